@@ -1,0 +1,20 @@
+// Runs before every npm script, on any Node >= 18 and without a dependency: `npm ci` when node_modules is missing or
+// older than the lockfile. npm writes node_modules/.package-lock.json at the end of an install that succeeded.
+import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+
+const modifiedMs = (path) => statSync(new URL(path, import.meta.url), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+if (modifiedMs('node_modules/.package-lock.json') < modifiedMs('package-lock.json')) {
+  console.error('tapwire: installing what is missing (npm ci) ...');
+  const npm = process.env.npm_execpath;
+  const arguments_ = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
+  const options = { cwd: new URL('.', import.meta.url), stdio: ['ignore', 2, 2] };
+  const { status } = npm
+    ? spawnSync(process.execPath, [npm, ...arguments_], options)
+    : spawnSync('npm', arguments_, { ...options, shell: process.platform === 'win32' });
+  if (status !== 0) {
+    console.error('tapwire: npm ci failed');
+    process.exit(1);
+  }
+}
