@@ -15,6 +15,7 @@ export type TlvErrorCode =
   | 'TOO_DEEP'
   | 'TOO_MANY_OBJECTS'
   | 'TOO_LARGE'
+  | 'TAG_INVALID'
   | 'CONFLICTING_VALUES';
 
 export abstract class TapwireError extends Error {
@@ -31,12 +32,99 @@ export class TlvError extends TapwireError {
   readonly code: TlvErrorCode;
   /** Absolute byte offset inside the input: tag errors at the first tag byte, length errors at the first length byte. */
   readonly offset: number;
+  /** The tag read there. Not in the message: behind a wrong length it can be three bytes of a PAN. */
   readonly tag: number | undefined;
 
   constructor(code: TlvErrorCode, offset: number, tag?: number) {
-    super(`${code} at byte ${offset}${tag === undefined ? '' : ` (tag ${tag.toString(16).toUpperCase()})`}`);
+    super(`${code} at byte ${offset}`);
     this.code = code;
     this.offset = offset;
     this.tag = tag;
+  }
+}
+
+/** Why the gateway cannot start: shown to whoever started it, in one line, before exit code 1. */
+export type StartErrorCode = 'NO_DATABASE' | 'DATABASE_TOO_OLD' | 'BAD_CONFIG' | 'BAD_PROCESSOR' | 'PORT_IN_USE';
+
+export class StartError extends TapwireError {
+  readonly code: StartErrorCode;
+
+  constructor(code: StartErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Why text is no hex or no row of decimal digits. */
+export type DigitErrorCode = 'ODD_COUNT' | 'NOT_HEX' | 'NOT_A_DIGIT';
+
+export class DigitError extends TapwireError {
+  readonly code: DigitErrorCode;
+  /** Where in the input: a character of a text, a byte of packed digits. */
+  readonly offset: number;
+
+  constructor(code: DigitErrorCode, offset: number) {
+    super(`${code} at ${offset}`);
+    this.code = code;
+    this.offset = offset;
+  }
+}
+
+/**
+ * Card data of a reader that could not be used. One code for every cause, so that nobody learns from the answer how far
+ * an attempt came: 400 with errorCode 202.
+ */
+export type CardDataErrorCode = 'CARD_DATA_UNREADABLE';
+
+export class CardDataError extends TapwireError {
+  readonly code: CardDataErrorCode = 'CARD_DATA_UNREADABLE';
+  readonly httpStatus = 400;
+  /** DecryptRequestError. */
+  readonly errorCode = 202;
+
+  constructor() {
+    super('CARD_DATA_UNREADABLE');
+  }
+}
+
+/** Why a value that we sealed for ourselves (PAN at rest, handover between processes) cannot be sealed or opened. */
+export type SealErrorCode = 'KEY_GONE' | 'SEAL_BROKEN' | 'NO_WORKER' | 'TOO_LARGE';
+
+export class SealError extends TapwireError {
+  readonly code: SealErrorCode;
+  override readonly retryable: boolean;
+
+  constructor(code: SealErrorCode) {
+    super(code);
+    this.code = code;
+    this.retryable = code === 'NO_WORKER';
+  }
+}
+
+/** Why a credential was refused; each has its HTTP status and errorCode in `AUTH_ANSWERS`. */
+export type AuthErrorCode = 'UNAUTHORISED' | 'API_KEY_INVALID' | 'JWT_INVALID' | 'JWT_EXPIRED' | 'FORBIDDEN';
+
+/** What a caller is answered. A missing credential and a wrong one are 401, a good one without the right is 403. */
+export const AUTH_ANSWERS = {
+  UNAUTHORISED: { httpStatus: 401, errorCode: 100 },
+  API_KEY_INVALID: { httpStatus: 401, errorCode: 102 },
+  JWT_INVALID: { httpStatus: 401, errorCode: 117 },
+  JWT_EXPIRED: { httpStatus: 401, errorCode: 118 },
+  FORBIDDEN: { httpStatus: 403, errorCode: 101 },
+} as const satisfies Record<AuthErrorCode, { httpStatus: number; errorCode: number }>;
+
+export class AuthError extends TapwireError {
+  readonly code: AuthErrorCode;
+  readonly httpStatus: 401 | 403;
+  readonly errorCode: number;
+  /** The check that failed, for the owner of the credential (`POST /tokens/check`) and for metrics; never in an answer. */
+  readonly check: string;
+
+  constructor(code: AuthErrorCode, check: string) {
+    super(code);
+    this.code = code;
+    this.httpStatus = AUTH_ANSWERS[code].httpStatus;
+    this.errorCode = AUTH_ANSWERS[code].errorCode;
+    this.check = check;
   }
 }
