@@ -1,0 +1,38 @@
+/**
+ * EMV tags as numbers: 0x9F26 is the tag 9F26. A tag is 1 to 3 bytes (EMV Book 3 Annex B1), and its first byte is never 00,
+ * so the number says how many bytes there are.
+ */
+
+/** A tag as EMV writes it: upper-case hex, two digits a byte. */
+export function tagText(tag: number): string {
+  return tag.toString(16).toUpperCase().padStart(2, '0');
+}
+
+/** How many bytes a tag takes, 1 to 3. */
+export function tagBytes(tag: number): number {
+  return tag > 0xffff ? 3 : tag > 0xff ? 2 : 1;
+}
+
+/** Bit 6 of the first byte: the value is made of objects. */
+export function isConstructed(tag: number): boolean {
+  return (firstByte(tag) & 0x20) !== 0;
+}
+
+/** True when the number is a tag that reads back as itself: whole, no padding, at most 3 bytes. */
+export function isTag(tag: number): boolean {
+  if (!Number.isInteger(tag) || tag <= 0 || tag > 0xffffff) return false;
+  const first = firstByte(tag);
+  if (first === 0xff) return isTagWithFf(tag);
+  if ((first & 0x1f) !== 0x1f) return tag <= 0xff;
+  const last = tag & 0xff;
+  return tag > 0xff && last < 0x80 && (tag <= 0xffff || ((tag >> 8) & 0xff) >= 0x80);
+}
+
+/** FF60, FF62, FF63 (Visa) and FF8101 to FF8106 (Mastercard): the only tags beginning with FF that are not padding. */
+export function isTagWithFf(tag: number): boolean {
+  return tag === 0xff60 || tag === 0xff62 || tag === 0xff63 || (tag >= 0xff8101 && tag <= 0xff8106);
+}
+
+function firstByte(tag: number): number {
+  return tag > 0xffff ? tag >> 16 : tag > 0xff ? tag >> 8 : tag;
+}

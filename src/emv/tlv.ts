@@ -1,0 +1,273 @@
+/**
+ * BER-TLV as EMV uses it (Book 3 Annex B): one pass writes down where each object lies, values are views made when asked for.
+ * Nesting follows bit 6 of the tag alone, never a guess at the content.
+ */
+import { toHex } from '../bytes/hex.ts';
+import { TlvError, type TlvErrorCode } from '../errors.ts';
+import type { TlvNode } from './encode-tlv.ts';
+import { isConstructed, tagBytes, tagText } from './tag.ts';
+import { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';
+
+export { encodeTlv, type TlvNode, writeTlv } from './encode-tlv.ts';
+export { isConstructed, tagText } from './tag.ts';
+export { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';
+
+export interface TlvOptions {
+  /** What a template does whose value is no TLV: `refuse` (default) throws, `opaque` keeps it as bytes, as issuer scripts need. */
+  readonly onBadChild?: 'refuse' | 'opaque';
+}
+
+/** One object, in the order of the bytes. `value` is a view of the input, not a copy. */
+export interface TlvObject {
+  readonly tag: number;
+  /** How many templates are open around it, 0 at the top. */
+  readonly depth: number;
+  /** Bit 6 of the tag's first byte: the object is a template. */
+  readonly constructed: boolean;
+  /** The objects inside follow at `depth + 1`; false for primitive objects and for templates kept as bytes. */
+  readonly hasChildren: boolean;
+  readonly value: Uint8Array;
+}
+
+/** A `TlvNode` as people and vectors write it: tags and values in upper-case hex. */
+export type TlvTree =
+  | { readonly tag: string; readonly value: string; readonly children?: undefined }
+  | { readonly tag: string; readonly children: readonly TlvTree[]; readonly value?: undefined };
+
+/** The words kept for one object: tag, offsets where its value starts and ends, depth (with OPAQUE set or not). */
+const WORDS = 4;
+const START = 1;
+const END = 2;
+const DEPTH = 3;
+const OPAQUE = 0x10;
+
+/** Where every object of a blob lies. Made by `indexTlv`; the blob must not change while the index is in use. */
+export class TlvIndex implements Iterable<TlvObject> {
+  readonly #bytes: Uint8Array;
+  readonly #words: readonly number[];
+
+  constructor(bytes: Uint8Array, words: readonly number[]) {
+    this.#bytes = bytes;
+    this.#words = words;
+  }
+
+  /** How many objects there are, templates and their children alike. */
+  get count(): number {
+    return this.#words.length / WORDS;
+  }
+
+  has(tag: number): boolean {
+    return this.#find(tag, 0) >= 0;
+  }
+
+  /** The value of the first object with this tag at any depth, as a view of the input. */
+  value(tag: number): Uint8Array | undefined {
+    const at = this.#find(tag, 0);
+    return at < 0 ? undefined : this.#view(at);
+  }
+
+  /** `value(tag)` in upper-case hex. */
+  hex(tag: number): string | undefined {
+    const at = this.#find(tag, 0);
+    return at < 0 ? undefined : toHex(this.#bytes, this.#words[at + START]!, this.#words[at + END]!);
+  }
+
+  /**
+   * `value(tag)` for a tag that may have one value only, however often it stands there.
+   *
+   * @throws {TlvError} CONFLICTING_VALUES at the first value that differs
+   */
+  single(tag: number): Uint8Array | undefined {
+    const first = this.#find(tag, 0);
+    if (first < 0) return undefined;
+    const value = this.#view(first);
+    for (let at = this.#find(tag, first + WORDS); at >= 0; at = this.#find(tag, at + WORDS)) {
+      if (!sameBytes(value, this.#view(at))) throw new TlvError('CONFLICTING_VALUES', this.#words[at + START]!, tag);
+    }
+    return value;
+  }
+
+  *[Symbol.iterator](): Generator<TlvObject, void, undefined> {
+    for (let at = 0; at < this.#words.length; at += WORDS) yield this.#object(at);
+  }
+
+  /** The objects nested as they were, ready for `encodeTlv`. */
+  nodes(): TlvNode[] {
+    const top: TlvNode[] = [];
+    const open: TlvNode[][] = [top];
+    for (const { tag, depth, hasChildren, value } of this) {
+      const children: TlvNode[] = [];
+      open[depth]!.push(hasChildren ? { tag, children } : { tag, value });
+      open[depth + 1] = children;
+    }
+    return top;
+  }
+
+  /** `nodes()` in hex, for people and vectors. */
+  tree(): TlvTree[] {
+    return this.nodes().map(hexNode);
+  }
+
+  #find(tag: number, from: number): number {
+    const words = this.#words;
+    for (let at = from; at < words.length; at += WORDS) if (words[at] === tag) return at;
+    return -1;
+  }
+
+  #view(at: number): Uint8Array {
+    return this.#bytes.subarray(this.#words[at + START]!, this.#words[at + END]!);
+  }
+
+  #object(at: number): TlvObject {
+    const tag = this.#words[at]!;
+    const level = this.#words[at + DEPTH]!;
+    const constructed = isConstructed(tag);
+    const hasChildren = constructed && level < OPAQUE;
+    return { tag, depth: level & ~OPAQUE, constructed, hasChildren, value: this.#view(at) };
+  }
+}
+
+/** Filled by the one pass and copied at its end at exact size: an array that grows costs more than the pass itself (bench: tlv). */
+const scratch: number[] = new Array(MAX_TLV_OBJECTS * WORDS).fill(0);
+/** Where in `scratch` the open templates stand, outermost first. */
+const open: number[] = new Array(MAX_TLV_DEPTH).fill(0);
+
+/**
+ * Finds every object of a BER-TLV blob in one pass, without copying a value.
+ *
+ * `00` between objects is padding, and so is `FF` unless it begins FF60, FF62, FF63 or FF8101 to FF8106, which are tags
+ * of kernels. Limits (size, depth, count) are refused whatever `onBadChild` says, depth aside: too deep is a bad child.
+ *
+ * @throws {TlvError} with the absolute offset of what is wrong; nothing of the input is in its text
+ */
+export function indexTlv(bytes: Uint8Array, options?: TlvOptions): TlvIndex {
+  if (bytes.length > MAX_TLV_BYTES) throw new TlvError('TOO_LARGE', MAX_TLV_BYTES);
+  const keepsBadChild = options?.onBadChild === 'opaque';
+  let words = 0;
+  let depth = 0;
+  let position = 0;
+  let end = bytes.length;
+  for (;;) {
+    if (position === end) {
+      if (depth === 0) return new TlvIndex(bytes, scratch.slice(0, words));
+      depth--;
+      end = depth === 0 ? bytes.length : scratch[open[depth - 1]! + END]!;
+      continue;
+    }
+    if (isPadding(bytes, position, end)) {
+      position++;
+      continue;
+    }
+    if (words === scratch.length) throw new TlvError('TOO_MANY_OBJECTS', position);
+
+    const tag = readTag(bytes, position, end);
+    const lengthAt = position + tagBytes(tag);
+    const length = tag < 0 ? tag : readLength(bytes, lengthAt, end);
+    const valueAt = length < 0 ? end : lengthAt + lengthBytes(bytes[lengthAt]!);
+    const constructed = isConstructed(tag);
+    if (length < 0 || length > end - valueAt || (constructed && depth === MAX_TLV_DEPTH)) {
+      if (depth === 0 || !keepsBadChild) throw refusal(bytes, position, end);
+      const parent = open[depth - 1]!;
+      scratch[parent + DEPTH]! |= OPAQUE;
+      words = parent + WORDS;
+      position = end;
+      continue;
+    }
+
+    scratch[words] = tag;
+    scratch[words + START] = valueAt;
+    scratch[words + END] = valueAt + length;
+    scratch[words + DEPTH] = depth;
+    position = valueAt;
+    if (constructed) {
+      open[depth++] = words;
+      end = valueAt + length;
+    } else {
+      position += length;
+    }
+    words += WORDS;
+  }
+}
+
+function isPadding(bytes: Uint8Array, position: number, end: number): boolean {
+  const first = bytes[position]!;
+  return first === 0x00 || (first === 0xff && !beginsTagWithFf(bytes, position, end));
+}
+
+/** FF60, FF62, FF63 (Visa) and FF8101 to FF8106 (Mastercard) are the only tags that begin with FF. */
+function beginsTagWithFf(bytes: Uint8Array, position: number, end: number): boolean {
+  const left = end - position;
+  const second = left > 1 ? bytes[position + 1] : 0;
+  if (second !== 0x81) return second === 0x60 || second === 0x62 || second === 0x63;
+  const third = left > 2 ? bytes[position + 2]! : 0;
+  return third >= 0x01 && third <= 0x06;
+}
+
+/** Refusals of `readTag` and `readLength`: negative numbers, so that the hot loop makes no object for them. */
+const TAG_TRUNCATED = -1;
+const TAG_TOO_LONG = -2;
+const LENGTH_MISSING = -3;
+const LENGTH_TRUNCATED = -4;
+const LENGTH_TOO_LONG = -5;
+const LENGTH_INDEFINITE = -6;
+const REFUSAL_CODES: Readonly<Record<number, TlvErrorCode>> = {
+  [TAG_TRUNCATED]: 'TAG_TRUNCATED',
+  [TAG_TOO_LONG]: 'TAG_TOO_LONG',
+  [LENGTH_MISSING]: 'LENGTH_MISSING',
+  [LENGTH_TRUNCATED]: 'LENGTH_TRUNCATED',
+  [LENGTH_TOO_LONG]: 'LENGTH_TOO_LONG',
+  [LENGTH_INDEFINITE]: 'LENGTH_INDEFINITE',
+};
+
+/** The tag at `position`, or TAG_TRUNCATED or TAG_TOO_LONG. EMV uses at most 3 bytes. */
+function readTag(bytes: Uint8Array, position: number, end: number): number {
+  const first = bytes[position]!;
+  if ((first & 0x1f) !== 0x1f) return first;
+  if (position + 1 === end) return TAG_TRUNCATED;
+  const second = bytes[position + 1]!;
+  if (second < 0x80) return (first << 8) | second;
+  if (position + 2 === end) return TAG_TRUNCATED;
+  const third = bytes[position + 2]!;
+  return third < 0x80 ? (first << 16) | (second << 8) | third : TAG_TOO_LONG;
+}
+
+/** The length at `position`, minimal or not, or one of the four refusals of a length. */
+function readLength(bytes: Uint8Array, position: number, end: number): number {
+  if (position === end) return LENGTH_MISSING;
+  const first = bytes[position]!;
+  if (first < 0x80) return first;
+  if (first === 0x80) return LENGTH_INDEFINITE;
+  if (first > 0x83) return LENGTH_TOO_LONG;
+  const last = position + lengthBytes(first) - 1;
+  if (last >= end) return LENGTH_TRUNCATED;
+  let length = 0;
+  for (let at = position + 1; at <= last; at++) length = (length << 8) | bytes[at]!;
+  return length;
+}
+
+/** How many bytes a length takes that begins with `first`. */
+function lengthBytes(first: number): number {
+  return first < 0x80 ? 1 : 1 + (first & 0x7f);
+}
+
+/** Why the object at `position` was refused, read once more so that the hot loop carries nothing for it. */
+function refusal(bytes: Uint8Array, position: number, end: number): TlvError {
+  const tag = readTag(bytes, position, end);
+  if (tag < 0) return new TlvError(REFUSAL_CODES[tag]!, position);
+  const lengthAt = position + tagBytes(tag);
+  const length = readLength(bytes, lengthAt, end);
+  if (length < 0) return new TlvError(REFUSAL_CODES[length]!, lengthAt, tag);
+  const valueAt = lengthAt + lengthBytes(bytes[lengthAt]!);
+  return length > end - valueAt
+    ? new TlvError('VALUE_TRUNCATED', valueAt, tag)
+    : new TlvError('TOO_DEEP', position, tag);
+}
+
+function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && left.every((octet, position) => octet === right[position]);
+}
+
+function hexNode({ tag, value, children }: TlvNode): TlvTree {
+  const name = tagText(tag);
+  return children === undefined ? { tag: name, value: toHex(value) } : { tag: name, children: children.map(hexNode) };
+}
