@@ -1,0 +1,74 @@
+/** Zones change their offset only at whole quarters of an hour, so one look-up serves a quarter. */
+const QUARTER_MS = 900_000;
+
+/** There are about 600 zones; the cap keeps made-up aliases from growing the table. */
+const MAX_ZONES = 1_024;
+
+interface ZoneClock {
+  readonly format: Intl.DateTimeFormat;
+  quarter: number;
+  offsetMs: number;
+}
+
+const clocks = new Map<string, ZoneClock>();
+
+/**
+ * The wall clock of a terminal as `YYYYMMDDHHmmss`: DE13 is characters 4 to 8, DE12 the last six.
+ *
+ * @param timeZone an IANA name, `Africa/Johannesburg`
+ * @throws RangeError when the zone is unknown
+ */
+export function localDateTime(atMs: number, timeZone: string): string {
+  return digitsOf(atMs + offsetMs(atMs, timeZone));
+}
+
+/** DE7: `MMDDhhmmss` in UTC (ISO 8583:1987 4.3.3). */
+export function transmissionDateTime(atMs: number): string {
+  return digitsOf(atMs).slice(4);
+}
+
+function offsetMs(atMs: number, timeZone: string): number {
+  const quarter = Math.floor(atMs / QUARTER_MS);
+  let clock = clocks.get(timeZone);
+  if (clock?.quarter === quarter) return clock.offsetMs;
+  if (clock === undefined) {
+    if (clocks.size >= MAX_ZONES) clocks.clear();
+    clock = { format: zoneFormat(timeZone), quarter: 0, offsetMs: 0 };
+    clocks.set(timeZone, clock);
+  }
+  clock.offsetMs = wallClockMs(clock.format, quarter * QUARTER_MS) - quarter * QUARTER_MS;
+  clock.quarter = quarter;
+  return clock.offsetMs;
+}
+
+function zoneFormat(timeZone: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  });
+}
+
+function wallClockMs(format: Intl.DateTimeFormat, atMs: number): number {
+  const part = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
+  return Date.UTC(
+    part.get('year')!,
+    part.get('month')! - 1,
+    part.get('day'),
+    part.get('hour'),
+    part.get('minute'),
+    part.get('second'),
+  );
+}
+
+function digitsOf(ms: number): string {
+  const iso = new Date(ms).toISOString();
+  return (
+    iso.slice(0, 4) + iso.slice(5, 7) + iso.slice(8, 10) + iso.slice(11, 13) + iso.slice(14, 16) + iso.slice(17, 19)
+  );
+}

@@ -1,0 +1,36 @@
+/** Values that every outcome carries, as far as the response had them. */
+export interface OutcomeFacts {
+  /** DE39, two characters and not always digits. Empty when the response had none. */
+  readonly responseCode: string;
+  /** DE38. */
+  readonly authorizationCode?: string | undefined;
+  /** DE37 as the switch answered it. */
+  readonly rrn?: string | undefined;
+  /** Tags 91, 71, 72, 8A for the card, as hex. */
+  readonly cardTags: readonly CardTag[];
+  readonly cardType?: string | undefined;
+}
+
+export interface CardTag {
+  readonly tag: string;
+  readonly value: string;
+}
+
+/**
+ * What a response means. `unknown` is everything a processor cannot stand behind: a code in no table, a response that
+ * does not belong to the request, an echoed field that differs. The gateway reverses an unknown; it is never an approval.
+ */
+export type Outcome = OutcomeFacts &
+  (
+    | { readonly kind: 'approved'; readonly approvedMinor: number }
+    /** `needsReview`: the switch may hold another transaction under our numbers (94); a person has to look. */
+    | { readonly kind: 'declined'; readonly needsReview?: boolean | undefined }
+    | { readonly kind: 'pinRequired' }
+    | { readonly kind: 'unknown'; readonly why: string }
+  );
+
+/**
+ * What the answer to a reversal means. `unableToLocate` acknowledges too, but is worth one more repeat: the original
+ * may have been overtaken. `refused` is no acknowledgement: the reversal is repeated.
+ */
+export type ReversalAnswer = 'acknowledged' | 'unableToLocate' | 'refused';

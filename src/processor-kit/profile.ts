@@ -1,0 +1,75 @@
+import { z } from 'zod';
+
+/**
+ * How a switch behaves: data, not code, so that two switches of one type differ by configuration alone
+ * (`profile` in the processor's configuration overrides any of the numbers here, see `switch-config.ts`).
+ */
+export interface ProcessorProfile {
+  /** From the write to the last moment an answer counts. */
+  readonly deadlineMs: number;
+  /** Requests on their way per connection. */
+  readonly maxInFlight: number;
+  /** An echo is sent after this silence. */
+  readonly idleEchoMs: number;
+  /** Whether the switch may approve less than was asked: code 10, DE25 41. */
+  readonly partialApproval: boolean;
+  /** Within what a STAN may not repeat during a business day. */
+  readonly stanScope: 'terminal' | 'acquirer';
+  readonly codes: ResponseCodes;
+  /** Fields, by name, that a response must repeat as the request had them; it is unknown otherwise. */
+  readonly echoed: readonly string[];
+  readonly reversal: ReversalProfile;
+  readonly network: NetworkCodes;
+}
+
+/** DE39 by meaning. A code in none of these lists is unknown. */
+export interface ResponseCodes {
+  readonly approved: readonly string[];
+  /** Approved for the amount that the response carries in DE4. */
+  readonly partial: readonly string[];
+  readonly declined: readonly string[];
+  /** Declined, and a person must look: the switch took the message for another one (94). */
+  readonly review: readonly string[];
+  readonly pinRequired: readonly PinRequiredCode[];
+}
+
+/** A code that asks for the PIN, for the cards of one scheme. */
+export interface PinRequiredCode {
+  readonly code: string;
+  /** Absent: any scheme. */
+  readonly scheme?: string | undefined;
+  /** The issuer must say so besides (`65` alone is "exceeds frequency limit"): the flag the dialect reads from the response. */
+  readonly needsIssuerFlag?: boolean | undefined;
+}
+
+export interface ReversalProfile {
+  /** Whether a reversal keeps the STAN of its original (type 1) or takes a new one. */
+  readonly keepsStan: boolean;
+  /** Seconds before attempt 2, 3, ...; the last delay repeats until `giveUpAfterSeconds`. */
+  readonly delaysSeconds: readonly number[];
+  readonly giveUpAfterSeconds: number;
+  /** DE39 of an answer that takes the reversal over. */
+  readonly acknowledged: readonly string[];
+  /** DE39 of an answer that takes it over without having found the original. */
+  readonly unableToLocate: readonly string[];
+}
+
+/** DE70 (ISO 8583:1987) or the processing codes that a dialect uses instead. */
+export interface NetworkCodes {
+  readonly signOn: string;
+  readonly signOff: string;
+  readonly echo: string;
+  readonly keyChange?: string | undefined;
+  readonly cutOver?: string | undefined;
+}
+
+/** The numbers of a profile that a configuration may set for one switch. */
+export const profileOverrides = z
+  .object({
+    deadlineMs: z.int().min(1_000).max(120_000),
+    maxInFlight: z.int().min(1).max(65_536),
+    idleEchoMs: z.int().min(1_000).max(3_600_000),
+    partialApproval: z.boolean(),
+    stanScope: z.enum(['terminal', 'acquirer']),
+  })
+  .partial();
