@@ -128,3 +128,64 @@ export class AuthError extends TapwireError {
     this.check = check;
   }
 }
+
+/** Why a cryptographic operation was refused. The text says no more than the code: neither key nor PIN shows through it. */
+export type CryptoErrorCode = keyof typeof CRYPTO_ERRORS;
+
+const CRYPTO_ERRORS = {
+  KEY_LENGTH: 'the key has a length that its algorithm or its use does not allow',
+  KEY_PARITY: 'a byte of the DES key has even parity: wrong key encryption key, or a damaged cryptogram',
+  KEY_UNKNOWN: 'no key has this id',
+  KEY_EXISTS: 'a live key has this id already',
+  KEY_USAGE: 'the key may not be used for this',
+  KEY_TOO_WEAK: 'a key may be carried only under one that is at least as strong',
+  KEY_CHECK_VALUE: 'the check value is another than announced',
+  TOO_MANY_KEYS: 'the key store is full',
+  KEY_BLOCK: 'not a well-formed TR-31 key block',
+  KEY_BLOCK_UNSUPPORTED: 'a TR-31 version, algorithm or use that is not accepted',
+  KEY_BLOCK_MAC: 'the TR-31 key block is not authentic under this key',
+  KSN: 'not a key serial number of a transaction',
+  PIN_BLOCK: 'the PIN block cannot be used',
+  DATA_LENGTH: 'the data is too long, or not whole blocks',
+  SOFT_HSM_FORBIDDEN: 'the software HSM works in dev and qa only',
+} as const;
+
+export class CryptoError extends TapwireError {
+  readonly code: CryptoErrorCode;
+
+  constructor(code: CryptoErrorCode) {
+    super(`${code}: ${CRYPTO_ERRORS[code]}`);
+    this.code = code;
+  }
+}
+
+/** Why text is no amount of money. */
+export type MoneyErrorCode = 'UNKNOWN_CURRENCY' | 'NOT_AN_AMOUNT' | 'TOO_MANY_DECIMALS' | 'AMOUNT_TOO_LARGE';
+
+export class MoneyError extends TapwireError {
+  readonly code: MoneyErrorCode;
+
+  constructor(code: MoneyErrorCode) {
+    super(code);
+    this.code = code;
+  }
+}
+
+/** Why a processor plug-in cannot be used. */
+export type ProcessorErrorCode =
+  | 'PROCESSOR_NOT_FOUND'
+  | 'PROCESSOR_BROKEN'
+  | 'PROCESSOR_INVALID'
+  | 'PROCESSOR_DUPLICATE';
+
+/** A plug-in that is missing, does not run or is not one: the message names the file and the reason. */
+export class ProcessorError extends TapwireError {
+  readonly code: ProcessorErrorCode;
+  readonly reason: string;
+
+  constructor(code: ProcessorErrorCode, reason: string, options?: ErrorOptions) {
+    super(`${code}: ${reason}`, options);
+    this.code = code;
+    this.reason = reason;
+  }
+}

@@ -18,6 +18,8 @@ export interface ProcessorProfile {
   readonly codes: ResponseCodes;
   /** Fields, by name, that a response must repeat as the request had them; it is unknown otherwise. */
   readonly echoed: readonly string[];
+  /** The one of them that holds DE4, which a partial approval may lower. */
+  readonly amountField: string;
   readonly reversal: ReversalProfile;
   readonly network: NetworkCodes;
 }

@@ -1,0 +1,48 @@
+import type { Outcome, OutcomeFacts } from './outcome.ts';
+import type { PinRequiredCode, ResponseCodes } from './profile.ts';
+
+/** What decides besides the code. */
+export interface OutcomeContext {
+  readonly requestedMinor: number;
+  /** DE4 of the response; undefined when it has none or it is no number. */
+  readonly respondedMinor: number | undefined;
+  /** Whether the request said that less may be approved (DE25 41). */
+  readonly partialAllowed: boolean;
+  readonly scheme: string;
+  /** The issuer's own word that a PIN is wanted. */
+  readonly issuerFlag: boolean;
+}
+
+/**
+ * The meaning of DE39 by the tables of a profile. A code in no table is unknown, never a guess: it is reversed, and an
+ * acquirer who knows better adds it to the table.
+ */
+export function classifyOutcome(codes: ResponseCodes, facts: OutcomeFacts, context: OutcomeContext): Outcome {
+  const code = facts.responseCode;
+  if (codes.approved.includes(code)) return { ...facts, kind: 'approved', approvedMinor: context.requestedMinor };
+  if (codes.partial.includes(code)) return partialApproval(facts, context);
+  if (codes.pinRequired.some((row) => asksForPin(row, code, context))) return { ...facts, kind: 'pinRequired' };
+  if (codes.review.includes(code)) return { ...facts, kind: 'declined', needsReview: true };
+  if (codes.declined.includes(code)) return { ...facts, kind: 'declined' };
+  return { ...facts, kind: 'unknown', why: code === '' ? 'no response code' : 'response code in no table' };
+}
+
+/** Whether a response with this code leaves DE4 to the switch. */
+export function isPartialApproval(codes: ResponseCodes, responseCode: string): boolean {
+  return codes.partial.includes(responseCode);
+}
+
+function partialApproval(facts: OutcomeFacts, context: OutcomeContext): Outcome {
+  const approvedMinor = context.respondedMinor;
+  if (!context.partialAllowed) return { ...facts, kind: 'unknown', why: 'partial approval was not allowed' };
+  if (approvedMinor === undefined || approvedMinor <= 0 || approvedMinor > context.requestedMinor) {
+    return { ...facts, kind: 'unknown', why: 'partial approval without a usable amount' };
+  }
+  return { ...facts, kind: 'approved', approvedMinor };
+}
+
+function asksForPin(row: PinRequiredCode, code: string, context: OutcomeContext): boolean {
+  if (row.code !== code) return false;
+  if (row.scheme !== undefined && row.scheme !== context.scheme) return false;
+  return row.needsIssuerFlag !== true || context.issuerFlag;
+}

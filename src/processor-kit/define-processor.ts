@@ -1,0 +1,95 @@
+import { ProcessorError } from '../errors.ts';
+import { isPartialApproval } from './classify-outcome.ts';
+import { macVerdictOf } from './mac-verdict.ts';
+import { answers } from './mti.ts';
+import type { IsoMessage, Outcome, OutcomeFacts, Processor, SwitchConfig } from './processor.ts';
+import type { ProcessorProfile } from './profile.ts';
+
+/** The type stands in database keys and in metric labels. */
+const TYPE_PATTERN = /^[a-z][a-z0-9-]{0,31}$/;
+
+const NO_FACTS: OutcomeFacts = { responseCode: '', cardTags: [] };
+
+/**
+ * Makes a processor of its definition: checks what can be checked without traffic, and puts the guards around
+ * `readOutcome` that no dialect may leave out: the response must answer the request's MTI, its MAC must be good and the
+ * fields of `profile.echoed` must be equal. Whatever fails is `unknown`, and a `readOutcome` that throws is, too.
+ *
+ * @throws ProcessorError `PROCESSOR_INVALID` naming what is wrong with the definition
+ */
+export function defineProcessor<Config extends SwitchConfig, Message extends IsoMessage>(
+  definition: Processor<Config, Message>,
+): Processor<Config, Message> {
+  checkDefinition(definition);
+  return Object.freeze({
+    ...definition,
+    readOutcome: (response: Message, request: Message) => guardedOutcome(definition, response, request),
+    isReversalAcknowledged: (response: Message) => definition.readReversalAnswer(response) !== 'refused',
+  });
+}
+
+function guardedOutcome<Config extends SwitchConfig, Message extends IsoMessage>(
+  definition: Processor<Config, Message>,
+  response: Message,
+  request: Message,
+): Outcome {
+  let outcome: Outcome;
+  try {
+    outcome = definition.readOutcome(response, request);
+  } catch {
+    return { ...NO_FACTS, kind: 'unknown', why: 'the processor could not read the response' };
+  }
+  const why = reasonForDoubt(definition.profile, outcome, response, request);
+  return why === undefined ? outcome : doubted(outcome, why);
+}
+
+function reasonForDoubt(
+  profile: ProcessorProfile,
+  outcome: Outcome,
+  response: IsoMessage,
+  request: IsoMessage,
+): string | undefined {
+  if (!answers(response, request)) return 'the response is of another message type';
+  const verdict = macVerdictOf(response);
+  if (verdict !== undefined && verdict !== 'good') return `MAC ${verdict}`;
+  const isPartial = isPartialApproval(profile.codes, outcome.responseCode);
+  for (const field of profile.echoed) {
+    if (isPartial && field === profile.amountField) continue;
+    if (response[field] !== request[field]) return `${field} differs from the request`;
+  }
+  return undefined;
+}
+
+function doubted(outcome: Outcome, why: string): Outcome {
+  const { responseCode, authorizationCode, rrn, cardTags, cardType } = outcome;
+  return { kind: 'unknown', why, responseCode, authorizationCode, rrn, cardTags, cardType };
+}
+
+function checkDefinition<Config extends SwitchConfig, Message extends IsoMessage>(
+  definition: Processor<Config, Message>,
+): void {
+  const refuse = (reason: string) => {
+    throw new ProcessorError('PROCESSOR_INVALID', reason);
+  };
+  if (!TYPE_PATTERN.test(definition.type)) refuse('type: lower case letters, digits and hyphens, at most 32');
+  if (!definition.configSchema.safeParse(definition.exampleConfig).success) refuse('exampleConfig: not a valid config');
+  for (const messageClass of ['2', '1', '4', '8']) {
+    if (definition.match[messageClass]?.length === 0) refuse(`match: class ${messageClass} names no field`);
+  }
+  if (definition.match['1'] === undefined && definition.match['2'] === undefined) refuse('match: no class 1 or 2');
+  if (definition.match['4'] === undefined) refuse('match: no class 4, reversals could not be paired');
+  const repeated = firstRepeated(decidedCodes(definition.profile));
+  if (repeated !== undefined) refuse(`profile.codes: ${repeated} has two meanings`);
+  if (definition.profile.reversal.delaysSeconds.length === 0) refuse('profile.reversal.delaysSeconds: empty');
+  const sample = firstRepeated(definition.samples.map(({ name }) => name));
+  if (sample !== undefined) refuse(`samples: two are named ${sample}`);
+}
+
+/** Codes with one meaning whatever the card; pinRequired rows may share a code with a decline of other schemes. */
+function decidedCodes({ codes }: ProcessorProfile): string[] {
+  return [...codes.approved, ...codes.partial, ...codes.declined, ...codes.review];
+}
+
+function firstRepeated(values: readonly string[]): string | undefined {
+  return values.find((value, index) => values.indexOf(value) !== index);
+}
