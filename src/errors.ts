@@ -189,3 +189,30 @@ export class ProcessorError extends TapwireError {
     this.reason = reason;
   }
 }
+
+/** Why a tap is refused for what its card says; none of it is the issuer's to judge. */
+export type CardErrorCode = keyof typeof CARD_ERRORS;
+
+const CARD_ERRORS = {
+  PAN_MISSING: 'neither 57 nor 5A is there',
+  PAN_MALFORMED: '5A is no PAN',
+  PAN_LUHN: 'the check digit of the PAN is wrong',
+  PAN_MISMATCH: '5A is another PAN than 57',
+  TRACK2_MALFORMED: 'track 2 is no PAN, separator, YYMM and digits',
+  TRACK2_TOO_LONG: 'track 2 is longer than 37 characters',
+  EXPIRY_MALFORMED: '5F24 is no date',
+  SEQUENCE_NUMBER_MALFORMED: '5F34 is not two digits',
+  CRYPTOGRAM_MISSING: '9F27 is missing',
+  CRYPTOGRAM_RFU: '9F27 announces a cryptogram that EMV does not define',
+  APPROVED_OFFLINE: '9F27 announces a TC: the card approved offline',
+  MAGSTRIPE_MODE: 'the card was read in magstripe mode',
+} as const;
+
+export class CardError extends TapwireError {
+  readonly code: CardErrorCode;
+
+  constructor(code: CardErrorCode) {
+    super(`${code}: ${CARD_ERRORS[code]}`);
+    this.code = code;
+  }
+}
