@@ -7,6 +7,7 @@ import { TlvError, type TlvErrorCode } from '../errors.ts';
 import type { TlvNode } from './encode-tlv.ts';
 import { isConstructed, tagBytes, tagText } from './tag.ts';
 import { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';
+import type { TlvValues } from './tlv-values.ts';
 
 export { encodeTlv, type TlvNode, writeTlv } from './encode-tlv.ts';
 export { isConstructed, tagText } from './tag.ts';
@@ -42,7 +43,7 @@ const DEPTH = 3;
 const OPAQUE = 0x10;
 
 /** Where every object of a blob lies. Made by `indexTlv`; the blob must not change while the index is in use. */
-export class TlvIndex implements Iterable<TlvObject> {
+export class TlvIndex implements TlvValues, Iterable<TlvObject> {
   readonly #bytes: Uint8Array;
   readonly #words: readonly number[];
 
@@ -82,7 +83,8 @@ export class TlvIndex implements Iterable<TlvObject> {
     if (first < 0) return undefined;
     const value = this.#view(first);
     for (let at = this.#find(tag, first + WORDS); at >= 0; at = this.#find(tag, at + WORDS)) {
-      if (!sameBytes(value, this.#view(at))) throw new TlvError('CONFLICTING_VALUES', this.#words[at + START]!, tag);
+      if (Buffer.compare(value, this.#view(at)) !== 0)
+        throw new TlvError('CONFLICTING_VALUES', this.#words[at + START]!, tag);
     }
     return value;
   }
@@ -261,10 +263,6 @@ function refusal(bytes: Uint8Array, position: number, end: number): TlvError {
   return length > end - valueAt
     ? new TlvError('VALUE_TRUNCATED', valueAt, tag)
     : new TlvError('TOO_DEEP', position, tag);
-}
-
-function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
-  return left.length === right.length && left.every((octet, position) => octet === right[position]);
 }
 
 function hexNode({ tag, value, children }: TlvNode): TlvTree {

@@ -1,0 +1,191 @@
+/** What identifies a card: PAN, track 2, expiry, service code and sequence number, read and checked but never judged. */
+import { inspect } from 'node:util';
+import { isDigits } from '../bytes/digits.ts';
+import { toHex } from '../bytes/hex.ts';
+import { CardError } from '../errors.ts';
+import type { TlvValues } from './tlv-values.ts';
+
+/** ISO/IEC 7812-1: at most 19 digits, check digit included. */
+export const MAX_PAN_DIGITS = 19;
+/** ISO/IEC 7812-1: an 8-digit issuer number at least; shorter values are no PAN. */
+export const MIN_PAN_DIGITS = 8;
+/** Shorter than this, first 6 and last 4 would leave too little hidden (PCI DSS 3.4.1 lets no more than these be shown). */
+const MASKED_HEAD_FROM_DIGITS = 13;
+/** ISO/IEC 7813 and DE35: 37 characters between the sentinels. */
+export const MAX_TRACK2_CHARACTERS = 37;
+
+const TRACK2 = 0x57;
+const PAN = 0x5a;
+const EXPIRATION_DATE = 0x5f24;
+const SEQUENCE_NUMBER = 0x5f34;
+
+/** Track 2, taken apart. It prints as `[track 2]`: all of it is sensitive authentication data. */
+export class Track2 {
+  readonly #digits: readonly [pan: string, rest: string];
+
+  constructor(pan: string, rest: string) {
+    this.#digits = [pan, rest];
+  }
+
+  get pan(): string {
+    return this.#digits[0];
+  }
+
+  /** YYMM as the card states it; whether it has passed is the issuer's to say. */
+  get expiry(): string {
+    return this.#digits[1].slice(0, 4);
+  }
+
+  /** Three digits (ISO/IEC 7813), undefined when the track ends before them. */
+  get serviceCode(): string | undefined {
+    const code = this.#digits[1].slice(4, 7);
+    return code.length === 3 ? code : undefined;
+  }
+
+  /** What DE35 carries: no sentinels, no padding, at most 37 characters. */
+  text(separator: 'D' | '='): string {
+    return `${this.#digits[0]}${separator}${this.#digits[1]}`;
+  }
+
+  toString(): string {
+    return '[track 2]';
+  }
+
+  toJSON(): string {
+    return '[track 2]';
+  }
+
+  [inspect.custom](): string {
+    return '[track 2]';
+  }
+}
+
+/** One card as a tap presents it. */
+export interface Card {
+  readonly pan: string;
+  /** Undefined when the tap carries a PAN (5A) alone. */
+  readonly track2: Track2 | undefined;
+  /** YYMM, from track 2 or else from 5F24. */
+  readonly expiry: string | undefined;
+  readonly serviceCode: string | undefined;
+  /** n3, as DE23 wants it; undefined when the card has none. */
+  readonly sequenceNumber: string | undefined;
+}
+
+/**
+ * The card of a tap.
+ *
+ * @throws {CardError} for a PAN, track, expiry or sequence number that is missing or not well-formed, or a PAN in 5A that is not the one in 57
+ * @throws {TlvError} CONFLICTING_VALUES when a blob carries two different ones
+ */
+export function readCard(tap: TlvValues): Card {
+  const track2 = track2Of(tap);
+  return {
+    pan: checkedPan(track2?.pan, panFrom5a(tap)),
+    track2,
+    expiry: track2?.expiry ?? expiryFrom5f24(tap),
+    serviceCode: track2?.serviceCode,
+    sequenceNumber: sequenceNumberOf(tap),
+  };
+}
+
+/**
+ * The PAN alone: from 57 or 5A, equal when both are there, with a right check digit.
+ *
+ * @throws {CardError} PAN_MISSING, PAN_MALFORMED, PAN_LUHN, PAN_MISMATCH, or what is wrong with track 2
+ * @throws {TlvError} CONFLICTING_VALUES when a blob carries two different ones
+ */
+export function panOf(tap: TlvValues): string {
+  return checkedPan(track2Of(tap)?.pan, panFrom5a(tap));
+}
+
+/**
+ * Track 2 of tag 57, undefined without it.
+ *
+ * @throws {CardError} TRACK2_MALFORMED or TRACK2_TOO_LONG
+ */
+export function track2Of(tap: TlvValues): Track2 | undefined {
+  const text = hexOf(tap, TRACK2);
+  return text === undefined ? undefined : parseTrack2(text);
+}
+
+/**
+ * Track 2 as text: PAN, `D` or `=`, YYMM, then whatever digits follow. `F` padding at the end is dropped.
+ *
+ * @throws {CardError} TRACK2_MALFORMED or TRACK2_TOO_LONG
+ */
+export function parseTrack2(text: string): Track2 {
+  const track = withoutPadding(text);
+  if (track.length > MAX_TRACK2_CHARACTERS) throw new CardError('TRACK2_TOO_LONG');
+  const parts = /^(\d+)[D=](\d{4,})$/.exec(track);
+  if (parts === null || !isPan(parts[1]!)) throw new CardError('TRACK2_MALFORMED');
+  return new Track2(parts[1]!, parts[2]!);
+}
+
+/**
+ * The sequence number of 5F34 as n3, undefined without it (EMV Book 3 Annex A: it tells apart the cards of one PAN).
+ *
+ * @throws {CardError} SEQUENCE_NUMBER_MALFORMED when it is not two digits
+ */
+export function sequenceNumberOf(tap: TlvValues): string | undefined {
+  const digits = hexOf(tap, SEQUENCE_NUMBER);
+  if (digits === undefined) return undefined;
+  if (digits.length !== 2 || !isDigits(digits)) throw new CardError('SEQUENCE_NUMBER_MALFORMED');
+  return `0${digits}`;
+}
+
+/** What may be shown of a PAN: first 6, stars, last 4, as long as the PAN; under 13 digits only the last 4, under 5 nothing. */
+export function maskPan(pan: string): string {
+  const first = pan.length < MASKED_HEAD_FROM_DIGITS ? 0 : 6;
+  const last = pan.length < 5 ? 0 : 4;
+  return pan.slice(0, first) + '*'.repeat(pan.length - first - last) + pan.slice(pan.length - last);
+}
+
+/** Luhn's check digit, ISO/IEC 7812-1 Annex B. `digits` has digits only. */
+export function isLuhnValid(digits: string): boolean {
+  let sum = 0;
+  for (let fromRight = 0; fromRight < digits.length; fromRight++) {
+    const digit = digits.charCodeAt(digits.length - 1 - fromRight) - 0x30;
+    const doubled = fromRight % 2 === 0 ? digit : digit * 2;
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return digits.length > 0 && sum % 10 === 0;
+}
+
+function checkedPan(fromTrack2: string | undefined, from5a: string | undefined): string {
+  const pan = fromTrack2 ?? from5a;
+  if (pan === undefined) throw new CardError('PAN_MISSING');
+  if (from5a !== undefined && from5a !== pan) throw new CardError('PAN_MISMATCH');
+  if (!isLuhnValid(pan)) throw new CardError('PAN_LUHN');
+  return pan;
+}
+
+function panFrom5a(tap: TlvValues): string | undefined {
+  const text = hexOf(tap, PAN);
+  if (text === undefined) return undefined;
+  const pan = withoutPadding(text);
+  if (!isPan(pan)) throw new CardError('PAN_MALFORMED');
+  return pan;
+}
+
+function expiryFrom5f24(tap: TlvValues): string | undefined {
+  const digits = hexOf(tap, EXPIRATION_DATE);
+  if (digits === undefined) return undefined;
+  if (digits.length !== 6 || !isDigits(digits)) throw new CardError('EXPIRY_MALFORMED');
+  return digits.slice(0, 4);
+}
+
+function isPan(text: string): boolean {
+  return text.length >= MIN_PAN_DIGITS && text.length <= MAX_PAN_DIGITS && isDigits(text);
+}
+
+function hexOf(tap: TlvValues, tag: number): string | undefined {
+  const value = tap.single(tag);
+  return value && toHex(value);
+}
+
+function withoutPadding(text: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === 'F') end--;
+  return text.slice(0, end);
+}
