@@ -216,3 +216,15 @@ export class CardError extends TapwireError {
     this.code = code;
   }
 }
+
+/** Why a simulated switch cannot be started as asked. */
+export type SimulatorErrorCode = 'LATENCY_INVALID' | 'FAULT_INVALID' | 'PORT_TAKEN';
+
+export class SimulatorError extends TapwireError {
+  readonly code: SimulatorErrorCode;
+
+  constructor(code: SimulatorErrorCode, reason: string, options?: ErrorOptions) {
+    super(`${code}: ${reason}`, options);
+    this.code = code;
+  }
+}
