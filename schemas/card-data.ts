@@ -1,0 +1,65 @@
+/** The words of the card-data boundary: what a reader sends, and the public keys it seals for. */
+import { z } from 'zod';
+
+/** 64 KB of BER-TLV, the most that is parsed, in Base64. */
+export const MAX_GENERAL_CARD_DATA_CHARS = 87_384;
+/** What the body limit of 192 KB leaves beside the general blob: 54 KB of BER-TLV in two layers of Base64, its JWE's and the field's. */
+export const MAX_PAYMENT_CARD_DATA_CHARS = 98_304;
+/** `merchantTransactionReference` in section 8 of the interface. */
+export const MAX_MERCHANT_REFERENCE_CHARS = 255;
+/** Installation ids are UUIDs or platform ids of at most 64 characters; 128 leaves room for a vendor's prefix. */
+export const MAX_DEVICE_INSTALLATION_ID_CHARS = 128;
+
+/** Tags of our own in the reader's blobs (private class, EMV Book 3 Annex B1). */
+export const READER_TAGS = {
+  readerId: 0xdf8a01,
+  readerTransactionId: 0xdf8a02,
+  /** Decimal degrees as text. */
+  latitude: 0xdf8a03,
+  longitude: 0xdf8a04,
+  /** 8 bytes, or 16 for ISO format 4. */
+  pinBlock: 0xdf8a11,
+  ksn: 0xdf8a12,
+  /** SHA-256 of the bytes of `generalCardData` (after Base64), inside the sealed blob: it vouches for the open one. */
+  generalDigest: 0xdf8a21,
+} as const;
+
+/** Text that every database column, log line and header can carry: no control characters, no lone surrogates. */
+export const plainText = (maxChars: number) =>
+  z
+    .string()
+    .min(1)
+    .max(maxChars)
+    .regex(/^\P{Cc}*$/u, 'control characters are not allowed')
+    .refine((text) => text.isWellFormed(), 'lone surrogates are not allowed');
+
+export const merchantReference = plainText(MAX_MERCHANT_REFERENCE_CHARS).describe("Caller's transaction reference");
+export const deviceInstallationId = plainText(MAX_DEVICE_INSTALLATION_ID_CHARS).describe(
+  'Device installation identifier',
+);
+
+/** Only type and length: whether it is Base64 of what it should be is for the opener, whose failures are all one. */
+export const generalCardData = z
+  .string()
+  .min(1)
+  .max(MAX_GENERAL_CARD_DATA_CHARS)
+  .meta({ contentEncoding: 'base64', description: 'BER-TLV that is not secret, from the reader' });
+export const paymentCardData = z
+  .string()
+  .min(1)
+  .max(MAX_PAYMENT_CARD_DATA_CHARS)
+  .meta({ contentEncoding: 'base64', description: 'Compact JWE over BER-TLV, from the reader' });
+
+const publicKeyMembers = { kid: z.string(), use: z.literal('enc'), alg: z.literal('ECDH-ES') };
+
+/** A key to seal card data for, as `GET /.well-known/card-data-keys.json` shows it (RFC 7517, RFC 8037). */
+export const cardDataPublicKey = z.discriminatedUnion('kty', [
+  z.object({ kty: z.literal('OKP'), crv: z.literal('X25519'), x: z.string(), ...publicKeyMembers }),
+  z.object({ kty: z.literal('EC'), crv: z.literal('P-256'), x: z.string(), y: z.string(), ...publicKeyMembers }),
+]);
+
+/** Newest first: a reader takes the first key of a curve it knows. */
+export const cardDataKeySet = z.object({ keys: z.array(cardDataPublicKey).min(1) });
+
+export type CardDataPublicKey = z.infer<typeof cardDataPublicKey>;
+export type CardDataKeySet = z.infer<typeof cardDataKeySet>;

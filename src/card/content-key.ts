@@ -1,0 +1,56 @@
+/**
+ * The one JWE profile that card data travels in: ECDH-ES direct key agreement (P-256 or X25519) and A256GCM.
+ * What both ends share stands here; `seal-card-data.ts` is the reader's end and `open-jwe.ts` ours.
+ */
+import { hash } from 'node:crypto';
+
+export const JWE_ALGORITHM = 'ECDH-ES';
+export const JWE_ENCRYPTION = 'A256GCM';
+export const JWE_CIPHER = 'aes-256-gcm';
+/** RFC 7518 5.3: 96-bit initialisation vector, 128-bit tag. */
+export const JWE_IV_BYTES = 12;
+export const JWE_TAG_BYTES = 16;
+
+export type Curve = 'X25519' | 'P-256';
+
+/** Both curves give 32 bytes. */
+const SECRET_BYTES = 32;
+/** AlgorithmID of OtherInfo: the name of `enc` behind its 32-bit length (RFC 7518 4.6.2). */
+const ALGORITHM_ID = lengthPrefixed(Buffer.from(JWE_ENCRYPTION));
+/** SuppPubInfo: the wanted key length in bits. */
+const KEY_LENGTH_BITS = uint32(256);
+/** One round of SHA-256 gives the whole key, so the counter of the Concat KDF is always 1. */
+const FIRST_ROUND = uint32(1);
+
+/**
+ * The content key of one JWE: Concat KDF (NIST SP 800-56A 5.8.1) as RFC 7518 4.6.2 fills it. `apu` and `apv` go in, so a
+ * secret used again with another merchant reference gives another key.
+ *
+ * @param secret the 32-byte ECDH shared secret
+ * @returns 32 bytes, to be zeroed after use
+ */
+export function deriveContentKey(secret: Uint8Array, apu: Uint8Array, apv: Uint8Array): Buffer {
+  const input = Buffer.concat([
+    FIRST_ROUND,
+    secret,
+    ALGORITHM_ID,
+    uint32(apu.length),
+    apu,
+    uint32(apv.length),
+    apv,
+    KEY_LENGTH_BITS,
+  ]);
+  const key = hash('sha256', input, 'buffer');
+  input.fill(0, 0, FIRST_ROUND.length + SECRET_BYTES);
+  return key;
+}
+
+function lengthPrefixed(bytes: Buffer): Buffer {
+  return Buffer.concat([uint32(bytes.length), bytes]);
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}

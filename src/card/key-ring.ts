@@ -1,0 +1,118 @@
+/**
+ * The keys of one installation, from one JSON file that only its owner may read. Newest first in each list: the first key
+ * seals, hashes or signs, the others still open, find and verify what they once did. No key serves two purposes.
+ */
+import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { CardDataKeySet, CardDataPublicKey } from '#schemas/card-data';
+import { StartError } from '../errors.ts';
+import type { Curve } from './content-key.ts';
+import { type KeyRingFile, keyRingFile, MAX_KEY_RING_BYTES, type PrivateJwk } from './key-ring-file.ts';
+import { importPrivateJwk } from './private-jwk.ts';
+
+/** Opens the blobs that readers sealed for `kid`, until `retireAtMs` (Infinity while it is announced as current). */
+export interface CardDataKey {
+  readonly kid: string;
+  readonly curve: Curve;
+  readonly privateKey: KeyObject;
+  readonly publicJwk: CardDataPublicKey;
+  readonly retireAtMs: number;
+}
+
+/** A 256-bit key whose `id` stands beside everything made with it. */
+export interface NamedSecretKey {
+  readonly id: string;
+  readonly key: KeyObject;
+}
+
+/** The keys of one purpose. */
+export interface SecretKeys {
+  readonly current: NamedSecretKey;
+  readonly all: readonly NamedSecretKey[];
+  find(id: string): NamedSecretKey | undefined;
+}
+
+/** Signs our own tokens with ES256. */
+export interface TokenSigningKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+export interface KeyRing {
+  /** The key a blob names, retired or not: whether it may still open is the opener's to say. */
+  cardDataKey(kid: string): CardDataKey | undefined;
+  /** What readers are told: every key that opens at `nowMs`, newest first. */
+  publicCardDataKeys(nowMs: number): CardDataKeySet;
+  readonly panSealing: SecretKeys;
+  readonly panHash: SecretKeys;
+  readonly blobHmac: SecretKeys;
+  /** Newest first; the first one signs. */
+  readonly tokenSigning: readonly TokenSigningKey[];
+}
+
+/**
+ * Reads and checks the key file of an installation.
+ *
+ * @throws {StartError} BAD_CONFIG when it cannot be read, is no key ring, or a key in it is unusable; the text names the
+ *   place inside the file, never a value
+ */
+export async function readKeyRing(path: string): Promise<KeyRing> {
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new StartError('BAD_CONFIG', `the key file ${path} cannot be read (${cause.code})`);
+  });
+  if (text.length > MAX_KEY_RING_BYTES) throw new StartError('BAD_CONFIG', `the key file ${path} is too large`);
+  const parsed = keyRingFile.safeParse(parseJson(text, path));
+  if (!parsed.success) {
+    const places = parsed.error.issues.map(({ path: place, code }) => `/${place.join('/')} ${code}`);
+    throw new StartError('BAD_CONFIG', `the key file ${path} is wrong at ${places.slice(0, 5).join(', ')}`);
+  }
+  return buildKeyRing(parsed.data, path);
+}
+
+/** JSON.parse's own message quotes the text around the mistake, which here is a key. */
+function parseJson(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new StartError('BAD_CONFIG', `the key file ${path} is not JSON`);
+  }
+}
+
+function buildKeyRing(file: KeyRingFile, path: string): KeyRing {
+  const importKey = (jwk: PrivateJwk, place: string) => {
+    const key = importPrivateJwk(jwk);
+    if (key === undefined) throw new StartError('BAD_CONFIG', `the key file ${path} has an unusable key at ${place}`);
+    return key;
+  };
+  const cardData = file.cardData.map(({ kid, privateKey, retireAt }, position): CardDataKey => {
+    const key = importKey(privateKey, `/cardData/${position}`);
+    const retireAtMs = retireAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(retireAt);
+    return { kid, curve: privateKey.crv, privateKey: key, publicJwk: publicJwk(kid, key), retireAtMs };
+  });
+  const byKid = new Map(cardData.map((key) => [key.kid, key]));
+  return {
+    cardDataKey: (kid) => byKid.get(kid),
+    publicCardDataKeys: (nowMs) => ({
+      keys: cardData.filter((key) => nowMs < key.retireAtMs).map((key) => key.publicJwk),
+    }),
+    panSealing: secretKeys(file.panSealing),
+    panHash: secretKeys(file.panHash),
+    blobHmac: secretKeys(file.blobHmac),
+    tokenSigning: file.tokenSigning.map(({ kid, privateKey }, position) => {
+      const key = importKey(privateKey, `/tokenSigning/${position}`);
+      return { kid, privateKey: key, publicKey: createPublicKey(key) };
+    }),
+  };
+}
+
+function publicJwk(kid: string, privateKey: KeyObject): CardDataPublicKey {
+  const { kty, crv, x, y } = createPublicKey(privateKey).export({ format: 'jwk' });
+  return { kty, crv, x, ...(y === undefined ? {} : { y }), kid, use: 'enc', alg: 'ECDH-ES' } as CardDataPublicKey;
+}
+
+function secretKeys(entries: KeyRingFile['panSealing']): SecretKeys {
+  const all = entries.map(({ id, secret }) => ({ id, key: createSecretKey(secret, 'base64url') }));
+  const byId = new Map(all.map((key) => [key.id, key]));
+  return { current: all[0]!, all, find: (id) => byId.get(id) };
+}

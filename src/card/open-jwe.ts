@@ -1,0 +1,170 @@
+/**
+ * Opens the compact JWEs of card data: RFC 7516 narrowed to one profile (`content-key.ts`). Written for node:crypto because
+ * opening is the dearest step of a tap; the package `jose` checks every part of it in the tests.
+ *
+ * Nothing here depends on a secret before the tag is checked: what is refused earlier (a header, a kid, a point off the
+ * curve) is known to whoever sent it, and all refusals become one error in `open-card-data.ts`.
+ */
+import { createDecipheriv, createPublicKey, diffieHellman, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { decodeBase64Url } from '../bytes/base64.ts';
+import { LruMap } from '../bytes/lru-map.ts';
+import {
+  deriveContentKey,
+  JWE_ALGORITHM,
+  JWE_CIPHER,
+  JWE_ENCRYPTION,
+  JWE_IV_BYTES,
+  JWE_TAG_BYTES,
+} from './content-key.ts';
+import type { CardDataKey, KeyRing } from './key-ring.ts';
+import { CardDataRefusal } from './refusal.ts';
+
+/** `apu` and `apv` at their longest (512 and 1,020 characters) in Base64url, with twice what the rest of a header takes. */
+const MAX_HEADER_CHARS = 4_096;
+/** Proximity sessions in use at once on one node. An entry takes about 300 bytes. */
+const MAX_CACHED_SECRETS = 4_096;
+
+/** Everything a header may hold; `typ` and `cty` change nothing. What else RFC 7515 and 7516 define would change the meaning. */
+const HEADER_NAMES = new Set(['alg', 'enc', 'kid', 'epk', 'apu', 'apv', 'typ', 'cty']);
+const EPK_NAMES = { X25519: new Set(['kty', 'crv', 'x']), 'P-256': new Set(['kty', 'crv', 'x', 'y']) };
+const EPK_TYPES = { X25519: 'OKP', 'P-256': 'EC' };
+
+/** Whom a blob must have been sealed by and for. */
+export interface JweBinding {
+  readonly deviceInstallationId: string;
+  readonly merchantReference: string;
+}
+
+interface CachedSecret {
+  /** The key that the secret was agreed with, so that a kid given to another key never meets an old secret. */
+  readonly privateKey: KeyObject;
+  readonly secret: Buffer;
+}
+
+export class JweOpener {
+  readonly #keys: Pick<KeyRing, 'cardDataKey'>;
+  readonly #now: () => number;
+  /** ECDH secrets by kid and ephemeral key: a reader may keep one `epk` for a proximity session (design: card data). */
+  readonly #secrets = new LruMap<string, CachedSecret>(MAX_CACHED_SECRETS);
+
+  constructor(keys: Pick<KeyRing, 'cardDataKey'>, now: () => number) {
+    this.#keys = keys;
+    this.#now = now;
+  }
+
+  /**
+   * The plaintext of a compact JWE.
+   *
+   * @throws {CardDataRefusal} for everything that is not a blob of this profile, bound as `binding` says, under a live key
+   */
+  open(compact: string, binding: JweBinding): Buffer {
+    const parts = compact.split('.', 6);
+    if (parts.length !== 5 || parts[1] !== '') throw new CardDataRefusal('not-compact-jwe');
+    const [protectedHeader, , iv, ciphertext, tag] = parts as [string, string, string, string, string];
+    const header = readHeader(protectedHeader);
+    const apu = Buffer.from(binding.deviceInstallationId);
+    const apv = Buffer.from(binding.merchantReference);
+    if (header.apu !== apu.toString('base64url')) throw new CardDataRefusal('other-device');
+    if (header.apv !== apv.toString('base64url')) throw new CardDataRefusal('other-reference');
+
+    const key = this.#liveKey(header.kid);
+    const sessionId = `${key.kid} ${String(header.epk.x)} ${String(header.epk.y)}`;
+    const cached = this.#secrets.get(sessionId);
+    const known = cached?.privateKey === key.privateKey ? cached.secret : undefined;
+    const secret = known ?? agree(key, header.epk);
+    const contentKey = deriveContentKey(secret, apu, apv);
+    const plaintext = decrypt(contentKey, protectedHeader, iv, ciphertext, tag);
+    // Only after the tag was right: whoever guesses cannot push sessions out.
+    if (known === undefined) this.#secrets.set(sessionId, { privateKey: key.privateKey, secret });
+    return plaintext;
+  }
+
+  /** `kid` is a map key and nothing else (RFC 7515 4.1.4 leaves it open; a path or a query it never is). */
+  #liveKey(kid: unknown): CardDataKey {
+    const key = typeof kid === 'string' ? this.#keys.cardDataKey(kid) : undefined;
+    if (key === undefined) throw new CardDataRefusal('unknown-key');
+    if (this.#now() >= key.retireAtMs) throw new CardDataRefusal('retired-key');
+    return key;
+  }
+}
+
+type Members = Record<string, unknown>;
+
+function readHeader(protectedHeader: string): Members & { epk: Members } {
+  if (protectedHeader.length > MAX_HEADER_CHARS) throw new CardDataRefusal('header');
+  const header = parseObject(decodeBase64Url(protectedHeader));
+  if (header === undefined || !holdsOnly(header, HEADER_NAMES)) throw new CardDataRefusal('header');
+  if (header.alg !== JWE_ALGORITHM || header.enc !== JWE_ENCRYPTION) throw new CardDataRefusal('algorithm');
+  if (!isObject(header.epk)) throw new CardDataRefusal('ephemeral-key');
+  return header as Members & { epk: Members };
+}
+
+function parseObject(bytes: Buffer | undefined): Members | undefined {
+  if (bytes === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(bytes.toString());
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function holdsOnly(members: Members, names: ReadonlySet<string>): boolean {
+  return Object.keys(members).every((name) => names.has(name));
+}
+
+/**
+ * The ECDH secret of our key and the sender's. A point off the curve is refused by the import, a point of low order by the
+ * derivation (all-zero secret, RFC 7748 6.1).
+ */
+function agree({ curve, privateKey }: CardDataKey, epk: Members): Buffer {
+  const fits =
+    epk.kty === EPK_TYPES[curve] &&
+    epk.crv === curve &&
+    holdsOnly(epk, EPK_NAMES[curve]) &&
+    isCoordinate(epk.x) &&
+    (curve === 'X25519' || isCoordinate(epk.y));
+  if (!fits) throw new CardDataRefusal('ephemeral-key');
+  try {
+    const publicKey = createPublicKey({ key: epk as JsonWebKey, format: 'jwk' });
+    return diffieHellman({ privateKey, publicKey });
+  } catch {
+    throw new CardDataRefusal('ephemeral-key');
+  }
+}
+
+/** Both curves have coordinates of 32 bytes, written in full (RFC 7518 6.2.1.2, RFC 8037 2). */
+function isCoordinate(text: unknown): boolean {
+  return typeof text === 'string' && decodeBase64Url(text)?.length === 32;
+}
+
+/** Decrypts and zeroes the key. The protected header is what the tag also covers (RFC 7516 5.2 step 15). */
+function decrypt(
+  key: Buffer,
+  protectedHeader: string,
+  ivText: string,
+  ciphertextText: string,
+  tagText: string,
+): Buffer {
+  const iv = decodeBase64Url(ivText);
+  const ciphertext = decodeBase64Url(ciphertextText);
+  const tag = decodeBase64Url(tagText);
+  if (iv?.length !== JWE_IV_BYTES || tag?.length !== JWE_TAG_BYTES || ciphertext === undefined) {
+    throw new CardDataRefusal('not-compact-jwe');
+  }
+  const decipher = createDecipheriv(JWE_CIPHER, key, iv);
+  key.fill(0);
+  decipher.setAAD(Buffer.from(protectedHeader, 'latin1')).setAuthTag(tag);
+  const plaintext = decipher.update(ciphertext);
+  try {
+    decipher.final();
+    return plaintext;
+  } catch {
+    plaintext.fill(0);
+    throw new CardDataRefusal('decryption');
+  }
+}

@@ -1,0 +1,97 @@
+/** Taps of published test cards as a kernel would have read them, for the CLI, the demo, load and tests. Cryptograms are random. */
+import { randomBytes } from 'node:crypto';
+import { READER_TAGS } from '#schemas/card-data';
+import { fromHex } from '../bytes/hex.ts';
+
+interface SampleCard {
+  readonly pan: string;
+  readonly aid: string;
+  readonly label: string;
+  /** What differs by scheme: interchange profile, issuer application data, transaction qualifiers, form factor. */
+  readonly chip: Readonly<Record<number, string>>;
+}
+
+const MCHIP = { 130: '1980', 40720: '0110A04003220000000000000000000000FF' };
+
+/** By the name that `tapwire tap --card` takes. */
+export const SAMPLE_CARDS = {
+  visa: {
+    pan: '4111111111111111',
+    aid: 'A0000000031010',
+    label: 'Visa Credit',
+    chip: { 130: '2000', 40720: '06011203A00000', 40806: '36004000', 40812: '3E00', 40814: '20700000' },
+  },
+  mastercard: {
+    pan: '5413330089010640',
+    aid: 'A0000000041010',
+    label: 'Mastercard',
+    chip: { ...MCHIP, 40814: '0710000030303030' },
+  },
+  maestro: { pan: '6799998900000200018', aid: 'A0000000043060', label: 'Maestro', chip: MCHIP },
+  amex: {
+    pan: '374245455400126',
+    aid: 'A00000002501',
+    label: 'American Express',
+    chip: { 130: '1980', 40720: '06020103A02000', 40814: '18F04000' },
+  },
+} as const satisfies Record<string, SampleCard>;
+
+export type SampleCardName = keyof typeof SAMPLE_CARDS;
+
+export interface SampleTap {
+  readonly card?: SampleCardName;
+  /** Integer, at most 12 digits. */
+  readonly amountMinor: number;
+  /** ISO 4217 and ISO 3166 digits, `710`. */
+  readonly currencyNumeric: string;
+  readonly countryNumeric?: string;
+  readonly at: Date;
+  /** The PIN step's values; 9F34 then says that an online PIN was entered. */
+  readonly pin?: { readonly block: Uint8Array; readonly ksn: Uint8Array };
+}
+
+/** Of every sample card, in the order of track 2. */
+const EXPIRY_YYMM = '3112';
+const ONLINE_PIN = '420300';
+const NO_CVM = '1F0302';
+
+/** The values of one tap, ready for a `CardDataSealer`; change the map to make a card misbehave. */
+export function sampleTap(tap: SampleTap): Map<number, Uint8Array> {
+  const card: SampleCard = SAMPLE_CARDS[tap.card ?? 'visa'];
+  const stamp = tap.at.toISOString().replace(/\D/g, '');
+  const hexValues: Record<number, string> = {
+    40706: String(tap.amountMinor).padStart(12, '0'),
+    24362: tap.currencyNumeric.padStart(4, '0'),
+    156: '00',
+    132: card.aid,
+    80: asciiHex(card.label),
+    149: '0000000000',
+    154: stamp.slice(2, 8),
+    40737: stamp.slice(8, 14),
+    40743: '80',
+    40730: (tap.countryNumeric ?? tap.currencyNumeric).padStart(4, '0'),
+    40758: randomBytes(2).toString('hex'),
+    40759: randomBytes(4).toString('hex'),
+    87: track2(card.pan),
+    24372: '01',
+    40742: randomBytes(8).toString('hex'),
+    40755: 'E0F8C8',
+    40756: tap.pin ? ONLINE_PIN : NO_CVM,
+    ...card.chip,
+    [READER_TAGS.readerId]: asciiHex('sample-reader'),
+    [READER_TAGS.readerTransactionId]: asciiHex(randomBytes(8).toString('hex')),
+  };
+  const values = new Map(Object.entries(hexValues).map(([tag, hex]) => [Number(tag), fromHex(hex)]));
+  if (tap.pin) values.set(READER_TAGS.pinBlock, tap.pin.block).set(READER_TAGS.ksn, tap.pin.ksn);
+  return values;
+}
+
+/** Track 2 equivalent data: PAN, `D`, expiry, service code 201 (chip, online), discretionary zeros, `F` to a whole byte. */
+function track2(pan: string): string {
+  const digits = `${pan}D${EXPIRY_YYMM}2010000000000`;
+  return digits.length % 2 === 0 ? digits : `${digits}F`;
+}
+
+function asciiHex(text: string): string {
+  return Buffer.from(text, 'latin1').toString('hex');
+}

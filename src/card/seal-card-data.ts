@@ -1,0 +1,99 @@
+/** The reader's end of card data: the reference that kernel teams compare theirs with, and what our own CLI, demo and load use. */
+import {
+  createCipheriv,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  hash,
+  type JsonWebKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
+import { type CardDataPublicKey, READER_TAGS } from '#schemas/card-data';
+import { encodeTlv } from '../emv/tlv.ts';
+import { deriveContentKey, JWE_ALGORITHM, JWE_CIPHER, JWE_ENCRYPTION, JWE_IV_BYTES } from './content-key.ts';
+import type { SealedCardData } from './open-card-data.ts';
+import type { JweBinding } from './open-jwe.ts';
+
+/** What a kernel read, by tag: EMV data objects and READER_TAGS. */
+export type TapValues = ReadonlyMap<number, Uint8Array>;
+
+/** What `generalCardData` carries; every other value is sealed. In the order in which it is written. */
+const GENERAL_TAGS: ReadonlySet<number> = new Set([
+  ...[0x9f02, 0x5f2a, 0x9c, 0x84, 0x4f, 0x50, 0x9f12, 0x95, 0x9a, 0x9f21, 0x9f27, 0x9f1a, 0x82, 0x9f36, 0x9f37, 0x5f25],
+  ...[READER_TAGS.readerId, READER_TAGS.readerTransactionId, READER_TAGS.latitude, READER_TAGS.longitude],
+]);
+
+export interface CardDataSealer {
+  /** Both blobs of one tap (or of its PIN step), bound to a device and a reference. */
+  seal(values: TapValues, binding: JweBinding): SealedCardData;
+}
+
+/** The ephemeral key of a proximity session and the secret it shares with the recipient. */
+interface Ephemeral {
+  readonly publicJwk: JsonWebKey;
+  readonly secret: Buffer;
+}
+
+/**
+ * Seals taps for one of the installation's public keys.
+ *
+ * @param options.keepEphemeral one ephemeral key for all taps of this sealer, as a reader does within one proximity session;
+ *   otherwise each tap has its own
+ * @throws node's error when `recipient` is no point of its curve
+ */
+export function createCardDataSealer(
+  recipient: CardDataPublicKey,
+  options: { readonly keepEphemeral?: boolean } = {},
+): CardDataSealer {
+  const recipientKey = createPublicKey({ key: recipient, format: 'jwk' });
+  const kept = options.keepEphemeral ? freshEphemeral(recipient, recipientKey) : undefined;
+  return {
+    seal(values, binding) {
+      const general = encodeTlv(pick(values, (tag) => GENERAL_TAGS.has(tag)));
+      const digest = { tag: READER_TAGS.generalDigest, value: hash('sha256', general, 'buffer') };
+      const payment = encodeTlv([...pick(values, (tag) => !GENERAL_TAGS.has(tag)), digest]);
+      const ephemeral = kept ?? freshEphemeral(recipient, recipientKey);
+      return {
+        ...binding,
+        generalCardData: Buffer.from(general).toString('base64'),
+        paymentCardData: Buffer.from(sealJwe(payment, recipient.kid, ephemeral, binding)).toString('base64'),
+      };
+    },
+  };
+}
+
+function pick(values: TapValues, isWanted: (tag: number) => boolean): { tag: number; value: Uint8Array }[] {
+  return [...values].filter(([tag]) => isWanted(tag)).map(([tag, value]) => ({ tag, value }));
+}
+
+function freshEphemeral(recipient: CardDataPublicKey, recipientKey: KeyObject): Ephemeral {
+  const { privateKey, publicKey } =
+    recipient.crv === 'X25519' ? generateKeyPairSync('x25519') : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { kty, crv, x, y } = publicKey.export({ format: 'jwk' });
+  return {
+    publicJwk: { kty, crv, x, ...(y === undefined ? {} : { y }) } as JsonWebKey,
+    secret: diffieHellman({ privateKey, publicKey: recipientKey }),
+  };
+}
+
+/** RFC 7516 5.1 for direct key agreement: the encrypted key is empty, the protected header is the additional data. */
+function sealJwe(plaintext: Uint8Array, kid: string, { publicJwk, secret }: Ephemeral, binding: JweBinding): string {
+  const apu = Buffer.from(binding.deviceInstallationId);
+  const apv = Buffer.from(binding.merchantReference);
+  const header = JSON.stringify({
+    alg: JWE_ALGORITHM,
+    enc: JWE_ENCRYPTION,
+    kid,
+    epk: publicJwk,
+    apu: apu.toString('base64url'),
+    apv: apv.toString('base64url'),
+  });
+  const protectedHeader = Buffer.from(header).toString('base64url');
+  const iv = randomBytes(JWE_IV_BYTES);
+  const cipher = createCipheriv(JWE_CIPHER, deriveContentKey(secret, apu, apv), iv);
+  cipher.setAAD(Buffer.from(protectedHeader));
+  const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()]);
+  const parts = [iv, ciphertext, cipher.getAuthTag()].map((bytes) => bytes.toString('base64url'));
+  return `${protectedHeader}..${parts.join('.')}`;
+}

@@ -1,0 +1,389 @@
+import { hash } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type CardDataPublicKey, READER_TAGS } from '../../schemas/card-data.ts';
+import type { KeyRing } from '../../src/card/key-ring.ts';
+import {
+  type CardDataOpenerOptions,
+  createCardDataOpener,
+  type SealedCardData,
+} from '../../src/card/open-card-data.ts';
+import type { CardDataRefusalReason } from '../../src/card/refusal.ts';
+import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { encodeTlv } from '../../src/emv/tlv.ts';
+import { CardDataError } from '../../src/errors.ts';
+import { BINDING, freshKeyRing, publicKeyOf, sealMadeUp, visaTap } from '../support/card-data.ts';
+
+const ring = await freshKeyRing();
+const otherRing = await freshKeyRing();
+const x25519 = publicKeyOf(ring, 'X25519');
+const p256 = publicKeyOf(ring, 'P-256');
+const GENERAL = encodeTlv([{ tag: 0x9f02, value: Buffer.from('000000001000', 'hex') }]);
+const DIGEST = { tag: READER_TAGS.generalDigest, value: hash('sha256', GENERAL, 'buffer') };
+const TRACK2 = { tag: 0x57, value: Buffer.from('4111111111111111D31122010000000000', 'hex') };
+const PLAINTEXT = encodeTlv([TRACK2, DIGEST]);
+
+/** What the caller sees of a refusal, and why the operator is told it was. */
+function refusalOf(sealed: SealedCardData, options: Partial<CardDataOpenerOptions> = {}): CardDataRefusalReason[] {
+  const reasons: CardDataRefusalReason[] = [];
+  const opener = createCardDataOpener({ keys: ring, onRefused: (reason) => reasons.push(reason), ...options });
+  let caught: unknown;
+  try {
+    opener.open(sealed);
+  } catch (error) {
+    caught = error;
+  }
+  expect(caught).toBeInstanceOf(CardDataError);
+  expect(caught).toMatchObject({ code: 'CARD_DATA_UNREADABLE', httpStatus: 400, errorCode: 202 });
+  expect(caught).not.toHaveProperty('cause');
+  expect((caught as Error).message).toBe('CARD_DATA_UNREADABLE');
+  return reasons;
+}
+
+function madeUp(header: Record<string, unknown>, recipient: CardDataPublicKey = x25519): SealedCardData {
+  return sealMadeUp(recipient, { general: GENERAL, plaintext: PLAINTEXT, header });
+}
+
+/** The parts of a blob's compact JWE changed by `change`, put back together. */
+function withParts(sealed: SealedCardData, change: (parts: string[]) => string[]): SealedCardData {
+  const parts = Buffer.from(sealed.paymentCardData, 'base64').toString('latin1').split('.');
+  return { ...sealed, paymentCardData: Buffer.from(change(parts).join('.')).toString('base64') };
+}
+
+describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve) => {
+  const recipient = publicKeyOf(ring, curve);
+  const sealer = createCardDataSealer(recipient);
+  const opener = createCardDataOpener({ keys: ring });
+
+  it('opens to the values that were sealed, and says which half each came in', () => {
+    const values = visaTap();
+    const { general, payment } = opener.open(sealer.seal(values, BINDING));
+
+    for (const [tag, value] of values) {
+      const found = general.value(tag) ?? payment.value(tag);
+      expect(Buffer.from(found!)).toEqual(Buffer.from(value));
+    }
+    expect(general.hex(0x9f02)).toBe('000000001000');
+    expect(general.has(0x57)).toBe(false);
+    expect(payment.has(0x9f02)).toBe(false);
+  });
+
+  it('opens again and again for one ephemeral key, each reference with its own content key', () => {
+    const session = createCardDataSealer(recipient, { keepEphemeral: true });
+    for (let tap = 0; tap < 5; tap++) {
+      const binding = { ...BINDING, merchantReference: `order-${tap}` };
+      expect(opener.open(session.seal(visaTap(), binding)).payment.hex(0x57)).toMatch(/^4111111111111111D3112/);
+    }
+  });
+
+  it('keeps no secret across keys: the same ephemeral key under a kid that now names another key is refused', () => {
+    const session = createCardDataSealer(recipient, { keepEphemeral: true });
+    let keys: Pick<KeyRing, 'cardDataKey'> = ring;
+    const reasons: CardDataRefusalReason[] = [];
+    const renewed = createCardDataOpener({
+      keys: { cardDataKey: (kid) => keys.cardDataKey(kid) },
+      onRefused: (reason) => reasons.push(reason),
+    });
+    renewed.open(session.seal(visaTap(), BINDING));
+
+    const other = otherRing.cardDataKey(publicKeyOf(otherRing, curve).kid);
+    keys = { cardDataKey: () => other };
+    expect(() => renewed.open(session.seal(visaTap(), BINDING))).toThrow(CardDataError);
+    expect(reasons).toEqual(['decryption']);
+  });
+
+  it('cannot be replayed for another device or another reference', () => {
+    const sealed = sealer.seal(visaTap(), BINDING);
+    expect(refusalOf({ ...sealed, deviceInstallationId: 'another-phone' })).toEqual(['other-device']);
+    expect(refusalOf({ ...sealed, merchantReference: 'order-4712' })).toEqual(['other-reference']);
+  });
+
+  it('is refused when a bit of any part is turned', () => {
+    const sealed = sealer.seal(visaTap(), BINDING);
+    for (const part of [0, 2, 3, 4]) {
+      const turned = withParts(sealed, (parts) => {
+        const bytes = Buffer.from(parts[part]!, 'base64url');
+        bytes[bytes.length >> 1]! ^= 0x01;
+        return parts.with(part, bytes.toString('base64url'));
+      });
+      expect(refusalOf(turned)).toHaveLength(1);
+    }
+  });
+
+  it('is refused under a key that is not in the ring, and under the right kid of another ring', () => {
+    const foreign = publicKeyOf(otherRing, curve);
+    expect(refusalOf(createCardDataSealer(foreign).seal(visaTap(), BINDING))).toEqual(['unknown-key']);
+    const misnamed = { ...foreign, kid: recipient.kid };
+    expect(refusalOf(createCardDataSealer(misnamed).seal(visaTap(), BINDING))).toEqual(['decryption']);
+  });
+
+  it('opens until its key retires and not a millisecond longer', () => {
+    const sealed = sealer.seal(visaTap(), BINDING);
+    const key = { ...ring.cardDataKey(recipient.kid)!, retireAtMs: 5_000 };
+    const keys = { cardDataKey: () => key };
+    expect(
+      createCardDataOpener({ keys, now: () => 4_999 })
+        .open(sealed)
+        .payment.has(0x57),
+    ).toBe(true);
+    expect(refusalOf(sealed, { keys, now: () => 5_000 })).toEqual(['retired-key']);
+  });
+});
+
+describe('the header of a blob', () => {
+  it.each([
+    ['alg', 'ECDH-ES+A256KW'],
+    ['alg', 'dir'],
+    ['alg', 'RSA-OAEP'],
+    ['alg', 'PBES2-HS256+A128KW'],
+    ['alg', 'none'],
+    ['alg', undefined],
+    ['alg', ['ECDH-ES']],
+    ['enc', 'A128GCM'],
+    ['enc', 'A128CBC-HS256'],
+    ['enc', undefined],
+  ])('is refused with %s %j', (name, value) => {
+    expect(refusalOf(madeUp({ [name]: value }))).toEqual(['algorithm']);
+  });
+
+  it.each([
+    ['zip', 'DEF'],
+    ['crit', ['exp']],
+    ['b64', false],
+    ['p2c', 2_000_000_000],
+    ['p2s', 'AAAA'],
+    ['jku', 'https://example.com/keys'],
+    ['jwk', {}],
+    ['x5u', 'https://example.com/cert'],
+    ['x5c', []],
+    ['iv', 'AAAA'],
+    ['tag', 'AAAA'],
+    ['exp', 1],
+  ])('is refused when it also holds %s, although the tag is right', (name, value) => {
+    expect(refusalOf(madeUp({ [name]: value }))).toEqual(['header']);
+  });
+
+  it('may name its type and content type, which change nothing', () => {
+    const sealed = madeUp({ typ: 'JOSE', cty: 'octet-stream' });
+    expect(createCardDataOpener({ keys: ring }).open(sealed).payment.has(0x57)).toBe(true);
+  });
+
+  it.each([
+    ['a path', '../../etc/passwd'],
+    ['SQL', "' or 1=1 --"],
+    ['a URL', 'https://example.com/key'],
+    ['a property of objects', '__proto__'],
+    ['nothing', ''],
+    ['a number', 7],
+    ['an object', {}],
+    ['missing', undefined],
+  ])('is refused when its kid is %s', (_, kid) => {
+    expect(refusalOf(madeUp({ kid }))).toEqual(['unknown-key']);
+  });
+
+  it.each([
+    ['missing', undefined],
+    ['null', null],
+    ['a text', 'AAAA'],
+    ['an array', []],
+    ['of another curve', { kty: 'EC', crv: 'P-256', x: p256.x, y: 'A'.repeat(43) }],
+    ['of an unknown curve', { kty: 'OKP', crv: 'X448', x: x25519.x }],
+    ['too short', { kty: 'OKP', crv: 'X25519', x: 'AAAA' }],
+    ['too long', { kty: 'OKP', crv: 'X25519', x: 'A'.repeat(44) }],
+    ['padded', { kty: 'OKP', crv: 'X25519', x: `${x25519.x}=` }],
+    ['no text', { kty: 'OKP', crv: 'X25519', x: [x25519.x] }],
+    ['carrying a private half', { kty: 'OKP', crv: 'X25519', x: x25519.x, d: x25519.x }],
+    ['a point of order 1', { kty: 'OKP', crv: 'X25519', x: 'A'.repeat(43) }],
+    ['a point of order 4', { kty: 'OKP', crv: 'X25519', x: `AQ${'A'.repeat(41)}` }],
+  ])('is refused when its ephemeral key is %s', (_, epk) => {
+    expect(refusalOf(madeUp({ epk }))).toEqual(['ephemeral-key']);
+  });
+
+  it('is refused when its ephemeral key is a point that is not on P-256', () => {
+    const { kty, crv, x } = p256;
+    expect(refusalOf(madeUp({ epk: { kty, crv, x, y: x } }, p256))).toEqual(['ephemeral-key']);
+    expect(refusalOf(madeUp({ epk: { kty, crv, x } }, p256))).toEqual(['ephemeral-key']);
+  });
+
+  it('is refused without apu and without apv', () => {
+    expect(refusalOf(madeUp({ apu: undefined }))).toEqual(['other-device']);
+    expect(refusalOf(madeUp({ apv: undefined }))).toEqual(['other-reference']);
+  });
+
+  it.each(['[]', 'null', '7', '"eyJ"', '{', '', '{"alg":"ECDH-ES"'])('is refused when it is %s', (text) => {
+    const sealed = withParts(madeUp({}), (parts) => parts.with(0, Buffer.from(text).toString('base64url')));
+    expect(refusalOf(sealed)).toEqual(['header']);
+  });
+
+  it('is refused above 4,096 characters', () => {
+    expect(refusalOf(madeUp({ typ: 'x'.repeat(4_096) }))).toEqual(['header']);
+  });
+});
+
+describe('the form of a blob', () => {
+  const sealed = createCardDataSealer(x25519).seal(visaTap(), BINDING);
+  const compact = Buffer.from(sealed.paymentCardData, 'base64').toString('latin1');
+
+  it.each([
+    ['no Base64', '!!!!'],
+    ['Base64url', Buffer.from([0xfb, 0xff]).toString('base64url')],
+    ['Base64 without its padding', sealed.paymentCardData.replace(/=+$/, '').slice(0, -1)],
+    ['Base64 with a line break', `${sealed.paymentCardData.slice(0, 76)}\n${sealed.paymentCardData.slice(76)}`],
+    ['Base64 with a blank', ` ${sealed.paymentCardData}`],
+    ['Base64 whose unused bits are set', 'QR=='],
+    ['beyond ASCII', 'é'.repeat(8)],
+    ['nothing', ''],
+  ])('is refused when it is %s', (_, paymentCardData) => {
+    expect(refusalOf({ ...sealed, paymentCardData })).toEqual(['not-base64']);
+    expect(refusalOf({ ...sealed, generalCardData: paymentCardData })).toEqual(['not-base64']);
+  });
+
+  it.each([
+    ['four parts', (parts: string[]) => parts.slice(0, 4)],
+    ['six parts', (parts: string[]) => [...parts, 'AAAA']],
+    ['an encrypted key', (parts: string[]) => parts.with(1, 'AAAA')],
+    ['a short initialisation vector', (parts: string[]) => parts.with(2, 'AAAA')],
+    ['a short tag', (parts: string[]) => parts.with(4, parts[4]!.slice(0, 16))],
+    ['no tag', (parts: string[]) => parts.with(4, '')],
+    ['padding in a part', (parts: string[]) => parts.with(3, `${parts[3]}=`)],
+    ['a part that is no Base64url', (parts: string[]) => parts.with(3, '+/+/')],
+  ])('is refused with %s', (_, change) => {
+    expect(refusalOf(withParts(sealed, change))).toEqual(['not-compact-jwe']);
+  });
+
+  it('is refused as a JWE in JSON', () => {
+    const [header, , iv, ciphertext, tag] = compact.split('.');
+    const json = JSON.stringify({ protected: header, iv, ciphertext, tag });
+    expect(refusalOf({ ...sealed, paymentCardData: Buffer.from(json).toString('base64') })).toEqual([
+      'not-compact-jwe',
+    ]);
+  });
+
+  it('is refused by its length before anything is decoded', () => {
+    expect(refusalOf({ ...sealed, paymentCardData: 'A'.repeat(98_308) })).toEqual(['too-large']);
+    expect(refusalOf({ ...sealed, generalCardData: 'A'.repeat(87_388) })).toEqual(['too-large']);
+  });
+});
+
+describe('what two blobs say together', () => {
+  const opened = (general: Uint8Array, plaintext: Uint8Array) => sealMadeUp(x25519, { general, plaintext });
+  const digestOf = (general: Uint8Array) => ({
+    tag: READER_TAGS.generalDigest,
+    value: hash('sha256', general, 'buffer'),
+  });
+
+  it('is refused when the sealed digest is missing, of another blob, too short, or there twice with two values', () => {
+    const other = digestOf(Buffer.from('9F0100', 'hex'));
+    const short = { tag: READER_TAGS.generalDigest, value: DIGEST.value.subarray(0, 31) };
+    expect(refusalOf(opened(GENERAL, encodeTlv([TRACK2])))).toEqual(['digest']);
+    expect(refusalOf(opened(GENERAL, encodeTlv([TRACK2, other])))).toEqual(['digest']);
+    expect(refusalOf(opened(GENERAL, encodeTlv([TRACK2, short])))).toEqual(['digest']);
+    expect(refusalOf(opened(GENERAL, encodeTlv([TRACK2, DIGEST, other])))).toEqual(['tlv']);
+  });
+
+  it('is refused when the open blob was exchanged after sealing', () => {
+    const sealed = createCardDataSealer(x25519).seal(visaTap(), BINDING);
+    const cheaper = createCardDataSealer(x25519).seal(
+      new Map([...visaTap(), [0x9f02, Buffer.from('000000000001', 'hex')]]),
+      BINDING,
+    );
+    expect(refusalOf({ ...sealed, generalCardData: cheaper.generalCardData })).toEqual(['digest']);
+  });
+
+  it('is refused when a tag stands in both with two values, nested or not, first or later', () => {
+    const amount = (hex: string) => ({ tag: 0x9f02, value: Buffer.from(hex, 'hex') });
+    const [ten, one] = [amount('000000001000'), amount('000000000001')];
+    for (const [general, payment] of [
+      [[ten], [one]],
+      [[ten], [{ tag: 0x77, children: [one] }]],
+      [[ten], [ten, one]],
+      [[ten, one], [ten]],
+    ]) {
+      const open = encodeTlv(general!);
+      expect(refusalOf(opened(open, encodeTlv([...payment!, TRACK2, digestOf(open)])))).toEqual(['tags-differ']);
+    }
+  });
+
+  it('is taken when a tag stands in both with one value, and when templates differ in what only one of them has', () => {
+    const ten = { tag: 0x9f02, value: Buffer.from('000000001000', 'hex') };
+    const open = encodeTlv([{ tag: 0x77, children: [ten] }]);
+    const plaintext = encodeTlv([{ tag: 0x77, children: [ten, TRACK2] }, digestOf(open)]);
+    expect(createCardDataOpener({ keys: ring }).open(opened(open, plaintext)).payment.has(0x57)).toBe(true);
+  });
+
+  it('is refused when either is no TLV', () => {
+    const broken = Buffer.from('5A8480000000', 'hex');
+    expect(refusalOf(opened(broken, encodeTlv([TRACK2, digestOf(broken)])))).toEqual(['tlv']);
+    expect(refusalOf(opened(GENERAL, broken))).toEqual(['tlv']);
+  });
+});
+
+describe('bare TLV', () => {
+  const bare: SealedCardData = {
+    ...BINDING,
+    generalCardData: Buffer.from(GENERAL).toString('base64'),
+    paymentCardData: Buffer.from(encodeTlv([TRACK2])).toString('base64'),
+  };
+
+  it('is refused unless the opener was made to take it', () => {
+    expect(refusalOf(bare)).toEqual(['not-compact-jwe']);
+  });
+
+  it('opens where it is allowed, and sealed blobs still do', () => {
+    const opener = createCardDataOpener({ keys: ring, allowBare: true });
+    expect(opener.open(bare).payment.has(0x57)).toBe(true);
+    expect(opener.open(createCardDataSealer(x25519).seal(visaTap(), BINDING)).payment.has(0x57)).toBe(true);
+  });
+
+  it('is held to the digest it carries, and to equal tags', () => {
+    const withWrongDigest = encodeTlv([TRACK2, { ...DIGEST, value: Buffer.alloc(32) }]);
+    const withOtherAmount = encodeTlv([TRACK2, { tag: 0x9f02, value: Buffer.alloc(6) }]);
+    const submit = (payment: Uint8Array) =>
+      refusalOf({ ...bare, paymentCardData: Buffer.from(payment).toString('base64') }, { allowBare: true });
+    expect(submit(withWrongDigest)).toEqual(['digest']);
+    expect(submit(withOtherAmount)).toEqual(['tags-differ']);
+  });
+
+  it('does not excuse a JWE from its digest', () => {
+    const sealed = sealMadeUp(x25519, { general: GENERAL, plaintext: encodeTlv([TRACK2]) });
+    expect(refusalOf(sealed, { allowBare: true })).toEqual(['digest']);
+  });
+});
+
+describe('anything at all', () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 400 }),
+    fc.base64String({ maxLength: 400 }),
+    fc.uint8Array({ maxLength: 400 }).map((bytes) => Buffer.from(bytes).toString('base64')),
+    fc
+      .array(fc.oneof(fc.json(), fc.base64String()), { minLength: 4, maxLength: 6 })
+      .map((parts) => parts.map((part) => Buffer.from(part).toString('base64url')).join('.'))
+      .map((compact) => Buffer.from(compact).toString('base64')),
+  );
+
+  it.each([false, true])('as blobs is opened or refused with the one error (bare TLV allowed: %s)', (allowBare) => {
+    const opener = createCardDataOpener({ keys: ring, allowBare });
+    fc.assert(
+      fc.property(text, text, fc.string({ unit: 'binary' }), (generalCardData, paymentCardData, anyText) => {
+        const binding = { deviceInstallationId: anyText, merchantReference: anyText };
+        try {
+          opener.open({ ...binding, generalCardData, paymentCardData });
+        } catch (error) {
+          expect(error).toBeInstanceOf(CardDataError);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('as a header over a sealed blob is refused with the one error', () => {
+    const names = fc.constantFrom('alg', 'enc', 'kid', 'epk', 'apu', 'apv', 'zip', 'crit', '__proto__', 'typ');
+    fc.assert(
+      fc.property(fc.dictionary(names, fc.jsonValue(), { minKeys: 1, maxKeys: 4 }), (header) => {
+        fc.pre(Object.keys(header).some((name) => name !== 'typ'));
+        expect(refusalOf(madeUp(header))).toHaveLength(1);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,68 @@
+import { createCipheriv, createPublicKey, diffieHellman, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CardDataPublicKey } from '../../schemas/card-data.ts';
+import { deriveContentKey } from '../../src/card/content-key.ts';
+import { createKeyRing } from '../../src/card/create-key-ring.ts';
+import { type KeyRing, readKeyRing } from '../../src/card/key-ring.ts';
+import type { SealedCardData } from '../../src/card/open-card-data.ts';
+import { sampleTap } from '../../src/card/sample-tap.ts';
+
+export const DEVICE = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
+export const REFERENCE = 'order-4711';
+export const BINDING = { deviceInstallationId: DEVICE, merchantReference: REFERENCE };
+
+/** A key ring with keys that only this test run knows. */
+export async function freshKeyRing(): Promise<KeyRing> {
+  const folder = await mkdtemp(join(tmpdir(), 'tapwire-keys-'));
+  try {
+    await createKeyRing(join(folder, 'keys.json'));
+    return await readKeyRing(join(folder, 'keys.json'));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** The public key of a curve that a reader would seal for. */
+export function publicKeyOf(ring: KeyRing, curve: CardDataPublicKey['crv']): CardDataPublicKey {
+  return ring.publicCardDataKeys(Date.now()).keys.find(({ crv }) => crv === curve)!;
+}
+
+/** 10.00 ZAR on a Visa card. */
+export function visaTap(): Map<number, Uint8Array> {
+  return sampleTap({ amountMinor: 1000, currencyNumeric: '710', at: new Date('2026-03-01T10:20:30Z') });
+}
+
+/** A compact JWE sealed correctly under whatever header and plaintext a test makes up, then both blobs. */
+export function sealMadeUp(
+  recipient: CardDataPublicKey,
+  made: { general: Uint8Array; plaintext: Uint8Array; header?: Record<string, unknown>; binding?: typeof BINDING },
+): SealedCardData {
+  const binding = made.binding ?? BINDING;
+  const { privateKey, publicKey } =
+    recipient.crv === 'X25519' ? generateKeyPairSync('x25519') : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const secret = diffieHellman({ privateKey, publicKey: createPublicKey({ key: recipient, format: 'jwk' }) });
+  const apu = Buffer.from(binding.deviceInstallationId);
+  const apv = Buffer.from(binding.merchantReference);
+  const header = {
+    alg: 'ECDH-ES',
+    enc: 'A256GCM',
+    kid: recipient.kid,
+    epk: publicKey.export({ format: 'jwk' }),
+    apu: apu.toString('base64url'),
+    apv: apv.toString('base64url'),
+    ...made.header,
+  };
+  const protectedHeader = Buffer.from(JSON.stringify(header)).toString('base64url');
+  const iv = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', deriveContentKey(secret, apu, apv), iv);
+  cipher.setAAD(Buffer.from(protectedHeader));
+  const ciphertext = Buffer.concat([cipher.update(made.plaintext), cipher.final()]);
+  const [ivText, text, tag] = [iv, ciphertext, cipher.getAuthTag()].map((bytes) => bytes.toString('base64url'));
+  return {
+    ...binding,
+    generalCardData: Buffer.from(made.general).toString('base64'),
+    paymentCardData: Buffer.from(`${protectedHeader}..${ivText}.${text}.${tag}`).toString('base64'),
+  };
+}
