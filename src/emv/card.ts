@@ -110,6 +110,17 @@ export function track2Of(tap: TlvValues): Track2 | undefined {
 }
 
 /**
+ * A PAN as text; `F` padding at the end is dropped. Its check digit is not looked at.
+ *
+ * @throws {CardError} PAN_MALFORMED
+ */
+export function parsePan(text: string): string {
+  const pan = withoutPadding(text);
+  if (!isPan(pan)) throw new CardError('PAN_MALFORMED');
+  return pan;
+}
+
+/**
  * Track 2 as text: PAN, `D` or `=`, YYMM, then whatever digits follow. `F` padding at the end is dropped.
  *
  * @throws {CardError} TRACK2_MALFORMED or TRACK2_TOO_LONG
@@ -162,10 +173,7 @@ function checkedPan(fromTrack2: string | undefined, from5a: string | undefined):
 
 function panFrom5a(tap: TlvValues): string | undefined {
   const text = hexOf(tap, PAN);
-  if (text === undefined) return undefined;
-  const pan = withoutPadding(text);
-  if (!isPan(pan)) throw new CardError('PAN_MALFORMED');
-  return pan;
+  return text === undefined ? undefined : parsePan(text);
 }
 
 function expiryFrom5f24(tap: TlvValues): string | undefined {

@@ -8,6 +8,22 @@ export function tagText(tag: number): string {
   return tag.toString(16).toUpperCase().padStart(2, '0');
 }
 
+/** What `readTag` gives instead of a tag. */
+export const TAG_TRUNCATED = -1;
+export const TAG_TOO_LONG = -2;
+
+/** The tag at `position` of `bytes`, which has a byte there; TAG_TRUNCATED when it goes on at `end`, TAG_TOO_LONG over 3 bytes. */
+export function readTag(bytes: Uint8Array, position: number, end: number): number {
+  const first = bytes[position]!;
+  if ((first & 0x1f) !== 0x1f) return first;
+  if (position + 1 === end) return TAG_TRUNCATED;
+  const second = bytes[position + 1]!;
+  if (second < 0x80) return (first << 8) | second;
+  if (position + 2 === end) return TAG_TRUNCATED;
+  const third = bytes[position + 2]!;
+  return third < 0x80 ? (first << 16) | (second << 8) | third : TAG_TOO_LONG;
+}
+
 /** How many bytes a tag takes, 1 to 3. */
 export function tagBytes(tag: number): number {
   return tag > 0xffff ? 3 : tag > 0xff ? 2 : 1;

@@ -5,7 +5,7 @@
 import { toHex } from '../bytes/hex.ts';
 import { TlvError, type TlvErrorCode } from '../errors.ts';
 import type { TlvNode } from './encode-tlv.ts';
-import { isConstructed, tagBytes, tagText } from './tag.ts';
+import { isConstructed, readTag, TAG_TOO_LONG, TAG_TRUNCATED, tagBytes, tagText } from './tag.ts';
 import { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';
 import type { TlvValues } from './tlv-values.ts';
 
@@ -205,9 +205,7 @@ function beginsTagWithFf(bytes: Uint8Array, position: number, end: number): bool
   return third >= 0x01 && third <= 0x06;
 }
 
-/** Refusals of `readTag` and `readLength`: negative numbers, so that the hot loop makes no object for them. */
-const TAG_TRUNCATED = -1;
-const TAG_TOO_LONG = -2;
+/** Refusals of `readLength`, negative as those of `readTag` are: the hot loop makes no object for them. */
 const LENGTH_MISSING = -3;
 const LENGTH_TRUNCATED = -4;
 const LENGTH_TOO_LONG = -5;
@@ -220,18 +218,6 @@ const REFUSAL_CODES: Readonly<Record<number, TlvErrorCode>> = {
   [LENGTH_TOO_LONG]: 'LENGTH_TOO_LONG',
   [LENGTH_INDEFINITE]: 'LENGTH_INDEFINITE',
 };
-
-/** The tag at `position`, or TAG_TRUNCATED or TAG_TOO_LONG. EMV uses at most 3 bytes. */
-function readTag(bytes: Uint8Array, position: number, end: number): number {
-  const first = bytes[position]!;
-  if ((first & 0x1f) !== 0x1f) return first;
-  if (position + 1 === end) return TAG_TRUNCATED;
-  const second = bytes[position + 1]!;
-  if (second < 0x80) return (first << 8) | second;
-  if (position + 2 === end) return TAG_TRUNCATED;
-  const third = bytes[position + 2]!;
-  return third < 0x80 ? (first << 16) | (second << 8) | third : TAG_TOO_LONG;
-}
 
 /** The length at `position`, minimal or not, or one of the four refusals of a length. */
 function readLength(bytes: Uint8Array, position: number, end: number): number {

@@ -1,0 +1,107 @@
+/** TLV as an engineer wants to read it. A value is withheld unless the dictionary says that it may be shown. */
+import { toHex } from '../bytes/hex.ts';
+import { TapwireError } from '../errors.ts';
+import { describeBits } from './bits.ts';
+import { maskPan, parsePan, parseTrack2 } from './card.ts';
+import { parseDol } from './dol.ts';
+import { aidOf, schemeOfAid } from './scheme.ts';
+import { type Kernel, kernelOf, mayShow, type TagFormat, tagFacts, tagName } from './tags.ts';
+import { type TlvIndex, type TlvObject, tagText } from './tlv.ts';
+
+export interface DescribeOptions {
+  /** Whose meanings to use where schemes differ; by the AID of the blob when left out. */
+  readonly kernel?: Kernel;
+  /** Shows every value, card data too: for test cards on an engineer's own screen, never for a log. */
+  readonly unmasked?: boolean;
+}
+
+/** One object, described. */
+export interface TlvRow {
+  readonly tag: string;
+  readonly depth: number;
+  /** Undefined when no dictionary knows the tag. */
+  readonly name: string | undefined;
+  readonly lengthBytes: number;
+  /** Upper-case hex; undefined when withheld, and for templates, whose objects follow. */
+  readonly value: string | undefined;
+  readonly withheld: boolean;
+  /** What the value says in words: its text, its bits, the tags it lists, the masked PAN. */
+  readonly details: readonly string[];
+}
+
+/** One row for each object, in the order of the bytes. */
+export function tlvRows(index: TlvIndex, options: DescribeOptions = {}): TlvRow[] {
+  const kernel = options.kernel ?? kernelOf(schemeOfAid(aidOf(index) ?? ''));
+  return Array.from(index, (object) => {
+    const { tag, depth, hasChildren, value } = object;
+    const shown = !hasChildren && (options.unmasked === true || mayShow(tag, value.length, kernel));
+    return {
+      tag: tagText(tag),
+      depth,
+      name: tagName(tag, kernel),
+      lengthBytes: value.length,
+      value: shown ? toHex(value) : undefined,
+      withheld: !hasChildren && !shown,
+      details: shown ? detailsOf(object, kernel) : withheldDetails(object),
+    };
+  });
+}
+
+/** `tlvRows` as lines of text, children indented under their template. */
+export function describeTlv(index: TlvIndex, options?: DescribeOptions): string[] {
+  return tlvRows(index, options).flatMap(({ tag, depth, name, lengthBytes, value, withheld, details }) => {
+    const indent = '  '.repeat(depth);
+    const content = withheld ? `[withheld, ${countBytes(lengthBytes)}]` : (value ?? '');
+    const line = `${indent}${tag.padEnd(6)} ${name ?? 'Unknown'}  ${content}`.trimEnd();
+    return [line, ...details.map((detail) => `${indent}       - ${detail}`)];
+  });
+}
+
+function detailsOf({ tag, value }: TlvObject, kernel: Kernel | undefined): string[] {
+  const bits = describeBits(tag, value, kernel);
+  if (bits !== undefined) return bits.map(({ at, meaning }) => `${at}: ${meaning}`);
+  return FORMAT_DETAILS[tagFacts(tag, kernel)?.format ?? 'b']?.(value, kernel) ?? [];
+}
+
+const FORMAT_DETAILS: Partial<Record<TagFormat, (value: Uint8Array, kernel: Kernel | undefined) => string[]>> = {
+  a: textDetails,
+  an: textDetails,
+  ans: textDetails,
+  dol: dolDetails,
+};
+
+/** The text, when all of it can be printed. */
+function textDetails(value: Uint8Array): string[] {
+  const printable = value.length > 0 && value.every((octet) => octet >= 0x20 && octet <= 0x7e);
+  return printable ? [`"${Buffer.from(value).toString('latin1')}"`] : [];
+}
+
+/** The tags that a data object list asks for, with what it wants of each. */
+function dolDetails(value: Uint8Array, kernel: Kernel | undefined): string[] {
+  return wellFormed(() =>
+    parseDol(value).map(({ tag, lengthBytes }) => {
+      return `${tagText(tag)} ${tagName(tag, kernel) ?? 'Unknown'}, ${countBytes(lengthBytes)}`;
+    }),
+  );
+}
+
+function countBytes(bytes: number): string {
+  return bytes === 1 ? '1 byte' : `${bytes} bytes`;
+}
+
+/** Of a PAN, also inside track 2, what may be shown. */
+function withheldDetails({ tag, value }: TlvObject): string[] {
+  if (tag === 0x5a) return wellFormed(() => [`PAN ${maskPan(parsePan(toHex(value)))}`]);
+  if (tag === 0x57) return wellFormed(() => [`PAN ${maskPan(parseTrack2(toHex(value)).pan)}`]);
+  return [];
+}
+
+/** Details of a value that is what its tag says; none of one that is not, as a description is no check. */
+function wellFormed(details: () => string[]): string[] {
+  try {
+    return details();
+  } catch (error) {
+    if (error instanceof TapwireError) return [];
+    throw error;
+  }
+}

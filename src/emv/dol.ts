@@ -1,0 +1,67 @@
+/** Data object lists (EMV Book 3 5.4): what a card wants to be told, tag and length without a value, in its order. */
+import { TlvError } from '../errors.ts';
+import { isConstructed, isTag, readTag, TAG_TRUNCATED, tagBytes } from './tag.ts';
+import { type Kernel, tagFacts } from './tags.ts';
+import type { TlvValues } from './tlv-values.ts';
+
+/** PDOL, CDOL and DDOL have at most 252 bytes (EMV Book 3 Annex A). */
+export const MAX_DOL_BYTES = 252;
+/** What a list asks for travels in one command, whose data has at most 255 bytes (EMV Book 1 9.4.1). */
+export const MAX_DOL_DATA_BYTES = 255;
+
+export interface DolEntry {
+  readonly tag: number;
+  readonly lengthBytes: number;
+}
+
+/**
+ * The entries of a DOL, in order.
+ *
+ * @throws {TlvError} TAG_TRUNCATED, TAG_TOO_LONG, TAG_INVALID (padding has no place in a list), LENGTH_MISSING, TOO_LARGE
+ *   (the list, or what it asks for), each with its offset in the list
+ */
+export function parseDol(bytes: Uint8Array): DolEntry[] {
+  if (bytes.length > MAX_DOL_BYTES) throw new TlvError('TOO_LARGE', MAX_DOL_BYTES);
+  const entries: DolEntry[] = [];
+  let dataBytes = 0;
+  let position = 0;
+  while (position < bytes.length) {
+    const tag = readTag(bytes, position, bytes.length);
+    if (tag < 0) throw new TlvError(tag === TAG_TRUNCATED ? 'TAG_TRUNCATED' : 'TAG_TOO_LONG', position);
+    if (!isTag(tag)) throw new TlvError('TAG_INVALID', position, tag);
+    const lengthAt = position + tagBytes(tag);
+    if (lengthAt === bytes.length) throw new TlvError('LENGTH_MISSING', lengthAt, tag);
+    const lengthBytes = bytes[lengthAt]!;
+    dataBytes += lengthBytes;
+    if (dataBytes > MAX_DOL_DATA_BYTES) throw new TlvError('TOO_LARGE', lengthAt, tag);
+    entries.push({ tag, lengthBytes });
+    position = lengthAt + 1;
+  }
+  return entries;
+}
+
+/**
+ * The data that a DOL asks for: each value cut or padded to the length wanted, zeros for what is missing or a template.
+ * Formats come from the dictionary, so a kernel's own tags need its name.
+ */
+export function fillDol(entries: readonly DolEntry[], values: TlvValues, kernel?: Kernel): Uint8Array {
+  const target = new Uint8Array(entries.reduce((bytes, { lengthBytes }) => bytes + lengthBytes, 0));
+  let offset = 0;
+  for (const { tag, lengthBytes } of entries) {
+    const value = isConstructed(tag) ? undefined : values.value(tag);
+    if (value !== undefined) fit(value, tagFacts(tag, kernel)?.format, target.subarray(offset, offset + lengthBytes));
+    offset += lengthBytes;
+  }
+  return target;
+}
+
+/** EMV Book 3 5.4: numbers keep their right end, everything else its left; compressed numbers are padded with F, the rest with 0. */
+function fit(value: Uint8Array, format: string | undefined, target: Uint8Array): void {
+  const surplus = value.length - target.length;
+  if (format === 'n') {
+    target.set(surplus > 0 ? value.subarray(surplus) : value, Math.max(0, -surplus));
+    return;
+  }
+  if (format === 'cn') target.fill(0xff);
+  target.set(surplus > 0 ? value.subarray(0, target.length) : value);
+}
