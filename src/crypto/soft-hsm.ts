@@ -1,0 +1,171 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Secret } from '../bytes/secret.ts';
+import { CryptoError } from '../errors.ts';
+import { BlockKey, type KeyAlgorithm, takeKey } from './block-key.ts';
+import { hasOddParity, setOddParity } from './des-parity.ts';
+import { deriveAesInitialKey, deriveAesTransactionKey, deriveAesWorkingKey } from './dukpt-aes.ts';
+import { deriveTdesInitialKey, deriveTdesTransactionKey, deriveTdesWorkingKey } from './dukpt-tdes.ts';
+import type {
+  CryptogramSource,
+  EncipheredPin,
+  GeneratedKey,
+  GenerateKeyRequest,
+  ImportKeyRequest,
+  KeyBlockSource,
+  KeyDescription,
+  KeyUsage,
+  MacRequest,
+  PinKey,
+  SwitchHsm,
+  TranslatedPin,
+  TranslatePinRequest,
+  VerifyPinRequest,
+} from './hsm.ts';
+import { KCV_BYTES, kcv } from './kcv.ts';
+import { headerFor, type KeyPermission, readPermission, requireStrength, unrestricted } from './key-policy.ts';
+import { isSameMac, MAC_BYTES_LEAST } from './mac.ts';
+import { decipherPin, encipherPin, PIN_DIGITS_MOST, type Pin } from './pin-block.ts';
+import { SoftKeyStore } from './soft-key-store.ts';
+import { unwrapTr31, wrapTr31 } from './tr31.ts';
+
+/** Named one by one: a misspelt environment is no licence to hold keys in memory. */
+const ENVIRONMENTS = ['dev', 'qa'];
+
+/** A key that the module has from its start: a transport key or base derivation key of a test installation. */
+export interface SoftHsmKey {
+  readonly keyId: string;
+  readonly usage: KeyUsage;
+  readonly algorithm: KeyAlgorithm;
+  readonly bytes: Secret<Uint8Array>;
+}
+
+/** An Hsm in this process, for tests and simulated switches. Keys live as long as it does, nothing is written anywhere. */
+export class SoftHsm implements SwitchHsm {
+  readonly #keys = new SoftKeyStore();
+
+  /** @throws {CryptoError} SOFT_HSM_FORBIDDEN in `prod`; KEY_LENGTH, KEY_EXISTS */
+  constructor({ environment, keys = [] }: { environment: string; keys?: readonly SoftHsmKey[] }) {
+    if (!ENVIRONMENTS.includes(environment)) throw new CryptoError('SOFT_HSM_FORBIDDEN');
+    for (const { keyId, usage, algorithm, bytes } of keys) {
+      this.#keys.add(keyId, new BlockKey(algorithm, bytes.reveal()), unrestricted(usage));
+    }
+  }
+
+  async importKey(request: ImportKeyRequest): Promise<KeyDescription> {
+    const { key, permission } = 'block' in request ? this.#openKeyBlock(request) : this.#openCryptogram(request);
+    return this.#keys.add(request.keyId, key, permission);
+  }
+
+  async forgetKey(keyId: string): Promise<void> {
+    this.#keys.delete(keyId);
+  }
+
+  async kcv(keyId: string): Promise<string> {
+    return this.#keys.describe(keyId).kcv;
+  }
+
+  async translatePin({ from, to, pan }: TranslatePinRequest): Promise<TranslatedPin> {
+    if (![0, 3, 4].includes(to.format)) throw new CryptoError('PIN_BLOCK');
+    const key = this.#pinKey(to, 'encrypt');
+    const pin = this.#readPin(from, pan);
+    try {
+      return { block: encipherPin(to.format, pin, pan, key), ksn: to.ksn };
+    } finally {
+      pin.reveal().fill(0);
+    }
+  }
+
+  async mac(request: MacRequest): Promise<Uint8Array> {
+    return this.#mac(request, 'generate');
+  }
+
+  async verifyMac(request: MacRequest & { readonly mac: Uint8Array }): Promise<boolean> {
+    return isSameMac(this.#mac(request, 'verify'), request.mac);
+  }
+
+  async verifyPin({ from, pan, pin }: VerifyPinRequest): Promise<boolean> {
+    const received = this.#readPin(from, pan);
+    const isSame = timingSafeEqual(padPin(received), padPin(pin));
+    received.reveal().fill(0);
+    return isSame;
+  }
+
+  async generateKey(request: GenerateKeyRequest): Promise<GeneratedKey> {
+    const { keyId, usage, algorithm, lengthBytes, transportKeyId } = request;
+    const bytes = randomBytes(lengthBytes);
+    if (algorithm === 'tdes') setOddParity(bytes);
+    const key = takeKey(algorithm, bytes);
+    if (this.#keys.describe(transportKeyId).usage === 'keyEncryption') {
+      const transport = this.#keys.use(transportKeyId, 'keyEncryption', 'encrypt');
+      requireCryptogramKeys(transport, key);
+      const cryptogram = key.useBytes((clear) => transport.encrypt(clear));
+      return { ...this.#keys.add(keyId, key, unrestricted(usage)), cryptogram };
+    }
+    const transport = this.#keys.use(transportKeyId, 'keyBlockProtection', 'encrypt');
+    requireStrength(transport, key);
+    const header = headerFor(usage, key, transport);
+    const block = wrapTr31(key, header, transport);
+    return { ...this.#keys.add(keyId, key, readPermission(header)), block };
+  }
+
+  #openKeyBlock(request: ImportKeyRequest & KeyBlockSource): { key: BlockKey; permission: KeyPermission } {
+    const transport = this.#keys.use(request.transportKeyId, 'keyBlockProtection', 'decrypt');
+    const { key, ...header } = unwrapTr31(request.block, transport);
+    requireStrength(transport, key);
+    const permission = readPermission(header);
+    if (permission.usage !== request.usage) throw new CryptoError('KEY_USAGE');
+    if (request.kcv !== undefined) requireKcv(key, request.kcv);
+    return { key, permission };
+  }
+
+  #openCryptogram(request: ImportKeyRequest & CryptogramSource): { key: BlockKey; permission: KeyPermission } {
+    const transport = this.#keys.use(request.transportKeyId, 'keyEncryption', 'decrypt');
+    const key = takeKey('tdes', transport.decrypt(request.cryptogram));
+    requireCryptogramKeys(transport, key);
+    if (request.parity !== 'any' && !key.useBytes(hasOddParity)) throw new CryptoError('KEY_PARITY');
+    requireKcv(key, request.kcv);
+    return { key, permission: unrestricted(request.usage) };
+  }
+
+  #readPin(from: EncipheredPin, pan: string): Pin {
+    if (![0, 1, 3, 4].includes(from.format)) throw new CryptoError('PIN_BLOCK');
+    return decipherPin(from.format, from.block, pan, this.#pinKey(from, 'decrypt'));
+  }
+
+  #pinKey({ keyId, ksn, keyType }: PinKey, action: 'encrypt' | 'decrypt'): BlockKey {
+    if (ksn === undefined) return this.#keys.use(keyId, 'pin', action);
+    const base = this.#keys.use(keyId, 'dukptBase', 'derive');
+    if (base.algorithm === 'tdes') {
+      return deriveTdesWorkingKey(deriveTdesTransactionKey(deriveTdesInitialKey(base, ksn), ksn), 'pin');
+    }
+    const initialKey = deriveAesInitialKey(base, ksn.subarray(0, 8));
+    return deriveAesWorkingKey(deriveAesTransactionKey(initialKey, ksn), ksn, 'pin', keyType);
+  }
+
+  #mac({ keyId, method, message, lengthBytes }: MacRequest, action: 'generate' | 'verify'): Uint8Array {
+    const mac = this.#keys.useForMac(keyId, method, action)(message);
+    const isLength = Number.isInteger(lengthBytes) && lengthBytes >= MAC_BYTES_LEAST && lengthBytes <= mac.length;
+    if (!isLength) throw new CryptoError('DATA_LENGTH');
+    return mac.subarray(0, lengthBytes);
+  }
+}
+
+/** Bare cryptograms are the way of TDES (ANSI X9.17); AES keys travel in key blocks alone. */
+function requireCryptogramKeys(transport: BlockKey, key: BlockKey): void {
+  if (transport.algorithm !== 'tdes' || key.algorithm !== 'tdes') throw new CryptoError('KEY_USAGE');
+  requireStrength(transport, key);
+}
+
+function requireKcv(key: BlockKey, announced: string): void {
+  const lengthBytes = announced.length / 2;
+  const isLong = key.algorithm === 'aes' && lengthBytes === 5;
+  const isSame = (lengthBytes === KCV_BYTES || isLong) && kcv(key, lengthBytes) === announced.toUpperCase();
+  if (!isSame) throw new CryptoError('KEY_CHECK_VALUE');
+}
+
+/** All PINs as long as the longest, so that the comparison does not depend on how long they are. */
+function padPin(pin: Pin): Uint8Array {
+  const padded = new Uint8Array(PIN_DIGITS_MOST).fill(0xff);
+  padded.set(pin.reveal());
+  return padded;
+}
