@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises';
+
+export interface CaseResult {
+  readonly name: string;
+  readonly outcome: 'passed' | 'failed' | 'skipped';
+  /** Why it failed or was skipped. */
+  readonly why?: string;
+}
+
+/** What `tlv.ts`, `iso8583.ts` and `crypto.ts` beside this file export: one result for each case of a file of their shape. */
+export interface VectorSuite {
+  runFile(json: unknown): CaseResult[] | Promise<CaseResult[]>;
+}
+
+/** Runs one vector file of whatever shape. Only the suite that it needs is loaded. */
+export async function runVectorFile(path: string | URL): Promise<CaseResult[]> {
+  const json: unknown = JSON.parse(await readFile(path, 'utf8'));
+  const suite: VectorSuite = await import(/* @vite-ignore */ new URL(`${suiteOf(json)}.ts`, import.meta.url).href);
+  return suite.runFile(json);
+}
+
+/** Lists of wire bytes are ISO 8583 when a case names a spec and TLV otherwise; crypto groups its cases by algorithm. */
+function suiteOf(json: unknown): 'tlv' | 'iso8583' | 'crypto' {
+  if (Array.isArray(json) && json.length > 0 && json.every(isWireCase)) {
+    return json.some((testCase) => 'spec' in testCase) ? 'iso8583' : 'tlv';
+  }
+  if (isObject(json) && Object.values(json).some(Array.isArray)) return 'crypto';
+  throw new Error('neither TLV, ISO 8583 nor crypto vectors');
+}
+
+function isWireCase(testCase: unknown): testCase is object {
+  return isObject(testCase) && 'wireHex' in testCase && 'expect' in testCase;
+}
+
+function isObject(json: unknown): json is object {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
+}
