@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { TapRequest } from '../transactions/ports.ts';
 import type { NamedSecretKey, SecretKeys } from './key-ring.ts';
-import type { SealedCardData } from './open-card-data.ts';
 
-type Blobs = Pick<SealedCardData, 'generalCardData' | 'paymentCardData'>;
+type Blobs = Pick<TapRequest, 'generalCardData' | 'paymentCardData'>;
 
 /**
  * What is kept of a tap's blobs to recognise the same tap submitted again: `<key id>:<HMAC-SHA-256, Base64url>`. Each blob

@@ -3,74 +3,60 @@ import { MAX_GENERAL_CARD_DATA_CHARS, MAX_PAYMENT_CARD_DATA_CHARS, READER_TAGS }
 import { decodeBase64 } from '../bytes/base64.ts';
 import { indexTlv, type TlvIndex } from '../emv/tlv.ts';
 import { CardDataError, TlvError } from '../errors.ts';
+import type { CardDataOpener, OpenedTap, TapRequest } from '../transactions/ports.ts';
+import { fingerprintBlobs, isFingerprintOf } from './fingerprint-blobs.ts';
 import type { KeyRing } from './key-ring.ts';
-import { type JweBinding, JweOpener } from './open-jwe.ts';
+import { JweOpener } from './open-jwe.ts';
 import { CardDataRefusal, type CardDataRefusalReason } from './refusal.ts';
 
-/** The two blobs as submitted, and what they must be bound to. */
-export interface SealedCardData extends JweBinding {
-  readonly generalCardData: string;
-  readonly paymentCardData: string;
-}
-
-export interface OpenedCardData {
-  readonly general: TlvIndex;
-  readonly payment: TlvIndex;
-}
-
-/** What opens a reader's blobs. Readers differ by vendor; ours is one implementation and needs no device, so it is synchronous. */
-export interface CardDataOpener {
-  /** @throws {CardDataError} for whatever is wrong with the blobs, the same for every cause */
-  open(sealed: SealedCardData): OpenedCardData | Promise<OpenedCardData>;
-}
-
 export interface CardDataOpenerOptions {
-  readonly keys: Pick<KeyRing, 'cardDataKey'>;
+  readonly keys: Pick<KeyRing, 'cardDataKey' | 'blobHmac'>;
   /** Also takes `paymentCardData` that is Base64 of bare TLV. Only where the environment is `dev` and the config says so. */
   readonly allowBare?: boolean;
-  /** Told why a blob was refused, for metrics. */
+  /** Told why a blob was refused, for metrics and for whoever builds a kernel in dev. */
   readonly onRefused?: (reason: CardDataRefusalReason) => void;
   /** Milliseconds since 1970, for `retireAt`. */
-  readonly now?: () => number;
+  readonly nowMs?: () => number;
 }
 
 /** Every compact JWE begins with the Base64url of `{"`. */
 const JWE_BEGINNING = 'eyJ';
 
-/** Opens blobs of the reference format (`seal-card-data.ts` makes them). */
-export function createCardDataOpener(options: CardDataOpenerOptions): {
-  open(sealed: SealedCardData): OpenedCardData;
-} {
-  const jwe = new JweOpener(options.keys, options.now ?? Date.now);
-  const allowBare = options.allowBare ?? false;
+/** Opens blobs of the reference format (`seal-card-data.ts` makes them). Whatever is wrong with them is one CardDataError. */
+export function createCardDataOpener(options: CardDataOpenerOptions): CardDataOpener {
+  const { keys, allowBare = false, onRefused, nowMs = Date.now } = options;
+  const jwe = new JweOpener(keys, nowMs);
   return {
-    open(sealed) {
+    open(request) {
       try {
-        return openBoth(jwe, sealed, allowBare);
+        return openBoth(jwe, request, allowBare);
       } catch (error) {
-        if (error instanceof CardDataRefusal) options.onRefused?.(error.reason);
-        else if (error instanceof TlvError) options.onRefused?.('tlv');
+        if (error instanceof CardDataRefusal) onRefused?.(error.reason);
+        else if (error instanceof TlvError) onRefused?.('tlv');
         else throw error;
         throw new CardDataError();
       }
     },
+    fingerprint: (request) => fingerprintBlobs(keys.blobHmac, request),
+    isFingerprintOf: (fingerprint, request) => isFingerprintOf(keys.blobHmac, fingerprint, request),
   };
 }
 
-function openBoth(jwe: JweOpener, sealed: SealedCardData, allowBare: boolean): OpenedCardData {
-  const generalBytes = decodeCapped(sealed.generalCardData, MAX_GENERAL_CARD_DATA_CHARS);
-  const paymentBytes = decodeCapped(sealed.paymentCardData, MAX_PAYMENT_CARD_DATA_CHARS);
+function openBoth(jwe: JweOpener, request: TapRequest, allowBare: boolean): OpenedTap {
+  const generalBytes = decodeCapped(request.generalCardData, MAX_GENERAL_CARD_DATA_CHARS);
+  const paymentBytes = decodeCapped(request.paymentCardData, MAX_PAYMENT_CARD_DATA_CHARS);
   const general = indexTlv(generalBytes);
   const compact = paymentBytes.toString('latin1');
   const isBare = allowBare && !compact.startsWith(JWE_BEGINNING);
-  const payment = indexTlv(isBare ? paymentBytes : jwe.open(compact, sealed));
+  const opened = isBare ? paymentBytes : jwe.open(compact, request);
+  const payment = indexTlv(opened);
 
   const digest = payment.single(READER_TAGS.generalDigest);
   // Bare TLV is typed by hand in dev, where a missing digest proves as little as a present one.
   const vouches = digest === undefined ? isBare : hash('sha256', generalBytes, 'buffer').equals(digest);
   if (!vouches) throw new CardDataRefusal('digest');
   if (!agrees(general, payment) || !agrees(payment, general)) throw new CardDataRefusal('tags-differ');
-  return { general, payment };
+  return { general, payment, bytes: { general: generalBytes, payment: opened } };
 }
 
 function decodeCapped(text: string, maxChars: number): Buffer {

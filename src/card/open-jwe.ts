@@ -1,5 +1,5 @@
 /**
- * Opens the compact JWEs of card data: RFC 7516 narrowed to one profile (`content-key.ts`). Written for node:crypto because
+ * Opens the compact JWEs of card data: RFC 7516 narrowed to one profile (`jwe-profile.ts`). Written for node:crypto because
  * opening is the dearest step of a tap; the package `jose` checks every part of it in the tests.
  *
  * Nothing here depends on a secret before the tag is checked: what is refused earlier (a header, a kid, a point off the
@@ -15,7 +15,8 @@ import {
   JWE_ENCRYPTION,
   JWE_IV_BYTES,
   JWE_TAG_BYTES,
-} from './content-key.ts';
+  type TapBinding,
+} from './jwe-profile.ts';
 import type { CardDataKey, KeyRing } from './key-ring.ts';
 import { CardDataRefusal } from './refusal.ts';
 
@@ -28,12 +29,6 @@ const MAX_CACHED_SECRETS = 4_096;
 const HEADER_NAMES = new Set(['alg', 'enc', 'kid', 'epk', 'apu', 'apv', 'typ', 'cty']);
 const EPK_NAMES = { X25519: new Set(['kty', 'crv', 'x']), 'P-256': new Set(['kty', 'crv', 'x', 'y']) };
 const EPK_TYPES = { X25519: 'OKP', 'P-256': 'EC' };
-
-/** Whom a blob must have been sealed by and for. */
-export interface JweBinding {
-  readonly deviceInstallationId: string;
-  readonly merchantReference: string;
-}
 
 interface CachedSecret {
   /** The key that the secret was agreed with, so that a kid given to another key never meets an old secret. */
@@ -57,7 +52,7 @@ export class JweOpener {
    *
    * @throws {CardDataRefusal} for everything that is not a blob of this profile, bound as `binding` says, under a live key
    */
-  open(compact: string, binding: JweBinding): Buffer {
+  open(compact: string, binding: TapBinding): Buffer {
     const parts = compact.split('.', 6);
     if (parts.length !== 5 || parts[1] !== '') throw new CardDataRefusal('not-compact-jwe');
     const [protectedHeader, , iv, ciphertext, tag] = parts as [string, string, string, string, string];

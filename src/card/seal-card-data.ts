@@ -11,9 +11,15 @@ import {
 } from 'node:crypto';
 import { type CardDataPublicKey, READER_TAGS } from '#schemas/card-data';
 import { encodeTlv } from '../emv/tlv.ts';
-import { deriveContentKey, JWE_ALGORITHM, JWE_CIPHER, JWE_ENCRYPTION, JWE_IV_BYTES } from './content-key.ts';
-import type { SealedCardData } from './open-card-data.ts';
-import type { JweBinding } from './open-jwe.ts';
+import type { TapRequest } from '../transactions/ports.ts';
+import {
+  deriveContentKey,
+  JWE_ALGORITHM,
+  JWE_CIPHER,
+  JWE_ENCRYPTION,
+  JWE_IV_BYTES,
+  type TapBinding,
+} from './jwe-profile.ts';
 
 /** What a kernel read, by tag: EMV data objects and READER_TAGS. */
 export type TapValues = ReadonlyMap<number, Uint8Array>;
@@ -26,7 +32,7 @@ const GENERAL_TAGS: ReadonlySet<number> = new Set([
 
 export interface CardDataSealer {
   /** Both blobs of one tap (or of its PIN step), bound to a device and a reference. */
-  seal(values: TapValues, binding: JweBinding): SealedCardData;
+  seal(values: TapValues, binding: TapBinding): TapRequest;
 }
 
 /** The ephemeral key of a proximity session and the secret it shares with the recipient. */
@@ -78,7 +84,7 @@ function freshEphemeral(recipient: CardDataPublicKey, recipientKey: KeyObject): 
 }
 
 /** RFC 7516 5.1 for direct key agreement: the encrypted key is empty, the protected header is the additional data. */
-function sealJwe(plaintext: Uint8Array, kid: string, { publicJwk, secret }: Ephemeral, binding: JweBinding): string {
+function sealJwe(plaintext: Uint8Array, kid: string, { publicJwk, secret }: Ephemeral, binding: TapBinding): string {
   const apu = Buffer.from(binding.deviceInstallationId);
   const apv = Buffer.from(binding.merchantReference);
   const header = JSON.stringify({

@@ -3,15 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CardDataPublicKey, READER_TAGS } from '../../schemas/card-data.ts';
 import type { KeyRing } from '../../src/card/key-ring.ts';
-import {
-  type CardDataOpenerOptions,
-  createCardDataOpener,
-  type SealedCardData,
-} from '../../src/card/open-card-data.ts';
+import { type CardDataOpenerOptions, createCardDataOpener } from '../../src/card/open-card-data.ts';
 import type { CardDataRefusalReason } from '../../src/card/refusal.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
 import { encodeTlv } from '../../src/emv/tlv.ts';
 import { CardDataError } from '../../src/errors.ts';
+import type { TapRequest } from '../../src/transactions/ports.ts';
 import { BINDING, freshKeyRing, publicKeyOf, sealMadeUp, visaTap } from '../support/card-data.ts';
 
 const ring = await freshKeyRing();
@@ -24,7 +21,7 @@ const TRACK2 = { tag: 0x57, value: Buffer.from('4111111111111111D311220100000000
 const PLAINTEXT = encodeTlv([TRACK2, DIGEST]);
 
 /** What the caller sees of a refusal, and why the operator is told it was. */
-function refusalOf(sealed: SealedCardData, options: Partial<CardDataOpenerOptions> = {}): CardDataRefusalReason[] {
+function refusalOf(sealed: TapRequest, options: Partial<CardDataOpenerOptions> = {}): CardDataRefusalReason[] {
   const reasons: CardDataRefusalReason[] = [];
   const opener = createCardDataOpener({ keys: ring, onRefused: (reason) => reasons.push(reason), ...options });
   let caught: unknown;
@@ -40,12 +37,12 @@ function refusalOf(sealed: SealedCardData, options: Partial<CardDataOpenerOption
   return reasons;
 }
 
-function madeUp(header: Record<string, unknown>, recipient: CardDataPublicKey = x25519): SealedCardData {
+function madeUp(header: Record<string, unknown>, recipient: CardDataPublicKey = x25519): TapRequest {
   return sealMadeUp(recipient, { general: GENERAL, plaintext: PLAINTEXT, header });
 }
 
 /** The parts of a blob's compact JWE changed by `change`, put back together. */
-function withParts(sealed: SealedCardData, change: (parts: string[]) => string[]): SealedCardData {
+function withParts(sealed: TapRequest, change: (parts: string[]) => string[]): TapRequest {
   const parts = Buffer.from(sealed.paymentCardData, 'base64').toString('latin1').split('.');
   return { ...sealed, paymentCardData: Buffer.from(change(parts).join('.')).toString('base64') };
 }
@@ -78,16 +75,16 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
 
   it('keeps no secret across keys: the same ephemeral key under a kid that now names another key is refused', () => {
     const session = createCardDataSealer(recipient, { keepEphemeral: true });
-    let keys: Pick<KeyRing, 'cardDataKey'> = ring;
+    let keys: Pick<KeyRing, 'cardDataKey' | 'blobHmac'> = ring;
     const reasons: CardDataRefusalReason[] = [];
     const renewed = createCardDataOpener({
-      keys: { cardDataKey: (kid) => keys.cardDataKey(kid) },
+      keys: { ...ring, cardDataKey: (kid) => keys.cardDataKey(kid) },
       onRefused: (reason) => reasons.push(reason),
     });
     renewed.open(session.seal(visaTap(), BINDING));
 
     const other = otherRing.cardDataKey(publicKeyOf(otherRing, curve).kid);
-    keys = { cardDataKey: () => other };
+    keys = { ...ring, cardDataKey: () => other };
     expect(() => renewed.open(session.seal(visaTap(), BINDING))).toThrow(CardDataError);
     expect(reasons).toEqual(['decryption']);
   });
@@ -120,13 +117,13 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
   it('opens until its key retires and not a millisecond longer', () => {
     const sealed = sealer.seal(visaTap(), BINDING);
     const key = { ...ring.cardDataKey(recipient.kid)!, retireAtMs: 5_000 };
-    const keys = { cardDataKey: () => key };
+    const keys = { ...ring, cardDataKey: () => key };
     expect(
-      createCardDataOpener({ keys, now: () => 4_999 })
+      createCardDataOpener({ keys, nowMs: () => 4_999 })
         .open(sealed)
         .payment.has(0x57),
     ).toBe(true);
-    expect(refusalOf(sealed, { keys, now: () => 5_000 })).toEqual(['retired-key']);
+    expect(refusalOf(sealed, { keys, nowMs: () => 5_000 })).toEqual(['retired-key']);
   });
 });
 
@@ -319,7 +316,7 @@ describe('what two blobs say together', () => {
 });
 
 describe('bare TLV', () => {
-  const bare: SealedCardData = {
+  const bare: TapRequest = {
     ...BINDING,
     generalCardData: Buffer.from(GENERAL).toString('base64'),
     paymentCardData: Buffer.from(encodeTlv([TRACK2])).toString('base64'),

@@ -1,13 +1,20 @@
-import { createCipheriv, createPublicKey, diffieHellman, generateKeyPairSync, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createPublicKey,
+  createSecretKey,
+  diffieHellman,
+  generateKeyPairSync,
+  randomBytes,
+} from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CardDataPublicKey } from '../../schemas/card-data.ts';
-import { deriveContentKey } from '../../src/card/content-key.ts';
 import { createKeyRing } from '../../src/card/create-key-ring.ts';
-import { type KeyRing, readKeyRing } from '../../src/card/key-ring.ts';
-import type { SealedCardData } from '../../src/card/open-card-data.ts';
+import { deriveContentKey } from '../../src/card/jwe-profile.ts';
+import { type KeyRing, type NamedSecretKey, readKeyRing, type SecretKeys } from '../../src/card/key-ring.ts';
 import { sampleTap } from '../../src/card/sample-tap.ts';
+import type { TapRequest } from '../../src/transactions/ports.ts';
 
 export const DEVICE = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
 export const REFERENCE = 'order-4711';
@@ -24,6 +31,15 @@ export async function freshKeyRing(): Promise<KeyRing> {
   }
 }
 
+export function freshSecretKey(id: string): NamedSecretKey {
+  return { id, key: createSecretKey(randomBytes(32)) };
+}
+
+/** The keys of one purpose after rotations, newest first. */
+export function secretKeysOf(...all: NamedSecretKey[]): SecretKeys {
+  return { current: all[0]!, all, find: (id) => all.find((key) => key.id === id) };
+}
+
 /** The public key of a curve that a reader would seal for. */
 export function publicKeyOf(ring: KeyRing, curve: CardDataPublicKey['crv']): CardDataPublicKey {
   return ring.publicCardDataKeys(Date.now()).keys.find(({ crv }) => crv === curve)!;
@@ -38,7 +54,7 @@ export function visaTap(): Map<number, Uint8Array> {
 export function sealMadeUp(
   recipient: CardDataPublicKey,
   made: { general: Uint8Array; plaintext: Uint8Array; header?: Record<string, unknown>; binding?: typeof BINDING },
-): SealedCardData {
+): TapRequest {
   const binding = made.binding ?? BINDING;
   const { privateKey, publicKey } =
     recipient.crv === 'X25519' ? generateKeyPairSync('x25519') : generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -3,6 +3,7 @@
  * What both ends share stands here; `seal-card-data.ts` is the reader's end and `open-jwe.ts` ours.
  */
 import { hash } from 'node:crypto';
+import type { TapRequest } from '../transactions/ports.ts';
 
 export const JWE_ALGORITHM = 'ECDH-ES';
 export const JWE_ENCRYPTION = 'A256GCM';
@@ -12,6 +13,9 @@ export const JWE_IV_BYTES = 12;
 export const JWE_TAG_BYTES = 16;
 
 export type Curve = 'X25519' | 'P-256';
+
+/** The device (`apu`) and the reference (`apv`) that a blob is sealed for and useless without. */
+export type TapBinding = Pick<TapRequest, 'deviceInstallationId' | 'merchantReference'>;
 
 /** Both curves give 32 bytes. */
 const SECRET_BYTES = 32;

@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createCardVault } from '../../src/card/card-vault.ts';
+import { SealError } from '../../src/errors.ts';
+import { freshKeyRing, freshSecretKey, secretKeysOf } from '../support/card-data.ts';
+
+const ID = '7d8f4d1e-3f53-4a0f-9a3e-3f8f5c9d2b10';
+const OTHER_ID = '7d8f4d1e-3f53-4a0f-9a3e-3f8f5c9d2b11';
+const CARD = { pan: '4111111111111111', expiry: '3112', original: { stan: '000123', mti: '0200' } };
+const ring = await freshKeyRing();
+const vault = createCardVault(ring);
+
+describe('a kept card', () => {
+  it('opens for its transaction and for no other', () => {
+    const sealed = vault.seal(ID, CARD);
+    expect(vault.open(ID, sealed)).toEqual(CARD);
+    expect(() => vault.open(OTHER_ID, sealed)).toThrow(new SealError('SEAL_BROKEN'));
+  });
+
+  it('shows neither the PAN nor that it was sealed before', () => {
+    const [first, second] = [vault.seal(ID, CARD), vault.seal(ID, CARD)];
+    expect(Buffer.from(first).toString('latin1')).not.toContain(CARD.pan);
+    expect(Buffer.compare(first, second)).not.toBe(0);
+  });
+
+  it('opens after its key was rotated, until that key is gone from the ring', () => {
+    const [old, current] = [freshSecretKey('pan-old'), freshSecretKey('pan-new')];
+    const sealed = createCardVault({ ...ring, panSealing: secretKeysOf(old) }).seal(ID, CARD);
+    expect(createCardVault({ ...ring, panSealing: secretKeysOf(current, old) }).open(ID, sealed)).toEqual(CARD);
+    const withoutOld = createCardVault({ ...ring, panSealing: secretKeysOf(current) });
+    expect(() => withoutOld.open(ID, sealed)).toThrow(new SealError('KEY_GONE'));
+  });
+
+  it('does not open when any one bit is turned, and the error quotes nothing', () => {
+    const sealed = vault.seal(ID, CARD);
+    for (let bit = 0; bit < sealed.length * 8; bit++) {
+      const turned = Uint8Array.from(sealed);
+      turned[bit >> 3]! ^= 1 << (bit & 7);
+      expect(() => vault.open(ID, turned)).toThrow(/^(SEAL_BROKEN|KEY_GONE)$/);
+    }
+  });
+
+  it('does not open when it is cut short anywhere', () => {
+    const sealed = vault.seal(ID, CARD);
+    for (let length = 0; length < sealed.length; length++) {
+      expect(() => vault.open(ID, sealed.subarray(0, length))).toThrow(SealError);
+    }
+  });
+
+  it('does not open as anything but a card', () => {
+    const sealed = vault.seal(ID, { pan: 7 } as never);
+    expect(() => vault.open(ID, sealed)).toThrow(new SealError('SEAL_BROKEN'));
+  });
+
+  it('is refused above 8 KB', () => {
+    expect(() => vault.seal(ID, { ...CARD, original: { field: 'x'.repeat(8_192) } })).toThrow(
+      new SealError('TOO_LARGE'),
+    );
+  });
+
+  it('opens to what was sealed, whatever it held', () => {
+    const texts = fc.record({
+      pan: fc.string(),
+      expiry: fc.string(),
+      original: fc.dictionary(fc.stringMatching(/^[a-z][A-Za-z0-9]*$/), fc.string()),
+    });
+    fc.assert(
+      fc.property(texts, (card) => {
+        expect(vault.open(ID, vault.seal(ID, card))).toEqual(card);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('of any bytes is a card or a SealError', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        expect(() => vault.open(ID, bytes)).toThrow(SealError);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("a PAN's hash", () => {
+  it('is the same for the same PAN, names its key and depends on it', () => {
+    const hash = vault.hashPan(CARD.pan);
+    expect(hash).toBe(vault.hashPan(CARD.pan));
+    expect(hash).toMatch(new RegExp(`^${ring.panHash.current.id}:[A-Za-z0-9_-]{43}$`));
+    expect(hash).not.toBe(vault.hashPan('5413330089010640'));
+    const other = createCardVault({
+      ...ring,
+      panHash: secretKeysOf({ ...freshSecretKey(''), id: ring.panHash.current.id }),
+    });
+    expect(other.hashPan(CARD.pan)).not.toBe(hash);
+  });
+
+  it('is searched for under every key, newest first', () => {
+    const [old, current] = [freshSecretKey('hash-old'), freshSecretKey('hash-new')];
+    const before = createCardVault({ ...ring, panHash: secretKeysOf(old) }).hashPan(CARD.pan);
+    const rotated = createCardVault({ ...ring, panHash: secretKeysOf(current, old) });
+    expect(rotated.panHashes(CARD.pan)).toEqual([rotated.hashPan(CARD.pan), before]);
+  });
+});

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { createCardDataOpener } from '../../src/card/open-card-data.ts';
+import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { BINDING, freshKeyRing, freshSecretKey, publicKeyOf, secretKeysOf, visaTap } from '../support/card-data.ts';
+
+const ring = await freshKeyRing();
+const opener = createCardDataOpener({ keys: ring });
+const tap = createCardDataSealer(publicKeyOf(ring, 'X25519')).seal(visaTap(), BINDING);
+
+describe('the fingerprint of a tap', () => {
+  it('recognises the same blobs and no others', () => {
+    const fingerprint = opener.fingerprint(tap);
+    const again = createCardDataSealer(publicKeyOf(ring, 'X25519')).seal(visaTap(), BINDING);
+    expect(opener.isFingerprintOf(fingerprint, tap)).toBe(true);
+    expect(opener.isFingerprintOf(fingerprint, again)).toBe(false);
+    expect(opener.isFingerprintOf(fingerprint, { ...tap, generalCardData: again.generalCardData })).toBe(false);
+    expect(opener.isFingerprintOf(fingerprint, { ...tap, paymentCardData: again.paymentCardData })).toBe(false);
+  });
+
+  it('keeps the two blobs apart: a character moved from one to the other is another tap', () => {
+    const one = opener.fingerprint({ ...tap, generalCardData: 'AAAA', paymentCardData: 'BBBB' });
+    expect(opener.isFingerprintOf(one, { ...tap, generalCardData: 'AAAAB', paymentCardData: 'BBB' })).toBe(false);
+  });
+
+  it('still recognises the tap after the key was rotated, and not once that key is gone', () => {
+    const old = ring.blobHmac.current;
+    const current = freshSecretKey('blob-new');
+    const rotated = createCardDataOpener({ keys: { ...ring, blobHmac: secretKeysOf(current, old) } });
+    const withoutOld = createCardDataOpener({ keys: { ...ring, blobHmac: secretKeysOf(current) } });
+    expect(rotated.isFingerprintOf(opener.fingerprint(tap), tap)).toBe(true);
+    expect(rotated.fingerprint(tap)).not.toBe(opener.fingerprint(tap));
+    expect(withoutOld.isFingerprintOf(opener.fingerprint(tap), tap)).toBe(false);
+  });
+
+  it.each(['', ':', 'blob', `${ring.blobHmac.current.id}:`, 'x:y:z'])('is not %j', (fingerprint) => {
+    expect(opener.isFingerprintOf(fingerprint, tap)).toBe(false);
+  });
+});

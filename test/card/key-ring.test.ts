@@ -1,0 +1,247 @@
+import { chmod, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { importJWK, jwtVerify, SignJWT } from 'jose';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { cardDataKeySet } from '../../schemas/card-data.ts';
+import { createKeyRing } from '../../src/card/create-key-ring.ts';
+import { readKeyRing } from '../../src/card/key-ring.ts';
+import type { KeyRingFile } from '../../src/card/key-ring-file.ts';
+import { StartError } from '../../src/errors.ts';
+
+let folder = '';
+let path = '';
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tapwire-key-ring-'));
+  path = join(folder, 'keys.json');
+});
+
+/** The file as it was made, then changed by the test. */
+async function changedFile(change: (file: KeyRingFile) => void): Promise<string> {
+  await createKeyRing(path);
+  const file = JSON.parse(await readFile(path, 'utf8')) as KeyRingFile;
+  change(file);
+  await writeFile(path, JSON.stringify(file));
+  return path;
+}
+
+async function refusalOf(change: (file: KeyRingFile) => void): Promise<string> {
+  const error = await readKeyRing(await changedFile(change)).catch((caught: unknown) => caught);
+  expect(error).toBeInstanceOf(StartError);
+  expect(error).toMatchObject({ code: 'BAD_CONFIG' });
+  return (error as StartError).message;
+}
+
+describe('a fresh key file', () => {
+  it('is for its owner alone and has a key for every purpose, X25519 first', async () => {
+    expect(await createKeyRing(path)).toBe(true);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+
+    const ring = await readKeyRing(path);
+    expect(ring.publicCardDataKeys(Date.now()).keys.map(({ crv }) => crv)).toEqual(['X25519', 'P-256']);
+    for (const keys of [ring.panSealing, ring.panHash, ring.blobHmac]) {
+      expect(keys.current.key.symmetricKeySize).toBe(32);
+      expect(keys.find(keys.current.id)).toBe(keys.current);
+    }
+    expect(ring.tokenSigning).toHaveLength(1);
+  });
+
+  it('has keys that no other file has', async () => {
+    await createKeyRing(path);
+    await createKeyRing(join(folder, 'other.json'));
+    const secrets = async (file: string) =>
+      [...(await readFile(file, 'utf8')).matchAll(/"(?:d|secret)": "(.*)"/g)].map(([, secret]) => secret);
+    const all = [...(await secrets(path)), ...(await secrets(join(folder, 'other.json')))];
+    expect(all).toHaveLength(12);
+    expect(new Set(all).size).toBe(12);
+  });
+
+  it('is made once when several processes start together, and all read the same', async () => {
+    const made = await Promise.all(Array.from({ length: 8 }, () => createKeyRing(path)));
+    expect(made.filter(Boolean)).toHaveLength(1);
+    const text = await readFile(path, 'utf8');
+    expect(await createKeyRing(path)).toBe(false);
+    expect(await readFile(path, 'utf8')).toBe(text);
+  });
+
+  it('leaves no draft behind', async () => {
+    await createKeyRing(path);
+    await createKeyRing(path);
+    expect(await readdir(folder)).toEqual(['keys.json']);
+  });
+
+  it('signs tokens with ES256 that jose verifies with the public half', async () => {
+    await createKeyRing(path);
+    const [{ kid, privateKey, publicKey }] = (await readKeyRing(path)).tokenSigning as [never];
+    const token = await new SignJWT({}).setProtectedHeader({ alg: 'ES256', kid }).sign(privateKey);
+    expect((await jwtVerify(token, publicKey)).protectedHeader.kid).toBe(kid);
+  });
+});
+
+describe('the public card data keys', () => {
+  it('fit their schema, hold no private half and can be imported by jose', async () => {
+    await createKeyRing(path);
+    const published = (await readKeyRing(path)).publicCardDataKeys(Date.now());
+    expect(cardDataKeySet.strict().parse(published)).toEqual(published);
+    expect(JSON.stringify(published)).not.toMatch(/"d"/);
+    for (const key of published.keys) expect(await importJWK(key)).toMatchObject({ type: 'public' });
+  });
+
+  it('show a previous key until it retires', async () => {
+    const retireAt = '2026-06-01T00:00:00Z';
+    const ring = await readKeyRing(
+      await changedFile(({ cardData }) => {
+        cardData[1]!.retireAt = retireAt;
+      }),
+    );
+    const before = ring.publicCardDataKeys(Date.parse(retireAt) - 1).keys;
+    expect(before).toHaveLength(2);
+    expect(ring.publicCardDataKeys(Date.parse(retireAt)).keys).toEqual([before[0]]);
+    expect(ring.cardDataKey(before[1]!.kid)?.retireAtMs).toBe(Date.parse(retireAt));
+  });
+});
+
+describe('a key file that is wrong is refused by the place of its mistake, never by its value', () => {
+  it('when it is missing or not for us to read', async () => {
+    await expect(readKeyRing(path)).rejects.toMatchObject({
+      code: 'BAD_CONFIG',
+      message: expect.stringContaining('ENOENT'),
+    });
+  });
+
+  it('when it is no JSON, without quoting what stands there', async () => {
+    await writeFile(path, '{"cardData": SECRET-SECRET');
+    const error: Error = await readKeyRing(path).catch((caught) => caught);
+    expect(error).toMatchObject({ code: 'BAD_CONFIG' });
+    expect(error.message).not.toContain('SECRET');
+    expect(error.cause).toBeUndefined();
+  });
+
+  it('when it is larger than any key file', async () => {
+    await writeFile(path, ' '.repeat(65_537));
+    await expect(readKeyRing(path)).rejects.toMatchObject({ code: 'BAD_CONFIG' });
+  });
+
+  it.each<[string, (file: KeyRingFile) => void, string]>([
+    [
+      'a purpose is missing',
+      (file) => {
+        delete (file as Partial<KeyRingFile>).panHash;
+      },
+      '/panHash',
+    ],
+    [
+      'a list is empty',
+      (file) => {
+        file.panSealing = [];
+      },
+      '/panSealing',
+    ],
+    [
+      'a list has more than 16 keys',
+      (file) => {
+        file.panHash = Array.from({ length: 17 }, (_, n) => ({ ...file.panHash[0]!, id: `k${n}` }));
+      },
+      '/panHash',
+    ],
+    [
+      'an id stands twice',
+      (file) => {
+        file.panHash.push(file.panHash[0]!);
+      },
+      '/panHash',
+    ],
+    [
+      'a kid stands twice',
+      (file) => {
+        file.cardData[1]!.kid = file.cardData[0]!.kid;
+      },
+      '/cardData',
+    ],
+    [
+      'an id is a path',
+      (file) => {
+        file.blobHmac[0]!.id = '../../x';
+      },
+      '/blobHmac/0/id',
+    ],
+    [
+      'a secret is short',
+      (file) => {
+        file.blobHmac[0]!.secret = 'AAAA';
+      },
+      '/blobHmac/0/secret',
+    ],
+    [
+      'a secret is no Base64url',
+      (file) => {
+        file.blobHmac[0]!.secret = '+'.repeat(43);
+      },
+      '/blobHmac/0/secret',
+    ],
+    [
+      'its first key is retired',
+      (file) => {
+        file.cardData[0]!.retireAt = '2026-01-01T00:00:00Z';
+      },
+      '/cardData',
+    ],
+    [
+      'a date is none',
+      (file) => {
+        file.cardData[1]!.retireAt = 'soon';
+      },
+      '/cardData/1/retireAt',
+    ],
+    [
+      'a name is unknown',
+      (file) => {
+        Object.assign(file, { panSealling: [] });
+      },
+      'unrecognized_keys',
+    ],
+    [
+      'the halves of an X25519 key differ',
+      (file) => {
+        file.cardData[0]!.privateKey.x = file.panHash[0]!.secret;
+      },
+      '/cardData/0',
+    ],
+    [
+      'the halves of a P-256 key differ',
+      (file) => {
+        file.cardData[1]!.privateKey.d = file.tokenSigning[0]!.privateKey.d;
+      },
+      '/cardData/1',
+    ],
+    [
+      'a P-256 point is not on the curve',
+      (file) => {
+        file.tokenSigning[0]!.privateKey.y = file.tokenSigning[0]!.privateKey.x;
+      },
+      '/tokenSigning/0',
+    ],
+    [
+      'a private key is zero',
+      (file) => {
+        file.tokenSigning[0]!.privateKey.d = 'A'.repeat(43);
+      },
+      '/tokenSigning/0',
+    ],
+  ])('when %s', async (_, change, place) => {
+    let secret = '';
+    const message = await refusalOf((file) => {
+      change(file);
+      secret = file.cardData[0]!.privateKey.d;
+    });
+    expect(message).toContain(place);
+    expect(message).not.toContain(secret);
+  });
+
+  it.runIf(process.getuid?.() !== 0)('when its owner may not read it', async () => {
+    await createKeyRing(path);
+    await chmod(path, 0o000);
+    await expect(readKeyRing(path)).rejects.toMatchObject({ message: expect.stringContaining('EACCES') });
+  });
+});
