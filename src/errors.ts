@@ -228,3 +228,150 @@ export class SimulatorError extends TapwireError {
     this.code = code;
   }
 }
+
+/** Why a connection to a switch refused a message or gave up reading. */
+export type ConnectionErrorCode = keyof typeof CONNECTION_ERRORS;
+
+const CONNECTION_ERRORS = {
+  FRAMING_INVALID: 'no frame satisfies the framing',
+  FRAME_EMPTY: 'the switch sent a frame of length zero',
+  FRAME_TOO_SHORT: 'the switch sent a frame shorter than its header',
+  FRAME_TOO_LONG: 'the switch announced a frame longer than the limit',
+  MESSAGE_LENGTH: 'the encoded message is empty or longer than the longest frame',
+  DUPLICATE_KEY: 'a request with the same match key is waiting for its answer',
+  SLOT_SPENT: 'the slot was used or released before',
+  EXCHANGE_FAILED: 'the switch did not answer',
+} as const;
+
+export class ConnectionError extends TapwireError {
+  readonly code: ConnectionErrorCode;
+
+  constructor(code: ConnectionErrorCode, detail?: string) {
+    super(`${code}: ${CONNECTION_ERRORS[code]}${detail === undefined ? '' : ` (${detail})`}`);
+    this.code = code;
+  }
+}
+
+/**
+ * A tap that must not go online: recorded as BadRequestReceived and answered 400. `pointer` is the JSON pointer of the
+ * field at fault, `code` the check that failed.
+ */
+export class TapRefused extends TapwireError {
+  readonly code: string;
+  readonly pointer: string;
+
+  constructor(pointer: string, code: string, options?: ErrorOptions) {
+    super(`${code} in ${pointer}`, options);
+    this.pointer = pointer;
+    this.code = code;
+  }
+}
+
+/** A credential is good and yet may not do this: 403. */
+export type ForbiddenCode = 'FORBIDDEN' | 'BLOCKED_USER' | 'BLOCKED_DEVICE';
+
+export class Forbidden extends TapwireError {
+  readonly code: ForbiddenCode;
+
+  constructor(code: ForbiddenCode) {
+    super(code);
+    this.code = code;
+  }
+}
+
+/** The merchant has used this reference for something else: 409, errorCode 124. */
+export class DuplicateReference extends TapwireError {
+  readonly code = 'DUPLICATE_REFERENCE';
+
+  constructor() {
+    super('DUPLICATE_REFERENCE');
+  }
+}
+
+/** No terminal, route or currency fits the tap: recorded as ErrorFindingConfig and answered 500, errorCode 208. */
+export class NoConfiguration extends TapwireError {
+  readonly code: 'NO_TERMINAL' | 'NO_ROUTE';
+
+  constructor(code: NoConfiguration['code']) {
+    super(code);
+    this.code = code;
+  }
+}
+
+/** So much waits already that a new tap would be answered late: refused before anything is stored, 503. */
+export class Overloaded extends TapwireError {
+  readonly code = 'OVERLOADED';
+  override readonly retryable = true;
+
+  constructor() {
+    super('OVERLOADED');
+  }
+}
+
+/** The database did not take, or may not have taken, a commit: 503 when nothing was stored, 500 when it may have been. */
+export class StoreUnavailable extends TapwireError {
+  readonly code = 'STORE_UNAVAILABLE';
+  override readonly retryable = true;
+  readonly mayBeStored: boolean;
+
+  constructor(mayBeStored: boolean, options?: ErrorOptions) {
+    super('STORE_UNAVAILABLE', options);
+    this.mayBeStored = mayBeStored;
+  }
+}
+
+/** Why bytes are no message of a spec, or a message cannot be written in it. */
+export type Iso8583ErrorCode = keyof typeof ISO8583_ERRORS;
+
+const ISO8583_ERRORS = {
+  TRUNCATED: 'the input ends inside it',
+  TRAILING_BYTES: 'there are bytes behind it that belong to nothing',
+  LENGTH_INVALID: 'its length is not written in digits of the spec, or cannot be',
+  LENGTH_TOO_LONG: 'it is longer than the spec allows',
+  LENGTH_TOO_SHORT: 'it is shorter than the spec allows',
+  CONTENT_INVALID: 'it has a character that its type does not allow',
+  PADDING_INVALID: 'its padding is another than the spec says',
+  BITMAP_INVALID: 'the bitmap is not written in hex digits',
+  FIELD_UNKNOWN: 'the spec has no such field',
+  TAG_INVALID: 'its tag is no tag',
+  TAG_UNKNOWN: 'the spec has no such tag',
+  TLV_INVALID: 'it is not well-formed BER-TLV',
+  TOO_MANY_ELEMENTS: 'it has more elements than the limit',
+  MESSAGE_TOO_LONG: 'the message is longer than the limit',
+  FIELD_MISSING: 'it must be there and is not',
+  FIELD_FORBIDDEN: 'it is there and must not be',
+  VALUE_TYPE: 'its value is not of the type that the spec says',
+  TARGET_TOO_SMALL: 'the target has no room for it',
+  SPEC_INVALID: 'the spec cannot be used',
+} as const;
+
+/**
+ * A message that cannot be decoded or encoded. `field` is the path by number (`127.25.9F02`), `offset` the byte where the
+ * trouble begins, counted from the first byte of the message.
+ */
+export class Iso8583Error extends TapwireError {
+  readonly code: Iso8583ErrorCode;
+  readonly field: string;
+  readonly offset: number;
+  /** Private, so that no logger, inspector or serializer comes upon card data while it walks over the error. */
+  #partial: object | undefined;
+
+  constructor(code: Iso8583ErrorCode, field: string, offset: number, detail?: string) {
+    const where = code === 'SPEC_INVALID' ? field : `${field} at byte ${offset}`;
+    super(`${code} in field ${where}: ${detail ?? ISO8583_ERRORS[code]}`);
+    this.code = code;
+    this.field = field;
+    this.offset = offset;
+  }
+
+  /** The message as far as it was decoded; undefined for errors of encoding. Holds card data. */
+  get partial(): object | undefined {
+    return this.#partial;
+  }
+
+  /** Keeps what was decoded before the error came up. */
+  withPartial(partial: object): this {
+    this.#partial = partial;
+    return this;
+  }
+}

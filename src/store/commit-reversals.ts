@@ -1,0 +1,44 @@
+import type pg from 'pg';
+import type { ReversalStep } from '../transactions/ports.ts';
+import type { JobsInCommit } from './jobs-in-commit.ts';
+
+const STEP = `
+with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, "fromAttempt" integer, "reversalState" integer, "reversalAttempt" integer, disposition integer, "needsReview" boolean, told jsonb)),
+stepped as (
+  update transactions t
+  set reversal_state = x."reversalState", reversal_attempt = x."reversalAttempt", disposition = x.disposition,
+    needs_review = x."needsReview", updated_at = clock_timestamp()
+  from x
+  where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.reversal_attempt = x."fromAttempt"
+    and t.reversal_state in (1, 2, 4)
+  returning t.acquirer_id, t.id
+),
+told as (
+  insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
+  select x."acquirerId", x.id, x.attempt, x.told from x join stepped on stepped.acquirer_id = x."acquirerId" and stepped.id = x.id
+)
+select id from stepped`;
+
+/** Commits steps of reversals, each guarded by the attempt it follows. Overtaken steps are false. */
+export async function commitReversals(
+  client: pg.PoolClient,
+  steps: readonly ReversalStep[],
+  jobs: JobsInCommit,
+): Promise<boolean[]> {
+  const records = steps.map(({ transaction, to, told, nowMs }) => {
+    const { acquirerId, id, attempt, reversalAttempt: fromAttempt } = transaction;
+    return { acquirerId, id, attempt, fromAttempt, ...to, told: [{ ...told, at: new Date(nowMs).toISOString() }] };
+  });
+  const { rows } = await client.query<{ id: string }>({
+    name: 'commit-reversals',
+    text: STEP,
+    values: [JSON.stringify(records)],
+  });
+  const stepped = new Set(rows.map(({ id }) => id));
+  const done = steps.filter(({ transaction }) => stepped.has(transaction.id));
+  const enqueue = done.flatMap((step) => step.enqueue);
+  if (enqueue.length > 0) await jobs.enqueue(client, enqueue);
+  const remove = done.flatMap((step) => step.remove);
+  if (remove.length > 0) await jobs.remove(client, 'reverse', remove);
+  return steps.map(({ transaction }) => stepped.has(transaction.id));
+}

@@ -1,0 +1,114 @@
+import type pg from 'pg';
+import type { JobRequest } from '../transactions/jobs.ts';
+import type { NewAttempt } from '../transactions/ports.ts';
+import type { JobsInCommit } from './jobs-in-commit.ts';
+import { ATTEMPT_COLUMNS, type ColumnList, recordset } from './transaction-columns.ts';
+
+/** `exists`: the merchant has used this reference before; nothing was stored. */
+export type InsertOutcome = 'inserted' | 'exists';
+
+const BIRTH_COLUMNS = {
+  acquirerId: 'integer',
+  id: 'uuid',
+  merchantId: 'text',
+  integratorId: 'integer',
+  merchantReference: 'text',
+  createdAtMs: 'ms',
+} as const satisfies ColumnList;
+
+const ALL = { ...BIRTH_COLUMNS, ...ATTEMPT_COLUMNS } as const satisfies ColumnList;
+const { record, names, values } = recordset(ALL);
+
+// `moves` stays jsonb text on its way through; deadlines are counted from the database's clock, at the statement.
+const TIMES = `clock_timestamp() + x."answerBySeconds" * interval '1 s', clock_timestamp() + x."deadlineSeconds" * interval '1 s'`;
+
+const INSERT = `
+with x as (select * from json_to_recordset($1::text::json) as x(${record}, "answerBySeconds" float8, "deadlineSeconds" float8, moves jsonb)),
+born as (
+  insert into transactions (${names}, answer_by, deadline_at)
+  select ${values}, ${TIMES} from x
+  on conflict (acquirer_id, merchant_id, merchant_reference) do nothing
+  returning acquirer_id, id
+),
+told as (
+  insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
+  select x."acquirerId", x.id, x.attempt, x.moves from x join born on born.acquirer_id = x."acquirerId" and born.id = x.id
+)
+select id from born`;
+
+/**
+ * Inserts new transactions with their audit rows and jobs. Within the batch two taps under one reference are told apart
+ * like two in different batches: `on conflict` lets the first one win.
+ */
+export async function insertTaps(
+  client: pg.PoolClient,
+  taps: readonly NewAttempt[],
+  jobs: JobsInCommit,
+): Promise<InsertOutcome[]> {
+  const { rows } = await client.query<{ id: string }>({
+    name: 'insert-taps',
+    text: INSERT,
+    values: [JSON.stringify(taps.map(toRecord))],
+  });
+  const born = new Set(rows.map(({ id }) => id));
+  await enqueueAll(
+    client,
+    jobs,
+    taps.filter(({ transaction }) => born.has(transaction.id)),
+  );
+  return taps.map(({ transaction }) => (born.has(transaction.id) ? 'inserted' : 'exists'));
+}
+
+const attempt = recordset(ATTEMPT_COLUMNS);
+
+const RETRY = `
+with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, ${attempt.record}, "answerBySeconds" float8, "deadlineSeconds" float8, moves jsonb)),
+retried as (
+  update transactions t
+  set (${attempt.names}, answer_by, deadline_at) = row(${attempt.values}, ${TIMES})
+  from x
+  where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt - 1
+    and (t.status in (0, 2) or t.disposition in (2, 3)) and t.status in (0, 2, 8, 9)
+  returning t.acquirer_id, t.id
+),
+told as (
+  insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
+  select x."acquirerId", x.id, x.attempt, x.moves from x join retried on retried.acquirer_id = x."acquirerId" and retried.id = x.id
+)
+select id from retried`;
+
+/** Starts the next attempt of transactions of which nothing reached a switch; false where somebody was faster. */
+export async function retryTaps(
+  client: pg.PoolClient,
+  taps: readonly NewAttempt[],
+  jobs: JobsInCommit,
+): Promise<boolean[]> {
+  const { rows } = await client.query<{ id: string }>({
+    name: 'retry-taps',
+    text: RETRY,
+    values: [JSON.stringify(taps.map(toRecord))],
+  });
+  const retried = new Set(rows.map(({ id }) => id));
+  await enqueueAll(
+    client,
+    jobs,
+    taps.filter(({ transaction }) => retried.has(transaction.id)),
+  );
+  return taps.map(({ transaction }) => retried.has(transaction.id));
+}
+
+function toRecord({ transaction, moves, answerBySeconds, handover }: NewAttempt) {
+  return {
+    ...transaction,
+    sealedCard: transaction.sealedCard && Buffer.from(transaction.sealedCard).toString('base64'),
+    handover: handover && Buffer.from(handover).toString('base64'),
+    answerBySeconds,
+    moves,
+  };
+}
+
+async function enqueueAll(client: pg.ClientBase, jobs: JobsInCommit, taps: readonly NewAttempt[]): Promise<void> {
+  const requests: JobRequest[] = [];
+  for (const { enqueue } of taps) requests.push(...enqueue);
+  if (requests.length > 0) await jobs.enqueue(client, requests);
+}

@@ -1,0 +1,139 @@
+import type { Tenant, TransactionFilter } from '../transactions/ports.ts';
+import type { Move } from '../transactions/status.ts';
+import type { Transaction, TransactionKey } from '../transactions/transaction.ts';
+import type { Database } from './open-database.ts';
+import { ATTEMPT_COLUMNS, columnName } from './transaction-columns.ts';
+
+const PROPERTIES = [
+  'acquirerId',
+  'id',
+  'merchantId',
+  'integratorId',
+  'merchantReference',
+  'createdAtMs',
+  ...Object.keys(ATTEMPT_COLUMNS),
+].filter((property) => property !== 'handover');
+
+/** Every column under its property's name; times as milliseconds. */
+const SELECT = `select ${PROPERTIES.map((property) =>
+  property.endsWith('AtMs')
+    ? `(extract(epoch from ${columnName(property)}) * 1000)::float8 as "${property}"`
+    : `${columnName(property)} as "${property}"`,
+).join(', ')}, extract(epoch from deadline_at - sent_at)::float8 as "deadlineSeconds" from transactions`;
+
+export async function findTransaction(database: Database, key: TransactionKey): Promise<Transaction | undefined> {
+  const { rows } = await database.query<Transaction>({
+    name: 'find-transaction',
+    text: `${SELECT} where acquirer_id = $1 and id = $2`,
+    values: [key.acquirerId, key.id],
+  });
+  return rows[0];
+}
+
+export async function findByReference(
+  database: Database,
+  acquirerId: number,
+  merchantId: string,
+  merchantReference: string,
+): Promise<Transaction | undefined> {
+  const { rows } = await database.query<Transaction>({
+    name: 'find-by-reference',
+    text: `${SELECT} where acquirer_id = $1 and merchant_id = $2 and merchant_reference = $3`,
+    values: [acquirerId, merchantId, merchantReference],
+  });
+  return rows[0];
+}
+
+export async function findHandover(
+  database: Database,
+  key: TransactionKey,
+): Promise<{ handover: Uint8Array; secondsLeft: number } | undefined> {
+  const { rows } = await database.query<{ handover: Uint8Array; secondsLeft: number }>({
+    name: 'find-handover',
+    text: `select handover, extract(epoch from answer_by - clock_timestamp())::float8 as "secondsLeft"
+      from transactions where acquirer_id = $1 and id = $2 and handover is not null`,
+    values: [key.acquirerId, key.id],
+  });
+  return rows[0];
+}
+
+/** One transaction of a tenant: what belongs to somebody else is not found. */
+export async function findOwned(database: Database, tenant: Tenant, id: string): Promise<Transaction | undefined> {
+  const conditions = new Conditions(tenant);
+  conditions.add('id = $', id);
+  const { rows } = await database.query<Transaction>(`${SELECT} where ${conditions.sql}`, conditions.values);
+  return rows[0];
+}
+
+/** Newest first, at most `filter.limit`. */
+export async function listTransactions(
+  database: Database,
+  tenant: Tenant,
+  filter: TransactionFilter,
+): Promise<Transaction[]> {
+  const conditions = new Conditions(tenant);
+  conditions.addIfGiven('user_claim = $', filter.user);
+  conditions.addIfGiven('created_at >= $::date', filter.startDate);
+  conditions.addIfGiven('created_at < $::date + 1', filter.endDate);
+  conditions.addIfGiven('merchant_reference = $', filter.merchantReference);
+  conditions.addIfGiven('disposition = $', filter.disposition);
+  conditions.addIfGiven(`${AMOUNT_MAJOR} >= $::numeric`, filter.minAmount);
+  conditions.addIfGiven(`${AMOUNT_MAJOR} <= $::numeric`, filter.maxAmount);
+  conditions.addIfGiven('needs_review = $', filter.needsReview);
+  if (filter.after !== undefined) {
+    conditions.add(
+      `(created_at, id) < (select created_at, id from transactions where acquirer_id = ${tenant.acquirerId} and id = $)`,
+      filter.after,
+    );
+  }
+  const { rows } = await database.query<Transaction>(
+    `${SELECT} where ${conditions.sql} order by created_at desc, id desc limit ${conditions.parameter(filter.limit)} offset ${conditions.parameter(filter.offset)}`,
+    conditions.values,
+  );
+  return rows;
+}
+
+// minAmount and maxAmount are major units whatever the currency, so each row is scaled by its own exponent.
+const AMOUNT_MAJOR = `(amount_minor / case when currency = any('{BIF,CLP,DJF,GNF,ISK,JPY,KMF,KRW,PYG,RWF,UGX,VND,VUV,XAF,XOF,XPF}') then 1 when currency = any('{BHD,IQD,JOD,KWD,LYD,OMR,TND}') then 1000 else 100 end::numeric)`;
+
+/** Collects `and`-ed conditions; a tenant always comes first. */
+class Conditions {
+  readonly values: unknown[] = [];
+  readonly #conditions: string[] = [];
+
+  constructor(tenant: Tenant) {
+    this.add('acquirer_id = $', tenant.acquirerId);
+    this.addIfGiven('integrator_id = $', tenant.integratorId);
+    this.addIfGiven('merchant_id = $', tenant.merchantId);
+  }
+
+  /** `condition` has one `$`, which becomes the number of its value's parameter. */
+  add(condition: string, value: unknown): void {
+    this.#conditions.push(condition.replace('$', () => this.parameter(value)));
+  }
+
+  addIfGiven(condition: string, value: unknown): void {
+    if (value !== undefined) this.add(condition, value);
+  }
+
+  parameter(value: unknown): string {
+    return `$${this.values.push(value)}`;
+  }
+
+  get sql(): string {
+    return this.#conditions.join(' and ');
+  }
+}
+
+/** The audit trail of one attempt after the other, oldest first. */
+export async function findEvents(
+  database: Database,
+  key: TransactionKey,
+): Promise<{ attempt: number; moves: Move[] }[]> {
+  const { rows } = await database.query<{ attempt: number; moves: Move[] }>({
+    name: 'find-events',
+    text: 'select attempt, moves from transaction_events where acquirer_id = $1 and transaction_id = $2 order by id',
+    values: [key.acquirerId, key.id],
+  });
+  return rows;
+}

@@ -1,0 +1,107 @@
+import type pg from 'pg';
+import type {
+  AnswerRecord,
+  GuardedSettlement,
+  NewAttempt,
+  NewSubmission,
+  ReversalStep,
+  TransactionStore,
+} from '../transactions/ports.ts';
+import type { Transaction, TransactionKey } from '../transactions/transaction.ts';
+import { commitAnswers } from './commit-answers.ts';
+import { commitReversals } from './commit-reversals.ts';
+import { commitSettlements } from './commit-settlements.ts';
+import { commitSubmissions } from './commit-submissions.ts';
+import { insertTaps, retryTaps } from './commit-taps.ts';
+import { findByReference, findHandover, findTransaction } from './find-transactions.ts';
+import { GroupCommit } from './group-commit.ts';
+import type { JobsInCommit } from './jobs-in-commit.ts';
+import type { Database } from './open-database.ts';
+
+/** Answers are recorded together this often: nobody waits for them. */
+const ANSWERS_EVERY_MS = 100;
+
+/** What the transactions' use cases ask of Postgres. Every write is group-committed, each kind with its own statement. */
+export class PostgresTransactionStore implements TransactionStore {
+  readonly #database: Database;
+  readonly #inserts: GroupCommit<NewAttempt, 'inserted' | 'exists'>;
+  readonly #retries: GroupCommit<NewAttempt, boolean>;
+  readonly #submissions: GroupCommit<NewSubmission, boolean>;
+  readonly #settlements: GroupCommit<GuardedSettlement, boolean>;
+  readonly #reversals: GroupCommit<ReversalStep, boolean>;
+  readonly #answers: GroupCommit<AnswerRecord, void>;
+
+  /** @param onLostAnswer told when the record of an answer could not be written; its `overdue` job makes it a 9 */
+  constructor(database: Database, jobs: JobsInCommit, onLostAnswer: (error: unknown) => void) {
+    this.#database = database;
+    const group = <Item, Outcome>(
+      keyOf: (item: Item) => string,
+      write: (client: pg.PoolClient, items: readonly Item[], jobs: JobsInCommit) => Promise<Outcome[]>,
+      everyMs?: number,
+    ) =>
+      new GroupCommit<Item, Outcome>(database, {
+        keyOf,
+        everyMs,
+        write: (client, items) => write(client, items, jobs),
+      });
+    const byId = ({ transaction }: { transaction: Transaction }) => transaction.id;
+    this.#inserts = group(
+      ({ transaction }) => `${transaction.merchantId} ${transaction.merchantReference}`,
+      insertTaps,
+    );
+    this.#retries = group(byId, retryTaps);
+    this.#submissions = group(byId, commitSubmissions);
+    this.#settlements = group(byId, commitSettlements);
+    this.#reversals = group(byId, commitReversals);
+    this.#answers = group(({ id }) => id, commitAnswers, ANSWERS_EVERY_MS);
+    this.#onLostAnswer = onLostAnswer;
+  }
+
+  readonly #onLostAnswer: (error: unknown) => void;
+
+  insert(attempt: NewAttempt): Promise<'inserted' | 'exists'> {
+    return this.#inserts.submit(attempt);
+  }
+
+  retry(attempt: NewAttempt): Promise<boolean> {
+    return this.#retries.submit(attempt);
+  }
+
+  submit(submission: NewSubmission): Promise<boolean> {
+    return this.#submissions.submit(submission);
+  }
+
+  settle(settlement: GuardedSettlement): Promise<boolean> {
+    return this.#settlements.submit(settlement);
+  }
+
+  stepReversal(step: ReversalStep): Promise<boolean> {
+    return this.#reversals.submit(step);
+  }
+
+  recordAnswer(answer: AnswerRecord): void {
+    this.#answers.submit(answer).catch(this.#onLostAnswer);
+  }
+
+  find(key: TransactionKey): Promise<Transaction | undefined> {
+    return findTransaction(this.#database, key);
+  }
+
+  findByReference(acquirerId: number, merchantId: string, merchantReference: string): Promise<Transaction | undefined> {
+    return findByReference(this.#database, acquirerId, merchantId, merchantReference);
+  }
+
+  findHandover(key: TransactionKey): Promise<{ handover: Uint8Array; secondsLeft: number } | undefined> {
+    return findHandover(this.#database, key);
+  }
+
+  /** Resolves when everything that was handed in is committed. */
+  async close(): Promise<void> {
+    await Promise.all(
+      [this.#inserts, this.#retries, this.#submissions, this.#settlements, this.#reversals].map((group) =>
+        group.idle(),
+      ),
+    );
+    await this.#answers.idle();
+  }
+}

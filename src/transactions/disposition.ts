@@ -1,0 +1,34 @@
+/**
+ * What became of a transaction (interface 3.1), null until it is known. The numbers are the published ids.
+ *
+ * null -> **Approved** | **Declined** | **DeclinedOffline** (the card itself refused: AAC) | **UnableToGoOnline** (nothing
+ * was written to a switch) | **Indeterminate** (something was, and no usable answer came: a reversal is owed).
+ * Indeterminate -> **Voided** when the switch acknowledged the reversal; Approved -> Voided by a void on request.
+ */
+export const Disposition = {
+  Approved: 0,
+  Declined: 1,
+  DeclinedOffline: 2,
+  UnableToGoOnline: 3,
+  Indeterminate: 4,
+  Voided: 5,
+} as const;
+
+export type DispositionId = (typeof Disposition)[keyof typeof Disposition];
+export type DispositionName = keyof typeof Disposition;
+
+export const DISPOSITION_NAMES = Object.keys(Disposition) as DispositionName[];
+
+export function dispositionName(id: DispositionId): DispositionName {
+  return DISPOSITION_NAMES[id]!;
+}
+
+/** Every allowed move; `null` is "not known yet". */
+export const DISPOSITION_MOVES: ReadonlyMap<DispositionId | null, readonly DispositionId[]> = new Map<
+  DispositionId | null,
+  readonly DispositionId[]
+>([
+  [null, [0, 1, 2, 3, 4]],
+  [Disposition.Indeterminate, [Disposition.Voided]],
+  [Disposition.Approved, [Disposition.Voided]],
+]);

@@ -1,0 +1,254 @@
+import type { TlvValues } from '../emv/tlv-values.ts';
+import type { OriginalData, Outcome, Purchase, Reversal, ReversalAnswer } from '../processor-kit/processor.ts';
+import type { ProcessorProfile } from '../processor-kit/profile.ts';
+import type { DispositionId } from './disposition.ts';
+import type { JobRequest } from './jobs.ts';
+import type { Settlement } from './settle-outcome.ts';
+import type { Move, StatusId } from './status.ts';
+import type { Transaction, TransactionKey } from './transaction.ts';
+
+/** What the domain asks of the world. Adapters implement these; the domain knows no pg, no sockets, no fastify. */
+
+export interface Clock {
+  /** Milliseconds since 1970 by the wall clock: for records. */
+  nowMs(): number;
+  /** Milliseconds on a clock that only goes forward: for deadlines. */
+  monotonicMs(): number;
+}
+
+/** A new transaction, or the next attempt of one of which nothing reached a switch. */
+export interface NewAttempt {
+  readonly transaction: Transaction;
+  readonly moves: readonly Move[];
+  readonly enqueue: readonly JobRequest[];
+  /** Until then somebody must have an answer: processor deadline + 5 s. The database adds it to its clock. */
+  readonly answerBySeconds: number;
+  /** The tap sealed for the workers; null where it goes to the switch from here. */
+  readonly handover: Uint8Array | null;
+}
+
+/** 3 -> 4 by a worker: route, STAN, deadline and `overdue` job of an accepted tap. */
+export interface NewSubmission {
+  readonly transaction: Transaction;
+  readonly moves: readonly Move[];
+  readonly enqueue: readonly JobRequest[];
+  /** The `overdue` job of the acceptance, which the new one replaces. */
+  readonly remove: readonly string[];
+}
+
+/** A settlement with what it must still find in the row: the status it was decided from, on the right side of the deadline. */
+export interface GuardedSettlement {
+  readonly transaction: Transaction;
+  readonly settlement: Settlement;
+  /** False: the deadline and its grace have not passed. True: they have. */
+  readonly isOverdue: boolean;
+  readonly nowMs: number;
+}
+
+/** The phone has its answer, or was gone. */
+export interface AnswerRecord extends TransactionKey {
+  readonly attempt: number;
+  readonly fromStatus: StatusId;
+  readonly status: StatusId;
+  readonly moves: readonly Move[];
+  /** The job that guarded the transaction until it could rest. */
+  readonly overdueJob: string | null;
+}
+
+/** A step of a reversal: guarded by the attempt number it follows. */
+export interface ReversalStep {
+  readonly transaction: Transaction;
+  readonly to: Pick<Transaction, 'reversalState' | 'reversalAttempt' | 'disposition' | 'needsReview'>;
+  /** For the audit trail. */
+  readonly told: { readonly reversal: 'sent' | 'acknowledged'; readonly attempt: number };
+  readonly nowMs: number;
+  readonly enqueue: readonly JobRequest[];
+  /** The repeat that an acknowledgement makes needless. */
+  readonly remove: readonly string[];
+}
+
+export interface TransactionStore {
+  insert(attempt: NewAttempt): Promise<'inserted' | 'exists'>;
+  retry(attempt: NewAttempt): Promise<boolean>;
+  submit(submission: NewSubmission): Promise<boolean>;
+  settle(settlement: GuardedSettlement): Promise<boolean>;
+  recordAnswer(answer: AnswerRecord): void;
+  stepReversal(step: ReversalStep): Promise<boolean>;
+  find(key: TransactionKey): Promise<Transaction | undefined>;
+  findByReference(acquirerId: number, merchantId: string, merchantReference: string): Promise<Transaction | undefined>;
+  /** The tap as an `api` process sealed it, and the seconds until somebody must have an answer; undefined once it was submitted. */
+  findHandover(key: TransactionKey): Promise<{ handover: Uint8Array; secondsLeft: number } | undefined>;
+}
+
+/** Which rows a credential may see. */
+export interface Tenant {
+  readonly acquirerId: number;
+  readonly integratorId?: number | undefined;
+  readonly merchantId?: string | undefined;
+}
+
+export interface TransactionFilter {
+  readonly user?: string | undefined;
+  readonly startDate?: string | undefined;
+  readonly endDate?: string | undefined;
+  readonly minAmount?: number | undefined;
+  readonly maxAmount?: number | undefined;
+  readonly merchantReference?: string | undefined;
+  readonly disposition?: DispositionId | undefined;
+  readonly needsReview?: boolean | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+export interface MerchantRecord {
+  readonly acquirerId: number;
+  readonly id: string;
+  readonly integratorId: number;
+  readonly name: string;
+  readonly street: string;
+  readonly city: string;
+  readonly country: string;
+  readonly mcc: string;
+  readonly currency: string;
+  readonly timeZone: string;
+  readonly feesConfigId: number | null;
+  readonly fee: number | null;
+}
+
+export interface TerminalRecord {
+  readonly xTid: string;
+  readonly tid: string;
+  readonly mid: string;
+  readonly canTakePin: boolean;
+}
+
+/** One way to a switch, for taps that fit; tried by priority, the lowest first. */
+export interface RouteRecord {
+  readonly id: number;
+  readonly processorId: number;
+  readonly priority: number;
+  readonly currency: string | null;
+  readonly scheme: string | null;
+  readonly xTid: string | null;
+}
+
+/** Configuration by tenant, cached for a few seconds. */
+export interface Directory {
+  merchant(acquirerId: number, merchantId: string): MerchantRecord | undefined;
+  terminal(acquirerId: number, xTid: string): TerminalRecord | undefined;
+  routes(acquirerId: number): readonly RouteRecord[];
+  isBlockedDevice(acquirerId: number, deviceInstallationId: string): boolean;
+  userId(acquirerId: number, merchantId: string, claim: string): { id: string; isBlocked: boolean } | undefined;
+}
+
+/** What became of a request to a switch. `written`: whether a byte may have left. */
+export type SwitchAnswer<Value> =
+  | { readonly kind: 'answered'; readonly value: Value }
+  | { readonly kind: 'garbled' }
+  | { readonly kind: 'failed'; readonly written: boolean; readonly reason: string };
+
+/** A place on a signed-on connection, held before anything is committed as submitted. */
+export interface SwitchSlot {
+  /** The connection it is on, to send a reversal after its original. */
+  readonly connectionId: string;
+  authorize(request: PreparedRequest, timing: SendTiming): Promise<SwitchAnswer<Outcome>>;
+  reverse(reversal: Reversal, timing: SendTiming): Promise<SwitchAnswer<ReversalAnswer>>;
+  release(): void;
+}
+
+/** On the monotonic clock: an answer counts until the one, nothing is written after the other. */
+export interface SendTiming {
+  readonly deadlineMs: number;
+  readonly sendByMs: number;
+}
+
+/** A processor of an acquirer, wired to its connections. */
+export interface Switch {
+  readonly type: string;
+  readonly profile: ProcessorProfile;
+  /** The next STAN within the scope that the profile names. */
+  nextStan(tid: string): Promise<string>;
+  /** Undefined when no connection is signed on, none is about to be, or all are full. */
+  takeSlot(connectionId?: string): Promise<SwitchSlot | undefined>;
+  /**
+   * Builds the message and tries it on the codec, so that what cannot be sent is known before anything is committed.
+   * @throws TapwireError when a value does not fit the switch's fields
+   */
+  prepare(purchase: Purchase): PreparedRequest;
+}
+
+/** A request of one switch, ready to be written. */
+export interface PreparedRequest {
+  /** What a reversal must repeat of it. */
+  readonly original: OriginalData;
+}
+
+export interface Switches {
+  find(acquirerId: number, processorId: number): Switch | undefined;
+}
+
+/** What is sealed of a card for as long as a reversal or refund may need it. */
+export interface KeptCard {
+  readonly pan: string;
+  /** YYMM. */
+  readonly expiry: string;
+  readonly original: OriginalData;
+}
+
+export interface CardVault {
+  seal(transactionId: string, card: KeptCard): Uint8Array;
+  /** @throws SealError when the key is gone or the bytes were changed */
+  open(transactionId: string, sealed: Uint8Array): KeptCard;
+  /** Keyed hash for search, with its key's id. */
+  hashPan(pan: string): string;
+}
+
+/** A tap as the phone submitted it. */
+export interface TapRequest {
+  readonly merchantReference: string;
+  /** Base64 of BER-TLV. */
+  readonly generalCardData: string;
+  /** Base64 of a compact JWE. */
+  readonly paymentCardData: string;
+  readonly deviceInstallationId: string;
+}
+
+/** Both blobs of a tap, opened and indexed; the bytes themselves for a handover. */
+export interface OpenedTap {
+  readonly general: TlvValues;
+  readonly payment: TlvValues;
+  readonly bytes: { readonly general: Uint8Array; readonly payment: Uint8Array };
+}
+
+/** Opens what readers seal. */
+export interface CardDataOpener {
+  /** @throws CardDataError, one and the same for every cause */
+  open(request: TapRequest): OpenedTap;
+  fingerprint(request: TapRequest): string;
+  isFingerprintOf(fingerprint: string, request: TapRequest): boolean;
+}
+
+/** From an `api` process to a `worker`: sealed to keys that live in the workers' memory alone. */
+export interface Handover {
+  /** @throws SealError NO_WORKER when nobody could open it */
+  seal(
+    attempt: { readonly id: string; readonly attempt: number },
+    tap: { general: Uint8Array; payment: Uint8Array },
+  ): Promise<Uint8Array>;
+}
+
+/** As whom a tap is submitted. */
+export interface Principal {
+  readonly acquirerId: number;
+  readonly merchantId: string;
+  readonly userClaim: string | null;
+  readonly xTid: string | null;
+}
+
+/** Tells who waits that a transaction moved, in this process or from another one. */
+export interface Wakeups {
+  /** Resolves when the transaction may have moved, or at the latest after `timeoutMs`. */
+  moved(key: TransactionKey, timeoutMs: number): Promise<void>;
+  announce(key: TransactionKey): void;
+}

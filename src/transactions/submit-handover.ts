@@ -1,0 +1,73 @@
+import { NoConfiguration } from '../errors.ts';
+import { authorize, takeRoute } from './authorize.ts';
+import type { Draft } from './draft.ts';
+import type { OpenedTap } from './ports.ts';
+import { readTap } from './read-tap.ts';
+import { settleOutcome } from './settle-outcome.ts';
+import { moves, Status } from './status.ts';
+import { OVERDUE_AFTER_SECONDS } from './time-limits.ts';
+import type { Transaction, TransactionKey } from './transaction.ts';
+import type { World } from './world.ts';
+
+/** Opens what an `api` process sealed; undefined when no key of this worker fits. */
+export type OpenHandover = (
+  key: TransactionKey & { readonly attempt: number },
+  sealed: Uint8Array,
+) => OpenedTap | undefined;
+
+/**
+ * A worker's part of a tap that an `api` process accepted: choose, submit, authorize.
+ *
+ * @returns once the transaction has an outcome, whoever committed it
+ */
+export async function submitHandover(
+  world: World,
+  open: OpenHandover,
+  asked: TransactionKey & { readonly attempt: number },
+): Promise<void> {
+  const transaction = await world.store.find(asked);
+  if (!transaction || transaction.attempt !== asked.attempt) return;
+  if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || transaction.disposition !== null) return;
+  const waiting = await world.store.findHandover(asked);
+  const merchant = world.directory.merchant(asked.acquirerId, transaction.merchantId);
+  const opened = waiting && open(asked, waiting.handover);
+  if (!merchant || !opened || world.path.kind !== 'direct') return giveUp(world, transaction);
+  const draft: Draft = { merchant, transaction };
+  const tap = readTap(opened);
+  const ready = await takeRoute(world, world.path.switches, draft, tap);
+  if (!ready || ready instanceof NoConfiguration) return giveUp(world, transaction);
+  if (waiting.secondsLeft < (ready.submission.deadlineSeconds ?? 0)) {
+    ready.slot.release();
+    return giveUp(world, transaction);
+  }
+  const overdueJob = world.newId();
+  const submitted: Transaction = {
+    ...transaction,
+    ...ready.submission,
+    overdueJob,
+    status: Status.SubmittedToPaymentProcessor,
+  };
+  const { acquirerId, id, attempt } = submitted;
+  const startAfterSeconds = (ready.submission.deadlineSeconds ?? 0) + OVERDUE_AFTER_SECONDS;
+  const isCommitted = await world.store
+    .submit({
+      transaction: submitted,
+      moves: moves(transaction.status, [submitted.status], world.clock.nowMs()),
+      enqueue: [{ queue: 'overdue', id: overdueJob, data: { acquirerId, id, attempt }, startAfterSeconds }],
+      remove: transaction.overdueJob ? [transaction.overdueJob] : [],
+    })
+    .catch((error) => {
+      ready.slot.release();
+      throw error;
+    });
+  if (!isCommitted) return ready.slot.release();
+  await authorize(world, submitted, ready);
+}
+
+/** Nothing was written and nothing will be: the phone learns it at once. */
+async function giveUp(world: World, transaction: Transaction): Promise<void> {
+  const nowMs = world.clock.nowMs();
+  const settlement = settleOutcome(transaction, { kind: 'unsent' }, nowMs);
+  await world.store.settle({ transaction, settlement, isOverdue: true, nowMs });
+  world.wakeups.announce(transaction);
+}
