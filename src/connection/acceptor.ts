@@ -1,0 +1,76 @@
+import net from 'node:net';
+import tls from 'node:tls';
+import type { AcceptOptions } from './pool-options.ts';
+import { acceptedSocket, type SwitchSocket } from './switch-socket.ts';
+
+/** A switch that opens a TLS connection and does not finish the handshake holds it no longer than this. */
+const HANDSHAKE_TIMEOUT_MS = 5_000;
+
+/** The server's side of TLS, PEM texts. With `ca`, the switch must prove itself with a certificate from it. */
+export interface ServerTls {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca?: string | undefined;
+}
+
+/** A server for `accept` of a pool, listening. @throws the system's error when the address cannot be had */
+export function listenForSwitch(address: { host: string; port: number }, secure?: ServerTls): Promise<net.Server> {
+  const server = secure
+    ? tls.createServer({
+        cert: secure.cert,
+        key: secure.key,
+        ca: secure.ca,
+        requestCert: secure.ca !== undefined,
+        rejectUnauthorized: secure.ca !== undefined,
+        minVersion: 'TLSv1.2',
+        handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      })
+    : net.createServer();
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(address.port, address.host, () => {
+      server.off('error', reject);
+      resolve(server);
+    });
+  });
+}
+
+/** Takes the connections a switch makes to us, from the addresses it may come from, as many as it may have. */
+export class Acceptor {
+  readonly #options: AcceptOptions;
+  readonly #allowed = new net.BlockList();
+  readonly #onAccepted: (socket: SwitchSocket, address: string) => void;
+  readonly #event: 'connection' | 'secureConnection';
+
+  constructor(options: AcceptOptions, onAccepted: (socket: SwitchSocket, address: string) => void) {
+    this.#options = options;
+    this.#onAccepted = onAccepted;
+    this.#event = options.server instanceof tls.Server ? 'secureConnection' : 'connection';
+    for (const address of options.from ?? []) this.#allowed.addAddress(address, familyOf(address));
+    options.server.maxConnections = options.maxConnections;
+    options.server.prependListener('connection', this.#check);
+    options.server.on(this.#event, this.#accept);
+  }
+
+  close(): void {
+    const { server } = this.#options;
+    server.close();
+    server.off(this.#event, this.#accept);
+  }
+
+  /** Before any handshake: an address that may not connect costs us no cryptography. */
+  readonly #check = (stream: net.Socket): void => {
+    if (this.#options.from === undefined) return;
+    const address = stream.remoteAddress;
+    if (address === undefined || !this.#allowed.check(address, familyOf(address))) stream.destroy();
+  };
+
+  readonly #accept = (stream: net.Socket): void => {
+    if (stream.destroyed) return;
+    this.#onAccepted(acceptedSocket(stream), `${stream.remoteAddress}:${stream.remotePort}`);
+  };
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return net.isIPv4(address) ? 'ipv4' : 'ipv6';
+}

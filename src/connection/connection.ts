@@ -1,0 +1,239 @@
+import type { Socket } from 'node:net';
+import { ConnectionError } from '../errors.ts';
+import type { Deadlines } from './deadlines.ts';
+import { answerHeader, FrameReader } from './framing.ts';
+import { type OutgoingFrame, OutgoingFrames } from './outgoing-frames.ts';
+import { type Carrier, PendingRequest, type PendingRequests, type RequestResult } from './pending-requests.ts';
+import type { PoolLimits } from './pool-options.ts';
+import type { SwitchProtocol } from './switch-protocol.ts';
+import type { SwitchSocket } from './switch-socket.ts';
+
+/** Why a connection ended. */
+export type CloseCause =
+  /** The socket failed: `detail` is the system's or TLS's code (`ECONNREFUSED`). */
+  | 'socketError'
+  /** The switch closed it. */
+  | 'peerClosed'
+  | 'connectTimeout'
+  | 'signOnFailed'
+  | 'echoFailed'
+  /** Requests were in flight and nothing was read for too long. */
+  | 'silence'
+  /** The stream could not be read any further: `detail` is the error's code. */
+  | 'badFrame'
+  /** A deadline passed while bytes of its request were unsent: they must not reach the switch after its reversal. */
+  | 'unsentAtDeadline'
+  /** The switch sends requests and does not read the answers. */
+  | 'repliesUnread'
+  | 'drained'
+  | 'destroyed';
+
+export interface CloseReason {
+  readonly cause: CloseCause;
+  readonly detail?: string | undefined;
+}
+
+/** The lists of a pool; a connection is always in exactly one. */
+export type ConnectionState = 'connecting' | 'ready' | 'full' | 'draining' | 'down';
+
+/** What becomes of a connection, told to whoever keeps it. */
+export interface ConnectionEvents<Message> {
+  onConnected(connection: Connection<Message>): void;
+  /** The socket took bytes that waited, or refuses more. */
+  onRoomChange(connection: Connection<Message>): void;
+  onClosed(connection: Connection<Message>, reason: CloseReason): void;
+}
+
+/** What a connection reads. */
+export interface MessageEvents<Message> {
+  onResponse(connection: Connection<Message>, response: Message, nowMs: number): void;
+  onRequest(connection: Connection<Message>, request: Message, reply: (response: Message) => void): void;
+  onBadMessage(connection: Connection<Message>, error: unknown, nowMs: number): void;
+}
+
+/** What connections of one pool share. */
+export interface ConnectionContext<Message> {
+  readonly protocol: SwitchProtocol<Message>;
+  readonly deadlines: Deadlines;
+  readonly pending: PendingRequests<Message>;
+  readonly limits: PoolLimits;
+  readonly events: ConnectionEvents<Message>;
+  readonly inbox: MessageEvents<Message>;
+}
+
+/**
+ * One socket to a switch, from its opening to its end: bytes in, messages out, and back. It knows nothing of other
+ * connections, of sign-on or of slots; the pool and the session do.
+ */
+export class Connection<Message> implements Carrier<Message> {
+  readonly id: string;
+  /** `host:port` of the other side. */
+  readonly address: string;
+  /** Connections of a lower rank are preferred. */
+  readonly rank: number;
+  /** The list of the pool it is in. Only the pool's `move` writes it. */
+  state: ConnectionState = 'connecting';
+  /** Slots held and requests in flight. */
+  load = 0;
+  /** When the last whole frame was read, or the connection opened. */
+  lastReadMs: number;
+  /** When something was first written since the last whole frame was read. */
+  unansweredSinceMs: number | undefined = undefined;
+  readonly #context: ConnectionContext<Message>;
+  readonly #socket: SwitchSocket;
+  readonly #reader: FrameReader;
+  readonly #outgoing: OutgoingFrames<Message>;
+  #readAtMs = 0;
+  #isFlushScheduled = false;
+  #isClosed = false;
+
+  constructor(
+    identity: { readonly id: string; readonly address: string; readonly rank: number },
+    socket: SwitchSocket,
+    context: ConnectionContext<Message>,
+  ) {
+    this.id = identity.id;
+    this.address = identity.address;
+    this.rank = identity.rank;
+    this.#context = context;
+    this.#socket = socket;
+    this.lastReadMs = context.deadlines.nowMs();
+    this.#reader = new FrameReader(context.protocol.framing, this.#onFrame);
+    this.#outgoing = new OutgoingFrames(context.protocol, this.#writeBytes, this.#onRefused);
+    this.#listen(socket.stream);
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Whether a request whose slot is on this connection may be written. */
+  get isUsable(): boolean {
+    return this.state === 'ready' || this.state === 'full' || this.state === 'draining';
+  }
+
+  /** Bytes that wait in this process because the switch does not read. */
+  get unsentBytes(): number {
+    return this.#socket.stream.writableLength;
+  }
+
+  /**
+   * Registers the request, starts its deadline and encodes it; it leaves at the end of this tick.
+   * @throws ConnectionError DUPLICATE_KEY, MESSAGE_LENGTH, or what `encode` throws: the request is not pending then
+   */
+  send(pending: PendingRequest<Message>): void {
+    this.#context.pending.add(pending);
+    try {
+      this.#append(pending.request, pending);
+    } catch (error) {
+      this.#context.pending.remove(pending);
+      throw error;
+    }
+  }
+
+  /** Sends a request of the session, which needs no slot. */
+  exchange(request: Message, timeoutMs: number): Promise<RequestResult<Message>> {
+    return new Promise((resolve) => {
+      const deadlineAtMs = this.#context.deadlines.nowMs() + timeoutMs;
+      const key = this.#context.protocol.requestKey(request);
+      this.send(new PendingRequest(key, request, this, { deadlineAtMs }, resolve));
+    });
+  }
+
+  /** At its deadline a request whose bytes may be unsent takes the connection with it: nothing may follow its reversal. */
+  expire(pending: PendingRequest<Message>): void {
+    const isUnsent = this.#outgoing.isUnsent(pending);
+    this.#context.pending.giveUp(pending, 'deadline', this.#context.deadlines.nowMs());
+    if (isUnsent) this.destroy({ cause: 'unsentAtDeadline' });
+  }
+
+  /** Ends the connection at once; what it carried is given up, and unsent bytes never leave. */
+  destroy(reason: CloseReason): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#reader.stop();
+    this.#socket.destroy();
+    this.#context.events.onClosed(this, reason);
+  }
+
+  #listen(stream: Socket): void {
+    stream.on('data', this.#onData);
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      this.destroy({ cause: 'socketError', detail: error.code ?? error.name });
+    });
+    stream.on('end', () => this.destroy({ cause: 'peerClosed' }));
+    stream.on('close', () => this.destroy({ cause: 'peerClosed' }));
+    this.#socket.whenOpen(() => {
+      if (this.#isClosed) return;
+      this.lastReadMs = this.#context.deadlines.nowMs();
+      this.#context.events.onConnected(this);
+    });
+  }
+
+  #append(message: Message, frame: OutgoingFrame, header?: Uint8Array): void {
+    this.#outgoing.append(message, frame, this.#nowMs, header);
+    if (this.#isFlushScheduled) return;
+    this.#isFlushScheduled = true;
+    process.nextTick(this.#flush);
+  }
+
+  readonly #nowMs = (): number => this.#context.deadlines.nowMs();
+
+  readonly #flush = (): void => {
+    this.#isFlushScheduled = false;
+    if (this.#isClosed) return;
+    const nowMs = this.#nowMs();
+    this.unansweredSinceMs ??= nowMs;
+    this.#outgoing.flush(nowMs);
+  };
+
+  readonly #writeBytes = (bytes: Uint8Array, onWritten: () => void): void => {
+    const { stream } = this.#socket;
+    stream.write(bytes, (error) => {
+      if (error) return;
+      onWritten();
+      if (this.state === 'full' && !this.#isClosed) this.#context.events.onRoomChange(this);
+    });
+    if (stream.writableLength >= this.#context.limits.unsentBytes) this.#context.events.onRoomChange(this);
+  };
+
+  readonly #onRefused = (frame: OutgoingFrame): void => {
+    if (!(frame instanceof PendingRequest)) return;
+    const nowMs = this.#nowMs();
+    this.#context.pending.giveUp(frame, nowMs > frame.deadlineAtMs ? 'deadline' : 'sendBy', nowMs);
+  };
+
+  readonly #onData = (chunk: Uint8Array): void => {
+    this.#readAtMs = this.#nowMs();
+    try {
+      this.#reader.push(chunk);
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      this.destroy({ cause: 'badFrame', detail: error.code });
+    }
+  };
+
+  readonly #onFrame = (bytes: Uint8Array, start: number, end: number): void => {
+    const { protocol, inbox } = this.#context;
+    this.lastReadMs = this.#readAtMs;
+    this.unansweredSinceMs = undefined;
+    try {
+      const message = protocol.decode(bytes, start, end);
+      if (protocol.isResponse(message)) inbox.onResponse(this, message, this.#readAtMs);
+      else inbox.onRequest(this, message, this.#replier(bytes, start));
+    } catch (error) {
+      inbox.onBadMessage(this, error, this.#readAtMs);
+    }
+  };
+
+  #replier(bytes: Uint8Array, messageStart: number): (response: Message) => void {
+    const headerBytes = this.#context.protocol.framing.transportHeader?.length ?? 0;
+    const header =
+      headerBytes === 0 ? undefined : answerHeader(bytes.subarray(messageStart - headerBytes, messageStart));
+    return (response) => {
+      if (this.#isClosed) return;
+      if (this.unsentBytes >= this.#context.limits.unsentBytes) return this.destroy({ cause: 'repliesUnread' });
+      this.#append(response, { sendByMs: Number.POSITIVE_INFINITY, writtenAtMs: -1, batch: 0 }, header);
+    };
+  }
+}

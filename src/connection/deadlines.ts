@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { performance } from 'node:perf_hooks';
+
+/**
+ * How finely deadlines are told apart. Everything here is measured in seconds at the switch, so 10 ms is exact enough,
+ * and all deadlines of one tick share one timer.
+ */
+const TICK_MS = 10;
+
+/** `setTimeout` takes no longer delay than this; a later deadline is armed again when it has passed. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** The monotonic clock and the one timer that deadlines need; a test hands in a clock that it turns by hand. */
+export interface Clock {
+  /** Milliseconds that never go backwards, since an arbitrary origin. */
+  nowMs(): number;
+  /** Calls back once after `delayMs`, unless the returned function is called first. */
+  wakeAfter(delayMs: number, callback: () => void): () => void;
+}
+
+export const monotonicClock: Clock = {
+  nowMs: () => performance.now(),
+  wakeAfter(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Something that happens at an instant unless it is cancelled. It links itself into its tick: scheduling allocates nothing. */
+export abstract class Deadline {
+  next: Deadline | undefined = undefined;
+  previous: Deadline | undefined = undefined;
+
+  abstract onDue(nowMs: number): void;
+
+  get isScheduled(): boolean {
+    return this.next !== undefined;
+  }
+}
+
+/** A deadline that calls a function. */
+export class Alarm extends Deadline {
+  readonly #ring: (nowMs: number) => void;
+
+  constructor(ring: (nowMs: number) => void) {
+    super();
+    this.#ring = ring;
+  }
+
+  override onDue(nowMs: number): void {
+    this.#ring(nowMs);
+  }
+}
+
+/** All deadlines of one tick: the head of a ring, in the order they were scheduled. */
+class Tick extends Deadline {
+  readonly number: number;
+
+  constructor(number: number) {
+    super();
+    this.number = number;
+    this.next = this;
+    this.previous = this;
+  }
+
+  get isEmpty(): boolean {
+    return this.next === this;
+  }
+
+  append(deadline: Deadline): void {
+    const last = this.previous!;
+    last.next = deadline;
+    deadline.previous = last;
+    deadline.next = this;
+    this.previous = deadline;
+  }
+
+  override onDue(): void {}
+}
+
+function unlink(deadline: Deadline): void {
+  deadline.previous!.next = deadline.next;
+  deadline.next!.previous = deadline.previous;
+  deadline.next = undefined;
+  deadline.previous = undefined;
+}
+
+/**
+ * Every deadline of a process on one coarse monotonic clock. Scheduling and cancelling cost the same however many
+ * there are; an idle process is woken only for ticks that held a deadline. A deadline is never early, and at most a
+ * tick late.
+ */
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #ticks = new Map<number, Tick>();
+  /** The ticks by number, earliest first: at most one for each 10 ms of the longest deadline in use. */
+  readonly #order: Tick[] = [];
+  #armedTick = Number.POSITIVE_INFINITY;
+  #disarm: (() => void) | undefined = undefined;
+  #lastRunTick = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock = monotonicClock) {
+    this.#clock = clock;
+  }
+
+  nowMs(): number {
+    return this.#clock.nowMs();
+  }
+
+  /** Calls `onDue` once at `dueAtMs` (an instant of `nowMs`); a deadline that was already scheduled is moved. */
+  schedule(deadline: Deadline, dueAtMs: number): void {
+    assert(!Number.isNaN(dueAtMs), 'a deadline is an instant');
+    if (deadline.isScheduled) unlink(deadline);
+    const number = Math.max(Math.ceil(dueAtMs / TICK_MS), this.#lastRunTick + 1);
+    const tick = this.#ticks.get(number) ?? this.#addTick(number);
+    tick.append(deadline);
+  }
+
+  /** Does nothing when the deadline is not scheduled. */
+  cancel(deadline: Deadline): void {
+    if (deadline.isScheduled) unlink(deadline);
+  }
+
+  #addTick(number: number): Tick {
+    const tick = new Tick(number);
+    this.#ticks.set(number, tick);
+    let at = this.#order.length;
+    while (at > 0 && this.#order[at - 1]!.number > number) at--;
+    this.#order.splice(at, 0, tick);
+    if (number < this.#armedTick) this.#arm(number);
+    return tick;
+  }
+
+  #arm(number: number): void {
+    this.#disarm?.();
+    this.#armedTick = number;
+    const delayMs = Math.min(Math.max(number * TICK_MS - this.#clock.nowMs(), 0), LONGEST_TIMER_MS);
+    this.#disarm = this.#clock.wakeAfter(Math.ceil(delayMs), this.#run);
+  }
+
+  readonly #run = (): void => {
+    const nowMs = this.#clock.nowMs();
+    const currentTick = Math.floor(nowMs / TICK_MS);
+    this.#lastRunTick = currentTick;
+    try {
+      while (this.#order.length > 0 && this.#order[0]!.number <= currentTick) this.#ring(this.#order[0]!, nowMs);
+    } finally {
+      this.#rearm();
+    }
+  };
+
+  #ring(tick: Tick, nowMs: number): void {
+    while (!tick.isEmpty) {
+      const deadline = tick.next!;
+      unlink(deadline);
+      deadline.onDue(nowMs);
+    }
+    this.#dropEarliest();
+  }
+
+  #rearm(): void {
+    this.#disarm?.();
+    this.#disarm = undefined;
+    this.#armedTick = Number.POSITIVE_INFINITY;
+    while (this.#order[0]?.isEmpty) this.#dropEarliest();
+    const earliest = this.#order[0];
+    if (earliest) this.#arm(earliest.number);
+  }
+
+  #dropEarliest(): void {
+    const tick = this.#order.shift();
+    if (tick) this.#ticks.delete(tick.number);
+  }
+}

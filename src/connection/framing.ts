@@ -1,0 +1,163 @@
+import { ConnectionError } from '../errors.ts';
+
+/** No ISO 8583 message comes near it, and a connection keeps room for several of its longest frames. */
+const LARGEST_FRAME_BYTES = 2 ** 20;
+
+/** How messages are told apart in the stream: a big-endian length, an optional transport header, the message. */
+export interface Framing {
+  /** Length of the big-endian length in bytes. */
+  readonly lengthBytes: 2 | 4;
+  /** Whether the length counts its own bytes. */
+  readonly lengthIncludesHeader: boolean;
+  /** Bytes between the length and the message (a TPDU), counted by the length: sent as given, answered swapped. */
+  readonly transportHeader?: Uint8Array | undefined;
+  /** The longest frame either side may send, in bytes without the length, transport header included. */
+  readonly maxFrameBytes: number;
+}
+
+/** Called with each whole frame; the message is `bytes` from `start` to `end`, its transport header ends at `start`. */
+export type OnFrame = (bytes: Uint8Array, start: number, end: number) => void;
+
+/** @throws ConnectionError FRAMING_INVALID when no frame could satisfy the framing. */
+export function checkFraming(framing: Framing): void {
+  const headerBytes = framing.transportHeader?.length ?? 0;
+  const countable = 2 ** (8 * framing.lengthBytes) - 1 - (framing.lengthIncludesHeader ? framing.lengthBytes : 0);
+  const longest = Math.min(countable, LARGEST_FRAME_BYTES);
+  const { maxFrameBytes } = framing;
+  if (!Number.isInteger(maxFrameBytes) || maxFrameBytes <= headerBytes || maxFrameBytes > longest) {
+    throw new ConnectionError('FRAMING_INVALID', `maxFrameBytes ${maxFrameBytes}`);
+  }
+}
+
+/** Writes the length and the transport header in front of a message that starts at `messageStart`. */
+export function writeFrameHeader(
+  framing: Framing,
+  header: Uint8Array | undefined,
+  target: Uint8Array,
+  messageStart: number,
+  messageEnd: number,
+): void {
+  let at = messageStart;
+  if (header) {
+    at -= header.length;
+    target.set(header, at);
+  }
+  let length = messageEnd - at + (framing.lengthIncludesHeader ? framing.lengthBytes : 0);
+  for (let byte = 0; byte < framing.lengthBytes; byte++) {
+    target[--at] = length & 0xff;
+    length >>>= 8;
+  }
+}
+
+/** One message as a frame of its own. For the switch's side and for tests; a connection encodes in place. */
+export function frameOf(framing: Framing, message: Uint8Array, header = framing.transportHeader): Uint8Array {
+  const start = framing.lengthBytes + (header?.length ?? 0);
+  const frame = new Uint8Array(start + message.length);
+  frame.set(message, start);
+  writeFrameHeader(framing, header, frame, start, frame.length);
+  return frame;
+}
+
+/** The header of an answer: a TPDU is an id followed by destination and source, which change places. */
+export function answerHeader(header: Uint8Array): Uint8Array {
+  const half = (header.length - 1) / 2;
+  const answer = Uint8Array.from(header);
+  if (!Number.isInteger(half) || half < 1) return answer;
+  answer.set(header.subarray(1 + half), 1);
+  answer.set(header.subarray(1, 1 + half), 1 + half);
+  return answer;
+}
+
+/**
+ * Cuts a stream into frames. A frame that lies whole in a chunk is handed on where it lies, without a copy; only one
+ * that is split between chunks is gathered, in a buffer of its own: what is read from a frame may keep views of it.
+ */
+export class FrameReader {
+  readonly #framing: Framing;
+  readonly #headerBytes: number;
+  readonly #onFrame: OnFrame;
+  #stopped = false;
+  /** The beginning of a frame whose end has not come: its length bytes at first, then room for all of it. */
+  #split: Uint8Array;
+  #splitBytes = 0;
+  readonly #splitLength: Uint8Array;
+
+  constructor(framing: Framing, onFrame: OnFrame) {
+    this.#framing = framing;
+    this.#headerBytes = framing.transportHeader?.length ?? 0;
+    this.#onFrame = onFrame;
+    this.#splitLength = new Uint8Array(framing.lengthBytes);
+    this.#split = this.#splitLength;
+  }
+
+  /** True while a frame has begun that is not whole. */
+  get isInsideFrame(): boolean {
+    return this.#splitBytes > 0;
+  }
+
+  /**
+   * Takes the next bytes of the stream. The chunk must not be written to afterwards.
+   * @throws ConnectionError FRAME_EMPTY, FRAME_TOO_SHORT or FRAME_TOO_LONG: the stream cannot be read any further.
+   */
+  push(chunk: Uint8Array): void {
+    if (this.#stopped) return;
+    const { lengthBytes } = this.#framing;
+    let at = this.#splitBytes === 0 ? 0 : this.#gather(chunk, 0);
+    while (chunk.length - at >= lengthBytes && !this.#stopped) {
+      const end = at + this.#frameBytes(chunk, at);
+      if (end > chunk.length) break;
+      this.#onFrame(chunk, at + lengthBytes + this.#headerBytes, end);
+      at = end;
+    }
+    if (at < chunk.length && !this.#stopped) this.#gather(chunk, at);
+  }
+
+  /** Hands on nothing more, not even what is left of the chunk being read. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** The bytes of the frame that starts at `at`, length included. */
+  #frameBytes(bytes: Uint8Array, at: number): number {
+    const { lengthBytes, lengthIncludesHeader, maxFrameBytes } = this.#framing;
+    let length = 0;
+    for (let byte = 0; byte < lengthBytes; byte++) length = length * 256 + bytes[at + byte]!;
+    if (lengthIncludesHeader) length -= lengthBytes;
+    if (length > maxFrameBytes)
+      throw new ConnectionError('FRAME_TOO_LONG', `${length} bytes, ${maxFrameBytes} at most`);
+    if (length < 0) throw new ConnectionError('FRAME_TOO_SHORT', `${length} bytes`);
+    if (length === 0) throw new ConnectionError('FRAME_EMPTY');
+    if (length <= this.#headerBytes) throw new ConnectionError('FRAME_TOO_SHORT', `${length} bytes with their header`);
+    return lengthBytes + length;
+  }
+
+  /** Gathers the frame that is split between chunks; gives where in the chunk its bytes end. */
+  #gather(chunk: Uint8Array, from: number): number {
+    const { lengthBytes } = this.#framing;
+    let at = from;
+    if (this.#splitBytes < lengthBytes) {
+      at += this.#copyIntoSplit(chunk, at);
+      if (this.#splitBytes < lengthBytes) return at;
+      const whole = new Uint8Array(this.#frameBytes(this.#splitLength, 0));
+      whole.set(this.#splitLength);
+      this.#split = whole;
+    }
+    at += this.#copyIntoSplit(chunk, at);
+    if (this.#splitBytes === this.#split.length) this.#endSplit();
+    return at;
+  }
+
+  #copyIntoSplit(chunk: Uint8Array, at: number): number {
+    const count = Math.min(this.#split.length - this.#splitBytes, chunk.length - at);
+    this.#split.set(chunk.subarray(at, at + count), this.#splitBytes);
+    this.#splitBytes += count;
+    return count;
+  }
+
+  #endSplit(): void {
+    const whole = this.#split;
+    this.#split = this.#splitLength;
+    this.#splitBytes = 0;
+    this.#onFrame(whole, this.#framing.lengthBytes + this.#headerBytes, whole.length);
+  }
+}

@@ -1,0 +1,158 @@
+import { ConnectionError } from '../errors.ts';
+import { writeFrameHeader } from './framing.ts';
+import type { SwitchProtocol } from './switch-protocol.ts';
+
+/** A frame that is encoded and not yet on its way, as its owner sees it. Instants of the monotonic clock. */
+export interface OutgoingFrame {
+  /** It is dropped rather than written after this instant. */
+  readonly sendByMs: number;
+  /** Set when its bytes are handed to the socket; negative before. */
+  writtenAtMs: number;
+  /** Set when it is encoded: the batch it leaves with. */
+  batch: number;
+}
+
+/** Enough for a few hundred messages of one tick to leave in one write. */
+const CHUNK_BYTES = 65_536;
+
+/** Spare chunks kept for the next burst: with them, a burst of several thousand messages allocates nothing. */
+const MOST_SPARE_CHUNKS = 16;
+
+/** A stretch of memory that messages are encoded into. `lent` counts the writes that the socket has not finished. */
+interface Chunk {
+  readonly bytes: Buffer;
+  lent: number;
+}
+
+/** The socket's side: writes the bytes, and calls back once it no longer needs them. */
+export type WriteBytes = (bytes: Uint8Array, onWritten: () => void) => void;
+
+/**
+ * What one connection is about to write. Messages are encoded where they leave from, header and body together, and
+ * all of one tick go out in one write. Bytes handed to the socket are not touched until the socket says so.
+ */
+export class OutgoingFrames<Message> {
+  readonly #protocol: SwitchProtocol<Message>;
+  readonly #write: WriteBytes;
+  readonly #onRefused: (frame: OutgoingFrame) => void;
+  readonly #prefixBytes: number;
+  readonly #largestFrameBytes: number;
+  #chunk: Chunk;
+  readonly #spare: Chunk[] = [];
+  /** The frames encoded since the last write, where the first begins and where each ends. */
+  #frames: OutgoingFrame[] = [];
+  readonly #ends: number[] = [];
+  #start = 0;
+  #end = 0;
+  #earliestSendByMs = Number.POSITIVE_INFINITY;
+  #batch = 1;
+  #lastWrittenBatch = 0;
+
+  /** @param onRefused told of each frame that came to be written after its `sendByMs`, and was not */
+  constructor(protocol: SwitchProtocol<Message>, write: WriteBytes, onRefused: (frame: OutgoingFrame) => void) {
+    const { framing } = protocol;
+    this.#protocol = protocol;
+    this.#write = write;
+    this.#onRefused = onRefused;
+    this.#prefixBytes = framing.lengthBytes + (framing.transportHeader?.length ?? 0);
+    this.#largestFrameBytes = framing.lengthBytes + framing.maxFrameBytes;
+    this.#chunk = this.#newChunk();
+  }
+
+  get isEmpty(): boolean {
+    return this.#frames.length === 0;
+  }
+
+  /**
+   * Encodes a message behind those that wait for the next `flush`.
+   * @throws whatever the protocol's `encode` throws, ConnectionError MESSAGE_LENGTH; nothing will be written then
+   */
+  append(message: Message, frame: OutgoingFrame, nowMs: () => number, header?: Uint8Array): void {
+    const { framing } = this.#protocol;
+    if (this.#chunk.bytes.length - this.#end < this.#largestFrameBytes) this.#continueInNextChunk(nowMs());
+    const { bytes } = this.#chunk;
+    const messageStart = this.#end + this.#prefixBytes;
+    const messageEnd = this.#protocol.encode(message, bytes, messageStart);
+    const isInBounds = messageEnd > messageStart && messageEnd - this.#end <= this.#largestFrameBytes;
+    if (!isInBounds) throw new ConnectionError('MESSAGE_LENGTH');
+    writeFrameHeader(framing, header ?? framing.transportHeader, bytes, messageStart, messageEnd);
+    this.#end = messageEnd;
+    frame.batch = this.#batch;
+    this.#frames.push(frame);
+    this.#ends.push(messageEnd);
+    if (frame.sendByMs < this.#earliestSendByMs) this.#earliestSendByMs = frame.sendByMs;
+  }
+
+  /** Hands everything encoded so far to the socket in one write, but for the frames that came too late. */
+  flush(nowMs: number): void {
+    const refused = nowMs > this.#earliestSendByMs ? this.#takeRefused(nowMs) : undefined;
+    this.#earliestSendByMs = Number.POSITIVE_INFINITY;
+    for (const frame of this.#frames) frame.writtenAtMs = nowMs;
+    this.#frames.length = 0;
+    this.#ends.length = 0;
+    if (this.#end > this.#start) this.#handOver();
+    if (refused) for (const frame of refused) this.#onRefused(frame);
+  }
+
+  #handOver(): void {
+    const chunk = this.#chunk;
+    const batch = this.#batch++;
+    const bytes = chunk.bytes.subarray(this.#start, this.#end);
+    this.#start = this.#end;
+    chunk.lent++;
+    this.#write(bytes, () => {
+      this.#lastWrittenBatch = batch;
+      this.#takeBack(chunk);
+    });
+  }
+
+  /** Whether bytes of the frame may still lie in this process. */
+  isUnsent(frame: OutgoingFrame): boolean {
+    return frame.batch > this.#lastWrittenBatch;
+  }
+
+  #newChunk(): Chunk {
+    const lengthBytes = Math.max(CHUNK_BYTES, 2 * this.#largestFrameBytes);
+    return { bytes: Buffer.allocUnsafeSlow(lengthBytes), lent: 0 };
+  }
+
+  #continueInNextChunk(nowMs: number): void {
+    this.flush(nowMs);
+    if (this.#chunk.lent > 0) this.#chunk = this.#spare.pop() ?? this.#newChunk();
+    this.#start = 0;
+    this.#end = 0;
+  }
+
+  #takeBack(chunk: Chunk): void {
+    chunk.lent--;
+    if (chunk.lent > 0) return;
+    if (chunk !== this.#chunk) {
+      if (this.#spare.length < MOST_SPARE_CHUNKS) this.#spare.push(chunk);
+    } else if (this.#start === this.#end) {
+      this.#start = 0;
+      this.#end = 0;
+    }
+  }
+
+  /** Moves the frames that may still leave together over those that may not. None of them is the socket's yet. */
+  #takeRefused(nowMs: number): OutgoingFrame[] {
+    const kept: OutgoingFrame[] = [];
+    const refused: OutgoingFrame[] = [];
+    let from = this.#start;
+    let to = this.#start;
+    for (const [index, frame] of this.#frames.entries()) {
+      const end = this.#ends[index]!;
+      if (nowMs > frame.sendByMs) {
+        refused.push(frame);
+      } else {
+        this.#chunk.bytes.copyWithin(to, from, end);
+        to += end - from;
+        kept.push(frame);
+      }
+      from = end;
+    }
+    this.#end = to;
+    this.#frames = kept;
+    return refused;
+  }
+}

@@ -1,0 +1,103 @@
+import type { Server } from 'node:net';
+import type { BackoffLimits } from './backoff.ts';
+import type { CloseReason, ConnectionState } from './connection.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { UnmatchedResponse } from './pending-requests.ts';
+import type { SwitchProtocol } from './switch-protocol.ts';
+import type { SwitchAddress, SwitchTls } from './switch-socket.ts';
+
+export interface PoolLimits {
+  /** Slots per connection: what the switch lets be under way on one line. */
+  readonly inFlight: number;
+  /** Callers that may wait for a slot. More than a few rounds of slots would outlive their own deadlines in the queue. */
+  readonly waiting: number;
+  /** A connection is full above it: a switch that does not read must not fill our memory. */
+  readonly unsentBytes: number;
+  /** Connections to each address. Switches allow few lines per acquirer. */
+  readonly connectionsPerAddress: number;
+}
+
+export const DEFAULT_LIMITS: PoolLimits = {
+  inFlight: 256,
+  waiting: 4_096,
+  unsentBytes: 262_144,
+  connectionsPerAddress: 1,
+};
+
+/** Durations in milliseconds. */
+export interface PoolTimeouts {
+  /** From dialling to an open stream, TLS included. */
+  readonly connectMs: number;
+  /** For all of the sign-on step, and again for one exchange within it. */
+  readonly signOnMs: number;
+  /** An echo is sent after nothing was read for so long. */
+  readonly idleEchoMs: number;
+  readonly echoMs: number;
+  /** Without an echo to ask: a connection that reads nothing for so long with requests in flight is taken for dead. */
+  readonly silenceMs: number;
+  readonly signOffMs: number;
+  /** A slot neither used nor released is taken back after so long, so that a caller's fault cannot eat the line. */
+  readonly slotHoldMs: number;
+  /** A connection ready for so long has proved its address: the next backoff begins anew. */
+  readonly provenMs: number;
+  readonly backoff: BackoffLimits;
+}
+
+export const DEFAULT_TIMEOUTS: PoolTimeouts = {
+  connectMs: 5_000,
+  signOnMs: 10_000,
+  idleEchoMs: 60_000,
+  echoMs: 10_000,
+  silenceMs: 120_000,
+  signOffMs: 2_000,
+  slotHoldMs: 60_000,
+  provenMs: 10_000,
+  backoff: { firstMs: 200, mostMs: 30_000 },
+};
+
+/** Where log lines go; a pino logger is one. Fields are ids, counts and codes, never a part of a message. */
+export interface ConnectionLog {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+}
+
+export interface StateChange {
+  readonly connectionId: string;
+  readonly address: string;
+  readonly from: ConnectionState;
+  readonly to: ConnectionState;
+  /** Why a connection went down. */
+  readonly reason?: CloseReason | undefined;
+}
+
+/** Lets a switch connect to us. The server belongs to the pool from then on: closing the pool closes it. */
+export interface AcceptOptions {
+  /** Listening, or about to; a `tls.Server` for TLS (see `listenForSwitch`). */
+  readonly server: Server;
+  /** The addresses that may connect; any may when absent. */
+  readonly from?: readonly string[] | undefined;
+  /** More are refused: a switch that reconnects without closing must not pile up sockets. */
+  readonly maxConnections: number;
+}
+
+export interface PoolOptions<Message> {
+  /** Stands in connection ids and log lines. */
+  readonly name: string;
+  readonly protocol: SwitchProtocol<Message>;
+  /** Where to connect to, in order of preference; empty when the switch connects to us. */
+  readonly addresses: readonly SwitchAddress[];
+  /** `primary-backup` (default) prefers the first address with a ready connection, `least-in-flight` spreads over all. */
+  readonly balance?: 'primary-backup' | 'least-in-flight' | undefined;
+  readonly accept?: AcceptOptions | undefined;
+  readonly tls?: SwitchTls | undefined;
+  readonly limits?: Partial<PoolLimits> | undefined;
+  readonly timeouts?: Partial<PoolTimeouts> | undefined;
+  readonly log: ConnectionLog;
+  readonly onUnmatched?: ((unmatched: UnmatchedResponse<Message>) => void) | undefined;
+  /** A connection came up, went down or drains. Filling up and having room again are not told. */
+  readonly onStateChange?: ((change: StateChange) => void) | undefined;
+  /** Default: deadlines of the pool's own, on the monotonic clock. */
+  readonly deadlines?: Deadlines | undefined;
+  /** From 0 to 1, for the jitter of backoffs. */
+  readonly random?: (() => number) | undefined;
+}

@@ -1,0 +1,229 @@
+import type { Connection } from './connection.ts';
+import { Alarm, Deadlines } from './deadlines.ts';
+import { checkFraming } from './framing.ts';
+import {
+  PendingRequest,
+  PendingRequests,
+  type RequestFailure,
+  type RequestResult,
+  type RequestTimes,
+} from './pending-requests.ts';
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type PoolOptions, type PoolTimeouts } from './pool-options.ts';
+import { PoolCounters, type PoolStats } from './pool-stats.ts';
+import { HeldSlot, type Slot, type SlotOwner } from './slot.ts';
+import { SlotQueue } from './slot-queue.ts';
+import { SwitchLines } from './switch-lines.ts';
+
+/**
+ * What a caller can count on right now: a slot at once (`ready`), a slot once another request has ended (`full`) or
+ * once a connection has signed on (`connecting`), or none (`down`, `closed`).
+ */
+export type Availability = 'ready' | 'full' | 'connecting' | 'down' | 'closed';
+
+/**
+ * Opens connections to a switch and keeps them open until the pool is closed. It does not wait for them: see
+ * `availability` and `onStateChange`.
+ * @throws ConnectionError FRAMING_INVALID
+ */
+export function openPool<Message>(options: PoolOptions<Message>): Pool<Message> {
+  return new Pool(options);
+}
+
+/**
+ * The connections to one switch, used as one: `request`, `close`, `destroy`; and slots, for those who must commit
+ * something to a database after they have a line and before a byte is written to it.
+ */
+export class Pool<Message> implements SlotOwner<Message> {
+  readonly name: string;
+  readonly #options: PoolOptions<Message>;
+  readonly #timeouts: PoolTimeouts;
+  readonly #deadlines: Deadlines;
+  readonly #pending: PendingRequests<Message>;
+  readonly #queue: SlotQueue<Message>;
+  readonly #lines: SwitchLines<Message>;
+  readonly #counters = new PoolCounters();
+  #heldSlots = 0;
+  #isClosing = false;
+
+  constructor(options: PoolOptions<Message>) {
+    checkFraming(options.protocol.framing);
+    const limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.name = options.name;
+    this.#options = options;
+    this.#timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+    this.#deadlines = options.deadlines ?? new Deadlines();
+    this.#pending = new PendingRequests(options.protocol, this.#deadlines);
+    this.#queue = new SlotQueue(this.#deadlines, limits.waiting);
+    this.#lines = new SwitchLines(options, {
+      deadlines: this.#deadlines,
+      pending: this.#pending,
+      counters: this.#counters,
+      limits,
+      timeouts: this.#timeouts,
+      onRoom: (connection) => this.#queue.serve(connection, () => this.#lines.take(connection)),
+      onLost: (connection) => this.#onLost(connection),
+    });
+    this.#lines.open();
+  }
+
+  get availability(): Availability {
+    const { ready, full, connecting } = this.#lines.lists;
+    if (this.#isClosing) return 'closed';
+    if (ready.size > 0) return 'ready';
+    if (full.size > 0) return 'full';
+    return connecting.size > 0 ? 'connecting' : 'down';
+  }
+
+  get stats(): PoolStats {
+    const waits = { pending: this.#queue.size, held: this.#heldSlots, inFlight: this.#pending.size };
+    return this.#counters.snapshot(this.#lines.lists, waits);
+  }
+
+  /** Whether the connection, signed on or not, still lives. A reversal goes where its original went, if it can. */
+  hasConnection(connectionId: string): boolean {
+    return this.#lines.lists.find(connectionId) !== undefined;
+  }
+
+  /**
+   * The right to one request on a signed-on connection, at once or not at all (see `availability`). With
+   * `connectionId`, on that connection and no other.
+   */
+  takeSlot(options: { readonly connectionId?: string | undefined } = {}): Slot<Message> | undefined {
+    const connection = this.#take(options.connectionId);
+    return connection && this.#hold(connection, options.connectionId !== undefined);
+  }
+
+  /**
+   * Like `takeSlot`, but waits until `untilMs` (an instant of the monotonic clock) as long as a slot can be hoped for:
+   * not when nothing is ready or connecting, nor when too many are waiting already.
+   */
+  async waitForSlot(options: {
+    readonly untilMs: number;
+    readonly connectionId?: string | undefined;
+  }): Promise<Slot<Message> | undefined> {
+    const { connectionId, untilMs } = options;
+    const slot = this.takeSlot(options);
+    if (slot || this.#whyNotWait(connectionId)) return slot;
+    const connection = await this.#queue.wait(untilMs, connectionId);
+    return connection && this.#hold(connection, connectionId !== undefined);
+  }
+
+  /**
+   * Sends a request on the best connection, waiting for room as long as there is hope. It resolves by its deadline; a
+   * rejection means that nothing was written.
+   * @throws ConnectionError DUPLICATE_KEY, MESSAGE_LENGTH, or what the protocol's `encode` throws
+   */
+  request(message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
+    const connection = this.#take();
+    return connection ? this.submit(connection, message, times) : this.#requestLater(message, times);
+  }
+
+  /** Takes a connection out of use until it has signed on once more, because keys went bad or the switch said so. */
+  signOnAgain(connectionId: string): void {
+    const connection = this.#lines.lists.find(connectionId);
+    if (connection) this.#lines.signOnAgain(connection);
+  }
+
+  /** Takes no new requests, lets those in flight and the slots held finish, signs off. What is left at the deadline is destroyed. */
+  async close(options: { readonly deadlineAtMs: number }): Promise<void> {
+    this.#isClosing = true;
+    const alarm = new Alarm(() => this.destroy());
+    this.#deadlines.schedule(alarm, options.deadlineAtMs);
+    this.#queue.dismiss();
+    await this.#lines.drain();
+    this.#deadlines.cancel(alarm);
+  }
+
+  /** Ends everything now: requests in flight fail with `closed`, and say whether they were written. */
+  destroy(error?: Error): void {
+    if (error) this.#options.log.warn({ pool: this.name, error: error.name }, 'a pool is destroyed');
+    this.#isClosing = true;
+    this.#queue.dismiss();
+    this.#lines.destroy();
+  }
+
+  /** For slots. */
+  submit(connection: Connection<Message>, message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
+    return new Promise((resolve, reject) => {
+      const settle = (result: RequestResult<Message>): void => {
+        this.giveBack(connection);
+        resolve(result);
+      };
+      try {
+        const key = this.#options.protocol.requestKey(message);
+        connection.send(new PendingRequest(key, message, connection, times, settle));
+      } catch (error) {
+        this.giveBack(connection);
+        reject(error);
+      }
+    });
+  }
+
+  /** For slots. */
+  replace(): Connection<Message> | undefined {
+    return this.#take();
+  }
+
+  /** For slots. */
+  giveBack(connection: Connection<Message>): void {
+    this.#lines.giveBack(connection);
+  }
+
+  /** For slots. */
+  onHeldTooLong(connectionId: string): void {
+    this.#counters.slotsHeldTooLong++;
+    this.#options.log.warn({ connectionId }, 'a slot was held too long and taken back');
+  }
+
+  /** For slots. */
+  onEnded(slot: HeldSlot<Message>): void {
+    this.#heldSlots--;
+    this.#deadlines.cancel(slot);
+  }
+
+  #take(connectionId?: string): Connection<Message> | undefined {
+    if (this.#isClosing) return undefined;
+    const { lists } = this.#lines;
+    const connection = connectionId === undefined ? lists.choose() : lists.find(connectionId);
+    return connection && this.#lines.take(connection) ? connection : undefined;
+  }
+
+  #hold(connection: Connection<Message>, isBound: boolean): Slot<Message> {
+    const slot = new HeldSlot(connection, this, isBound);
+    this.#heldSlots++;
+    this.#deadlines.schedule(slot, this.#deadlines.nowMs() + this.#timeouts.slotHoldMs);
+    return slot;
+  }
+
+  async #requestLater(message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
+    const untilMs = Math.min(times.sendByMs ?? times.deadlineAtMs, times.deadlineAtMs);
+    const reason = this.#whyNotWait();
+    if (reason) return notWritten(reason);
+    const connection = await this.#queue.wait(untilMs);
+    if (connection) return this.#hold(connection, false).request(message, times);
+    const nowMs = this.#deadlines.nowMs();
+    if (nowMs >= times.deadlineAtMs) return notWritten('deadline');
+    if (nowMs >= untilMs) return notWritten('sendBy');
+    return notWritten(this.#isClosing ? 'closed' : 'noConnection');
+  }
+
+  /** Why waiting for a slot would be in vain, if it would. */
+  #whyNotWait(connectionId?: string): RequestFailure | undefined {
+    const { availability } = this;
+    if (availability === 'closed') return 'closed';
+    const named = connectionId === undefined ? undefined : this.#lines.lists.find(connectionId);
+    if (availability === 'down' || (connectionId !== undefined && (!named || named.state === 'draining'))) {
+      return 'noConnection';
+    }
+    return this.#queue.isFull ? 'busy' : undefined;
+  }
+
+  #onLost(connection: Connection<Message>): void {
+    if (this.availability === 'down') this.#queue.dismiss();
+    else this.#queue.dismiss(connection.id);
+  }
+}
+
+function notWritten(reason: RequestFailure): RequestResult<never> {
+  return { kind: 'failed', written: false, reason, connectionId: undefined };
+}

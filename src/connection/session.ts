@@ -1,0 +1,133 @@
+import { ConnectionError } from '../errors.ts';
+import type { CloseCause, Connection } from './connection.ts';
+import { Alarm, type Deadlines } from './deadlines.ts';
+import type { PoolTimeouts } from './pool-options.ts';
+import type { Line, SessionStep, SwitchProtocol } from './switch-protocol.ts';
+
+/**
+ * The conversation that keeps one connection usable: sign-on before it is ready, an echo when it has read nothing for
+ * a while, sign-off at the end. A step that fails, or takes too long, ends the connection.
+ */
+export class Session<Message> implements Line<Message> {
+  readonly connectionId: string;
+  readonly #connection: Connection<Message>;
+  readonly #protocol: SwitchProtocol<Message>;
+  readonly #timeouts: PoolTimeouts;
+  readonly #deadlines: Deadlines;
+  readonly #onSuspend: () => boolean;
+  readonly #onSignedOn: () => void;
+  readonly #watch: Alarm;
+  #isSigningOn = false;
+  #isSigningOff = false;
+  /** For one exchange: all the time that the step under way has. */
+  #exchangeMs: number;
+
+  constructor(
+    connection: Connection<Message>,
+    parts: {
+      readonly protocol: SwitchProtocol<Message>;
+      readonly timeouts: PoolTimeouts;
+      readonly deadlines: Deadlines;
+      /** Asked to give the connection no new requests for now; false when it is in no state to sign on again. */
+      readonly onSuspend: () => boolean;
+      readonly onSignedOn: () => void;
+    },
+  ) {
+    this.connectionId = connection.id;
+    this.#connection = connection;
+    this.#protocol = parts.protocol;
+    this.#timeouts = parts.timeouts;
+    this.#deadlines = parts.deadlines;
+    this.#onSuspend = parts.onSuspend;
+    this.#onSignedOn = parts.onSignedOn;
+    this.#exchangeMs = parts.timeouts.signOnMs;
+    this.#watch = new Alarm(() => void this.#look());
+  }
+
+  /** Signs on; the connection is told ready, or destroyed. */
+  async open(): Promise<void> {
+    if (this.#isSigningOn) return;
+    this.#isSigningOn = true;
+    this.#deadlines.cancel(this.#watch);
+    const { signOn } = this.#protocol;
+    const isAccepted = !signOn || (await this.#take(signOn, this.#timeouts.signOnMs, 'signOnFailed'));
+    this.#isSigningOn = false;
+    if (!isAccepted || this.#connection.isClosed) return;
+    this.#onSignedOn();
+    this.#lookAgainAt(this.#quietUntilMs());
+  }
+
+  signOnAgain(): void {
+    if (this.#isSigningOn || !this.#onSuspend()) return;
+    void this.open();
+  }
+
+  async exchange(request: Message): Promise<Message> {
+    const result = await this.#connection.exchange(request, this.#exchangeMs);
+    if (result.kind === 'answered') return result.response;
+    throw new ConnectionError('EXCHANGE_FAILED', result.kind === 'failed' ? result.reason : result.kind);
+  }
+
+  /** Signs off as far as the switch takes part, and ends the connection. */
+  async close(): Promise<void> {
+    if (this.#isSigningOff) return;
+    this.#isSigningOff = true;
+    this.stop();
+    const { signOff } = this.#protocol;
+    if (signOff && !this.#connection.isClosed) await this.#take(signOff, this.#timeouts.signOffMs, 'drained');
+    this.#connection.destroy({ cause: 'drained' });
+  }
+
+  /** Stops watching a connection that has ended. */
+  stop(): void {
+    this.#deadlines.cancel(this.#watch);
+  }
+
+  /** When a connection that goes on reading nothing is to be asked, or given up where it cannot be asked. */
+  #quietUntilMs(): number {
+    const { lastReadMs, unansweredSinceMs } = this.#connection;
+    if (this.#protocol.echo) return lastReadMs + this.#timeouts.idleEchoMs;
+    return (unansweredSinceMs ?? this.#deadlines.nowMs()) + this.#timeouts.silenceMs;
+  }
+
+  #lookAgainAt(atMs: number): void {
+    if (!this.#connection.isClosed) this.#deadlines.schedule(this.#watch, atMs);
+  }
+
+  async #look(): Promise<void> {
+    const quietUntilMs = this.#quietUntilMs();
+    if (this.#deadlines.nowMs() < quietUntilMs) return this.#lookAgainAt(quietUntilMs);
+    const { echo } = this.#protocol;
+    if (!echo) return this.#connection.destroy({ cause: 'silence' });
+    if (await this.#take(echo, this.#timeouts.echoMs, 'echoFailed')) this.#lookAgainAt(this.#quietUntilMs());
+  }
+
+  /** Takes a step within its time; a step that is refused, throws or hangs ends the connection. */
+  async #take(step: SessionStep<Message>, timeoutMs: number, cause: CloseCause): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const alarm = new Alarm(() => resolve('timeout'));
+    this.#exchangeMs = timeoutMs;
+    this.#deadlines.schedule(alarm, this.#deadlines.nowMs() + timeoutMs);
+    this.#attempt(step).then(resolve);
+    const failure = await promise;
+    this.#deadlines.cancel(alarm);
+    if (failure === '') return true;
+    this.#connection.destroy({ cause, detail: failure });
+    return false;
+  }
+
+  /** Gives why the step failed, as a name; the empty text when it was accepted. */
+  async #attempt(step: SessionStep<Message>): Promise<string> {
+    try {
+      return (await step(this)) ? '' : 'refused';
+    } catch (error) {
+      return causeOf(error);
+    }
+  }
+}
+
+/** A name for what a step threw: never its text, which is not ours to trust. */
+function causeOf(error: unknown): string {
+  if (error instanceof ConnectionError) return error.code;
+  return error instanceof Error ? error.name : 'error';
+}

@@ -1,0 +1,74 @@
+import type { Connection } from './connection.ts';
+import { Deadline, type Deadlines } from './deadlines.ts';
+
+/** One caller waiting for a connection with room; undefined is the answer when none came in time. */
+class Waiter<Message> extends Deadline {
+  readonly connectionId: string | undefined;
+  readonly #settle: (waiter: Waiter<Message>, connection: Connection<Message> | undefined) => void;
+
+  constructor(
+    connectionId: string | undefined,
+    settle: (waiter: Waiter<Message>, connection: Connection<Message> | undefined) => void,
+  ) {
+    super();
+    this.connectionId = connectionId;
+    this.#settle = settle;
+  }
+
+  serve(connection: Connection<Message> | undefined): void {
+    this.#settle(this, connection);
+  }
+
+  override onDue(): void {
+    this.serve(undefined);
+  }
+}
+
+/** Callers that wait for a slot, first come, first served. Bounded: one too many is refused at once. */
+export class SlotQueue<Message> {
+  readonly #deadlines: Deadlines;
+  readonly #maxWaiting: number;
+  readonly #waiters = new Set<Waiter<Message>>();
+
+  constructor(deadlines: Deadlines, maxWaiting: number) {
+    this.#deadlines = deadlines;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  get size(): number {
+    return this.#waiters.size;
+  }
+
+  get isFull(): boolean {
+    return this.#waiters.size >= this.#maxWaiting;
+  }
+
+  /** Waits for any connection, or for the one named; until `untilMs` at most. */
+  wait(untilMs: number, connectionId?: string): Promise<Connection<Message> | undefined> {
+    return new Promise((resolve) => {
+      const waiter = new Waiter<Message>(connectionId, (settled, connection) => {
+        this.#waiters.delete(settled);
+        this.#deadlines.cancel(settled);
+        resolve(connection);
+      });
+      this.#waiters.add(waiter);
+      this.#deadlines.schedule(waiter, untilMs);
+    });
+  }
+
+  /** Serves callers with `connection` as long as `take` finds room on it. */
+  serve(connection: Connection<Message>, take: () => boolean): void {
+    for (const waiter of this.#waiters) {
+      if (waiter.connectionId !== undefined && waiter.connectionId !== connection.id) continue;
+      if (!take()) return;
+      waiter.serve(connection);
+    }
+  }
+
+  /** Sends away everybody, or those who wait for one connection that is gone. */
+  dismiss(connectionId?: string): void {
+    for (const waiter of this.#waiters) {
+      if (connectionId === undefined || waiter.connectionId === connectionId) waiter.serve(undefined);
+    }
+  }
+}

@@ -1,0 +1,232 @@
+import { randomUUID } from 'node:crypto';
+import { Acceptor } from './acceptor.ts';
+import {
+  type CloseReason,
+  Connection,
+  type ConnectionContext,
+  type ConnectionEvents,
+  type ConnectionState,
+} from './connection.ts';
+import { ConnectionLists } from './connection-lists.ts';
+import { Alarm, type Deadlines } from './deadlines.ts';
+import { Inbox } from './inbox.ts';
+import type { PendingRequests } from './pending-requests.ts';
+import type { PoolLimits, PoolOptions, PoolTimeouts } from './pool-options.ts';
+import type { PoolCounters } from './pool-stats.ts';
+import { Redialer } from './redialer.ts';
+import { Session } from './session.ts';
+import { dialSwitch, type SwitchAddress, type SwitchSocket } from './switch-socket.ts';
+
+/** What belongs to one open connection. */
+interface Upkeep<Message> {
+  readonly session: Session<Message>;
+  /** Absent when the switch connected to us. */
+  readonly redialer: Redialer<Message> | undefined;
+  /** Ends a connection that does not open in time. */
+  readonly connectAlarm: Alarm;
+  readySinceMs: number | undefined;
+}
+
+export interface SwitchLinesParts<Message> {
+  readonly deadlines: Deadlines;
+  readonly pending: PendingRequests<Message>;
+  readonly counters: PoolCounters;
+  readonly limits: PoolLimits;
+  readonly timeouts: PoolTimeouts;
+  /** A ready connection has room. */
+  readonly onRoom: (connection: Connection<Message>) => void;
+  readonly onLost: (connection: Connection<Message>) => void;
+}
+
+/**
+ * The lines to one switch: dials and accepts, signs on, dials again what was lost, and keeps every connection in the
+ * list of its state. `#move` is the only place where a state changes.
+ */
+export class SwitchLines<Message> implements ConnectionEvents<Message> {
+  readonly lists = new ConnectionLists<Message>();
+  readonly #options: PoolOptions<Message>;
+  readonly #parts: SwitchLinesParts<Message>;
+  readonly #context: ConnectionContext<Message>;
+  readonly #upkeep = new Map<Connection<Message>, Upkeep<Message>>();
+  readonly #redialers: Redialer<Message>[] = [];
+  #acceptor: Acceptor | undefined;
+  /** Tells connections of this process from those of another, or of the one before a restart. */
+  readonly #idPrefix: string;
+  #connectionCount = 0;
+  #isClosing = false;
+  readonly #allClosed = Promise.withResolvers<void>();
+
+  constructor(options: PoolOptions<Message>, parts: SwitchLinesParts<Message>) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#idPrefix = `${options.name}-${randomUUID().slice(0, 8)}`;
+    const { pending, counters, deadlines, limits } = parts;
+    const lineOf = (connection: Connection<Message>) => this.#upkeep.get(connection)?.session;
+    const inbox = new Inbox(options, { pending, counters, lineOf });
+    this.#context = { protocol: options.protocol, deadlines, pending, limits, events: this, inbox };
+  }
+
+  open(): void {
+    const isSpread = this.#options.balance === 'least-in-flight';
+    for (const [index, address] of this.#options.addresses.entries()) {
+      for (let i = 0; i < this.#parts.limits.connectionsPerAddress; i++)
+        this.#keepDialled(address, isSpread ? 0 : index);
+    }
+    if (this.#options.accept) {
+      this.#acceptor = new Acceptor(this.#options.accept, (socket, address) => {
+        this.#add(socket, { address, rank: 0 }, undefined);
+      });
+    }
+  }
+
+  /** Takes room on the connection if it has any. */
+  take(connection: Connection<Message>): boolean {
+    if (connection.state !== 'ready') return false;
+    connection.load++;
+    this.#settle(connection);
+    return true;
+  }
+
+  giveBack(connection: Connection<Message>): void {
+    connection.load--;
+    this.#settle(connection);
+  }
+
+  /** Lets what is in flight finish, signs off, and ends every connection; resolves when all have ended. */
+  drain(): Promise<void> {
+    this.#stopOpening();
+    for (const connection of this.lists.open()) {
+      const wasSignedOn = connection.isUsable || connection.load > 0;
+      if (wasSignedOn) this.#drainOne(connection);
+      else connection.destroy({ cause: 'drained' });
+    }
+    this.#resolveWhenClosed();
+    return this.#allClosed.promise;
+  }
+
+  destroy(): void {
+    this.#stopOpening();
+    for (const connection of this.lists.open()) connection.destroy({ cause: 'destroyed' });
+    this.#resolveWhenClosed();
+  }
+
+  /** Signs on anew without ending the connection. */
+  signOnAgain(connection: Connection<Message>): void {
+    this.#upkeep.get(connection)?.session.signOnAgain();
+  }
+
+  onConnected(connection: Connection<Message>): void {
+    const upkeep = this.#upkeep.get(connection)!;
+    this.#parts.deadlines.cancel(upkeep.connectAlarm);
+    void upkeep.session.open();
+  }
+
+  onRoomChange(connection: Connection<Message>): void {
+    this.#settle(connection);
+  }
+
+  onClosed(connection: Connection<Message>, reason: CloseReason): void {
+    const { deadlines, pending, counters, timeouts } = this.#parts;
+    const { session, redialer, connectAlarm, readySinceMs } = this.#upkeep.get(connection)!;
+    const nowMs = deadlines.nowMs();
+    this.#upkeep.delete(connection);
+    session.stop();
+    deadlines.cancel(connectAlarm);
+    if (reason.cause === 'badFrame') counters.badFrames++;
+    this.#move(connection, 'down', reason);
+    pending.giveUpAll(connection, reason.cause === 'destroyed' ? 'closed' : 'connectionLost', nowMs);
+    if (!redialer || this.#isClosing) this.lists.remove(connection);
+    else redialer.redialLater(readySinceMs !== undefined && nowMs - readySinceMs >= timeouts.provenMs);
+    this.#parts.onLost(connection);
+    this.#resolveWhenClosed();
+  }
+
+  #keepDialled(address: SwitchAddress, rank: number): void {
+    const label = `${address.host}:${address.port}`;
+    const { deadlines, timeouts, counters } = this.#parts;
+    const dial = (previous: Connection<Message> | undefined): Connection<Message> => {
+      if (previous) {
+        this.lists.remove(previous);
+        counters.reconnects++;
+      }
+      return this.#add(dialSwitch(address, this.#options.tls), { address: label, rank }, redialer);
+    };
+    const backoff = { limits: timeouts.backoff, random: this.#options.random ?? Math.random };
+    const redialer = new Redialer(dial, deadlines, backoff);
+    this.#redialers.push(redialer);
+    redialer.dial();
+  }
+
+  #add(
+    socket: SwitchSocket,
+    place: { readonly address: string; readonly rank: number },
+    redialer: Redialer<Message> | undefined,
+  ): Connection<Message> {
+    const { deadlines, timeouts } = this.#parts;
+    const connection = new Connection(
+      { id: `${this.#idPrefix}-${++this.#connectionCount}`, ...place },
+      socket,
+      this.#context,
+    );
+    const session = new Session(connection, {
+      protocol: this.#options.protocol,
+      timeouts,
+      deadlines,
+      onSuspend: () => this.#suspend(connection),
+      onSignedOn: () => this.#becomeReady(connection),
+    });
+    const connectAlarm = new Alarm(() => connection.destroy({ cause: 'connectTimeout' }));
+    deadlines.schedule(connectAlarm, deadlines.nowMs() + timeouts.connectMs);
+    this.#upkeep.set(connection, { session, redialer, connectAlarm, readySinceMs: undefined });
+    this.lists.add(connection);
+    return connection;
+  }
+
+  #becomeReady(connection: Connection<Message>): void {
+    if (connection.state !== 'connecting') return;
+    this.#upkeep.get(connection)!.readySinceMs ??= this.#parts.deadlines.nowMs();
+    this.#move(connection, 'ready');
+    this.#settle(connection);
+  }
+
+  #suspend(connection: Connection<Message>): boolean {
+    if (connection.state !== 'ready' && connection.state !== 'full') return false;
+    this.#move(connection, 'connecting');
+    return true;
+  }
+
+  #drainOne(connection: Connection<Message>): void {
+    this.#move(connection, 'draining');
+    this.#settle(connection);
+  }
+
+  /** Puts the connection where its load says, and tells who waits for room. */
+  #settle(connection: Connection<Message>): void {
+    const { limits } = this.#parts;
+    if (connection.state === 'draining' && connection.load === 0) void this.#upkeep.get(connection)?.session.close();
+    if (connection.state !== 'ready' && connection.state !== 'full') return;
+    const hasRoom = connection.load < limits.inFlight && connection.unsentBytes < limits.unsentBytes;
+    const state = hasRoom ? 'ready' : 'full';
+    if (connection.state !== state) this.#move(connection, state);
+    if (hasRoom) this.#parts.onRoom(connection);
+  }
+
+  #move(connection: Connection<Message>, to: ConnectionState, reason?: CloseReason): void {
+    const from = connection.state;
+    this.lists.move(connection, to);
+    if ((from === 'ready' && to === 'full') || (from === 'full' && to === 'ready')) return;
+    const change = { connectionId: connection.id, address: connection.address, from, to, reason };
+    this.#options.log.info(change, 'a connection changed its state');
+    this.#options.onStateChange?.(change);
+  }
+
+  #stopOpening(): void {
+    this.#isClosing = true;
+    this.#acceptor?.close();
+    for (const redialer of this.#redialers) redialer.stop();
+  }
+
+  #resolveWhenClosed(): void {
+    if (this.#isClosing && this.#upkeep.size === 0) this.#allClosed.resolve();
+  }
+}

@@ -1,0 +1,69 @@
+import net from 'node:net';
+import tls from 'node:tls';
+
+export interface SwitchAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** PEM texts. Without `ca` the system's authorities are trusted; `cert` and `key` make it mutual. */
+export interface SwitchTls {
+  readonly serverName?: string | undefined;
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+/** The kernel asks a silent peer for a sign of life after this long, for switches without an echo. */
+const KEEP_ALIVE_MS = 30_000;
+
+/** A byte stream to or from a switch, over TCP or TLS. */
+export interface SwitchSocket {
+  readonly stream: net.Socket;
+  /** Calls back once bytes can flow: connected and, with TLS, both sides proven. */
+  whenOpen(callback: () => void): void;
+  /** Ends it now. What lies unsent in this process or in the kernel is thrown away, never delivered later. */
+  destroy(): void;
+}
+
+/** Begins to connect; errors, such as a certificate that proves nothing, are the stream's. */
+export function dialSwitch(address: SwitchAddress, secure?: SwitchTls): SwitchSocket {
+  const tcp = net.connect({
+    host: address.host,
+    port: address.port,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_MS,
+  });
+  if (!secure)
+    return { stream: tcp, whenOpen: (callback) => tcp.once('connect', callback), destroy: () => end(tcp, tcp) };
+  const stream = tls.connect({
+    socket: tcp,
+    servername: secure.serverName ?? (net.isIP(address.host) ? undefined : address.host),
+    host: address.host,
+    ca: secure.ca,
+    cert: secure.cert,
+    key: secure.key,
+    minVersion: 'TLSv1.2',
+  });
+  tcp.on('error', (error) => stream.destroy(error));
+  return { stream, whenOpen: (callback) => stream.once('secureConnect', callback), destroy: () => end(stream, tcp) };
+}
+
+/** A connection that the switch made to us, its handshake done. */
+export function acceptedSocket(stream: net.Socket): SwitchSocket {
+  stream.setNoDelay(true);
+  stream.setKeepAlive(true, KEEP_ALIVE_MS);
+  const isTls = stream instanceof tls.TLSSocket;
+  return {
+    stream,
+    whenOpen: (callback) => process.nextTick(callback),
+    destroy: () => (isTls ? stream.destroy() : end(stream, stream)),
+  };
+}
+
+/** A reset makes the kernel drop its send buffer too; only TCP sockets can be reset, so TLS resets the one it lies on. */
+function end(stream: net.Socket, tcp: net.Socket): void {
+  if (stream.writableLength > 0 && !tcp.destroyed && !tcp.connecting) tcp.resetAndDestroy();
+  stream.destroy();
+}
