@@ -22,10 +22,10 @@ export async function commitAnswers(
   client: pg.PoolClient,
   answers: readonly AnswerRecord[],
   jobs: JobsInCommit,
-): Promise<void[]> {
+): Promise<true[]> {
   await client.query('set local synchronous_commit = off');
   await client.query({ name: 'record-answers', text: RECORD_ANSWERS, values: [JSON.stringify(answers)] });
   const done = answers.flatMap(({ overdueJob }) => (overdueJob ? [overdueJob] : []));
   if (done.length > 0) await jobs.remove(client, 'overdue', done);
-  return answers.map(() => undefined);
+  return answers.map(() => true as const);
 }

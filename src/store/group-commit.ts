@@ -103,7 +103,7 @@ export class GroupCommit<Item, Outcome> {
     try {
       const items = batch.map(({ item }) => item);
       const outcomes = await inTransaction(this.#database, (client) => this.#options.write(client, items));
-      batch.forEach(({ resolve }, index) => resolve(outcomes[index]!));
+      for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index]!);
     } catch (error) {
       if (batch.length === 1 || !isTheFaultOfOne(error)) {
         for (const { reject } of batch) reject(error);

@@ -29,7 +29,7 @@ export class PostgresTransactionStore implements TransactionStore {
   readonly #submissions: GroupCommit<NewSubmission, boolean>;
   readonly #settlements: GroupCommit<GuardedSettlement, boolean>;
   readonly #reversals: GroupCommit<ReversalStep, boolean>;
-  readonly #answers: GroupCommit<AnswerRecord, void>;
+  readonly #answers: GroupCommit<AnswerRecord, true>;
 
   /** @param onLostAnswer told when the record of an answer could not be written; its `overdue` job makes it a 9 */
   constructor(database: Database, jobs: JobsInCommit, onLostAnswer: (error: unknown) => void) {

@@ -81,7 +81,7 @@ function settleAnswer(transaction: Transaction, outcome: Outcome, nowMs: number)
     cardType: outcome.cardType ?? null,
     providerReference: outcome.rrn ?? transaction.rrn,
     errorCode: isApproved ? null : declinedAs,
-    needsReview: outcome.needsReview ?? false,
+    needsReview: outcome.kind === 'declined' && outcome.needsReview === true,
   });
 }
 

@@ -1,0 +1,92 @@
+import type pg from 'pg';
+import { PgBoss } from 'pg-boss';
+import type { QueueName } from '#schemas/jobs';
+import type { JobsInCommit } from '../store/jobs-in-commit.ts';
+import type { JobRequest } from '../transactions/jobs.ts';
+import { DEAD_LETTERS, QUEUE_NAMES, QUEUES } from './queues.ts';
+
+/** Finished jobs are deleted by the outcome's commit or soon after; the few completed ones need no long memory. */
+const KEEP_COMPLETED_SECONDS = 3_600;
+/** A reversal may be due in 72 hours; a job that waits a month has lost its meaning. */
+const KEEP_WAITING_SECONDS = 30 * 86_400;
+
+type Statement = { readonly name: string; readonly text: string };
+
+/**
+ * The pipeline's jobs, in pg-boss. Inserting, taking and removing them joins whatever commit its caller is in, so a job
+ * and the status it follows from exist together or not at all.
+ */
+export class JobTable implements JobsInCommit {
+  readonly boss: PgBoss;
+  readonly #statements = new Map<string, Statement>();
+
+  private constructor(boss: PgBoss) {
+    this.boss = boss;
+  }
+
+  /** Installs pg-boss's schema and our queues, and starts its monitor: an orphaned job is noticed within seconds. */
+  static async open(database: pg.Pool, onError: (error: unknown) => void): Promise<JobTable> {
+    const boss = new PgBoss({
+      db: { executeSql: (text, values) => database.query(text, values) },
+      schedule: false,
+      // Both, or the monitor stays at a minute.
+      monitorIntervalSeconds: 1,
+      superviseIntervalSeconds: 1,
+    });
+    boss.on('error', onError);
+    await boss.start();
+    await boss.createQueue(DEAD_LETTERS, {
+      retryLimit: 0,
+      retentionSeconds: KEEP_WAITING_SECONDS,
+      deleteAfterSeconds: 0,
+    });
+    for (const name of QUEUE_NAMES) {
+      const policy = {
+        ...QUEUES[name],
+        retentionSeconds: KEEP_WAITING_SECONDS,
+        deleteAfterSeconds: KEEP_COMPLETED_SECONDS,
+      };
+      await boss.createQueue(name, { ...policy, deadLetter: DEAD_LETTERS, partition: name === 'overdue' });
+      await boss.updateQueue(name, policy);
+    }
+    return new JobTable(boss);
+  }
+
+  async enqueue(client: pg.ClientBase, jobs: readonly JobRequest[]): Promise<void> {
+    for (const [queue, requests] of Map.groupBy(jobs, ({ queue }) => queue)) {
+      const rows = requests.map(({ id, data, startAfterSeconds }) => ({
+        ...(id === undefined ? {} : { id }),
+        data,
+        ...(startAfterSeconds === undefined ? {} : { startAfter: startAfterSeconds }),
+      }));
+      const ids = await this.boss.insert(queue, rows, { db: this.#joining(client), returnId: true });
+      if (ids?.length !== rows.length)
+        throw new Error(`${rows.length} jobs were to be inserted, ${ids?.length ?? 0} were`);
+    }
+  }
+
+  async remove(client: pg.ClientBase, queue: QueueName, ids: readonly string[]): Promise<void> {
+    await this.boss.deleteJob(queue, [...ids], { db: this.#joining(client) });
+  }
+
+  /** pg-boss speaks through the commit's own connection; its texts repeat, so they are named and planned once. */
+  #joining(client: pg.ClientBase) {
+    return {
+      executeSql: (text: string, values?: unknown[]) =>
+        client.query({ ...this.#statement(text), values: values ?? [] }),
+    };
+  }
+
+  #statement(text: string): Statement {
+    let statement = this.#statements.get(text);
+    if (!statement) {
+      statement = { name: `boss-${this.#statements.size}`, text };
+      this.#statements.set(text, statement);
+    }
+    return statement;
+  }
+
+  async close(): Promise<void> {
+    await this.boss.stop({ graceful: false, close: false });
+  }
+}

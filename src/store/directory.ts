@@ -1,0 +1,135 @@
+import type { Directory, MerchantRecord, RouteRecord, TerminalRecord } from '../transactions/ports.ts';
+import type { Database } from './open-database.ts';
+
+/** A processor of an acquirer with the configuration of its switch, as stored; its schema checks it where it is used. */
+export interface ProcessorRecord {
+  readonly acquirerId: number;
+  readonly id: number;
+  readonly type: string;
+  readonly config: unknown;
+}
+
+/** A key that may sign merchant JWTs. */
+export interface IssuerKeyRecord {
+  readonly issuer: string;
+  readonly kid: string;
+  readonly acquirerId: number;
+  readonly integratorId: number | null;
+  readonly merchantId: string | null;
+  readonly algorithms: readonly string[];
+  readonly publicKey: string;
+}
+
+interface UserRecord {
+  readonly acquirerId: number;
+  readonly id: string;
+  readonly merchantId: string;
+  readonly username: string;
+  readonly isBlocked: boolean;
+}
+
+/** A change (a revoked key, a blocked device) counts everywhere within this time plus one query: below the promised 5 s. */
+const REFRESH_EVERY_MS = 2_000;
+
+/**
+ * The installation's configuration by tenant, read whole and often: it is small, every tap asks for it, and a tap must
+ * not wait for it. While the database is away the last known state serves.
+ */
+export class PostgresDirectory implements Directory {
+  readonly #database: Database;
+  #timer: NodeJS.Timeout | undefined;
+  #merchants = new Map<string, MerchantRecord>();
+  #terminals = new Map<string, TerminalRecord>();
+  #routes = new Map<number, RouteRecord[]>();
+  #blockedDevices = new Set<string>();
+  #users = new Map<string, { id: string; isBlocked: boolean }>();
+  #issuerKeys = new Map<string, IssuerKeyRecord[]>();
+  #processors: readonly ProcessorRecord[] = [];
+
+  private constructor(database: Database) {
+    this.#database = database;
+  }
+
+  static async open(database: Database): Promise<PostgresDirectory> {
+    const directory = new PostgresDirectory(database);
+    await directory.refresh();
+    directory.#schedule();
+    return directory;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  merchant(acquirerId: number, merchantId: string): MerchantRecord | undefined {
+    return this.#merchants.get(`${acquirerId} ${merchantId}`);
+  }
+
+  terminal(acquirerId: number, xTid: string): TerminalRecord | undefined {
+    return this.#terminals.get(`${acquirerId} ${xTid}`);
+  }
+
+  routes(acquirerId: number): readonly RouteRecord[] {
+    return this.#routes.get(acquirerId) ?? [];
+  }
+
+  isBlockedDevice(acquirerId: number, deviceInstallationId: string): boolean {
+    return this.#blockedDevices.has(`${acquirerId} ${deviceInstallationId}`);
+  }
+
+  /** By our id or by username, both of which a `usr` claim may carry. */
+  userId(acquirerId: number, merchantId: string, claim: string): { id: string; isBlocked: boolean } | undefined {
+    return this.#users.get(`${acquirerId} ${merchantId} ${claim}`);
+  }
+
+  issuerKeys(issuer: string): readonly IssuerKeyRecord[] {
+    return this.#issuerKeys.get(issuer) ?? [];
+  }
+
+  processors(): readonly ProcessorRecord[] {
+    return this.#processors;
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(() => {
+      this.refresh()
+        .catch(() => {}) // readiness tells that the database is away
+        .finally(() => this.#schedule());
+    }, REFRESH_EVERY_MS).unref();
+  }
+
+  async refresh(): Promise<void> {
+    const read = async <Row extends object>(sql: string): Promise<Row[]> => (await this.#database.query<Row>(sql)).rows;
+    const [merchants, terminals, routes, devices, users, keys, processors] = await Promise.all([
+      read<MerchantRecord>(MERCHANTS),
+      read<TerminalRecord & { acquirerId: number }>(TERMINALS),
+      read<RouteRecord & { acquirerId: number }>(ROUTES),
+      read<{ acquirerId: number; device: string }>(BLOCKED_DEVICES),
+      read<UserRecord>(USERS),
+      read<IssuerKeyRecord>(ISSUER_KEYS),
+      read<ProcessorRecord>(PROCESSORS),
+    ]);
+    this.#merchants = new Map(merchants.map((row) => [`${row.acquirerId} ${row.id}`, row]));
+    this.#terminals = new Map(terminals.map((row) => [`${row.acquirerId} ${row.xTid}`, row]));
+    this.#routes = Map.groupBy(routes, ({ acquirerId }) => acquirerId);
+    this.#blockedDevices = new Set(devices.map(({ acquirerId, device }) => `${acquirerId} ${device}`));
+    this.#users = new Map(
+      users.flatMap((user) =>
+        [user.id, user.username].map((claim) => [`${user.acquirerId} ${user.merchantId} ${claim}`, user]),
+      ),
+    );
+    this.#issuerKeys = Map.groupBy(keys, ({ issuer }) => issuer);
+    this.#processors = processors;
+  }
+}
+
+const MERCHANTS = `select acquirer_id as "acquirerId", id, integrator_id as "integratorId", name, street, city, country, mcc,
+  currency, time_zone as "timeZone", fees_config_id as "feesConfigId", fee::float8 as fee from merchants`;
+const TERMINALS = `select acquirer_id as "acquirerId", x_tid as "xTid", tid, mid, can_take_pin as "canTakePin" from terminals`;
+const ROUTES = `select acquirer_id as "acquirerId", id, processor_id as "processorId", priority, currency, scheme,
+  x_tid as "xTid" from routes order by priority, id`;
+const BLOCKED_DEVICES = `select acquirer_id as "acquirerId", device_installation_id as device from blocked_devices`;
+const USERS = `select acquirer_id as "acquirerId", id, merchant_id as "merchantId", username, is_blocked as "isBlocked" from users`;
+const ISSUER_KEYS = `select issuer, kid, acquirer_id as "acquirerId", integrator_id as "integratorId",
+  merchant_id as "merchantId", algorithms, public_key as "publicKey" from issuer_keys where revoked_at is null`;
+const PROCESSORS = `select acquirer_id as "acquirerId", id, type, config from processors order by acquirer_id, id`;
