@@ -2,8 +2,8 @@ import { DigitError } from '../errors.ts';
 
 const OCTETS = Array.from({ length: 256 }, (_, octet) => octet.toString(16).toUpperCase().padStart(2, '0'));
 
-/** Up to this length, joining table entries beats the native encoder and its lower case (bench: tlv, "hex"). */
-const SHORT_BYTES = 24;
+/** Up to here joining table entries beats the native encoder and its lower case: 37 ns to 155 at 4 bytes, even at 12. */
+const SHORT_BYTES = 12;
 
 /** Upper-case hex of `bytes`, from `start` to `end` (exclusive). */
 export function toHex(bytes: Uint8Array, start = 0, end = bytes.length): string {
