@@ -72,9 +72,13 @@ export function cmac(key: BlockKey): MacFunction {
   };
 }
 
-/** Whether two MACs are the same, in a time that tells nothing of where they differ. */
+/**
+ * Whether two MACs are the same, in a time that tells nothing of where they differ. Nothing under MAC_BYTES_LEAST is a
+ * MAC: two empty ones are not the same.
+ */
 export function isSameMac(expected: Uint8Array, received: Uint8Array): boolean {
-  return expected.length === received.length && timingSafeEqual(expected, received);
+  const isLength = expected.length === received.length && expected.length >= MAC_BYTES_LEAST;
+  return isLength && timingSafeEqual(expected, received);
 }
 
 /**

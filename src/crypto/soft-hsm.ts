@@ -14,6 +14,7 @@ import type {
   KeyBlockSource,
   KeyDescription,
   KeyUsage,
+  LocalHsm,
   MacRequest,
   PinKey,
   SwitchHsm,
@@ -23,7 +24,7 @@ import type {
 } from './hsm.ts';
 import { KCV_BYTES, kcv } from './kcv.ts';
 import { headerFor, type KeyPermission, readPermission, requireStrength, unrestricted } from './key-policy.ts';
-import { isSameMac, MAC_BYTES_LEAST } from './mac.ts';
+import { isSameMac, MAC_BYTES_LEAST, type MacFunction, type MacMethod } from './mac.ts';
 import { decipherPin, encipherPin, PIN_DIGITS_MOST, type Pin } from './pin-block.ts';
 import { SoftKeyStore } from './soft-key-store.ts';
 import { unwrapTr31, wrapTr31 } from './tr31.ts';
@@ -40,7 +41,7 @@ export interface SoftHsmKey {
 }
 
 /** An Hsm in this process, for tests and simulated switches. Keys live as long as it does, nothing is written anywhere. */
-export class SoftHsm implements SwitchHsm {
+export class SoftHsm implements LocalHsm, SwitchHsm {
   readonly #keys = new SoftKeyStore();
 
   /** @throws {CryptoError} SOFT_HSM_FORBIDDEN in `prod`; KEY_LENGTH, KEY_EXISTS */
@@ -81,6 +82,12 @@ export class SoftHsm implements SwitchHsm {
 
   async verifyMac(request: MacRequest & { readonly mac: Uint8Array }): Promise<boolean> {
     return isSameMac(this.#mac(request, 'verify'), request.mac);
+  }
+
+  keyMac(keyId: string, method: MacMethod): MacFunction {
+    this.#keys.useForMac(keyId, method, 'verify');
+    this.#keys.useForMac(keyId, method, 'generate');
+    return (message) => this.#keys.useForMac(keyId, method, 'generate')(message);
   }
 
   async verifyPin({ from, pan, pin }: VerifyPinRequest): Promise<boolean> {
