@@ -1,0 +1,155 @@
+/**
+ * API keys: `tw_test_<id>_<secret>` and `tw_live_<id>_<secret>`. The id is for finding the row, the secret has 256 bits and is
+ * kept as SHA-256 alone: nobody guesses it, so a slow hash would only slow us.
+ */
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { LruMap } from '../bytes/lru-map.ts';
+import { Secret } from '../bytes/secret.ts';
+import { AuthError } from '../errors.ts';
+import type { Tenant } from '../transactions/ports.ts';
+
+const ID_BYTES = 8;
+const SECRET_BYTES = 32;
+/** Hex throughout: one spelling only, and a double click selects the whole key. */
+const API_KEY = /^tw_(test|live)_([0-9a-f]{16})_([0-9a-f]{64})$/;
+/** A revoked key must stop working within 5 s (contract, "Authentication"). */
+const TRUSTED_FOR_MS = 4_000;
+/** Keys in use at once, unknown ids too. */
+const MAX_CACHED_KEYS = 4_096;
+/** `last use` is told to the minute; a write per request would be the costliest part of the check. */
+const USE_RECORDED_EVERY_MS = 60_000;
+/** Compared with when the id is unknown, so that this takes as long as a wrong secret. */
+const NOBODYS_HASH = randomBytes(32);
+
+/** `live` keys work in prod alone, `test` keys everywhere else. */
+export type ApiKeyMode = 'test' | 'live';
+
+/** Whose key it is: the operator of the installation, or a tenant. */
+export type ApiKeyOwner = 'operator' | Tenant;
+
+/** A key as it is stored. */
+export interface ApiKeyRecord {
+  /** 16 hex digits. */
+  readonly id: string;
+  readonly mode: ApiKeyMode;
+  /** SHA-256 of the secret's text, 32 bytes. */
+  readonly secretHash: Uint8Array;
+  readonly owner: ApiKeyOwner;
+  readonly scopes: readonly string[];
+  /** For people. */
+  readonly name: string;
+  /** Milliseconds since 1970; null for never. */
+  readonly expiresAtMs: number | null;
+  readonly revokedAtMs: number | null;
+}
+
+export interface ApiKeys {
+  find(id: string): Promise<ApiKeyRecord | undefined>;
+  /** Told once a minute at most for a key in use; must not throw. */
+  recordUse(id: string, atMs: number): void;
+}
+
+export interface ApiKeyPrincipal {
+  readonly keyId: string;
+  readonly owner: ApiKeyOwner;
+  readonly scopes: ReadonlySet<string>;
+}
+
+export interface ApiKeyVerifier {
+  /**
+   * @param text the `x-api-key` header
+   * @throws {AuthError} API_KEY_INVALID, the same for a key that is malformed, unknown, wrong, expired, revoked or of another mode
+   */
+  verify(text: string): Promise<ApiKeyPrincipal>;
+}
+
+export interface ApiKeyVerifierOptions {
+  readonly keys: ApiKeys;
+  readonly mode: ApiKeyMode;
+  readonly nowMs?: () => number;
+  readonly monotonicMs?: () => number;
+}
+
+interface CachedKey {
+  readonly record: Promise<ApiKeyRecord | undefined>;
+  /** When the look-up began. */
+  readonly asOfMs: number;
+}
+
+/** Makes a key: `text` is shown once and never again, `record` is what is stored. */
+export function createApiKey(wanted: Pick<ApiKeyRecord, 'mode' | 'owner' | 'scopes' | 'name' | 'expiresAtMs'>): {
+  readonly text: Secret<string>;
+  readonly record: ApiKeyRecord;
+} {
+  const id = randomBytes(ID_BYTES).toString('hex');
+  const secret = randomBytes(SECRET_BYTES).toString('hex');
+  return {
+    text: new Secret(`tw_${wanted.mode}_${id}_${secret}`),
+    record: { ...wanted, id, secretHash: hashSecret(secret), revokedAtMs: null },
+  };
+}
+
+export function createApiKeyVerifier(options: ApiKeyVerifierOptions): ApiKeyVerifier {
+  return new CachingVerifier(options);
+}
+
+/** @throws {AuthError} FORBIDDEN when the key does not have the scope */
+export function requireScope({ scopes }: ApiKeyPrincipal, scope: string): void {
+  if (!scopes.has(scope)) throw new AuthError('FORBIDDEN', 'scope');
+}
+
+class CachingVerifier implements ApiKeyVerifier {
+  readonly #keys: ApiKeys;
+  readonly #mode: ApiKeyMode;
+  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
+  readonly #records = new LruMap<string, CachedKey>(MAX_CACHED_KEYS);
+  readonly #usedAtMs = new LruMap<string, number>(MAX_CACHED_KEYS);
+
+  constructor({ keys, mode, nowMs = Date.now, monotonicMs = () => performance.now() }: ApiKeyVerifierOptions) {
+    this.#keys = keys;
+    this.#mode = mode;
+    this.#nowMs = nowMs;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  async verify(text: string): Promise<ApiKeyPrincipal> {
+    const [, mode, id, secret] = API_KEY.exec(text) ?? [];
+    if (mode === undefined || id === undefined || secret === undefined) throw invalid('shape');
+    const record = await this.#find(id);
+    const isRight = timingSafeEqual(hashSecret(secret), record?.secretHash ?? NOBODYS_HASH);
+    if (record === undefined) throw invalid('unknown');
+    if (!isRight) throw invalid('secret');
+    // The mode of the row decides, so that a test key cannot be spelled into a live one.
+    if (mode !== record.mode || mode !== this.#mode) throw invalid('mode');
+    if (record.revokedAtMs !== null) throw invalid('revoked');
+    const nowMs = this.#nowMs();
+    if (record.expiresAtMs !== null && nowMs >= record.expiresAtMs) throw invalid('expired');
+    this.#recordUse(id, nowMs);
+    return { keyId: id, owner: record.owner, scopes: new Set(record.scopes) };
+  }
+
+  #find(id: string): Promise<ApiKeyRecord | undefined> {
+    const nowMs = this.#monotonicMs();
+    const cached = this.#records.get(id);
+    if (cached !== undefined && nowMs - cached.asOfMs < TRUSTED_FOR_MS) return cached.record;
+    const record = this.#keys.find(id);
+    this.#records.set(id, { record, asOfMs: nowMs });
+    record.catch(() => this.#records.delete(id));
+    return record;
+  }
+
+  #recordUse(id: string, nowMs: number): void {
+    if (nowMs - (this.#usedAtMs.get(id) ?? Number.NEGATIVE_INFINITY) < USE_RECORDED_EVERY_MS) return;
+    this.#usedAtMs.set(id, nowMs);
+    this.#keys.recordUse(id, nowMs);
+  }
+}
+
+function hashSecret(secret: string): Buffer {
+  return hash('sha256', secret, 'buffer');
+}
+
+function invalid(check: string): AuthError {
+  return new AuthError('API_KEY_INVALID', check);
+}

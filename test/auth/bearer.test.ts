@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { bearerToken } from '../../src/auth/bearer.ts';
+import { AuthError } from '../../src/errors.ts';
+
+describe('the Authorization header', () => {
+  it.each(['Bearer a.b-c_d', 'bearer a.b-c_d', 'BEARER  a.b-c_d'])('%j carries a token', (header) => {
+    expect(bearerToken(header)).toBe('a.b-c_d');
+  });
+
+  it.each([
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    'Basic dXNlcg==',
+    'a.b.c',
+    'Bearer a b',
+    'Bearer a,b',
+    'Bearer a\nb',
+    ' Bearer a',
+  ])('%j carries none', (header) => {
+    expect(() => bearerToken(header)).toThrow(new AuthError('UNAUTHORISED', 'bearer'));
+  });
+});

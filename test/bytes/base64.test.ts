@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeBase64, decodeBase64Url } from '../../src/bytes/base64.ts';
+
+describe.each([
+  [
+    'Base64',
+    decodeBase64,
+    'base64',
+    ['QQ', 'QQ=', 'QR==', 'QQ==\n', ' QQ==', 'QQ==QQ==', '-_-_', 'Q', '====', 'é', 'QQ\u0000=='],
+  ],
+  ['base64url', decodeBase64Url, 'base64url', ['QQ==', 'QR', 'QQ\n', '+/+/', 'Q', '=', 'é']],
+] as const)('%s', (_, decode, encoding, malformed) => {
+  it('gives back any bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), (bytes) => {
+        expect(decode(Buffer.from(bytes).toString(encoding))).toEqual(Buffer.from(bytes));
+      }),
+    );
+  });
+
+  it.each(malformed)('of %j is nothing', (text) => {
+    expect(decode(text)).toBeUndefined();
+  });
+
+  it('has one spelling for a value: whatever text is read, writing it gives that text', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.base64String(), fc.string({ unit: 'binary' })), (text) => {
+        const bytes = decode(text);
+        if (bytes !== undefined) expect(bytes.toString(encoding)).toBe(text);
+      }),
+    );
+  });
+});
