@@ -17,5 +17,5 @@ export interface NpmTlvObject {
   encode(): Buffer;
 }
 
-/** An oracle for tests and a baseline for benches; never for bytes from outside (`6-byte` test beside this file). */
+/** An oracle for tests and a baseline for benches; never for bytes from outside (see the test beside this file). */
 export const npmTlv: NpmTlv = createRequire(import.meta.url)('tlv');
