@@ -254,16 +254,18 @@ export class ConnectionError extends TapwireError {
 
 /**
  * A tap that must not go online: recorded as BadRequestReceived and answered 400. `pointer` is the JSON pointer of the
- * field at fault, `code` the check that failed.
+ * field at fault, `code` the check that failed, `errorCode` 202 for what the card or its seal says, 104 for the rest.
  */
 export class TapRefused extends TapwireError {
   readonly code: string;
   readonly pointer: string;
+  readonly errorCode: 104 | 202;
 
-  constructor(pointer: string, code: string, options?: ErrorOptions) {
+  constructor(pointer: string, code: string, errorCode: 104 | 202, options?: ErrorOptions) {
     super(`${code} in ${pointer}`, options);
     this.pointer = pointer;
     this.code = code;
+    this.errorCode = errorCode;
   }
 }
 
@@ -373,5 +375,31 @@ export class Iso8583Error extends TapwireError {
   withPartial(partial: object): this {
     this.#partial = partial;
     return this;
+  }
+}
+
+/** A request that an endpoint cannot take as it stands: its status, errorCode and, where a field is at fault, JSON pointers. */
+export class RequestRefused extends TapwireError {
+  readonly code = 'REQUEST_REFUSED';
+  readonly status: number;
+  readonly errorCode: number;
+  readonly detail: string;
+  readonly errors: readonly { readonly pointer: string; readonly detail: string }[] | undefined;
+
+  constructor(status: number, errorCode: number, detail: string, errors?: RequestRefused['errors']) {
+    super(detail);
+    this.status = status;
+    this.errorCode = errorCode;
+    this.detail = detail;
+    this.errors = errors;
+  }
+}
+
+/** Unknown, or somebody else's: answered alike. */
+export class NotFound extends TapwireError {
+  readonly code = 'NOT_FOUND';
+
+  constructor() {
+    super('NOT_FOUND');
   }
 }

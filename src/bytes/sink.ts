@@ -1,0 +1,15 @@
+/** A place in bytes that are being written: `position` moves, nothing is written at or behind `end`. */
+export class Sink {
+  readonly target: Uint8Array;
+  /** Where the message begins. */
+  readonly origin: number;
+  readonly end: number;
+  position: number;
+
+  constructor(target: Uint8Array, offset: number, end: number) {
+    this.target = target;
+    this.origin = offset;
+    this.position = offset;
+    this.end = end;
+  }
+}

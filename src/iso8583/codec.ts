@@ -1,0 +1,153 @@
+import { Cursor } from '../bytes/cursor.ts';
+import { newRecord, type PlainRecord } from '../bytes/record.ts';
+import { Sink } from '../bytes/sink.ts';
+import { Iso8583Error } from '../errors.ts';
+import { countBits, FIELDS_PER_BLOCK, MAX_BLOCKS, type MessageBitmap, messageBitmap } from './bitmap.ts';
+import { compileField } from './compile-field.ts';
+import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
+import { numeric } from './fields.ts';
+import { leafCodec } from './leaf-codec.ts';
+import { NumberedFields } from './numbered-fields.ts';
+import type { MessageOf, Spec } from './spec.ts';
+
+/**
+ * The longest message that is read or written: a field of LLLLLL reaches 999,999 bytes, and no switch sends two.
+ */
+export const MAX_MESSAGE_BYTES = 1_048_576;
+
+/** What is tried first by `toBytes`; card messages seldom reach a quarter of it. */
+const FIRST_TARGET_BYTES = 4_096;
+
+/** A compiled spec. It keeps nothing of a message between two calls. */
+export interface Codec<Message> {
+  /**
+   * Writes `message` into `target` from `offset` on, bitmaps and lengths included; nothing is allocated for it.
+   *
+   * @returns the offset behind the last byte written
+   * @throws {Iso8583Error} when a value does not fit its field or the message the target; what was written is then no message
+   */
+  encode(message: Message, target: Uint8Array, offset: number): number;
+  /** `encode` into bytes of their own. */
+  toBytes(message: Message): Uint8Array;
+  /**
+   * Reads the message that lies from `start` to `end` and nothing else. Every field is checked and made; binary values
+   * are views of `bytes`, so these must not be overwritten while the message is in use.
+   *
+   * @throws {Iso8583Error} with the field, the offset from `start`, and what was decoded before
+   */
+  decode(bytes: Uint8Array, start?: number, end?: number): Message;
+}
+
+/**
+ * Makes the codec of a spec: each field becomes a closure that knows its place, its lengths and its tables.
+ *
+ * @throws {Iso8583Error} SPEC_INVALID when the spec cannot be used
+ */
+export function compileSpec<S extends Spec>(spec: S): Codec<MessageOf<S>> {
+  const codec = new MessageCodec(spec);
+  return {
+    encode: (message, target, offset) => codec.encode(message, target, offset),
+    toBytes: (message) => codec.toBytes(message),
+    decode: (bytes, start = 0, end = bytes.length) => codec.decode(bytes, start, end) as MessageOf<S>,
+  };
+}
+
+/** Values of a message that no bitmap tells. */
+const APART: readonly string[] = ['mti', 'header'];
+
+class MessageCodec {
+  readonly #fields: NumberedFields;
+  readonly #bitmap: MessageBitmap;
+  readonly #mti: FieldCodec;
+  readonly #header: FieldCodec | undefined;
+  /** Grows to the longest message that was asked for, and is wiped after each. */
+  #scratch = new Uint8Array(0);
+
+  constructor(spec: Spec) {
+    const blocks = blocksOf(spec);
+    const { encodings } = spec;
+    this.#fields = new NumberedFields(spec.fields, '', blocks * FIELDS_PER_BLOCK, (field, path) =>
+      compileField(field, path, encodings),
+    );
+    this.#bitmap = messageBitmap(spec.bitmap, blocks);
+    this.#mti = leafCodec(numeric({ name: 'mti', digits: 4, encoding: spec.mti.encoding }), 'mti', encodings);
+    this.#header = headerCodec(spec);
+  }
+
+  encode(message: unknown, target: Uint8Array, offset: number): number {
+    const sink = new Sink(target, offset, Math.min(target.length, offset + MAX_MESSAGE_BYTES));
+    if (typeof message !== 'object' || message === null) throw encodeError('VALUE_TYPE', 'message', offset, sink);
+    const record = message as PlainRecord;
+    const fields = this.#fields;
+    try {
+      if (this.#header !== undefined) this.#header.encode(record.header, sink);
+      this.#mti.encode(record.mti, sink);
+      fields.take(record, APART, sink);
+      this.#bitmap.write(sink, fields.bits);
+      fields.encode(sink);
+    } catch (error) {
+      fields.forget();
+      throw error;
+    }
+    return sink.position;
+  }
+
+  toBytes(message: unknown): Uint8Array {
+    if (this.#scratch.length === 0) this.#scratch = new Uint8Array(FIRST_TARGET_BYTES);
+    for (;;) {
+      try {
+        const end = this.encode(message, this.#scratch, 0);
+        const bytes = new Uint8Array(this.#scratch.subarray(0, end));
+        this.#scratch.fill(0, 0, end);
+        return bytes;
+      } catch (error) {
+        this.#scratch.fill(0);
+        const isFull = error instanceof Iso8583Error && error.code === 'TARGET_TOO_SMALL';
+        if (!isFull || this.#scratch.length >= MAX_MESSAGE_BYTES) throw error;
+        this.#scratch = new Uint8Array(this.#scratch.length * 4);
+      }
+    }
+  }
+
+  decode(bytes: Uint8Array, start: number, end: number): PlainRecord {
+    if (start < 0 || start > end || end > bytes.length) throw new RangeError('start and end are not inside the bytes');
+    const cursor = new Cursor(bytes, start, end);
+    if (end - start > MAX_MESSAGE_BYTES) throw decodeError('MESSAGE_TOO_LONG', 'message', start, cursor);
+    const fields = this.#fields;
+    let record: PlainRecord | undefined;
+    let header: unknown;
+    let mti: unknown;
+    try {
+      if (this.#header !== undefined) header = this.#header.decode(cursor);
+      mti = this.#mti.decode(cursor);
+      this.#bitmap.read(cursor, fields.bits);
+      record = newRecord(countBits(fields.bits) + 2);
+      if (header !== undefined) record.header = header;
+      record.mti = mti;
+      const last = fields.decode(cursor, record);
+      if (cursor.position < end) {
+        throw decodeError('TRAILING_BYTES', last === 0 ? 'bitmap' : String(last), cursor.position, cursor);
+      }
+    } catch (error) {
+      throw error instanceof Iso8583Error ? error.withPartial(record ?? { header, mti }) : error;
+    }
+    return record;
+  }
+}
+
+/** How many bitmaps the fields of a spec need. */
+function blocksOf(spec: Spec): number {
+  const highest = Math.max(0, ...Object.keys(spec.fields).map(Number));
+  const needed = Math.max(1, Math.ceil(highest / FIELDS_PER_BLOCK), spec.bitmap.blocks ?? 1);
+  if (!(needed <= MAX_BLOCKS)) throw specError('bitmap', `a message has at most ${MAX_BLOCKS} bitmaps`);
+  const announcing = spec.bitmap.form === 'fixed' ? [] : needed === MAX_BLOCKS ? ['1', '65'] : ['1'];
+  for (const key of announcing) if (key in spec.fields) throw specError(key, 'this bit announces a bitmap');
+  return needed;
+}
+
+function headerCodec(spec: Spec): FieldCodec | undefined {
+  const bytes = spec.headerBytes ?? 0;
+  if (bytes === 0) return undefined;
+  const field = { kind: 'binary', name: 'header', encoding: 'binary', min: bytes, max: bytes } as const;
+  return leafCodec(field, 'header', spec.encodings);
+}

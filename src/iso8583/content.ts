@@ -1,0 +1,26 @@
+import { ANYTHING, DIGIT, EQUALS, LETTER_D, LOWER, SPACE, SPECIAL, UPPER } from '../bytes/character-classes.ts';
+
+/**
+ * What text may consist of, in the letters of ISO 8583:1987 4.3: n digits, a letters, s special characters, p the pad
+ * character (a space), z the characters of tracks, `x+n` a sign (C credit, D debit) and digits. `any` is every character
+ * of ISO 8859-1, for fields that dialects use as they like.
+ */
+export type Content = 'n' | 'a' | 'an' | 'anp' | 'ns' | 'as' | 'ans' | 'z' | 'x+n' | 'any';
+
+const LETTERS = UPPER | LOWER | LETTER_D;
+const SIGNS = SPECIAL | EQUALS | SPACE;
+
+/** The kinds of characters that each content allows (`character-classes.ts`). */
+export const KINDS_OF_CONTENT: Readonly<Record<Content, number>> = {
+  n: DIGIT,
+  a: LETTERS,
+  an: LETTERS | DIGIT,
+  anp: LETTERS | DIGIT | SPACE,
+  ns: DIGIT | SIGNS,
+  as: LETTERS | SIGNS,
+  ans: LETTERS | DIGIT | SIGNS,
+  z: DIGIT | LETTER_D | EQUALS,
+  // The sign is checked by itself; letters are only let through here.
+  'x+n': LETTERS | DIGIT,
+  any: ANYTHING,
+};

@@ -1,0 +1,48 @@
+import { firstOfOtherKind, KIND_OF_LATIN1, kindsOf } from '../../bytes/character-classes.ts';
+import type { Cursor } from '../../bytes/cursor.ts';
+import { EBCDIC_TO_LATIN1, type EbcdicPage, LATIN1_TO_EBCDIC } from './ebcdic.ts';
+import type { ValueCoding } from './value-coding.ts';
+
+/** Text of one byte a character. `allowed` are the kinds of characters it may have (`character-classes.ts`). */
+export function characterCoding(encoding: 'ascii' | EbcdicPage, allowed: number): ValueCoding<string> {
+  return encoding === 'ascii' ? asciiCoding(allowed) : ebcdicCoding(encoding, allowed);
+}
+
+function asciiCoding(allowed: number): ValueCoding<string> {
+  const refused = ~allowed;
+  return {
+    wireBytes: (count) => count,
+    firstWrong(bytes, from, count) {
+      if ((kindsOf(bytes, from, from + count, KIND_OF_LATIN1) & refused) === 0) return -1;
+      return firstOfOtherKind(bytes, from, from + count, KIND_OF_LATIN1, allowed);
+    },
+    read: (cursor, from, count) => cursor.latin1(from, from + count),
+    write(value, target, at) {
+      for (let index = 0; index < value.length; index++) {
+        const code = value.charCodeAt(index);
+        if (code > 0xff || (KIND_OF_LATIN1[code]! & refused) !== 0) return at + index;
+        target[at + index] = code;
+      }
+      return -1;
+    },
+  };
+}
+
+function ebcdicCoding(page: EbcdicPage, allowed: number): ValueCoding<string> {
+  const toLatin1 = EBCDIC_TO_LATIN1[page];
+  const fromLatin1 = LATIN1_TO_EBCDIC[page];
+  const kinds = toLatin1.map((code) => KIND_OF_LATIN1[code]!);
+  return {
+    wireBytes: (count) => count,
+    firstWrong: (bytes, from, count) => firstOfOtherKind(bytes, from, from + count, kinds, allowed),
+    read: (cursor: Cursor, from, count) => cursor.transcoded(toLatin1, from, from + count),
+    write(value, target, at) {
+      for (let index = 0; index < value.length; index++) {
+        const code = value.charCodeAt(index);
+        if (code > 0xff || (KIND_OF_LATIN1[code]! & ~allowed) !== 0) return at + index;
+        target[at + index] = fromLatin1[code]!;
+      }
+      return -1;
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import type { Cursor } from '../../bytes/cursor.ts';
+import type { ValueCoding } from './value-coding.ts';
+
+/** Nibbles that may stand in a value, one bit each. */
+export const DIGIT_NIBBLES = 0x03ff;
+/** The separator of track 2: `D` or `=` in text. */
+export const SEPARATOR_NIBBLE = 1 << 0x0d;
+export const FILL_NIBBLE = 1 << 0x0f;
+
+export interface PackedOptions {
+  /** Where an odd count of digits is filled up. */
+  readonly side: 'left' | 'right';
+  /** What an odd count is filled up with. Another nibble there is wrong: it would not survive a round trip. */
+  readonly fill: '0' | 'F';
+  /** The nibbles that may stand in a value. */
+  readonly nibbles: number;
+}
+
+/** Digits, two a byte. */
+export function packedCoding({ side, fill, nibbles }: PackedOptions): ValueCoding<string> {
+  const fillNibble = fill === 'F' ? 0x0f : 0;
+  const isLeft = side === 'left';
+  const hasLetters = nibbles > DIGIT_NIBBLES;
+  const isPair = pairTable(nibbles);
+  const isAllowed = (nibble: number) => ((nibbles >> nibble) & 1) === 1;
+
+  /** Whether the byte that holds the fill nibble and one digit is right. */
+  function isEdge(byte: number): boolean {
+    const high = byte >> 4;
+    const low = byte & 0x0f;
+    return isLeft ? high === fillNibble && isAllowed(low) : isAllowed(high) && low === fillNibble;
+  }
+
+  return {
+    wireBytes: (count) => (count + 1) >> 1,
+    firstWrong(bytes, from, count) {
+      const isOdd = (count & 1) === 1;
+      const full = count >> 1;
+      if (isOdd && isLeft && !isEdge(bytes[from]!)) return from;
+      const first = isOdd && isLeft ? from + 1 : from;
+      for (let at = first; at < first + full; at++) if (isPair[bytes[at]!] === 0) return at;
+      return isOdd && !isLeft && !isEdge(bytes[from + full]!) ? from + full : -1;
+    },
+    read(cursor: Cursor, from, count) {
+      const digits = cursor.nibbles(from, isLeft ? count & 1 : 0, count);
+      return hasLetters ? digits.toUpperCase() : digits;
+    },
+    write(value, target, at) {
+      let position = at;
+      let byte = isLeft && (value.length & 1) === 1 ? fillNibble : 1;
+      let isHalf = isLeft && (value.length & 1) === 1;
+      for (let index = 0; index < value.length; index++) {
+        const nibble = nibbleOf(value.charCodeAt(index));
+        if (nibble < 0 || !isAllowed(nibble)) return position;
+        if (isHalf) target[position++] = (byte << 4) | nibble;
+        byte = nibble;
+        isHalf = !isHalf;
+      }
+      if (isHalf) target[position] = (byte << 4) | fillNibble;
+      return -1;
+    },
+  };
+}
+
+/** 1 for each byte whose two nibbles are allowed. */
+function pairTable(nibbles: number): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, byte) => (nibbles >> (byte >> 4)) & (nibbles >> (byte & 0x0f)) & 1);
+}
+
+const ZERO = 0x30;
+const EQUALS = 0x3d;
+const LETTER_A = 0x41;
+
+/** The nibble of a character, or -1. `=` is the separator of track 2, as `D` is. */
+function nibbleOf(code: number): number {
+  if (code <= ZERO + 9) return code >= ZERO ? code - ZERO : -1;
+  if (code === EQUALS) return 0x0d;
+  return code >= LETTER_A && code <= LETTER_A + 5 ? code - LETTER_A + 10 : -1;
+}

@@ -1,0 +1,24 @@
+import type { Cursor } from '../bytes/cursor.ts';
+import type { Sink } from '../bytes/sink.ts';
+import { Iso8583Error, type Iso8583ErrorCode } from '../errors.ts';
+
+/** One field of a spec, compiled. */
+export interface FieldCodec {
+  /** Reads the value at the cursor and moves behind it. */
+  decode(cursor: Cursor): unknown;
+  /** Writes a value at the sink and moves behind it. */
+  encode(value: unknown, sink: Sink): void;
+}
+
+/** The error for something wrong at the absolute offset `at`. */
+export function decodeError(code: Iso8583ErrorCode, path: string, at: number, cursor: Cursor): Iso8583Error {
+  return new Iso8583Error(code, path, at - cursor.origin);
+}
+
+export function encodeError(code: Iso8583ErrorCode, path: string, at: number, sink: Sink): Iso8583Error {
+  return new Iso8583Error(code, path, at - sink.origin);
+}
+
+export function specError(path: string, detail: string): Iso8583Error {
+  return new Iso8583Error('SPEC_INVALID', path, 0, detail);
+}

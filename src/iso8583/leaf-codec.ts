@@ -1,0 +1,121 @@
+import type { Cursor } from '../bytes/cursor.ts';
+import type { Sink } from '../bytes/sink.ts';
+import { byteCoding } from './encodings/bytes.ts';
+import type { ValueCoding } from './encodings/value-coding.ts';
+import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
+import { halfBytes, type LengthUnits, valueUnits } from './length-units.ts';
+import { type PrefixCoder, prefixCoder } from './prefixes.ts';
+import type { BinaryField, Encodings, TextField } from './spec.ts';
+import { textParts } from './text-parts.ts';
+
+/** What a field that is no composite is put together from. */
+export interface LeafParts<Value> {
+  readonly coding: ValueCoding<Value>;
+  readonly units: LengthUnits;
+  /** What a value must look like beyond its kinds of characters: the index of the first wrong character, or -1. */
+  readonly firstWrong?: ((value: Value) => number) | undefined;
+  /** Fills a value up to `min`. */
+  readonly pad?: ((value: Value) => Value) | undefined;
+  readonly strip?: ((value: Value) => Value) | undefined;
+}
+
+/** `path` is the field's number and those of the composites around it. */
+export function leafCodec(field: TextField | BinaryField, path: string, encodings: Encodings): FieldCodec {
+  const prefix = field.prefix === undefined ? undefined : prefixCoder(field.prefix, encodings.prefix);
+  const { min, max } = field;
+  if (field.kind === 'text') {
+    const parts = textParts(field, path, encodings);
+    checkLengths(field, parts.units, prefix, path);
+    return {
+      decode: leafDecoder(path, parts, min, max, prefix),
+      encode: leafEncoder(path, parts, min, max, prefix, (value) => typeof value === 'string'),
+    };
+  }
+  const parts = byteParts(field, encodings);
+  checkLengths(field, parts.units, prefix, path);
+  return {
+    decode: leafDecoder(path, parts, min, max, prefix),
+    encode: leafEncoder(path, parts, min, max, prefix, (value) => value instanceof Uint8Array),
+  };
+}
+
+function byteParts(field: BinaryField, encodings: Encodings): LeafParts<Uint8Array> {
+  const coding = byteCoding(field.encoding ?? encodings.binary);
+  const isHalved = field.unit === 'digits' || field.unit === 'nibbles';
+  return { coding, units: isHalved ? halfBytes(coding) : valueUnits(coding) };
+}
+
+function leafDecoder<Value>(
+  path: string,
+  { coding, units, firstWrong, strip }: LeafParts<Value>,
+  min: number,
+  max: number,
+  prefix: PrefixCoder | undefined,
+): FieldCodec['decode'] {
+  const width = prefix === undefined ? 0 : prefix.width;
+  const most = units.toLength(max);
+  return (cursor: Cursor) => {
+    const at = cursor.position;
+    const from = at + width;
+    if (from > cursor.end) throw decodeError('TRUNCATED', path, at, cursor);
+    const length = prefix === undefined ? most : prefix.read(cursor.bytes, at);
+    if (length < 0) throw decodeError('LENGTH_INVALID', path, at, cursor);
+    if (length > most) throw decodeError('LENGTH_TOO_LONG', path, at, cursor);
+    const to = from + units.wireBytes(length);
+    if (to > cursor.end) throw decodeError('TRUNCATED', path, from, cursor);
+    const count = prefix === undefined ? max : units.toCount(length, cursor.bytes, from);
+    if (count < 0) throw decodeError('LENGTH_INVALID', path, at, cursor);
+    if (count < min) throw decodeError('LENGTH_TOO_SHORT', path, at, cursor);
+    const wrong = coding.firstWrong(cursor.bytes, from, count);
+    if (wrong >= 0) throw decodeError('CONTENT_INVALID', path, wrong, cursor);
+    const value = coding.read(cursor, from, count);
+    if (firstWrong !== undefined) {
+      const index = firstWrong(value);
+      if (index >= 0) throw decodeError('CONTENT_INVALID', path, from + coding.wireBytes(index), cursor);
+    }
+    cursor.position = to;
+    return strip === undefined ? value : strip(value);
+  };
+}
+
+function leafEncoder<Value extends { readonly length: number }>(
+  path: string,
+  { coding, units, firstWrong, pad }: LeafParts<Value>,
+  min: number,
+  max: number,
+  prefix: PrefixCoder | undefined,
+  isValue: (value: unknown) => boolean,
+): FieldCodec['encode'] {
+  const width = prefix === undefined ? 0 : prefix.width;
+  return (given: unknown, sink: Sink) => {
+    const at = sink.position;
+    if (!isValue(given)) throw encodeError('VALUE_TYPE', path, at, sink);
+    const value = pad === undefined || (given as Value).length >= min ? (given as Value) : pad(given as Value);
+    const count = value.length;
+    if (count > max) throw encodeError('LENGTH_TOO_LONG', path, at, sink);
+    if (count < min) throw encodeError('LENGTH_TOO_SHORT', path, at, sink);
+    const from = at + width;
+    const end = from + coding.wireBytes(count);
+    if (end > sink.end) throw encodeError('TARGET_TOO_SMALL', path, at, sink);
+    const index = firstWrong === undefined ? -1 : firstWrong(value);
+    if (index >= 0) throw encodeError('CONTENT_INVALID', path, from + coding.wireBytes(index), sink);
+    const wrong = coding.write(value, sink.target, from);
+    if (wrong >= 0) throw encodeError('CONTENT_INVALID', path, wrong, sink);
+    if (prefix !== undefined) prefix.write(sink.target, at, units.toLength(count));
+    sink.position = end;
+  };
+}
+
+function checkLengths(
+  { min, max }: { min: number; max: number },
+  units: LengthUnits,
+  prefix: PrefixCoder | undefined,
+  path: string,
+): void {
+  if (!Number.isSafeInteger(max) || !Number.isSafeInteger(min) || min < 0 || max < 1 || min > max) {
+    throw specError(path, 'its lengths are no whole numbers from 0 and 1 up, least before most');
+  }
+  if (prefix !== undefined && units.toLength(max) > prefix.most) {
+    throw specError(path, `a length of ${units.toLength(max)} does not fit its prefix`);
+  }
+}

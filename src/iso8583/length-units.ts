@@ -1,0 +1,41 @@
+import type { ValueCoding } from './encodings/value-coding.ts';
+
+/** How the number in a prefix and the length of a value come from each other, by what the prefix counts. */
+export interface LengthUnits {
+  /** The number that tells a value of `count`. */
+  toLength(count: number): number;
+  /** Bytes on the wire behind a prefix that says `length`. */
+  wireBytes(length: number): number;
+  /** Length of the value at `from` behind a prefix that says `length`; -1 when no value has that length. */
+  toCount(length: number, bytes: Uint8Array, from: number): number;
+}
+
+/** Characters of text, bytes of anything else. */
+export function valueUnits(coding: Pick<ValueCoding<never>, 'wireBytes'>): LengthUnits {
+  return { toLength: (count) => count, wireBytes: coding.wireBytes, toCount: (length) => length };
+}
+
+/** Bytes, counted in half bytes. */
+export function halfBytes(coding: Pick<ValueCoding<never>, 'wireBytes'>): LengthUnits {
+  return {
+    toLength: (count) => count * 2,
+    wireBytes: (length) => coding.wireBytes((length + 1) >> 1),
+    toCount: (length) => ((length & 1) === 0 ? length >> 1 : -1),
+  };
+}
+
+/**
+ * Packed digits, counted in the bytes that they take. A fill nibble `F` shows that the count is odd; a `0` cannot be told
+ * from a digit, so an odd count filled with `0` comes back with it.
+ */
+export function packedBytes(side: 'left' | 'right', fill: '0' | 'F'): LengthUnits {
+  return {
+    toLength: (count) => (count + 1) >> 1,
+    wireBytes: (length) => length,
+    toCount(length, bytes, from) {
+      if (fill === '0' || length === 0) return length * 2;
+      const edge = side === 'left' ? bytes[from]! >> 4 : bytes[from + length - 1]! & 0x0f;
+      return edge === 0x0f ? length * 2 - 1 : length * 2;
+    },
+  };
+}

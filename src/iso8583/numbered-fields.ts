@@ -1,0 +1,112 @@
+import type { Cursor } from '../bytes/cursor.ts';
+import type { PlainRecord } from '../bytes/record.ts';
+import type { Sink } from '../bytes/sink.ts';
+import { type Bits, setBit } from './bitmap.ts';
+import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
+import type { FieldTable } from './spec.ts';
+
+/** Makes the codec of one field; given, so that composites can hold composites. */
+export type CompileField = (field: FieldTable[number], path: string) => FieldCodec;
+
+/**
+ * Fields of which a bitmap tells the present ones: what a message and a composite with a bitmap of its own have in
+ * common. It holds the bits and, while it encodes, the values of one message at a time.
+ */
+export class NumberedFields {
+  readonly bits: Bits;
+  readonly #path: string;
+  readonly #codecs: (FieldCodec | undefined)[];
+  readonly #names: string[];
+  readonly #numbers = new Map<string, number>();
+  readonly #values: unknown[];
+  /** The names of the last record in its own order, and their numbers: the next one mostly has the same. */
+  readonly #seenNames: string[] = [];
+  readonly #seenNumbers: number[] = [];
+
+  /** `path` is that of the composite with a dot behind it, empty for a message; `size` the greatest number there can be. */
+  constructor(fields: FieldTable, path: string, size: number, compile: CompileField) {
+    this.bits = new Int32Array(Math.ceil(size / 32));
+    this.#path = path;
+    this.#codecs = new Array(size + 1).fill(undefined);
+    this.#names = new Array(size + 1).fill('');
+    this.#values = new Array(size + 1).fill(undefined);
+    for (const [key, field] of Object.entries(fields)) {
+      const number = Number(key);
+      if (!Number.isInteger(number) || number < 1 || number > size) throw specError(path + key, 'no such number here');
+      if (this.#numbers.has(field.name)) throw specError(path + key, `the name ${field.name} is taken`);
+      this.#codecs[number] = compile(field, path + key);
+      this.#names[number] = field.name;
+      this.#numbers.set(field.name, number);
+    }
+  }
+
+  /**
+   * Reads the fields that `bits` tells, in order, into `record`.
+   *
+   * @returns the number of the last one, 0 when there is none
+   */
+  decode(cursor: Cursor, record: PlainRecord): number {
+    const { bits } = this;
+    let number = 0;
+    for (let word = 0; word < bits.length; word++) {
+      let rest = bits[word]!;
+      while (rest !== 0) {
+        const bit = Math.clz32(rest);
+        rest ^= 0x80000000 >>> bit;
+        number = (word << 5) + bit + 1;
+        const codec = this.#codecs[number];
+        if (codec === undefined) throw decodeError('FIELD_UNKNOWN', this.#path + number, cursor.position, cursor);
+        record[this.#names[number]!] = codec.decode(cursor);
+      }
+    }
+    return number;
+  }
+
+  /**
+   * Takes the values of a record, except those named in `apart`, and sets `bits` by them. Always followed by `encode` or
+   * `forget`: values must not outlive their message.
+   */
+  take(record: PlainRecord, apart: readonly string[], sink: Sink): void {
+    const { bits } = this;
+    bits.fill(0);
+    let index = 0;
+    for (const name in record) {
+      const value = record[name];
+      if (value !== undefined && !apart.includes(name)) {
+        const number = this.#seenNames[index] === name ? this.#seenNumbers[index]! : this.#numberOf(name, index, sink);
+        this.#values[number] = value;
+        setBit(bits, number);
+      }
+      index++;
+    }
+  }
+
+  /** Writes the values taken, in order of their numbers. */
+  encode(sink: Sink): void {
+    const { bits } = this;
+    for (let word = 0; word < bits.length; word++) {
+      let rest = bits[word]!;
+      while (rest !== 0) {
+        const bit = Math.clz32(rest);
+        rest ^= 0x80000000 >>> bit;
+        const number = (word << 5) + bit + 1;
+        const value = this.#values[number];
+        this.#values[number] = undefined;
+        this.#codecs[number]!.encode(value, sink);
+      }
+    }
+  }
+
+  /** Drops values taken and not encoded, for the case of an error. */
+  forget(): void {
+    this.#values.fill(undefined);
+  }
+
+  #numberOf(name: string, index: number, sink: Sink): number {
+    const number = this.#numbers.get(name);
+    if (number === undefined) throw encodeError('FIELD_UNKNOWN', this.#path + name, sink.position, sink);
+    this.#seenNames[index] = name;
+    this.#seenNumbers[index] = number;
+    return number;
+  }
+}
