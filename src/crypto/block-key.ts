@@ -1,4 +1,11 @@
-import { type Cipheriv, createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto';
+import {
+  type Cipheriv,
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  type Decipheriv,
+  type KeyObject,
+} from 'node:crypto';
 import { CryptoError } from '../errors.ts';
 
 export type KeyAlgorithm = 'tdes' | 'aes';
@@ -16,6 +23,10 @@ export class BlockKey {
   readonly blockBytes: 8 | 16;
   readonly #material: KeyObject;
   readonly #cipher: 'des-ede' | 'des-ede3' | 'aes-128' | 'aes-192' | 'aes-256';
+
+  /** Open from the first use on: without chaining and padding a cipher remembers nothing from one call to the next. */
+  #encipher: Cipheriv | undefined;
+  #decipher: Decipheriv | undefined;
 
   /**
    * @param bytes the key; copied, so that the caller can wipe it
@@ -38,12 +49,14 @@ export class BlockKey {
   /** Each block by itself (ECB). */
   encrypt(blocks: Uint8Array): Uint8Array {
     this.#requireWhole(blocks);
-    return createCipheriv(`${this.#cipher}-ecb`, this.#material, null).setAutoPadding(false).update(blocks);
+    this.#encipher ??= createCipheriv(`${this.#cipher}-ecb`, this.#material, null).setAutoPadding(false);
+    return this.#encipher.update(blocks);
   }
 
   decrypt(blocks: Uint8Array): Uint8Array {
     this.#requireWhole(blocks);
-    return createDecipheriv(`${this.#cipher}-ecb`, this.#material, null).setAutoPadding(false).update(blocks);
+    this.#decipher ??= createDecipheriv(`${this.#cipher}-ecb`, this.#material, null).setAutoPadding(false);
+    return this.#decipher.update(blocks);
   }
 
   encryptCbc(blocks: Uint8Array, iv: Uint8Array): Uint8Array {

@@ -92,8 +92,9 @@ export class SoftHsm implements LocalHsm, SwitchHsm {
 
   async verifyPin({ from, pan, pin }: VerifyPinRequest): Promise<boolean> {
     const received = this.#readPin(from, pan);
-    const isSame = timingSafeEqual(padPin(received), padPin(pin));
-    received.reveal().fill(0);
+    const padded = [padPin(received), padPin(pin)] as const;
+    const isSame = timingSafeEqual(...padded);
+    for (const digits of [received.reveal(), ...padded]) digits.fill(0);
     return isSame;
   }
 
