@@ -138,7 +138,7 @@ export class FrameReader {
     if (this.#splitBytes < lengthBytes) {
       at += this.#copyIntoSplit(chunk, at);
       if (this.#splitBytes < lengthBytes) return at;
-      const whole = new Uint8Array(this.#frameBytes(this.#splitLength, 0));
+      const whole = Buffer.allocUnsafeSlow(this.#frameBytes(this.#splitLength, 0));
       whole.set(this.#splitLength);
       this.#split = whole;
     }

@@ -1,9 +1,21 @@
 import { TapwireError } from '../errors.ts';
 import type { Connection, MessageEvents } from './connection.ts';
+import type { Deadlines } from './deadlines.ts';
+import { LogBudget } from './log-budget.ts';
 import type { PendingRequests, UnmatchedResponse } from './pending-requests.ts';
 import type { PoolOptions } from './pool-options.ts';
 import type { PoolCounters } from './pool-stats.ts';
 import type { Line } from './switch-protocol.ts';
+
+/** A switch that misbehaves does it in every message: enough lines to see how. */
+const LINES_PER_SECOND = 10;
+
+export interface InboxParts<Message> {
+  readonly pending: PendingRequests<Message>;
+  readonly counters: PoolCounters;
+  readonly deadlines: Deadlines;
+  readonly lineOf: (connection: Connection<Message>) => Line<Message> | undefined;
+}
 
 /**
  * Where every message from the switch arrives: responses find their requests, or are reported for what they are;
@@ -11,40 +23,30 @@ import type { Line } from './switch-protocol.ts';
  */
 export class Inbox<Message> implements MessageEvents<Message> {
   readonly #options: PoolOptions<Message>;
-  readonly #pending: PendingRequests<Message>;
-  readonly #counters: PoolCounters;
-  readonly #lineOf: (connection: Connection<Message>) => Line<Message> | undefined;
+  readonly #parts: InboxParts<Message>;
+  readonly #budget = new LogBudget(LINES_PER_SECOND);
 
-  constructor(
-    options: PoolOptions<Message>,
-    parts: {
-      readonly pending: PendingRequests<Message>;
-      readonly counters: PoolCounters;
-      readonly lineOf: (connection: Connection<Message>) => Line<Message> | undefined;
-    },
-  ) {
+  constructor(options: PoolOptions<Message>, parts: InboxParts<Message>) {
     this.#options = options;
-    this.#pending = parts.pending;
-    this.#counters = parts.counters;
-    this.#lineOf = parts.lineOf;
+    this.#parts = parts;
   }
 
   onResponse(connection: Connection<Message>, response: Message, nowMs: number): void {
-    const { pending, key, missing } = this.#pending.match(response, connection);
+    const { pending: requests, counters } = this.#parts;
+    const { pending, key, missing } = requests.match(response, connection);
     if (!pending) {
-      const unmatched = { ...this.#pending.lookBack(key, nowMs), response, connectionId: connection.id, missing };
-      this.#reportUnmatched(unmatched);
+      this.#reportUnmatched({ ...requests.lookBack(key, nowMs), response, connectionId: connection.id, missing });
       return;
     }
-    this.#counters.answered++;
-    this.#counters.roundTrips.record(this.#pending.answer(pending, response, missing, nowMs));
+    counters.answered++;
+    counters.roundTrips.record(requests.answer(pending, response, missing, nowMs));
   }
 
   onRequest(connection: Connection<Message>, request: Message, reply: (response: Message) => void): void {
-    const line = this.#lineOf(connection);
-    const { onRequest } = this.#options.protocol;
-    if (!line || !onRequest) return;
-    const answered = (async () => onRequest.call(this.#options.protocol, request, reply, line))();
+    const line = this.#parts.lineOf(connection);
+    const { protocol } = this.#options;
+    if (!line || !protocol.onRequest) return;
+    const answered = (async () => protocol.onRequest!(request, reply, line))();
     answered.catch((error) => this.#reportBadMessage(connection, error));
   }
 
@@ -52,11 +54,11 @@ export class Inbox<Message> implements MessageEvents<Message> {
     this.#reportBadMessage(connection, error);
     const response = this.#salvage(error);
     if (response === undefined) return;
-    const { pending } = this.#pending.match(response, connection);
-    if (pending) this.#pending.answerUnreadable(pending, error, nowMs);
+    const { pending } = this.#parts.pending.match(response, connection);
+    if (pending) this.#parts.pending.answerUnreadable(pending, error, nowMs);
   }
 
-  /** A message read in part may be as broken as the whole; then nothing is known of it. */
+  /** Undefined also when asking about a message read in part throws in its turn. */
   #salvage(error: unknown): Message | undefined {
     const { protocol } = this.#options;
     try {
@@ -68,17 +70,24 @@ export class Inbox<Message> implements MessageEvents<Message> {
   }
 
   #reportBadMessage(connection: Connection<Message>, error: unknown): void {
-    this.#counters.badMessages++;
+    this.#parts.counters.badMessages++;
     const code = error instanceof TapwireError ? error.code : error instanceof Error ? error.name : 'unknown';
-    this.#options.log.warn({ connectionId: connection.id, code }, 'a message from the switch could not be handled');
+    this.#warn({ connectionId: connection.id, code }, 'a message from the switch could not be handled');
   }
 
   #reportUnmatched(unmatched: UnmatchedResponse<Message>): void {
+    const { counters } = this.#parts;
     const { kind, connectionId, missing, sinceMs } = unmatched;
-    if (kind === 'late') this.#counters.late++;
-    else if (kind === 'duplicate') this.#counters.duplicates++;
-    else this.#counters.unmatched++;
-    this.#options.log.warn({ connectionId, kind, missing, sinceMs }, 'a response that no request waits for');
+    if (kind === 'late') counters.late++;
+    else if (kind === 'duplicate') counters.duplicates++;
+    else counters.unmatched++;
+    this.#warn({ connectionId, kind, missing, sinceMs }, 'a response that no request waits for');
     this.#options.onUnmatched?.(unmatched);
+  }
+
+  #warn(fields: object, text: string): void {
+    this.#budget.spend(this.#parts.deadlines.nowMs(), (suppressed) => {
+      this.#options.log.warn({ ...fields, suppressed }, text);
+    });
   }
 }

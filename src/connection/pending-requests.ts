@@ -1,5 +1,6 @@
 import { ConnectionError } from '../errors.ts';
 import { Deadline, type Deadlines } from './deadlines.ts';
+import { KeyTable, type KeyTableEntry } from './key-table.ts';
 import type { OutgoingFrame } from './outgoing-frames.ts';
 import { RecentKeys } from './recent-keys.ts';
 import type { SwitchProtocol } from './switch-protocol.ts';
@@ -64,7 +65,7 @@ export interface Carrier<Message> {
 }
 
 /** A request that waits for its answer: its own deadline, and its own place in the outgoing bytes. */
-export class PendingRequest<Message> extends Deadline implements OutgoingFrame {
+export class PendingRequest<Message> extends Deadline implements OutgoingFrame, KeyTableEntry<PendingRequest<Message>> {
   readonly key: string;
   readonly request: Message;
   readonly carrier: Carrier<Message>;
@@ -72,6 +73,7 @@ export class PendingRequest<Message> extends Deadline implements OutgoingFrame {
   sendByMs: number;
   writtenAtMs = -1;
   batch = 0;
+  nextInBucket: PendingRequest<Message> | undefined = undefined;
   readonly settle: (result: RequestResult<Message>) => void;
 
   constructor(
@@ -124,7 +126,7 @@ const NOTHING_MISSING: readonly string[] = [];
 export class PendingRequests<Message> {
   readonly #protocol: SwitchProtocol<Message>;
   readonly #deadlines: Deadlines;
-  readonly #live = new Map<string, PendingRequest<Message>>();
+  readonly #live = new KeyTable<PendingRequest<Message>>();
   readonly #answered = new RecentKeys();
   readonly #givenUp = new RecentKeys();
 
@@ -139,14 +141,14 @@ export class PendingRequests<Message> {
 
   /** @throws ConnectionError DUPLICATE_KEY */
   add(pending: PendingRequest<Message>): void {
-    if (this.#live.has(pending.key)) throw new ConnectionError('DUPLICATE_KEY');
+    if (this.#live.get(pending.key)) throw new ConnectionError('DUPLICATE_KEY');
     this.#deadlines.schedule(pending, pending.deadlineAtMs);
-    this.#live.set(pending.key, pending);
+    this.#live.add(pending);
   }
 
   /** Forgets a request whose caller is told otherwise. */
   remove(pending: PendingRequest<Message>): void {
-    this.#live.delete(pending.key);
+    this.#live.remove(pending);
     this.#deadlines.cancel(pending);
   }
 
@@ -170,7 +172,7 @@ export class PendingRequests<Message> {
   }
 
   giveUpAll(carrier: Carrier<Message>, reason: RequestFailure, nowMs: number): void {
-    for (const pending of this.#live.values()) if (pending.carrier === carrier) this.giveUp(pending, reason, nowMs);
+    for (const pending of this.#live.entries()) if (pending.carrier === carrier) this.giveUp(pending, reason, nowMs);
   }
 
   /** The request that `response`, read on `carrier`, answers. */
@@ -202,7 +204,7 @@ export class PendingRequests<Message> {
   #onlyCandidate(response: Message, carrier: Carrier<Message>): PendingRequest<Message> | undefined {
     if (!this.#protocol.couldAnswer) return undefined;
     let only: PendingRequest<Message> | undefined;
-    for (const pending of this.#live.values()) {
+    for (const pending of this.#live.entries()) {
       if (pending.carrier !== carrier || !pending.isWritten) continue;
       if (!this.#protocol.couldAnswer(response, pending.request)) continue;
       if (only) return undefined;

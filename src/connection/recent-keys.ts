@@ -4,17 +4,42 @@
  */
 const REMEMBERED_KEYS = 8_192;
 
-/** The keys of requests that have ended, with the instant of their end; the oldest are forgotten, many at a time. */
-export class RecentKeys {
-  #current = new Map<string, number>();
-  #previous = new Map<string, number>();
+/** Keys in the order they ended. They are indexed only when one is asked for: hardly any ever is. */
+class Generation {
+  readonly #keys: string[] = [];
+  readonly #endedAtMs = new Float64Array(REMEMBERED_KEYS);
+  #index: Map<string, number> | undefined = undefined;
+  #indexedKeys = 0;
+
+  get isFull(): boolean {
+    return this.#keys.length === REMEMBERED_KEYS;
+  }
 
   add(key: string, endedAtMs: number): void {
-    if (this.#current.size >= REMEMBERED_KEYS) {
-      this.#previous = this.#current;
-      this.#current = new Map();
+    this.#endedAtMs[this.#keys.length] = endedAtMs;
+    this.#keys.push(key);
+  }
+
+  get(key: string): number | undefined {
+    this.#index ??= new Map();
+    for (; this.#indexedKeys < this.#keys.length; this.#indexedKeys++) {
+      this.#index.set(this.#keys[this.#indexedKeys]!, this.#endedAtMs[this.#indexedKeys]!);
     }
-    this.#current.set(key, endedAtMs);
+    return this.#index.get(key);
+  }
+}
+
+/** The keys of requests that have ended, with the instant of their end; the oldest are forgotten, many at a time. */
+export class RecentKeys {
+  #current = new Generation();
+  #previous = new Generation();
+
+  add(key: string, endedAtMs: number): void {
+    if (this.#current.isFull) {
+      this.#previous = this.#current;
+      this.#current = new Generation();
+    }
+    this.#current.add(key, endedAtMs);
   }
 
   get(key: string): number | undefined {

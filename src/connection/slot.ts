@@ -8,7 +8,7 @@ import type { RequestResult, RequestTimes } from './pending-requests.ts';
  * `request` or `release`, whichever comes first; `using slot = …` releases it on every way out.
  */
 export interface Slot<Message> extends Disposable {
-  /** The connection that will carry the request. It moves to another when that one is lost, unless it was asked for. */
+  /** The connection the slot is on. If it is lost before the request, another carries it, unless this one was asked for. */
   readonly connectionId: string;
   /**
    * Sends the request and gives what became of it. A rejection means that nothing was written.

@@ -62,7 +62,7 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
     this.#idPrefix = `${options.name}-${randomUUID().slice(0, 8)}`;
     const { pending, counters, deadlines, limits } = parts;
     const lineOf = (connection: Connection<Message>) => this.#upkeep.get(connection)?.session;
-    const inbox = new Inbox(options, { pending, counters, lineOf });
+    const inbox = new Inbox(options, { pending, counters, deadlines, lineOf });
     this.#context = { protocol: options.protocol, deadlines, pending, limits, events: this, inbox };
   }
 
