@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { SealError } from '../errors.ts';
+import type { Handover } from '../transactions/ports.ts';
+import {
+  CONTENT_KEY_BYTES,
+  encodeBlobs,
+  encodeEnvelope,
+  encryptOnce,
+  type HandoverAttempt,
+  type HandoverBlobs,
+  MAX_RECIPIENTS,
+  SALT_BYTES,
+  type WrappedKey,
+} from './handover-envelope.ts';
+import type { HandoverKeys, WorkerPublicKey } from './handover-keys.ts';
+import { keyIdOf, MemoryKeyPair } from './memory-key-pair.ts';
+
+/** How long the list of workers is used before it is read again; a worker keeps its key for that long after it withdrew it. */
+export const LIVE_KEYS_TRUSTED_MS = 2_000;
+/** As the workers' own: nothing that could open a value outlives the hour. */
+const PAIR_LIVES_MS = 60 * 60 * 1_000;
+
+/**
+ * The api process's half of the handover: seals the opened blobs of a tap for every live worker. Neither the key it seals with
+ * nor any key that opens is ever on disk, so what the database keeps of it (dead rows, WAL, backups) opens for nobody an
+ * hour later.
+ */
+export class HandoverSealer implements Handover {
+  readonly #keys: HandoverKeys;
+  readonly #monotonicMs: () => number;
+  #pair: MemoryKeyPair | undefined;
+  #retirement: NodeJS.Timeout | undefined;
+  #live: Promise<readonly WorkerPublicKey[]> | undefined;
+  #liveAsOfMs = Number.NEGATIVE_INFINITY;
+
+  constructor(keys: HandoverKeys, monotonicMs: () => number = () => performance.now()) {
+    this.#keys = keys;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** @throws {SealError} NO_WORKER when none is live, TOO_LARGE; and what `HandoverKeys.live` throws */
+  async seal(attempt: HandoverAttempt, blobs: HandoverBlobs): Promise<Uint8Array> {
+    const workers = (await this.#liveWorkers()).slice(0, MAX_RECIPIENTS);
+    if (workers.length === 0) throw new SealError('NO_WORKER');
+    const pair = this.#currentPair();
+    const plaintext = encodeBlobs(blobs);
+    const contentKey = randomBytes(CONTENT_KEY_BYTES);
+    const salt = randomBytes(SALT_BYTES);
+    const keys = workers.map(({ publicKey }): WrappedKey => {
+      const wrappingKey = pair.deriveKey(publicKey, salt, pair.publicKey, publicKey);
+      return { keyId: keyIdOf(publicKey), wrapped: encryptOnce(wrappingKey, contentKey, attempt) };
+    });
+    const ciphertext = encryptOnce(contentKey, plaintext, attempt);
+    plaintext.fill(0);
+    return encodeEnvelope({ sender: pair.publicKey, salt, keys, ciphertext });
+  }
+
+  /** Forgets the key pair. */
+  close(): void {
+    clearTimeout(this.#retirement);
+    this.#pair?.destroy();
+    this.#pair = undefined;
+  }
+
+  #currentPair(): MemoryKeyPair {
+    if (this.#pair !== undefined) return this.#pair;
+    const pair = new MemoryKeyPair();
+    this.#pair = pair;
+    // A timer, not a look at the clock when the next tap comes: that could be tomorrow.
+    this.#retirement = setTimeout(() => this.close(), PAIR_LIVES_MS).unref();
+    return pair;
+  }
+
+  #liveWorkers(): Promise<readonly WorkerPublicKey[]> {
+    const nowMs = this.#monotonicMs();
+    if (this.#live !== undefined && nowMs - this.#liveAsOfMs < LIVE_KEYS_TRUSTED_MS) return this.#live;
+    const live = this.#keys.live();
+    this.#live = live;
+    this.#liveAsOfMs = nowMs;
+    live.catch(() => {
+      if (this.#live === live) this.#live = undefined;
+    });
+    return live;
+  }
+}
