@@ -89,6 +89,7 @@ function readHeader(protectedHeader: string): Members & { epk: Members } {
   if (protectedHeader.length > MAX_HEADER_CHARS) throw new CardDataRefusal('header');
   const header = parseObject(decodeBase64Url(protectedHeader));
   if (header === undefined || !holdsOnly(header, HEADER_NAMES)) throw new CardDataRefusal('header');
+  if (header.apu === header.apv) throw new CardDataRefusal('header');
   if (header.alg !== JWE_ALGORITHM || header.enc !== JWE_ENCRYPTION) throw new CardDataRefusal('algorithm');
   if (!isObject(header.epk)) throw new CardDataRefusal('ephemeral-key');
   return header as Members & { epk: Members };

@@ -27,7 +27,7 @@ export const SAMPLE_CARDS = {
     label: 'Mastercard',
     chip: { ...MCHIP, 40814: '0710000030303030' },
   },
-  maestro: { pan: '6799998900000200018', aid: 'A0000000043060', label: 'Maestro', chip: MCHIP },
+  maestro: { pan: '6759649826438453', aid: 'A0000000043060', label: 'Maestro', chip: MCHIP },
   amex: {
     pan: '374245455400126',
     aid: 'A00000002501',

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CardDataPublicKey, READER_TAGS } from '../../schemas/card-data.ts';
@@ -9,14 +8,14 @@ import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
 import { encodeTlv } from '../../src/emv/tlv.ts';
 import { CardDataError } from '../../src/errors.ts';
 import type { TapRequest } from '../../src/transactions/ports.ts';
-import { BINDING, freshKeyRing, publicKeyOf, sealMadeUp, visaTap } from '../support/card-data.ts';
+import { BINDING, digestOf, freshKeyRing, publicKeyOf, sealMadeUp, visaTap } from '../support/card-data.ts';
 
 const ring = await freshKeyRing();
 const otherRing = await freshKeyRing();
 const x25519 = publicKeyOf(ring, 'X25519');
 const p256 = publicKeyOf(ring, 'P-256');
 const GENERAL = encodeTlv([{ tag: 0x9f02, value: Buffer.from('000000001000', 'hex') }]);
-const DIGEST = { tag: READER_TAGS.generalDigest, value: hash('sha256', GENERAL, 'buffer') };
+const DIGEST = digestOf(GENERAL);
 const TRACK2 = { tag: 0x57, value: Buffer.from('4111111111111111D31122010000000000', 'hex') };
 const PLAINTEXT = encodeTlv([TRACK2, DIGEST]);
 
@@ -207,6 +206,11 @@ describe('the header of a blob', () => {
     expect(refusalOf(madeUp({ apv: undefined }))).toEqual(['other-reference']);
   });
 
+  it('is refused when apu and apv are the same (RFC 7518 4.6.2)', () => {
+    const binding = { deviceInstallationId: 'same', merchantReference: 'same' };
+    expect(refusalOf(createCardDataSealer(x25519).seal(visaTap(), binding))).toEqual(['header']);
+  });
+
   it.each(['[]', 'null', '7', '"eyJ"', '{', '', '{"alg":"ECDH-ES"'])('is refused when it is %s', (text) => {
     const sealed = withParts(madeUp({}), (parts) => parts.with(0, Buffer.from(text).toString('base64url')));
     expect(refusalOf(sealed)).toEqual(['header']);
@@ -264,11 +268,6 @@ describe('the form of a blob', () => {
 
 describe('what two blobs say together', () => {
   const opened = (general: Uint8Array, plaintext: Uint8Array) => sealMadeUp(x25519, { general, plaintext });
-  const digestOf = (general: Uint8Array) => ({
-    tag: READER_TAGS.generalDigest,
-    value: hash('sha256', general, 'buffer'),
-  });
-
   it('is refused when the sealed digest is missing, of another blob, too short, or there twice with two values', () => {
     const other = digestOf(Buffer.from('9F0100', 'hex'));
     const short = { tag: READER_TAGS.generalDigest, value: DIGEST.value.subarray(0, 31) };

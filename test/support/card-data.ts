@@ -4,16 +4,17 @@ import {
   createSecretKey,
   diffieHellman,
   generateKeyPairSync,
+  hash,
   randomBytes,
 } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CardDataPublicKey } from '../../schemas/card-data.ts';
+import { type CardDataPublicKey, READER_TAGS } from '../../schemas/card-data.ts';
 import { createKeyRing } from '../../src/card/create-key-ring.ts';
 import { deriveContentKey } from '../../src/card/jwe-profile.ts';
 import { type KeyRing, type NamedSecretKey, readKeyRing, type SecretKeys } from '../../src/card/key-ring.ts';
-import { sampleTap } from '../../src/card/sample-tap.ts';
+import { type SampleTap, sampleTap } from '../../src/card/sample-tap.ts';
 import type { TapRequest } from '../../src/transactions/ports.ts';
 
 export const DEVICE = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
@@ -46,8 +47,14 @@ export function publicKeyOf(ring: KeyRing, curve: CardDataPublicKey['crv']): Car
 }
 
 /** 10.00 ZAR on a Visa card. */
-export function visaTap(): Map<number, Uint8Array> {
-  return sampleTap({ amountMinor: 1000, currencyNumeric: '710', at: new Date('2026-03-01T10:20:30Z') });
+export function visaTap(pin?: SampleTap['pin']): Map<number, Uint8Array> {
+  const at = new Date('2026-03-01T10:20:30Z');
+  return sampleTap({ amountMinor: 1000, currencyNumeric: '710', at, ...(pin && { pin }) });
+}
+
+/** What the sealed blob must say about the open one. */
+export function digestOf(general: Uint8Array): { tag: number; value: Buffer } {
+  return { tag: READER_TAGS.generalDigest, value: hash('sha256', general, 'buffer') };
 }
 
 /** A compact JWE sealed correctly under whatever header and plaintext a test makes up, then both blobs. */

@@ -1,0 +1,104 @@
+import { createPrivateKey, randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { CompactEncrypt, compactDecrypt, importJWK } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { READER_TAGS } from '../../schemas/card-data.ts';
+import { createCardDataOpener } from '../../src/card/open-card-data.ts';
+import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { encodeTlv, indexTlv } from '../../src/emv/tlv.ts';
+import { BINDING, digestOf, freshKeyRing, publicKeyOf, visaTap } from '../support/card-data.ts';
+
+const ring = await freshKeyRing();
+const opener = createCardDataOpener({ keys: ring });
+
+/** References and devices as strangers choose them, and TLV of any content. */
+const bindings = fc
+  .record({
+    deviceInstallationId: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 64 }),
+    merchantReference: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 64 }),
+  })
+  .filter(({ deviceInstallationId, merchantReference }) => deviceInstallationId !== merchantReference);
+const values = fc.uint8Array({ maxLength: 300 });
+
+describe.each(['X25519', 'P-256'] as const)('with a %s key, the package jose', (curve) => {
+  const recipient = publicKeyOf(ring, curve);
+  const sealer = createCardDataSealer(recipient);
+
+  it('opens what we seal', async () => {
+    const privateKey = createPrivateKey(
+      ring.cardDataKey(recipient.kid)!.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    );
+    await fc.assert(
+      fc.asyncProperty(bindings, values, async (binding, value) => {
+        const sealed = sealer.seal(new Map([...visaTap(), [0x9f7c, value]]), binding);
+        const compact = Buffer.from(sealed.paymentCardData, 'base64');
+        const { plaintext, protectedHeader } = await compactDecrypt(compact, privateKey);
+        const payment = indexTlv(plaintext);
+        expect(Buffer.from(payment.value(0x9f7c)!)).toEqual(Buffer.from(value));
+        expect(Buffer.from(payment.value(READER_TAGS.generalDigest)!)).toEqual(
+          digestOf(Buffer.from(sealed.generalCardData, 'base64')).value,
+        );
+        expect(Object.keys(protectedHeader).sort()).toEqual(['alg', 'apu', 'apv', 'enc', 'epk', 'kid']);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('seals what we open', async () => {
+    const publicKey = await importJWK(recipient);
+    await fc.assert(
+      fc.asyncProperty(bindings, values, async (binding, value) => {
+        const general = encodeTlv([{ tag: 0x9f02, value: randomBytes(6) }]);
+        const plaintext = encodeTlv([{ tag: 0x9f7c, value }, digestOf(general)]);
+        const compact = await new CompactEncrypt(plaintext)
+          .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A256GCM', kid: recipient.kid })
+          .setKeyManagementParameters({
+            apu: Buffer.from(binding.deviceInstallationId),
+            apv: Buffer.from(binding.merchantReference),
+          })
+          .encrypt(publicKey);
+        const opened = opener.open({
+          ...binding,
+          generalCardData: Buffer.from(general).toString('base64'),
+          paymentCardData: Buffer.from(compact).toString('base64'),
+        });
+        expect(Buffer.from(opened.payment.value(0x9f7c)!)).toEqual(Buffer.from(value));
+        expect(Buffer.from(opened.bytes.payment)).toEqual(Buffer.from(plaintext));
+        expect(Buffer.from(opened.bytes.general)).toEqual(Buffer.from(general));
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe('a reader', () => {
+  const recipient = publicKeyOf(ring, 'X25519');
+  const epkOf = ({ paymentCardData }: { paymentCardData: string }): string => {
+    const [header] = Buffer.from(paymentCardData, 'base64').toString('latin1').split('.', 1);
+    return JSON.parse(Buffer.from(header!, 'base64url').toString()).epk.x;
+  };
+
+  it('takes a new ephemeral key for each tap, unless it keeps one for its session', () => {
+    const each = createCardDataSealer(recipient);
+    const session = createCardDataSealer(recipient, { keepEphemeral: true });
+    expect(epkOf(each.seal(visaTap(), BINDING))).not.toBe(epkOf(each.seal(visaTap(), BINDING)));
+    expect(epkOf(session.seal(visaTap(), BINDING))).toBe(epkOf(session.seal(visaTap(), BINDING)));
+  });
+
+  it('puts nothing of the card into the open blob', () => {
+    const sealed = createCardDataSealer(recipient).seal(visaTap(), BINDING);
+    const general = indexTlv(Buffer.from(sealed.generalCardData, 'base64'));
+    for (const tag of [0x57, 0x5a, 0x5f24, 0x5f34, 0x9f26, 0x9f10, READER_TAGS.pinBlock, READER_TAGS.ksn]) {
+      expect(general.has(tag)).toBe(false);
+    }
+  });
+
+  it('seals the PIN block and its KSN', () => {
+    const pin = { block: Buffer.alloc(8, 0xa5), ksn: Buffer.from('FFFF9876543210E00001', 'hex') };
+    const { general, payment } = opener.open(createCardDataSealer(recipient).seal(visaTap(pin), BINDING));
+    expect(payment.hex(READER_TAGS.pinBlock)).toBe('A5A5A5A5A5A5A5A5');
+    expect(payment.hex(READER_TAGS.ksn)).toBe('FFFF9876543210E00001');
+    expect(payment.hex(0x9f34)).toBe('420300');
+    expect(general.has(READER_TAGS.pinBlock)).toBe(false);
+  });
+});
