@@ -1,4 +1,12 @@
-import type { Directory, MerchantRecord, RouteRecord, TerminalRecord } from '../transactions/ports.ts';
+import type { SigningAlgorithm } from '#schemas/tokens';
+import {
+  type IssuerKey,
+  type IssuerKeys,
+  type Merchants,
+  type OwnedMerchant,
+  readIssuerPem,
+} from '../auth/issuer-keys.ts';
+import type { Directory, MerchantRecord, RouteRecord, Tenant, TerminalRecord } from '../transactions/ports.ts';
 import type { Database } from './open-database.ts';
 
 /** A processor of an acquirer with the configuration of its switch, as stored; its schema checks it where it is used. */
@@ -9,14 +17,13 @@ export interface ProcessorRecord {
   readonly config: unknown;
 }
 
-/** A key that may sign merchant JWTs. */
-export interface IssuerKeyRecord {
+interface IssuerKeyRow {
   readonly issuer: string;
   readonly kid: string;
   readonly acquirerId: number;
   readonly integratorId: number | null;
   readonly merchantId: string | null;
-  readonly algorithms: readonly string[];
+  readonly algorithms: readonly SigningAlgorithm[];
   readonly publicKey: string;
 }
 
@@ -35,7 +42,7 @@ const REFRESH_EVERY_MS = 2_000;
  * The installation's configuration by tenant, read whole and often: it is small, every tap asks for it, and a tap must
  * not wait for it. While the database is away the last known state serves.
  */
-export class PostgresDirectory implements Directory {
+export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
   readonly #database: Database;
   #timer: NodeJS.Timeout | undefined;
   #merchants = new Map<string, MerchantRecord>();
@@ -43,7 +50,10 @@ export class PostgresDirectory implements Directory {
   #routes = new Map<number, RouteRecord[]>();
   #blockedDevices = new Set<string>();
   #users = new Map<string, { id: string; isBlocked: boolean }>();
-  #issuerKeys = new Map<string, IssuerKeyRecord[]>();
+  #issuerKeys = new Map<string, IssuerKey[]>();
+  /** What the last refresh read of keys and merchants: verified tokens stand while it stays the same. */
+  #known = '';
+  #generation = 0;
   #processors: readonly ProcessorRecord[] = [];
 
   private constructor(database: Database) {
@@ -82,8 +92,19 @@ export class PostgresDirectory implements Directory {
     return this.#users.get(`${acquirerId} ${merchantId} ${claim}`);
   }
 
-  issuerKeys(issuer: string): readonly IssuerKeyRecord[] {
+  async find(issuer: string): Promise<readonly IssuerKey[]> {
     return this.#issuerKeys.get(issuer) ?? [];
+  }
+
+  async generation(): Promise<string> {
+    return String(this.#generation);
+  }
+
+  async findOwned({ acquirerId, integratorId, merchantId }: Tenant, id: string): Promise<OwnedMerchant | undefined> {
+    const merchant = this.merchant(acquirerId, id);
+    if (!merchant || (merchantId !== undefined && merchantId !== id)) return undefined;
+    if (integratorId !== undefined && merchant.integratorId !== integratorId) return undefined;
+    return { acquirerId, integratorId: merchant.integratorId, merchantId: id, isBlocked: false };
   }
 
   processors(): readonly ProcessorRecord[] {
@@ -106,7 +127,7 @@ export class PostgresDirectory implements Directory {
       read<RouteRecord & { acquirerId: number }>(ROUTES),
       read<{ acquirerId: number; device: string }>(BLOCKED_DEVICES),
       read<UserRecord>(USERS),
-      read<IssuerKeyRecord>(ISSUER_KEYS),
+      read<IssuerKeyRow>(ISSUER_KEYS),
       read<ProcessorRecord>(PROCESSORS),
     ]);
     this.#merchants = new Map(merchants.map((row) => [`${row.acquirerId} ${row.id}`, row]));
@@ -118,9 +139,36 @@ export class PostgresDirectory implements Directory {
         [user.id, user.username].map((claim) => [`${user.acquirerId} ${user.merchantId} ${claim}`, user]),
       ),
     );
-    this.#issuerKeys = Map.groupBy(keys, ({ issuer }) => issuer);
+    this.#issuerKeys = new Map(
+      [...Map.groupBy(keys, ({ issuer }) => issuer)].map(([issuer, rows]) => [issuer, rows.flatMap(issuerKey)]),
+    );
+    const known = JSON.stringify([
+      keys,
+      merchants.map(({ acquirerId, id, integratorId }) => [acquirerId, id, integratorId]),
+    ]);
+    if (known !== this.#known) this.#generation++;
+    this.#known = known;
     this.#processors = processors;
   }
+}
+
+/** None when the stored key cannot be read: it then verifies nothing. */
+function issuerKey({ issuer, kid, publicKey: pem, algorithms, ...owner }: IssuerKeyRow): IssuerKey[] {
+  const read = readIssuerPem(pem);
+  if (!read) return [];
+  return [
+    {
+      id: `${issuer} ${kid}`,
+      kid,
+      publicKey: read.publicKey,
+      algorithms: algorithms.filter((algorithm) => read.algorithms.includes(algorithm)),
+      owner: {
+        acquirerId: owner.acquirerId,
+        ...(owner.integratorId !== null && { integratorId: owner.integratorId }),
+        ...(owner.merchantId !== null && { merchantId: owner.merchantId }),
+      },
+    },
+  ];
 }
 
 const MERCHANTS = `select acquirer_id as "acquirerId", id, integrator_id as "integratorId", name, street, city, country, mcc,

@@ -1,5 +1,4 @@
-import type { Tenant, TransactionFilter } from '../transactions/ports.ts';
-import type { Move } from '../transactions/status.ts';
+import type { AuditEntry, Tenant, TransactionFilter } from '../transactions/ports.ts';
 import type { Transaction, TransactionKey } from '../transactions/transaction.ts';
 import type { Database } from './open-database.ts';
 import { ATTEMPT_COLUMNS, columnName } from './transaction-columns.ts';
@@ -129,8 +128,8 @@ class Conditions {
 export async function findEvents(
   database: Database,
   key: TransactionKey,
-): Promise<{ attempt: number; moves: Move[] }[]> {
-  const { rows } = await database.query<{ attempt: number; moves: Move[] }>({
+): Promise<{ attempt: number; moves: AuditEntry[] }[]> {
+  const { rows } = await database.query<{ attempt: number; moves: AuditEntry[] }>({
     name: 'find-events',
     text: 'select attempt, moves from transaction_events where acquirer_id = $1 and transaction_id = $2 order by id',
     values: [key.acquirerId, key.id],

@@ -1,10 +1,14 @@
 import type pg from 'pg';
 import type {
   AnswerRecord,
+  AuditEntry,
   GuardedSettlement,
   NewAttempt,
   NewSubmission,
   ReversalStep,
+  Tenant,
+  TransactionFilter,
+  TransactionReader,
   TransactionStore,
 } from '../transactions/ports.ts';
 import type { Transaction, TransactionKey } from '../transactions/transaction.ts';
@@ -13,7 +17,14 @@ import { commitReversals } from './commit-reversals.ts';
 import { commitSettlements } from './commit-settlements.ts';
 import { commitSubmissions } from './commit-submissions.ts';
 import { insertTaps, retryTaps } from './commit-taps.ts';
-import { findByReference, findHandover, findTransaction } from './find-transactions.ts';
+import {
+  findByReference,
+  findEvents,
+  findHandover,
+  findOwned,
+  findTransaction,
+  listTransactions,
+} from './find-transactions.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 import type { Database } from './open-database.ts';
@@ -22,7 +33,7 @@ import type { Database } from './open-database.ts';
 const ANSWERS_EVERY_MS = 100;
 
 /** What the transactions' use cases ask of Postgres. Every write is group-committed, each kind with its own statement. */
-export class PostgresTransactionStore implements TransactionStore {
+export class PostgresTransactionStore implements TransactionStore, TransactionReader {
   readonly #database: Database;
   readonly #inserts: GroupCommit<NewAttempt, 'inserted' | 'exists'>;
   readonly #retries: GroupCommit<NewAttempt, boolean>;
@@ -93,6 +104,18 @@ export class PostgresTransactionStore implements TransactionStore {
 
   findHandover(key: TransactionKey): Promise<{ handover: Uint8Array; secondsLeft: number } | undefined> {
     return findHandover(this.#database, key);
+  }
+
+  list(tenant: Tenant, filter: TransactionFilter): Promise<Transaction[]> {
+    return listTransactions(this.#database, tenant, filter);
+  }
+
+  findOwned(tenant: Tenant, id: string): Promise<Transaction | undefined> {
+    return findOwned(this.#database, tenant, id);
+  }
+
+  events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]> {
+    return findEvents(this.#database, key);
   }
 
   /** Resolves when everything that was handed in is committed. */

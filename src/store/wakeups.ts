@@ -35,6 +35,8 @@ export class LocalWakeups implements Wakeups {
     this.wake(id);
   }
 
+  announceWork(): void {}
+
   /** Every waiter of one transaction, or of all: they look at the row again. */
   wake(id?: string): void {
     const sets = id === undefined ? [...this.#waiting.values()] : [this.#waiting.get(id) ?? []];

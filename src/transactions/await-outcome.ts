@@ -4,6 +4,9 @@ import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS, OUTCOME_GRACE_SECONDS }
 import type { Transaction } from './transaction.ts';
 import type { World } from './world.ts';
 
+/** A wake-up can be lost, or belong to a process that does not share them: the row is looked at this often anyway. */
+const LOOK_AGAIN_MS = 1_000;
+
 /**
  * Waits for an outcome that somebody else commits: a worker, the `overdue` job, the same request running elsewhere. The
  * answer always comes from the row. Past the last moment the caller makes the move itself; it never invents an outcome.
@@ -22,6 +25,6 @@ export async function awaitOutcome(world: World, transaction: Transaction): Prom
       if ((await decideOverdue(world, current)) === 'decided') continue;
       throw new StoreUnavailable(true);
     }
-    await world.wakeups.moved(transaction, leftMs);
+    await world.wakeups.moved(transaction, Math.min(leftMs, LOOK_AGAIN_MS));
   }
 }

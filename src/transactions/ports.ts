@@ -101,6 +101,18 @@ export interface TransactionFilter {
   readonly offset: number;
 }
 
+/** Reads for those a transaction belongs to. */
+export interface TransactionReader {
+  list(tenant: Tenant, filter: TransactionFilter): Promise<Transaction[]>;
+  findOwned(tenant: Tenant, id: string): Promise<Transaction | undefined>;
+  events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]>;
+}
+
+/** One line of the audit trail: a move of the status, or a step of the reversal. */
+export type AuditEntry =
+  | Move
+  | { readonly reversal: 'sent' | 'acknowledged'; readonly attempt: number; readonly at: string };
+
 export interface MerchantRecord {
   readonly acquirerId: number;
   readonly id: string;
@@ -251,4 +263,6 @@ export interface Wakeups {
   /** Resolves when the transaction may have moved, or at the latest after `timeoutMs`. */
   moved(key: TransactionKey, timeoutMs: number): Promise<void>;
   announce(key: TransactionKey): void;
+  /** Taps were handed over: workers should look. */
+  announceWork(): void;
 }

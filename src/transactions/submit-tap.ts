@@ -1,9 +1,17 @@
-import { DuplicateReference, Forbidden, NoConfiguration, StoreUnavailable, TapRefused } from '../errors.ts';
+import {
+  CardDataError,
+  DuplicateReference,
+  Forbidden,
+  NoConfiguration,
+  SealError,
+  StoreUnavailable,
+  TapRefused,
+} from '../errors.ts';
 import { authorize, type ReadySubmission, takeRoute } from './authorize.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { Disposition } from './disposition.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
-import type { NewAttempt, OpenedTap, Principal, TapRequest } from './ports.ts';
+import type { Handover, NewAttempt, OpenedTap, Principal, TapRequest } from './ports.ts';
 import { type ReadTap, readTap } from './read-tap.ts';
 import { ERROR_CODES } from './settle-outcome.ts';
 import { moves, Status, type StatusId } from './status.ts';
@@ -80,7 +88,7 @@ async function planAttempt(world: World, draft: Draft, request: TapRequest): Pro
   let opened: OpenedTap;
   let tap: ReadTap;
   try {
-    opened = world.cardData.open(request);
+    opened = openTap(world, request);
     tap = readTap(opened);
   } catch (error) {
     return refused(world, draft, error);
@@ -90,10 +98,19 @@ async function planAttempt(world: World, draft: Draft, request: TapRequest): Pro
     transaction: { ...draft.transaction, ...tap.facts, panHash: world.vault.hashPan(tap.card.pan) },
   };
   if (tap.decision === 'declinedOffline') return declinedOffline(world, read);
-  if (world.path.kind === 'handover') return handedOver(world, read, opened);
+  if (world.path.kind === 'handover') return handOver(world, world.path.handover, read, opened);
   const ready = await takeRoute(world, world.path.switches, read, tap);
   if (ready instanceof NoConfiguration) return misconfigured(world, read, ready);
   return ready ? submitted(world, read, ready) : unableToGoOnline(world, read);
+}
+
+function openTap(world: World, request: TapRequest): OpenedTap {
+  try {
+    return world.cardData.open(request);
+  } catch (error) {
+    if (error instanceof CardDataError) throw new TapRefused('/paymentCardData', error.code, 202);
+    throw error;
+  }
 }
 
 /** 0 BadRequestReceived: one row tells that it was tried; nothing else happens. */
@@ -139,9 +156,17 @@ function answeredHere(world: World, decided: Transaction, path: readonly StatusI
   return { attempt, proceed: () => Promise.resolve(transaction), abandon: () => {} };
 }
 
-/** Role `api`: a worker goes on from the sealed tap. */
-async function handedOver(world: World, { transaction: read }: Draft, opened: OpenedTap): Promise<Plan> {
-  if (world.path.kind !== 'handover') throw new Error('unreachable');
+/** Role `api`: a worker goes on from the sealed tap. Without one nothing can be sent, and the phone learns it at once. */
+async function handOver(world: World, handover: Handover, read: Draft, opened: OpenedTap): Promise<Plan> {
+  try {
+    return handedOver(world, read, await handover.seal(read.transaction, opened.bytes));
+  } catch (error) {
+    if (error instanceof SealError && error.code === 'NO_WORKER') return unableToGoOnline(world, read);
+    throw error;
+  }
+}
+
+function handedOver(world: World, { transaction: read }: Draft, handover: Uint8Array): Plan {
   const transaction: Transaction = {
     ...read,
     overdueJob: world.newId(),
@@ -150,12 +175,13 @@ async function handedOver(world: World, { transaction: read }: Draft, opened: Op
   const path = [Status.RequestReceived, Status.ReadyToSubmitToPaymentProcessor];
   const planned = newAttempt(world, transaction, path, LONGEST_DEADLINE_SECONDS);
   const { acquirerId, id, attempt: number } = transaction;
-  const attempt: NewAttempt = {
-    ...planned,
-    handover: await world.path.handover.seal(transaction, opened.bytes),
-    enqueue: [...planned.enqueue, { queue: 'authorize', data: { acquirerId, id, attempt: number } }],
+  const authorizeJob = { queue: 'authorize', data: { acquirerId, id, attempt: number } } as const;
+  const attempt: NewAttempt = { ...planned, handover, enqueue: [...planned.enqueue, authorizeJob] };
+  const proceed = () => {
+    world.wakeups.announceWork();
+    return awaitOutcome(world, transaction);
   };
-  return { attempt, proceed: () => awaitOutcome(world, transaction), abandon: () => {} };
+  return { attempt, proceed, abandon: () => {} };
 }
 
 /** Role `all`: born, chosen and submitted in one commit, and then to the switch. */

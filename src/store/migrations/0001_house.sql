@@ -83,6 +83,7 @@ create table api_keys (
   acquirer_id integer references acquirers,
   integrator_id integer,
   merchant_id text,
+  mode text not null check (mode in ('test', 'live')),
   name text not null,
   secret_hash bytea not null,
   scopes text[] not null default '{}',
@@ -201,8 +202,9 @@ create trigger transaction_events_append_only before update or delete on transac
 
 -- Public halves of the keys to which an api process seals a tap for the workers; the private halves never leave memory.
 create table handover_keys (
-  id uuid primary key,
+  worker_id text primary key,
   public_key bytea not null,
+  published_at timestamptz not null,
   expires_at timestamptz not null
 );
 

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { StartError } from './errors.ts';
+
+const list = z
+  .string()
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((item) => item.trim())
+      .filter(Boolean),
+  );
+
+const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0', ''] });
+
+/** Every setting, by its environment variable. The descriptions are the documentation. */
+const environment = z.object({
+  TAPWIRE_ENV: z
+    .enum(['dev', 'qa', 'prod'])
+    .default('dev')
+    .describe('What is allowed: prod and qa refuse what is only for development'),
+  TAPWIRE_ROLE: z
+    .enum(['all', 'api', 'worker'])
+    .default('all')
+    .describe('api: HTTP, no switch. worker: switches and jobs. all: both'),
+  HOST: z.string().min(1).default('127.0.0.1').describe('The address to listen on'),
+  PORT: z.coerce.number().int().min(0).max(65_535).default(8080).describe('The port to listen on; 0 takes a free one'),
+  DATABASE_URL: z.string().min(1).optional().describe('Postgres 15 or newer; without it an embedded one is started'),
+  TAPWIRE_DATA: z.string().min(1).default('.tapwire').describe('Where keys and the embedded Postgres live'),
+  TAPWIRE_KEYS_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The key ring; <TAPWIRE_DATA>/keys.json when not set, made in dev'),
+  TAPWIRE_AUDIENCE: z.string().min(1).default('tapwire').describe('What `aud` of a merchant JWT must be'),
+  PROCESSORS: list.describe('More processors than those in processors/: folders or packages, by comma'),
+  TRUSTED_PROXIES: list.describe('Addresses or networks of the TLS-terminating proxies in front, by comma'),
+  TLS_CERT_FILE: z.string().min(1).optional().describe('PEM: serve HTTPS with it'),
+  TLS_KEY_FILE: z.string().min(1).optional().describe('PEM'),
+  ALLOW_BARE_CARD_DATA: flag.default(false).describe('dev alone: take card data that is not encrypted'),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  DATABASE_CONNECTIONS: z.coerce
+    .number()
+    .int()
+    .min(4)
+    .max(100)
+    .default(12)
+    .describe('Clients in the pool of a process'),
+});
+
+const checked = environment.superRefine((settings, context) => {
+  const fault = (path: keyof typeof settings, message: string) =>
+    context.addIssue({ code: 'custom', path: [path], message });
+  const isDev = settings.TAPWIRE_ENV === 'dev';
+  if (settings.ALLOW_BARE_CARD_DATA && !isDev) fault('ALLOW_BARE_CARD_DATA', 'is for dev alone');
+  if (!settings.DATABASE_URL && !isDev) fault('DATABASE_URL', 'is required: the embedded Postgres is for dev alone');
+  if ((settings.TLS_CERT_FILE === undefined) !== (settings.TLS_KEY_FILE === undefined)) {
+    fault('TLS_KEY_FILE', 'TLS_CERT_FILE and TLS_KEY_FILE go together');
+  }
+  const hasHttp = settings.TAPWIRE_ROLE !== 'worker';
+  if (!isDev && hasHttp && !settings.TLS_CERT_FILE && settings.TRUSTED_PROXIES.length === 0) {
+    fault('TLS_CERT_FILE', 'HTTPS is required: set it and TLS_KEY_FILE, or TRUSTED_PROXIES');
+  }
+});
+
+export type Config = z.output<typeof environment>;
+
+/** @throws StartError BAD_CONFIG naming every setting that is wrong, all at once */
+export function readConfig(variables: NodeJS.ProcessEnv): Config {
+  const result = checked.safeParse(variables);
+  if (result.success) return result.data;
+  const faults = result.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
+  throw new StartError('BAD_CONFIG', `The configuration is wrong:\n${faults.join('\n')}`);
+}

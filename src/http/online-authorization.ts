@@ -1,0 +1,44 @@
+import type { OnlineAuthorization } from '#schemas/mobile-transaction';
+import { responseCodeText } from '#schemas/response-codes';
+import { type DispositionId, dispositionName } from '../transactions/disposition.ts';
+import type { CardVault } from '../transactions/ports.ts';
+import { ERROR_CODES } from '../transactions/settle-outcome.ts';
+import type { Transaction } from '../transactions/transaction.ts';
+import { expiryOf, textOfTag } from './transaction-view.ts';
+
+const APPLICATION_LABEL = '50';
+
+/** Where the switch said nothing, we do. */
+const OWN_TEXTS: Readonly<Record<number, string>> = {
+  [ERROR_CODES.declinedOffline]: 'Declined by the card',
+  [ERROR_CODES.unableToGoOnline]: 'The payment processor could not be reached; nothing was sent',
+  [ERROR_CODES.indeterminate]: 'The payment processor gave no usable answer; the transaction is being reversed',
+};
+
+/** The phone's answer (2.12), from the committed row and nothing else. */
+export function onlineAuthorizationOf(transaction: Transaction, vault: CardVault): OnlineAuthorization {
+  const { responseCode, errorCode } = transaction;
+  const label = textOfTag(transaction, APPLICATION_LABEL);
+  return {
+    serviceReference: transaction.id,
+    type: dispositionName(transaction.disposition as DispositionId),
+    authorizationCode: transaction.authorizationCode ?? '',
+    tags: [...(transaction.cardTags ?? [])],
+    isSingleTapAndPin: false,
+    cardReaderId: transaction.readerId ?? '',
+    cardReaderTransactionId: transaction.readerTransactionId ?? '',
+    amount: transaction.approvedMinor ?? transaction.amountMinor ?? 0,
+    currency: transaction.currency ?? '',
+    merchantReference: transaction.merchantReference,
+    cardScheme: transaction.scheme ?? '',
+    cardType: transaction.cardType ?? '',
+    maskedPAN: transaction.maskedPan ?? '',
+    // What the switch said about an answer that cannot be used is no outcome: it stays in the trail.
+    isoResponseCode: errorCode === ERROR_CODES.indeterminate ? '' : (responseCode ?? ''),
+    association: label || (transaction.scheme ?? undefined),
+    expiryDate: expiryOf(transaction, vault) ?? undefined,
+    paymentProviderReference: transaction.providerReference ?? undefined,
+    errorCode: errorCode ?? undefined,
+    errorMessage: errorCode === null ? undefined : (OWN_TEXTS[errorCode] ?? responseCodeText(responseCode ?? '')),
+  };
+}

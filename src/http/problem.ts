@@ -1,0 +1,121 @@
+import { ERROR_CODE_NAMES, type ErrorCode, type Problem } from '#schemas/problem';
+import {
+  AuthError,
+  DuplicateReference,
+  Forbidden,
+  NoConfiguration,
+  NotFound,
+  Overloaded,
+  RequestRefused,
+  StoreUnavailable,
+  TapRefused,
+} from '../errors.ts';
+
+/** What an error is answered with, apart from the request's own ids. */
+export interface ProblemAnswer {
+  readonly status: number;
+  readonly errorCode: ErrorCode;
+  readonly detail: string;
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[] | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A queue that is full now drains within this time, or the caller should go elsewhere. */
+const RETRY_AFTER = { 'retry-after': '2' };
+
+/** The answer of an error that a use case or an adapter throws; undefined for what nobody foresaw. */
+export function problemOf(error: unknown): ProblemAnswer | undefined {
+  if (error instanceof AuthError) return refusedCredential(error);
+  if (error instanceof TapRefused) return refusedTap(error);
+  if (error instanceof RequestRefused) {
+    return {
+      status: error.status,
+      errorCode: error.errorCode as ErrorCode,
+      detail: error.detail,
+      errors: error.errors,
+    };
+  }
+  if (error instanceof NotFound)
+    return { status: 404, errorCode: 122, detail: 'There is nothing under this address for you.' };
+  if (error instanceof Forbidden) return FORBIDDEN[error.code];
+  if (error instanceof DuplicateReference) {
+    return { status: 409, errorCode: 124, detail: 'The merchantReference was used for another transaction.' };
+  }
+  if (error instanceof NoConfiguration) return NO_CONFIGURATION[error.code];
+  if (error instanceof Overloaded) {
+    return {
+      status: 503,
+      errorCode: 203,
+      detail: 'Too many requests are under way; nothing was stored.',
+      headers: RETRY_AFTER,
+    };
+  }
+  if (error instanceof StoreUnavailable) {
+    return error.mayBeStored
+      ? { status: 500, errorCode: 201, detail: 'The outcome is not known yet; repeat the request to learn it.' }
+      : { status: 503, errorCode: 201, detail: 'The database is away; nothing was stored.', headers: RETRY_AFTER };
+  }
+  return undefined;
+}
+
+const FORBIDDEN: Readonly<Record<Forbidden['code'], ProblemAnswer>> = {
+  FORBIDDEN: { status: 403, errorCode: 101, detail: 'The credential may not do this.' },
+  BLOCKED_USER: { status: 403, errorCode: 105, detail: 'The user is blocked.' },
+  BLOCKED_DEVICE: { status: 403, errorCode: 139, detail: 'The device is blocked.' },
+};
+
+const NO_CONFIGURATION: Readonly<Record<NoConfiguration['code'], ProblemAnswer>> = {
+  NO_TERMINAL: { status: 500, errorCode: 208, detail: 'No terminal is configured for the x-tid of the token.' },
+  NO_ROUTE: { status: 500, errorCode: 208, detail: 'No processor is configured for this tap.' },
+};
+
+function refusedCredential({ code, httpStatus, errorCode }: AuthError): ProblemAnswer {
+  const scheme = code === 'JWT_EXPIRED' || code === 'JWT_INVALID' ? 'Bearer error="invalid_token"' : 'Bearer';
+  return {
+    status: httpStatus,
+    errorCode: errorCode as ErrorCode,
+    detail: httpStatus === 401 ? 'The credential is missing or was refused.' : 'The credential may not do this.',
+    headers: httpStatus === 401 ? { 'www-authenticate': scheme } : undefined,
+  };
+}
+
+/** What the reader is told of card data: which blob, and a cause only where it cannot serve as an oracle. */
+function refusedTap({ pointer, code, errorCode }: TapRefused): ProblemAnswer {
+  return {
+    status: 400,
+    errorCode: errorCode as ErrorCode,
+    detail: 'The card data cannot be used.',
+    errors: [{ pointer, detail: code }],
+  };
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};
+
+/** The body (RFC 9457). */
+export function problemBody(answer: ProblemAnswer, instance: string, requestId: string): Problem {
+  const { status, errorCode, detail, errors } = answer;
+  return {
+    type: 'about:blank',
+    title: TITLES[status] ?? 'Error',
+    status,
+    detail,
+    instance,
+    errorCode,
+    message: `E${errorCode} (${ERROR_CODE_NAMES[errorCode]}): ${detail}`,
+    httpStatusCode: status,
+    ...(errors && { errors: [...errors] }),
+    requestId,
+  };
+}

@@ -1,0 +1,44 @@
+import type { FastifyReply } from 'fastify';
+import { mobileHeaders, mobileTransaction, onlineAuthorizationAnswer } from '#schemas/mobile-transaction';
+import { bearerToken } from '../../auth/bearer.ts';
+import type { MerchantTokenVerifier } from '../../auth/verify-merchant-token.ts';
+import { recordAnswer } from '../../transactions/overdue.ts';
+import { submitTap } from '../../transactions/submit-tap.ts';
+import type { Transaction } from '../../transactions/transaction.ts';
+import type { World } from '../../transactions/world.ts';
+import { onlineAuthorizationOf } from '../online-authorization.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface TapRoutesOptions {
+  readonly world: World;
+  readonly tokens: MerchantTokenVerifier;
+}
+
+/** 4.4: a phone submits a tap and waits for its outcome. */
+export function registerTapRoutes(server: Server, { world, tokens }: TapRoutesOptions): void {
+  withZod(server).route({
+    method: 'POST',
+    url: '/transactions/mobile',
+    schema: {
+      headers: mobileHeaders,
+      body: mobileTransaction,
+      response: { 200: answerSchema(onlineAuthorizationAnswer) },
+    },
+    // Before the body is read: a stranger gets no further than the header.
+    onRequest: async (request) => {
+      request.principal = await tokens.verify(bearerToken(request.headers.authorization));
+    },
+    handler: async (request, reply) => {
+      const deviceInstallationId = request.headers['x-device-installation-id'];
+      const transaction = await submitTap(world, request.principal!, { ...request.body, deviceInstallationId });
+      recordWhenFlushed(world, transaction, reply);
+      return { onlineAuthorizationResponse: onlineAuthorizationOf(transaction, world.vault) };
+    },
+  });
+}
+
+/** 7 -> 8 when the last byte left for the phone, 7 -> 9 when the phone was gone. Nobody waits for the record. */
+function recordWhenFlushed(world: World, transaction: Transaction, reply: FastifyReply): void {
+  reply.raw.once('close', () => recordAnswer(world, transaction, reply.raw.writableFinished));
+}

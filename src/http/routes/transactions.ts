@@ -1,0 +1,87 @@
+import type { z } from 'zod';
+import { transaction, transactionEvents, transactionId, transactionQuery } from '#schemas/transaction';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import { Forbidden, NotFound } from '../../errors.ts';
+import { Disposition } from '../../transactions/disposition.ts';
+import type { CardVault, Directory, Tenant, TransactionFilter, TransactionReader } from '../../transactions/ports.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { transactionView } from '../transaction-view.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface TransactionRoutesOptions {
+  readonly authenticator: Authenticator;
+  readonly transactions: TransactionReader;
+  readonly directory: Directory;
+  readonly vault: CardVault;
+}
+
+/** 4.1 and 4.2, and the audit trail of one transaction (extension). A tenant sees its own, and nothing tells it of others. */
+export function registerTransactionRoutes(server: Server, options: TransactionRoutesOptions): void {
+  const { authenticator, transactions, directory, vault } = options;
+  const view = (row: Parameters<typeof transactionView>[0]) =>
+    transactionView(row, directory.merchant(row.acquirerId, row.merchantId), vault);
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/transactions',
+    schema: { querystring: transactionQuery, response: { 200: answerSchema(transaction.array()) } },
+    handler: async (request, reply) => {
+      const owner = await authenticator.owner(request.headers);
+      const tenant = narrow(owner, request.query);
+      const rows = await transactions.list(tenant, filterOf(request.query));
+      if (rows.length === request.query.limit) reply.header('link', nextPage(request.url, rows.at(-1)!.id));
+      return rows.map(view);
+    },
+  });
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/transactions/:id',
+    schema: { params: transactionId, response: { 200: answerSchema(transaction) } },
+    handler: async (request) => {
+      const owner = await authenticator.owner(request.headers);
+      const row = await transactions.findOwned(owner, request.params.id);
+      if (!row) throw new NotFound();
+      return view(row);
+    },
+  });
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/transactions/:id/events',
+    schema: { params: transactionId, response: { 200: answerSchema(transactionEvents) } },
+    handler: async (request) => {
+      const owner = await authenticator.owner(request.headers);
+      const row = await transactions.findOwned(owner, request.params.id);
+      if (!row) throw new NotFound();
+      const events = await transactions.events(row);
+      return events.flatMap(({ attempt, moves }) => moves.map((move) => ({ attempt, ...move })));
+    },
+  });
+}
+
+/** `integrator` and `merchant` default to the credential's own. Naming anyone else is refused, known or not. */
+function narrow(
+  owner: Tenant,
+  { integrator, merchant }: { integrator?: string | undefined; merchant?: string | undefined },
+): Tenant {
+  const integratorId = integrator === undefined ? owner.integratorId : Number(integrator);
+  if (owner.integratorId !== undefined && integratorId !== owner.integratorId) throw new Forbidden('FORBIDDEN');
+  if (integratorId !== undefined && !Number.isSafeInteger(integratorId)) throw new Forbidden('FORBIDDEN');
+  if (owner.merchantId !== undefined && merchant !== undefined && merchant !== owner.merchantId)
+    throw new Forbidden('FORBIDDEN');
+  return { acquirerId: owner.acquirerId, integratorId, merchantId: merchant ?? owner.merchantId };
+}
+
+function filterOf(query: z.output<typeof transactionQuery>): TransactionFilter {
+  const { integrator: _integrator, merchant: _merchant, transactionDisposition, ...rest } = query;
+  return { ...rest, disposition: transactionDisposition && Disposition[transactionDisposition] };
+}
+
+function nextPage(url: string, after: string): string {
+  const [path, search = ''] = url.split('?', 2) as [string, string?];
+  const parameters = new URLSearchParams(search);
+  parameters.delete('offset');
+  parameters.set('after', after);
+  return `<${path}?${parameters}>; rel="next"`;
+}

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { validatorCompiler } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { RequestRefused } from '../errors.ts';
+import type { RequestLog } from '../ops/request-log.ts';
+import { type ProblemAnswer, problemBody, problemOf } from './problem.ts';
+
+/** Both blobs at their largest, and the reference. */
+const MAX_BODY_BYTES = 192 * 1024;
+/** A phone on a bad line sends its few kilobytes well within this; a slow-loris does not. */
+const REQUEST_TIMEOUT_MS = 20_000;
+const HEADERS_TIMEOUT_MS = 10_000;
+/** Longer than the idle time of usual load balancers (60 s), so that they close first. */
+const KEEP_ALIVE_MS = 72_000;
+const MAX_PARAM_CHARS = 255;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+
+export type Server = FastifyInstance;
+
+export interface ServerOptions {
+  readonly log: RequestLog;
+  readonly trustedProxies?: readonly string[] | undefined;
+  /** PEM files: HTTPS when given. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Taken from the caller or made: stands in the answer, in log lines and in jobs. */
+    correlationId: string;
+  }
+}
+
+/** The HTTP front: what is the same for every route. Routes are registered by the composition root. */
+export function createServer({ log, trustedProxies, tls }: ServerOptions): Server {
+  const https = tls && {
+    cert: readFileSync(tls.certFile),
+    key: readFileSync(tls.keyFile),
+    minVersion: 'TLSv1.2' as const,
+  };
+  const server: Server = Fastify({
+    ...(https && { https }),
+    bodyLimit: MAX_BODY_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    routerOptions: { maxParamLength: MAX_PARAM_CHARS },
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+    trustProxy: trustedProxies ? [...trustedProxies] : false,
+    genReqId: () => randomUUID(),
+    disableRequestLogging: true,
+    logger: false,
+    onProtoPoisoning: 'error',
+    onConstructorPoisoning: 'error',
+  });
+  server.server.headersTimeout = HEADERS_TIMEOUT_MS;
+  server.setValidatorCompiler(validatorCompiler);
+  const routes = new KnownRoutes();
+  server.addHook('onRoute', ({ url, method }) => routes.add(url, method));
+  server.decorateRequest('correlationId', '');
+  server.addHook('onRequest', (request, reply, done) => {
+    const given = request.headers['x-correlation-id'];
+    request.correlationId = typeof given === 'string' && UUID.test(given) ? given : request.id;
+    reply.header('x-correlation-id', request.correlationId).header('api-version', '4.0');
+    done();
+  });
+  server.addHook('onResponse', (request, reply, done) => {
+    log.answered(request, reply);
+    done();
+  });
+  server.setNotFoundHandler((request, reply) => answerUnknownRoute(routes, request, reply));
+  server.setErrorHandler((error, request, reply) => {
+    const answer =
+      problemOf(error) ?? frameworkProblem(error as Error & { code?: string }) ?? unforeseen(error, request, log);
+    return sendProblem(answer, request, reply);
+  });
+  return server;
+}
+
+export function sendProblem(answer: ProblemAnswer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const path = request.url.split('?', 1)[0]!;
+  if (answer.headers) reply.headers({ ...answer.headers });
+  return reply
+    .code(answer.status)
+    .type('application/problem+json')
+    .serializer(JSON.stringify)
+    .send(problemBody(answer, path, request.correlationId));
+}
+
+/** Which methods each registered address takes. */
+class KnownRoutes {
+  readonly #patterns = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
+
+  add(url: string, methods: string | readonly string[]): void {
+    const known = this.#patterns.get(url) ?? { pattern: patternOf(url), methods: new Set() };
+    for (const method of [methods].flat()) known.methods.add(method);
+    this.#patterns.set(url, known);
+  }
+
+  methodsOf(path: string): string[] {
+    const matching = [...this.#patterns.values()].filter(({ pattern }) => pattern.test(path));
+    return [...new Set(matching.flatMap(({ methods }) => [...methods]))].sort();
+  }
+}
+
+/** `/transactions/:id` -> ^/transactions/[^/]+$ */
+function patternOf(url: string): RegExp {
+  const segments = url.split('/').map((segment) => (segment.startsWith(':') ? '[^/]+' : RegExp.escape(segment)));
+  return new RegExp(`^${segments.join('/')}$`);
+}
+
+/** A wrong method on a known path is 405 with what is allowed; anything else is 404. */
+function answerUnknownRoute(routes: KnownRoutes, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const allowed = routes.methodsOf(request.url.split('?', 1)[0]!).join(', ');
+  if (allowed === '') {
+    return sendProblem({ status: 404, errorCode: 122, detail: 'There is nothing under this address.' }, request, reply);
+  }
+  const detail = `This address takes ${allowed}.`;
+  return sendProblem({ status: 405, errorCode: 104, detail, headers: { allow: allowed } }, request, reply);
+}
+
+/** What fastify itself refuses. */
+function frameworkProblem(error: Error & { code?: string; validation?: unknown }): ProblemAnswer | undefined {
+  if (error.validation)
+    return invalidRequest(error as unknown as { validation: ValidationIssue[]; validationContext?: string });
+  switch (error.code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return { status: 415, errorCode: 104, detail: 'The body must be application/json.' };
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return { status: 413, errorCode: 104, detail: `The body is larger than ${MAX_BODY_BYTES} bytes.` };
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return { status: 400, errorCode: 103, detail: 'The body is not JSON.' };
+    default:
+      break;
+  }
+  const status = (error as { statusCode?: number }).statusCode;
+  if (error instanceof SyntaxError) return { status: 400, errorCode: 103, detail: 'The body is not JSON.' };
+  return status !== undefined && status >= 400 && status < 500
+    ? { status, errorCode: 104, detail: 'The request cannot be read.' }
+    : undefined;
+}
+
+interface ValidationIssue {
+  readonly instancePath: string;
+  readonly message?: string;
+}
+
+function invalidRequest({
+  validation,
+  validationContext,
+}: {
+  validation: ValidationIssue[];
+  validationContext?: string;
+}): ProblemAnswer {
+  const where = validationContext === undefined || validationContext === 'body' ? '' : `/${validationContext}`;
+  return {
+    status: 400,
+    errorCode: 104,
+    detail: 'The request does not fit its schema.',
+    errors: validation.map(({ instancePath, message }) => ({
+      pointer: `${where}${instancePath}`,
+      detail: message ?? 'invalid',
+    })),
+  };
+}
+
+function unforeseen(error: unknown, request: FastifyRequest, log: RequestLog): ProblemAnswer {
+  log.unforeseen(error, request);
+  return { status: 500, errorCode: 203, detail: 'Something went wrong on our side.' };
+}
+
+/** JSON Schema of an answer, for fastify's compiled serializer. */
+export function answerSchema(schema: z.ZodType): object {
+  return z.toJSONSchema(schema, { target: 'draft-7', unrepresentable: 'any', io: 'output' });
+}
+
+/** @throws RequestRefused 400 naming the header */
+export function refuseHeader(name: string, detail: string): never {
+  throw new RequestRefused(400, 104, 'The request does not fit its schema.', [{ pointer: `/headers/${name}`, detail }]);
+}

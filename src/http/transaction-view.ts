@@ -1,0 +1,133 @@
+import type { ReceiptData, TransactionView } from '#schemas/transaction';
+import { fromHex } from '../bytes/hex.ts';
+import { Disposition } from '../transactions/disposition.ts';
+import { currencyOf, formatAmount } from '../transactions/money.ts';
+import type { CardVault, MerchantRecord } from '../transactions/ports.ts';
+import { TRANSACTION_TYPE_NAMES, type Transaction } from '../transactions/transaction.ts';
+
+/** A transaction as 2.1 shows it to whom it belongs. `merchant` is its record as it is now. */
+export function transactionView(
+  transaction: Transaction,
+  merchant: MerchantRecord | undefined,
+  vault: CardVault,
+): TransactionView {
+  const { responseCode, createdAtMs, updatedAtMs } = transaction;
+  const attempt = {
+    tags: [...(transaction.chipTags ?? [])],
+    maskedPAN: transaction.maskedPan ?? '',
+    paymentProviderId: transaction.routeId,
+  };
+  return {
+    id: transaction.id,
+    passthroughUserId: transaction.userId === null ? transaction.userClaim : null,
+    merchantTransactionReference: transaction.merchantReference,
+    details: [...(transaction.earlierAttempts ?? []), attempt].map((detail) => ({ ...detail, tags: [...detail.tags] })),
+    latitude: transaction.latitude ?? '',
+    longitude: transaction.longitude ?? '',
+    deviceinstallationId: transaction.deviceInstallationId,
+    transactionstatusId: transaction.status,
+    transactionDispositionId: transaction.disposition,
+    amount: amountText(transaction) ?? '',
+    currency: transaction.currency ?? '',
+    responseCode: responseCode !== null && /^\d+$/.test(responseCode) ? Number(responseCode) : null,
+    transactionTypeId: transaction.type,
+    originalTransactionId: transaction.originalId,
+    acquirerId: transaction.acquirerId,
+    userId: transaction.userId ?? '',
+    transactionFeesConfigId: merchant?.feesConfigId ?? null,
+    transactionFee: merchant?.fee ?? null,
+    authorisationCode: transaction.disposition === null ? null : (transaction.authorizationCode ?? ''),
+    createdAt: new Date(createdAtMs).toISOString(),
+    updatedAt: new Date(updatedAtMs).toISOString(),
+    receiptData: transaction.disposition === null ? {} : receiptOf(transaction, merchant, vault),
+  };
+}
+
+function receiptOf(transaction: Transaction, merchant: MerchantRecord | undefined, vault: CardVault): ReceiptData {
+  const tag = (name: string) => transaction.chipTags?.find((candidate) => candidate.tag === name)?.value ?? '';
+  const { date, time } = localDateAndTime(transaction, merchant, tag);
+  const label = textOfTag(transaction, '50');
+  return {
+    effectiveDate: isoDate(tag('5F25')) ?? '',
+    expiryDate: expiryOf(transaction, vault),
+    authorizationCode: transaction.authorizationCode ?? '',
+    tid: transaction.tid ?? '',
+    transactionReference: transaction.id,
+    merchantName: merchant?.name ?? '',
+    formattedMerchantAddress: [merchant?.street, merchant?.city, merchant?.country].filter(Boolean).join(', '),
+    transactionType: TRANSACTION_TYPE_NAMES[transaction.type],
+    approvalText: approvalText(transaction),
+    aid: tag('84') || tag('4F'),
+    amount: `${transaction.currency ?? ''} ${amountText(transaction) ?? ''}`.trim(),
+    currency: transaction.currency ?? '',
+    applicationLabel: label,
+    applicationPreferredName: textOfTag(transaction, '9F12') || null,
+    association: label || (transaction.scheme ?? ''),
+    isoResponseCode: (transaction.responseCode ?? '').replace(/^0(?=.)/, ''),
+    cryptogram: tag('9F26'),
+    cryptogramType: CRYPTOGRAM_TYPES[Number.parseInt(tag('9F27').slice(0, 1), 16) >> 2] ?? '',
+    tvr: tag('95'),
+    date,
+    time,
+    maskedPan: transaction.maskedPan ?? '',
+  };
+}
+
+/** By the two top bits of 9F27. */
+const CRYPTOGRAM_TYPES: readonly (string | undefined)[] = ['AAC', 'TC', 'ARQC'];
+
+function approvalText({ disposition }: Transaction): string {
+  if (disposition === Disposition.Approved) return 'Approved';
+  return disposition === Disposition.Voided ? 'Reversed' : 'Declined';
+}
+
+/** What was approved, else what was asked, as decimal text. */
+function amountText({ approvedMinor, amountMinor, currency }: Transaction): string | undefined {
+  const minor = approvedMinor ?? amountMinor;
+  return minor === null || currency === null ? undefined : formatAmount(minor, currencyOf(currency));
+}
+
+/** The reader's own date and time (9A, 9F21), else our clock in the merchant's zone. */
+function localDateAndTime(
+  { createdAtMs }: Transaction,
+  merchant: MerchantRecord | undefined,
+  tag: (name: string) => string,
+): { date: string; time: string } {
+  const [date, time] = new Intl.DateTimeFormat('sv-SE', {
+    timeZone: merchant?.timeZone ?? 'UTC',
+    dateStyle: 'short',
+    timeStyle: 'short',
+  })
+    .format(createdAtMs)
+    .split(' ') as [string, string];
+  const clock = /^([01]\d|2[0-3])([0-5]\d)[0-5]\d$/.exec(tag('9F21'));
+  return { date: isoDate(tag('9A')) ?? date.replaceAll('-', '/'), time: clock ? `${clock[1]}:${clock[2]}` : time };
+}
+
+/** YYMMDD in BCD as yyyy/MM/dd; undefined when it is no date. */
+function isoDate(packed: string): string | undefined {
+  const match = /^(\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$/.exec(packed);
+  return match ? `20${match[1]}/${match[2]}/${match[3]}` : undefined;
+}
+
+/** MM/YY from the sealed card; null once it was purged, or when its key is gone. */
+export function expiryOf({ id, sealedCard }: Transaction, vault: CardVault): string | null {
+  if (sealedCard === null) return null;
+  try {
+    const { expiry } = vault.open(id, sealedCard);
+    return expiry.length === 4 ? `${expiry.slice(2)}/${expiry.slice(0, 2)}` : null;
+  } catch {
+    return null; // a receipt does without it
+  }
+}
+
+/** A tag of text (50, 9F12) as text; empty when absent. */
+export function textOfTag({ chipTags }: Transaction, tag: string): string {
+  const value = chipTags?.find((candidate) => candidate.tag === tag)?.value;
+  return value === undefined
+    ? ''
+    : Buffer.from(fromHex(value))
+        .toString('latin1')
+        .replace(/[^\x20-\x7e\xa0-\xff]/g, '')
+        .trim();
+}

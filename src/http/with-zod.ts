@@ -1,0 +1,22 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { MerchantPrincipal } from '../auth/verify-merchant-token.ts';
+import type { Server } from './server.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** As whom the request's token speaks; set by the route's `onRequest`. */
+    principal?: MerchantPrincipal;
+  }
+}
+
+/** The server with request types taken from its zod schemas. */
+export function withZod(server: Server) {
+  return server.withTypeProvider<ZodTypeProvider>() as FastifyInstance<
+    Server['server'],
+    import('node:http').IncomingMessage,
+    import('node:http').ServerResponse,
+    Server['log'],
+    ZodTypeProvider
+  >;
+}

@@ -1,0 +1,254 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createApiKeyVerifier } from './auth/api-key.ts';
+import { Authenticator } from './auth/authenticator.ts';
+import { createMerchantTokenVerifier } from './auth/verify-merchant-token.ts';
+import { createCardVault } from './card/card-vault.ts';
+import { createKeyRing } from './card/create-key-ring.ts';
+import { type KeyRing, readKeyRing } from './card/key-ring.ts';
+import { createCardDataOpener } from './card/open-card-data.ts';
+import { HandoverOpener } from './card/open-handover.ts';
+import { HandoverSealer } from './card/seal-handover.ts';
+import type { Config } from './config.ts';
+import { indexTlv } from './emv/tlv.ts';
+import { StartError } from './errors.ts';
+import { registerHealthRoutes } from './http/routes/health.ts';
+import { registerTapRoutes } from './http/routes/taps.ts';
+import { registerTransactionRoutes } from './http/routes/transactions.ts';
+import { registerWellKnownRoutes } from './http/routes/well-known.ts';
+import { createServer, type Server } from './http/server.ts';
+import { JobTable } from './jobs/job-table.ts';
+import { Pipeline } from './jobs/pipeline.ts';
+import { Health } from './ops/health.ts';
+import type { Log } from './ops/log.ts';
+import { createRequestLog } from './ops/request-log.ts';
+import { loadProcessors } from './processor-kit/load-processors.ts';
+import { postgresApiKeys } from './store/api-keys.ts';
+import { PostgresDirectory } from './store/directory.ts';
+import { startEmbeddedPostgres } from './store/embedded-postgres.ts';
+import { postgresHandoverKeys } from './store/handover-keys.ts';
+import { migrate } from './store/migrate.ts';
+import { type Database, openDatabase } from './store/open-database.ts';
+import { StanBlocks } from './store/stan-blocks.ts';
+import { PostgresTransactionStore } from './store/transaction-store.ts';
+import { LocalWakeups, SharedWakeups } from './store/wakeups.ts';
+import { AcquirerSwitches } from './switches/acquirer-switches.ts';
+import { OriginalConnections } from './transactions/original-connections.ts';
+import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from './transactions/time-limits.ts';
+import type { World } from './transactions/world.ts';
+
+/** How long a stop waits for taps in flight: the longest deadline of a switch and the slack to answer. */
+const DRAIN_MS = (LONGEST_DEADLINE_SECONDS + ANSWER_SLACK_SECONDS) * 1_000;
+
+export interface Gateway {
+  /** Where it listens, `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** Answers the taps in flight, takes no new ones, closes everything in the reverse order of its start. */
+  stop(): Promise<void>;
+}
+
+/** A database that is up and migrated, embedded or not. */
+export interface PreparedDatabase {
+  readonly url: string;
+  readonly database: Database;
+  stop(): Promise<void>;
+}
+
+/** @throws StartError NO_DATABASE, DATABASE_TOO_OLD */
+export async function prepareDatabase(config: Config): Promise<PreparedDatabase> {
+  const embedded = config.DATABASE_URL
+    ? undefined
+    : await startEmbeddedPostgres({ directory: join(config.TAPWIRE_DATA, 'postgres') });
+  const url = config.DATABASE_URL ?? embedded!.url;
+  try {
+    const database = await openDatabase(url, { maxConnections: config.DATABASE_CONNECTIONS });
+    await migrate(database);
+    return {
+      url,
+      database,
+      stop: async () => {
+        await database.end();
+        await embedded?.stop();
+      },
+    };
+  } catch (error) {
+    await embedded?.stop();
+    throw error;
+  }
+}
+
+/** The installation's keys; made on the first start in dev, and never anywhere else. */
+export async function openKeyRing(config: Config): Promise<KeyRing> {
+  const path = config.TAPWIRE_KEYS_FILE ?? join(config.TAPWIRE_DATA, 'keys.json');
+  if (!existsSync(path) && config.TAPWIRE_ENV === 'dev') {
+    mkdirSync(config.TAPWIRE_DATA, { recursive: true });
+    await createKeyRing(path);
+  }
+  return readKeyRing(path);
+}
+
+/**
+ * The composition root: everything is constructed here, in the order in which it depends on one another, and stopped in
+ * the reverse order.
+ *
+ * @throws StartError when something that it needs is missing or wrong
+ */
+export async function startGateway(config: Config, prepared: PreparedDatabase, log: Log): Promise<Gateway> {
+  const closers: (() => unknown)[] = [];
+  try {
+    return await compose(config, prepared, log, closers);
+  } catch (error) {
+    await closeAll(closers);
+    throw error;
+  }
+}
+
+async function compose(
+  config: Config,
+  { database, url }: PreparedDatabase,
+  log: Log,
+  closers: (() => unknown)[],
+): Promise<Gateway> {
+  const role = config.TAPWIRE_ROLE;
+  const report = (what: string) => (error: unknown) => log.error({ error }, what);
+  const keys = await openKeyRing(config);
+  const jobs = await JobTable.open(database, report('the job table reports a fault'));
+  closers.push(() => jobs.close());
+  const directory = await PostgresDirectory.open(database);
+  closers.push(() => directory.close());
+  const store = new PostgresTransactionStore(database, jobs, report('an answer could not be recorded'));
+  closers.push(() => store.close());
+
+  let pipeline: Pipeline | undefined;
+  const wakeups =
+    role === 'all'
+      ? new LocalWakeups()
+      : new SharedWakeups({
+          database,
+          url,
+          onAuthorize: role === 'worker' ? () => pipeline?.wake('authorize') : undefined,
+          onError: report('the wake-up channel reports a fault'),
+        });
+  if (wakeups instanceof SharedWakeups) closers.push(() => wakeups.close());
+
+  const clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
+  const handoverKeys = postgresHandoverKeys(database);
+  const switches = role === 'api' ? undefined : await openSwitches(config, directory, database, clock, log);
+  const path: World['path'] = switches
+    ? { kind: 'direct', switches }
+    : { kind: 'handover', handover: new HandoverSealer(handoverKeys) };
+  const world: World = {
+    clock,
+    newId: randomUUID,
+    directory,
+    cardData: createCardDataOpener({ keys, allowBare: config.ALLOW_BARE_CARD_DATA }),
+    vault: createCardVault(keys),
+    store,
+    wakeups,
+    originals: new OriginalConnections(),
+    path,
+  };
+  if (switches) {
+    closers.push(() => switches.close(clock.monotonicMs() + DRAIN_MS));
+    const opener =
+      role === 'worker'
+        ? await openHandovers(handoverKeys, report('a handover key could not be published'))
+        : undefined;
+    if (opener) closers.push(() => opener.stop());
+    pipeline = new Pipeline(jobs, world, {
+      onError: (error, queue) => log.error({ error, queue }, 'a job failed and will be tried again'),
+      openHandover: opener && ((key, sealed) => indexed(opener.open(key, sealed))),
+    });
+    closers.push(() => pipeline!.stop());
+  }
+
+  const health = new Health(database, switches);
+  closers.push(() => health.stop());
+  const server = createServer({
+    log: createRequestLog(log),
+    trustedProxies: config.TRUSTED_PROXIES,
+    tls: tlsFiles(config),
+  });
+  registerHealthRoutes(server, health);
+  if (role !== 'worker') registerRoutes(server, config, { world, store, directory, keys, database, report });
+  const listening = await listen(server, config);
+  closers.push(() => server.close());
+  closers.push(() => health.drain());
+  log.info({ role, url: listening, env: config.TAPWIRE_ENV }, 'Tapwire is up');
+  return { url: listening, stop: () => closeAll(closers) };
+}
+
+async function openSwitches(
+  config: Config,
+  directory: PostgresDirectory,
+  database: Database,
+  clock: World['clock'],
+  log: Log,
+): Promise<AcquirerSwitches> {
+  const types = await loadProcessors({ external: config.PROCESSORS });
+  const stans = new StanBlocks(database);
+  const stored = () => directory.processors();
+  return AcquirerSwitches.open({ types, stored, stans, log, nowMs: clock.nowMs, monotonicMs: clock.monotonicMs });
+}
+
+async function openHandovers(
+  keys: ReturnType<typeof postgresHandoverKeys>,
+  onError: (error: unknown) => void,
+): Promise<HandoverOpener> {
+  const longestWaitMs = (LONGEST_DEADLINE_SECONDS + ANSWER_SLACK_SECONDS) * 1_000;
+  const opener = new HandoverOpener({ keys, workerId: randomUUID(), longestWaitMs, onError });
+  await opener.start();
+  return opener;
+}
+
+function indexed(bytes: { general: Uint8Array; payment: Uint8Array }) {
+  return { general: indexTlv(bytes.general), payment: indexTlv(bytes.payment), bytes };
+}
+
+interface FrontParts {
+  readonly world: World;
+  readonly store: PostgresTransactionStore;
+  readonly directory: PostgresDirectory;
+  readonly keys: KeyRing;
+  readonly database: Database;
+  readonly report: (what: string) => (error: unknown) => void;
+}
+
+function registerRoutes(
+  server: Server,
+  config: Config,
+  { world, store, directory, keys, database, report }: FrontParts,
+): void {
+  const tokens = createMerchantTokenVerifier({
+    keys: directory,
+    merchants: directory,
+    audience: config.TAPWIRE_AUDIENCE,
+  });
+  const apiKeys = createApiKeyVerifier({
+    keys: postgresApiKeys(database, report('the use of an api key could not be recorded')),
+    mode: config.TAPWIRE_ENV === 'prod' ? 'live' : 'test',
+  });
+  const authenticator = new Authenticator(tokens, apiKeys);
+  registerTapRoutes(server, { world, tokens });
+  registerTransactionRoutes(server, { authenticator, transactions: store, directory, vault: world.vault });
+  registerWellKnownRoutes(server, keys);
+}
+
+function tlsFiles({ TLS_CERT_FILE, TLS_KEY_FILE }: Config): { certFile: string; keyFile: string } | undefined {
+  return TLS_CERT_FILE && TLS_KEY_FILE ? { certFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE } : undefined;
+}
+
+async function listen(server: Server, { HOST, PORT }: Config): Promise<string> {
+  try {
+    return await server.listen({ host: HOST, port: PORT });
+  } catch (cause) {
+    if ((cause as { code?: string }).code !== 'EADDRINUSE') throw cause;
+    throw new StartError('PORT_IN_USE', `Port ${PORT} is taken: set PORT to another one.`, { cause });
+  }
+}
+
+/** In the reverse order; a fault in one does not keep the others open. */
+async function closeAll(closers: (() => unknown)[]): Promise<void> {
+  for (const close of closers.splice(0).reverse()) await Promise.resolve(close()).catch(() => {});
+}

@@ -1,0 +1,60 @@
+import type { Database } from '../store/open-database.ts';
+
+/** A readiness probe asks often; the database is asked no more than this. */
+const CHECKED_EVERY_MS = 1_000;
+const TIMEOUT_MS = 2_000;
+
+interface WatchedSwitches extends Iterable<[string, { readonly availability: string; readonly type: string }]> {}
+
+export interface Readiness {
+  readonly isReady: boolean;
+  readonly database: 'up' | 'down';
+  readonly isDraining: boolean;
+  /** By acquirer and processor id. A switch that is down does not make the process unready: taps are answered, too. */
+  readonly switches: Readonly<Record<string, string>>;
+}
+
+/** Whether this process should be sent traffic. */
+export class Health {
+  readonly #database: Database;
+  readonly #switches: WatchedSwitches | undefined;
+  #isDraining = false;
+  #last: { atMs: number; isUp: Promise<boolean> } | undefined;
+
+  constructor(database: Database, switches: WatchedSwitches | undefined) {
+    this.#database = database;
+    this.#switches = switches;
+  }
+
+  async readiness(): Promise<Readiness> {
+    const isUp = await this.#databaseIsUp();
+    return {
+      isReady: isUp && !this.#isDraining,
+      database: isUp ? 'up' : 'down',
+      isDraining: this.#isDraining,
+      switches: Object.fromEntries([...(this.#switches ?? [])].map(([name, { availability }]) => [name, availability])),
+    };
+  }
+
+  /** From now on unready: load balancers send nothing new while what is under way finishes. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  stop(): void {
+    this.#last = undefined;
+  }
+
+  #databaseIsUp(): Promise<boolean> {
+    const nowMs = performance.now();
+    if (this.#last && nowMs - this.#last.atMs < CHECKED_EVERY_MS) return this.#last.isUp;
+    const timeout = new Promise<boolean>((resolve) => setTimeout(resolve, TIMEOUT_MS, false).unref());
+    const answer = this.#database.query('select 1').then(
+      () => true,
+      () => false,
+    );
+    const isUp = Promise.race([answer, timeout]);
+    this.#last = { atMs: nowMs, isUp };
+    return isUp;
+  }
+}

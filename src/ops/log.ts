@@ -1,0 +1,31 @@
+import pino, { type Logger } from 'pino';
+import { TapwireError } from '../errors.ts';
+
+export type Log = Logger;
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/**
+ * JSON lines on standard output. Nothing is logged that is not named at its call: errors are reduced to their class and
+ * code (and, for errors that are not ours, the place they came from), because a message may quote what it choked on.
+ */
+export function createLog(level: LogLevel, name = 'tapwire'): Log {
+  return pino({
+    name,
+    level,
+    base: { name, pid: process.pid },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    serializers: { error: safeError },
+  });
+}
+
+/** An error as it may be logged. */
+export function safeError(error: unknown): object {
+  if (error instanceof TapwireError) return { class: error.name, code: error.code };
+  if (!(error instanceof Error)) return { class: typeof error };
+  const { code } = error as { code?: unknown };
+  const place = error.stack
+    ?.split('\n')
+    .find((line) => line.trimStart().startsWith('at '))
+    ?.trim();
+  return { class: error.constructor.name, ...(typeof code === 'string' && { code }), ...(place && { place }) };
+}

@@ -1,0 +1,37 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import { StartError } from '../errors.ts';
+
+/** Everything a client of an installation needs: where it is, and as whom to speak. Holds secrets; written with mode 0600. */
+const profile = z.object({
+  url: z.url(),
+  apiKey: z.string(),
+  login: z.object({ username: z.string(), password: z.string() }),
+  merchant: z.object({ id: z.string(), name: z.string(), mcc: z.string(), xTid: z.string(), user: z.string() }),
+  issuer: z.object({
+    iss: z.string(),
+    kid: z.string(),
+    audience: z.string(),
+    algorithm: z.literal('ES256'),
+    privateKey: z.string(),
+    publicKey: z.string(),
+  }),
+});
+
+export type Profile = z.infer<typeof profile>;
+
+export function readProfile(path: string): Profile {
+  try {
+    return profile.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch (cause) {
+    throw new StartError(
+      'BAD_CONFIG',
+      `There is no usable profile at ${path}: run npm start first, or name one with --profile.`,
+      { cause },
+    );
+  }
+}
+
+export function writeProfile(path: string, value: Profile): void {
+  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+}
