@@ -35,7 +35,7 @@ export function isPartialApproval(codes: ResponseCodes, responseCode: string): b
 function partialApproval(facts: OutcomeFacts, context: OutcomeContext): Outcome {
   const approvedMinor = context.respondedMinor;
   if (!context.partialAllowed) return { ...facts, kind: 'unknown', why: 'partial approval was not allowed' };
-  if (approvedMinor === undefined || approvedMinor <= 0 || approvedMinor > context.requestedMinor) {
+  if (approvedMinor === undefined || !(approvedMinor > 0 && approvedMinor <= context.requestedMinor)) {
     return { ...facts, kind: 'unknown', why: 'partial approval without a usable amount' };
   }
   return { ...facts, kind: 'approved', approvedMinor };

@@ -2,7 +2,7 @@ import { ProcessorError } from '../errors.ts';
 import { isPartialApproval } from './classify-outcome.ts';
 import { macVerdictOf } from './mac-verdict.ts';
 import { answers } from './mti.ts';
-import type { IsoMessage, Outcome, OutcomeFacts, Processor, SwitchConfig } from './processor.ts';
+import type { IsoMessage, Outcome, OutcomeFacts, Processor, ProcessorDefinition, SwitchConfig } from './processor.ts';
 import type { ProcessorProfile } from './profile.ts';
 
 /** The type stands in database keys and in metric labels. */
@@ -18,7 +18,7 @@ const NO_FACTS: OutcomeFacts = { responseCode: '', cardTags: [] };
  * @throws ProcessorError `PROCESSOR_INVALID` naming what is wrong with the definition
  */
 export function defineProcessor<Config extends SwitchConfig, Message extends IsoMessage>(
-  definition: Processor<Config, Message>,
+  definition: ProcessorDefinition<Config, Message>,
 ): Processor<Config, Message> {
   checkDefinition(definition);
   return Object.freeze({
@@ -29,7 +29,7 @@ export function defineProcessor<Config extends SwitchConfig, Message extends Iso
 }
 
 function guardedOutcome<Config extends SwitchConfig, Message extends IsoMessage>(
-  definition: Processor<Config, Message>,
+  definition: ProcessorDefinition<Config, Message>,
   response: Message,
   request: Message,
 ): Outcome {
@@ -66,7 +66,7 @@ function doubted(outcome: Outcome, why: string): Outcome {
 }
 
 function checkDefinition<Config extends SwitchConfig, Message extends IsoMessage>(
-  definition: Processor<Config, Message>,
+  definition: ProcessorDefinition<Config, Message>,
 ): void {
   const refuse = (reason: string) => {
     throw new ProcessorError('PROCESSOR_INVALID', reason);

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Spec } from '../iso8583/spec.ts';
 import type { MacRule } from './mac-rule.ts';
 import type { Outcome, ReversalAnswer } from './outcome.ts';
 import type { ProcessorProfile } from './profile.ts';
@@ -26,6 +27,9 @@ export type { SwitchConfig } from './switch-config.ts';
 
 /** A decoded ISO 8583 message: fields by name, text or bytes, composites nested. Its spec gives the exact type. */
 export type IsoMessage = { mti: string } & Record<string, unknown>;
+
+/** A message while it is being built. */
+export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 export interface Framing {
   /** Length of the big-endian length header in bytes. */
@@ -66,6 +70,8 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
   readonly configSchema: z.ZodType<Config>;
   /** A configuration that is valid as it is: the simulator, the samples and the conformance suite run with it. */
   readonly exampleConfig: Config;
+  /** The field table, for people and tools: `tapwire decode --spec <type>`. */
+  readonly spec: Spec;
   readonly framing: Framing;
   readonly match: MatchFields;
   readonly profile: ProcessorProfile;
@@ -106,3 +112,9 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
   simulate(request: Message, answer: SimulatedAnswer): Message;
   readonly samples: readonly ProcessorSample[];
 }
+
+/** What a plug-in writes; `defineProcessor` adds the rest. */
+export type ProcessorDefinition<Config extends SwitchConfig, Message extends IsoMessage> = Omit<
+  Processor<Config, Message>,
+  'isReversalAcknowledged'
+>;

@@ -1,3 +1,5 @@
+import type { TlvValues } from '../emv/tlv-values.ts';
+
 /**
  * What the gateway hands to a processor: plain values, complete. Nothing else may influence a message, so the same
  * value always gives the same bytes.
@@ -26,9 +28,7 @@ export interface Card {
 }
 
 /** The chip's data objects by tag, as the reader sent them (EMV Book 3 Annex A). */
-export interface ChipData {
-  value(tag: number): Uint8Array | undefined;
-}
+export type ChipData = TlvValues;
 
 export interface Terminal {
   /** DE41, at most 8 characters. */

@@ -10,3 +10,8 @@ export function retrievalReference(atMs: number, stan: string): string {
   const dayOfYear = Math.floor((atMs - Date.UTC(year, 0, 1)) / 86_400_000) + 1;
   return `${year % 10}${String(dayOfYear).padStart(3, '0')}${String(at.getUTCHours()).padStart(2, '0')}${stan}`;
 }
+
+/** A STAN half the range away: for a switch that answers under another number, which no request near it has. */
+export function otherStan(stan: string): string {
+  return String(((Number(stan) + 500_000) % 999_999) + 1).padStart(6, '0');
+}

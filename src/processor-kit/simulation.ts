@@ -1,5 +1,6 @@
 import type { Outcome } from './outcome.ts';
-import type { IsoMessage } from './processor.ts';
+import type { IsoMessage, SwitchConfig } from './processor.ts';
+import type { PinData } from './purchase.ts';
 
 /** What the simulated switch reads from a request, whatever the dialect. */
 export interface SimulatedRequest {
@@ -9,7 +10,9 @@ export interface SimulatedRequest {
   readonly stan: string;
   readonly rrn: string;
   readonly tid: string;
-  readonly hasPin: boolean;
+  /** The card, so that wrong PINs can be counted; never printed. Empty when the request names none. */
+  readonly pan: string;
+  readonly pin?: PinData | undefined;
   /** Names the transaction: what a later reversal gives as `originalKey`. */
   readonly key: string;
   /** Of a reversal: the key of what it reverses. */
@@ -28,16 +31,18 @@ export interface SimulatedAnswer {
   /** Answer with the code by which the card's scheme asks for a PIN, issuer flag included, instead of `responseCode`. */
   readonly asksForPin?: boolean | undefined;
   readonly authorizationCode?: string | undefined;
-  /** DE4 of the response where it differs from the request: a partial approval, or a fault. */
+  /** DE4 of the response where it differs from the request: a partial approval, or a scenario. */
   readonly amountMinor?: number | undefined;
-  /** DE11 of the response where it differs from the request: a fault. */
-  readonly stan?: string | undefined;
+  /** Answer under another STAN than the request's (DE11), which no request of the line has. */
+  readonly isOtherStan?: boolean | undefined;
 }
 
 /** One message of a dialect with its bytes, checked both ways by the conformance suite. */
 export interface ProcessorSample {
   readonly name: string;
   readonly message: IsoMessage;
+  /** The dialect it is written in, when that is not the one of `exampleConfig`. */
+  readonly config?: SwitchConfig | undefined;
   /** The message's bytes without header, hex. */
   readonly wireHex: string;
   /** For a response: the name of the sample it answers, and what `readOutcome` makes of the two. */

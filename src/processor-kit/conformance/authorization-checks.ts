@@ -1,0 +1,149 @@
+import type { IsoMessage } from '../processor.ts';
+import { profileOf } from '../switch-config.ts';
+import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
+import { TEST_SCHEMES, testPurchase } from './test-tap.ts';
+import { bytesOf, outcomeOf, overTheWire, respond } from './wire.ts';
+
+/** Codes that no profile may take for an approval or a decline: after them nobody knows what the issuer did. */
+const NEVER_DECIDED = ['09', '32', '68', 'ZZ'];
+
+const APPROVED = { responseCode: '00', authorizationCode: '123456' };
+
+const request = ({ processor, config }: Subject) => processor.authorization(testPurchase(), config);
+
+/** What is asked, and what each answer means. */
+export const authorizationChecks: readonly Check[] = [
+  {
+    name: 'the same purchase gives the same bytes, and is left as it was',
+    run(subject) {
+      const { processor, config, codec } = subject;
+      const purchase = Object.freeze(testPurchase());
+      const [first, second] = [0, 1].map(() => {
+        const bytes = bytesOf(codec, processor.authorization(purchase, config), processor.framing.maxFrameBytes);
+        return Buffer.from(bytes).toString('hex');
+      });
+      expectThat(first === second, 'two messages of one purchase differ');
+    },
+  },
+  {
+    name: 'the switch reads what was asked: amount, currency, STAN, RRN, terminal',
+    run(subject) {
+      const purchase = testPurchase();
+      const read = subject.processor.readRequest(overTheWire(subject, request(subject)));
+      expectEqual(read.kind, 'authorization', 'kind');
+      expectEqual(read.faults.join(', '), '', 'mandatory fields missing');
+      expectEqual(read.amountMinor, purchase.amount.amountMinor, 'amount');
+      expectEqual(read.currencyNumeric, purchase.amount.currencyNumeric, 'currency');
+      expectEqual(read.stan, purchase.stan, 'STAN');
+      expectEqual(read.rrn, purchase.rrn, 'RRN');
+      expectEqual(read.tid, purchase.terminal.tid, 'terminal');
+      expectThat(read.pin === undefined, 'a PIN was read where none is');
+    },
+  },
+  {
+    name: 'the smallest and the largest amount fit',
+    run(subject) {
+      for (const amountMinor of [1, 999_999_999_999]) {
+        const purchase = testPurchase({ amount: { amountMinor, currency: 'ZAR', currencyNumeric: '710' } });
+        const message = subject.processor.authorization(purchase, subject.config);
+        expectEqual(subject.processor.readRequest(overTheWire(subject, message)).amountMinor, amountMinor, 'amount');
+      }
+    },
+  },
+  {
+    name: 'each approval code approves the amount asked for, with the authorization code',
+    run(subject) {
+      for (const responseCode of subject.processor.profile.codes.approved) {
+        const outcome = outcomeOf(subject, request(subject), { ...APPROVED, responseCode });
+        expectThat(outcome.kind === 'approved', `${responseCode} is ${outcome.kind}`);
+        expectEqual(outcome.approvedMinor, testPurchase().amount.amountMinor, 'approved amount');
+        expectEqual(outcome.authorizationCode, APPROVED.authorizationCode, 'authorization code');
+        expectEqual(outcome.responseCode, responseCode, 'response code');
+      }
+    },
+  },
+  {
+    name: 'each decline code declines',
+    run(subject) {
+      const { declined, review, pinRequired } = subject.processor.profile.codes;
+      for (const responseCode of [...declined, ...review]) {
+        const { kind } = outcomeOf(subject, request(subject), { responseCode });
+        const mayAsk = pinRequired.some(({ code }) => code === responseCode);
+        expectThat(kind === 'declined' || (mayAsk && kind === 'pinRequired'), `${responseCode} is ${kind}`);
+      }
+    },
+  },
+  {
+    name: 'a code in no table, or one after which nobody knows, is unknown',
+    run(subject) {
+      for (const responseCode of NEVER_DECIDED) {
+        expectEqual(outcomeOf(subject, request(subject), { responseCode }).kind, 'unknown', responseCode);
+      }
+    },
+  },
+  {
+    name: 'each scheme asks for its PIN',
+    run(subject) {
+      for (const scheme of TEST_SCHEMES) {
+        const asked = subject.processor.authorization(testPurchase({ scheme }), subject.config);
+        const outcome = outcomeOf(subject, asked, { responseCode: '', asksForPin: true });
+        expectEqual(outcome.kind, 'pinRequired', scheme);
+      }
+    },
+  },
+  {
+    name: 'a PIN block reaches the switch as it was given',
+    run(subject) {
+      const pin = { block: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8), ksn: Uint8Array.of(9, 8, 7, 6, 5, 4, 3, 2, 1, 0) };
+      const message = subject.processor.authorization(testPurchase({ pin }), subject.config);
+      const read = subject.processor.readRequest(overTheWire(subject, message));
+      expectThat(read.pin !== undefined, 'no PIN was read');
+      expectThat(Buffer.compare(read.pin.block, pin.block) === 0, 'another PIN block was read');
+    },
+  },
+  { name: 'a partial approval counts where the profile allows it, and only there', run: partialApproval },
+  { name: 'a response that belongs to another request is unknown', run: foreignResponses },
+  {
+    name: 'values for the integrator are text and hold no card data',
+    run(subject) {
+      const { processor, config } = subject;
+      const purchase = testPurchase();
+      const response = respond(subject, request(subject), APPROVED);
+      const values = { ...processor.providerId(config, purchase.terminal), ...processor.providerFields(response) };
+      for (const [name, value] of Object.entries(values)) {
+        expectThat(typeof value === 'string', `${name} is no text`);
+        expectThat(!value.includes(purchase.card.pan.slice(6, -4)), `${name} holds a PAN`);
+      }
+    },
+  },
+];
+
+function partialApproval(subject: Subject): void {
+  const [responseCode] = subject.processor.profile.codes.partial;
+  if (responseCode === undefined) return;
+  for (const allowed of [true, false]) {
+    const config = { ...subject.config, profile: { ...subject.config.profile, partialApproval: allowed } };
+    expectEqual(profileOf(subject.processor, config).partialApproval, allowed, 'the configured profile');
+    const asked = subject.processor.authorization(testPurchase(), config);
+    const outcome = outcomeOf(subject, asked, { ...APPROVED, responseCode, amountMinor: 600 });
+    expectEqual(outcome.kind, allowed ? 'approved' : 'unknown', `${responseCode}, allowed ${allowed}`);
+    if (outcome.kind === 'approved') expectEqual(outcome.approvedMinor, 600, 'approved amount');
+  }
+}
+
+function foreignResponses(subject: Subject): void {
+  const { processor } = subject;
+  const asked = request(subject);
+  const expectUnknown = (response: IsoMessage, what: string) =>
+    expectEqual(processor.readOutcome(response, asked).kind, 'unknown', what);
+  expectUnknown(respond(subject, asked, { ...APPROVED, amountMinor: 999 }), 'another amount');
+  expectUnknown(respond(subject, asked, { ...APPROVED, isOtherStan: true }), 'another STAN');
+  const good = respond(subject, asked, APPROVED);
+  expectUnknown({ ...good, mti: '0810' }, 'another message type');
+  for (const field of processor.profile.echoed) {
+    expectThat(good[field] !== undefined, `${field} does not come back`);
+    expectUnknown({ ...good, [field]: undefined }, `without ${field}`);
+    expectUnknown({ ...good, [field]: 'another' }, `another ${field}`);
+  }
+  expectUnknown({ mti: good.mti }, 'an empty response');
+}

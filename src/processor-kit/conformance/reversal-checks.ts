@@ -1,0 +1,146 @@
+import type { IsoMessage } from '../processor.ts';
+import type { Reversal, ReversalReason } from '../purchase.ts';
+import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
+import { secretsOf, TAPPED_AT_MS, testPurchase } from './test-tap.ts';
+import { overTheWire, respond } from './wire.ts';
+
+const REASONS: readonly ReversalReason[] = ['timeout', 'unusable-response', 'void', 'late-approval'];
+
+const ATTEMPTS = [1, 2, 3];
+
+/** How what was approved is taken back, or given back. */
+export const reversalChecks: readonly Check[] = [
+  {
+    name: 'what is kept of a request is text without sensitive authentication data',
+    run({ processor, config }) {
+      const purchase = testPurchase({ pin: { block: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8) } });
+      const kept = processor.originalData(processor.authorization(purchase, config));
+      const [, , track2, pinBlock] = secretsOf(purchase);
+      for (const [name, value] of Object.entries(kept)) {
+        expectThat(typeof value === 'string', `${name} is no text`);
+        expectThat(!value.includes(track2!) && !value.includes(pinBlock!), `${name} holds a track or a PIN`);
+        expectThat(!/D30122010/.test(value), `${name} holds a track`);
+      }
+    },
+  },
+  {
+    name: 'a reversal names its original, at each attempt and for every reason',
+    run(subject) {
+      const { processor } = subject;
+      const original = processor.readRequest(overTheWire(subject, authorization(subject)));
+      for (const reason of REASONS) {
+        for (const attempt of ATTEMPTS) {
+          const read = processor.readRequest(overTheWire(subject, reversal(subject, { reason, attempt })));
+          expectEqual(read.kind, 'reversal', 'kind');
+          expectEqual(read.faults.join(', '), '', 'mandatory fields missing');
+          expectEqual(read.originalKey, original.key, 'original');
+          expectEqual(read.isRepeat, attempt > 1, `repeat at attempt ${attempt}`);
+          expectEqual(read.rrn, original.rrn, 'RRN');
+          expectEqual(read.tid, original.tid, 'terminal');
+        }
+      }
+    },
+  },
+  {
+    name: 'a reversal carries the STAN it is given',
+    run(subject) {
+      const stan = subject.processor.profile.reversal.keepsStan ? '000123' : '000124';
+      const read = subject.processor.readRequest(overTheWire(subject, reversal(subject, {})));
+      expectEqual(read.stan, stan, 'STAN');
+    },
+  },
+  {
+    name: 'what was kept survives a store that knows only JSON',
+    run(subject) {
+      const { processor, config } = subject;
+      const kept = JSON.parse(JSON.stringify(processor.originalData(authorization(subject))));
+      const message = processor.reversal({ ...reversalOf(subject, {}), original: kept }, config);
+      expectEqual(processor.readRequest(overTheWire(subject, message)).faults.join(', '), '', 'missing');
+    },
+  },
+  {
+    name: 'an acknowledgement is told from a refusal',
+    run(subject) {
+      const { acknowledged, unableToLocate } = subject.processor.profile.reversal;
+      const answered = (responseCode: string) => respond(subject, reversal(subject, {}), { responseCode });
+      for (const code of [...acknowledged, ...unableToLocate]) {
+        expectThat(subject.processor.isReversalAcknowledged(answered(code)), `${code} does not acknowledge`);
+      }
+      for (const code of ['30', '91', '96', 'ZZ']) {
+        if (acknowledged.includes(code)) continue;
+        expectThat(!subject.processor.isReversalAcknowledged(answered(code)), `${code} acknowledges`);
+      }
+      const [code] = unableToLocate;
+      if (code !== undefined) {
+        expectEqual(subject.processor.readReversalAnswer(answered(code)), 'unableToLocate', code);
+      }
+    },
+  },
+  {
+    name: 'an answer to a sale does not acknowledge a reversal, nor the other way round',
+    run(subject) {
+      const sale = authorization(subject);
+      const answer = { responseCode: '00', authorizationCode: '123456' };
+      const toSale = respond(subject, sale, answer);
+      const toReversal = respond(subject, reversal(subject, {}), answer);
+      expectThat(!subject.processor.isReversalAcknowledged(toSale), 'a sale’s approval acknowledges');
+      expectEqual(subject.processor.readOutcome(toReversal, sale).kind, 'unknown', 'an acknowledgement as approval');
+    },
+  },
+  { name: 'a refund is money the other way, tied to no card data but the card', run: refund },
+  { name: 'a mandate proves the card and takes nothing', run: mandate },
+];
+
+function authorization({ processor, config }: Subject): IsoMessage {
+  return processor.authorization(testPurchase(), config);
+}
+
+function reversalOf(subject: Subject, differing: Partial<Reversal>): Reversal {
+  const { processor } = subject;
+  return {
+    original: processor.originalData(authorization(subject)),
+    reason: 'timeout',
+    attempt: 1,
+    stan: processor.profile.reversal.keepsStan ? '000123' : '000124',
+    sentAtMs: TAPPED_AT_MS + 40_000,
+    localDateTime: '20261120161045',
+    ...differing,
+  };
+}
+
+function reversal(subject: Subject, differing: Partial<Reversal>): IsoMessage {
+  return subject.processor.reversal(reversalOf(subject, differing), subject.config);
+}
+
+function refund(subject: Subject): void {
+  const { processor, config } = subject;
+  if (processor.refund === undefined) return;
+  const message = processor.refund(
+    {
+      original: processor.originalData(authorization(subject)),
+      stan: '000200',
+      rrn: '632415000200',
+      sentAtMs: TAPPED_AT_MS + 3_600_000,
+      localDateTime: '20261120171005',
+      amount: { amountMinor: 500, currency: 'ZAR', currencyNumeric: '710' },
+    },
+    config,
+  );
+  const read = processor.readRequest(overTheWire(subject, message));
+  expectEqual(read.kind, 'refund', 'kind');
+  expectEqual(read.faults.join(', '), '', 'mandatory fields missing');
+  expectEqual(read.amountMinor, 500, 'amount');
+  const outcome = processor.readOutcome(respond(subject, message, { responseCode: '00' }), message);
+  expectEqual(outcome.kind, 'approved', 'an approved refund');
+}
+
+function mandate(subject: Subject): void {
+  const { processor, config } = subject;
+  if (processor.mandateAuthorization === undefined) return;
+  const message = processor.mandateAuthorization(testPurchase(), config);
+  const read = processor.readRequest(overTheWire(subject, message));
+  expectEqual(read.kind, 'authorization', 'kind');
+  expectEqual(read.faults.join(', '), '', 'mandatory fields missing');
+  const outcome = processor.readOutcome(respond(subject, message, { responseCode: '00' }), message);
+  expectEqual(outcome.kind, 'approved', 'an approved mandate');
+}

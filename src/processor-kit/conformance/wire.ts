@@ -1,0 +1,25 @@
+import type { IsoMessage, MessageCodec, Outcome } from '../processor.ts';
+import type { SimulatedAnswer } from '../simulation.ts';
+import type { Subject } from './check.ts';
+
+/** Bytes of a message, as they would leave. */
+export function bytesOf(codec: MessageCodec, message: IsoMessage, maxBytes: number): Uint8Array {
+  const target = new Uint8Array(maxBytes);
+  return target.slice(0, codec.encode(message, target, 0));
+}
+
+/** The message as the other side gets it: through bytes, and nothing but bytes. */
+export function overTheWire({ processor, codec }: Subject, message: IsoMessage): IsoMessage {
+  return codec.decode(bytesOf(codec, message, processor.framing.maxFrameBytes));
+}
+
+/** The switch's response to a request, both over the wire. */
+export function respond(subject: Subject, request: IsoMessage, answer: SimulatedAnswer): IsoMessage {
+  const received = overTheWire(subject, request);
+  return overTheWire(subject, subject.processor.simulate(received, answer));
+}
+
+/** What the processor makes of the switch's answer to a request. */
+export function outcomeOf(subject: Subject, request: IsoMessage, answer: SimulatedAnswer): Outcome {
+  return subject.processor.readOutcome(respond(subject, request, answer), request);
+}

@@ -1,0 +1,29 @@
+/**
+ * `#processor-kit`: everything a processor may see, and all it needs. A plug-in imports this and `#schemas/*`, nothing
+ * else; `processor.ts` says what it has to be.
+ */
+
+export { z } from 'zod';
+export { isDigits, readBcd, writeBcd } from '../bytes/digits.ts';
+export { fromHex, toHex } from '../bytes/hex.ts';
+export type { MacFunction, MacMethod } from '../crypto/mac.ts';
+export { buildDe55, issuerTags } from '../emv/de55.ts';
+export { schemeOfAid, schemeOfPan } from '../emv/scheme.ts';
+export { indexTlv } from '../emv/tlv.ts';
+export { compileSpec } from '../iso8583/codec.ts';
+export * from '../iso8583/fields.ts';
+export { SPACES_LEFT, SPACES_RIGHT, ZEROS_LEFT } from '../iso8583/padding.ts';
+export { defineSpec, type MessageOf, type Spec } from '../iso8583/spec.ts';
+export { acceptorNameLocation } from './acceptor.ts';
+export { classifyOutcome, type OutcomeContext } from './classify-outcome.ts';
+export { defineProcessor } from './define-processor.ts';
+export { localDateTime, transmissionDateTime } from './local-time.ts';
+export type { MacKeys, MacRule } from './mac-rule.ts';
+export { type MacVerdict, macVerdictOf } from './mac-verdict.ts';
+export { messageCodec } from './message-codec.ts';
+export { answers, isResponse, messageClass, responseMti } from './mti.ts';
+export type * from './processor.ts';
+export { otherStan, retrievalReference } from './rrn.ts';
+export { singleTapData, singleTapFlag } from './single-tap.ts';
+export { profileOf, switchConfig } from './switch-config.ts';
+export { type ProcessorProtocol, type SwitchProtocolOptions, switchProtocol } from './switch-protocol.ts';

@@ -1,0 +1,77 @@
+import type { MacFunction } from '../crypto/mac.ts';
+import { isSameMac } from '../crypto/mac.ts';
+import { ProcessorError } from '../errors.ts';
+import type { MacKeys, MacRule } from './mac-rule.ts';
+import { type MacVerdict, recordMacVerdict } from './mac-verdict.ts';
+import type { IsoMessage, MessageCodec, Processor, SwitchConfig } from './processor.ts';
+
+/**
+ * The codec of one switch, MAC included: messages leave with one when the configuration names keys, and what comes in
+ * is decoded with a verdict on its MAC (`macVerdictOf`). Without keys a MAC that comes in counts as `unverifiable`: a
+ * MAC that nobody can check is no MAC.
+ *
+ * @throws ProcessorError `PROCESSOR_INVALID` when keys are configured and the dialect has no MAC, or no `macKeys` are given
+ */
+export function messageCodec(processor: Processor, config: SwitchConfig, macKeys?: MacKeys): MessageCodec {
+  const codec = processor.codec(config);
+  const rule = processor.mac;
+  if (config.macKeys === undefined) return rule === undefined ? codec : withoutKeys(codec, rule);
+  if (rule === undefined)
+    throw new ProcessorError('PROCESSOR_INVALID', `${processor.type} has no MAC, yet macKeys are set`);
+  if (macKeys === undefined) throw new ProcessorError('PROCESSOR_INVALID', `${processor.type}: no MAC keys to be had`);
+  const keys = config.macKeys.map(({ number, keyId }) => ({ number, mac: macKeys(keyId, rule.method) }));
+  return withKeys(codec, rule, keys);
+}
+
+interface NumberedKey {
+  readonly number: number;
+  readonly mac: MacFunction;
+}
+
+function withoutKeys(codec: MessageCodec, rule: MacRule): MessageCodec {
+  return {
+    encode: (message, target, offset) => codec.encode(message, target, offset),
+    decode(bytes, start, end) {
+      const message = codec.decode(bytes, start, end);
+      if (message[rule.field] !== undefined) recordMacVerdict(message, 'unverifiable');
+      return message;
+    },
+  };
+}
+
+function withKeys(codec: MessageCodec, rule: MacRule, keys: readonly NumberedKey[]): MessageCodec {
+  const [current] = keys;
+  const blank = new Uint8Array(rule.lengthBytes);
+  return {
+    /** Encodes with a blank MAC, which puts its bit in the bitmap, then writes the MAC over it. */
+    encode(message, target, offset) {
+      message[rule.field as 'mac'] = blank;
+      const end = codec.encode(message, target, offset);
+      const macStart = end - rule.lengthBytes;
+      const value = rule.compose(
+        current!.number,
+        current!.mac(rule.covered(message, target.subarray(offset, macStart))),
+      );
+      target.set(value, macStart);
+      message[rule.field as 'mac'] = value;
+      return end;
+    },
+    decode(bytes, start = 0, end = bytes.length) {
+      const message = codec.decode(bytes, start, end);
+      const body = bytes.subarray(start, Math.max(start, end - rule.lengthBytes));
+      recordMacVerdict(message, verdictOn(message, body, rule, keys));
+      return message;
+    },
+  };
+}
+
+function verdictOn(message: IsoMessage, body: Uint8Array, rule: MacRule, keys: readonly NumberedKey[]): MacVerdict {
+  const value = message[rule.field];
+  if (!(value instanceof Uint8Array)) return 'unverifiable';
+  const number = rule.keyNumber(value);
+  const candidates = number === undefined ? keys : keys.filter((key) => key.number === number);
+  if (candidates.length === 0) return 'unverifiable';
+  const covered = rule.covered(message, body);
+  const isGood = candidates.some((key) => isSameMac(rule.compose(key.number, key.mac(covered)), value));
+  return isGood ? 'good' : 'bad';
+}
