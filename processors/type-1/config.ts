@@ -1,0 +1,20 @@
+import { switchConfig, z } from '#processor-kit';
+
+export const configSchema = switchConfig.extend({
+  /** DE32: who we are to the switch. */
+  acquirerId: z.string().regex(/^\d{1,11}$/),
+  /** DE33: who forwards for us, if anyone does. */
+  forwarderId: z
+    .string()
+    .regex(/^\d{1,11}$/)
+    .optional(),
+  /** How 127.25 carries the chip data. */
+  iccForm: z.enum(['bitmap', 'xml']).default('bitmap'),
+});
+
+export type Type1Config = z.infer<typeof configSchema>;
+
+export const exampleConfig: Type1Config = configSchema.parse({
+  addresses: [{ host: '127.0.0.1', port: 8583 }],
+  acquirerId: '50001',
+});

@@ -1,0 +1,37 @@
+import { defineProcessor } from '#processor-kit';
+import { configSchema, exampleConfig } from './config.ts';
+import * as messages from './messages.ts';
+import * as outcome from './outcome.ts';
+import { framing, match, profile } from './profile.ts';
+import { samples } from './samples.ts';
+import { readRequest, simulate } from './simulate.ts';
+import { codecs, spec } from './spec.ts';
+
+/** ISO 8583:1987 in ASCII with a nested DE127: README.md beside this file says what the network asks and why. */
+export default defineProcessor({
+  type: 'type-1',
+  name: 'Type 1 (ISO 8583:1987, ASCII)',
+  configSchema,
+  exampleConfig,
+  spec,
+  codec: (config) => codecs[config.iccForm],
+  framing,
+  match,
+  profile,
+  mac: messages.mac,
+  authorization: messages.authorization,
+  mandateAuthorization: messages.mandateAuthorization,
+  refund: messages.refund,
+  originalData: messages.originalData,
+  reversal: messages.reversal,
+  networkRequest: messages.networkRequest,
+  answerSwitchRequest: messages.answerSwitchRequest,
+  readOutcome: outcome.readOutcome,
+  readReversalAnswer: outcome.readReversalAnswer,
+  isNetworkAccepted: outcome.isNetworkAccepted,
+  providerId: (_config, { tid, mid }) => ({ tid, mid }),
+  providerFields: outcome.providerFields,
+  readRequest,
+  simulate,
+  samples,
+});

@@ -1,0 +1,269 @@
+import {
+  acceptorNameLocation,
+  type MacRule,
+  type MessageStamp,
+  type NetworkRequestKind,
+  type OriginalData,
+  type Purchase,
+  profileOf,
+  type Refund,
+  type Reversal,
+  type ReversalReason,
+  transmissionDateTime,
+} from '#processor-kit';
+import { chipFields } from './chip.ts';
+import type { Type1Config } from './config.ts';
+import { profile } from './profile.ts';
+import type { Type1Message } from './spec.ts';
+
+/** DE3: what is asked, from which account, to which. 00 leaves the account to the issuer. */
+const GOODS_AND_SERVICES = '000000';
+const RETURNS = '200000';
+const CARD_VERIFICATION = '380000';
+
+/** DE22: 07 is contactless by the chip's rules; the last digit says whether a PIN could be taken. */
+const CONTACTLESS_PIN = '071';
+const CONTACTLESS_NO_PIN = '072';
+/** DE22 of a refund: the PAN was kept, no card is there. */
+const KEYED = '010';
+
+/** DE25: a normal presentment, or one that may be approved in part. */
+const NORMAL = '00';
+const PARTIAL_ALLOWED = '41';
+
+/** DE26: PINs have at most 12 digits. */
+const PIN_CAPTURE = '12';
+
+/**
+ * DE123, by position: 1 input capability (`A` contactless chip), 2 cardholder authentication capability (1 PIN, 0 none),
+ * 3 cannot keep cards, 4 attended on the premises, 5 cardholder present, 6 card present, 7 read by contactless chip,
+ * 8 cardholder authenticated by (5 PIN, 0 nobody), 9 verified by (3 the issuer, 0 nobody), 10 cannot write cards,
+ * 11 shows and prints nothing of its own (4 both), 12 digits of a PIN it takes (C twelve, 0 none), 13 run by a merchant,
+ * 14 and 15 terminal type (21 attended, online only).
+ */
+const POS_TAP_PIN_ENTERED = 'A10101A53144C21';
+const POS_TAP_PIN_CAPABLE = 'A10101A00044C21';
+const POS_TAP_NO_PIN = 'A00101A00044021';
+const POS_REFUND = 'A00100600044021';
+
+const REASON_CODES: Readonly<Record<ReversalReason, string>> = {
+  void: '4000',
+  'late-approval': '4006',
+  'unusable-response': '4020',
+  timeout: '4021',
+};
+
+/** What a reversal repeats. No chip data, no track, no PIN: they may not be kept, and the switch does not want them. */
+const REPEATED = [
+  'mti',
+  'pan',
+  'processingCode',
+  'amount',
+  'transmissionDateTime',
+  'stan',
+  'localTime',
+  'localDate',
+  'expiry',
+  'merchantCategory',
+  'posEntryMode',
+  'panSequence',
+  'posCondition',
+  'acquirerId',
+  'forwarderId',
+  'rrn',
+  'tid',
+  'mid',
+  'acceptorNameLocation',
+  'currency',
+  'posDataCode',
+] as const satisfies (keyof Type1Message)[];
+
+export function authorization(purchase: Purchase, config: Type1Config): Type1Message {
+  return { ...cardMessage('0200', purchase, config), processingCode: GOODS_AND_SERVICES };
+}
+
+/** Amount zero: the issuer answers whether the card is good and its holder's, and takes nothing. */
+export function mandateAuthorization(purchase: Purchase, config: Type1Config): Type1Message {
+  return {
+    ...cardMessage('0100', purchase, config),
+    processingCode: CARD_VERIFICATION,
+    amount: '000000000000',
+    posCondition: NORMAL,
+  };
+}
+
+function cardMessage(mti: string, purchase: Purchase, config: Type1Config): Type1Message {
+  const { card, terminal, merchant, pin, rrn } = purchase;
+  const at = transmissionDateTime(purchase.sentAtMs);
+  return {
+    mti,
+    pan: card.pan,
+    amount: amountText(purchase.amount.amountMinor),
+    transmissionDateTime: at,
+    stan: purchase.stan,
+    localTime: purchase.localDateTime.slice(8),
+    localDate: purchase.localDateTime.slice(4, 8),
+    expiry: card.expiry,
+    merchantCategory: merchant.mcc,
+    posEntryMode: terminal.canTakePin ? CONTACTLESS_PIN : CONTACTLESS_NO_PIN,
+    panSequence: card.panSequence,
+    posCondition: profileOf({ profile }, config).partialApproval ? PARTIAL_ALLOWED : NORMAL,
+    pinCaptureCode: pin && PIN_CAPTURE,
+    acquirerId: config.acquirerId,
+    forwarderId: config.forwarderId,
+    track2: card.track2,
+    rrn,
+    serviceCode: card.track2 && serviceCodeOf(card.track2),
+    tid: terminal.tid,
+    mid: terminal.mid,
+    acceptorNameLocation: acceptorNameLocation(merchant),
+    currency: purchase.amount.currencyNumeric,
+    pinBlock: pin?.block,
+    posDataCode: posDataCode(terminal.canTakePin, pin !== undefined),
+    switchData: { switchKey: switchKey(at, rrn), ...chipFields(purchase.chip, config.iccForm) },
+  };
+}
+
+/** Money back: a financial request of its own, tied to the sale by its key. */
+export function refund({ original, ...refund }: Refund, config: Type1Config): Type1Message {
+  const at = transmissionDateTime(refund.sentAtMs);
+  return {
+    mti: '0200',
+    pan: original.pan,
+    processingCode: RETURNS,
+    amount: amountText(refund.amount.amountMinor),
+    transmissionDateTime: at,
+    stan: refund.stan,
+    localTime: refund.localDateTime.slice(8),
+    localDate: refund.localDateTime.slice(4, 8),
+    expiry: original.expiry,
+    merchantCategory: original.merchantCategory,
+    posEntryMode: KEYED,
+    panSequence: original.panSequence,
+    posCondition: NORMAL,
+    acquirerId: config.acquirerId,
+    forwarderId: config.forwarderId,
+    rrn: refund.rrn,
+    tid: original.tid,
+    mid: original.mid,
+    acceptorNameLocation: original.acceptorNameLocation,
+    currency: refund.amount.currencyNumeric,
+    posDataCode: POS_REFUND,
+    switchData: {
+      switchKey: switchKey(at, refund.rrn),
+      originalKey: switchKey(original.transmissionDateTime ?? '', original.rrn ?? ''),
+    },
+  };
+}
+
+export function originalData(request: Type1Message): OriginalData {
+  const data: Record<string, string> = {};
+  for (const field of REPEATED) {
+    const value = request[field];
+    if (value !== undefined) data[field] = value;
+  }
+  return data;
+}
+
+/** 0420, and 0421 for each repeat. It keeps the original's STAN; DE7 is its own, so that answers to repeats differ. */
+export function reversal({ original, ...reversal }: Reversal, _config: Type1Config): Type1Message {
+  const { mti: originalMti = '', stan = '', transmissionDateTime: originalAt = '', ...repeated } = original;
+  return {
+    ...repeated,
+    mti: reversal.attempt === 1 ? '0420' : '0421',
+    transmissionDateTime: transmissionDateTime(reversal.sentAtMs),
+    stan: reversal.stan,
+    authorizationCode: reversal.authorizationCode,
+    reasonCode: REASON_CODES[reversal.reason],
+    originalElements: [
+      originalMti,
+      stan,
+      originalAt,
+      (original.acquirerId ?? '').padStart(11, '0'),
+      (original.forwarderId ?? '').padStart(11, '0'),
+    ].join(''),
+    replacementAmounts: NOTHING_STANDS,
+    switchData: {
+      switchKey: switchKey(transmissionDateTime(reversal.sentAtMs), original.rrn ?? ''),
+      originalKey: switchKey(originalAt, original.rrn ?? ''),
+    },
+  };
+}
+
+/** DE95: actual amount and settlement amount after the reversal, then both fees: all of it is taken back. */
+const NOTHING_STANDS = `${'0'.repeat(24)}C00000000C00000000`;
+
+export function networkRequest(kind: NetworkRequestKind, stamp: MessageStamp): Type1Message {
+  return {
+    mti: '0800',
+    transmissionDateTime: transmissionDateTime(stamp.sentAtMs),
+    stan: stamp.stan,
+    networkCode: profile.network[kind],
+  };
+}
+
+/** The switch echoes, announces its cut-over or signs us off: all are taken note of with 00. Keys are not taken yet. */
+export function answerSwitchRequest(request: Type1Message): Type1Message | undefined {
+  if (request.mti !== '0800') return undefined;
+  const { echo, cutOver, signOn, signOff } = profile.network;
+  const isKnown = [echo, cutOver, signOn, signOff].includes(request.networkCode);
+  return {
+    mti: '0810',
+    transmissionDateTime: request.transmissionDateTime,
+    stan: request.stan,
+    responseCode: isKnown ? '00' : '40',
+    networkCode: request.networkCode,
+  };
+}
+
+/**
+ * DE128: number of the key, the first four bytes of the MAC, three zeros. The MAC of ANSI X9.9 runs over the values that
+ * decide about money, each followed by a space, an absent one by the space alone.
+ */
+export const mac: MacRule<Type1Message> = {
+  method: { algorithm: 'cbc', padding: 1 },
+  field: 'mac',
+  lengthBytes: 8,
+  covered: (message) => Buffer.from(MAC_FIELDS.map((field) => message[field] ?? '').join(' '), 'latin1'),
+  compose: (keyNumber, mac) => Uint8Array.of(keyNumber, ...mac.subarray(0, 4), 0, 0, 0),
+  keyNumber: (value) => value[0],
+};
+
+const MAC_FIELDS = [
+  'mti',
+  'pan',
+  'processingCode',
+  'amount',
+  'transmissionDateTime',
+  'stan',
+  'rrn',
+  'authorizationCode',
+  'responseCode',
+  'tid',
+  'mid',
+  'currency',
+  'networkCode',
+  'originalElements',
+  'replacementAmounts',
+] as const satisfies (keyof Type1Message)[];
+
+function amountText(amountMinor: number): string {
+  return String(amountMinor).padStart(12, '0');
+}
+
+/** 127.2: names the transaction across the switch. DE7 of the original and its RRN. */
+function switchKey(at: string, rrn: string): string {
+  return `${at}${rrn}`;
+}
+
+/** Track 2 after the separator: expiry (4), service code (3). */
+function serviceCodeOf(track2: string): string | undefined {
+  const separator = track2.search(/[D=]/);
+  const code = separator < 0 ? '' : track2.slice(separator + 5, separator + 8);
+  return code.length === 3 ? code : undefined;
+}
+
+function posDataCode(canTakePin: boolean, hasPin: boolean): string {
+  if (!canTakePin) return POS_TAP_NO_PIN;
+  return hasPin ? POS_TAP_PIN_ENTERED : POS_TAP_PIN_CAPABLE;
+}

@@ -1,0 +1,84 @@
+import {
+  classifyOutcome,
+  type Outcome,
+  type OutcomeFacts,
+  type ReversalAnswer,
+  schemeOfAid,
+  schemeOfPan,
+  singleTapFlag,
+} from '#processor-kit';
+import { cardTagsOf, iccOf } from './chip.ts';
+import { profile } from './profile.ts';
+import type { Type1Message } from './spec.ts';
+
+/** DE25 of a request that may be approved in part. */
+const PARTIAL_ALLOWED = '41';
+
+export function readOutcome(response: Type1Message, request: Type1Message): Outcome {
+  const facts: OutcomeFacts = {
+    responseCode: response.responseCode ?? '',
+    authorizationCode: response.authorizationCode,
+    rrn: response.rrn,
+    cardTags: cardTagsOf(response),
+    cardType: cardTypeOf(response),
+  };
+  return classifyOutcome(profile.codes, facts, {
+    requestedMinor: Number(request.amount),
+    respondedMinor: response.amount === undefined ? undefined : Number(response.amount),
+    partialAllowed: request.posCondition === PARTIAL_ALLOWED,
+    scheme: schemeOf(request),
+    issuerFlag: asksForPinItself(response),
+  });
+}
+
+export function readReversalAnswer(response: Type1Message): ReversalAnswer {
+  const code = response.responseCode ?? '';
+  if (response.mti !== '0430') return 'refused';
+  if (profile.reversal.unableToLocate.includes(code)) return 'unableToLocate';
+  return profile.reversal.acknowledged.includes(code) ? 'acknowledged' : 'refused';
+}
+
+export function isNetworkAccepted(response: Type1Message): boolean {
+  return response.mti === '0810' && response.responseCode === '00';
+}
+
+/** Values of 2.6 of the interface; one that the response lacks is empty. */
+export function providerFields(response: Type1Message): Record<string, string> {
+  return {
+    stan: response.stan ?? '',
+    rrn: response.rrn ?? '',
+    responseCode: response.responseCode ?? '',
+    settlementDate: response.settlementDate ?? '',
+    panEntry: response.posEntryMode === undefined || response.posEntryMode.startsWith('07') ? 'contactless' : 'keyed',
+    cardType: cardTypeOf(response) ?? '',
+  };
+}
+
+/** By the application that the chip ran; by the PAN when 127.25 names none. */
+export function schemeOf(request: Type1Message): string {
+  const aid = iccOf(request).applicationIdentifier;
+  return (aid === undefined ? schemeOfPan(request.pan ?? '') : schemeOfAid(aid)) ?? '';
+}
+
+/**
+ * The issuer's word that a PIN is wanted: the single-tap flag of DE48, or the response code in the last two bytes of the
+ * issuer authentication data (ends `13`, as the digits themselves or in ASCII).
+ */
+function asksForPinItself(response: Type1Message): boolean {
+  if (singleTapFlag(response.additionalData ?? '')) return true;
+  const authentication = iccOf(response).issuerAuthenticationData ?? '';
+  return authentication.endsWith('13') || authentication.endsWith('3133');
+}
+
+/** The account that the issuer took the money from: DE3, third and fourth digit. */
+function cardTypeOf(response: Type1Message): string | undefined {
+  switch (response.processingCode?.slice(2, 4)) {
+    case '10':
+    case '20':
+      return 'debit';
+    case '30':
+      return 'credit';
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,143 @@
+import { otherStan, responseMti, type SimulatedAnswer, type SimulatedRequest, singleTapData } from '#processor-kit';
+import { issuerFields } from './chip.ts';
+import { schemeOf } from './outcome.ts';
+import { profile } from './profile.ts';
+import type { IccElements, Type1Message } from './spec.ts';
+
+type FieldName = keyof Type1Message;
+
+/** What the switch wants in every message that touches money. */
+const MANDATORY = [
+  'processingCode',
+  'amount',
+  'transmissionDateTime',
+  'stan',
+  'localTime',
+  'localDate',
+  'posEntryMode',
+  'posCondition',
+  'tid',
+  'mid',
+  'acceptorNameLocation',
+  'currency',
+  'posDataCode',
+] as const satisfies FieldName[];
+
+const MANDATORY_BY_MTI: Readonly<Record<string, readonly FieldName[]>> = {
+  '0100': MANDATORY,
+  '0200': MANDATORY,
+  '0420': [...MANDATORY, 'reasonCode', 'originalElements', 'replacementAmounts'],
+  '0421': [...MANDATORY, 'reasonCode', 'originalElements', 'replacementAmounts'],
+  '0800': ['transmissionDateTime', 'stan', 'networkCode'],
+};
+
+const KIND_BY_MTI: Readonly<Record<string, SimulatedRequest['kind']>> = {
+  '0100': 'authorization',
+  '0200': 'authorization',
+  '0420': 'reversal',
+  '0421': 'reversal',
+  '0800': 'network',
+};
+
+/** What the switch gives back as it came, where it came. */
+const RETURNED = [
+  'processingCode',
+  'amount',
+  'transmissionDateTime',
+  'stan',
+  'localTime',
+  'localDate',
+  'posEntryMode',
+  'panSequence',
+  'posCondition',
+  'acquirerId',
+  'forwarderId',
+  'rrn',
+  'tid',
+  'mid',
+  'currency',
+  'networkCode',
+  'posDataCode',
+] as const satisfies FieldName[];
+
+/** Issuer authentication data: 8 bytes of cryptogram, then the response code (EMV Book 2, 8.2.1). */
+const AUTHENTICATION_CRYPTOGRAM = '0123456789ABCDEF';
+
+export function readRequest(request: Type1Message): SimulatedRequest {
+  const { mti, stan = '', tid = '', transmissionDateTime = '', processingCode = '' } = request;
+  const kind = KIND_BY_MTI[mti] ?? 'unsupported';
+  return {
+    kind: kind === 'authorization' && processingCode.startsWith('20') ? 'refund' : kind,
+    amountMinor: Number(request.amount ?? 0),
+    currencyNumeric: request.currency ?? '',
+    stan,
+    rrn: request.rrn ?? '',
+    tid,
+    pan: request.pan ?? '',
+    pin: request.pinBlock && { block: request.pinBlock },
+    key: transactionKey(stan, transmissionDateTime, tid),
+    originalKey: originalKeyOf(request, tid),
+    isRepeat: mti === '0421',
+    network: networkKindOf(request),
+    faults: faultsOf(request, kind),
+  };
+}
+
+export function simulate(request: Type1Message, answer: SimulatedAnswer): Type1Message {
+  const response: Type1Message = { mti: responseMti(request.mti) };
+  for (const field of RETURNED) response[field] = request[field];
+  if (answer.isOtherStan === true && request.stan !== undefined) response.stan = otherStan(request.stan);
+  if (answer.amountMinor !== undefined) response.amount = String(answer.amountMinor).padStart(12, '0');
+  response.authorizationCode = answer.authorizationCode;
+  const [responseCode, additionalData] =
+    answer.asksForPin === true ? wantPin(schemeOf(request)) : [answer.responseCode];
+  response.responseCode = responseCode;
+  response.additionalData = additionalData;
+  if (request.mti.charAt(1) === '8') return response;
+  response.settlementDate = request.localDate;
+  const switchKey = request.switchData?.switchKey;
+  const chip = issuerFields(issuerElements(responseCode), request);
+  if (switchKey !== undefined || chip.icc !== undefined || chip.iccXml !== undefined) {
+    response.switchData = { switchKey, ...chip };
+  }
+  return response;
+}
+
+/** The code by which each scheme asks for a PIN, and its flag in DE48. */
+function wantPin(scheme: string): [responseCode: string, additionalData?: string] {
+  const row = profile.codes.pinRequired.find((candidate) => candidate.scheme === scheme);
+  if (row === undefined) return ['55'];
+  return scheme === 'Mastercard' || scheme === 'Maestro' ? [row.code, singleTapData()] : [row.code];
+}
+
+function issuerElements(responseCode: string): IccElements {
+  const lastBytes = responseCode === '1A' ? '0013' : Buffer.from(responseCode, 'latin1').toString('hex').toUpperCase();
+  return {
+    authorizationResponseCode: responseCode,
+    issuerAuthenticationData: `${AUTHENTICATION_CRYPTOGRAM}${lastBytes}`,
+  };
+}
+
+/** DE7 and the terminal, too: a STAN alone comes round within a day. */
+function transactionKey(stan: string, at: string, tid: string): string {
+  return `${stan}-${at}-${tid}`;
+}
+
+/** DE90 names the original by STAN and DE7; its terminal is the reversal's own. */
+function originalKeyOf(request: Type1Message, tid: string): string | undefined {
+  const original = request.originalElements;
+  return original && transactionKey(original.slice(4, 10), original.slice(10, 20), tid);
+}
+
+function networkKindOf(request: Type1Message): SimulatedRequest['network'] {
+  const kinds = Object.entries(profile.network) as [NonNullable<SimulatedRequest['network']>, string][];
+  return kinds.find(([, code]) => code === request.networkCode)?.[0];
+}
+
+function faultsOf(request: Type1Message, kind: SimulatedRequest['kind']): string[] {
+  const mandatory = MANDATORY_BY_MTI[request.mti] ?? [];
+  const faults: string[] = mandatory.filter((field) => request[field] === undefined);
+  if (kind === 'authorization' && request.pan === undefined && request.track2 === undefined) faults.push('pan');
+  if (request.posDataCode !== undefined && request.posDataCode.length !== 15) faults.push('posDataCode');
+  return faults;
+}

@@ -1,0 +1,210 @@
+import {
+  alphanumeric,
+  binary,
+  bitmapped,
+  compileSpec,
+  defineSpec,
+  type MessageCodec,
+  type MessageOf,
+  type Mutable,
+  numeric,
+  SPACES_RIGHT,
+  signedAmount,
+  text,
+  track2,
+} from '#processor-kit';
+
+/** Identifiers are shorter than their field more often than not; the spaces belong to the wire, not to the value. */
+const PADDED = { ...SPACES_RIGHT, strip: true };
+
+/** EMV data elements of 127.25 in its bitmap form. Binary elements are hex digits; the tag of each stands behind it. */
+const iccElements = {
+  2: numeric({ name: 'amountAuthorized', digits: 12, safe: true }), // 9F02
+  3: numeric({ name: 'amountOther', digits: 12, safe: true }), // 9F03
+  4: text({ name: 'applicationIdentifier', characters: 32, prefix: 'LL', safe: true }), // 84
+  5: text({ name: 'applicationInterchangeProfile', characters: 4, safe: true }), // 82
+  6: text({ name: 'applicationTransactionCounter', characters: 4, safe: true }), // 9F36
+  7: text({ name: 'applicationUsageControl', characters: 4, safe: true }), // 9F07
+  8: alphanumeric({ name: 'authorizationResponseCode', characters: 2, safe: true }), // 8A
+  9: numeric({ name: 'cardAuthenticationReliability', digits: 1, safe: true }),
+  10: text({ name: 'cardAuthenticationResult', characters: 1, safe: true }),
+  11: numeric({ name: 'chipConditionCode', digits: 1, safe: true }),
+  12: text({ name: 'cryptogram', characters: 16, safe: true }), // 9F26
+  13: text({ name: 'cryptogramInformationData', characters: 2, safe: true }), // 9F27
+  14: text({ name: 'cvmList', characters: 504, prefix: 'LLL', safe: true }), // 8E
+  15: text({ name: 'cvmResults', characters: 6, safe: true }), // 9F34
+  16: alphanumeric({ name: 'interfaceDeviceSerial', characters: 8, pad: PADDED, safe: true }), // 9F1E
+  17: text({ name: 'issuerActionCode', characters: 11 }),
+  18: text({ name: 'issuerApplicationData', characters: 64, prefix: 'LL', safe: true }), // 9F10
+  19: text({ name: 'issuerScriptResults', characters: 507, prefix: 'LLL' }), // 9F5B
+  20: text({ name: 'terminalApplicationVersion', characters: 4, safe: true }), // 9F09
+  21: text({ name: 'terminalCapabilities', characters: 6, safe: true }), // 9F33
+  22: numeric({ name: 'terminalCountryCode', digits: 3, safe: true }), // 9F1A
+  23: numeric({ name: 'terminalType', digits: 2, safe: true }), // 9F35
+  24: text({ name: 'terminalVerificationResults', characters: 10, safe: true }), // 95
+  25: text({ name: 'transactionCategoryCode', characters: 1, safe: true }), // 9F53
+  26: numeric({ name: 'transactionCurrencyCode', digits: 3, safe: true }), // 5F2A
+  27: numeric({ name: 'transactionDate', digits: 6, safe: true }), // 9A
+  28: numeric({ name: 'transactionSequenceCounter', digits: 8, prefix: 'L', safe: true }), // 9F41
+  29: numeric({ name: 'transactionType', digits: 2, safe: true }), // 9C
+  30: text({ name: 'unpredictableNumber', characters: 8, safe: true }), // 9F37
+  31: text({ name: 'issuerAuthenticationData', characters: 32, prefix: 'LL', safe: true }), // 91
+  32: text({ name: 'issuerScriptTemplate1', characters: 3354, prefix: 'LLLL' }), // 71
+  33: text({ name: 'issuerScriptTemplate2', characters: 3354, prefix: 'LLLL' }), // 72
+} as const;
+
+/** DE127: what the switch adds to ISO 8583:1987. A message of its own: binary bitmap of 64 bits, then its fields. */
+const switchFields = {
+  2: text({ name: 'switchKey', characters: 32, prefix: 'LL', safe: true }),
+  3: text({ name: 'routingInformation', characters: 48 }),
+  4: text({ name: 'posData', characters: 22 }),
+  5: text({ name: 'serviceStationData', characters: 73 }),
+  6: numeric({ name: 'authorizationProfile', digits: 2, safe: true }),
+  7: text({ name: 'checkData', characters: 50, prefix: 'LL' }),
+  8: text({ name: 'retentionData', characters: 999, prefix: 'LLL' }),
+  9: text({ name: 'additionalNodeData', characters: 255, prefix: 'LLL' }),
+  10: numeric({ name: 'cardVerificationValue2', digits: 3 }),
+  11: text({ name: 'originalKey', characters: 32, prefix: 'LL', safe: true }),
+  12: text({ name: 'terminalOwner', characters: 25, prefix: 'LL', safe: true }),
+  13: text({ name: 'posGeographicData', characters: 17 }),
+  14: text({ name: 'sponsorBank', characters: 8, safe: true }),
+  15: text({ name: 'addressVerificationData', characters: 29, prefix: 'LL' }),
+  16: text({ name: 'addressVerificationResult', characters: 1 }),
+  17: text({ name: 'cardholderInformation', characters: 50, prefix: 'LL' }),
+  18: text({ name: 'validationData', characters: 50, prefix: 'LL' }),
+  19: text({ name: 'bankDetails', characters: 31 }),
+  20: numeric({ name: 'settlementBusinessDate', digits: 8, safe: true }),
+  21: text({ name: 'recordIdentification', characters: 12, prefix: 'LL' }),
+  22: text({ name: 'structuredData', characters: 99_999, prefix: 'LLLLL' }),
+  23: text({ name: 'payeeNameAndAddress', characters: 253 }),
+  24: text({ name: 'payerAccount', characters: 28, prefix: 'LL' }),
+  26: text({ name: 'originalNode', characters: 12, prefix: 'LL', safe: true }),
+  27: text({ name: 'cardVerificationResult', characters: 1 }),
+  28: numeric({ name: 'amexCardIdentifier', digits: 4 }),
+  29: binary({ name: 'secureData3d', bytes: 20 }),
+  30: text({ name: 'secureResult3d', characters: 1 }),
+  31: text({ name: 'issuerNetworkId', characters: 11, prefix: 'LL', safe: true }),
+  32: binary({ name: 'ucafData', bytes: 33, prefix: 'LL' }),
+  33: numeric({ name: 'extendedTransactionType', digits: 4, safe: true }),
+  34: numeric({ name: 'accountTypeQualifiers', digits: 2, safe: true }),
+  35: text({ name: 'acquirerNetworkId', characters: 11, prefix: 'LL', safe: true }),
+  36: text({ name: 'customerId', characters: 25, prefix: 'LL' }),
+  37: alphanumeric({ name: 'extendedResponseCode', characters: 4, safe: true }),
+  38: alphanumeric({ name: 'additionalPosDataCode', characters: 99, prefix: 'LL', safe: true }),
+  39: alphanumeric({ name: 'originalResponseCode', characters: 2, safe: true }),
+} as const;
+
+const MAX_ICC_CHARACTERS = 8_000;
+
+const iccAsBitmap = bitmapped({
+  name: 'icc',
+  bytes: MAX_ICC_CHARACTERS,
+  prefix: 'LLLL',
+  bitmap: { bytes: 8, encoding: 'hex' },
+  fields: iccElements,
+});
+
+const iccAsXml = text({ name: 'iccXml', characters: MAX_ICC_CHARACTERS, prefix: 'LLLL' });
+
+function switchData<const Icc extends typeof iccAsBitmap | typeof iccAsXml>(icc: Icc) {
+  return bitmapped({
+    name: 'switchData',
+    bytes: 999_999,
+    prefix: 'LLLLLL',
+    bitmap: { bytes: 8 },
+    fields: { ...switchFields, 25: icc },
+  });
+}
+
+/** DE2 to DE126 and DE128 (ISO 8583:1987 4.3), in ASCII, behind binary bitmaps. */
+const fields = {
+  2: numeric({ name: 'pan', digits: 19, prefix: 'LL' }),
+  3: numeric({ name: 'processingCode', digits: 6, safe: true }),
+  4: numeric({ name: 'amount', digits: 12, safe: true }),
+  5: numeric({ name: 'settlementAmount', digits: 12, safe: true }),
+  6: numeric({ name: 'billingAmount', digits: 12, safe: true }),
+  7: numeric({ name: 'transmissionDateTime', digits: 10, safe: true }),
+  9: numeric({ name: 'settlementConversionRate', digits: 8, safe: true }),
+  10: numeric({ name: 'billingConversionRate', digits: 8, safe: true }),
+  11: numeric({ name: 'stan', digits: 6, safe: true }),
+  12: numeric({ name: 'localTime', digits: 6, safe: true }),
+  13: numeric({ name: 'localDate', digits: 4, safe: true }),
+  14: numeric({ name: 'expiry', digits: 4 }),
+  15: numeric({ name: 'settlementDate', digits: 4, safe: true }),
+  16: numeric({ name: 'conversionDate', digits: 4, safe: true }),
+  18: numeric({ name: 'merchantCategory', digits: 4, safe: true }),
+  22: numeric({ name: 'posEntryMode', digits: 3, safe: true }),
+  23: numeric({ name: 'panSequence', digits: 3, safe: true }),
+  25: numeric({ name: 'posCondition', digits: 2, safe: true }),
+  26: numeric({ name: 'pinCaptureCode', digits: 2, safe: true }),
+  27: numeric({ name: 'authorizationIdLength', digits: 1, safe: true }),
+  28: signedAmount({ name: 'transactionFee', digits: 8, safe: true }),
+  29: signedAmount({ name: 'settlementFee', digits: 8, safe: true }),
+  30: signedAmount({ name: 'transactionProcessingFee', digits: 8, safe: true }),
+  31: signedAmount({ name: 'settlementProcessingFee', digits: 8, safe: true }),
+  32: numeric({ name: 'acquirerId', digits: 11, prefix: 'LL', safe: true }),
+  33: numeric({ name: 'forwarderId', digits: 11, prefix: 'LL', safe: true }),
+  35: track2({ name: 'track2', prefix: 'LL' }),
+  37: text({ name: 'rrn', characters: 12, content: 'anp', safe: true }),
+  38: text({ name: 'authorizationCode', characters: 6, content: 'anp', pad: PADDED, safe: true }),
+  39: alphanumeric({ name: 'responseCode', characters: 2, safe: true }),
+  40: numeric({ name: 'serviceCode', digits: 3 }),
+  41: text({ name: 'tid', characters: 8, pad: PADDED, safe: true }),
+  42: text({ name: 'mid', characters: 15, pad: PADDED, safe: true }),
+  43: text({ name: 'acceptorNameLocation', characters: 40, safe: true }),
+  44: text({ name: 'additionalResponseData', characters: 25, prefix: 'LL' }),
+  45: text({ name: 'track1', characters: 76, prefix: 'LL' }),
+  48: text({ name: 'additionalData', characters: 999, prefix: 'LLL' }),
+  49: numeric({ name: 'currency', digits: 3, safe: true }),
+  50: numeric({ name: 'settlementCurrency', digits: 3, safe: true }),
+  51: numeric({ name: 'billingCurrency', digits: 3, safe: true }),
+  52: binary({ name: 'pinBlock', bytes: 8 }),
+  53: binary({ name: 'securityControl', bytes: 48 }),
+  54: alphanumeric({ name: 'additionalAmounts', characters: 120, prefix: 'LLL' }),
+  56: text({ name: 'reasonCode', characters: 4, prefix: 'LLL', safe: true }),
+  57: text({ name: 'authorizationLifeCycle', characters: 3, prefix: 'LLL', safe: true }),
+  58: numeric({ name: 'authorizingAgentId', digits: 11, prefix: 'LLL', safe: true }),
+  59: text({ name: 'echoData', characters: 255, prefix: 'LLL' }),
+  66: numeric({ name: 'settlementCode', digits: 1, safe: true }),
+  67: numeric({ name: 'extendedPaymentCode', digits: 2, safe: true }),
+  70: numeric({ name: 'networkCode', digits: 3, safe: true }),
+  73: numeric({ name: 'actionDate', digits: 6, safe: true }),
+  74: numeric({ name: 'creditCount', digits: 10, safe: true }),
+  75: numeric({ name: 'creditReversalCount', digits: 10, safe: true }),
+  76: numeric({ name: 'debitCount', digits: 10, safe: true }),
+  77: numeric({ name: 'debitReversalCount', digits: 10, safe: true }),
+  86: numeric({ name: 'creditAmount', digits: 16, safe: true }),
+  87: numeric({ name: 'creditReversalAmount', digits: 16, safe: true }),
+  88: numeric({ name: 'debitAmount', digits: 16, safe: true }),
+  89: numeric({ name: 'debitReversalAmount', digits: 16, safe: true }),
+  90: numeric({ name: 'originalElements', digits: 42, safe: true }),
+  95: alphanumeric({ name: 'replacementAmounts', characters: 42, safe: true }),
+  97: signedAmount({ name: 'netSettlement', digits: 16, safe: true }),
+  98: text({ name: 'payee', characters: 25 }),
+  100: numeric({ name: 'receiverId', digits: 11, prefix: 'LL', safe: true }),
+  102: text({ name: 'account1', characters: 28, prefix: 'LL' }),
+  103: text({ name: 'account2', characters: 28, prefix: 'LL' }),
+  118: numeric({ name: 'paymentsCount', digits: 30, prefix: 'LLL', safe: true }),
+  119: numeric({ name: 'paymentsReversalCount', digits: 30, prefix: 'LLL', safe: true }),
+  123: alphanumeric({ name: 'posDataCode', characters: 15, prefix: 'LLL', safe: true }),
+  125: text({ name: 'networkManagementData', characters: 999, prefix: 'LLL' }),
+  128: binary({ name: 'mac', bytes: 8, safe: true }),
+} as const;
+
+const layout = { mti: { encoding: 'ascii' }, bitmap: { encoding: 'binary' } } as const;
+
+export const spec = defineSpec({ name: 'type-1', ...layout, fields: { ...fields, 127: switchData(iccAsBitmap) } });
+
+const xmlSpec = defineSpec({ name: 'type-1 (XML)', ...layout, fields: { ...fields, 127: switchData(iccAsXml) } });
+
+/** Chip data are in `switchData.icc` or in `switchData.iccXml`, as the configuration has it. */
+export type Type1Message = Mutable<MessageOf<typeof spec> & MessageOf<typeof xmlSpec>>;
+
+/** The elements of 127.25 by name. */
+export type IccElements = Mutable<NonNullable<NonNullable<Type1Message['switchData']>['icc']>>;
+
+/** The codecs by the form of 127.25. */
+export const codecs: Readonly<Record<'bitmap' | 'xml', MessageCodec<Type1Message>>> = {
+  bitmap: compileSpec(spec),
+  xml: compileSpec(xmlSpec),
+};
