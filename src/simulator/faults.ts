@@ -1,0 +1,48 @@
+import { SimulatorError } from '../errors.ts';
+import type { Random } from './random.ts';
+
+/** What can go wrong with an answer, beside the scenarios: each with its share of the requests, 0 to 1. */
+export const FAULT_KINDS = ['drop', 'late', 'duplicate', 'garble', 'disconnect', 'decline'] as const;
+
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+export type FaultRates = Readonly<Partial<Record<FaultKind, number>>>;
+
+/** Draws the fault of one answer; undefined for most. */
+export type FaultDraw = (random: Random) => FaultKind | undefined;
+
+/**
+ * One draw per answer decides among all faults, so that their shares add up and a seed replays them in order.
+ * Undefined when every share is zero: no number is drawn then.
+ *
+ * @throws SimulatorError `FAULT_INVALID` when a share is no share, or together they exceed one
+ */
+export function faultDraw(rates: FaultRates): FaultDraw | undefined {
+  const steps: { kind: FaultKind; below: number }[] = [];
+  let total = 0;
+  for (const kind of FAULT_KINDS) {
+    const rate = rates[kind] ?? 0;
+    if (!(rate >= 0 && rate <= 1)) throw new SimulatorError('FAULT_INVALID', `${kind}: not between 0 and 1`);
+    if (rate === 0) continue;
+    total += rate;
+    steps.push({ kind, below: total });
+  }
+  if (total > 1) throw new SimulatorError('FAULT_INVALID', 'the shares exceed 100%');
+  if (steps.length === 0) return undefined;
+  return (random) => {
+    const drawn = random.next();
+    return steps.find(({ below }) => drawn < below)?.kind;
+  };
+}
+
+/**
+ * A share as people write it: `0.1%` or `0.001`.
+ *
+ * @throws SimulatorError `FAULT_INVALID`
+ */
+export function parseShare(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(%?)$/.exec(text);
+  const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === '%' ? 100 : 1);
+  if (!(share >= 0 && share <= 1)) throw new SimulatorError('FAULT_INVALID', `${text}: not a share`);
+  return share;
+}

@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Ledger, LedgerEntry } from './ledger.ts';
+
+/** Entries are written in pieces of about this size, so that a large ledger needs no copy of itself in memory. */
+const PIECE_ENTRIES = 1_000;
+
+/**
+ * Serves the books: `GET /ledger` gives `{ totals, entries, orphanReversals }`, oldest first. `processor`, `state`,
+ * `rrn`, `stan` and `tid` as query parameters choose among the entries.
+ */
+export function ledgerServer(ledger: Ledger): Server {
+  return createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://ledger');
+    if (url.pathname !== '/ledger') return refuse(response, 404, 'only /ledger is here');
+    if (request.method !== 'GET') return refuse(response.setHeader('allow', 'GET'), 405, 'GET only');
+    writeLedger(ledger, url.searchParams, response).catch(() => response.destroy());
+  });
+}
+
+const FILTERS = ['processor', 'state', 'rrn', 'stan', 'tid'] as const satisfies (keyof LedgerEntry)[];
+
+async function writeLedger(ledger: Ledger, query: URLSearchParams, response: ServerResponse): Promise<void> {
+  response.setHeader('content-type', 'application/json');
+  response.write(`{"totals":${JSON.stringify(ledger.totals())},"entries":[`);
+  const filters = FILTERS.filter((name) => query.has(name)).map((name) => [name, query.get(name)] as const);
+  let piece: string[] = [];
+  let separator = '';
+  const writePiece = async () => {
+    if (piece.length === 0) return;
+    const isRoom = response.write(separator + piece.join(','));
+    separator = ',';
+    piece = [];
+    if (!isRoom) await once(response, 'drain');
+  };
+  for (const entry of ledger.entries()) {
+    if (!filters.every(([name, value]) => entry[name] === value)) continue;
+    const { deafFor: _, ...shown } = entry;
+    piece.push(JSON.stringify(shown));
+    if (piece.length >= PIECE_ENTRIES) await writePiece();
+  }
+  await writePiece();
+  response.end(`],"orphanReversals":${JSON.stringify(ledger.orphans)}}\n`);
+}
+
+function refuse(response: ServerResponse, status: number, error: string): void {
+  response.statusCode = status;
+  response.setHeader('content-type', 'application/json');
+  response.end(`${JSON.stringify({ error })}\n`);
+}

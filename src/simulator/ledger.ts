@@ -1,0 +1,114 @@
+/**
+ * What the simulated switches approved and reversed: the bank's side of the books. Whoever compares it with what a
+ * gateway told its merchants can prove that no money was lost, and none taken twice.
+ */
+export interface LedgerEntry {
+  readonly processor: string;
+  /** Names the authorization in the dialect's own terms: what a reversal gives as its original. */
+  readonly key: string;
+  readonly kind: 'sale' | 'refund';
+  readonly stan: string;
+  readonly rrn: string;
+  readonly tid: string;
+  readonly currencyNumeric: string;
+  readonly amountMinor: number;
+  /** Less than `amountMinor` for a partial approval. */
+  readonly approvedMinor: number;
+  readonly authorizationCode: string;
+  readonly approvedAtMs: number;
+  state: 'approved' | 'reversed';
+  reversedAtMs: number | undefined;
+  /** Reversals that came for it, repeats and unanswered ones too. */
+  reversals: number;
+  /** Reversals still to be left unanswered. */
+  deafFor: number;
+}
+
+/** A reversal of something that the switch does not know: declined, never arrived, or overtaken. */
+export interface OrphanReversal {
+  readonly processor: string;
+  readonly originalKey: string;
+  readonly tid: string;
+  readonly atMs: number;
+}
+
+export type ReversalFate = 'reversed' | 'alreadyReversed' | 'ignored' | 'notFound';
+
+/** About a gigabyte of entries. A ledger that forgot some could prove nothing, so the switch declines above it. */
+export const MAX_LEDGER_ENTRIES = 2_000_000;
+
+/** Orphans beyond this are counted and not kept: a loop of them must not fill the memory. */
+const MAX_ORPHANS = 100_000;
+
+export class Ledger {
+  readonly #entries = new Map<string, LedgerEntry>();
+  readonly #orphans: OrphanReversal[] = [];
+  #orphanCount = 0;
+
+  get isFull(): boolean {
+    return this.#entries.size >= MAX_LEDGER_ENTRIES;
+  }
+
+  find(processor: string, key: string): LedgerEntry | undefined {
+    return this.#entries.get(ledgerKey(processor, key));
+  }
+
+  approve(entry: Omit<LedgerEntry, 'state' | 'reversedAtMs' | 'reversals' | 'deafFor'>, deafFor: number): void {
+    const booked: LedgerEntry = { ...entry, state: 'approved', reversedAtMs: undefined, reversals: 0, deafFor };
+    this.#entries.set(ledgerKey(entry.processor, entry.key), booked);
+  }
+
+  /** Books a reversal. `ignored` leaves the money where it is: the switch plays deaf. */
+  reverse(processor: string, originalKey: string, tid: string, atMs: number): ReversalFate {
+    const entry = this.find(processor, originalKey);
+    if (entry === undefined) {
+      this.#orphanCount++;
+      if (this.#orphans.length < MAX_ORPHANS) this.#orphans.push({ processor, originalKey, tid, atMs });
+      return 'notFound';
+    }
+    entry.reversals++;
+    if (entry.deafFor > 0) {
+      entry.deafFor--;
+      return 'ignored';
+    }
+    if (entry.state === 'reversed') return 'alreadyReversed';
+    entry.state = 'reversed';
+    entry.reversedAtMs = atMs;
+    return 'reversed';
+  }
+
+  entries(): IterableIterator<LedgerEntry> {
+    return this.#entries.values();
+  }
+
+  get orphans(): readonly OrphanReversal[] {
+    return this.#orphans;
+  }
+
+  totals(): LedgerTotals {
+    const totals = { approved: 0, approvedMinor: 0, reversed: 0, reversedMinor: 0, orphanReversals: this.#orphanCount };
+    for (const { state, approvedMinor } of this.#entries.values()) {
+      if (state === 'approved') {
+        totals.approved++;
+        totals.approvedMinor += approvedMinor;
+      } else {
+        totals.reversed++;
+        totals.reversedMinor += approvedMinor;
+      }
+    }
+    return totals;
+  }
+}
+
+/** `approved` are standing: what was reversed counts only under `reversed`. Minor units of all currencies together. */
+export interface LedgerTotals {
+  readonly approved: number;
+  readonly approvedMinor: number;
+  readonly reversed: number;
+  readonly reversedMinor: number;
+  readonly orphanReversals: number;
+}
+
+function ledgerKey(processor: string, key: string): string {
+  return `${processor}|${key}`;
+}

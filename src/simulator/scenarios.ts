@@ -1,0 +1,67 @@
+/**
+ * What the simulated switch does, told by the amount, so that any client can drive it. Amounts are in minor units and
+ * read as hundredths whatever the currency. A specific row wins over the rule that the last two digits are the answer.
+ */
+export type Scenario =
+  /** Answers at once with this code; 00 approves. */
+  | { readonly kind: 'answer'; readonly responseCode: string }
+  /** Wants a PIN when there is none; with one, the PIN decides. */
+  | { readonly kind: 'pin' }
+  | { readonly kind: 'silence' }
+  /** Approves after the deadline of the acquirer. */
+  | { readonly kind: 'late' }
+  /** Approves after this time, which `timeScale` stretches. */
+  | { readonly kind: 'slow'; readonly afterMs: number }
+  /** Approves, and answers with a frame that is no message. */
+  | { readonly kind: 'garbage' }
+  /** Approves, writes half of the answer and drops the connection. */
+  | { readonly kind: 'disconnect' }
+  /** Approves and answers twice. */
+  | { readonly kind: 'duplicate' }
+  /** Approves, then leaves this many reversals unanswered. */
+  | { readonly kind: 'deafToReversals'; readonly times: number }
+  | { readonly kind: 'otherAmount' }
+  | { readonly kind: 'otherStan' }
+  | { readonly kind: 'badMac' }
+  /** Approves half of the amount. */
+  | { readonly kind: 'partial' }
+  /** Approves, closes every connection and refuses new ones for this time, which `timeScale` stretches. */
+  | { readonly kind: 'outage'; readonly forMs: number };
+
+const APPROVED: Scenario = { kind: 'answer', responseCode: '00' };
+
+/** Whole amounts that mean something by themselves. */
+const BY_AMOUNT: ReadonlyMap<number, Scenario> = new Map<number, Scenario>([
+  [50_05, { kind: 'pin' }],
+  [10_10, { kind: 'slow', afterMs: 10_000 }],
+  [20_20, { kind: 'slow', afterMs: 20_000 }],
+  [30_30, { kind: 'slow', afterMs: 30_000 }],
+  [503_00, { kind: 'outage', forMs: 10_000 }],
+]);
+
+/** The last two digits that are no plain response code. */
+const BY_CENTS: ReadonlyMap<number, Scenario> = new Map<number, Scenario>([
+  [0, APPROVED],
+  [65, { kind: 'pin' }],
+  [68, { kind: 'late' }],
+  [69, { kind: 'silence' }],
+  [85, { kind: 'partial' }],
+  [86, { kind: 'badMac' }],
+  [87, { kind: 'otherStan' }],
+  [88, { kind: 'otherAmount' }],
+  [89, { kind: 'deafToReversals', times: 2 }],
+  [97, { kind: 'garbage' }],
+  [98, { kind: 'disconnect' }],
+  [99, { kind: 'duplicate' }],
+]);
+
+/** Every other ending is its own response code: 10.51 is answered with 51. Made once, so that no request makes any. */
+const BY_CODE: readonly Scenario[] = Array.from({ length: 100 }, (_, cents) => ({
+  kind: 'answer',
+  responseCode: String(cents).padStart(2, '0'),
+}));
+
+export function scenarioOf(amountMinor: number): Scenario {
+  const cents = amountMinor % 100;
+  return BY_AMOUNT.get(amountMinor) ?? BY_CENTS.get(cents) ?? BY_CODE[cents] ?? APPROVED;
+}

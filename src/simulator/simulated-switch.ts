@@ -1,0 +1,224 @@
+import {
+  type IsoMessage,
+  type PinData,
+  type Processor,
+  profileOf,
+  type SimulatedAnswer,
+  type SimulatedRequest,
+  type SwitchConfig,
+} from '../processor-kit/index.ts';
+import type { FaultDraw, FaultKind } from './faults.ts';
+import type { Latency } from './latency.ts';
+import type { Ledger } from './ledger.ts';
+import { PinTries } from './pin-tries.ts';
+import type { Random } from './random.ts';
+import { type Scenario, scenarioOf } from './scenarios.ts';
+
+/** What the switch does about a request. */
+export interface Reaction {
+  /** Undefined: it stays silent. */
+  readonly answer: SimulatedAnswer | undefined;
+  readonly delayMs: number;
+  readonly spoil: Spoil;
+  /** The line goes down for this long once the answer is out; 0 for most. */
+  readonly outageMs: number;
+}
+
+/** How the answer is spoilt on its way. */
+export type Spoil = 'no' | 'garbage' | 'disconnect' | 'duplicate' | 'badMac';
+
+/** What the switch remembers of one connection. */
+export interface LineSession {
+  isSignedOn: boolean;
+}
+
+/** Tells whether the PIN is the test PIN. Handed in, because only an HSM can open a PIN block. */
+export type VerifyPin = (pin: PinData, pan: string) => boolean | Promise<boolean>;
+
+export interface SimulatedSwitchOptions {
+  readonly ledger: Ledger;
+  readonly random: Random;
+  readonly faults: FaultDraw | undefined;
+  readonly latency: Latency | undefined;
+  /** Stretches every time of a scenario: 0.01 makes 10 s of silence a tenth of a second. */
+  readonly timeScale: number;
+  readonly verifyPin: VerifyPin | undefined;
+  /** Told of requests that were refused for their form or their moment; names of fields, never values. */
+  readonly onRefused: (responseCode: string, reason: string) => void;
+}
+
+/** An answer is certainly late when it comes this long after the deadline. */
+const LATE_BY_MS = 3_000;
+
+const SILENT: Reaction = { answer: undefined, delayMs: 0, spoil: 'no', outageMs: 0 };
+
+/** Counters since the start, for a line of statistics. */
+export interface SwitchCounters {
+  requests: number;
+  approved: number;
+  declined: number;
+  reversals: number;
+  refused: number;
+  network: number;
+}
+
+/**
+ * The switch behind the line: takes a request, books it and says what comes back. It knows no bytes and no sockets; the
+ * dialect is the processor's.
+ */
+export class SimulatedSwitch {
+  readonly counters: SwitchCounters = { requests: 0, approved: 0, declined: 0, reversals: 0, refused: 0, network: 0 };
+  readonly #processor: Processor;
+  readonly #needsSignOn: boolean;
+  readonly #lateMs: number;
+  readonly #options: SimulatedSwitchOptions;
+  readonly #pinTries = new PinTries();
+  #approvals = 0;
+
+  constructor(processor: Processor, config: SwitchConfig, options: SimulatedSwitchOptions) {
+    this.#processor = processor;
+    this.#needsSignOn = config.signOn;
+    this.#lateMs = profileOf(processor, config).deadlineMs + LATE_BY_MS * options.timeScale;
+    this.#options = options;
+  }
+
+  /** A promise only when a PIN has to be checked. */
+  react(message: IsoMessage, session: LineSession): Reaction | Promise<Reaction> {
+    this.counters.requests++;
+    const request = this.#processor.readRequest(message);
+    if (request.kind === 'network') return this.#answerNetwork(request, session);
+    if (request.kind === 'unsupported') return this.#refuse('12', 'message type not supported');
+    if (request.faults.length > 0) return this.#refuse('30', `missing or malformed: ${request.faults.join(', ')}`);
+    if (this.#needsSignOn && !session.isSignedOn) return this.#refuse('91', 'not signed on');
+    if (request.kind === 'reversal') return this.#reverse(request);
+    if (request.pin !== undefined) return this.#checkPin(request, request.pin);
+    return this.#authorize(request, scenarioOf(request.amountMinor));
+  }
+
+  #answerNetwork(request: SimulatedRequest, session: LineSession): Reaction {
+    this.counters.network++;
+    if (request.network === undefined) return this.#refuse('12', 'network management code not supported');
+    if (request.network === 'signOn') session.isSignedOn = true;
+    if (request.network === 'signOff') session.isSignedOn = false;
+    return { ...SILENT, answer: { responseCode: '00' } };
+  }
+
+  #refuse(responseCode: string, reason: string): Reaction {
+    this.counters.refused++;
+    this.#options.onRefused(responseCode, reason);
+    return { ...SILENT, answer: { responseCode } };
+  }
+
+  #reverse(request: SimulatedRequest): Reaction {
+    this.counters.reversals++;
+    const { type } = this.#processor;
+    const fate = this.#options.ledger.reverse(type, request.originalKey ?? '', request.tid, Date.now());
+    if (fate === 'ignored') return SILENT;
+    const answer = { responseCode: fate === 'notFound' ? '25' : '00' };
+    return this.#onItsWay({ ...SILENT, answer }, this.#drawFault());
+  }
+
+  async #checkPin(request: SimulatedRequest, pin: PinData): Promise<Reaction> {
+    const isRight = await this.#isRightPin(pin, request.pan);
+    const responseCode = this.#pinTries.judge(request.pan, isRight);
+    if (responseCode !== '00') return this.#decline(responseCode);
+    const scenario = scenarioOf(request.amountMinor);
+    return this.#authorize(request, scenario.kind === 'pin' ? { kind: 'answer', responseCode } : scenario);
+  }
+
+  /** A block that cannot be opened is a wrong PIN; without anyone to open it, every PIN is right. */
+  async #isRightPin(pin: PinData, pan: string): Promise<boolean> {
+    try {
+      return (await this.#options.verifyPin?.(pin, pan)) ?? true;
+    } catch {
+      return false;
+    }
+  }
+
+  #authorize(request: SimulatedRequest, scenario: Scenario): Reaction {
+    const fault = this.#drawFault();
+    if (scenario.kind === 'pin') {
+      this.counters.declined++;
+      return this.#onItsWay({ ...SILENT, answer: { responseCode: '', asksForPin: true } }, fault);
+    }
+    if (scenario.kind === 'answer' && scenario.responseCode !== '00')
+      return this.#decline(scenario.responseCode, fault);
+    if (fault === 'decline') return this.#decline('05');
+    if (this.#options.ledger.find(this.#processor.type, request.key) !== undefined) return this.#decline('94');
+    if (this.#options.ledger.isFull) return this.#refuse('96', 'the ledger is full');
+    return this.#onItsWay(this.#approve(request, scenario), fault);
+  }
+
+  #decline(responseCode: string, fault?: FaultKind): Reaction {
+    this.counters.declined++;
+    return this.#onItsWay({ ...SILENT, answer: { responseCode } }, fault);
+  }
+
+  /** Books the approval, whatever then happens to its answer: that is what reversals are for. */
+  #approve(request: SimulatedRequest, scenario: Scenario): Reaction {
+    this.counters.approved++;
+    const approvedMinor = scenario.kind === 'partial' ? Math.floor(request.amountMinor / 2) : request.amountMinor;
+    const authorizationCode = String(++this.#approvals % 1_000_000).padStart(6, '0');
+    const entry = {
+      processor: this.#processor.type,
+      key: request.key,
+      kind: request.kind === 'refund' ? 'refund' : 'sale',
+      stan: request.stan,
+      rrn: request.rrn,
+      tid: request.tid,
+      currencyNumeric: request.currencyNumeric,
+      amountMinor: request.amountMinor,
+      approvedMinor,
+      authorizationCode,
+      approvedAtMs: Date.now(),
+    } as const;
+    this.#options.ledger.approve(entry, scenario.kind === 'deafToReversals' ? scenario.times : 0);
+    return this.#approvalOf(scenario, { responseCode: '00', authorizationCode }, approvedMinor);
+  }
+
+  #approvalOf(scenario: Scenario, answer: SimulatedAnswer, approvedMinor: number): Reaction {
+    const { timeScale } = this.#options;
+    switch (scenario.kind) {
+      case 'silence':
+        return SILENT;
+      case 'late':
+        return { ...SILENT, answer, delayMs: this.#lateMs };
+      case 'slow':
+        return { ...SILENT, answer, delayMs: scenario.afterMs * timeScale };
+      case 'partial':
+        return { ...SILENT, answer: { ...answer, responseCode: '10', amountMinor: approvedMinor } };
+      case 'otherAmount':
+        return { ...SILENT, answer: { ...answer, amountMinor: approvedMinor + 1 } };
+      case 'otherStan':
+        return { ...SILENT, answer: { ...answer, isOtherStan: true } };
+      case 'outage':
+        return { ...SILENT, answer, outageMs: scenario.forMs * timeScale };
+      case 'garbage':
+      case 'disconnect':
+      case 'duplicate':
+      case 'badMac':
+        return { ...SILENT, answer, spoil: scenario.kind };
+      default:
+        return { ...SILENT, answer };
+    }
+  }
+
+  #drawFault(): FaultKind | undefined {
+    return this.#options.faults?.(this.#options.random);
+  }
+
+  /** Adds the line's latency and the drawn fault. */
+  #onItsWay(reaction: Reaction, fault: FaultKind | undefined): Reaction {
+    const { latency, random } = this.#options;
+    if (latency === undefined && fault === undefined) return reaction;
+    if (fault === 'drop') return SILENT;
+    const delayMs = reaction.delayMs + (latency?.(random) ?? 0) + (fault === 'late' ? this.#lateMs : 0);
+    return { ...reaction, delayMs, spoil: SPOIL_BY_FAULT[fault ?? 'drop'] ?? reaction.spoil };
+  }
+}
+
+const SPOIL_BY_FAULT: Readonly<Partial<Record<FaultKind, Spoil>>> = {
+  duplicate: 'duplicate',
+  garble: 'garbage',
+  disconnect: 'disconnect',
+};

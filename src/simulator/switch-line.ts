@@ -1,0 +1,183 @@
+import type { Socket } from 'node:net';
+import { answerHeader, FrameReader } from '../connection/framing.ts';
+import { ConnectionError, Iso8583Error } from '../errors.ts';
+import { type IsoMessage, isResponse, type MessageCodec, type Processor } from '../processor-kit/index.ts';
+import { AnswerBuffer, type WriteMessage } from './answer-buffer.ts';
+import type { LineSession, Reaction, SimulatedSwitch } from './simulated-switch.ts';
+
+/** The body of a frame that is no message in any dialect. */
+const GARBAGE = new TextEncoder().encode('THIS IS NO MESSAGE');
+
+/** Every bit of a spoilt MAC is turned; one would do, all of them are easier to see in a trace. */
+const ALL_BITS = 0xff;
+
+export interface SwitchLineOptions {
+  readonly socket: Socket;
+  readonly processor: Processor;
+  readonly codec: MessageCodec;
+  readonly bank: SimulatedSwitch;
+  /** The whole switch goes down for this long. */
+  readonly onOutage: (forMs: number) => void;
+  /** Told of frames and messages that could not be read; never with their bytes. */
+  readonly onBadInput: (reason: string) => void;
+}
+
+/**
+ * One connection of an acquirer to the simulated switch: reads frames however they are split, asks the bank, writes the
+ * answers. All answers to one chunk leave in one write, without a timer.
+ */
+export class SwitchLine {
+  readonly #options: SwitchLineOptions;
+  readonly #session: LineSession = { isSignedOn: false };
+  readonly #answers: AnswerBuffer;
+  readonly #headerBytes: number;
+  #isReading = false;
+  #isFlushPlanned = false;
+
+  constructor(options: SwitchLineOptions) {
+    this.#options = options;
+    const { socket, processor } = options;
+    this.#headerBytes = processor.framing.transportHeader?.length ?? 0;
+    this.#answers = new AnswerBuffer(processor.framing, (bytes, onWritten) => socket.write(bytes, onWritten));
+    const frames = new FrameReader(processor.framing, (bytes, start, end) => this.#read(bytes, start, end));
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Uint8Array) => this.#readChunk(frames, chunk));
+    socket.on('error', () => socket.destroy());
+  }
+
+  /** Closes the line once everything written has left. */
+  end(): void {
+    this.#options.socket.destroySoon();
+  }
+
+  destroy(): void {
+    this.#options.socket.destroy();
+  }
+
+  #readChunk(frames: FrameReader, chunk: Uint8Array): void {
+    this.#isReading = true;
+    try {
+      frames.push(chunk);
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      frames.stop();
+      this.#options.onBadInput(error.message);
+      this.#options.socket.end();
+    } finally {
+      this.#isReading = false;
+    }
+    this.#flush();
+    if (this.#answers.isOverfull) this.#options.socket.destroy();
+  }
+
+  #read(bytes: Uint8Array, start: number, end: number): void {
+    const { codec, bank, onBadInput } = this.#options;
+    const header = this.#headerBytes === 0 ? undefined : answerHeader(bytes.subarray(start - this.#headerBytes, start));
+    let message: IsoMessage;
+    try {
+      message = codec.decode(bytes, start, end);
+    } catch (error) {
+      if (!(error instanceof Iso8583Error)) throw error;
+      onBadInput(error.message);
+      this.#answerUnreadable(error, header);
+      return;
+    }
+    if (isResponse(message)) return;
+    const reaction = bank.react(message, this.#session);
+    if (reaction instanceof Promise) void reaction.then((settled) => this.#act(message, settled, header));
+    else this.#act(message, reaction, header);
+  }
+
+  /** 30 (format error), if enough could be read to say what is answered. */
+  #answerUnreadable(error: Iso8583Error, header: Uint8Array | undefined): void {
+    const read = error.partial as Partial<IsoMessage> | undefined;
+    if (typeof read?.mti !== 'string' || isResponse(read as IsoMessage)) return;
+    try {
+      this.#append(this.#options.processor.simulate(read as IsoMessage, { responseCode: '30' }), header);
+    } catch {
+      // Too little was read to make an answer of; it has been reported already.
+    }
+  }
+
+  #act(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
+    if (reaction.answer === undefined) return;
+    if (reaction.delayMs > 0) setTimeout(() => this.#answer(request, reaction, header), reaction.delayMs).unref();
+    else this.#answer(request, reaction, header);
+  }
+
+  #answer(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
+    if (this.#options.socket.destroyed) return;
+    const response = this.#options.processor.simulate(request, reaction.answer!);
+    switch (reaction.spoil) {
+      case 'garbage':
+        this.#appendBytes(GARBAGE, header);
+        break;
+      case 'disconnect':
+        this.#disconnectInside(response, header);
+        return;
+      case 'badMac':
+        this.#appendWithBadMac(response, header);
+        break;
+      case 'duplicate':
+        this.#append(response, header);
+        this.#append(response, header);
+        break;
+      default:
+        this.#append(response, header);
+    }
+    if (reaction.outageMs > 0) {
+      this.#flush();
+      this.#options.onOutage(reaction.outageMs);
+    }
+  }
+
+  #append(message: IsoMessage, header: Uint8Array | undefined): void {
+    this.#appendFrame((target, offset) => this.#options.codec.encode(message, target, offset), header);
+  }
+
+  #appendBytes(bytes: Uint8Array, header: Uint8Array | undefined): void {
+    this.#appendFrame((target, offset) => {
+      target.set(bytes, offset);
+      return offset + bytes.length;
+    }, header);
+  }
+
+  /** The MAC field is there even when the line was agreed without: a MAC that nobody asked for is as bad as a wrong one. */
+  #appendWithBadMac(response: IsoMessage, header: Uint8Array | undefined): void {
+    const { processor, codec } = this.#options;
+    const rule = processor.mac;
+    if (rule === undefined) {
+      this.#append(response, header);
+      return;
+    }
+    response[rule.field as 'mac'] ??= new Uint8Array(rule.lengthBytes) as unknown;
+    this.#appendFrame((target, offset) => {
+      const end = codec.encode(response, target, offset);
+      for (let at = end - rule.lengthBytes; at < end; at++) target[at]! ^= ALL_BITS;
+      return end;
+    }, header);
+  }
+
+  #appendFrame(writeMessage: WriteMessage, header: Uint8Array | undefined): void {
+    this.#answers.append(writeMessage, header);
+    if (this.#isReading || this.#isFlushPlanned) return;
+    this.#isFlushPlanned = true;
+    setImmediate(() => {
+      this.#isFlushPlanned = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (!this.#options.socket.destroyed) this.#answers.flush();
+  }
+
+  /** Announces all of the answer, writes half of it, and drops the connection. */
+  #disconnectInside(response: IsoMessage, header: Uint8Array | undefined): void {
+    const { socket, codec } = this.#options;
+    this.#flush();
+    this.#answers.append((target, offset) => codec.encode(response, target, offset), header);
+    this.#answers.flush(Math.ceil(this.#answers.waitingBytes / 2));
+    socket.destroySoon();
+  }
+}

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { Ledger } from '../../src/simulator/ledger.ts';
+
+const sale = {
+  processor: 'type-1',
+  key: '000001-0630123456-T1',
+  kind: 'sale',
+  stan: '000001',
+  rrn: '618112000001',
+  tid: 'T1',
+  currencyNumeric: '710',
+  amountMinor: 1_000,
+  approvedMinor: 1_000,
+  authorizationCode: '000001',
+  approvedAtMs: 0,
+} as const;
+
+test('what was approved stands until it is reversed, once', () => {
+  const ledger = new Ledger();
+  ledger.approve(sale, 0);
+  expect(ledger.totals()).toMatchObject({ approved: 1, approvedMinor: 1_000, reversed: 0 });
+  expect(ledger.reverse('type-1', sale.key, 'T1', 5)).toBe('reversed');
+  expect(ledger.reverse('type-1', sale.key, 'T1', 6)).toBe('alreadyReversed');
+  expect(ledger.totals()).toMatchObject({ approved: 0, reversed: 1, reversedMinor: 1_000 });
+  expect([...ledger.entries()]).toMatchObject([{ state: 'reversed', reversedAtMs: 5, reversals: 2 }]);
+});
+
+test('a reversal of something unknown is kept apart', () => {
+  const ledger = new Ledger();
+  ledger.approve(sale, 0);
+  expect(ledger.reverse('type-1', 'another', 'T1', 5)).toBe('notFound');
+  expect(ledger.reverse('type-2', sale.key, 'T1', 5)).toBe('notFound');
+  expect(ledger.totals()).toMatchObject({ approved: 1, orphanReversals: 2 });
+  expect(ledger.orphans).toHaveLength(2);
+});
+
+test('a reversal that is left unanswered moves no money', () => {
+  const ledger = new Ledger();
+  ledger.approve(sale, 2);
+  expect(ledger.reverse('type-1', sale.key, 'T1', 5)).toBe('ignored');
+  expect(ledger.reverse('type-1', sale.key, 'T1', 6)).toBe('ignored');
+  expect(ledger.totals()).toMatchObject({ approved: 1 });
+  expect(ledger.reverse('type-1', sale.key, 'T1', 7)).toBe('reversed');
+});
