@@ -39,8 +39,8 @@ export interface Hsm {
 
 /**
  * A module in this machine, which can authenticate without waiting. The wait itself would be cheap (under 1 µs), but what
- * happens in it is not: a message is encoded into a shared buffer, authenticated and written in
- * one turn, so that its deadline is checked in the turn of writing.
+ * happens in it is not: a message is encoded into a shared buffer, authenticated and written in one turn, so that its
+ * deadline is checked in the turn of writing.
  */
 export interface LocalHsm extends Hsm {
   /**

@@ -70,7 +70,7 @@ test('what is wrong with a clear block cannot be told from its error', () => {
   const causes: [ShortPinFormat, string, string][] = [
     [2, '141234FFFFFFFFFF', 'another format'],
     [2, '231234FFFFFFFFFF', 'a length of 3'],
-    [2, '2D12345678901234', 'a length of 13'],
+    [2, '2D1234567890123F', 'a length of 13'],
     [2, '24123AFFFFFFFFFF', 'a PIN digit above 9'],
     [2, '241234FFFFFFFFF0', 'another fill at the end'],
     [2, '2412340FFFFFFFFF', 'another fill at the start'],
@@ -104,7 +104,7 @@ test('a format 4 block is read whatever its random bytes, and refused when its f
     '441234BAAAAAAAAA',
     '041234AAAAAAAAAA',
     '431234AAAAAAAAAA',
-    '4D12345678901234',
+    '4D1234567890123A',
   ]) {
     expect(() => decipherPin(4, seal(`${field}0123456789ABCDEF`), PAN, aes)).toThrow(pinBlockError);
   }

@@ -238,8 +238,8 @@ describe('lengths that lie, behind a good MAC', () => {
     ['a length past the end', 'P0TE00N0100KSFFaaaa'],
     ['an extended length of 1 byte', 'P0TE00N0100KS0001000Caaaaaaaa'],
     ['an extended length of 255 bytes', 'P0TE00N0100KS00FFFFFFaaaaaaaa'],
-    ['an extended length of nothing', 'P0TE00N0100KS00020000aaaaaa'],
-    ['an extended length within its own header', 'P0TE00N0100KS00020009aaaaaa'],
+    ['an extended length of nothing, in text that is hex', 'P0TE00N0100AB00020000AAAAAA'],
+    ['an extended length within its own header, in text that is hex', 'P0TE00N0100AB00020008AAAAAA'],
     ['an extended length past the end', 'P0TE00N0100KS0002FFFFaaaaaa'],
   ])('optional blocks: %s', (_, rest) => {
     const padded = rest.padEnd(Math.ceil((5 + rest.length) / 8) * 8 - 5, 'a');

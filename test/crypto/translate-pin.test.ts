@@ -93,7 +93,7 @@ test('everything that is wrong with a block is the one same error', async () => 
     [{ ...good, block: new Uint8Array(0) }, PAN],
     [{ ...good, block: new Uint8Array(16) }, PAN],
     [{ ...good, format: 3 }, PAN],
-    [{ ...good, format: 2 as 0 }, PAN],
+    [{ ...good, format: 2 as 0, block: blockKey('zone').encrypt(fromHex('241234FFFFFFFFFF')) }, PAN],
     [{ ...good, keyId: 'aesZone', format: 4, block: new Uint8Array(16) }, PAN],
     [good, '5413330089010640'],
     [good, '411111'],
