@@ -11,6 +11,7 @@ export interface BitRow {
 type ByteMeanings = readonly (string | null)[];
 
 const NO_MEANINGS: ByteMeanings = [];
+const KERNEL_MEANINGS: ByteMeanings = Array(8).fill("Defined by the card's kernel");
 
 /** EMV Book 3 Annex C5; relay resistance: EMV Contactless Book C-2 Annex A. */
 const TVR: readonly ByteMeanings[] = [
@@ -202,7 +203,7 @@ export function describeBits(tag: number, value: Uint8Array, kernel?: Kernel): B
     case 0x9f0f:
       return bitRows(TVR, value);
     case 0x82:
-      return bitRows([AIP_FIRST, (kernel && AIP_SECOND[kernel]) ?? NO_MEANINGS], value);
+      return bitRows([AIP_FIRST, (kernel && AIP_SECOND[kernel]) ?? KERNEL_MEANINGS], value);
     case 0x9b:
       return bitRows(TSI, value);
     case 0x9f33:

@@ -19,57 +19,89 @@ const PAN = 0x5a;
 const EXPIRATION_DATE = 0x5f24;
 const SEQUENCE_NUMBER = 0x5f34;
 
-/** Track 2, taken apart. It prints as `[track 2]`: all of it is sensitive authentication data. */
-export class Track2 {
-  readonly #digits: readonly [pan: string, rest: string];
+/** Prints as what may be shown of it, in logs, errors, JSON and templates; its parts must be asked for by name. */
+abstract class CardData {
+  abstract toString(): string;
 
+  toJSON(): string {
+    return this.toString();
+  }
+
+  [inspect.custom](): string {
+    return this.toString();
+  }
+}
+
+/** Track 2, taken apart. All of it is sensitive authentication data. */
+export class Track2 extends CardData {
+  readonly #pan: string;
+  readonly #rest: string;
+
+  /** @param rest what follows the separator: YYMM, service code, discretionary data */
   constructor(pan: string, rest: string) {
-    this.#digits = [pan, rest];
+    super();
+    this.#pan = pan;
+    this.#rest = rest;
   }
 
   get pan(): string {
-    return this.#digits[0];
+    return this.#pan;
   }
 
   /** YYMM as the card states it; whether it has passed is the issuer's to say. */
   get expiry(): string {
-    return this.#digits[1].slice(0, 4);
+    return this.#rest.slice(0, 4);
   }
 
   /** Three digits (ISO/IEC 7813), undefined when the track ends before them. */
   get serviceCode(): string | undefined {
-    const code = this.#digits[1].slice(4, 7);
+    const code = this.#rest.slice(4, 7);
     return code.length === 3 ? code : undefined;
   }
 
   /** What DE35 carries: no sentinels, no padding, at most 37 characters. */
   text(separator: 'D' | '='): string {
-    return `${this.#digits[0]}${separator}${this.#digits[1]}`;
+    return `${this.#pan}${separator}${this.#rest}`;
   }
 
-  toString(): string {
-    return '[track 2]';
-  }
-
-  toJSON(): string {
-    return '[track 2]';
-  }
-
-  [inspect.custom](): string {
+  override toString(): string {
     return '[track 2]';
   }
 }
 
 /** One card as a tap presents it. */
-export interface Card {
-  readonly pan: string;
+export class Card extends CardData {
+  readonly #pan: string;
+  readonly #expiry: string | undefined;
   /** Undefined when the tap carries a PAN (5A) alone. */
   readonly track2: Track2 | undefined;
-  /** YYMM, from track 2 or else from 5F24. */
-  readonly expiry: string | undefined;
-  readonly serviceCode: string | undefined;
   /** n3, as DE23 wants it; undefined when the card has none. */
   readonly sequenceNumber: string | undefined;
+
+  constructor(pan: string, expiry: string | undefined, track2: Track2 | undefined, sequenceNumber: string | undefined) {
+    super();
+    this.#pan = pan;
+    this.#expiry = expiry;
+    this.track2 = track2;
+    this.sequenceNumber = sequenceNumber;
+  }
+
+  get pan(): string {
+    return this.#pan;
+  }
+
+  /** YYMM, from track 2 or else from 5F24. */
+  get expiry(): string | undefined {
+    return this.#expiry;
+  }
+
+  get serviceCode(): string | undefined {
+    return this.track2?.serviceCode;
+  }
+
+  override toString(): string {
+    return `[card ${maskPan(this.#pan)}]`;
+  }
 }
 
 /**
@@ -80,13 +112,8 @@ export interface Card {
  */
 export function readCard(tap: TlvValues): Card {
   const track2 = track2Of(tap);
-  return {
-    pan: checkedPan(track2?.pan, panFrom5a(tap)),
-    track2,
-    expiry: track2?.expiry ?? expiryFrom5f24(tap),
-    serviceCode: track2?.serviceCode,
-    sequenceNumber: sequenceNumberOf(tap),
-  };
+  const pan = checkedPan(track2?.pan, panFrom5a(tap));
+  return new Card(pan, track2?.expiry ?? expiryFrom5f24(tap), track2, sequenceNumberOf(tap));
 }
 
 /**

@@ -33,8 +33,9 @@ export interface TlvRow {
 export function tlvRows(index: TlvIndex, options: DescribeOptions = {}): TlvRow[] {
   const kernel = options.kernel ?? kernelOf(schemeOfAid(aidOf(index) ?? ''));
   return Array.from(index, (object) => {
-    const { tag, depth, hasChildren, value } = object;
-    const shown = !hasChildren && (options.unmasked === true || mayShow(tag, value.length, kernel));
+    const { tag, depth, constructed, hasChildren, value } = object;
+    // A template kept as bytes can hold anything, whatever its name says.
+    const shown = !hasChildren && (options.unmasked === true || (!constructed && mayShow(tag, value.length, kernel)));
     return {
       tag: tagText(tag),
       depth,

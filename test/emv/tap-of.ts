@@ -1,0 +1,10 @@
+import { fromHex } from '../../src/bytes/hex.ts';
+import { encodeTlv, indexTlv, type TlvIndex } from '../../src/emv/tlv.ts';
+
+/** A tag and its value in hex; spaces are left out. */
+export type ChipObject = readonly [tag: number, hex: string];
+
+/** A blob of these objects, indexed. */
+export function tapOf(...objects: readonly ChipObject[]): TlvIndex {
+  return indexTlv(encodeTlv(objects.map(([tag, hex]) => ({ tag, value: fromHex(hex.replaceAll(' ', '')) }))));
+}
