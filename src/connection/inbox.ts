@@ -2,7 +2,7 @@ import { TapwireError } from '../errors.ts';
 import type { Connection, MessageEvents } from './connection.ts';
 import type { Deadlines } from './deadlines.ts';
 import { LogBudget } from './log-budget.ts';
-import type { PendingRequests, UnmatchedResponse } from './pending-requests.ts';
+import type { PendingRequest, PendingRequests, UnmatchedResponse } from './pending-requests.ts';
 import type { PoolOptions } from './pool-options.ts';
 import type { PoolCounters } from './pool-stats.ts';
 import type { Line } from './switch-protocol.ts';
@@ -52,20 +52,20 @@ export class Inbox<Message> implements MessageEvents<Message> {
 
   onBadMessage(connection: Connection<Message>, error: unknown, nowMs: number): void {
     this.#reportBadMessage(connection, error);
-    const response = this.#salvage(error);
-    if (response === undefined) return;
-    const { pending } = this.#parts.pending.match(response, connection);
+    const pending = this.#requestOf(error, connection);
     if (pending) this.#parts.pending.answerUnreadable(pending, error, nowMs);
   }
 
-  /** Undefined also when asking about a message read in part throws in its turn. */
-  #salvage(error: unknown): Message | undefined {
+  /** The request whose response was refused with `error`, where its whole key could be read. */
+  #requestOf(error: unknown, connection: Connection<Message>): PendingRequest<Message> | undefined {
     const { protocol } = this.#options;
     try {
-      const message = protocol.salvage?.(error);
-      return message !== undefined && protocol.isResponse(message) ? message : undefined;
+      const response = protocol.salvage?.(error);
+      if (response === undefined || !protocol.isResponse(response)) return undefined;
+      const { pending, key } = this.#parts.pending.match(response, connection);
+      return key === undefined ? undefined : pending;
     } catch {
-      return undefined;
+      return undefined; // A message read in part may break whoever asks about it, and is reported already.
     }
   }
 

@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Alarm, Deadlines } from '../../src/connection/deadlines.ts';
+import { ManualClock } from './manual-clock.ts';
+
+const TICK_MS = 10;
+
+function open() {
+  const clock = new ManualClock();
+  return { clock, deadlines: new Deadlines(clock) };
+}
+
+describe('deadlines', () => {
+  test('are never early and at most a tick late, whatever their order', () => {
+    const delays = fc.array(fc.integer({ min: 0, max: 5_000 }), { minLength: 1, maxLength: 50 });
+    fc.assert(
+      fc.property(delays, (delaysMs) => {
+        const { clock, deadlines } = open();
+        const startMs = clock.nowMs();
+        const lateness: number[] = [];
+        for (const delayMs of delaysMs) {
+          const alarm = new Alarm((nowMs) => lateness.push(nowMs - (startMs + delayMs)));
+          deadlines.schedule(alarm, startMs + delayMs);
+        }
+        clock.advance(6_000);
+        expect(lateness).toHaveLength(delaysMs.length);
+        expect(Math.min(...lateness)).toBeGreaterThanOrEqual(0);
+        expect(Math.max(...lateness)).toBeLessThanOrEqual(TICK_MS);
+        expect(clock.timers).toBe(0);
+      }),
+    );
+  });
+
+  test('of one tick happen in the order they were scheduled', () => {
+    const { clock, deadlines } = open();
+    const seen: string[] = [];
+    for (const name of ['a', 'b', 'c']) deadlines.schedule(new Alarm(() => seen.push(name)), clock.nowMs() + 55);
+    clock.advance(60);
+    expect(seen).toEqual(['a', 'b', 'c']);
+  });
+
+  test('that are cancelled do not happen, and leave no timer that keeps waking the process', () => {
+    const { clock, deadlines } = open();
+    const alarm = new Alarm(() => expect.fail('a cancelled deadline happened'));
+    deadlines.schedule(alarm, clock.nowMs() + 100);
+    deadlines.cancel(alarm);
+    deadlines.cancel(alarm);
+    clock.advance(1_000);
+    expect(clock.timers).toBe(0);
+  });
+
+  test('that are scheduled again are moved', () => {
+    const { clock, deadlines } = open();
+    const rings: number[] = [];
+    const startMs = clock.nowMs();
+    const alarm = new Alarm((nowMs) => rings.push(nowMs - startMs));
+    deadlines.schedule(alarm, startMs + 500);
+    deadlines.schedule(alarm, startMs + 100);
+    deadlines.schedule(alarm, startMs + 300);
+    clock.advance(1_000);
+    expect(rings).toEqual([300]);
+  });
+
+  test('that lie in the past happen at the next tick, not within the call', () => {
+    const { clock, deadlines } = open();
+    let rings = 0;
+    deadlines.schedule(new Alarm(() => rings++), clock.nowMs() - 5_000);
+    expect(rings).toBe(0);
+    clock.advance(TICK_MS);
+    expect(rings).toBe(1);
+  });
+
+  test('may cancel and schedule others when they happen', () => {
+    const { clock, deadlines } = open();
+    const seen: string[] = [];
+    const atMs = clock.nowMs() + 50;
+    const victim = new Alarm(() => seen.push('victim'));
+    const again = new Alarm(() => seen.push('again'));
+    const first = new Alarm(() => {
+      seen.push('first');
+      deadlines.cancel(victim);
+      deadlines.schedule(again, atMs);
+    });
+    deadlines.schedule(first, atMs);
+    deadlines.schedule(victim, atMs);
+    clock.advance(100);
+    expect(seen).toEqual(['first', 'again']);
+  });
+
+  test('of the same tick still happen when one of them throws', () => {
+    const { clock, deadlines } = open();
+    let rings = 0;
+    deadlines.schedule(
+      new Alarm(() => {
+        throw new Error('a fault');
+      }),
+      clock.nowMs() + 50,
+    );
+    deadlines.schedule(new Alarm(() => rings++), clock.nowMs() + 50);
+    expect(() => clock.advance(60)).toThrow('a fault');
+    clock.advance(60);
+    expect(rings).toBe(1);
+  });
+
+  test('further away than a timer can count do not happen early', () => {
+    const { clock, deadlines } = open();
+    const yearMs = 365 * 24 * 3_600_000;
+    let rings = 0;
+    deadlines.schedule(new Alarm(() => rings++), clock.nowMs() + yearMs);
+    clock.advance(yearMs - TICK_MS);
+    expect(rings).toBe(0);
+    clock.advance(2 * TICK_MS);
+    expect(rings).toBe(1);
+  });
+
+  test('refuse an instant that is not a number', () => {
+    const { deadlines } = open();
+    expect(() => deadlines.schedule(new Alarm(() => {}), Number.NaN)).toThrow('a deadline is an instant');
+  });
+});
