@@ -1,0 +1,116 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { createApiKey } from '../auth/api-key.ts';
+import { READ_TRANSACTIONS } from '../auth/authenticator.ts';
+import { hashPassword } from '../auth/password.ts';
+import { type Profile, readProfile, writeProfile } from '../phone/profile.ts';
+import type { Processor } from '../processor-kit/processor.ts';
+import { insertApiKey } from '../store/api-keys.ts';
+import type { Database } from '../store/open-database.ts';
+import {
+  saveAcquirer,
+  saveIntegrator,
+  saveIssuerKey,
+  saveMerchants,
+  saveProcessor,
+  saveRoute,
+  saveTerminals,
+  saveUser,
+} from '../store/tenants.ts';
+
+const ACQUIRER = 1;
+const INTEGRATOR = 10;
+const PROCESSOR = 1;
+const ROUTE = 100;
+const MERCHANT = { id: '1001', name: 'Corner Coffee', mcc: '5814', xTid: 'TERM0001', user: 'till@corner.example' };
+
+export interface DemoSwitch {
+  readonly processor: Processor;
+  readonly port: number;
+}
+
+/**
+ * Creates the demo's tenants, or brings them up to date: an acquirer with a route to the simulated switch, an integrator
+ * with an issuer key, a merchant with a terminal and a user. Secrets are made once and kept in the profile.
+ */
+export async function installDemo(
+  database: Database,
+  profilePath: string,
+  url: string,
+  { processor, port }: DemoSwitch,
+): Promise<Profile> {
+  await saveAcquirer(database, ACQUIRER, 'Demo Acquirer');
+  await saveIntegrator(database, ACQUIRER, INTEGRATOR, 'Demo Integrator');
+  const place = {
+    street: '1 Long Street',
+    city: 'Cape Town',
+    country: 'ZA',
+    currency: 'ZAR',
+    timeZone: 'Africa/Johannesburg',
+  };
+  const { id, name, mcc, xTid } = MERCHANT;
+  await saveMerchants(database, [{ acquirerId: ACQUIRER, id, integratorId: INTEGRATOR, name, mcc, ...place }]);
+  await saveTerminals(database, [
+    { acquirerId: ACQUIRER, xTid, tid: 'TW000001', mid: 'DEMO00000001001', canTakePin: true },
+  ]);
+  const config = { ...processor.exampleConfig, addresses: [{ host: '127.0.0.1', port }] };
+  await saveProcessor(database, { acquirerId: ACQUIRER, id: PROCESSOR, type: processor.type, config });
+  await saveRoute(database, { acquirerId: ACQUIRER, id: ROUTE, processorId: PROCESSOR, priority: 1 });
+
+  const known = existsSync(profilePath) ? readProfile(profilePath) : undefined;
+  const profile = {
+    ...(known && (await isCurrent(database, known)) ? known : await createSecrets(database, url)),
+    url,
+  };
+  await saveIssuerKey(database, {
+    issuer: profile.issuer.iss,
+    kid: profile.issuer.kid,
+    acquirerId: ACQUIRER,
+    integratorId: INTEGRATOR,
+    algorithms: [profile.issuer.algorithm],
+    publicKey: profile.issuer.publicKey,
+  });
+  writeProfile(profilePath, profile);
+  return profile;
+}
+
+/** A profile outlives its database when somebody deletes the one and not the other. */
+async function isCurrent(database: Database, { apiKey }: Profile): Promise<boolean> {
+  const { rowCount } = await database.query('select from api_keys where id = $1', [apiKey.split('_')[2]]);
+  return rowCount === 1;
+}
+
+async function createSecrets(database: Database, url: string): Promise<Profile> {
+  const { text, record } = createApiKey({
+    mode: 'test',
+    owner: { acquirerId: ACQUIRER, integratorId: INTEGRATOR },
+    scopes: [READ_TRANSACTIONS],
+    name: 'demo',
+    expiresAtMs: null,
+  });
+  await insertApiKey(database, record);
+  const login = { username: MERCHANT.user, password: randomUUID().slice(0, 13) };
+  const passwordHash = await hashPassword(login.password);
+  await saveUser(database, {
+    acquirerId: ACQUIRER,
+    id: randomUUID(),
+    merchantId: MERCHANT.id,
+    username: login.username,
+    passwordHash,
+    role: 'admin',
+  });
+  const { privateKey, publicKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  const issuer = {
+    iss: 'https://demo-integrator.example',
+    kid: 'demo-1',
+    audience: 'tapwire',
+    algorithm: 'ES256',
+    privateKey,
+    publicKey,
+  } as const;
+  return { url, apiKey: text.reveal(), login, merchant: MERCHANT, issuer };
+}

@@ -1,0 +1,10 @@
+import { readConfig } from '../config.ts';
+import { prepareDatabase } from '../main.ts';
+
+/** `tapwire migrate`: for deployments that migrate before they start. */
+export async function run(): Promise<number> {
+  const prepared = await prepareDatabase(readConfig(process.env));
+  await prepared.stop();
+  console.log('The database is up to date.');
+  return 0;
+}

@@ -1,0 +1,22 @@
+import { parseArgs } from 'node:util';
+import { readConfig } from '../config.ts';
+import { prepareDatabase, startGateway } from '../main.ts';
+import { createLog } from '../ops/log.ts';
+import { untilAskedToStop } from './until-asked-to-stop.ts';
+
+/** `tapwire start [--role all|api|worker]`: the gateway alone, configured by the environment. */
+export async function run(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { role: { type: 'string' } } });
+  const config = readConfig({ ...process.env, ...(values.role !== undefined && { TAPWIRE_ROLE: values.role }) });
+  const log = createLog(config.LOG_LEVEL);
+  const prepared = await prepareDatabase(config);
+  try {
+    const gateway = await startGateway(config, prepared, log);
+    const signal = await untilAskedToStop();
+    log.info({ signal }, 'stopping: taps in flight are answered first');
+    await gateway.stop();
+  } finally {
+    await prepared.stop();
+  }
+  return 0;
+}
