@@ -68,7 +68,7 @@ export interface NetworkCodes {
 /** The numbers of a profile that a configuration may set for one switch. */
 export const profileOverrides = z
   .object({
-    deadlineMs: z.int().min(1_000).max(120_000),
+    deadlineMs: z.int().min(50).max(120_000),
     maxInFlight: z.int().min(1).max(65_536),
     idleEchoMs: z.int().min(1_000).max(3_600_000),
     partialApproval: z.boolean(),

@@ -40,7 +40,8 @@ export interface SimulatorOptions {
 }
 
 export interface SimulatorEvent {
-  readonly event: 'refused' | 'badInput' | 'outage' | 'recovered';
+  /** `lost`: another program has taken the port while the switch was down. */
+  readonly event: 'refused' | 'badInput' | 'outage' | 'recovered' | 'lost';
   readonly processor: string;
   readonly responseCode?: string | undefined;
   readonly reason?: string | undefined;
@@ -162,9 +163,16 @@ class SwitchServer {
     for (const line of this.#lines) line.end();
     this.#recovery = setTimeout(() => {
       this.#recovery = undefined;
-      this.#onEvent({ event: 'recovered', processor: this.#processor.type });
-      this.#server.listen(this.port, this.#host);
+      this.#recover();
     }, forMs);
+  }
+
+  #recover(): void {
+    const processor = this.#processor.type;
+    listen(this.#server, this.port, this.#host).then(
+      () => this.#onEvent({ event: 'recovered', processor }),
+      (error: unknown) => this.#onEvent({ event: 'lost', processor, reason: String(error) }),
+    );
   }
 }
 

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { FrameReader, frameOf } from '../../src/connection/framing.ts';
+import type { IsoMessage, Processor } from '../../src/processor-kit/index.ts';
+
+/** A connection without any manners: whole frames or any bytes, and what came back. */
+export class RawLine {
+  readonly #socket: Socket;
+  readonly #processor: Processor;
+  readonly #received: IsoMessage[] = [];
+  #onMessage: (() => void) | undefined;
+
+  private constructor(socket: Socket, processor: Processor) {
+    this.#socket = socket;
+    this.#processor = processor;
+    const codec = processor.codec(processor.exampleConfig);
+    const frames = new FrameReader(processor.framing, (bytes, start, end) => {
+      this.#received.push(codec.decode(bytes, start, end));
+      this.#onMessage?.();
+    });
+    socket.on('data', (chunk) => frames.push(chunk));
+    socket.on('error', () => {});
+  }
+
+  static async open(port: number, processor: Processor): Promise<RawLine> {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.setNoDelay(true);
+    return new RawLine(socket, processor);
+  }
+
+  frame(message: IsoMessage): Uint8Array {
+    const target = new Uint8Array(this.#processor.framing.maxFrameBytes);
+    const codec = this.#processor.codec(this.#processor.exampleConfig);
+    return frameOf(this.#processor.framing, target.subarray(0, codec.encode(message, target, 0)));
+  }
+
+  write(bytes: Uint8Array): void {
+    this.#socket.write(bytes);
+  }
+
+  /** Writes the pieces one by one, each in a segment of its own. */
+  async writePieces(pieces: readonly Uint8Array[]): Promise<void> {
+    for (const piece of pieces) {
+      await new Promise<void>((resolve) => this.#socket.write(piece, () => setImmediate(resolve)));
+    }
+  }
+
+  /** The next message that comes. */
+  async next(): Promise<IsoMessage> {
+    while (this.#received.length === 0) {
+      await new Promise<void>((resolve) => {
+        this.#onMessage = resolve;
+      });
+    }
+    return this.#received.shift()!;
+  }
+
+  /** Resolves when the switch has closed the line. */
+  async closed(): Promise<void> {
+    if (!this.#socket.closed) await once(this.#socket, 'close');
+  }
+
+  end(): void {
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { configSchema } from '../../processors/type-1/config.ts';
+import type1 from '../../processors/type-1/index.ts';
+import { type Simulator, type SimulatorEvent, startSimulator } from '../../src/simulator/start-simulator.ts';
+import { Acquirer } from './support.ts';
+
+const processor = type1;
+let events: SimulatorEvent[];
+let simulator: Simulator;
+let acquirer: Acquirer;
+
+/** Deadline of 400 ms, and scenario times of a hundredth: 10 s become 100 ms. */
+const config = (port: number) =>
+  configSchema.parse({
+    ...type1.exampleConfig,
+    addresses: [{ host: '127.0.0.1', port }],
+    profile: { deadlineMs: 400, partialApproval: true },
+  });
+
+beforeEach(async () => {
+  events = [];
+  simulator = await startSimulator({
+    processors: [{ processor, config: config(1), port: 0 }],
+    timeScale: 0.01,
+    ledgerPort: 0,
+    onEvent: (event) => events.push(event),
+  });
+  acquirer = new Acquirer(processor, config(simulator.ports[0]!));
+});
+
+afterEach(async () => {
+  acquirer.pool.destroy();
+  await simulator.close();
+});
+
+async function ledger(query = '') {
+  const response = await fetch(`http://127.0.0.1:${simulator.ledgerPort}/ledger${query}`);
+  return (await response.json()) as {
+    totals: { approved: number; approvedMinor: number; reversed: number; orphanReversals: number };
+    entries: { amountMinor: number; state: string; stan: string; reversals: number }[];
+  };
+}
+
+describe('a tap through a pool, by amount', () => {
+  test('a whole amount is approved and stands in the ledger', async () => {
+    const { outcome } = await acquirer.tap(10_00);
+    expect(outcome).toMatchObject({ kind: 'approved', approvedMinor: 10_00, responseCode: '00' });
+    expect(await ledger()).toMatchObject({ totals: { approved: 1, approvedMinor: 10_00 } });
+  });
+
+  test.each(['51', '91', '05', '54'])('x.%s is declined with that code and not booked', async (code) => {
+    const { outcome } = await acquirer.tap(10_00 + Number(code));
+    expect(outcome).toMatchObject({ kind: 'declined', responseCode: code });
+    expect(simulator.ledger.totals().approved).toBe(0);
+  });
+
+  test.each([50_05, 12_65])('%i asks for a PIN', async (amountMinor) => {
+    const { outcome } = await acquirer.tap(amountMinor);
+    expect(outcome).toMatchObject({ kind: 'pinRequired', responseCode: '70' });
+  });
+
+  test('x.69 is not answered, and what it booked is reversed', async () => {
+    const { request, result } = await acquirer.tap(12_69, 100);
+    expect(result).toMatchObject({ kind: 'failed', written: true, reason: 'deadline' });
+    expect(simulator.ledger.totals().approved).toBe(1);
+    expect(await acquirer.reverse(request)).toBe('acknowledged');
+    expect(await ledger()).toMatchObject({ totals: { approved: 0, reversed: 1 } });
+  });
+
+  test('x.68 is approved after the deadline: the pool calls it late', async () => {
+    const { result } = await acquirer.tap(12_68, 400);
+    expect(result).toMatchObject({ kind: 'failed', reason: 'deadline' });
+    expect(await acquirer.nextUnmatched()).toMatchObject({ kind: 'late', response: { responseCode: '00' } });
+  });
+
+  test('10.10 is answered after its time', async () => {
+    const { outcome, result } = await acquirer.tap(10_10);
+    expect(outcome).toMatchObject({ kind: 'approved' });
+    expect(result.kind === 'answered' && result.roundTripMs).toBeGreaterThan(90);
+  });
+
+  test('x.97 answers with a frame that is no message: the line stays, the tap times out', async () => {
+    const { result } = await acquirer.tap(12_97, 100);
+    expect(result).toMatchObject({ kind: 'failed', written: true, reason: 'deadline' });
+    expect((await acquirer.tap(10_00)).outcome).toMatchObject({ kind: 'approved' });
+    expect(acquirer.pool.stats).toMatchObject({ badMessages: 1, reconnects: 0 });
+  });
+
+  test('x.98 drops the connection inside its answer', async () => {
+    const { result } = await acquirer.tap(12_98);
+    expect(result).toMatchObject({ kind: 'failed', written: true, reason: 'connectionLost' });
+    await expect.poll(() => acquirer.pool.availability).toBe('ready');
+    expect((await acquirer.tap(10_00)).outcome).toMatchObject({ kind: 'approved' });
+  });
+
+  test('x.99 is answered twice: one answer counts', async () => {
+    expect((await acquirer.tap(12_99)).outcome).toMatchObject({ kind: 'approved' });
+    expect(await acquirer.nextUnmatched()).toMatchObject({ kind: 'duplicate' });
+    expect(simulator.ledger.totals().approved).toBe(1);
+  });
+
+  test('x.89 is approved, and its first two reversals are not answered', async () => {
+    const { request, outcome } = await acquirer.tap(12_89);
+    expect(outcome).toMatchObject({ kind: 'approved' });
+    expect(await acquirer.reverse(request, 1, 50)).toBe('failed');
+    expect(await acquirer.reverse(request, 2, 50)).toBe('failed');
+    expect(await acquirer.reverse(request, 3)).toBe('acknowledged');
+    expect(await ledger()).toMatchObject({ entries: [{ state: 'reversed', reversals: 3 }] });
+  });
+
+  test('x.88 is answered with another amount, which nobody takes for an approval', async () => {
+    expect((await acquirer.tap(12_88)).outcome).toMatchObject({
+      kind: 'unknown',
+      why: 'amount differs from the request',
+    });
+  });
+
+  test('x.87 is answered under another STAN, which matches nothing', async () => {
+    const { result } = await acquirer.tap(12_87, 100);
+    expect(result).toMatchObject({ kind: 'failed', reason: 'deadline' });
+    expect(await acquirer.nextUnmatched()).toMatchObject({ kind: 'unknown' });
+  });
+
+  test('x.86 carries a MAC that nobody can check, which makes it no approval', async () => {
+    expect((await acquirer.tap(12_86)).outcome).toMatchObject({ kind: 'unknown', why: 'MAC unverifiable' });
+  });
+
+  test('x.85 is approved by half', async () => {
+    expect((await acquirer.tap(12_85)).outcome).toMatchObject({ kind: 'approved', approvedMinor: 6_42 });
+    expect(simulator.ledger.totals().approvedMinor).toBe(6_42);
+  });
+
+  test('503.00 is approved, then the switch is gone for a while, then it is back', async () => {
+    expect((await acquirer.tap(503_00)).outcome).toMatchObject({ kind: 'approved' });
+    await expect.poll(() => acquirer.pool.availability).not.toBe('ready');
+    await expect.poll(() => events.map(({ event }) => event)).toContain('recovered');
+    await expect.poll(() => acquirer.pool.availability).toBe('ready');
+    expect((await acquirer.tap(10_00)).outcome).toMatchObject({ kind: 'approved' });
+  });
+});
+
+test('a reversal of something unknown is answered with 25 and kept in the ledger', async () => {
+  const { request } = await acquirer.tap(12_51);
+  expect(await acquirer.reverse(request)).toBe('unableToLocate');
+  expect(await ledger()).toMatchObject({ totals: { orphanReversals: 1 } });
+});
+
+test('a reversal may be repeated; it moves the money once', async () => {
+  const { request } = await acquirer.tap(10_00);
+  expect(await acquirer.reverse(request, 1)).toBe('acknowledged');
+  expect(await acquirer.reverse(request, 2)).toBe('acknowledged');
+  expect(simulator.ledger.totals()).toMatchObject({ approved: 0, reversed: 1 });
+});
+
+test('the ledger is chosen from by query, and nothing else is served beside it', async () => {
+  await acquirer.tap(10_00);
+  const { request } = await acquirer.tap(20_00);
+  await acquirer.reverse(request);
+  expect((await ledger('?state=approved')).entries).toMatchObject([{ amountMinor: 10_00 }]);
+  expect((await ledger(`?stan=${String(request.stan)}`)).entries).toMatchObject([{ amountMinor: 20_00 }]);
+  const other = await fetch(`http://127.0.0.1:${simulator.ledgerPort}/other`);
+  expect(other.status).toBe(404);
+  expect((await fetch(`http://127.0.0.1:${simulator.ledgerPort}/ledger`, { method: 'POST' })).status).toBe(405);
+});
+
+test('a port that is taken is said by name', async () => {
+  const again = startSimulator({ processors: [{ processor, port: simulator.ports[0]! }] });
+  await expect(again).rejects.toMatchObject({ code: 'PORT_TAKEN' });
+});

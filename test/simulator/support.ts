@@ -1,0 +1,83 @@
+import type { RequestResult, UnmatchedResponse } from '../../src/connection/pending-requests.ts';
+import { openPool, type Pool } from '../../src/connection/pool.ts';
+import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
+import type { IsoMessage, MacKeys, Outcome, Processor, SwitchConfig } from '../../src/processor-kit/index.ts';
+import { switchProtocol } from '../../src/processor-kit/index.ts';
+
+/** An acquirer's side of a line, with a pool of its own, as the gateway opens it. */
+export class Acquirer {
+  readonly pool: Pool<IsoMessage>;
+  readonly processor: Processor;
+  readonly config: SwitchConfig;
+  readonly unmatched: UnmatchedResponse<IsoMessage>[] = [];
+  #stan = 0;
+  #onUnmatched: (() => void) | undefined;
+
+  constructor(processor: Processor, config: SwitchConfig, macKeys?: MacKeys) {
+    this.processor = processor;
+    this.config = config;
+    this.pool = openPool({
+      name: 'test',
+      protocol: switchProtocol(processor, config, { nextStan: () => this.#nextStan(), nowMs: Date.now, macKeys }),
+      addresses: config.addresses,
+      timeouts: { backoff: { firstMs: 10, mostMs: 50 } },
+      log: { info() {}, warn() {} },
+      onUnmatched: (unmatched) => {
+        this.unmatched.push(unmatched);
+        this.#onUnmatched?.();
+      },
+    });
+  }
+
+  /** A tap of that amount; the request is kept for what may follow. */
+  async tap(amountMinor: number, deadlineMs = 10_000) {
+    const stan = this.#nextStan();
+    const amount = { amountMinor, currency: 'ZAR', currencyNumeric: '710' };
+    const request = this.processor.authorization(testPurchase({ stan, amount }), this.config);
+    const result = await this.#send(request, deadlineMs);
+    return { request, result, outcome: this.#outcomeOf(result, request) };
+  }
+
+  async reverse(request: IsoMessage, attempt = 1, deadlineMs = 10_000) {
+    const { processor, config } = this;
+    const original = processor.originalData(request);
+    const stan = processor.profile.reversal.keepsStan ? original.stan! : this.#nextStan();
+    const sentAtMs = Date.now() + attempt * 1_000;
+    const result = await this.#send(
+      processor.reversal(
+        { original, reason: 'timeout', attempt, stan, sentAtMs, localDateTime: '20261120161035' },
+        config,
+      ),
+      deadlineMs,
+    );
+    return result.kind === 'answered' ? processor.readReversalAnswer(result.response) : result.kind;
+  }
+
+  /** The next response that matches nothing, or the last one if there was one already. */
+  async nextUnmatched(): Promise<UnmatchedResponse<IsoMessage>> {
+    if (this.unmatched.length === 0) {
+      await new Promise<void>((resolve) => {
+        this.#onUnmatched = resolve;
+      });
+    }
+    return this.unmatched.at(-1)!;
+  }
+
+  async #send(request: IsoMessage, deadlineMs: number): Promise<RequestResult<IsoMessage>> {
+    const deadlineAtMs = performance.now() + deadlineMs;
+    const slot = await this.pool.waitForSlot({ untilMs: deadlineAtMs });
+    if (slot === undefined) {
+      return { kind: 'failed', written: false, reason: 'noConnection', connectionId: undefined };
+    }
+    return slot.request(request, { deadlineAtMs });
+  }
+
+  #outcomeOf(result: RequestResult<IsoMessage>, request: IsoMessage): Outcome | undefined {
+    return result.kind === 'answered' ? this.processor.readOutcome(result.response, request) : undefined;
+  }
+
+  #nextStan(): string {
+    this.#stan++;
+    return String(this.#stan).padStart(6, '0');
+  }
+}
