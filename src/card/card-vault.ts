@@ -4,7 +4,14 @@
  *
  *   version (1) · length of the key id (1) · key id · nonce (12) · ciphertext · tag (16)
  */
-import { createCipheriv, createDecipheriv, createHmac, type KeyObject, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
 import { z } from 'zod';
 import { SealError } from '../errors.ts';
 import type { CardVault, KeptCard } from '../transactions/ports.ts';
@@ -83,8 +90,8 @@ function open(keys: SecretKeys, transactionId: string, sealed: Uint8Array): Kept
  * A key of its own for each transaction. Random 96-bit nonces allow 2^32 seals under one key (NIST SP 800-38D 8.3), which
  * 5,000 taps a second would use up in ten days.
  */
-function transactionKey(key: KeyObject, transactionId: string): Buffer {
-  return createHmac('sha256', key).update('tapwire card\0').update(transactionId).digest();
+function transactionKey(key: KeyObject, transactionId: string): KeyObject {
+  return createSecretKey(createHmac('sha256', key).update('tapwire card\0').update(transactionId).digest());
 }
 
 /** A plain hash would give the PAN away: there are few enough to try them all. */

@@ -7,7 +7,7 @@
  * The plaintext is the length of the general blob (4), the general blob and the payment blob. Each key encrypts once (the
  * content key is random, a wrapping key belongs to one salt and recipient), so the nonces are zeros.
  */
-import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey } from 'node:crypto';
 import { MAX_TLV_BYTES } from '../emv/tlv.ts';
 import { SealError } from '../errors.ts';
 import { KEY_ID_BYTES, PUBLIC_KEY_BYTES } from './memory-key-pair.ts';
@@ -99,7 +99,7 @@ export function decodeBlobs(plaintext: Buffer): HandoverBlobs {
 
 /** Encrypts once with a key that is then zeroed; the tag, at the end, also covers the attempt. */
 export function encryptOnce(key: Buffer, plaintext: Uint8Array, attempt: HandoverAttempt): Buffer {
-  const cipher = createCipheriv(CIPHER, key, ZERO_NONCE);
+  const cipher = createCipheriv(CIPHER, createSecretKey(key), ZERO_NONCE);
   key.fill(0);
   cipher.setAAD(associatedData(attempt));
   return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
@@ -108,7 +108,7 @@ export function encryptOnce(key: Buffer, plaintext: Uint8Array, attempt: Handove
 /** @throws {SealError} SEAL_BROKEN */
 export function decryptOnce(key: Buffer, sealed: Uint8Array, attempt: HandoverAttempt): Buffer {
   const tagAt = sealed.length - TAG_BYTES;
-  const decipher = createDecipheriv(CIPHER, key, ZERO_NONCE);
+  const decipher = createDecipheriv(CIPHER, createSecretKey(key), ZERO_NONCE);
   key.fill(0);
   decipher.setAAD(associatedData(attempt)).setAuthTag(sealed.subarray(tagAt));
   const plaintext = decipher.update(sealed.subarray(0, tagAt));

@@ -2,6 +2,7 @@
 import {
   createCipheriv,
   createPublicKey,
+  createSecretKey,
   diffieHellman,
   generateKeyPairSync,
   hash,
@@ -97,7 +98,7 @@ function sealJwe(plaintext: Uint8Array, kid: string, { publicJwk, secret }: Ephe
   });
   const protectedHeader = Buffer.from(header).toString('base64url');
   const iv = randomBytes(JWE_IV_BYTES);
-  const cipher = createCipheriv(JWE_CIPHER, deriveContentKey(secret, apu, apv), iv);
+  const cipher = createCipheriv(JWE_CIPHER, createSecretKey(deriveContentKey(secret, apu, apv)), iv);
   cipher.setAAD(Buffer.from(protectedHeader));
   const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()]);
   const parts = [iv, ciphertext, cipher.getAuthTag()].map((bytes) => bytes.toString('base64url'));

@@ -146,6 +146,7 @@ export class Pool<Message> implements SlotOwner<Message> {
   submit(connection: Connection<Message>, message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
     return new Promise((resolve, reject) => {
       const settle = (result: RequestResult<Message>): void => {
+        if (result.kind === 'failed' && result.reason === 'deadline') this.#counters.timedOut++;
         this.giveBack(connection);
         resolve(result);
       };

@@ -50,7 +50,6 @@ export function createServer({ log, trustedProxies, tls }: ServerOptions): Serve
     return503OnClosing: true,
     trustProxy: trustedProxies ? [...trustedProxies] : false,
     genReqId: () => randomUUID(),
-    disableRequestLogging: true,
     logger: false,
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',

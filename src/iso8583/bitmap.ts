@@ -2,7 +2,8 @@ import type { Cursor } from '../bytes/cursor.ts';
 import type { Sink } from '../bytes/sink.ts';
 import { HEX_DIGITS } from './encodings/bytes.ts';
 import { decodeError, encodeError } from './field-codec.ts';
-import type { BinaryEncoding, BitmapLayout } from './spec.ts';
+import type { BinaryEncoding } from './rows.ts';
+import type { BitmapLayout } from './spec.ts';
 
 /** Bitmaps of a message: primary, secondary and tertiary (ISO 8583:1987 4.2, ISO 8583:2003 4.2). */
 export const MAX_BLOCKS = 3;

@@ -3,7 +3,8 @@ import { bitmapCoding, countBits, readBits, writeBits } from './bitmap.ts';
 import type { Body } from './bounded.ts';
 import { encodeError } from './field-codec.ts';
 import { type CompileField, NumberedFields } from './numbered-fields.ts';
-import type { BitmappedField, Encodings } from './spec.ts';
+import type { BitmappedField } from './rows.ts';
+import type { Encodings } from './spec.ts';
 
 const NO_NAMES: readonly string[] = [];
 

@@ -1,25 +1,61 @@
+import { tlvBody } from './ber-tlv.ts';
 import { bitmappedBody } from './bitmapped.ts';
-import { bounded } from './bounded.ts';
+import { type Body, bounded } from './bounded.ts';
+import { datasetBody } from './dataset.ts';
 import { type FieldCodec, specError } from './field-codec.ts';
 import { leafCodec } from './leaf-codec.ts';
-import type { Encodings, Field } from './spec.ts';
+import type { CompileField } from './numbered-fields.ts';
+import { positionalBody } from './positional.ts';
+import type { BinaryField, Field, TextField } from './rows.ts';
+import type { Encodings } from './spec.ts';
+import { taggedBody } from './tagged.ts';
 
 /** Composites in composites: PostBridge goes to 127.25.x, the third level. */
 export const MAX_DEPTH = 4;
 
 const NAME_PATTERN = /^[a-z][A-Za-z0-9]{0,63}$/;
-/** Names that a message has for itself or an object by birth. */
-const TAKEN_NAMES: readonly string[] = ['mti', 'header', 'constructor', 'others'];
+/** Names that a message or a composite has for itself, or an object by birth. */
+const TAKEN_NAMES: readonly string[] = ['mti', 'header', 'others', 'tlv', 'constructor'];
 
-/** `path` is the field's number, with those of the composites around it in front. */
+/**
+ * Compiles one field. `path` is its number, with those of the composites around it in front.
+ *
+ * @throws {Iso8583Error} SPEC_INVALID
+ */
 export function compileField(field: Field, path: string, encodings: Encodings, depth = 1): FieldCodec {
   if (!NAME_PATTERN.test(field.name) || TAKEN_NAMES.includes(field.name)) {
     throw specError(path, 'its name is taken, or is not letters and digits with a small letter in front');
   }
   if (depth > MAX_DEPTH) throw specError(path, `composites are nested deeper than ${MAX_DEPTH}`);
-  const inside = (inner: Field, innerPath: string) => compileField(inner, innerPath, encodings, depth + 1);
-  if (field.kind === 'bitmapped') {
-    return bounded(bitmappedBody(field, path, encodings, inside), field, path, encodings);
+  checkLengths(field, path);
+  if (field.kind === 'text' || field.kind === 'binary') return leafCodec(field, path, encodings);
+  const inside: CompileField = (inner, innerPath) => compileField(inner, innerPath, encodings, depth + 1);
+  return bounded(bodyOf(field, path, encodings, inside), field, path, encodings);
+}
+
+function bodyOf(
+  field: Exclude<Field, TextField | BinaryField>,
+  path: string,
+  encodings: Encodings,
+  inside: CompileField,
+): Body {
+  switch (field.kind) {
+    case 'tlv':
+      return tlvBody(field, path);
+    case 'positional':
+      return positionalBody(field, path, inside);
+    case 'tagged':
+      return taggedBody(field, path, encodings, inside);
+    case 'bitmapped':
+      return bitmappedBody(field, path, encodings, inside);
+    case 'dataset':
+      return datasetBody(field, path, inside);
   }
-  return leafCodec(field, path, encodings);
+}
+
+function checkLengths({ min, max, prefix }: Field, path: string): void {
+  if (!Number.isSafeInteger(max) || !Number.isSafeInteger(min) || min < 0 || max < 1 || min > max) {
+    throw specError(path, 'its lengths are no whole numbers from 0 and 1 up, least before most');
+  }
+  if (prefix === undefined && min !== max) throw specError(path, 'without a prefix it can have one length only');
 }

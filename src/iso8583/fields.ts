@@ -8,26 +8,32 @@ import type {
   BinaryEncoding,
   BinaryField,
   BitmappedField,
+  DatasetField,
+  Field,
   FieldTable,
   LengthUnit,
+  PositionalField,
   Prefix,
+  TaggedField,
+  TagTable,
   TextEncoding,
   TextField,
-} from './spec.ts';
+  TlvField,
+} from './rows.ts';
 
 interface RowOptions<Name extends string> {
   readonly name: Name;
   readonly title?: string;
   readonly safe?: boolean;
   readonly prefix?: Prefix;
-  readonly unit?: LengthUnit;
 }
 
 interface TextOptions<Name extends string> extends RowOptions<Name> {
   /** Length in characters; the most there may be when there is a prefix. */
   readonly characters: number;
-  /** The fewest characters of a field with a prefix; 0 when absent. */
+  /** The fewest characters; 0 when absent and there is a prefix, otherwise equal to `characters`. */
   readonly minCharacters?: number;
+  readonly unit?: LengthUnit;
   readonly encoding?: TextEncoding;
   readonly pad?: Padding;
 }
@@ -35,18 +41,22 @@ interface TextOptions<Name extends string> extends RowOptions<Name> {
 interface DigitOptions<Name extends string> extends RowOptions<Name> {
   /** Length in digits; the most there may be when there is a prefix. */
   readonly digits: number;
-  /** The fewest digits of a field with a prefix; 0 when absent. */
   readonly minDigits?: number;
+  readonly unit?: LengthUnit;
   readonly encoding?: TextEncoding;
   readonly pad?: Padding;
   readonly fill?: '0' | 'F';
 }
 
-interface BinaryOptions<Name extends string> extends RowOptions<Name> {
+interface BinaryOptions<Name extends string> extends CompositeOptions<Name> {
+  readonly unit?: LengthUnit;
+  readonly encoding?: BinaryEncoding;
+}
+
+interface CompositeOptions<Name extends string> extends RowOptions<Name> {
   /** Length in bytes; the most there may be when there is a prefix. */
   readonly bytes: number;
   readonly minBytes?: number;
-  readonly encoding?: BinaryEncoding;
 }
 
 /** n: digits, as text: leading zeros count. */
@@ -56,14 +66,14 @@ export function numeric<const Name extends string>(options: DigitOptions<Name>):
 
 /** z: track 2, at most 37 characters, `D` or `=` between PAN and expiry; packed, an odd count is filled up with `F`. */
 export function track2<const Name extends string>(
-  options: Omit<DigitOptions<Name>, 'digits'> & { digits?: number },
+  options: Omit<DigitOptions<Name>, 'digits'> & { readonly digits?: number },
 ): TextField<Name> {
-  return digitField('z', { fill: 'F', ...options, digits: options.digits ?? 37 });
+  return digitField('z', { ...options, digits: options.digits ?? 37 });
 }
 
 /** x+n: `C` or `D` and digits; `digits` counts the digits alone. */
-export function signedAmount<const Name extends string>({ digits, ...rest }: DigitOptions<Name>): TextField<Name> {
-  return digitField('x+n', { ...rest, digits: digits + 1 });
+export function signedAmount<const Name extends string>(options: DigitOptions<Name>): TextField<Name> {
+  return digitField('x+n', { ...options, digits: options.digits + 1 });
 }
 
 /** a: letters. */
@@ -86,20 +96,54 @@ export function text<const Name extends string>(
 
 /** b: bytes. */
 export function binary<const Name extends string>(options: BinaryOptions<Name>): BinaryField<Name> {
-  const { bytes, minBytes, ...rest } = options;
-  return { ...rest, kind: 'binary', ...sizes(bytes, minBytes, options.prefix) };
+  return { kind: 'binary', ...sized(options) };
+}
+
+/** BER-TLV, as DE55: the value is its bytes, and they are checked to be TLV. */
+export function tlv<const Name extends string>(
+  options: CompositeOptions<Name> & Pick<TlvField, 'allow' | 'onBadChild'>,
+): TlvField<Name> {
+  return { kind: 'tlv', ...sized(options) };
+}
+
+/** Subfields one behind the other. Those at the end may be absent when there is a prefix. */
+export function positional<const Name extends string, const Fields extends readonly Field[]>(
+  options: CompositeOptions<Name> & { readonly fields: Fields },
+): PositionalField<Name, Fields> {
+  return { kind: 'positional', ...sized(options) };
+}
+
+/** Elements that each begin with a tag and a length. */
+export function tagged<const Name extends string, const Fields extends TagTable>(
+  options: CompositeOptions<Name> &
+    Pick<TaggedField, 'tag' | 'elementPrefix' | 'unknown'> & { readonly fields: Fields },
+): TaggedField<Name, Fields> {
+  return { kind: 'tagged', ...sized(options) };
 }
 
 /** Subfields by number behind a bitmap of their own, as DE127 of PostBridge has it. */
 export function bitmapped<const Name extends string, const Fields extends FieldTable>(
-  options: Omit<RowOptions<Name>, 'unit'> & {
-    readonly bytes: number;
-    readonly bitmap: BitmappedField['bitmap'];
-    readonly fields: Fields;
-  },
+  options: CompositeOptions<Name> & { readonly bitmap: BitmappedField['bitmap']; readonly fields: Fields },
 ): BitmappedField<Name, Fields> {
-  const { bytes, ...rest } = options;
-  return { ...rest, kind: 'bitmapped', ...sizes(bytes, undefined, options.prefix) };
+  return { kind: 'bitmapped', ...sized(options) };
+}
+
+/** Datasets of ISO 8583:2003 and later: identifier of one byte, length of two, `dataset` or `tlv` as content. */
+export function datasets<const Name extends string, const Fields extends TagTable>(
+  options: CompositeOptions<Name> & Pick<TaggedField, 'unknown'> & { readonly fields: Fields },
+): TaggedField<Name, Fields> {
+  return tagged({
+    ...options,
+    tag: { encoding: 'binary', length: 1 },
+    elementPrefix: { encoding: 'binary', bytes: 2 },
+  });
+}
+
+/** A dataset with a bitmap, inside `datasets`. */
+export function dataset<const Name extends string, const Fields extends FieldTable>(
+  options: CompositeOptions<Name> & { readonly fields: Fields },
+): DatasetField<Name, Fields> {
+  return { kind: 'dataset', ...sized(options) };
 }
 
 function digitField<Name extends string>(content: Content, options: DigitOptions<Name>): TextField<Name> {
@@ -112,7 +156,16 @@ function textField<Name extends string>(content: Content, options: TextOptions<N
   return { ...rest, kind: 'text', content, ...sizes(characters, minCharacters, options.prefix) };
 }
 
-/** A value without a prefix has one length. */
-function sizes(max: number, min: number | undefined, prefix: Prefix | undefined): { min: number; max: number } {
-  return { min: prefix === undefined ? max : (min ?? 0), max };
+type Sizes = { readonly min: number; readonly max: number };
+
+function sized<Options extends CompositeOptions<string>>(
+  options: Options,
+): Omit<Options, 'bytes' | 'minBytes'> & Sizes {
+  const { bytes, minBytes, ...rest } = options;
+  return { ...rest, ...sizes(bytes, minBytes, options.prefix) };
+}
+
+/** A value without a prefix has one length, unless something around it tells the length. */
+function sizes(max: number, min: number | undefined, prefix: Prefix | undefined): Sizes {
+  return { min: min ?? (prefix === undefined ? max : 0), max };
 }

@@ -5,7 +5,8 @@ import type { ValueCoding } from './encodings/value-coding.ts';
 import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
 import { halfBytes, type LengthUnits, valueUnits } from './length-units.ts';
 import { type PrefixCoder, prefixCoder } from './prefixes.ts';
-import type { BinaryField, Encodings, TextField } from './spec.ts';
+import type { BinaryField, TextField } from './rows.ts';
+import type { Encodings } from './spec.ts';
 import { textParts } from './text-parts.ts';
 
 /** What a field that is no composite is put together from. */
@@ -25,14 +26,14 @@ export function leafCodec(field: TextField | BinaryField, path: string, encoding
   const { min, max } = field;
   if (field.kind === 'text') {
     const parts = textParts(field, path, encodings);
-    checkLengths(field, parts.units, prefix, path);
+    checkPrefix(max, parts.units, prefix, path);
     return {
       decode: leafDecoder(path, parts, min, max, prefix),
       encode: leafEncoder(path, parts, min, max, prefix, (value) => typeof value === 'string'),
     };
   }
   const parts = byteParts(field, encodings);
-  checkLengths(field, parts.units, prefix, path);
+  checkPrefix(max, parts.units, prefix, path);
   return {
     decode: leafDecoder(path, parts, min, max, prefix),
     encode: leafEncoder(path, parts, min, max, prefix, (value) => value instanceof Uint8Array),
@@ -106,15 +107,7 @@ function leafEncoder<Value extends { readonly length: number }>(
   };
 }
 
-function checkLengths(
-  { min, max }: { min: number; max: number },
-  units: LengthUnits,
-  prefix: PrefixCoder | undefined,
-  path: string,
-): void {
-  if (!Number.isSafeInteger(max) || !Number.isSafeInteger(min) || min < 0 || max < 1 || min > max) {
-    throw specError(path, 'its lengths are no whole numbers from 0 and 1 up, least before most');
-  }
+function checkPrefix(max: number, units: LengthUnits, prefix: PrefixCoder | undefined, path: string): void {
   if (prefix !== undefined && units.toLength(max) > prefix.most) {
     throw specError(path, `a length of ${units.toLength(max)} does not fit its prefix`);
   }

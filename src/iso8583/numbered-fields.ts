@@ -3,7 +3,7 @@ import type { PlainRecord } from '../bytes/record.ts';
 import type { Sink } from '../bytes/sink.ts';
 import { type Bits, setBit } from './bitmap.ts';
 import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
-import type { FieldTable } from './spec.ts';
+import type { FieldTable } from './rows.ts';
 
 /** Makes the codec of one field; given, so that composites can hold composites. */
 export type CompileField = (field: FieldTable[number], path: string) => FieldCodec;

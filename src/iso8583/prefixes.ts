@@ -1,6 +1,6 @@
 import { hexDigit } from '../bytes/hex.ts';
 import { LATIN1_TO_EBCDIC } from './encodings/ebcdic.ts';
-import type { Prefix, PrefixEncoding } from './spec.ts';
+import type { Prefix, PrefixEncoding } from './rows.ts';
 
 /** A length in front of a value, ready to be read and written. */
 export interface PrefixCoder {

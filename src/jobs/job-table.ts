@@ -35,6 +35,18 @@ export class JobTable implements JobsInCommit {
     });
     boss.on('error', onError);
     await boss.start();
+    const table = new JobTable(boss);
+    try {
+      await table.#createQueues();
+    } catch (error) {
+      await table.close();
+      throw error;
+    }
+    return table;
+  }
+
+  async #createQueues(): Promise<void> {
+    const { boss } = this;
     await boss.createQueue(DEAD_LETTERS, {
       retryLimit: 0,
       retentionSeconds: KEEP_WAITING_SECONDS,
@@ -49,7 +61,6 @@ export class JobTable implements JobsInCommit {
       await boss.createQueue(name, { ...policy, deadLetter: DEAD_LETTERS, partition: name === 'overdue' });
       await boss.updateQueue(name, policy);
     }
-    return new JobTable(boss);
   }
 
   async enqueue(client: pg.ClientBase, jobs: readonly JobRequest[]): Promise<void> {

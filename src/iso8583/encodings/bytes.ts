@@ -1,5 +1,5 @@
 import { hexDigit } from '../../bytes/hex.ts';
-import type { BinaryEncoding } from '../spec.ts';
+import type { BinaryEncoding } from '../rows.ts';
 import { LATIN1_TO_EBCDIC } from './ebcdic.ts';
 import type { ValueCoding } from './value-coding.ts';
 

@@ -139,7 +139,7 @@ create table transactions (
   user_claim text,
   user_id uuid,
   device_installation_id text not null,
-  fingerprint bytea,
+  fingerprint text,
   reader_id text,
   reader_transaction_id text,
   latitude text,

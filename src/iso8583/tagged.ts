@@ -1,0 +1,152 @@
+import type { Cursor } from '../bytes/cursor.ts';
+import { newRecord, type PlainRecord } from '../bytes/record.ts';
+import type { Sink } from '../bytes/sink.ts';
+import type { Body } from './bounded.ts';
+import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
+import { leafCodec } from './leaf-codec.ts';
+import type { CompileField } from './numbered-fields.ts';
+import { prefixCoder } from './prefixes.ts';
+import type { OtherElement, TaggedField } from './rows.ts';
+import type { Encodings } from './spec.ts';
+import { type TagCoding, tagCoding } from './tag-coding.ts';
+
+/** Private fields carry a dozen elements; the cap keeps a field of empty elements from making an object for every four bytes. */
+export const MAX_ELEMENTS = 256;
+
+/** The property with the elements that have no name, or not the first one of their tag. */
+const OTHERS = 'others';
+
+/** An element that the spec knows. */
+interface KnownElement {
+  readonly name: string;
+  readonly tag: string;
+  readonly tagBytes: Uint8Array;
+  readonly codec: FieldCodec;
+}
+
+/**
+ * Elements that each begin with a tag and a length. They come by name in the order of the wire, and are written in the
+ * order of the object; `others` says where repeated and unknown ones stood between them.
+ */
+export function taggedBody(field: TaggedField, path: string, encodings: Encodings, compile: CompileField): Body {
+  const tags = tagCoding(field.tag, path);
+  const known = knownElements(field, path, tags, compile);
+  const byTag = new Map(known.map((element) => [element.tag, element]));
+  const byName = new Map(known.map((element) => [element.name, element]));
+  const unknown = field.unknown === 'keep' ? unknownCodec(field, path, encodings) : undefined;
+  return {
+    decode: (cursor) => decodeElements(cursor, path, tags, byTag, unknown),
+    encode(value, sink) {
+      if (typeof value !== 'object' || value === null) throw encodeError('VALUE_TYPE', path, sink.position, sink);
+      encodeElements(value as PlainRecord, sink, { path, tags, byTag, byName, unknown });
+    },
+  };
+}
+
+function knownElements(field: TaggedField, path: string, tags: TagCoding, compile: CompileField): KnownElement[] {
+  const names = new Set<string>();
+  return Object.entries(field.fields).map(([tag, row]) => {
+    const tagBytes = tags.toBytes(tag);
+    const elementPath = `${path}.${tag}`;
+    if (tagBytes === undefined) throw specError(elementPath, 'no tag of the form that its composite has');
+    if (row.prefix !== undefined) throw specError(elementPath, 'its length is told by the elementPrefix around it');
+    if (names.has(row.name)) throw specError(elementPath, `the name ${row.name} is taken`);
+    names.add(row.name);
+    return { name: row.name, tag, tagBytes, codec: compile({ ...row, prefix: field.elementPrefix }, elementPath) };
+  });
+}
+
+function unknownCodec(field: TaggedField, path: string, encodings: Encodings): FieldCodec {
+  const max = Math.min(field.max, prefixCoder(field.elementPrefix, encodings.prefix).most);
+  const row = {
+    kind: 'binary',
+    name: 'unknown',
+    encoding: 'binary',
+    min: 0,
+    max,
+    prefix: field.elementPrefix,
+  } as const;
+  return leafCodec(row, `${path}.?`, encodings);
+}
+
+function decodeElements(
+  cursor: Cursor,
+  path: string,
+  tags: TagCoding,
+  byTag: ReadonlyMap<string, KnownElement>,
+  unknown: FieldCodec | undefined,
+): PlainRecord {
+  const record = newRecord(byTag.size);
+  const others: OtherElement[] = [];
+  for (let at = 0; cursor.position < cursor.end; at++) {
+    const tagAt = cursor.position;
+    if (at === MAX_ELEMENTS) throw decodeError('TOO_MANY_ELEMENTS', path, tagAt, cursor);
+    if (tagAt + tags.wireBytes > cursor.end) throw decodeError('TRUNCATED', path, tagAt, cursor);
+    const tag = tags.read(cursor.bytes, tagAt);
+    if (tag === undefined) throw decodeError('TAG_INVALID', path, tagAt, cursor);
+    const element = byTag.get(tag);
+    const codec = element === undefined ? unknown : element.codec;
+    // The tag is not told: behind a wrong length it can be a piece of a PAN.
+    if (codec === undefined) throw decodeError('TAG_UNKNOWN', path, tagAt, cursor);
+    cursor.position = tagAt + tags.wireBytes;
+    const value = codec.decode(cursor);
+    if (element === undefined || Object.hasOwn(record, element.name)) others.push({ at, tag, value });
+    else record[element.name] = value;
+  }
+  if (others.length > 0) record[OTHERS] = others;
+  return record;
+}
+
+interface ElementCoding {
+  readonly path: string;
+  readonly tags: TagCoding;
+  readonly byTag: ReadonlyMap<string, KnownElement>;
+  readonly byName: ReadonlyMap<string, KnownElement>;
+  readonly unknown: FieldCodec | undefined;
+}
+
+function encodeElements(record: PlainRecord, sink: Sink, coding: ElementCoding): void {
+  const others = othersOf(record, sink, coding.path);
+  let nextOther = 0;
+  let at = 0;
+  const writeOthersBefore = (limit: number) => {
+    for (; nextOther < others.length && others[nextOther]!.at <= limit; nextOther++, at++) {
+      encodeOther(others[nextOther]!, sink, coding);
+    }
+  };
+  for (const name in record) {
+    const value = record[name];
+    if (name === OTHERS || value === undefined) continue;
+    const element = coding.byName.get(name);
+    if (element === undefined) throw encodeError('FIELD_UNKNOWN', `${coding.path}.${name}`, sink.position, sink);
+    writeOthersBefore(at);
+    writeTag(element.tagBytes, sink, coding.path);
+    element.codec.encode(value, sink);
+    at++;
+  }
+  writeOthersBefore(Number.POSITIVE_INFINITY);
+  if (at > MAX_ELEMENTS) throw encodeError('TOO_MANY_ELEMENTS', coding.path, sink.position, sink);
+}
+
+function othersOf(record: PlainRecord, sink: Sink, path: string): readonly OtherElement[] {
+  const others = record[OTHERS] ?? [];
+  if (!Array.isArray(others)) throw encodeError('VALUE_TYPE', `${path}.${OTHERS}`, sink.position, sink);
+  return others as OtherElement[];
+}
+
+function encodeOther({ tag, value }: OtherElement, sink: Sink, { path, tags, byTag, unknown }: ElementCoding): void {
+  const element = byTag.get(tag);
+  const codec = element === undefined ? unknown : element.codec;
+  if (codec === undefined) throw encodeError('TAG_UNKNOWN', path, sink.position, sink);
+  const bytes = element === undefined ? tags.toBytes(tag) : element.tagBytes;
+  if (bytes === undefined) throw encodeError('TAG_INVALID', path, sink.position, sink);
+  writeTag(bytes, sink, path);
+  codec.encode(value, sink);
+}
+
+function writeTag(bytes: Uint8Array, sink: Sink, path: string): void {
+  const at = sink.position;
+  if (at + bytes.length > sink.end) throw encodeError('TARGET_TOO_SMALL', path, at, sink);
+  sink.target.set(bytes, at);
+  sink.position = at + bytes.length;
+}
