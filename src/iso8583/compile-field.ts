@@ -14,8 +14,8 @@ import { taggedBody } from './tagged.ts';
 export const MAX_DEPTH = 4;
 
 const NAME_PATTERN = /^[a-z][A-Za-z0-9]{0,63}$/;
-/** Names that a message or a composite has for itself, or an object by birth. */
-const TAKEN_NAMES: readonly string[] = ['mti', 'header', 'others', 'tlv', 'constructor'];
+/** Names that a message or a composite has for itself. */
+const TAKEN_NAMES: readonly string[] = ['mti', 'header', 'others', 'tlv'];
 
 /**
  * Compiles one field. `path` is its number, with those of the composites around it in front.
@@ -23,9 +23,7 @@ const TAKEN_NAMES: readonly string[] = ['mti', 'header', 'others', 'tlv', 'const
  * @throws {Iso8583Error} SPEC_INVALID
  */
 export function compileField(field: Field, path: string, encodings: Encodings, depth = 1): FieldCodec {
-  if (!NAME_PATTERN.test(field.name) || TAKEN_NAMES.includes(field.name)) {
-    throw specError(path, 'its name is taken, or is not letters and digits with a small letter in front');
-  }
+  checkName(field.name, path);
   if (depth > MAX_DEPTH) throw specError(path, `composites are nested deeper than ${MAX_DEPTH}`);
   checkLengths(field, path);
   if (field.kind === 'text' || field.kind === 'binary') return leafCodec(field, path, encodings);
@@ -50,6 +48,13 @@ function bodyOf(
       return bitmappedBody(field, path, encodings, inside);
     case 'dataset':
       return datasetBody(field, path, inside);
+  }
+}
+
+function checkName(name: string, path: string): void {
+  const isTaken = TAKEN_NAMES.includes(name) || name in Object.prototype;
+  if (isTaken || !NAME_PATTERN.test(name)) {
+    throw specError(path, 'its name is taken, or is not letters and digits with a small letter in front');
   }
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { Iso8583Error } from '../../src/errors.ts';
 import { compileSpec } from '../../src/iso8583/codec.ts';
 import { alphanumeric, binary, bitmapped, numeric, text } from '../../src/iso8583/fields.ts';
 import { defineSpec, type MessageOf } from '../../src/iso8583/spec.ts';
+import { refusalOf } from './refusal-of.ts';
 
 const spec = defineSpec({
   name: 'small',
@@ -34,16 +34,6 @@ const message: MessageOf<typeof spec> = {
   posDataCode: 'A1010151134C101',
   postBridge: { switchKey: '0000000001234' },
 };
-
-function refusalOf(act: () => unknown): Iso8583Error {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof Iso8583Error) return error;
-    throw error;
-  }
-  throw new Error('was not refused');
-}
 
 describe('a compiled spec', () => {
   it('writes MTI, bitmaps, lengths and fields in order of their numbers, whatever the order of the object', () => {
