@@ -1,28 +1,344 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import { ask, farAway, openWatchedPool, ToySwitch, untilReady } from './toy-switch.ts';
+import { describe, expect, test } from 'vitest';
+import {
+  answer,
+  ask,
+  connect,
+  eventThat,
+  isSilent,
+  type Note,
+  notes,
+  ToySwitch,
+  UnreadableNote,
+  WatchedPool,
+} from './toy-switch.ts';
 
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+describe('a request', () => {
+  test('gets its response, and how long the switch took', async () => {
+    const { watched, pool } = await connect();
+    expect(await watched.ask('1', 'hello')).toEqual({
+      kind: 'answered',
+      response: answer('1', 'hello'),
+      missing: [],
+      connectionId: expect.stringMatching(/^toy-[0-9a-f]{8}-1$/),
+      roundTripMs: 0,
+    });
+    expect(pool.stats).toMatchObject({ answered: 1, inFlight: 0, roundTrips: { count: 1 } });
+  });
+
+  test('gets its own response when 1,000 are answered in reverse order', async () => {
+    const held: Note[] = [];
+    const { watched } = await connect(
+      (note, peer) => {
+        held.push(note);
+        if (held.length === 1_000) for (const { key, text } of held.reverse()) peer.send(answer(key, text));
+      },
+      { limits: { inFlight: 1_000 } },
+    );
+    const results = await Promise.all(Array.from({ length: 1_000 }, (_, n) => watched.ask(`${n}`, `text ${n}`)));
+    const answers = results.map((result) => result.kind === 'answered' && result.response);
+    expect(answers).toEqual(Array.from({ length: 1_000 }, (_, n) => answer(`${n}`, `text ${n}`)));
+  });
+
+  test('leaves with all others of its tick in one segment, however many there are', async () => {
+    const { toy, watched } = await connect();
+    const chunks: number[] = [];
+    toy.peer.socket.on('data', (chunk) => chunks.push(chunk.length));
+    await Promise.all(Array.from({ length: 100 }, (_, n) => watched.ask(`${n}`, 'text')));
+    expect(chunks).toHaveLength(1);
+  });
+
+  test('whose key is live already is refused, and the first keeps waiting for its answer', async () => {
+    const { toy, watched, pool } = await connect(isSilent);
+    const first = watched.ask('1', 'first');
+    await expect(watched.ask('1', 'second')).rejects.toThrow(expect.objectContaining({ code: 'DUPLICATE_KEY' }));
+    await eventThat(toy, 'note');
+    toy.peer.send(answer('1', 'to the first'));
+    expect(await first).toMatchObject({ kind: 'answered', response: { text: 'to the first' } });
+    expect(toy.notes).toHaveLength(1);
+    expect(pool.stats).toMatchObject({ inFlight: 0, ready: 1 });
+  });
+
+  test('that cannot be encoded is refused, and takes no room', async () => {
+    const { watched, pool } = await connect(undefined, { limits: { inFlight: 1 } });
+    const tooLong = 'x'.repeat(70_000);
+    await expect(watched.ask('1', tooLong)).rejects.toThrow();
+    expect(await watched.ask('1', 'short')).toMatchObject({ kind: 'answered' });
+    expect(pool.stats).toMatchObject({ inFlight: 0, ready: 1 });
+  });
+
+  test('is given up at its deadline, written', async () => {
+    const { toy, watched, pool } = await connect(isSilent);
+    const result = pool.request(ask('1'), watched.in(40_000));
+    await eventThat(toy, 'note');
+    watched.clock.advance(39_990);
+    expect(pool.stats.inFlight).toBe(1);
+    watched.clock.advance(20);
+    expect(await result).toMatchObject({ kind: 'failed', written: true, reason: 'deadline' });
+    expect(pool.stats).toMatchObject({ timedOut: 1, inFlight: 0, ready: 1 });
+  });
+
+  test('is not written after the instant by which it had to be', async () => {
+    const { toy, watched, pool } = await connect();
+    const sendByMs = watched.clock.nowMs() + 100;
+    const tooLate = pool.request(ask('1'), { ...watched.in(40_000), sendByMs });
+    const inTime = pool.request(ask('2'), { ...watched.in(40_000), sendByMs: sendByMs + 100 });
+    watched.clock.advance(101);
+    expect(await tooLate).toMatchObject({ kind: 'failed', written: false, reason: 'sendBy' });
+    expect(await inTime).toMatchObject({ kind: 'answered' });
+    expect(toy.notes.map(({ key }) => key)).toEqual(['2']);
+  });
+
+  test('whose deadline has passed already is not written', async () => {
+    const { toy, watched, pool } = await connect();
+    expect(await pool.request(ask('1'), watched.in(-1))).toMatchObject({ written: false, reason: 'deadline' });
+    await watched.ask('2');
+    expect(toy.notes.map(({ key }) => key)).toEqual(['2']);
+  });
 });
 
-async function connect() {
-  const toy = new ToySwitch();
-  const watched = openWatchedPool({ addresses: [await toy.listen()] });
-  cleanups.push(
-    () => toy.stop(),
-    () => watched.pool.destroy(),
-  );
-  await untilReady(watched);
-  return { toy, ...watched };
-}
+describe('a response', () => {
+  test('after the deadline is reported as late, and does not change the result', async () => {
+    const { toy, watched, pool } = await connect(isSilent);
+    const result = pool.request(ask('1'), watched.in(1_000));
+    await eventThat(toy, 'note');
+    watched.clock.advance(1_000);
+    expect(await result).toMatchObject({ kind: 'failed', reason: 'deadline' });
+    watched.clock.advance(500);
+    toy.peer.send(answer('1', 'too late'));
+    const unmatched = await eventThat(watched, 'unmatched');
+    expect(unmatched).toMatchObject({ kind: 'late', response: { text: 'too late' }, missing: [], sinceMs: 500 });
+    expect(pool.stats).toMatchObject({ late: 1, duplicates: 0, unmatched: 0, answered: 0 });
+  });
 
-describe('a pool', () => {
-  test('answers a request with its response', async () => {
-    const { pool } = await connect();
-    const result = await pool.request(ask('1', 'hello'), farAway());
-    expect(result).toMatchObject({ kind: 'answered', response: { key: '1', text: 'hello' }, missing: [] });
-    await pool.close({ deadlineAtMs: performance.now() + 1000 });
-    expect(pool.availability).toBe('closed');
+  test('that comes twice is reported as a duplicate', async () => {
+    const { watched, pool } = await connect((note, peer) => {
+      peer.send(answer(note.key, 'once'));
+      peer.send(answer(note.key, 'twice'));
+    });
+    const duplicate = eventThat(watched, 'unmatched');
+    expect(await watched.ask('1')).toMatchObject({ kind: 'answered', response: { text: 'once' } });
+    expect(await duplicate).toMatchObject({ kind: 'duplicate', response: { text: 'twice' } });
+    expect(pool.stats).toMatchObject({ duplicates: 1, late: 0 });
+  });
+
+  test('that nobody asked for is reported as unknown', async () => {
+    const { toy, watched, pool } = await connect();
+    toy.peer.send(answer('77'));
+    expect(await eventThat(watched, 'unmatched')).toMatchObject({ kind: 'unknown', sinceMs: undefined });
+    expect(pool.stats.unmatched).toBe(1);
+  });
+
+  test('may come on another connection of the switch', async () => {
+    const { toy, watched, pool } = await connect(isSilent, { limits: { connectionsPerAddress: 2 } });
+    while (pool.stats.ready < 2) await eventThat(watched, 'state');
+    const result = watched.ask('1');
+    const asked = await eventThat<Note>(toy, 'note');
+    const other = toy.peers.find((peer) => peer.notes === 0)!;
+    other.send(answer(asked.key, 'from the other side'));
+    expect(await result).toMatchObject({ kind: 'answered', response: { text: 'from the other side' } });
+  });
+});
+
+describe('a response without a whole key', () => {
+  const forgiving = {
+    ...notes,
+    missingKeyFields: () => ['key'],
+    couldAnswer: (response: Note, request: Note) => response.text === request.text,
+  };
+
+  test('answers the only request of its connection that it could answer, and says what it lacked', async () => {
+    const { watched } = await connect((note, peer) => note.text === 'b' && peer.send(answer('', 'b')), {
+      protocol: forgiving,
+    });
+    void watched.ask('1', 'a');
+    expect(await watched.ask('2', 'b')).toMatchObject({ kind: 'answered', missing: ['key'] });
+  });
+
+  test('answers none when it could answer two', async () => {
+    const { toy, watched, pool } = await connect(isSilent, { protocol: forgiving });
+    void watched.ask('1', 'same');
+    void watched.ask('2', 'same');
+    await eventThat<Note>(toy, 'note', ({ key }) => key === '2');
+    toy.peer.send(answer('', 'same'));
+    expect(await eventThat(watched, 'unmatched')).toMatchObject({ kind: 'unknown', missing: ['key'] });
+    expect(pool.stats).toMatchObject({ inFlight: 2, unmatched: 1 });
+  });
+
+  test('answers no request of another connection', async () => {
+    const { toy, watched, pool } = await connect(isSilent, {
+      protocol: forgiving,
+      limits: { connectionsPerAddress: 2 },
+    });
+    while (pool.stats.ready < 2) await eventThat(watched, 'state');
+    void watched.ask('1', 'a');
+    await eventThat(toy, 'note');
+    toy.peers.find((peer) => peer.notes === 0)!.send(answer('', 'a'));
+    expect(await eventThat(watched, 'unmatched')).toMatchObject({ kind: 'unknown', missing: ['key'] });
+    expect(pool.stats.inFlight).toBe(1);
+  });
+
+  test('is reported with what is missing when the protocol allows no less than the whole key', async () => {
+    const { toy, watched } = await connect(isSilent, { protocol: { ...notes, missingKeyFields: () => ['key'] } });
+    void watched.ask('1', 'a');
+    await eventThat(toy, 'note');
+    toy.peer.send(answer('', 'a'));
+    expect(await eventThat(watched, 'unmatched')).toMatchObject({ kind: 'unknown', missing: ['key'] });
+  });
+});
+
+describe('a message that cannot be read', () => {
+  const garbled: Note = { kind: '!', key: '1', text: '' };
+
+  test('is counted and reported by its code, and the connection goes on', async () => {
+    const { toy, watched, pool } = await connect();
+    const line = eventThat<object>(watched, 'log', (entry) => 'code' in entry);
+    toy.peer.socket.write('\0\x05hello');
+    expect(await line).toMatchObject({ code: 'UNREADABLE_NOTE' });
+    expect(JSON.stringify(await line)).not.toContain('hello');
+    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+    expect(pool.stats).toMatchObject({ badMessages: 1, ready: 1, reconnects: 0 });
+  });
+
+  test('ends the request it answers at once where its key can be read', async () => {
+    const salvage = (error: unknown) => (error instanceof UnreadableNote ? error.partial : undefined);
+    const { watched, pool } = await connect((note, peer) => peer.socket.write(`\0\x02!${note.key}`), {
+      protocol: { ...notes, salvage },
+    });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'unreadable', error: { code: 'UNREADABLE_NOTE' } });
+    expect(pool.stats).toMatchObject({ badMessages: 1, inFlight: 0, answered: 0 });
+  });
+
+  test('whose salvage breaks in its turn is a bad message and nothing more', async () => {
+    const protocol = {
+      ...notes,
+      salvage: () => garbled,
+      responseKey: () => {
+        throw new RangeError('no key here');
+      },
+    };
+    const { toy, watched, pool } = await connect(isSilent, { protocol });
+    toy.peer.socket.write('\0\x02!1');
+    await eventThat<object>(watched, 'log', (entry) => 'code' in entry);
+    expect(pool.stats).toMatchObject({ badMessages: 1, ready: 1 });
+  });
+
+  test('does not flood the log, which tells how much it left out', async () => {
+    const { toy, watched, pool } = await connect();
+    const lines: object[] = [];
+    watched.on('log', (entry) => 'code' in entry && lines.push(entry));
+    for (let n = 0; n < 500; n++) toy.peer.socket.write('\0\x05hello');
+    await watched.ask('1');
+    expect(pool.stats.badMessages).toBe(500);
+    expect(lines).toHaveLength(10);
+    watched.clock.advance(1_000);
+    toy.peer.socket.write('\0\x05hello');
+    await watched.ask('2');
+    expect(lines.at(-1)).toMatchObject({ suppressed: 490 });
+  });
+});
+
+describe('a frame that cannot be read', () => {
+  test.each([
+    ['of length zero', '\0\0', 'FRAME_EMPTY'],
+    ['longer than the limit', '\xff\xff', 'FRAME_TOO_LONG'],
+  ])('%s closes the connection: the stream is lost from there on', async (_, bytes, code) => {
+    const protocol = { ...notes, framing: { ...notes.framing, maxFrameBytes: 1_000 } };
+    const { toy, watched, pool } = await connect(isSilent, { protocol });
+    const result = watched.ask('1');
+    await eventThat(toy, 'note');
+    const down = watched.untilState('down');
+    toy.peer.socket.write(bytes, 'latin1');
+    expect(await down).toMatchObject({ from: 'ready', reason: { cause: 'badFrame', detail: code } });
+    expect(await result).toMatchObject({ kind: 'failed', written: true, reason: 'connectionLost' });
+    expect(pool.stats).toMatchObject({ badFrames: 1, ready: 0, down: 1 });
+  });
+
+  test('does not take the answers before it with it', async () => {
+    const { watched } = await connect((note, peer) => {
+      peer.socket.write(Buffer.concat([peer.frame(answer(note.key)), Buffer.of(0, 0)]));
+    });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+  });
+});
+
+describe('a request of the switch', () => {
+  test('is answered on its own connection by the protocol, its transport header swapped', async () => {
+    const transportHeader = Uint8Array.of(0x60, 0, 1, 0, 2);
+    const protocol = {
+      ...notes,
+      framing: { ...notes.framing, transportHeader },
+      onRequest: (request: Note, reply: (response: Note) => void) => reply(answer(request.key, 'here')),
+    };
+    const { toy } = await connect(isSilent, { protocol });
+    const read: Buffer[] = [];
+    toy.peer.socket.on('data', (chunk) => read.push(chunk));
+    toy.peer.send(ask('9'));
+    expect(await eventThat(toy, 'note')).toEqual(answer('9', 'here'));
+    expect([...Buffer.concat(read).subarray(2, 7)]).toEqual([0x60, 0, 2, 0, 1]);
+  });
+
+  test('that the protocol fails on is a bad message, and the connection goes on', async () => {
+    const protocol = {
+      ...notes,
+      onRequest: async () => {
+        throw new TypeError('a fault of ours');
+      },
+    };
+    const { toy, watched, pool } = await connect(undefined, { protocol });
+    toy.peer.send(ask('9'));
+    await eventThat<object>(watched, 'log', (entry) => 'code' in entry);
+    expect(pool.stats.badMessages).toBe(1);
+    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+  });
+
+  test('that is asked over and over by a switch that reads no answers closes the connection', async () => {
+    const protocol = {
+      ...notes,
+      onRequest: (request: Note, reply: (response: Note) => void) => reply(answer(request.key, 'x'.repeat(60_000))),
+    };
+    const { toy, watched } = await connect(isSilent, { protocol });
+    toy.peer.socket.pause();
+    const down = watched.untilState('down');
+    let isDown = false;
+    void down.then(() => {
+      isDown = true;
+    });
+    const floodOn = (): void => {
+      if (!isDown) toy.peer.socket.write(toy.peer.frame(ask('9')), floodOn);
+    };
+    floodOn();
+    expect(await down).toMatchObject({ reason: { cause: 'repliesUnread' } });
+  });
+});
+
+describe('a pool without a switch', () => {
+  test('fails at once when nothing is ready or connecting', async () => {
+    const watched = new WatchedPool({ addresses: [] });
+    expect(watched.pool.availability).toBe('down');
+    expect(await watched.ask('1')).toEqual({
+      kind: 'failed',
+      written: false,
+      reason: 'noConnection',
+      connectionId: undefined,
+    });
+    expect(watched.pool.takeSlot()).toBeUndefined();
+  });
+
+  test('lets a request wait while something is connecting, and fails it when that is refused', async () => {
+    const toy = new ToySwitch();
+    const address = await toy.listen();
+    await toy.stop();
+    const watched = new WatchedPool({ addresses: [address] });
+    expect(watched.pool.availability).toBe('connecting');
+    const result = watched.ask('1');
+    expect(watched.pool.stats.pending).toBe(1);
+    expect(await result).toMatchObject({ kind: 'failed', written: false, reason: 'noConnection' });
+  });
+
+  test('lets a request wait while something is connecting, and sends it then', async () => {
+    const toy = new ToySwitch();
+    const watched = new WatchedPool({ addresses: [await toy.listen()] });
+    expect(watched.pool.availability).toBe('connecting');
+    expect(await watched.ask('1', 'patience')).toMatchObject({ kind: 'answered', response: { text: 'patience' } });
   });
 });

@@ -1,10 +1,15 @@
 import { EventEmitter, once } from 'node:events';
 import net from 'node:net';
+import { onTestFinished } from 'vitest';
+import type { ConnectionState } from '../../src/connection/connection.ts';
+import { Deadlines } from '../../src/connection/deadlines.ts';
 import { FrameReader, type Framing, frameOf } from '../../src/connection/framing.ts';
+import type { RequestResult, UnmatchedResponse } from '../../src/connection/pending-requests.ts';
 import { openPool, type Pool } from '../../src/connection/pool.ts';
-import type { PoolOptions } from '../../src/connection/pool-options.ts';
+import type { PoolOptions, StateChange } from '../../src/connection/pool-options.ts';
 import type { SwitchProtocol } from '../../src/connection/switch-protocol.ts';
 import { TapwireError } from '../../src/errors.ts';
+import { ManualClock } from './manual-clock.ts';
 
 /** A language just rich enough to test connections: `?key|text` asks, `!key|text` answers; the key may be left out. */
 export interface Note {
@@ -50,12 +55,17 @@ export const notes: SwitchProtocol<Note> = {
 /** The switch's side of one connection. */
 export class ToyPeer {
   readonly socket: net.Socket;
+  /** How many notes it has read. */
+  notes = 0;
   readonly #framing: Framing;
 
   constructor(socket: net.Socket, spoken: Framing, onNote: (note: Note, peer: ToyPeer) => void) {
     this.socket = socket;
     this.#framing = spoken;
-    const reader = new FrameReader(spoken, (bytes, start, end) => onNote(decode(bytes, start, end), this));
+    const reader = new FrameReader(spoken, (bytes, start, end) => {
+      this.notes++;
+      onNote(decode(bytes, start, end), this);
+    });
     socket.on('data', (chunk) => reader.push(chunk));
     socket.on('error', () => {});
   }
@@ -85,11 +95,15 @@ export class ToySwitch extends EventEmitter {
   behave: Behaviour;
   readonly #framing: Framing;
 
-  constructor(behave: Behaviour = echoes, options: { framing?: Framing; server?: net.Server } = {}) {
+  constructor(
+    behave: Behaviour = echoes,
+    options: { framing?: Framing | undefined; server?: net.Server | undefined } = {},
+  ) {
     super();
     this.behave = behave;
     this.#framing = options.framing ?? framing;
     this.server = options.server ?? net.createServer();
+    onTestFinished(() => this.stop());
     this.server.on(options.server ? 'secureConnection' : 'connection', (socket) => this.adopt(socket));
   }
 
@@ -110,36 +124,79 @@ export class ToySwitch extends EventEmitter {
     return { host: '127.0.0.1', port: (this.server.address() as net.AddressInfo).port };
   }
 
+  /** The latest connection. */
+  get peer(): ToyPeer {
+    return this.peers.at(-1)!;
+  }
+
   async stop(): Promise<void> {
     for (const peer of this.peers) peer.socket.destroy();
     if (this.server.listening) await new Promise((resolve) => this.server.close(resolve));
   }
 }
 
-/** A pool with its state changes, unmatched responses and log lines as events: `state`, `unmatched`, `log`. */
-export interface WatchedPool {
+/** A pool and what it tells: the events `state`, `unmatched` and `log`. */
+export class WatchedPool extends EventEmitter {
   readonly pool: Pool<Note>;
-  readonly events: EventEmitter;
+  readonly clock = new ManualClock();
+  readonly unmatched: UnmatchedResponse<Note>[] = [];
+
+  constructor(options: Partial<PoolOptions<Note>>) {
+    super();
+    const log = (fields: object, text: string) => this.emit('log', { ...fields, text });
+    this.pool = openPool<Note>({
+      name: 'toy',
+      protocol: notes,
+      addresses: [],
+      log: { info: log, warn: log },
+      onStateChange: (change) => this.emit('state', change),
+      onUnmatched: (unmatched) => {
+        this.unmatched.push(unmatched);
+        this.emit('unmatched', unmatched);
+      },
+      deadlines: new Deadlines(this.clock),
+      ...options,
+    });
+    onTestFinished(() => this.pool.destroy());
+  }
+
+  /** The deadline of a request that is given so long. */
+  in(timeoutMs: number): { deadlineAtMs: number } {
+    return { deadlineAtMs: this.clock.nowMs() + timeoutMs };
+  }
+
+  ask(key: string, text = ''): Promise<RequestResult<Note>> {
+    return this.pool.request(ask(key, text), this.in(40_000));
+  }
+
+  /** The next change to the state. */
+  async untilState(state: ConnectionState): Promise<StateChange> {
+    return eventThat<StateChange>(this, 'state', ({ to }) => to === state);
+  }
+
+  async untilReady(): Promise<this> {
+    if (this.pool.availability !== 'ready') await this.untilState('ready');
+    return this;
+  }
 }
 
-export function openWatchedPool(options: Partial<PoolOptions<Note>>): WatchedPool {
-  const events = new EventEmitter({ captureRejections: false });
-  const report = (fields: object, text: string) => events.emit('log', { ...fields, text });
-  const pool = openPool<Note>({
-    name: 'toy',
-    protocol: notes,
-    addresses: [],
-    log: { info: report, warn: report },
-    onStateChange: (change) => events.emit('state', change),
-    onUnmatched: (unmatched) => events.emit('unmatched', unmatched),
-    timeouts: { backoff: { firstMs: 1, mostMs: 20 }, ...options.timeouts },
-    ...options,
-  });
-  return { pool, events };
+/** A switch that behaves as given, and a pool with one connection to it that is ready. */
+export async function connect(
+  behave: Behaviour = echoes,
+  options: Partial<PoolOptions<Note>> = {},
+): Promise<{ toy: ToySwitch; watched: WatchedPool; pool: Pool<Note> }> {
+  const toy = new ToySwitch(behave, { framing: options.protocol?.framing });
+  const watched = new WatchedPool({ addresses: [await toy.listen()], ...options });
+  await watched.untilReady();
+  return { toy, watched, pool: watched.pool };
 }
 
 /** Waits for the first event that satisfies the test. */
-export async function eventThat<T>(events: EventEmitter, name: string, holds: (value: T) => boolean): Promise<T> {
+export function eventThat<T>(
+  events: EventEmitter,
+  name: string,
+  holds: (value: T) => boolean = () => true,
+): Promise<T> {
   return new Promise((resolve) => {
     const look = (value: T): void => {
       if (!holds(value)) return;
@@ -149,10 +206,3 @@ export async function eventThat<T>(events: EventEmitter, name: string, holds: (v
     events.on(name, look);
   });
 }
-
-export async function untilReady({ pool, events }: WatchedPool): Promise<void> {
-  if (pool.availability !== 'ready') await eventThat<{ to: string }>(events, 'state', ({ to }) => to === 'ready');
-}
-
-/** An instant far enough away that no test reaches it. */
-export const farAway = (): { deadlineAtMs: number } => ({ deadlineAtMs: performance.now() + 60_000 });

@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import { type OutgoingFrame, OutgoingFrames } from '../../src/connection/outgoing-frames.ts';
+import { ask, framing, type Note, notes } from './toy-switch.ts';
+
+interface Write {
+  readonly bytes: Uint8Array;
+  readonly copy: string;
+  readonly onWritten: () => void;
+}
+
+const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
+
+function open(overrides: Partial<typeof notes> = {}) {
+  const writes: Write[] = [];
+  const refused: OutgoingFrame[] = [];
+  const outgoing = new OutgoingFrames<Note>(
+    { ...notes, ...overrides },
+    (bytes, onWritten) => writes.push({ bytes, copy: text(bytes), onWritten }),
+    (frame) => refused.push(frame),
+  );
+  const append = (note: Note, sendByMs = Number.POSITIVE_INFINITY): OutgoingFrame => {
+    const frame = { sendByMs, writtenAtMs: -1, batch: 0 };
+    outgoing.append(note, frame, () => 1);
+    return frame;
+  };
+  return { outgoing, writes, refused, append };
+}
+
+describe('outgoing frames', () => {
+  test('leave in one write, each with its header in front of it', () => {
+    const { outgoing, writes, append } = open();
+    const frames = [append(ask('1', 'a')), append(ask('2', 'bb'))];
+    expect(writes).toEqual([]);
+    outgoing.flush(7);
+    expect(writes.map(({ copy }) => copy)).toEqual(['\0\x04?1|a\0\x05?2|bb']);
+    expect(frames.map(({ writtenAtMs }) => writtenAtMs)).toEqual([7, 7]);
+    outgoing.flush(8);
+    expect(writes).toHaveLength(1);
+  });
+
+  test('that come too late are dropped, and their neighbours leave whole', () => {
+    const { outgoing, writes, refused, append } = open();
+    const late = [append(ask('1', 'late'), 10), append(ask('3', 'late'), 11)];
+    append(ask('2', 'in time'), 12);
+    append(ask('4'));
+    outgoing.flush(11.5);
+    expect(writes.map(({ copy }) => copy)).toEqual(['\0\x0a?2|in time\0\x03?4|']);
+    expect(refused).toEqual(late);
+    expect(late.every(({ writtenAtMs }) => writtenAtMs === -1)).toBe(true);
+  });
+
+  test('at their very last instant still leave', () => {
+    const { outgoing, writes, append } = open();
+    append(ask('1'), 10);
+    outgoing.flush(10);
+    expect(writes).toHaveLength(1);
+  });
+
+  test('that were all refused cause no write', () => {
+    const { outgoing, writes, refused, append } = open();
+    append(ask('1'), 10);
+    outgoing.flush(11);
+    append(ask('2'), 20);
+    outgoing.flush(12);
+    expect(refused).toHaveLength(1);
+    expect(writes.map(({ copy }) => copy)).toEqual(['\0\x03?2|']);
+  });
+
+  test('never touch bytes that the socket still holds', () => {
+    const { outgoing, writes, append } = open({ framing: { ...framing, maxFrameBytes: 1_000 } });
+    for (let batch = 0; batch < 400; batch++) {
+      append(ask(`${batch}`, 'x'.repeat(900)));
+      outgoing.flush(1);
+      if (batch % 3 === 0) writes[batch]!.onWritten();
+    }
+    for (const [batch, { bytes, copy, onWritten }] of writes.entries()) {
+      if (batch % 3 === 0) continue;
+      expect(text(bytes)).toBe(copy);
+      onWritten();
+    }
+  });
+
+  test('are encoded over bytes the socket has done with, not into ever more memory', () => {
+    const { outgoing, writes, append } = open({ framing: { ...framing, maxFrameBytes: 1_000 } });
+    for (let batch = 0; batch < 1_000; batch++) {
+      append(ask(`${batch}`, 'x'.repeat(900)));
+      outgoing.flush(1);
+      writes[batch]!.onWritten();
+    }
+    expect(new Set(writes.map(({ bytes }) => bytes.buffer)).size).toBe(1);
+  });
+
+  test('of a tick that outgrow a stretch of memory leave in as many writes, in order', () => {
+    const { outgoing, writes, append } = open({ framing: { ...framing, maxFrameBytes: 1_000 } });
+    const expected: string[] = [];
+    for (let number = 0; number < 500; number++) {
+      append(ask(`${number}`, 'y'.repeat(900)));
+      expected.push(`?${number}|${'y'.repeat(900)}`);
+    }
+    outgoing.flush(1);
+    expect(writes.length).toBeGreaterThan(1);
+    expect(writes.length).toBeLessThan(20);
+    const stream = writes.map(({ copy }) => copy).join('');
+    const read: string[] = [];
+    for (let at = 0; at < stream.length; ) {
+      const length = stream.charCodeAt(at) * 256 + stream.charCodeAt(at + 1);
+      read.push(stream.slice(at + 2, at + 2 + length));
+      at += 2 + length;
+    }
+    expect(read).toEqual(expected);
+  });
+
+  test('that cannot be encoded leave nothing behind, and disturb no other', () => {
+    const { outgoing, writes, append } = open({
+      encode(note, target, offset) {
+        const end = notes.encode(note, target, offset);
+        if (note.text === 'fault') throw new RangeError('half written');
+        return end;
+      },
+    });
+    append(ask('1'));
+    expect(() => append(ask('2', 'fault'))).toThrow('half written');
+    append(ask('3'));
+    outgoing.flush(1);
+    expect(writes.map(({ copy }) => copy)).toEqual(['\0\x03?1|\0\x03?3|']);
+  });
+
+  test('longer than the longest frame, or empty, are refused', () => {
+    const { append } = open({ framing: { ...framing, maxFrameBytes: 10 } });
+    expect(() => append(ask('1', '12345678'))).toThrow(expect.objectContaining({ code: 'MESSAGE_LENGTH' }));
+    append(ask('1', '1234567'));
+    const empty = open({ encode: (_note, _target, offset) => offset });
+    expect(() => empty.append(ask('1'))).toThrow(expect.objectContaining({ code: 'MESSAGE_LENGTH' }));
+  });
+
+  test('know whether their bytes may still lie in this process', () => {
+    const { outgoing, writes, append } = open();
+    const first = append(ask('1'));
+    expect(outgoing.isUnsent(first)).toBe(true);
+    outgoing.flush(1);
+    const second = append(ask('2'));
+    outgoing.flush(2);
+    writes[0]!.onWritten();
+    expect([first, second].map((frame) => outgoing.isUnsent(frame))).toEqual([false, true]);
+    writes[1]!.onWritten();
+    expect(outgoing.isUnsent(second)).toBe(false);
+  });
+});

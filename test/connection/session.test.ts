@@ -1,0 +1,291 @@
+import { describe, expect, test } from 'vitest';
+import type { SessionStep } from '../../src/connection/switch-protocol.ts';
+import {
+  answer,
+  ask,
+  type Behaviour,
+  connect,
+  echoes,
+  eventThat,
+  isSilent,
+  type Note,
+  notes,
+  ToySwitch,
+  WatchedPool,
+} from './toy-switch.ts';
+
+/** A step that asks `word` and is accepted when the answer says `ok`. */
+const step = (word: string): SessionStep<Note> => {
+  let count = 0;
+  return async (line) => (await line.exchange(ask(`${word} ${++count}`))).text === 'ok';
+};
+
+const protocolWith = (steps: Partial<Record<'signOn' | 'echo' | 'signOff', SessionStep<Note>>>) => ({
+  ...notes,
+  ...steps,
+});
+
+/** Accepts every step of a session, and echoes what else it is asked. */
+const accepts: Behaviour = (note, peer) => {
+  const isStep = /^(sign on|sign off|echo) /.test(note.key);
+  peer.send(answer(note.key, isStep ? 'ok' : note.text));
+};
+
+describe('sign-on', () => {
+  test('comes before anything else, and makes the connection ready', async () => {
+    const { toy, watched } = await connect(accepts, { protocol: protocolWith({ signOn: step('sign on') }) });
+    await watched.ask('1');
+    expect(toy.notes.map(({ key }) => key)).toEqual(['sign on 1', '1']);
+  });
+
+  test('that is never answered leaves the connection unready, and ends it', async () => {
+    const toy = new ToySwitch(isSilent);
+    const watched = new WatchedPool({
+      addresses: [await toy.listen()],
+      protocol: protocolWith({ signOn: step('sign on') }),
+    });
+    const request = watched.ask('1');
+    const { key } = await eventThat<Note>(toy, 'note');
+    expect([key, watched.pool.availability]).toEqual(['sign on 1', 'connecting']);
+    const down = watched.untilState('down');
+    watched.clock.advance(10_010);
+    expect(await down).toMatchObject({ from: 'connecting', reason: { cause: 'signOnFailed' } });
+    expect(await request).toMatchObject({ kind: 'failed', written: false, reason: 'noConnection' });
+    expect(toy.notes).toHaveLength(1);
+  });
+
+  test.each([
+    ['that is refused', step('sign on'), 'refused'],
+    [
+      'that throws',
+      async () => {
+        throw new TypeError('4111111111111111');
+      },
+      'TypeError',
+    ],
+    [
+      'that throws before it waits',
+      (() => {
+        throw new RangeError('no');
+      }) as SessionStep<Note>,
+      'RangeError',
+    ],
+  ] as const)('%s ends the connection, and says how without quoting', async (_, signOn, detail) => {
+    const toy = new ToySwitch((note, peer) => peer.send(answer(note.key, 'no')));
+    const watched = new WatchedPool({ addresses: [await toy.listen()], protocol: protocolWith({ signOn }) });
+    const change = await watched.untilState('down');
+    expect(change.reason).toEqual({ cause: 'signOnFailed', detail });
+  });
+
+  test('that hangs without asking the switch ends the connection too', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const signOn: SessionStep<Note> = () => {
+      resolve();
+      return new Promise(() => {});
+    };
+    const watched = new WatchedPool({
+      addresses: [await new ToySwitch().listen()],
+      protocol: protocolWith({ signOn }),
+    });
+    await promise;
+    const down = watched.untilState('down');
+    watched.clock.advance(10_010);
+    expect((await down).reason).toEqual({ cause: 'signOnFailed', detail: 'timeout' });
+  });
+
+  test('is repeated on a connection that is taken out of use, while what is in flight is still answered', async () => {
+    const held: Note[] = [];
+    const { toy, watched, pool } = await connect(
+      (note, peer) => (note.key === '1' ? held.push(note) : note.key !== 'sign on 2' && accepts(note, peer)),
+      { protocol: protocolWith({ signOn: step('sign on') }) },
+    );
+    const inFlight = watched.ask('1');
+    const slot = pool.takeSlot()!;
+    await eventThat<Note>(toy, 'note', ({ key }) => key === '1');
+    pool.signOnAgain(slot.connectionId);
+    pool.signOnAgain(slot.connectionId);
+    expect(pool.availability).toBe('connecting');
+    expect(await slot.request(ask('2'), watched.in(1_000))).toMatchObject({ written: false, reason: 'connectionLost' });
+    const waiting = watched.ask('3');
+    toy.peer.send(answer('1', 'still here'));
+    expect(await inFlight).toMatchObject({ kind: 'answered', response: { text: 'still here' } });
+    toy.peer.send(answer('sign on 2', 'ok'));
+    expect(await waiting).toMatchObject({ kind: 'answered' });
+    expect(toy.notes.map(({ key }) => key)).toEqual(['sign on 1', '1', 'sign on 2', '3']);
+    expect(pool.stats.reconnects).toBe(0);
+  });
+
+  test('can be asked for by the switch', async () => {
+    const protocol = {
+      ...protocolWith({ signOn: step('sign on') }),
+      onRequest: (request: Note, reply: (response: Note) => void, line: { signOnAgain(): void }) => {
+        reply(answer(request.key, 'will do'));
+        line.signOnAgain();
+      },
+    };
+    const { toy, watched } = await connect(accepts, { protocol });
+    toy.peer.send(ask('you are signed off'));
+    await watched.untilState('ready');
+    expect(toy.notes.map(({ key }) => key)).toEqual(['sign on 1', 'you are signed off', 'sign on 2']);
+  });
+});
+
+describe('an idle connection', () => {
+  test('is asked for an echo after a silence, again and again', async () => {
+    const { toy, watched, pool } = await connect(accepts, { protocol: protocolWith({ echo: step('echo') }) });
+    for (let count = 1; count <= 3; count++) {
+      const echo = eventThat<Note>(toy, 'note');
+      watched.clock.advance(60_010);
+      expect(await echo).toMatchObject({ key: `echo ${count}` });
+      // Two round trips later the answer to the echo has been read and dealt with.
+      for (const turn of ['a', 'b']) await watched.ask(`${turn} ${count}`);
+    }
+    expect(pool.availability).toBe('ready');
+  });
+
+  test('is not asked while it has something to say', async () => {
+    const { toy, watched } = await connect(accepts, { protocol: protocolWith({ echo: step('echo') }) });
+    for (let n = 0; n < 10; n++) {
+      watched.clock.advance(59_000);
+      await watched.ask(`${n}`);
+    }
+    expect(toy.notes.filter(({ key }) => key.startsWith('echo'))).toEqual([]);
+  });
+
+  test('whose echo is not answered is closed: the other end is gone, or half open', async () => {
+    const { toy, watched } = await connect(isSilent, { protocol: protocolWith({ echo: step('echo') }) });
+    const echo = eventThat<Note>(toy, 'note');
+    watched.clock.advance(60_010);
+    await echo;
+    const down = watched.untilState('down');
+    watched.clock.advance(10_010);
+    expect(await down).toMatchObject({ reason: { cause: 'echoFailed' } });
+  });
+
+  test('is asked even when others keep writing to it in vain', async () => {
+    const { toy, watched, pool } = await connect(isSilent, { protocol: protocolWith({ echo: step('echo') }) });
+    for (let n = 0; n < 3; n++) {
+      const result = pool.request(ask(`${n}`), watched.in(20_000));
+      await eventThat<Note>(toy, 'note', ({ key }) => key === `${n}`);
+      watched.clock.advance(20_000);
+      await result;
+    }
+    expect(await eventThat<Note>(toy, 'note', ({ key }) => key.startsWith('echo'))).toBeDefined();
+  });
+
+  test('without an echo to ask for is left alone as long as nobody waits for an answer', async () => {
+    const { watched, pool } = await connect();
+    await watched.ask('1');
+    watched.clock.advance(24 * 3_600_000);
+    expect(pool.availability).toBe('ready');
+    expect(await watched.ask('2')).toMatchObject({ kind: 'answered' });
+  });
+
+  test('without an echo to ask for is closed when what was written has met with silence', async () => {
+    const { toy, watched, pool } = await connect(isSilent);
+    for (let n = 0; n < 3; n++) {
+      const result = pool.request(ask(`${n}`), watched.in(39_000));
+      await eventThat(toy, 'note');
+      watched.clock.advance(39_000);
+      expect(await result).toMatchObject({ reason: 'deadline' });
+    }
+    const down = watched.untilState('down');
+    watched.clock.advance(120_000);
+    expect(await down).toMatchObject({ reason: { cause: 'silence' } });
+  });
+});
+
+describe('closing a pool', () => {
+  test('lets what is in flight and the slots held finish, then signs off, then ends', async () => {
+    const held: Note[] = [];
+    const { toy, watched, pool } = await connect(
+      (note, peer) => (note.key === '1' ? held.push(note) : accepts(note, peer)),
+      {
+        protocol: protocolWith({ signOff: step('sign off') }),
+      },
+    );
+    const slot = pool.takeSlot()!;
+    const inFlight = watched.ask('1');
+    await eventThat(toy, 'note');
+    const closed = pool.close(watched.in(30_000));
+    expect(pool.availability).toBe('closed');
+    expect(pool.takeSlot()).toBeUndefined();
+    expect(await watched.ask('9')).toMatchObject({ kind: 'failed', written: false, reason: 'closed' });
+    expect(await slot.request(ask('2'), watched.in(1_000))).toMatchObject({ kind: 'answered' });
+    toy.peer.send(answer('1'));
+    expect(await inFlight).toMatchObject({ kind: 'answered' });
+    await closed;
+    expect(toy.notes.map(({ key }) => key)).toEqual(['1', '2', 'sign off 1']);
+    expect(pool.stats).toMatchObject({ ready: 0, draining: 0, down: 0, connecting: 0, inFlight: 0 });
+    expect(watched.clock.timers).toBeLessThanOrEqual(1);
+  });
+
+  test('destroys what has not finished by its deadline, and says that it was written', async () => {
+    const { toy, watched, pool } = await connect(isSilent);
+    const inFlight = watched.ask('1');
+    await eventThat(toy, 'note');
+    const closed = pool.close(watched.in(5_000));
+    watched.clock.advance(5_010);
+    await closed;
+    expect(await inFlight).toMatchObject({ kind: 'failed', written: true, reason: 'closed' });
+  });
+
+  test('does not wait for a switch that never answers the sign-off', async () => {
+    const { toy, watched, pool } = await connect(isSilent, { protocol: protocolWith({ signOff: step('sign off') }) });
+    const closed = pool.close(watched.in(30_000));
+    await eventThat(toy, 'note');
+    watched.clock.advance(2_010);
+    await closed;
+    expect(pool.stats.draining).toBe(0);
+  });
+
+  test('sends away those who wait for a slot', async () => {
+    const { watched, pool } = await connect(isSilent, { limits: { inFlight: 1 } });
+    const slot = pool.takeSlot()!;
+    const waiting = pool.waitForSlot({ untilMs: watched.clock.nowMs() + 10_000 });
+    const request = watched.ask('1');
+    const closed = pool.close(watched.in(30_000));
+    expect(await waiting).toBeUndefined();
+    expect(await request).toMatchObject({ written: false, reason: 'closed' });
+    slot.release();
+    await closed;
+  });
+
+  test('ends at once when nothing is connected, also the second time', async () => {
+    const watched = new WatchedPool({ addresses: [] });
+    await watched.pool.close(watched.in(1_000));
+    await watched.pool.close(watched.in(1_000));
+    expect(watched.pool.availability).toBe('closed');
+  });
+
+  test('does not dial again', async () => {
+    const { toy, watched, pool } = await connect();
+    const down = watched.untilState('down');
+    toy.peer.socket.destroy();
+    await down;
+    await pool.close(watched.in(1_000));
+    watched.clock.advance(3_600_000);
+    expect(pool.stats).toMatchObject({ connecting: 0, reconnects: 0 });
+  });
+});
+
+describe('destroying a pool', () => {
+  test('fails what is in flight at once, and tells what was written from what was not', async () => {
+    const { toy, watched, pool } = await connect(isSilent);
+    const written = watched.ask('1');
+    await eventThat(toy, 'note');
+    const encoded = watched.ask('2');
+    pool.destroy(new Error('stop'));
+    expect(await written).toMatchObject({ kind: 'failed', written: true, reason: 'closed' });
+    expect(await encoded).toMatchObject({ kind: 'failed', written: false, reason: 'closed' });
+    await eventThat(toy.peer.socket, 'close');
+    expect(toy.notes.map(({ key }) => key)).toEqual(['1']);
+  });
+
+  test('takes slots out of use', async () => {
+    const { watched, pool } = await connect(echoes);
+    const slot = pool.takeSlot()!;
+    pool.destroy();
+    expect(await slot.request(ask('1'), watched.in(1_000))).toMatchObject({ kind: 'failed', written: false });
+  });
+});

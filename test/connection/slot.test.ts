@@ -1,0 +1,221 @@
+import { describe, expect, test } from 'vitest';
+import { answer, ask, connect, echoes, eventThat, isSilent, type Note, ToySwitch, WatchedPool } from './toy-switch.ts';
+
+describe('a slot', () => {
+  test('is taken at once on a signed-on connection, and names it', async () => {
+    const { watched, pool } = await connect();
+    const slot = pool.takeSlot()!;
+    expect(pool.stats).toMatchObject({ held: 1, inFlight: 0 });
+    expect(await slot.request(ask('1'), watched.in(1_000))).toMatchObject({
+      kind: 'answered',
+      connectionId: slot.connectionId,
+    });
+    expect(pool.stats).toMatchObject({ held: 0, inFlight: 0 });
+  });
+
+  test('is not to be had before a connection is ready', async () => {
+    const watched = new WatchedPool({ addresses: [await new ToySwitch().listen()] });
+    expect(watched.pool.takeSlot()).toBeUndefined();
+    expect(watched.pool.availability).toBe('connecting');
+  });
+
+  test('is waited for while something is connecting', async () => {
+    const watched = new WatchedPool({ addresses: [await new ToySwitch().listen()] });
+    const slot = await watched.pool.waitForSlot({ untilMs: watched.clock.nowMs() + 1_000 });
+    expect(await slot!.request(ask('1'), watched.in(1_000))).toMatchObject({ kind: 'answered' });
+  });
+
+  test('is not waited for when there is no hope', async () => {
+    const watched = new WatchedPool({ addresses: [] });
+    expect(await watched.pool.waitForSlot({ untilMs: watched.clock.nowMs() + 1_000 })).toBeUndefined();
+  });
+
+  test('is waited for no longer than said', async () => {
+    const { watched, pool } = await connect(isSilent, { limits: { inFlight: 1 } });
+    pool.takeSlot();
+    const waiting = pool.waitForSlot({ untilMs: watched.clock.nowMs() + 500 });
+    expect(pool.availability).toBe('full');
+    watched.clock.advance(510);
+    expect(await waiting).toBeUndefined();
+    expect(pool.stats.pending).toBe(0);
+  });
+
+  test('that is released serves the next who waits', async () => {
+    const { watched, pool } = await connect(echoes, { limits: { inFlight: 1 } });
+    const slot = pool.takeSlot()!;
+    const result = watched.ask('1');
+    expect(pool.stats.pending).toBe(1);
+    slot.release();
+    expect(await result).toMatchObject({ kind: 'answered' });
+  });
+
+  test('is released on every way out of a block that is using it', async () => {
+    const { pool } = await connect();
+    expect(() => {
+      using _slot = pool.takeSlot()!;
+      throw new Error('the commit failed');
+    }).toThrow('the commit failed');
+    expect(pool.stats).toMatchObject({ held: 0, ready: 1 });
+  });
+
+  test('can be spent only once', async () => {
+    const { watched, pool } = await connect(echoes, { limits: { inFlight: 1 } });
+    const slot = pool.takeSlot()!;
+    await slot.request(ask('1'), watched.in(1_000));
+    await expect(slot.request(ask('2'), watched.in(1_000))).rejects.toThrow(
+      expect.objectContaining({ code: 'SLOT_SPENT' }),
+    );
+    slot.release();
+    slot.release();
+    const other = pool.takeSlot()!;
+    expect(pool.takeSlot()).toBeUndefined();
+    other.release();
+    await expect(other.request(ask('3'), watched.in(1_000))).rejects.toThrow();
+    expect(pool.stats).toMatchObject({ held: 0, full: 0, ready: 1 });
+  });
+
+  test('held too long is taken back and reported', async () => {
+    const { watched, pool } = await connect(echoes, { limits: { inFlight: 1 } });
+    const slot = pool.takeSlot()!;
+    expect(pool.takeSlot()).toBeUndefined();
+    watched.clock.advance(60_010);
+    expect(pool.stats).toMatchObject({ held: 0, slotsHeldTooLong: 1, ready: 1 });
+    await expect(slot.request(ask('1'), watched.in(1_000))).rejects.toThrow(
+      expect.objectContaining({ code: 'SLOT_SPENT' }),
+    );
+  });
+
+  test('whose connection is lost before the request is carried by another one', async () => {
+    const { toy, watched, pool } = await connect(echoes, { limits: { connectionsPerAddress: 2 } });
+    while (pool.stats.ready < 2) await eventThat(watched, 'state');
+    const [slot, other] = [pool.takeSlot()!, pool.takeSlot()!];
+    await other.request(ask('1'), watched.in(1_000));
+    const down = watched.untilState('down');
+    toy.peers.find((peer) => peer.notes === 0)!.socket.destroy();
+    expect(await down).toMatchObject({ connectionId: slot.connectionId });
+    expect(await slot.request(ask('2'), watched.in(1_000))).toMatchObject({
+      kind: 'answered',
+      connectionId: other.connectionId,
+    });
+    expect(pool.stats).toMatchObject({ held: 0, inFlight: 0, ready: 1 });
+  });
+
+  test('whose connection is lost when there is no other fails, not written', async () => {
+    const { toy, watched, pool } = await connect();
+    const slot = pool.takeSlot()!;
+    const down = watched.untilState('down');
+    toy.peer.socket.destroy();
+    await down;
+    expect(await slot.request(ask('1'), watched.in(1_000))).toEqual({
+      kind: 'failed',
+      written: false,
+      reason: 'connectionLost',
+      connectionId: slot.connectionId,
+    });
+  });
+});
+
+describe('a slot on a certain connection', () => {
+  test('is taken on that connection and no other', async () => {
+    const { watched, pool } = await connect(echoes, { limits: { connectionsPerAddress: 2 } });
+    while (pool.stats.ready < 2) await eventThat(watched, 'state');
+    const original = await watched.ask('1');
+    for (let n = 0; n < 5; n++) {
+      const slot = pool.takeSlot({ connectionId: original.connectionId })!;
+      expect(slot.connectionId).toBe(original.connectionId);
+    }
+    expect(pool.hasConnection(original.connectionId!)).toBe(true);
+  });
+
+  test('is not to be had once the connection is gone, even when others are ready', async () => {
+    const { toy, watched, pool } = await connect(echoes, { limits: { connectionsPerAddress: 2 } });
+    while (pool.stats.ready < 2) await eventThat(watched, 'state');
+    const connectionId = (await watched.ask('1')).connectionId!;
+    const down = watched.untilState('down');
+    toy.peers.find((peer) => peer.notes === 1)!.socket.destroy();
+    await down;
+    expect(pool.hasConnection(connectionId)).toBe(false);
+    expect(pool.takeSlot({ connectionId })).toBeUndefined();
+    expect(await pool.waitForSlot({ connectionId, untilMs: watched.clock.nowMs() + 1_000 })).toBeUndefined();
+    expect(pool.takeSlot()).toBeDefined();
+  });
+
+  test('that is waited for is refused when the connection is lost, and does not move', async () => {
+    const { toy, watched, pool } = await connect(isSilent, { limits: { connectionsPerAddress: 2, inFlight: 1 } });
+    while (pool.stats.ready < 2) await eventThat(watched, 'state');
+    const slot = pool.takeSlot()!;
+    const { connectionId } = slot;
+    const lost = slot.request(ask('1'), watched.in(1_000));
+    await eventThat(toy, 'note');
+    const waiting = pool.waitForSlot({ connectionId, untilMs: watched.clock.nowMs() + 1_000 });
+    expect(pool.stats.pending).toBe(1);
+    toy.peers.find((peer) => peer.notes === 1)!.socket.destroy();
+    expect(await waiting).toBeUndefined();
+    expect(await lost).toMatchObject({ written: true, reason: 'connectionLost' });
+    expect(pool.stats).toMatchObject({ pending: 0, ready: 1, down: 1 });
+  });
+
+  test('that is held fails when the connection is lost, and does not move', async () => {
+    const { toy, watched, pool } = await connect(echoes, { limits: { connectionsPerAddress: 2 } });
+    while (pool.stats.ready < 2) await eventThat(watched, 'state');
+    const { connectionId } = await watched.ask('1');
+    const slot = pool.takeSlot({ connectionId: connectionId! })!;
+    const down = watched.untilState('down');
+    toy.peers.find((peer) => peer.notes === 1)!.socket.destroy();
+    await down;
+    expect(await slot.request(ask('2'), watched.in(1_000))).toMatchObject({ written: false, reason: 'connectionLost' });
+  });
+});
+
+describe('back-pressure', () => {
+  test('lets no more in flight than the switch allows, and the rest wait their turn', async () => {
+    const { toy, watched, pool } = await connect(isSilent, { limits: { inFlight: 3 } });
+    const finished: string[] = [];
+    const results = Array.from({ length: 8 }, async (_, n) => {
+      await watched.ask(`${n}`);
+      finished.push(`${n}`);
+    });
+    await eventThat<Note>(toy, 'note', ({ key }) => key === '2');
+    expect(pool.stats).toMatchObject({ inFlight: 3, pending: 5, full: 1, ready: 0 });
+    expect(pool.availability).toBe('full');
+    for (let n = 0; n < 8; n++) {
+      if (toy.notes.length <= n) await eventThat(toy, 'note');
+      toy.peer.send(answer(`${n}`));
+    }
+    await Promise.all(results);
+    expect(finished).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+    expect(pool.stats).toMatchObject({ inFlight: 0, pending: 0, full: 0, ready: 1 });
+  });
+
+  test('refuses at once what would wait behind too many others', async () => {
+    const { watched, pool } = await connect(isSilent, { limits: { inFlight: 1, waiting: 2 } });
+    for (let n = 0; n < 3; n++) void watched.ask(`${n}`);
+    expect(await watched.ask('3')).toMatchObject({ kind: 'failed', written: false, reason: 'busy' });
+    expect(await pool.waitForSlot({ untilMs: watched.clock.nowMs() + 1_000 })).toBeUndefined();
+    expect(pool.stats.pending).toBe(2);
+  });
+
+  test('gives a request up in the queue at its deadline, or when it could no longer be sent in time', async () => {
+    const { watched, pool } = await connect(isSilent, { limits: { inFlight: 1 } });
+    pool.takeSlot();
+    const { deadlineAtMs } = watched.in(1_000);
+    const patient = pool.request(ask('1'), { deadlineAtMs });
+    const hurried = pool.request(ask('2'), { deadlineAtMs, sendByMs: deadlineAtMs - 500 });
+    watched.clock.advance(510);
+    expect(await hurried).toMatchObject({ kind: 'failed', written: false, reason: 'sendBy' });
+    watched.clock.advance(500);
+    expect(await patient).toMatchObject({ kind: 'failed', written: false, reason: 'deadline' });
+  });
+
+  test('frees the room of a request that was given up', async () => {
+    const { toy, watched, pool } = await connect(isSilent, { limits: { inFlight: 1 } });
+    const first = pool.request(ask('1'), watched.in(1_000));
+    const second = pool.request(ask('2'), watched.in(5_000));
+    await eventThat(toy, 'note');
+    watched.clock.advance(1_010);
+    expect(await first).toMatchObject({ reason: 'deadline' });
+    expect(await eventThat<Note>(toy, 'note')).toMatchObject({ key: '2' });
+    toy.peer.send(answer('2'));
+    expect(await second).toMatchObject({ kind: 'answered' });
+  });
+});
