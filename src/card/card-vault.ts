@@ -4,23 +4,14 @@
  *
  *   version (1) · length of the key id (1) · key id · nonce (12) · ciphertext · tag (16)
  */
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  type KeyObject,
-  randomBytes,
-} from 'node:crypto';
+import { createHmac, type KeyObject, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { SealError } from '../errors.ts';
 import type { CardVault, KeptCard } from '../transactions/ports.ts';
+import { decryptGcm, encryptGcm, GCM_NONCE_BYTES, GCM_TAG_BYTES } from './aes-gcm.ts';
 import type { KeyRing, NamedSecretKey, SecretKeys } from './key-ring.ts';
 
 const VERSION = 1;
-const CIPHER = 'aes-256-gcm';
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 /** The fields that a reversal repeats (DE43 and the chip's tags are the longest) stay under 2 KB as JSON. */
 const MAX_PLAINTEXT_BYTES = 8_192;
 
@@ -50,13 +41,10 @@ export function createCardVault({ panSealing, panHash }: Pick<KeyRing, 'panSeali
 function seal({ id, key }: NamedSecretKey, transactionId: string, card: KeptCard): Buffer {
   const plaintext = Buffer.from(JSON.stringify(card));
   if (plaintext.length > MAX_PLAINTEXT_BYTES) throw new SealError('TOO_LARGE');
-  const keyId = Buffer.from(id, 'latin1');
-  const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv(CIPHER, transactionKey(key, transactionId), nonce);
-  cipher.setAAD(Buffer.from(transactionId));
-  const sealed = [Buffer.of(VERSION, keyId.length), keyId, nonce, cipher.update(plaintext), cipher.final()];
+  const nonce = randomBytes(GCM_NONCE_BYTES);
+  const sealed = encryptGcm(transactionKey(key, transactionId), nonce, plaintext, Buffer.from(transactionId));
   plaintext.fill(0);
-  return Buffer.concat([...sealed, cipher.getAuthTag()]);
+  return Buffer.concat([Buffer.of(VERSION, id.length), Buffer.from(id, 'latin1'), nonce, sealed]);
 }
 
 /**
@@ -64,23 +52,31 @@ function seal({ id, key }: NamedSecretKey, transactionId: string, card: KeptCard
  *   transaction or never was one
  */
 function open(keys: SecretKeys, transactionId: string, sealed: Uint8Array): KeptCard {
-  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
-  const nonceAt = 2 + (bytes[1] ?? 0);
-  const ciphertextAt = nonceAt + NONCE_BYTES;
-  const tagAt = bytes.length - TAG_BYTES;
-  if (bytes[0] !== VERSION || ciphertextAt > tagAt) throw new SealError('SEAL_BROKEN');
-  const key = keys.find(bytes.toString('latin1', 2, nonceAt));
+  const nonceAt = 2 + (sealed[1] ?? 0);
+  const ciphertextAt = nonceAt + GCM_NONCE_BYTES;
+  const tagAt = sealed.length - GCM_TAG_BYTES;
+  if (sealed[0] !== VERSION || ciphertextAt > tagAt) throw new SealError('SEAL_BROKEN');
+  const key = keys.find(Buffer.from(sealed.subarray(2, nonceAt)).toString('latin1'));
   if (key === undefined) throw new SealError('KEY_GONE');
 
-  const nonce = bytes.subarray(nonceAt, ciphertextAt);
-  const decipher = createDecipheriv(CIPHER, transactionKey(key.key, transactionId), nonce);
-  decipher.setAAD(Buffer.from(transactionId)).setAuthTag(bytes.subarray(tagAt));
-  const plaintext = decipher.update(bytes.subarray(ciphertextAt, tagAt));
+  const plaintext = decryptGcm(
+    transactionKey(key.key, transactionId),
+    sealed.subarray(nonceAt, ciphertextAt),
+    sealed.subarray(ciphertextAt, tagAt),
+    sealed.subarray(tagAt),
+    Buffer.from(transactionId),
+  );
+  const card = plaintext && parseCard(plaintext);
+  if (card === undefined) throw new SealError('SEAL_BROKEN');
+  return card;
+}
+
+/** Zeroes the plaintext. JSON.parse quotes what it cannot read, so its error goes no further. */
+function parseCard(plaintext: Buffer): KeptCard | undefined {
   try {
-    decipher.final();
     return keptCard.parse(JSON.parse(plaintext.toString()));
   } catch {
-    throw new SealError('SEAL_BROKEN');
+    return undefined;
   } finally {
     plaintext.fill(0);
   }
@@ -90,8 +86,8 @@ function open(keys: SecretKeys, transactionId: string, sealed: Uint8Array): Kept
  * A key of its own for each transaction. Random 96-bit nonces allow 2^32 seals under one key (NIST SP 800-38D 8.3), which
  * 5,000 taps a second would use up in ten days.
  */
-function transactionKey(key: KeyObject, transactionId: string): KeyObject {
-  return createSecretKey(createHmac('sha256', key).update('tapwire card\0').update(transactionId).digest());
+function transactionKey(key: KeyObject, transactionId: string): Buffer {
+  return createHmac('sha256', key).update('tapwire card\0').update(transactionId).digest();
 }
 
 /** A plain hash would give the PAN away: there are few enough to try them all. */

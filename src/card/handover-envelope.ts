@@ -7,9 +7,9 @@
  * The plaintext is the length of the general blob (4), the general blob and the payment blob. Each key encrypts once (the
  * content key is random, a wrapping key belongs to one salt and recipient), so the nonces are zeros.
  */
-import { createCipheriv, createDecipheriv, createSecretKey } from 'node:crypto';
 import { MAX_TLV_BYTES } from '../emv/tlv.ts';
 import { SealError } from '../errors.ts';
+import { decryptGcm, encryptGcm, GCM_NONCE_BYTES, GCM_TAG_BYTES } from './aes-gcm.ts';
 import { KEY_ID_BYTES, PUBLIC_KEY_BYTES } from './memory-key-pair.ts';
 
 /** More workers than any switch gives lines to. A value sealed for 16 is 900 bytes longer than its blobs. */
@@ -18,16 +18,14 @@ export const SALT_BYTES = 16;
 export const CONTENT_KEY_BYTES = 32;
 
 const VERSION = 1;
-const TAG_BYTES = 16;
-const ZERO_NONCE = Buffer.alloc(12);
-const CIPHER = 'aes-256-gcm';
+const ZERO_NONCE = Buffer.alloc(GCM_NONCE_BYTES);
 const LENGTH_BYTES = 4;
-const WRAPPED_BYTES = KEY_ID_BYTES + CONTENT_KEY_BYTES + TAG_BYTES;
+const WRAPPED_BYTES = KEY_ID_BYTES + CONTENT_KEY_BYTES + GCM_TAG_BYTES;
 const SALT_AT = 1 + PUBLIC_KEY_BYTES;
 const COUNT_AT = SALT_AT + SALT_BYTES;
 const WRAPS_AT = COUNT_AT + 1;
 /** Both blobs at their longest. */
-const MAX_SEALED_BYTES = WRAPS_AT + MAX_RECIPIENTS * WRAPPED_BYTES + LENGTH_BYTES + 2 * MAX_TLV_BYTES + TAG_BYTES;
+const MAX_SEALED_BYTES = WRAPS_AT + MAX_RECIPIENTS * WRAPPED_BYTES + LENGTH_BYTES + 2 * MAX_TLV_BYTES + GCM_TAG_BYTES;
 
 /** The attempt a tap is handed over for; sealed in, so that it opens for no other. */
 export interface HandoverAttempt {
@@ -66,7 +64,7 @@ export function decodeEnvelope(bytes: Uint8Array): HandoverEnvelope {
     bytes[0] === VERSION &&
     count > 0 &&
     count <= MAX_RECIPIENTS &&
-    bytes.length >= ciphertextAt + TAG_BYTES &&
+    bytes.length >= ciphertextAt + GCM_TAG_BYTES &&
     bytes.length <= MAX_SEALED_BYTES;
   if (!fits) throw new SealError('SEAL_BROKEN');
   const keys = Array.from({ length: count }, (_, position) => {
@@ -97,28 +95,18 @@ export function decodeBlobs(plaintext: Buffer): HandoverBlobs {
   return { general: plaintext.subarray(LENGTH_BYTES, paymentAt), payment: plaintext.subarray(paymentAt) };
 }
 
-/** Encrypts once with a key that is then zeroed; the tag, at the end, also covers the attempt. */
+/** Encrypts with a key that is then zeroed; the tag, at the end, also covers the attempt. */
 export function encryptOnce(key: Buffer, plaintext: Uint8Array, attempt: HandoverAttempt): Buffer {
-  const cipher = createCipheriv(CIPHER, createSecretKey(key), ZERO_NONCE);
-  key.fill(0);
-  cipher.setAAD(associatedData(attempt));
-  return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+  return encryptGcm(key, ZERO_NONCE, plaintext, associatedData(attempt));
 }
 
 /** @throws {SealError} SEAL_BROKEN */
 export function decryptOnce(key: Buffer, sealed: Uint8Array, attempt: HandoverAttempt): Buffer {
-  const tagAt = sealed.length - TAG_BYTES;
-  const decipher = createDecipheriv(CIPHER, createSecretKey(key), ZERO_NONCE);
-  key.fill(0);
-  decipher.setAAD(associatedData(attempt)).setAuthTag(sealed.subarray(tagAt));
-  const plaintext = decipher.update(sealed.subarray(0, tagAt));
-  try {
-    decipher.final();
-    return plaintext;
-  } catch {
-    plaintext.fill(0);
-    throw new SealError('SEAL_BROKEN');
-  }
+  const tagAt = sealed.length - GCM_TAG_BYTES;
+  const [ciphertext, tag] = [sealed.subarray(0, tagAt), sealed.subarray(tagAt)];
+  const plaintext = decryptGcm(key, ZERO_NONCE, ciphertext, tag, associatedData(attempt));
+  if (plaintext === undefined) throw new SealError('SEAL_BROKEN');
+  return plaintext;
 }
 
 function associatedData({ id, attempt }: HandoverAttempt): Buffer {

@@ -7,10 +7,6 @@ import type { TapRequest } from '../transactions/ports.ts';
 
 export const JWE_ALGORITHM = 'ECDH-ES';
 export const JWE_ENCRYPTION = 'A256GCM';
-export const JWE_CIPHER = 'aes-256-gcm';
-/** RFC 7518 5.3: 96-bit initialisation vector, 128-bit tag. */
-export const JWE_IV_BYTES = 12;
-export const JWE_TAG_BYTES = 16;
 
 export type Curve = 'X25519' | 'P-256';
 

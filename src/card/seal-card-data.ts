@@ -1,8 +1,6 @@
 /** The reader's end of card data: the reference that kernel teams compare theirs with, and what our own CLI, demo and load use. */
 import {
-  createCipheriv,
   createPublicKey,
-  createSecretKey,
   diffieHellman,
   generateKeyPairSync,
   hash,
@@ -13,14 +11,8 @@ import {
 import { type CardDataPublicKey, READER_TAGS } from '#schemas/card-data';
 import { encodeTlv } from '../emv/tlv.ts';
 import type { TapRequest } from '../transactions/ports.ts';
-import {
-  deriveContentKey,
-  JWE_ALGORITHM,
-  JWE_CIPHER,
-  JWE_ENCRYPTION,
-  JWE_IV_BYTES,
-  type TapBinding,
-} from './jwe-profile.ts';
+import { encryptGcm, GCM_NONCE_BYTES, GCM_TAG_BYTES } from './aes-gcm.ts';
+import { deriveContentKey, JWE_ALGORITHM, JWE_ENCRYPTION, type TapBinding } from './jwe-profile.ts';
 
 /** What a kernel read, by tag: EMV data objects and READER_TAGS. */
 export type TapValues = ReadonlyMap<number, Uint8Array>;
@@ -97,10 +89,9 @@ function sealJwe(plaintext: Uint8Array, kid: string, { publicJwk, secret }: Ephe
     apv: apv.toString('base64url'),
   });
   const protectedHeader = Buffer.from(header).toString('base64url');
-  const iv = randomBytes(JWE_IV_BYTES);
-  const cipher = createCipheriv(JWE_CIPHER, createSecretKey(deriveContentKey(secret, apu, apv)), iv);
-  cipher.setAAD(Buffer.from(protectedHeader));
-  const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()]);
-  const parts = [iv, ciphertext, cipher.getAuthTag()].map((bytes) => bytes.toString('base64url'));
+  const iv = randomBytes(GCM_NONCE_BYTES);
+  const sealed = encryptGcm(deriveContentKey(secret, apu, apv), iv, plaintext, Buffer.from(protectedHeader));
+  const tagAt = sealed.length - GCM_TAG_BYTES;
+  const parts = [iv, sealed.subarray(0, tagAt), sealed.subarray(tagAt)].map((bytes) => bytes.toString('base64url'));
   return `${protectedHeader}..${parts.join('.')}`;
 }
