@@ -1,0 +1,122 @@
+import { diffieHellman } from 'node:crypto';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { JweOpener } from '../../src/card/open-jwe.ts';
+import { CardDataRefusal } from '../../src/card/refusal.ts';
+import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { BINDING, freshKeyRing, publicKeyOf, visaTap } from '../support/card-data.ts';
+
+vi.mock('node:crypto', async (original) => {
+  const actual = await original<typeof import('node:crypto')>();
+  return { ...actual, diffieHellman: vi.fn(actual.diffieHellman) };
+});
+
+const ring = await freshKeyRing();
+const x25519 = publicKeyOf(ring, 'X25519');
+const agreements = vi.mocked(diffieHellman);
+
+/** The compact JWE of one tap. */
+function compactOf(sealer: ReturnType<typeof createCardDataSealer>, reference = BINDING.merchantReference): string {
+  const { paymentCardData } = sealer.seal(visaTap(), { ...BINDING, merchantReference: reference });
+  return Buffer.from(paymentCardData, 'base64').toString('latin1');
+}
+
+/** The same JWE with another protected header; its tag no longer fits. */
+function withHeader(compact: string, change: (header: { epk: Record<string, unknown> }) => void): string {
+  const [first, ...rest] = compact.split('.');
+  const header = JSON.parse(Buffer.from(first!, 'base64url').toString());
+  change(header);
+  return [Buffer.from(JSON.stringify(header)).toString('base64url'), ...rest].join('.');
+}
+
+function refusalOf(opener: JweOpener, compact: string): string {
+  try {
+    opener.open(compact, BINDING);
+  } catch (error) {
+    if (error instanceof CardDataRefusal) return error.reason;
+    throw error;
+  }
+  return 'opened';
+}
+
+describe('the secret of a proximity session', () => {
+  const session = createCardDataSealer(x25519, { keepEphemeral: true });
+  let opener = new JweOpener(ring, Date.now);
+
+  beforeEach(() => {
+    opener = new JweOpener(ring, Date.now);
+  });
+
+  it('is agreed on once, whatever the references', () => {
+    const taps = Array.from({ length: 5 }, (_, tap) => `order-${tap}`).map((reference) => ({
+      reference,
+      compact: compactOf(session, reference),
+    }));
+    agreements.mockClear();
+    for (const { reference, compact } of taps) opener.open(compact, { ...BINDING, merchantReference: reference });
+    expect(agreements).toHaveBeenCalledTimes(1);
+  });
+
+  it('is agreed on for each tap of a reader that keeps none', () => {
+    const taps = Array.from({ length: 5 }, () => compactOf(createCardDataSealer(x25519)));
+    agreements.mockClear();
+    for (const compact of taps) opener.open(compact, BINDING);
+    expect(agreements).toHaveBeenCalledTimes(5);
+  });
+
+  it('is not kept for a blob that did not open', () => {
+    const forged = compactOf(session).slice(0, -22) + 'A'.repeat(22);
+    agreements.mockClear();
+    for (let attempt = 0; attempt < 3; attempt++) expect(refusalOf(opener, forged)).toBe('decryption');
+    expect(agreements).toHaveBeenCalledTimes(3);
+  });
+
+  it('is forgotten when 4,096 others were used since', () => {
+    const compact = compactOf(session);
+    opener.open(compact, BINDING);
+    const others = Array.from({ length: 4_096 }, () => compactOf(createCardDataSealer(x25519)));
+    for (const other of others) opener.open(other, BINDING);
+    agreements.mockClear();
+    opener.open(compact, BINDING);
+    opener.open(compact, BINDING);
+    expect(agreements).toHaveBeenCalledTimes(1);
+  });
+
+  it.each<[string, (epk: Record<string, unknown>) => void]>([
+    [
+      'of another type',
+      (epk) => {
+        epk.kty = 'EC';
+      },
+    ],
+    [
+      'of another curve',
+      (epk) => {
+        epk.crv = 'P-256';
+      },
+    ],
+    [
+      'with a member more',
+      (epk) => {
+        epk.d = 'AAAA';
+      },
+    ],
+    [
+      'with a list for its coordinate',
+      (epk) => {
+        epk.x = [epk.x];
+      },
+    ],
+    [
+      'without its coordinate',
+      (epk) => {
+        delete epk.x;
+      },
+    ],
+  ])('does not excuse an ephemeral key %s, known or not', (_, change) => {
+    const compact = compactOf(session);
+    const changed = withHeader(compact, ({ epk }) => change(epk));
+    expect(refusalOf(opener, changed)).toBe('ephemeral-key');
+    opener.open(compact, BINDING);
+    expect(refusalOf(opener, changed)).toBe('ephemeral-key');
+  });
+});
