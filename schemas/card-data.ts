@@ -1,5 +1,6 @@
 /** The words of the card-data boundary: what a reader sends, and the public keys it seals for. */
 import { z } from 'zod';
+import { plainText } from './plain-text.ts';
 
 /** 64 KB of BER-TLV, the most that is parsed, in Base64. */
 export const MAX_GENERAL_CARD_DATA_CHARS = 87_384;
@@ -23,15 +24,6 @@ export const READER_TAGS = {
   /** SHA-256 of the bytes of `generalCardData` (after Base64), inside the sealed blob: it vouches for the open one. */
   generalDigest: 0xdf8a21,
 } as const;
-
-/** Text that every database column, log line and header can carry: no control characters, no lone surrogates. */
-export const plainText = (maxChars: number) =>
-  z
-    .string()
-    .min(1)
-    .max(maxChars)
-    .regex(/^\P{Cc}*$/u, 'control characters are not allowed')
-    .refine((text) => text.isWellFormed(), 'lone surrogates are not allowed');
 
 export const merchantReference = plainText(MAX_MERCHANT_REFERENCE_CHARS).describe("Caller's transaction reference");
 export const deviceInstallationId = plainText(MAX_DEVICE_INSTALLATION_ID_CHARS).describe(

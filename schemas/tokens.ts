@@ -1,6 +1,6 @@
 /** The words of tokens: what an integrator's backend claims when it signs for a merchant. */
 import { z } from 'zod';
-import { plainText } from './card-data.ts';
+import { plainText } from './plain-text.ts';
 
 /** Algorithms of integrators' keys. Never `none`, never a shared secret. */
 export const SIGNING_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
