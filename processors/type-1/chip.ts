@@ -3,34 +3,6 @@ import type { IccElements, Type1Message } from './spec.ts';
 
 type IccName = keyof IccElements;
 
-/** How an EMV value becomes the text of its element: hex digits, or the last `n` digits of packed decimals. */
-type ElementForm = 'hex' | 'text' | { readonly lastDigits: number };
-
-/** What a request carries, in the order of the bitmap. Nothing outside this list leaves: no track, no PAN, no name. */
-const REQUEST_ELEMENTS: readonly (readonly [name: IccName, tag: number, form: ElementForm])[] = [
-  ['amountAuthorized', 0x9f02, { lastDigits: 12 }],
-  ['amountOther', 0x9f03, { lastDigits: 12 }],
-  ['applicationIdentifier', 0x84, 'hex'],
-  ['applicationInterchangeProfile', 0x82, 'hex'],
-  ['applicationTransactionCounter', 0x9f36, 'hex'],
-  ['cryptogram', 0x9f26, 'hex'],
-  ['cryptogramInformationData', 0x9f27, 'hex'],
-  ['cvmResults', 0x9f34, 'hex'],
-  ['interfaceDeviceSerial', 0x9f1e, 'text'],
-  ['issuerApplicationData', 0x9f10, 'hex'],
-  ['terminalApplicationVersion', 0x9f09, 'hex'],
-  ['terminalCapabilities', 0x9f33, 'hex'],
-  ['terminalCountryCode', 0x9f1a, { lastDigits: 3 }],
-  ['terminalType', 0x9f35, { lastDigits: 2 }],
-  ['terminalVerificationResults', 0x95, 'hex'],
-  ['transactionCategoryCode', 0x9f53, 'text'],
-  ['transactionCurrencyCode', 0x5f2a, { lastDigits: 3 }],
-  ['transactionDate', 0x9a, { lastDigits: 6 }],
-  ['transactionSequenceCounter', 0x9f41, { lastDigits: 8 }],
-  ['transactionType', 0x9c, { lastDigits: 2 }],
-  ['unpredictableNumber', 0x9f37, 'hex'],
-];
-
 /** What an issuer sends to the card, as `cardTags` gives it: tag, element, and whether the element is text. */
 const ISSUER_ELEMENTS: readonly (readonly [tag: string, name: IccName, isText: boolean])[] = [
   ['91', 'issuerAuthenticationData', false],
@@ -75,28 +47,54 @@ export function cardTagsOf(response: Type1Message): CardTag[] {
 
 type SwitchData = NonNullable<Type1Message['switchData']>;
 
+/** What a request carries of the tap. Nothing outside this list leaves: no track, no PAN, no name. */
 function requestElements(chip: ChipData): IccElements {
-  const elements: IccElements = {};
-  for (const [name, tag, form] of REQUEST_ELEMENTS) {
-    const value = chip.hex(tag);
-    if (value !== undefined) elements[name] = elementText(value, form);
-  }
-  return elements;
+  return {
+    amountAuthorized: lastDigits(chip, 0x9f02, 12),
+    amountOther: lastDigits(chip, 0x9f03, 12),
+    applicationIdentifier: chip.hex(0x84),
+    applicationInterchangeProfile: chip.hex(0x82),
+    applicationTransactionCounter: chip.hex(0x9f36),
+    cryptogram: chip.hex(0x9f26),
+    cryptogramInformationData: chip.hex(0x9f27),
+    cvmResults: chip.hex(0x9f34),
+    interfaceDeviceSerial: characters(chip, 0x9f1e),
+    issuerApplicationData: chip.hex(0x9f10),
+    terminalApplicationVersion: chip.hex(0x9f09),
+    terminalCapabilities: chip.hex(0x9f33),
+    terminalCountryCode: lastDigits(chip, 0x9f1a, 3),
+    terminalType: lastDigits(chip, 0x9f35, 2),
+    terminalVerificationResults: chip.hex(0x95),
+    transactionCategoryCode: characters(chip, 0x9f53),
+    transactionCurrencyCode: lastDigits(chip, 0x5f2a, 3),
+    transactionDate: lastDigits(chip, 0x9a, 6),
+    transactionSequenceCounter: lastDigits(chip, 0x9f41, 8),
+    transactionType: lastDigits(chip, 0x9c, 2),
+    unpredictableNumber: chip.hex(0x9f37),
+  };
 }
 
-function elementText(hex: string, form: ElementForm): string {
-  if (form === 'hex') return hex;
-  if (form === 'text')
-    return Buffer.from(hex, 'hex')
+/** Packed decimals have an even count of digits; the element may have one fewer. */
+function lastDigits(chip: ChipData, tag: number, count: number): string | undefined {
+  return chip.hex(tag)?.slice(-count);
+}
+
+/** Text of the chip, which may hold anything: what is no letter or digit becomes a space. */
+function characters(chip: ChipData, tag: number): string | undefined {
+  const value = chip.value(tag);
+  return (
+    value &&
+    Buffer.from(value)
       .toString('latin1')
       .replaceAll(/[^0-9A-Za-z ]/g, ' ')
-      .trimEnd();
-  return hex.slice(-form.lastDigits);
+      .trimEnd()
+  );
 }
 
 /** Elements are called in XML as in the bitmap, with a capital. */
 function writeXml(root: 'IccRequest' | 'IccResponse', elements: IccElements): string {
   const leaves = Object.entries(elements).map(([name, value]) => {
+    if (value === undefined) return '';
     const element = name.charAt(0).toUpperCase() + name.slice(1);
     return `<${element}>${value}</${element}>`;
   });

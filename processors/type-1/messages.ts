@@ -5,7 +5,6 @@ import {
   type NetworkRequestKind,
   type OriginalData,
   type Purchase,
-  profileOf,
   type Refund,
   type Reversal,
   type ReversalReason,
@@ -79,26 +78,28 @@ const REPEATED = [
 ] as const satisfies (keyof Type1Message)[];
 
 export function authorization(purchase: Purchase, config: Type1Config): Type1Message {
-  return { ...cardMessage('0200', purchase, config), processingCode: GOODS_AND_SERVICES };
+  return cardMessage('0200', GOODS_AND_SERVICES, purchase.amount.amountMinor, purchase, config);
 }
 
 /** Amount zero: the issuer answers whether the card is good and its holder's, and takes nothing. */
 export function mandateAuthorization(purchase: Purchase, config: Type1Config): Type1Message {
-  return {
-    ...cardMessage('0100', purchase, config),
-    processingCode: CARD_VERIFICATION,
-    amount: '000000000000',
-    posCondition: NORMAL,
-  };
+  return cardMessage('0100', CARD_VERIFICATION, 0, purchase, config);
 }
 
-function cardMessage(mti: string, purchase: Purchase, config: Type1Config): Type1Message {
+function cardMessage(
+  mti: string,
+  processingCode: string,
+  amountMinor: number,
+  purchase: Purchase,
+  config: Type1Config,
+): Type1Message {
   const { card, terminal, merchant, pin, rrn } = purchase;
   const at = transmissionDateTime(purchase.sentAtMs);
   return {
     mti,
     pan: card.pan,
-    amount: amountText(purchase.amount.amountMinor),
+    processingCode,
+    amount: amountText(amountMinor),
     transmissionDateTime: at,
     stan: purchase.stan,
     localTime: purchase.localDateTime.slice(8),
@@ -107,7 +108,7 @@ function cardMessage(mti: string, purchase: Purchase, config: Type1Config): Type
     merchantCategory: merchant.mcc,
     posEntryMode: terminal.canTakePin ? CONTACTLESS_PIN : CONTACTLESS_NO_PIN,
     panSequence: card.panSequence,
-    posCondition: profileOf({ profile }, config).partialApproval ? PARTIAL_ALLOWED : NORMAL,
+    posCondition: allowsPartial(config) ? PARTIAL_ALLOWED : NORMAL,
     pinCaptureCode: pin && PIN_CAPTURE,
     acquirerId: config.acquirerId,
     forwarderId: config.forwarderId,
@@ -122,6 +123,10 @@ function cardMessage(mti: string, purchase: Purchase, config: Type1Config): Type
     posDataCode: posDataCode(terminal.canTakePin, pin !== undefined),
     switchData: { switchKey: switchKey(at, rrn), ...chipFields(purchase.chip, config.iccForm) },
   };
+}
+
+function allowsPartial(config: Type1Config): boolean {
+  return config.profile?.partialApproval ?? profile.partialApproval;
 }
 
 /** Money back: a financial request of its own, tied to the sale by its key. */

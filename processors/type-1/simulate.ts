@@ -39,27 +39,6 @@ const KIND_BY_MTI: Readonly<Record<string, SimulatedRequest['kind']>> = {
   '0800': 'network',
 };
 
-/** What the switch gives back as it came, where it came. */
-const RETURNED = [
-  'processingCode',
-  'amount',
-  'transmissionDateTime',
-  'stan',
-  'localTime',
-  'localDate',
-  'posEntryMode',
-  'panSequence',
-  'posCondition',
-  'acquirerId',
-  'forwarderId',
-  'rrn',
-  'tid',
-  'mid',
-  'currency',
-  'networkCode',
-  'posDataCode',
-] as const satisfies FieldName[];
-
 /** Issuer authentication data: 8 bytes of cryptogram, then the response code (EMV Book 2, 8.2.1). */
 const AUTHENTICATION_CRYPTOGRAM = '0123456789ABCDEF';
 
@@ -78,29 +57,47 @@ export function readRequest(request: Type1Message): SimulatedRequest {
     key: transactionKey(stan, transmissionDateTime, tid),
     originalKey: originalKeyOf(request, tid),
     isRepeat: mti === '0421',
-    network: networkKindOf(request),
+    network: kind === 'network' ? networkKindOf(request) : undefined,
     faults: faultsOf(request, kind),
   };
 }
 
+/** What the switch gives back as it came, where it came, and its own answer. */
 export function simulate(request: Type1Message, answer: SimulatedAnswer): Type1Message {
-  const response: Type1Message = { mti: responseMti(request.mti) };
-  for (const field of RETURNED) response[field] = request[field];
-  if (answer.isOtherStan === true && request.stan !== undefined) response.stan = otherStan(request.stan);
-  if (answer.amountMinor !== undefined) response.amount = String(answer.amountMinor).padStart(12, '0');
-  response.authorizationCode = answer.authorizationCode;
   const [responseCode, additionalData] =
     answer.asksForPin === true ? wantPin(schemeOf(request)) : [answer.responseCode];
-  response.responseCode = responseCode;
-  response.additionalData = additionalData;
-  if (request.mti.charAt(1) === '8') return response;
-  response.settlementDate = request.localDate;
-  const switchKey = request.switchData?.switchKey;
-  const chip = issuerFields(issuerElements(responseCode), request);
-  if (switchKey !== undefined || chip.icc !== undefined || chip.iccXml !== undefined) {
-    response.switchData = { switchKey, ...chip };
-  }
-  return response;
+  const isNetwork = request.mti.charAt(1) === '8';
+  return {
+    mti: responseMti(request.mti),
+    processingCode: request.processingCode,
+    amount: answer.amountMinor === undefined ? request.amount : String(answer.amountMinor).padStart(12, '0'),
+    transmissionDateTime: request.transmissionDateTime,
+    stan: answer.isOtherStan === true && request.stan !== undefined ? otherStan(request.stan) : request.stan,
+    localTime: request.localTime,
+    localDate: request.localDate,
+    settlementDate: isNetwork ? undefined : request.localDate,
+    posEntryMode: request.posEntryMode,
+    panSequence: request.panSequence,
+    posCondition: request.posCondition,
+    acquirerId: request.acquirerId,
+    forwarderId: request.forwarderId,
+    rrn: request.rrn,
+    authorizationCode: answer.authorizationCode,
+    responseCode,
+    tid: request.tid,
+    mid: request.mid,
+    additionalData,
+    currency: request.currency,
+    networkCode: request.networkCode,
+    posDataCode: request.posDataCode,
+    switchData: isNetwork ? undefined : switchDataOf(request, responseCode),
+  };
+}
+
+function switchDataOf(request: Type1Message, responseCode: string): Type1Message['switchData'] {
+  const { switchKey, icc, iccXml } = request.switchData ?? {};
+  if (icc === undefined && iccXml === undefined) return switchKey === undefined ? undefined : { switchKey };
+  return { switchKey, ...issuerFields(issuerElements(responseCode), request) };
 }
 
 /** The code by which each scheme asks for a PIN, and its flag in DE48. */

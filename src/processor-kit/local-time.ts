@@ -66,9 +66,14 @@ function wallClockMs(format: Intl.DateTimeFormat, atMs: number): number {
   );
 }
 
+/** The last second that was asked for: hundreds of taps share it. */
+const last = { second: Number.NaN, digits: '' };
+
 function digitsOf(ms: number): string {
-  const iso = new Date(ms).toISOString();
-  return (
-    iso.slice(0, 4) + iso.slice(5, 7) + iso.slice(8, 10) + iso.slice(11, 13) + iso.slice(14, 16) + iso.slice(17, 19)
-  );
+  const second = Math.floor(ms / 1_000);
+  if (second !== last.second) {
+    last.second = second;
+    last.digits = new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(0, 14);
+  }
+  return last.digits;
 }

@@ -39,6 +39,8 @@ export const switchConfig = z.object({
     .min(1)
     .max(MAX_MAC_KEYS)
     .optional(),
+  /** Present: the switch takes PINs under this key, in this format (ISO 9564-1). */
+  pinKey: z.object({ keyId: z.string().min(1).max(64), format: z.literal([0, 3, 4]) }).optional(),
   /** Where this switch differs from its type's profile. */
   profile: profileOverrides.optional(),
 });
