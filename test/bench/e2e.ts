@@ -1,0 +1,207 @@
+/**
+ * Taps per second through everything: HTTP, JWT, JWE, TLV, ISO 8583 over TCP, two durable commits, a pg-boss job, the
+ * audit trail; beside a bare Fastify echo, measured in the same run by the same client. Postgres, gateway, simulated
+ * switch and this generator share the machine.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { readConfig } from '../../src/config.ts';
+import { prepareDatabase } from '../../src/main.ts';
+import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import type { Database } from '../../src/store/open-database.ts';
+import { seedInstallation, type TapSource, tapSource } from './e2e-taps.ts';
+import { type LoadResult, percentile, saturate, sustain } from './http-load.ts';
+import type { BenchOptions } from './run.ts';
+
+const CONNECTIONS = 256;
+const SECONDS = 6;
+const ROUNDS = 3;
+const WARM_UP_SECONDS = 3;
+const SOLO_TAPS = 200;
+/** More than any round can use: a source that runs dry would end the round early, and the bench would say so. */
+const MOST_PER_SECOND = 12_000;
+
+export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchOptions): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
+  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  try {
+    const parts = await startParts(folder, closers);
+    await refuseUnsafe(parts.database);
+    const figures = await measure(parts, seconds, rounds);
+    printTable(figures, rounds);
+    if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+}
+
+interface Parts {
+  readonly database: Database;
+  readonly gatewayPort: number;
+  readonly echoPort: number;
+  readonly taps: TapSource;
+}
+
+async function startParts(folder: string, closers: (() => unknown)[]): Promise<Parts> {
+  const config = readConfig({ ...process.env, TAPWIRE_DATA: folder, LOG_LEVEL: 'warn' });
+  const prepared = await prepareDatabase(config);
+  closers.push(() => prepared.stop());
+  const [switchPort, gatewayPort] = [await freePort(), await freePort()];
+  const program = fileURLToPath(new URL('../../src/cli/tapwire.ts', import.meta.url));
+  await startProcess(closers, [program, 'simulate', `type-1=${switchPort}`], {}, 'ledger');
+  const processor = (await loadProcessors()).get('type-1')!;
+  const seeded = await seedInstallation(prepared.database, processor, switchPort);
+  const environment = {
+    DATABASE_URL: prepared.url,
+    PORT: String(gatewayPort),
+    TAPWIRE_DATA: folder,
+    LOG_LEVEL: 'info',
+    TAPWIRE_ROLE: 'all',
+  };
+  await startProcess(closers, [program, 'start'], environment, 'Tapwire is up');
+  const echo = fileURLToPath(new URL('./echo-server.ts', import.meta.url));
+  const echoPort = Number(await startProcess(closers, [echo], {}, ''));
+  const taps = await tapSource(seeded, gatewayPort);
+  await untilReady(gatewayPort);
+  return { database: prepared.database, gatewayPort, echoPort, taps };
+}
+
+/** Starts a part as a process of its own and gives the first line of its output that contains `says`. */
+async function startProcess(
+  closers: (() => unknown)[],
+  args: string[],
+  environment: object,
+  says: string,
+): Promise<string> {
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  closers.push(async () => {
+    child.kill('SIGTERM');
+    if (child.exitCode === null) await once(child, 'exit');
+  });
+  for await (const line of createInterface(child.stdout)) {
+    if (!line.includes(says)) continue;
+    child.stdout.resume();
+    return line;
+  }
+  throw new Error(`${args.join(' ')} ended before it was up`);
+}
+
+async function untilReady(port: number): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    const body = (await answer?.json().catch(() => undefined)) as { switches?: Record<string, string> } | undefined;
+    if (Object.values(body?.switches ?? {}).includes('ready')) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('The gateway did not become ready');
+}
+
+async function freePort(): Promise<number> {
+  const { createServer } = await import('node:net');
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as { port: number };
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+/** Figures of a database that may forget are worth nothing. */
+async function refuseUnsafe(database: Database): Promise<void> {
+  const settings = ['fsync', 'full_page_writes', 'synchronous_commit'];
+  for (const setting of settings) {
+    const { rows } = await database.query(`show ${setting}`);
+    console.log(`${setting} = ${rows[0][setting]}`);
+    if (rows[0][setting] !== 'on') throw new Error(`${setting} is off: this is no measurement`);
+  }
+}
+
+interface Figures {
+  readonly tapsPerSecond: number;
+  readonly echoPerSecond: number;
+  readonly ratio: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly soloMs: number;
+  readonly rounds: readonly { readonly taps: number; readonly echo: number }[];
+  readonly machine: string;
+}
+
+async function measure({ gatewayPort, echoPort, taps }: Parts, seconds: number, rounds: number): Promise<Figures> {
+  await taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
+  checked(await saturate(gatewayPort, CONNECTIONS, WARM_UP_SECONDS, taps.next));
+  await saturate(echoPort, CONNECTIONS, WARM_UP_SECONDS, taps.nextEcho);
+  const results: { taps: number; echo: number }[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await taps.prepare(seconds * MOST_PER_SECOND);
+    const echo = checked(await saturate(echoPort, CONNECTIONS, seconds / 2, taps.nextEcho));
+    const run = checked(await saturate(gatewayPort, CONNECTIONS, seconds, taps.next));
+    results.push({ taps: run.perSecond, echo: echo.perSecond });
+    console.log(`round ${round + 1}: ${run.perSecond.toFixed(0)} taps/s, echo ${echo.perSecond.toFixed(0)}/s`);
+  }
+  const tapsPerSecond = percentile(
+    results.map(({ taps }) => taps),
+    0.5,
+  );
+  const echoPerSecond = percentile(
+    results.map(({ echo }) => echo),
+    0.5,
+  );
+  await taps.prepare(seconds * MOST_PER_SECOND);
+  const half = checked(await sustain(gatewayPort, CONNECTIONS, seconds, tapsPerSecond / 2, taps.next));
+  const soloMs = await solo(gatewayPort, taps);
+  return {
+    tapsPerSecond,
+    echoPerSecond,
+    ratio: tapsPerSecond / echoPerSecond,
+    p50Ms: percentile(half.latenciesMs, 0.5),
+    p99Ms: percentile(half.latenciesMs, 0.99),
+    soloMs,
+    rounds: results,
+    machine: `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
+  };
+}
+
+/** One tap at a time, alone in the system; the switch answers at once. */
+async function solo(port: number, taps: TapSource): Promise<number> {
+  const latencies: number[] = [];
+  for (let tap = 0; tap < SOLO_TAPS; tap++) {
+    const one = [taps.next()];
+    const { latenciesMs } = await saturate(port, 1, 60, () => one.pop());
+    latencies.push(...latenciesMs);
+  }
+  return percentile(latencies, 0.5);
+}
+
+function checked(result: LoadResult): LoadResult {
+  const wrong = [...result.statuses].filter(([status]) => status !== 200);
+  if (wrong.length > 0)
+    throw new Error(
+      `Not every answer was 200: ${wrong.map(([status, count]) => `${count} times ${status}`).join(', ')}`,
+    );
+  if (result.ranDry && result.answered > 1) console.log('(the source ran dry: the round was shorter)');
+  return result;
+}
+
+function printTable(figures: Figures, rounds: number): void {
+  const minimum = (key: 'taps' | 'echo') => Math.min(...figures.rounds.map((round) => round[key])).toFixed(0);
+  console.log(`
+${figures.machine}; Postgres, gateway, switch and generator on it together; ${rounds} interleaved rounds
+
+| | median | minimum |
+|---|---|---|
+| taps per second | ${figures.tapsPerSecond.toFixed(0)} | ${minimum('taps')} |
+| bare Fastify echo per second | ${figures.echoPerSecond.toFixed(0)} | ${minimum('echo')} |
+| ratio | 1 / ${(1 / figures.ratio).toFixed(1)} | |
+| p50 / p99 at half load | ${figures.p50Ms.toFixed(1)} ms / ${figures.p99Ms.toFixed(1)} ms | |
+| one tap alone | ${figures.soloMs.toFixed(1)} ms | |
+`);
+}

@@ -1,0 +1,8 @@
+/** The yardstick: a bare Fastify route that echoes its JSON body, in a process of its own. Prints its port. */
+import Fastify from 'fastify';
+
+const server = Fastify({ logger: false });
+server.post('/echo', async (request) => request.body);
+await server.listen({ host: '127.0.0.1', port: 0 });
+console.log((server.server.address() as { port: number }).port);
+process.on('SIGTERM', () => void server.close());

@@ -1,0 +1,31 @@
+/** `npm run bench -- NAME [--json FILE] [options of that bench]`: one file per bench, each exports `bench(options)`. */
+import { parseArgs } from 'node:util';
+
+const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOptions) => Promise<unknown> }>>> = {
+  tlv: () => import('./tlv.ts'),
+  iso8583: () => import('./iso8583.ts'),
+  mac: () => import('./mac.ts'),
+  connection: () => import('./connection.ts'),
+  e2e: () => import('./e2e.ts'),
+};
+
+export interface BenchOptions {
+  /** Where to write the figures as JSON. */
+  readonly json?: string | undefined;
+  /** How long each round of a load lasts. */
+  readonly seconds?: number | undefined;
+  readonly rounds?: number | undefined;
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'string' }, seconds: { type: 'string' }, rounds: { type: 'string' } },
+});
+const load = BENCHES[positionals[0] ?? ''];
+if (!load) {
+  console.error(`usage: npm run bench -- ${Object.keys(BENCHES).join('|')} [--json FILE] [--seconds N] [--rounds N]`);
+  process.exit(2);
+}
+const { bench } = await load();
+const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+await bench({ json: values.json, seconds: number(values.seconds), rounds: number(values.rounds) });
