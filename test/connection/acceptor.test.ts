@@ -1,0 +1,90 @@
+import net from 'node:net';
+import tls from 'node:tls';
+import { describe, expect, test } from 'vitest';
+import { listenForSwitch, type ServerTls } from '../../src/connection/acceptor.ts';
+import { createIdentity } from './certificates.ts';
+import { eventThat, ToySwitch, WatchedPool } from './toy-switch.ts';
+
+async function open(options: { from?: string[]; maxConnections?: number; tls?: ServerTls } = {}) {
+  const server = await listenForSwitch({ host: '127.0.0.1', port: 0 }, options.tls);
+  const { port } = server.address() as net.AddressInfo;
+  const accept = { server, from: options.from, maxConnections: options.maxConnections ?? 4 };
+  const watched = new WatchedPool({ accept });
+  return { watched, port };
+}
+
+describe('a switch that connects to us', () => {
+  test('is sent requests on its connection', async () => {
+    const { watched, port } = await open({ from: ['127.0.0.1'] });
+    expect(watched.pool.availability).toBe('down');
+    const toy = new ToySwitch();
+    toy.adopt(net.connect(port, '127.0.0.1'));
+    await watched.untilReady();
+    expect(await watched.ask('1', 'hello')).toMatchObject({ kind: 'answered', response: { text: 'hello' } });
+  });
+
+  test('is not dialled when it has gone, and is forgotten', async () => {
+    const { watched, port } = await open();
+    const socket = net.connect(port, '127.0.0.1');
+    await watched.untilReady();
+    const down = watched.untilState('down');
+    socket.destroy();
+    await down;
+    watched.clock.advance(3_600_000);
+    expect(watched.pool.stats).toMatchObject({ down: 0, connecting: 0, reconnects: 0 });
+  });
+
+  test('is turned away when it comes from elsewhere', async () => {
+    const { watched, port } = await open({ from: ['192.0.2.1'] });
+    const socket = net.connect(port, '127.0.0.1');
+    socket.on('error', () => {});
+    await eventThat(socket, 'close');
+    expect(watched.pool.stats).toMatchObject({ ready: 0, connecting: 0 });
+  });
+
+  test('has no more connections than it may', async () => {
+    const { watched, port } = await open({ maxConnections: 1 });
+    const first = net.connect(port, '127.0.0.1');
+    await watched.untilReady();
+    const second = net.connect(port, '127.0.0.1');
+    second.on('error', () => {});
+    await eventThat(second, 'close');
+    expect(watched.pool.stats.ready).toBe(1);
+    first.destroy();
+  });
+
+  test('finds nobody listening once the pool is closed', async () => {
+    const { watched, port } = await open();
+    const socket = net.connect(port, '127.0.0.1');
+    await watched.untilReady();
+    await watched.pool.close(watched.in(1_000));
+    if (!socket.destroyed) await eventThat(socket, 'close');
+    expect(await eventThat(net.connect(port, '127.0.0.1'), 'error')).toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  test('proves itself by certificate where one is asked for', async () => {
+    const authority = createIdentity('Test authority');
+    const ours = createIdentity('gateway', authority);
+    const theirs = createIdentity('switch', authority);
+    const { watched, port } = await open({ tls: { cert: ours.cert, key: ours.key, ca: authority.cert } });
+
+    const nobody = tls.connect({ port, host: '127.0.0.1', ca: authority.cert });
+    nobody.on('error', () => {});
+    await eventThat(nobody, 'close');
+    expect(watched.pool.stats.ready).toBe(0);
+
+    const toy = new ToySwitch();
+    toy.adopt(tls.connect({ port, host: '127.0.0.1', ca: authority.cert, cert: theirs.cert, key: theirs.key }));
+    await watched.untilReady();
+    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+  });
+});
+
+describe('listening for a switch', () => {
+  test('fails with the reason of the system when the address is taken', async () => {
+    const { port } = await open();
+    await expect(listenForSwitch({ host: '127.0.0.1', port })).rejects.toThrow(
+      expect.objectContaining({ code: 'EADDRINUSE' }),
+    );
+  });
+});
