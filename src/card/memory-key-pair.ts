@@ -1,4 +1,12 @@
-import { createPublicKey, diffieHellman, generateKeyPairSync, hash, hkdfSync, type KeyObject } from 'node:crypto';
+import {
+  createPublicKey,
+  createSecretKey,
+  diffieHellman,
+  generateKeyPairSync,
+  hash,
+  hkdfSync,
+  type KeyObject,
+} from 'node:crypto';
 import { SealError } from '../errors.ts';
 
 export const PUBLIC_KEY_BYTES = 32;
@@ -17,8 +25,8 @@ export class MemoryKeyPair {
   readonly publicKey: Buffer;
   readonly id: Buffer;
   #privateKey: KeyObject | undefined;
-  /** By peer, as Base64: agreeing costs 40 µs, and there are a handful of peers. */
-  readonly #secrets = new Map<string, Buffer>();
+  /** By peer, as Base64url: agreeing costs 60 µs, and there are a handful of peers. */
+  readonly #secrets = new Map<string, KeyObject>();
 
   constructor() {
     const { privateKey, publicKey } = generateKeyPairSync('x25519');
@@ -38,33 +46,31 @@ export class MemoryKeyPair {
     return Buffer.from(hkdfSync('sha256', this.#sharedWith(peer), salt, info, 32));
   }
 
-  /** Forgets the private key and everything agreed with it: what was sealed with the pair is lost from here on. */
+  /**
+   * Forgets the private key and everything agreed with it: what was sealed with the pair is lost from here on. OpenSSL wipes
+   * a key's memory when the key is collected.
+   */
   destroy(): void {
     this.#privateKey = undefined;
-    this.#forgetSecrets();
+    this.#secrets.clear();
   }
 
-  #sharedWith(peer: Uint8Array): Buffer {
+  #sharedWith(peer: Uint8Array): KeyObject {
     if (this.#privateKey === undefined) throw new SealError('KEY_GONE');
     const x = Buffer.from(peer.buffer, peer.byteOffset, peer.byteLength).toString('base64url');
     const known = this.#secrets.get(x);
     if (known !== undefined) return known;
     const secret = agree(this.#privateKey, x);
-    if (this.#secrets.size === MAX_PEERS) this.#forgetSecrets();
+    if (this.#secrets.size === MAX_PEERS) this.#secrets.clear();
     this.#secrets.set(x, secret);
     return secret;
   }
-
-  #forgetSecrets(): void {
-    for (const secret of this.#secrets.values()) secret.fill(0);
-    this.#secrets.clear();
-  }
 }
 
-function agree(privateKey: KeyObject, x: string): Buffer {
+function agree(privateKey: KeyObject, x: string): KeyObject {
   try {
     const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x }, format: 'jwk' });
-    return diffieHellman({ privateKey, publicKey });
+    return createSecretKey(diffieHellman({ privateKey, publicKey }));
   } catch {
     throw new SealError('SEAL_BROKEN');
   }
