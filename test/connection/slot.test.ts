@@ -87,7 +87,6 @@ describe('a slot', () => {
 
   test('whose connection is lost before the request is carried by another one', async () => {
     const { toy, watched, pool } = await connect(echoes, { limits: { connectionsPerAddress: 2 } });
-    while (pool.stats.ready < 2) await eventThat(watched, 'state');
     const [slot, other] = [pool.takeSlot()!, pool.takeSlot()!];
     await other.request(ask('1'), watched.in(1_000));
     const down = watched.untilState('down');
@@ -118,7 +117,6 @@ describe('a slot', () => {
 describe('a slot on a certain connection', () => {
   test('is taken on that connection and no other', async () => {
     const { watched, pool } = await connect(echoes, { limits: { connectionsPerAddress: 2 } });
-    while (pool.stats.ready < 2) await eventThat(watched, 'state');
     const original = await watched.ask('1');
     for (let n = 0; n < 5; n++) {
       const slot = pool.takeSlot({ connectionId: original.connectionId })!;
@@ -129,7 +127,6 @@ describe('a slot on a certain connection', () => {
 
   test('is not to be had once the connection is gone, even when others are ready', async () => {
     const { toy, watched, pool } = await connect(echoes, { limits: { connectionsPerAddress: 2 } });
-    while (pool.stats.ready < 2) await eventThat(watched, 'state');
     const connectionId = (await watched.ask('1')).connectionId!;
     const down = watched.untilState('down');
     toy.peers.find((peer) => peer.notes === 1)!.socket.destroy();
@@ -142,7 +139,6 @@ describe('a slot on a certain connection', () => {
 
   test('that is waited for is refused when the connection is lost, and does not move', async () => {
     const { toy, watched, pool } = await connect(isSilent, { limits: { connectionsPerAddress: 2, inFlight: 1 } });
-    while (pool.stats.ready < 2) await eventThat(watched, 'state');
     const slot = pool.takeSlot()!;
     const { connectionId } = slot;
     const lost = slot.request(ask('1'), watched.in(1_000));
@@ -157,7 +153,6 @@ describe('a slot on a certain connection', () => {
 
   test('that is held fails when the connection is lost, and does not move', async () => {
     const { toy, watched, pool } = await connect(echoes, { limits: { connectionsPerAddress: 2 } });
-    while (pool.stats.ready < 2) await eventThat(watched, 'state');
     const { connectionId } = await watched.ask('1');
     const slot = pool.takeSlot({ connectionId: connectionId! })!;
     const down = watched.untilState('down');

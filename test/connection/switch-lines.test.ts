@@ -43,12 +43,13 @@ describe('the backoff of an address', () => {
     await down;
   };
   /** How long the pool waits before it dials again, to a tick. */
-  const redialsAfter = async (watched: WatchedPool): Promise<number> => {
+  const redialsAfter = async (toy: ToySwitch, watched: WatchedPool): Promise<number> => {
     const before = watched.pool.stats.reconnects;
     const ready = watched.untilState('ready');
     let waitedMs = 0;
     for (; watched.pool.stats.reconnects === before; waitedMs += 10) watched.clock.advance(10);
     await ready;
+    await toy.untilPeers(watched.pool.stats.reconnects + 1);
     return waitedMs;
   };
 
@@ -57,7 +58,7 @@ describe('the backoff of an address', () => {
     const delaysMs: number[] = [];
     for (let round = 0; round < 4; round++) {
       await lose(toy, watched);
-      delaysMs.push(await redialsAfter(watched));
+      delaysMs.push(await redialsAfter(toy, watched));
     }
     expect(delaysMs).toEqual([200, 400, 800, 1_600]);
   });
@@ -66,11 +67,11 @@ describe('the backoff of an address', () => {
     const { toy, watched } = await connect(echoes, { random: () => 1 });
     for (let round = 0; round < 3; round++) {
       await lose(toy, watched);
-      await redialsAfter(watched);
+      await redialsAfter(toy, watched);
     }
     watched.clock.advance(10_000);
     await lose(toy, watched);
-    expect(await redialsAfter(watched)).toBe(200);
+    expect(await redialsAfter(toy, watched)).toBe(200);
   });
 });
 
@@ -110,6 +111,7 @@ describe('a connection that is lost', () => {
     const ready = watched.untilState('ready');
     watched.clock.advance(1_000);
     await ready;
+    await toy.untilPeers(2);
     toy.peer.send({ kind: '!', key: '1', text: '' });
     expect(await eventThat(watched, 'unmatched')).toMatchObject({ kind: 'late' });
   });
@@ -132,6 +134,7 @@ describe('several addresses', () => {
     const addresses = [await toys[0].listen(), await toys[1].listen()];
     const watched = new WatchedPool({ addresses, balance });
     while (watched.pool.stats.ready < 2) await eventThat(watched, 'state');
+    for (const toy of toys) await toy.untilPeers(1);
     return { toys, watched };
   }
 

@@ -76,6 +76,7 @@ describe('TLS to a switch that does not read', () => {
       limits: { inFlight: 1_000, unsentBytes: 2 ** 30 },
     });
     await watched.untilReady();
+    await toy.untilPeers(1);
     toy.peer.socket.pause();
     for (let n = 0; n < 600; n++) void watched.ask(`${n}`, 'x'.repeat(60_000));
     const last = watched.pool.request(ask('last'), watched.in(5_000));

@@ -129,6 +129,11 @@ export class ToySwitch extends EventEmitter {
     return this.peers.at(-1)!;
   }
 
+  /** Our side of a connection may be up before the switch has noticed. */
+  async untilPeers(count: number): Promise<void> {
+    while (this.peers.length < count) await eventThat(this, 'peer');
+  }
+
   async stop(): Promise<void> {
     for (const peer of this.peers) peer.socket.destroy();
     if (this.server.listening) await new Promise((resolve) => this.server.close(resolve));
@@ -180,14 +185,16 @@ export class WatchedPool extends EventEmitter {
   }
 }
 
-/** A switch that behaves as given, and a pool with one connection to it that is ready. */
+/** A switch that behaves as given, and a pool whose connections to it are all ready, on both sides. */
 export async function connect(
   behave: Behaviour = echoes,
   options: Partial<PoolOptions<Note>> = {},
 ): Promise<{ toy: ToySwitch; watched: WatchedPool; pool: Pool<Note> }> {
   const toy = new ToySwitch(behave, { framing: options.protocol?.framing });
   const watched = new WatchedPool({ addresses: [await toy.listen()], ...options });
-  await watched.untilReady();
+  const connections = options.limits?.connectionsPerAddress ?? 1;
+  while (watched.pool.stats.ready < connections) await eventThat(watched, 'state');
+  await toy.untilPeers(connections);
   return { toy, watched, pool: watched.pool };
 }
 
