@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import type1 from '../../processors/type-1/index.ts';
+import { ProcessorError } from '../../src/errors.ts';
+import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
+import { defineProcessor } from '../../src/processor-kit/define-processor.ts';
+import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
+
+const request = type1.authorization(testPurchase(), type1.exampleConfig);
+const approval = () => type1.simulate(request, { responseCode: '00', authorizationCode: '123456' });
+
+test('a processor whose reading throws leaves the outcome unknown', () => {
+  const broken = defineProcessor({
+    ...type1,
+    readOutcome() {
+      throw new Error('no');
+    },
+  });
+  expect(broken.readOutcome(approval(), request)).toMatchObject({ kind: 'unknown', responseCode: '' });
+});
+
+test('a processor that approves everything is not believed about a response that is not the request’s', () => {
+  const credulous = defineProcessor({
+    ...type1,
+    readOutcome: () => ({ kind: 'approved', approvedMinor: 1, responseCode: '00', cardTags: [] }),
+  });
+  expect(credulous.readOutcome(approval(), request).kind).toBe('approved');
+  expect(credulous.readOutcome({ ...approval(), stan: '999999' }, request).kind).toBe('unknown');
+  expect(credulous.readOutcome({ ...approval(), mti: '0430' }, request).kind).toBe('unknown');
+});
+
+test('an unknown outcome keeps the facts and says why, and holds no approved amount', () => {
+  const outcome = type1.readOutcome({ ...approval(), rrn: '000000000000' }, request);
+  expect(outcome).toMatchObject({ kind: 'unknown', why: 'rrn differs from the request', responseCode: '00' });
+  expect(outcome).not.toHaveProperty('approvedMinor');
+});
+
+test.each(['bad', 'unverifiable'] as const)('a %s MAC makes an approval unknown', (verdict) => {
+  const response = approval();
+  recordMacVerdict(response, verdict);
+  expect(type1.readOutcome(response, request)).toMatchObject({ kind: 'unknown', why: `MAC ${verdict}` });
+});
+
+test('the verdict on a MAC is no field', () => {
+  const response = approval();
+  recordMacVerdict(response, 'good');
+  expect(Object.keys(response)).toEqual(Object.keys(approval()));
+  expect(type1.readOutcome(response, request).kind).toBe('approved');
+});
+
+test.each([
+  ['a type with spaces', { type: 'type 1' }],
+  ['an example config that is none', { exampleConfig: { ...type1.exampleConfig, acquirerId: 'letters' } }],
+  ['no way to pair reversals', { match: { 2: ['stan'] } }],
+  ['no way to pair sales', { match: { 4: ['stan'] } }],
+  ['a class that is paired by nothing', { match: { ...type1.match, 8: [] } }],
+  [
+    'a code with two meanings',
+    { profile: { ...type1.profile, codes: { ...type1.profile.codes, approved: ['00', '51'] } } },
+  ],
+  [
+    'no delays between reversals',
+    { profile: { ...type1.profile, reversal: { ...type1.profile.reversal, delaysSeconds: [] } } },
+  ],
+  ['two samples of one name', { samples: [type1.samples[0]!, type1.samples[0]!] }],
+])('a definition with %s is refused', (_, differing) => {
+  expect(() => defineProcessor({ ...type1, ...differing })).toThrow(ProcessorError);
+});

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import type1 from '../../processors/type-1/index.ts';
+import { BlockKey } from '../../src/crypto/block-key.ts';
+import { keyMac } from '../../src/crypto/mac.ts';
+import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
+import type { IsoMessage, MacKeys } from '../../src/processor-kit/index.ts';
+import { macVerdictOf } from '../../src/processor-kit/mac-verdict.ts';
+import { messageCodec } from '../../src/processor-kit/message-codec.ts';
+
+const KEYS: Readonly<Record<string, string>> = {
+  old: '0123456789ABCDEF',
+  new: 'FEDCBA9876543210',
+  other: '1111111111111111',
+};
+
+const macKeys: MacKeys = (keyId, method) => keyMac(new BlockKey('tdes', Buffer.from(KEYS[keyId]!, 'hex')), method);
+
+function codecWith(...keyIds: string[]) {
+  const keys = keyIds.map((keyId) => ({ number: keyId === 'old' ? 1 : 2, keyId }));
+  return messageCodec(type1, { ...type1.exampleConfig, macKeys: keys }, macKeys);
+}
+
+const plain = messageCodec(type1, type1.exampleConfig);
+
+function bytesOf(codec: typeof plain, message: IsoMessage): Uint8Array {
+  const target = new Uint8Array(8_192);
+  return target.slice(7, codec.encode(message, target, 7));
+}
+
+const sale = () => type1.authorization(testPurchase(), type1.exampleConfig);
+
+test('a message leaves with the number of its key and four bytes of MAC, and is taken for good', () => {
+  const bytes = bytesOf(codecWith('old'), sale());
+  const mac = bytes.subarray(-8);
+  expect(mac[0]).toBe(1);
+  expect([...mac.subarray(5)]).toEqual([0, 0, 0]);
+  expect(macVerdictOf(codecWith('old').decode(bytes))).toBe('good');
+});
+
+test('during a key change messages by either key are good', () => {
+  const both = codecWith('new', 'old');
+  expect(macVerdictOf(both.decode(bytesOf(codecWith('old'), sale())))).toBe('good');
+  expect(macVerdictOf(both.decode(bytesOf(both, sale())))).toBe('good');
+  expect(bytesOf(both, sale()).at(-8)).toBe(2);
+});
+
+test('a MAC of a key that is not ours cannot be checked, one that is wrong is bad', () => {
+  expect(macVerdictOf(codecWith('old').decode(bytesOf(codecWith('new'), sale())))).toBe('unverifiable');
+  expect(macVerdictOf(codecWith('new').decode(bytesOf(codecWith('other'), sale())))).toBe('bad');
+});
+
+test.each(['amount', 'stan', 'rrn', 'tid', 'currency', 'pan', 'processingCode'])(
+  'a message whose %s was changed on its way is bad',
+  (field) => {
+    const message = codecWith('old').decode(bytesOf(codecWith('old'), sale()));
+    const value = String(message[field]);
+    const changed = { ...message, [field]: `${value.startsWith('1') ? '2' : '1'}${value.slice(1)}` };
+    expect(macVerdictOf(codecWith('old').decode(bytesOf(plain, changed)))).toBe('bad');
+  },
+);
+
+test('a message without a MAC is unverifiable where one was agreed, and one with a MAC where none was', () => {
+  expect(macVerdictOf(codecWith('old').decode(bytesOf(plain, sale())))).toBe('unverifiable');
+  expect(macVerdictOf(plain.decode(bytesOf(codecWith('old'), sale())))).toBe('unverifiable');
+});
+
+test('a line without MACs has no verdicts', () => {
+  expect(macVerdictOf(plain.decode(bytesOf(plain, sale())))).toBeUndefined();
+});
+
+test('keys that nobody has, or a dialect without MACs, stop the start', () => {
+  const config = { ...type1.exampleConfig, macKeys: [{ number: 1, keyId: 'old' }] };
+  expect(() => messageCodec(type1, config)).toThrow('no MAC keys');
+  expect(() => messageCodec({ ...type1, mac: undefined }, config, macKeys)).toThrow('has no MAC');
+});
