@@ -1,0 +1,21 @@
+/** Longer than anything here takes on a machine that does ten other things. */
+const WITHIN_MS = 15_000;
+const LOOK_EVERY_MS = 15;
+
+/**
+ * Looks again and again until `look` does not throw, and gives what it gave: for what happens by itself soon, and has no
+ * event to wait for.
+ *
+ * @throws what `look` threw last, when the time is over
+ */
+export async function eventually<T>(look: () => T | Promise<T>, withinMs = WITHIN_MS): Promise<T> {
+  const untilMs = performance.now() + withinMs;
+  for (;;) {
+    try {
+      return await look();
+    } catch (error) {
+      if (performance.now() > untilMs) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}

@@ -1,0 +1,189 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Config } from '../../src/config.ts';
+import { readConfig } from '../../src/config.ts';
+import { prepareDatabase, startGateway } from '../../src/main.ts';
+import type { Log } from '../../src/ops/log.ts';
+import { Phone } from '../../src/phone/phone.ts';
+import type { Profile } from '../../src/phone/profile.ts';
+import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import type { ProcessorProfile } from '../../src/processor-kit/profile.ts';
+import type { LedgerEntry } from '../../src/simulator/ledger.ts';
+import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
+import type { Database } from '../../src/store/open-database.ts';
+import type { Tenant } from '../../src/transactions/ports.ts';
+import { eventually } from './eventually.ts';
+import { type LogLine, logTo } from './log-lines.ts';
+import { type MerchantName, saveTenants, type Tenants } from './tenants.ts';
+import { createTestDatabase, type TestDatabase } from './test-database.ts';
+
+export interface InstallationOptions {
+  /** The role of the gateway that is started with it; `none` starts none. */
+  readonly role?: Config['TAPWIRE_ROLE'] | 'none';
+  /** What differs from type 1's profile; the deadline is `DEADLINE_MS` unless given. */
+  readonly profile?: Partial<Pick<ProcessorProfile, 'deadlineMs' | 'maxInFlight' | 'partialApproval'>>;
+  /** Stretches the times of the switch's scenarios: 10.10 answers after 10 s times this. */
+  readonly timeScale?: number;
+  /** Where gateways find the switch, given where it is: for a relay between the two. */
+  readonly connectTo?: (switchPort: number) => Promise<number>;
+  /** More settings for every gateway, by their environment variables. */
+  readonly settings?: NodeJS.ProcessEnv;
+}
+
+export interface StartedGateway {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** What the switch was asked, since its start. */
+export interface AskedOfSwitch {
+  readonly authorizations: number;
+  readonly reversals: number;
+}
+
+/** As short as a busy machine allows: silence of the switch is waited for. */
+export const DEADLINE_MS = 1_500;
+/** 10 s of the scenarios are half a second. */
+const TIME_SCALE = 0.05;
+/** Two gateways, a listener each and the test must fit into the cluster, three times over. */
+const GATEWAY_CONNECTIONS = '5';
+
+/**
+ * A database with tenants, a simulated type 1 switch, and as many gateways on them as wanted, all in this process, on free
+ * ports.
+ */
+export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
+  const installation = await Installation.open(options);
+  const { role = 'all' } = options;
+  if (role !== 'none') await installation.startGateway({ TAPWIRE_ROLE: role });
+  return installation;
+}
+
+export class Installation {
+  /** Every line that the gateways logged. */
+  readonly logLines: LogLine[] = [];
+  readonly simulator: Simulator;
+  readonly tenants: Tenants;
+  readonly #testDatabase: TestDatabase;
+  readonly #folder: string;
+  readonly #settings: NodeJS.ProcessEnv;
+  readonly #gateways = new Set<StartedGateway>();
+
+  private constructor(
+    testDatabase: TestDatabase,
+    folder: string,
+    simulator: Simulator,
+    tenants: Tenants,
+    settings: NodeJS.ProcessEnv,
+  ) {
+    this.#testDatabase = testDatabase;
+    this.#folder = folder;
+    this.simulator = simulator;
+    this.tenants = tenants;
+    this.#settings = settings;
+  }
+
+  static async open({
+    profile,
+    timeScale = TIME_SCALE,
+    connectTo,
+    settings = {},
+  }: InstallationOptions): Promise<Installation> {
+    const testDatabase = await createTestDatabase();
+    const processor = (await loadProcessors()).get('type-1')!;
+    const behaviour = { ...processor.exampleConfig, profile: { deadlineMs: DEADLINE_MS, ...profile } };
+    const simulator = await startSimulator({ processors: [{ processor, config: behaviour, port: 0 }], timeScale });
+    const switchPort = simulator.ports[0]!;
+    const port = (await connectTo?.(switchPort)) ?? switchPort;
+    const config = { ...behaviour, addresses: [{ host: '127.0.0.1', port }] };
+    const tenants = await saveTenants(testDatabase.database, { type: processor.type, config });
+    const folder = mkdtempSync(join(tmpdir(), 'tapwire-installation-'));
+    return new Installation(testDatabase, folder, simulator, tenants, settings);
+  }
+
+  /** The test's own connections to the database. */
+  get database(): Database {
+    return this.#testDatabase.database;
+  }
+
+  /** Of the gateway that was started first and takes taps. */
+  get url(): string {
+    const [first] = this.#gateways;
+    if (!first) throw new Error('No gateway runs');
+    return first.url;
+  }
+
+  /** The variables of a gateway of this installation, wherever it runs. */
+  environment(settings: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+    return {
+      DATABASE_URL: this.#testDatabase.url,
+      DATABASE_CONNECTIONS: GATEWAY_CONNECTIONS,
+      TAPWIRE_DATA: this.#folder,
+      PORT: '0',
+      ...this.#settings,
+      ...settings,
+    };
+  }
+
+  /** Resolves when the gateway is up and, unless `isSwitchDown`, signed on to the switch. */
+  async startGateway(settings: NodeJS.ProcessEnv = {}, { isSwitchDown = false } = {}): Promise<StartedGateway> {
+    const config = readConfig(this.environment(settings));
+    const prepared = await prepareDatabase(config);
+    const gateway = await startGateway(config, prepared, this.#log).catch(async (error) => {
+      await prepared.stop();
+      throw error;
+    });
+    const started: StartedGateway = {
+      url: gateway.url,
+      stop: async () => {
+        if (!this.#gateways.delete(started)) return;
+        await gateway.stop();
+        await prepared.stop();
+      },
+    };
+    this.#gateways.add(started);
+    if (!isSwitchDown) await eventually(() => untilSignedOn(gateway.url));
+    return started;
+  }
+
+  readonly #log: Log = logTo(this.logLines);
+
+  profile(merchant: MerchantName = 'coffee', url = this.url): Profile {
+    return this.tenants.profile(merchant, url);
+  }
+
+  /** A phone of a merchant's, on a device of its own unless one is named. */
+  phone(merchant: MerchantName = 'coffee', device?: string): Phone {
+    return new Phone(this.profile(merchant), device);
+  }
+
+  apiKey(owner: Tenant = { acquirerId: 1, integratorId: 10 }): Promise<string> {
+    return this.tenants.apiKey(owner);
+  }
+
+  get asked(): AskedOfSwitch {
+    const { requests, network, reversals } = this.simulator.counters()[0]!;
+    return { authorizations: requests - network - reversals, reversals };
+  }
+
+  /** What the switch has booked, oldest first. */
+  get ledger(): LedgerEntry[] {
+    return [...this.simulator.ledger.entries()];
+  }
+
+  async stop(): Promise<void> {
+    for (const gateway of [...this.#gateways].reverse()) await gateway.stop();
+    await this.simulator.close();
+    await this.#testDatabase.drop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Every switch the gateway has is ready; role `api` has none. */
+async function untilSignedOn(url: string): Promise<void> {
+  const response = await fetch(new URL('/readyz', url));
+  const { status, switches } = (await response.json()) as { status: string; switches: Record<string, string> };
+  const waiting = Object.entries(switches).filter(([, availability]) => availability !== 'ready');
+  if (status !== 'ok' || waiting.length > 0) throw new Error(`not ready: ${JSON.stringify({ status, switches })}`);
+}

@@ -1,0 +1,101 @@
+import { expect } from 'vitest';
+import type { Database } from '../../src/store/open-database.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import {
+  MUST_NOT_REST,
+  STATUS_MOVES,
+  type StatusId,
+  type StatusName,
+  statusName,
+} from '../../src/transactions/status.ts';
+import type { Installation } from './installation.ts';
+import { faultsIn } from './log-lines.ts';
+
+/** Jobs that pg-boss will still give to somebody: neither completed, cancelled nor failed for good. */
+const LIVE_JOBS = `select name, data from pgboss.job where state < 'completed'`;
+
+/**
+ * What holds at any instant, whatever is under way: the promises of states.md that a database alone can show. The database
+ * is read in one statement each, so that a commit in between cannot be mistaken for a fault.
+ */
+export async function expectSoundStates(database: Database): Promise<void> {
+  expect(await restingWithoutJob(database), 'transactions that rest where they must not').toEqual([]);
+  expect(await reversalsWithoutJob(database), 'reversals that nobody will send').toEqual([]);
+}
+
+/**
+ * What holds once all taps of a test are answered: sound states, audit trails that are paths of the declared moves and end
+ * where the row is, a switch's ledger that agrees with what merchants were told, and nothing a person must look at.
+ */
+export async function expectInvariants(installation: Installation): Promise<void> {
+  const { database, ledger, logLines } = installation;
+  await expectSoundStates(database);
+  await expectTrailsToBePaths(database);
+  const { rows } = await database.query<{ rrn: string; disposition: number; approvedMinor: number | null }>(
+    'select rrn, disposition, approved_minor as "approvedMinor" from transactions where rrn is not null',
+  );
+  for (const { rrn, disposition, approvedMinor } of rows) {
+    const booked = ledger.filter((entry) => entry.rrn === rrn);
+    expect(booked.length, 'authorizations under one RRN').toBeLessThanOrEqual(1);
+    if (disposition === Disposition.Approved) expect(booked[0]).toMatchObject({ state: 'approved', approvedMinor });
+    else if (disposition !== Disposition.Indeterminate) expect(booked[0]?.state ?? 'reversed').toBe('reversed');
+  }
+  const known = new Set(rows.map(({ rrn }) => rrn));
+  expect(
+    ledger.filter(({ rrn }) => !known.has(rrn)),
+    'money that the gateway knows nothing of',
+  ).toEqual([]);
+  expect(faultsIn(logLines)).toEqual([]);
+}
+
+/** Only `overdue` and `authorize` move a status on; a `reverse` job ends with the reversal. */
+async function restingWithoutJob(database: Database): Promise<object[]> {
+  const { rows } = await database.query<{ id: string; status: StatusId }>(
+    `with live as (${LIVE_JOBS})
+     select id, status, attempt from transactions t where status = any($1) and not exists (
+       select from live where name in ('overdue', 'authorize')
+         and data ->> 'id' = t.id::text and (data ->> 'attempt')::integer = t.attempt)`,
+    [MUST_NOT_REST],
+  );
+  return rows.map((row) => ({ ...row, status: statusName(row.status) }));
+}
+
+/** Owed (1) or sent (2): the next attempt's job waits, or the one that is under way. */
+async function reversalsWithoutJob(database: Database): Promise<object[]> {
+  const { rows } = await database.query(
+    `with live as (${LIVE_JOBS})
+     select id, reversal_state, reversal_attempt from transactions t where reversal_state in (1, 2) and not exists (
+       select from live where name = 'reverse' and data ->> 'id' = t.id::text and (data ->> 'attempt')::integer = t.attempt
+         and (data ->> 'reversalAttempt')::integer = t.reversal_attempt + 1)`,
+  );
+  return rows;
+}
+
+interface Trail {
+  readonly id: string;
+  readonly status: StatusId;
+  readonly moves: readonly { readonly from?: StatusName | null; readonly to?: StatusName }[];
+}
+
+async function expectTrailsToBePaths(database: Database): Promise<void> {
+  const { rows } = await database.query<Trail>(
+    `select t.id, t.status, jsonb_agg(move order by e.id, position) as moves
+     from transactions t join transaction_events e on e.acquirer_id = t.acquirer_id and e.transaction_id = t.id,
+       jsonb_array_elements(e.moves) with ordinality as x(move, position)
+     group by t.acquirer_id, t.id`,
+  );
+  for (const { id, status, moves } of rows) {
+    let at: StatusName | null = null;
+    for (const { from, to } of moves) {
+      if (to === undefined) continue; // a step of the reversal
+      if (from !== null) expect(from, `trail of ${id}`).toBe(at);
+      expect(MOVES.get(from ?? null), `trail of ${id}: ${from} -> ${to}`).toContain(to);
+      at = to;
+    }
+    expect(at, `trail of ${id}`).toBe(statusName(status));
+  }
+}
+
+const MOVES = new Map(
+  [...STATUS_MOVES].map(([from, to]) => [from === null ? null : statusName(from), to.map(statusName)]),
+);

@@ -1,0 +1,22 @@
+import pino from 'pino';
+import { type Log, safeError } from '../../src/ops/log.ts';
+
+/** One line of a gateway's log, as it would have been printed. */
+export interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly [name: string]: unknown;
+}
+
+const ERROR = 50;
+
+/** A log like the gateway's own that keeps its lines here. */
+export function logTo(lines: LogLine[]): Log {
+  const write = (line: string) => void lines.push(JSON.parse(line));
+  return pino({ level: 'info', serializers: { error: safeError } }, { write });
+}
+
+/** What a person would be called for. */
+export function faultsIn(lines: readonly LogLine[]): LogLine[] {
+  return lines.filter(({ level }) => level >= ERROR);
+}

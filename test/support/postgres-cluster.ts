@@ -1,0 +1,47 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { JobTable } from '../../src/jobs/job-table.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/store/embedded-postgres.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openDatabase } from '../../src/store/open-database.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The URL of the template database: migrated, with the job tables installed, and never opened again. */
+    templateUrl: string;
+  }
+}
+
+/** Before the first test file that needs Postgres: one cluster, not durable, in a folder that goes with it. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'tapwire-test-'));
+  chmodSync(folder, 0o755); // the cluster's account must pass through
+  const cluster = await startEmbeddedPostgres({ directory: join(folder, 'postgres'), durable: false });
+  const stop = async () => {
+    await cluster.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await prepareTemplate(cluster);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  project.provide('templateUrl', cluster.url);
+  return stop;
+}
+
+async function prepareTemplate({ url }: EmbeddedPostgres): Promise<void> {
+  const database = await openDatabase(url);
+  try {
+    await migrate(database);
+    const jobs = await JobTable.open(database, (error) => {
+      throw error;
+    });
+    await jobs.close();
+  } finally {
+    await database.end();
+  }
+}

@@ -1,0 +1,132 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createApiKey } from '../../src/auth/api-key.ts';
+import { READ_TRANSACTIONS } from '../../src/auth/authenticator.ts';
+import type { Profile } from '../../src/phone/profile.ts';
+import { insertApiKey } from '../../src/store/api-keys.ts';
+import type { Database } from '../../src/store/open-database.ts';
+import {
+  saveAcquirer,
+  saveIntegrator,
+  saveIssuerKey,
+  saveMerchants,
+  saveProcessor,
+  saveRoute,
+  saveTerminals,
+  saveUser,
+} from '../../src/store/tenants.ts';
+import type { Tenant } from '../../src/transactions/ports.ts';
+
+/**
+ * Two acquirers. The first has two integrators, the first of which has two merchants; the second acquirer has a merchant
+ * under the same id as one of the first's.
+ */
+export const MERCHANTS = {
+  coffee: { acquirerId: 1, integratorId: 10, id: '1001', name: 'Corner Coffee', timeZone: 'Africa/Johannesburg' },
+  bakery: { acquirerId: 1, integratorId: 10, id: '1002', name: 'Brown Bread', timeZone: 'Africa/Johannesburg' },
+  flowers: { acquirerId: 1, integratorId: 11, id: '1101', name: 'Fresh Flowers', timeZone: 'Europe/Berlin' },
+  tailor: { acquirerId: 2, integratorId: 20, id: '1001', name: 'Tight Trousers', timeZone: 'Asia/Tokyo' },
+} as const;
+
+export type MerchantName = keyof typeof MERCHANTS;
+
+/** Whose API key: an acquirer's, an integrator's or a merchant's. */
+export type KeyOwner = 'acquirer' | 'integrator' | MerchantName;
+
+/** The switch that an acquirer's taps go to. */
+export interface TestSwitch {
+  readonly type: string;
+  readonly config: object;
+}
+
+export const ROUTE_ID = 100;
+const PROCESSOR_ID = 1;
+/** The only user that is known here; others pass through. */
+export const USER = { id: '0b6f7f5e-6a53-4d1e-9d43-5a4f8f0f1c11', username: 'till@coffee.example' };
+
+/** The credentials of a set-up: made once, for every gateway on its database. */
+export interface Tenants {
+  /** What a client of this merchant's backend needs, of a gateway at `url`. */
+  profile(merchant: MerchantName, url: string): Profile;
+  /** An API key that reads the transactions of `owner`. */
+  apiKey(owner: Tenant): Promise<string>;
+}
+
+/** Writes the tenants, a terminal for each merchant, and a route to `target` for both acquirers. */
+export async function saveTenants(database: Database, target: TestSwitch): Promise<Tenants> {
+  for (const acquirerId of [1, 2]) await saveAcquirer(database, acquirerId, `Acquirer ${acquirerId}`);
+  const issuers = new Map<number, Profile['issuer']>();
+  for (const [acquirerId, id] of [
+    [1, 10],
+    [1, 11],
+    [2, 20],
+  ] as const) {
+    const issuer = createIssuer(id);
+    issuers.set(id, issuer);
+    await saveIntegrator(database, acquirerId, id, `Integrator ${id}`);
+    const { iss, kid, algorithm, publicKey } = issuer;
+    const owner = { acquirerId, integratorId: id };
+    await saveIssuerKey(database, { issuer: iss, kid, ...owner, algorithms: [algorithm], publicKey });
+  }
+  await saveMerchantsAndTerminals(database);
+  for (const acquirerId of [1, 2]) {
+    await saveProcessor(database, { acquirerId, id: PROCESSOR_ID, ...target });
+    await saveRoute(database, { acquirerId, id: ROUTE_ID, processorId: PROCESSOR_ID, priority: 1 });
+  }
+  const user = { acquirerId: 1, merchantId: MERCHANTS.coffee.id, ...USER };
+  await saveUser(database, { ...user, passwordHash: 'nobody logs in here', role: 'operator' });
+  return {
+    profile: (merchant, url) => profileOf(merchant, url, issuers.get(MERCHANTS[merchant].integratorId)!),
+    apiKey: (owner) => createKey(database, owner),
+  };
+}
+
+export function xTidOf(merchant: MerchantName): string {
+  return `TERM-${merchant}`;
+}
+
+async function saveMerchantsAndTerminals(database: Database): Promise<void> {
+  const place = { street: '1 Long Street', city: 'Cape Town', country: 'ZA', currency: 'ZAR', mcc: '5814' };
+  await saveMerchants(
+    database,
+    Object.values(MERCHANTS).map((merchant) => ({ ...merchant, ...place })),
+  );
+  await saveTerminals(
+    database,
+    Object.entries(MERCHANTS).map(([name, { acquirerId, id }]) => ({
+      acquirerId,
+      xTid: xTidOf(name as MerchantName),
+      tid: `TW${acquirerId}${id.padStart(5, '0')}`,
+      mid: `TEST${id.padStart(11, '0')}`,
+      canTakePin: true,
+    })),
+  );
+}
+
+function profileOf(name: MerchantName, url: string, issuer: Profile['issuer']): Profile {
+  const merchant = MERCHANTS[name];
+  const user = name === 'coffee' ? USER.username : `till@${name}.example`;
+  return {
+    url,
+    apiKey: '',
+    login: { username: '', password: '' },
+    merchant: { id: merchant.id, name: merchant.name, mcc: '5814', xTid: xTidOf(name), user },
+    issuer,
+  };
+}
+
+async function createKey(database: Database, owner: Tenant): Promise<string> {
+  const wanted = { mode: 'test', owner, scopes: [READ_TRANSACTIONS], name: randomUUID(), expiresAtMs: null } as const;
+  const { text, record } = createApiKey(wanted);
+  await insertApiKey(database, record);
+  return text.reveal();
+}
+
+function createIssuer(integratorId: number): Profile['issuer'] {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  const named = { iss: `https://integrator-${integratorId}.example`, kid: `key-${integratorId}` };
+  return { ...named, audience: 'tapwire', algorithm: 'ES256', privateKey, publicKey };
+}

@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { type Database, openDatabase } from '../../src/store/open-database.ts';
+
+/** A migrated database that nobody else has. */
+export interface TestDatabase {
+  readonly url: string;
+  /** The test's own connections to it. */
+  readonly database: Database;
+  drop(): Promise<void>;
+}
+
+/** Enough for a test and its checks; a cluster has sixty connections for all that run at once. */
+const MAX_CONNECTIONS = 4;
+
+/** Copies the template, which takes a few dozen milliseconds. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const template = new URL(inject('templateUrl'));
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await maintain(template, `create database ${name} template ${template.pathname.slice(1)}`);
+  const url = withDatabase(template, name).href;
+  const database = await openDatabase(url, { maxConnections: MAX_CONNECTIONS });
+  return {
+    url,
+    database,
+    drop: async () => {
+      await database.end();
+      await maintain(template, `drop database ${name} with (force)`);
+    },
+  };
+}
+
+/** The URL of a database that is not there. */
+export function urlOfMissingServer(): string {
+  return 'postgres://tapwire@127.0.0.1:1/tapwire';
+}
+
+async function maintain(url: URL, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: withDatabase(url, 'postgres').href });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function withDatabase(url: URL, name: string): URL {
+  const other = new URL(url);
+  other.pathname = `/${name}`;
+  return other;
+}

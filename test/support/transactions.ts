@@ -1,0 +1,89 @@
+import { expect } from 'vitest';
+import type { Database } from '../../src/store/open-database.ts';
+import { Status, type StatusName, statusName } from '../../src/transactions/status.ts';
+import { eventually } from './eventually.ts';
+
+/** A transaction as it is stored, as far as tests look. */
+export interface StoredTransaction {
+  readonly id: string;
+  readonly attempt: number;
+  readonly status: StatusName;
+  readonly disposition: number | null;
+  readonly responseCode: string | null;
+  readonly stan: string | null;
+  readonly rrn: string | null;
+  readonly reversalState: number;
+  readonly reversalAttempt: number;
+  readonly needsReview: boolean;
+}
+
+export async function storedTransactions(database: Database): Promise<StoredTransaction[]> {
+  const { rows } = await database.query(
+    `select id, attempt, status, disposition, response_code as "responseCode", stan, rrn,
+       reversal_state as "reversalState", reversal_attempt as "reversalAttempt", needs_review as "needsReview"
+     from transactions order by created_at, id`,
+  );
+  return rows.map((row) => ({ ...row, status: statusName(row.status) }));
+}
+
+/** @throws when there is none */
+export async function storedTransaction(database: Database, id: string): Promise<StoredTransaction> {
+  const found = (await storedTransactions(database)).find((transaction) => transaction.id === id);
+  if (!found) throw new Error(`no transaction ${id}`);
+  return found;
+}
+
+/** Waits until a transaction has come to a status; the row then. */
+export function untilStatus(database: Database, id: string, status: StatusName): Promise<StoredTransaction> {
+  return eventually(async () => {
+    const found = await storedTransaction(database, id);
+    expect(found.status).toBe(status);
+    return found;
+  });
+}
+
+/** The audit trail in words: `RequestReceived`, ..., `reversal sent 1`. */
+export async function trailOf(database: Database, id: string): Promise<string[]> {
+  const { rows } = await database.query<{ move: { to?: string; reversal?: string; attempt?: number } }>(
+    `select jsonb_array_elements(moves) as move from transaction_events where transaction_id = $1 order by id`,
+    [id],
+  );
+  return rows.map(({ move }) => move.to ?? `reversal ${move.reversal} ${move.attempt}`);
+}
+
+/** A job that somebody will still take. */
+export interface LiveJob {
+  readonly queue: string;
+  readonly startsAtMs: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** The live jobs of one transaction, by queue and start. */
+export async function jobsOf(database: Database, id: string): Promise<LiveJob[]> {
+  const { rows } = await database.query<LiveJob>(
+    `select name as queue, (extract(epoch from start_after) * 1000)::float8 as "startsAtMs", data
+     from pgboss.job where state < 'completed' and data ->> 'id' = $1 order by name, start_after`,
+    [id],
+  );
+  return rows;
+}
+
+/**
+ * Lets time pass for one transaction: everything it did and everything that is due lies so much further back. What waits for
+ * the database's clock then waits so much less.
+ */
+export async function letTimePass(database: Database, id: string, seconds: number): Promise<void> {
+  const earlier = (columns: readonly string[]) =>
+    columns.map((column) => `${column} = ${column} - $2 * interval '1 s'`).join(', ');
+  const times = ['created_at', 'updated_at', 'sent_at', 'answer_by', 'deadline_at'];
+  await database.query(`update transactions set ${earlier(times)} where id = $1`, [id, seconds]);
+  await database.query(`update pgboss.job set ${earlier(['start_after'])} where data ->> 'id' = $1::text`, [
+    id,
+    seconds,
+  ]);
+}
+
+/** Waits until the phone's answer is recorded, one way or the other. */
+export function untilAnswered(database: Database, id: string): Promise<StoredTransaction> {
+  return untilStatus(database, id, statusName(Status.RespondedToPhone));
+}
