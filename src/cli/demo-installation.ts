@@ -26,6 +26,7 @@ const MERCHANT = { id: '1001', name: 'Corner Coffee', mcc: '5814', xTid: 'TERM00
 
 export interface DemoSwitch {
   readonly processor: Processor;
+  readonly host: string;
   readonly port: number;
 }
 
@@ -37,7 +38,7 @@ export async function installDemo(
   database: Database,
   profilePath: string,
   url: string,
-  { processor, port }: DemoSwitch,
+  { processor, host, port }: DemoSwitch,
 ): Promise<Profile> {
   await saveAcquirer(database, ACQUIRER, 'Demo Acquirer');
   await saveIntegrator(database, ACQUIRER, INTEGRATOR, 'Demo Integrator');
@@ -53,7 +54,7 @@ export async function installDemo(
   await saveTerminals(database, [
     { acquirerId: ACQUIRER, xTid, tid: 'TW000001', mid: 'DEMO00000001001', canTakePin: true },
   ]);
-  const config = { ...processor.exampleConfig, addresses: [{ host: '127.0.0.1', port }] };
+  const config = { ...processor.exampleConfig, addresses: [{ host, port }] };
   await saveProcessor(database, { acquirerId: ACQUIRER, id: PROCESSOR, type: processor.type, config });
   await saveRoute(database, { acquirerId: ACQUIRER, id: ROUTE, processorId: PROCESSOR, priority: 1 });
 

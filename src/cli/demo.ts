@@ -59,18 +59,18 @@ async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay:
 async function startSwitch(): Promise<{ simulator: Simulator; demoSwitch: DemoSwitch }> {
   const processor = (await loadProcessors()).get(SWITCH_TYPE)!;
   const simulator = await startSimulator({ processors: [{ processor, port: 0 }], ledgerPort: 0 });
-  return { simulator, demoSwitch: { processor, port: simulator.ports[0]! } };
+  return { simulator, demoSwitch: { processor, host: '127.0.0.1', port: simulator.ports[0]! } };
 }
 
 function introduce(
   { url, apiKey, login, merchant, issuer }: Profile,
-  { processor, port }: DemoSwitch,
+  { processor, host, port }: DemoSwitch,
   { ledgerPort }: Simulator,
 ): void {
   console.log(`Tapwire is up.
 
   gateway    ${url}    health ${url}/readyz
-  switch     127.0.0.1:${port}  ${processor.name}, simulated    ledger http://127.0.0.1:${ledgerPort}/ledger
+  switch     ${host}:${port}  ${processor.name}, simulated    ledger http://127.0.0.1:${ledgerPort}/ledger
   api key    ${apiKey}
   login      ${login.username}  ${login.password}
   merchant   ${merchant.id}  ${merchant.name}, terminal ${merchant.xTid}

@@ -6,6 +6,7 @@ const COMMANDS: Readonly<Record<string, { readonly says: string; readonly load: 
   demo: { says: 'start everything, submit demo taps, and end (--stay: keep running)', load: () => import('./demo.ts') },
   start: { says: 'start the gateway (--role all|api|worker)', load: () => import('./start.ts') },
   migrate: { says: 'bring the database to this version and end', load: () => import('./migrate.ts') },
+  'demo-tenants': { says: 'create the demo tenants in the database and end', load: () => import('./demo-tenants.ts') },
   tap: { says: 'submit a tap as a phone would (--amount 10.00 --currency ZAR)', load: () => import('./tap.ts') },
   simulate: { says: 'run simulated switches', load: () => import('./simulate.ts') },
 };
@@ -15,7 +16,7 @@ type Command = (args: string[]) => Promise<number>;
 async function main([name, ...args]: string[]): Promise<number> {
   const command = name === undefined ? undefined : COMMANDS[name];
   if (!command) {
-    const list = Object.entries(COMMANDS).map(([each, { says }]) => `  ${each.padEnd(10)} ${says}`);
+    const list = Object.entries(COMMANDS).map(([each, { says }]) => `  ${each.padEnd(13)} ${says}`);
     console.error(`usage: tapwire COMMAND [options]\n\n${list.join('\n')}\n`);
     return name === undefined || name === 'help' || name === '--help' ? 0 : 2;
   }

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { sourceFiles, targetOf } from './source-files.ts';
+
+/** Who may import whom: downwards only. The folders of one layer do not know one another, but for the pairs below. */
+const LAYERS: Readonly<Record<string, number>> = {
+  bytes: 0,
+  'errors.ts': 0,
+  emv: 1,
+  iso8583: 1,
+  crypto: 1,
+  connection: 2,
+  'processor-kit': 2,
+  transactions: 3,
+  auth: 4,
+  card: 4,
+  jobs: 4,
+  store: 4,
+  switches: 4,
+  webhooks: 4,
+  push: 4,
+  ops: 5,
+  http: 5,
+  simulator: 5,
+  phone: 5,
+  load: 5,
+  cli: 6,
+  'main.ts': 6,
+  'config.ts': 6,
+};
+
+/** Within a layer, and why. */
+const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
+  iso8583: ['emv', 'crypto'], // DE55 is BER-TLV, DE64 a MAC
+  store: ['auth', 'card'], // implements their ports on Postgres
+  jobs: ['store'], // jobs join its commits
+  http: ['ops'], // tells the log, asks for health
+  cli: ['main.ts', 'config.ts'],
+  'main.ts': ['config.ts'],
+};
+
+const roomOf = (path: string) => path.split('/')[1]!;
+
+describe('imports lead downwards', () => {
+  const files = sourceFiles('src');
+
+  test('every file of src is in a known room', () => {
+    const homeless = files.filter(({ path }) => !(roomOf(path) in LAYERS)).map(({ path }) => path);
+    expect(homeless).toEqual([]);
+  });
+
+  test('no file imports from a higher layer, or from a neighbour it does not need', () => {
+    const wrong = files.flatMap((file) =>
+      file.imports.flatMap((specifier) => {
+        const target = targetOf(file, specifier);
+        if (!target?.startsWith('src/')) return [];
+        const from = roomOf(file.path);
+        const to = roomOf(target);
+        const isAllowed = from === to || LAYERS[to]! < LAYERS[from]! || NEIGHBOURS[from]?.includes(to);
+        return isAllowed ? [] : [`${file.path} imports ${target}`];
+      }),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('schemas import nothing of ours', () => {
+    const wrong = sourceFiles('schemas').flatMap((file) =>
+      file.imports
+        .filter((specifier) => specifier.startsWith('.') && !/^\.\/[a-z0-9-]+\.ts$/.test(specifier))
+        .map((specifier) => `${file.path} imports ${specifier}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('processors import only the kit, schemas, packages and their own folder', () => {
+    const wrong = sourceFiles('processors').flatMap((file) =>
+      file.imports
+        .filter((specifier) => !isOpenToProcessors(specifier))
+        .map((specifier) => `${file.path} imports ${specifier}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('the domain knows no database, no queue, no HTTP and no socket', () => {
+    const forbidden = /^(pg|pg-boss|fastify|node:net|node:tls|node:http|node:fs)/;
+    const wrong = sourceFiles('src/transactions').flatMap((file) =>
+      file.imports
+        .filter((specifier) => forbidden.test(specifier))
+        .map((specifier) => `${file.path} imports ${specifier}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('the development oracles tlv and iso_8583 are never imported outside of tests', () => {
+    const wrong = sourceFiles('src', 'processors', 'schemas').filter(({ imports }) =>
+      imports.some((specifier) => specifier === 'tlv' || specifier === 'iso_8583'),
+    );
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+function isOpenToProcessors(specifier: string): boolean {
+  if (specifier === '#processor-kit' || specifier.startsWith('#schemas/')) return true;
+  if (specifier.startsWith('.')) return specifier.startsWith('./') && !specifier.includes('/../');
+  return specifier === 'zod' || specifier.startsWith('node:');
+}

@@ -1,0 +1,38 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface SourceFile {
+  /** From the root of the repository, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+  /** Specifiers of its imports and re-exports, dynamic ones included. */
+  readonly imports: readonly string[];
+}
+
+/** Every TypeScript file under these folders that git knows or could know. */
+export function sourceFiles(...folders: string[]): SourceFile[] {
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...folders], {
+    cwd: ROOT,
+  });
+  return listed
+    .toString()
+    .split('\n')
+    .filter((path) => path.endsWith('.ts') && existsSync(join(ROOT, path)))
+    .map((path) => {
+      const text = readFileSync(join(ROOT, path), 'utf8');
+      return { path, text, imports: [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2]!) };
+    });
+}
+
+const IMPORT = /^(?:import|export)\s(?:[^;'"]*?\sfrom\s)?['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/gm;
+
+/** Where a specifier leads, from the root: `src/emv/tlv.ts`, `#processor-kit`, or undefined for a package or a built-in. */
+export function targetOf({ path }: SourceFile, specifier: string): string | undefined {
+  if (specifier.startsWith('#')) return specifier;
+  if (!specifier.startsWith('.')) return undefined;
+  return relative(ROOT, resolve(ROOT, dirname(path), specifier));
+}

@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { sourceFiles } from './source-files.ts';
+
+/** At 300 lines one stops and thinks; more than this is two concepts. */
+const MAX_LINES = 400;
+const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/;
+const VAGUE = /\b(utils?|helpers?|manager|common|misc)\b/;
+
+describe('the tree is tidy', () => {
+  const files = sourceFiles('src', 'processors', 'schemas', 'test');
+  const product = files.filter(({ path }) => !path.startsWith('test/'));
+
+  test('no file is longer than 400 lines', () => {
+    const long = files
+      .map(({ path, text }) => `${path}: ${text.split('\n').length}`)
+      .filter((entry) => Number(entry.split(': ')[1]) > MAX_LINES);
+    expect(long).toEqual([]);
+  });
+
+  test('files have kebab-case names that say what is in them', () => {
+    const wrong = files
+      .map(({ path }) => path)
+      .filter((path) => !KEBAB_CASE.test(path.split('/').at(-1)!) || VAGUE.test(path));
+    expect(wrong).toEqual([]);
+  });
+
+  test('only a processor has a default export', () => {
+    const wrong = product.filter(
+      ({ path, text }) =>
+        /^export default /m.test(text) && !/^processors\/[^/]+\/index\.ts$/.test(path) && !path.includes('/template/'),
+    );
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('Buffer#slice is nowhere: subarray says what it does', () => {
+    const wrong = product.filter(({ text }) => /\bBuffer\.[a-z]+\([^)]*\)\.slice\(/.test(text));
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('no test is skipped or alone, and nothing is left to be done', () => {
+    const left = files.filter(
+      ({ path, text }) =>
+        path !== 'test/style/tidy.test.ts' &&
+        /\b(it|test|describe)\.(only|skip|todo)\b|\b(TODO|FIXME|HACK|XXX)\b/.test(text),
+    );
+    expect(left.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('code is not made from text', () => {
+    const wrong = product.filter(({ text }) => /\bnew Function\(|\beval\(/.test(text));
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+});
