@@ -12,20 +12,30 @@ export interface VectorSuite {
   runFile(json: unknown): CaseResult[] | Promise<CaseResult[]>;
 }
 
+const SUITES: Readonly<Record<'tlv' | 'iso8583' | 'crypto', () => Promise<VectorSuite>>> = {
+  tlv: () => import('./tlv.ts'),
+  iso8583: () => import('./iso8583.ts'),
+  crypto: () => import('./crypto.ts'),
+};
+
 /** Runs one vector file of whatever shape. Only the suite that it needs is loaded. */
 export async function runVectorFile(path: string | URL): Promise<CaseResult[]> {
   const json: unknown = JSON.parse(await readFile(path, 'utf8'));
-  const suite: VectorSuite = await import(/* @vite-ignore */ new URL(`${suiteOf(json)}.ts`, import.meta.url).href);
+  const suite = await SUITES[shapeOf(json)]();
   return suite.runFile(json);
 }
 
-/** Lists of wire bytes are ISO 8583 when a case names a spec and TLV otherwise; crypto groups its cases by algorithm. */
-function suiteOf(json: unknown): 'tlv' | 'iso8583' | 'crypto' {
+/** Lists of wire bytes are ISO 8583 when a case names fields and TLV otherwise; crypto groups its cases by algorithm. */
+function shapeOf(json: unknown): keyof typeof SUITES {
   if (Array.isArray(json) && json.length > 0 && json.every(isWireCase)) {
-    return json.some((testCase) => 'spec' in testCase) ? 'iso8583' : 'tlv';
+    return json.some((testCase) => 'spec' in testCase || 'fields' in testCase) ? 'iso8583' : 'tlv';
   }
-  if (isObject(json) && Object.values(json).some(Array.isArray)) return 'crypto';
+  if (isObject(json) && Object.values(json).some(isCaseList)) return 'crypto';
   throw new Error('neither TLV, ISO 8583 nor crypto vectors');
+}
+
+function isCaseList(json: unknown): boolean {
+  return Array.isArray(json) && json.length > 0 && json.every(isObject);
 }
 
 function isWireCase(testCase: unknown): testCase is object {
