@@ -15,6 +15,10 @@ export interface IssuerKey {
   readonly owner: Tenant;
 }
 
+/**
+ * What is registered. Asked for every token and never waited for: answers come from memory and are at most 4 s behind what was
+ * committed, because a revoked key must stop working within 5 s (contract, "Authentication").
+ */
 export interface IssuerKeys {
   /** The live keys of an issuer, newest first; none when nobody registered it. A JWKS URL is resolved here. */
   find(issuer: string): Promise<readonly IssuerKey[]>;
@@ -32,6 +36,7 @@ export interface OwnedMerchant {
   readonly isBlocked: boolean;
 }
 
+/** As `IssuerKeys`, from memory. */
 export interface Merchants {
   /** The merchant, when it is the tenant itself or one of the tenant's. */
   findOwned(owner: Tenant, merchantId: string): Promise<OwnedMerchant | undefined>;

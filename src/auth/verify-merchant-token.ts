@@ -9,7 +9,6 @@ import { LruMap } from '../bytes/lru-map.ts';
 import { AuthError } from '../errors.ts';
 import type { Principal } from '../transactions/ports.ts';
 import type { IssuerKey, IssuerKeys, Merchants, OwnedMerchant } from './issuer-keys.ts';
-import { KnownGeneration } from './known-generation.ts';
 import { readToken, type UnverifiedToken } from './read-token.ts';
 
 const MAX_LIFETIME_SECONDS = 24 * 60 * 60;
@@ -17,8 +16,6 @@ const MAX_LIFETIME_SECONDS = 24 * 60 * 60;
 const LEEWAY_SECONDS = 60;
 /** Tokens in use at once; an entry takes about 1 KB. Those pushed out are verified again. */
 const MAX_CACHED_TOKENS = 16_384;
-/** Issuers in use at once, unknown ones too, so that guessing names does not reach the database each time. */
-const MAX_CACHED_ISSUERS = 4_096;
 /** A rotation has two keys, a fleet of backends a few more; a token without `kid` is tried against no more than these. */
 const MAX_TRIED_KEYS = 8;
 
@@ -54,7 +51,6 @@ export interface MerchantTokenVerifierOptions {
   readonly audience: string;
   /** Milliseconds since 1970, for `iat` and `exp`. */
   readonly nowMs?: () => number;
-  readonly monotonicMs?: () => number;
 }
 
 /** A token that was good once: what it says cannot change, who stands behind it can. */
@@ -65,11 +61,6 @@ interface VerifiedToken {
   generation: string;
 }
 
-interface CachedIssuer {
-  readonly generation: string;
-  readonly keys: Promise<readonly IssuerKey[]>;
-}
-
 export function createMerchantTokenVerifier(options: MerchantTokenVerifierOptions): MerchantTokenVerifier {
   return new CachingVerifier(options);
 }
@@ -77,22 +68,18 @@ export function createMerchantTokenVerifier(options: MerchantTokenVerifierOption
 class CachingVerifier implements MerchantTokenVerifier {
   readonly #options: MerchantTokenVerifierOptions;
   readonly #nowMs: () => number;
-  readonly #generation: KnownGeneration;
   /** By SHA-256: the tokens themselves would lie in every heap dump for up to a day. */
   readonly #tokens = new LruMap<string, VerifiedToken>(MAX_CACHED_TOKENS);
-  readonly #issuers = new LruMap<string, CachedIssuer>(MAX_CACHED_ISSUERS);
 
   constructor(options: MerchantTokenVerifierOptions) {
     this.#options = options;
     this.#nowMs = options.nowMs ?? Date.now;
-    const monotonicMs = options.monotonicMs ?? (() => performance.now());
-    this.#generation = new KnownGeneration(() => options.keys.generation(), monotonicMs);
   }
 
   async verify(token: string): Promise<MerchantPrincipal> {
     if (token.length > MAX_TOKEN_CHARS) throw new AuthError('JWT_INVALID', 'size');
     const digest = hash('sha256', token, 'base64url');
-    const generation = await this.#generation.current();
+    const generation = await this.#options.keys.generation();
     const known = this.#tokens.get(digest);
     if (known === undefined) {
       const verified = await this.#verifyNew(token, generation);
@@ -112,7 +99,7 @@ class CachingVerifier implements MerchantTokenVerifier {
 
   async #verifyNew(token: string, generation: string): Promise<VerifiedToken> {
     const unverified = readToken(token);
-    const key = await this.#findSigner(token, unverified, generation);
+    const key = await this.#findSigner(token, unverified);
     const { claims } = unverified;
     checkAudience(claims.aud, this.#options.audience);
     checkTimes(claims, this.#nowMs());
@@ -120,8 +107,8 @@ class CachingVerifier implements MerchantTokenVerifier {
     return { principal: principalOf(unverified, key, merchant), key, generation };
   }
 
-  async #findSigner(token: string, unverified: UnverifiedToken, generation: string): Promise<IssuerKey> {
-    const keys = await this.#keysOf(unverified.claims.iss, generation);
+  async #findSigner(token: string, unverified: UnverifiedToken): Promise<IssuerKey> {
+    const keys = await this.#options.keys.find(unverified.claims.iss);
     if (keys.length === 0) throw new AuthError('JWT_INVALID', 'issuer');
     const named = keysNamed(keys, unverified.kid);
     if (named.length === 0) throw new AuthError('JWT_INVALID', 'key');
@@ -129,15 +116,6 @@ class CachingVerifier implements MerchantTokenVerifier {
     if (able.length === 0) throw new AuthError('JWT_INVALID', 'algorithm');
     for (const key of able) if (await hasSigned(key, token, unverified.algorithm)) return key;
     throw new AuthError('JWT_INVALID', 'signature');
-  }
-
-  #keysOf(issuer: string, generation: string): Promise<readonly IssuerKey[]> {
-    const cached = this.#issuers.get(issuer);
-    if (cached?.generation === generation) return cached.keys;
-    const entry = { generation, keys: this.#options.keys.find(issuer) };
-    this.#issuers.set(issuer, entry);
-    entry.keys.catch(() => this.#issuers.delete(issuer));
-    return entry.keys;
   }
 
   async #findMerchant(key: IssuerKey, merchantId: string): Promise<OwnedMerchant> {
@@ -150,7 +128,7 @@ class CachingVerifier implements MerchantTokenVerifier {
   /** Whether key and merchant are still what they were when the signature was checked. Anything else is verified anew. */
   async #stillStands(known: VerifiedToken, generation: string): Promise<boolean> {
     const { principal, key } = known;
-    const keys = await this.#keysOf(principal.issuer, generation);
+    const keys = await this.#options.keys.find(principal.issuer);
     if (!keys.some((candidate) => isSameKey(candidate, key))) return false;
     const merchant = await this.#options.merchants.findOwned(key.owner, principal.merchantId);
     const stands = merchant !== undefined && !merchant.isBlocked && merchant.integratorId === principal.integratorId;

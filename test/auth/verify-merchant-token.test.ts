@@ -33,7 +33,6 @@ class Bench {
       merchants: registry,
       audience: AUDIENCE,
       nowMs: () => this.nowMs,
-      monotonicMs: () => this.nowMs,
     });
   }
 
@@ -204,7 +203,7 @@ describe('a token is refused', () => {
     const tenants = new Bench(registry);
     expect(await tenants.refusal(await signToken(p256, {}, { kid }))).toBe('JWT_INVALID key');
     expect(await tenants.refusal(await signToken(foreign, {}, { kid }))).toBe('JWT_INVALID key');
-    expect(registry.asked.filter((question) => question.startsWith('keys of'))).toEqual([`keys of ${ISSUER}`]);
+    expect(new Set(registry.asked)).toEqual(new Set(['generation', `keys of ${ISSUER}`]));
   });
 
   it.each([
@@ -338,13 +337,13 @@ describe('a token is refused', () => {
 });
 
 describe('a token seen before', () => {
-  it('is not verified again, and asks nobody while its keys are known to be current', async () => {
+  it('is not verified again while nothing that is registered has changed', async () => {
     const tenants = bench();
     const token = await signToken(rsa);
     const first = await tenants.verifier.verify(token);
-    const asked = tenants.registry.asked.length;
+    tenants.registry.asked.length = 0;
     expect(await tenants.verifier.verify(token)).toBe(first);
-    expect(tenants.registry.asked).toHaveLength(asked);
+    expect(tenants.registry.asked).toEqual(['generation']);
   });
 
   it('expires when it should', async () => {
@@ -389,12 +388,11 @@ describe('a token seen before', () => {
       (registry) => registry.merchants.set('1001', { ...registry.merchants.get('1001')!, isBlocked: true }),
       'FORBIDDEN blocked',
     ],
-  ])('stops working within 5 s after %s', async (_, change, refusal) => {
+  ])('stops working after %s', async (_, change, refusal) => {
     const tenants = bench();
     const token = await signToken(p256);
     await tenants.verifier.verify(token);
     tenants.registry.change(change);
-    tenants.nowMs += 4_001;
     expect(await tenants.refusal(token)).toBe(refusal);
   });
 
@@ -403,7 +401,6 @@ describe('a token seen before', () => {
     const token = await signToken(rsa);
     const first = await tenants.verifier.verify(token);
     tenants.registry.change((registry) => registry.keys.set('https://other-shop.example', []));
-    tenants.nowMs += 4_001;
     expect(await tenants.verifier.verify(token)).toBe(first);
   });
 
@@ -415,7 +412,6 @@ describe('a token seen before', () => {
       registry.keys.set(ISSUER, [{ ...p256.registered, owner: { acquirerId: 1 } }]);
       registry.merchants.set('1001', { ...registry.merchants.get('1001')!, integratorId: 12 });
     });
-    tenants.nowMs += 4_001;
     expect(await tenants.verifier.verify(token)).toMatchObject({ integratorId: 12 });
   });
 });
@@ -430,17 +426,5 @@ describe('when the registrations cannot be read', () => {
     await expect(tenants.verifier.verify(token)).rejects.toBe(gone);
     tenants.registry.find = find;
     expect(await tenants.verifier.verify(token)).toMatchObject({ merchantId: '1001' });
-  });
-
-  it('a known token works for 4 s and no longer', async () => {
-    const tenants = bench();
-    const token = await signToken(p256);
-    await tenants.verifier.verify(token);
-    const gone = new Error('database gone');
-    tenants.registry.generation = () => Promise.reject(gone);
-    tenants.nowMs += 4_000;
-    expect(await tenants.verifier.verify(token)).toBeDefined();
-    tenants.nowMs++;
-    await expect(tenants.verifier.verify(token)).rejects.toBe(gone);
   });
 });
