@@ -1,6 +1,7 @@
 /** `npm run bench -- tlv`: BER-TLV beside npm peers, on the published blobs that other libraries measure themselves with. */
 import * as tomkp from '@tomkp/ber-tlv';
 import { fromHex } from '../../src/bytes/hex.ts';
+import { writeDe55 } from '../../src/emv/de55.ts';
 import { encodeTlv, indexTlv, type TlvIndex } from '../../src/emv/tlv.ts';
 import { npmTlv } from '../emv/npm-tlv.ts';
 import vectors from '../vectors/tlv.json' with { type: 'json' };
@@ -16,13 +17,19 @@ const FCI = wire('fci-visa-with-pdol-bf0c (moov bertlv benchmark message)');
  * so laziness must not win the comparison. Other peers were tried with this DE55 and are left out, as none was faster than
  * these two: ber-tlv 0.9.2 (25 µs), node-tlv 1.5.14 (33 µs), node-emv 1.0.23 (18 µs).
  */
-export function bench({ json }: { readonly json?: string } = {}): void {
+export async function bench({ json }: { readonly json?: string } = {}): Promise<void> {
   const de55Buffer = Buffer.from(DE55);
   const nodes = indexTlv(DE55).nodes();
+  const smallest = encodeTlv(nodes.slice(0, 18));
+  const largest = encodeTlv([...nodes, ...nodes.slice(0, 7)]);
+  const de55 = indexTlv(DE55);
+  const scratch = new Uint8Array(256);
   const npmObjects = npmTlv.parseAll(de55Buffer);
   const tomkpObjects = tomkp.parse(DE55);
   const results = measure({
     'DE55 index only': () => indexTlv(DE55),
+    'DE55 index only, cut to 18 objects': () => indexTlv(smallest),
+    'DE55 index only, filled up to 32 objects': () => indexTlv(largest),
     'DE55 index and 6 values': () => sixValues(indexTlv(DE55)),
     'DE55 full walk, every value a view': () => walk(indexTlv(DE55)),
     'DE55 full walk, every value copied': () => walkAndCopy(indexTlv(DE55)),
@@ -31,6 +38,7 @@ export function bench({ json }: { readonly json?: string } = {}): void {
     'FCI index only': () => indexTlv(FCI),
     'FCI npm tlv': () => npmTlv.parseAll(Buffer.from(FCI)),
     'FCI npm @tomkp/ber-tlv': () => tomkp.parse(FCI),
+    'DE55 built by allow-list': () => writeDe55(de55, scratch, 0),
     'DE55 encode': () => encodeTlv(nodes),
     'DE55 encode npm tlv': () => npmObjects.map((object) => object.encode()),
     'DE55 encode npm @tomkp/ber-tlv': () => tomkp.encode([...tomkpObjects]),
