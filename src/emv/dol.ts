@@ -1,6 +1,6 @@
 /** Data object lists (EMV Book 3 5.4): what a card wants to be told, tag and length without a value, in its order. */
 import { TlvError } from '../errors.ts';
-import { isConstructed, isTag, readTag, TAG_TRUNCATED, tagBytes } from './tag.ts';
+import { isConstructed, isTag, readTag, TAG_TRUNCATED, tagBytes } from './tag-number.ts';
 import { type Kernel, tagFacts } from './tags.ts';
 import type { TlvValues } from './tlv-values.ts';
 

@@ -1,5 +1,5 @@
 import { TlvError } from '../errors.ts';
-import { isConstructed, isTag, tagBytes } from './tag.ts';
+import { isConstructed, isTag, tagBytes } from './tag-number.ts';
 import { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';
 
 /** What `encodeTlv` writes: the value's bytes, or the objects inside a template. */

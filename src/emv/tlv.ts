@@ -5,12 +5,12 @@
 import { toHex } from '../bytes/hex.ts';
 import { TlvError, type TlvErrorCode } from '../errors.ts';
 import type { TlvNode } from './encode-tlv.ts';
-import { isConstructed, readTag, TAG_TOO_LONG, TAG_TRUNCATED, tagBytes, tagText } from './tag.ts';
+import { isConstructed, isTagWithFf, readTag, TAG_TOO_LONG, TAG_TRUNCATED, tagBytes, tagText } from './tag-number.ts';
 import { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';
 import type { TlvValues } from './tlv-values.ts';
 
 export { encodeTlv, type TlvNode, writeTlv } from './encode-tlv.ts';
-export { isConstructed, tagText } from './tag.ts';
+export { isConstructed, tagText } from './tag-number.ts';
 export { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';
 
 export interface TlvOptions {
@@ -196,18 +196,10 @@ export function indexTlv(bytes: Uint8Array, options?: TlvOptions): TlvIndex {
   }
 }
 
+/** 00 always, FF unless it begins one of the few tags that kernels gave it. */
 function isPadding(bytes: Uint8Array, position: number, end: number): boolean {
   const first = bytes[position]!;
-  return first === 0x00 || (first === 0xff && !beginsTagWithFf(bytes, position, end));
-}
-
-/** FF60, FF62, FF63 (Visa) and FF8101 to FF8106 (Mastercard) are the only tags that begin with FF. */
-function beginsTagWithFf(bytes: Uint8Array, position: number, end: number): boolean {
-  const left = end - position;
-  const second = left > 1 ? bytes[position + 1] : 0;
-  if (second !== 0x81) return second === 0x60 || second === 0x62 || second === 0x63;
-  const third = left > 2 ? bytes[position + 2]! : 0;
-  return third >= 0x01 && third <= 0x06;
+  return first === 0x00 || (first === 0xff && !isTagWithFf(readTag(bytes, position, end)));
 }
 
 /** Refusals of `readLength`, negative as those of `readTag` are: the hot loop makes no object for them. */

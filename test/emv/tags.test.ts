@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import facts from '../../src/emv/emv-tags.json' with { type: 'json' };
-import { isTag } from '../../src/emv/tag.ts';
+import { isTag } from '../../src/emv/tag-number.ts';
 import { kernelOf, mayShow, tagFacts, tagMeanings, tagName } from '../../src/emv/tags.ts';
 
 describe('the dictionary', () => {
