@@ -70,17 +70,6 @@ describe('the secret of a proximity session', () => {
     expect(agreements).toHaveBeenCalledTimes(3);
   });
 
-  it('is forgotten when 4,096 others were used since', () => {
-    const compact = compactOf(session);
-    opener.open(compact, BINDING);
-    const others = Array.from({ length: 4_096 }, () => compactOf(createCardDataSealer(x25519)));
-    for (const other of others) opener.open(other, BINDING);
-    agreements.mockClear();
-    opener.open(compact, BINDING);
-    opener.open(compact, BINDING);
-    expect(agreements).toHaveBeenCalledTimes(1);
-  });
-
   it.each<[string, (epk: Record<string, unknown>) => void]>([
     [
       'of another type',
