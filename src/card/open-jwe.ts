@@ -30,6 +30,7 @@ interface CachedSecret {
   readonly secret: Buffer;
 }
 
+/** Opens blobs sealed for the keys of an installation, and remembers the secrets of readers' sessions. */
 export class JweOpener {
   readonly #keys: Pick<KeyRing, 'cardDataKey'>;
   readonly #now: () => number;
