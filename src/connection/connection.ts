@@ -77,7 +77,7 @@ export class Connection<Message> implements Carrier<Message> {
   load = 0;
   /** When the last whole frame was read, or the connection opened. */
   lastReadMs: number;
-  /** When something was first written since the last whole frame was read. */
+  /** When a request was first written since the last whole frame was read. */
   unansweredSinceMs: number | undefined = undefined;
   readonly #context: ConnectionContext<Message>;
   readonly #socket: SwitchSocket;
@@ -85,6 +85,8 @@ export class Connection<Message> implements Carrier<Message> {
   readonly #outgoing: OutgoingFrames<Message>;
   #readAtMs = 0;
   #isFlushScheduled = false;
+  /** Whether a request is among what is about to be written: only requests are owed an answer. */
+  #asks = false;
   #isClosed = false;
 
   constructor(
@@ -125,6 +127,7 @@ export class Connection<Message> implements Carrier<Message> {
     this.#context.pending.add(pending);
     try {
       this.#append(pending.request, pending);
+      this.#asks = true;
     } catch (error) {
       this.#context.pending.remove(pending);
       throw error;
@@ -134,6 +137,10 @@ export class Connection<Message> implements Carrier<Message> {
   /** Sends a request of the session, which needs no slot. */
   exchange(request: Message, timeoutMs: number): Promise<RequestResult<Message>> {
     return new Promise((resolve) => {
+      if (this.#isClosed) {
+        resolve({ kind: 'failed', written: false, reason: 'connectionLost', connectionId: this.id });
+        return;
+      }
       const deadlineAtMs = this.#context.deadlines.nowMs() + timeoutMs;
       const key = this.#context.protocol.requestKey(request);
       this.send(new PendingRequest(key, request, this, { deadlineAtMs }, resolve));
@@ -182,13 +189,13 @@ export class Connection<Message> implements Carrier<Message> {
   readonly #flush = (): void => {
     this.#isFlushScheduled = false;
     if (this.#isClosed) return;
-    const nowMs = this.#nowMs();
-    this.unansweredSinceMs ??= nowMs;
-    this.#outgoing.flush(nowMs);
+    this.#outgoing.flush(this.#nowMs());
   };
 
   readonly #writeBytes = (bytes: Uint8Array, onWritten: () => void): void => {
     const { stream } = this.#socket;
+    if (this.#asks) this.unansweredSinceMs ??= this.#nowMs();
+    this.#asks = false;
     stream.write(bytes, (error) => {
       if (error) return;
       onWritten();

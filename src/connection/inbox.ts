@@ -45,7 +45,11 @@ export class Inbox<Message> implements MessageEvents<Message> {
   onRequest(connection: Connection<Message>, request: Message, reply: (response: Message) => void): void {
     const line = this.#parts.lineOf(connection);
     const { protocol } = this.#options;
-    if (!line || !protocol.onRequest) return;
+    if (!line) return;
+    if (!protocol.onRequest) {
+      this.#warn({ connectionId: connection.id }, 'a request from the switch that nobody serves');
+      return;
+    }
     const answered = (async () => protocol.onRequest!(request, reply, line))();
     answered.catch((error) => this.#reportBadMessage(connection, error));
   }

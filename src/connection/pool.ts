@@ -33,7 +33,7 @@ export function openPool<Message>(options: PoolOptions<Message>): Pool<Message> 
  * The connections to one switch, used as one: `request`, `close`, `destroy`; and slots, for those who must commit
  * something to a database after they have a line and before a byte is written to it.
  */
-export class Pool<Message> implements SlotOwner<Message> {
+export class Pool<Message> {
   readonly name: string;
   readonly #options: PoolOptions<Message>;
   readonly #timeouts: PoolTimeouts;
@@ -42,6 +42,13 @@ export class Pool<Message> implements SlotOwner<Message> {
   readonly #queue: SlotQueue<Message>;
   readonly #lines: SwitchLines<Message>;
   readonly #counters = new PoolCounters();
+  readonly #slotOwner: SlotOwner<Message> = {
+    submit: (connection, message, times) => this.#submit(connection, message, times),
+    replace: () => this.#take(),
+    giveBack: (connection) => this.#lines.giveBack(connection),
+    onEnded: (slot) => this.#onSlotEnded(slot),
+    onHeldTooLong: (connectionId) => this.#onSlotHeldTooLong(connectionId),
+  };
   #heldSlots = 0;
   #isClosing = false;
 
@@ -115,7 +122,7 @@ export class Pool<Message> implements SlotOwner<Message> {
    */
   request(message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
     const connection = this.#take();
-    return connection ? this.submit(connection, message, times) : this.#requestLater(message, times);
+    return connection ? this.#submit(connection, message, times) : this.#requestLater(message, times);
   }
 
   /** Takes a connection out of use until it has signed on once more, because keys went bad or the switch said so. */
@@ -142,44 +149,21 @@ export class Pool<Message> implements SlotOwner<Message> {
     this.#lines.destroy();
   }
 
-  /** For slots. */
-  submit(connection: Connection<Message>, message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
+  #submit(connection: Connection<Message>, message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
     return new Promise((resolve, reject) => {
       const settle = (result: RequestResult<Message>): void => {
         if (result.kind === 'failed' && result.reason === 'deadline') this.#counters.timedOut++;
-        this.giveBack(connection);
+        this.#lines.giveBack(connection);
         resolve(result);
       };
       try {
         const key = this.#options.protocol.requestKey(message);
         connection.send(new PendingRequest(key, message, connection, times, settle));
       } catch (error) {
-        this.giveBack(connection);
+        this.#lines.giveBack(connection);
         reject(error);
       }
     });
-  }
-
-  /** For slots. */
-  replace(): Connection<Message> | undefined {
-    return this.#take();
-  }
-
-  /** For slots. */
-  giveBack(connection: Connection<Message>): void {
-    this.#lines.giveBack(connection);
-  }
-
-  /** For slots. */
-  onHeldTooLong(connectionId: string): void {
-    this.#counters.slotsHeldTooLong++;
-    this.#options.log.warn({ connectionId }, 'a slot was held too long and taken back');
-  }
-
-  /** For slots. */
-  onEnded(slot: HeldSlot<Message>): void {
-    this.#heldSlots--;
-    this.#deadlines.cancel(slot);
   }
 
   #take(connectionId?: string): Connection<Message> | undefined {
@@ -190,10 +174,20 @@ export class Pool<Message> implements SlotOwner<Message> {
   }
 
   #hold(connection: Connection<Message>, isBound: boolean): Slot<Message> {
-    const slot = new HeldSlot(connection, this, isBound);
+    const slot = new HeldSlot(connection, this.#slotOwner, isBound);
     this.#heldSlots++;
     this.#deadlines.schedule(slot, this.#deadlines.nowMs() + this.#timeouts.slotHoldMs);
     return slot;
+  }
+
+  #onSlotEnded(slot: HeldSlot<Message>): void {
+    this.#heldSlots--;
+    this.#deadlines.cancel(slot);
+  }
+
+  #onSlotHeldTooLong(connectionId: string): void {
+    this.#counters.slotsHeldTooLong++;
+    this.#options.log.warn({ connectionId }, 'a slot was held too long and taken back');
   }
 
   async #requestLater(message: Message, times: RequestTimes): Promise<RequestResult<Message>> {

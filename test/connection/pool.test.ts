@@ -275,6 +275,14 @@ describe('a request of the switch', () => {
     expect([...Buffer.concat(read).subarray(2, 7)]).toEqual([0x60, 0, 2, 0, 1]);
   });
 
+  test('that nobody serves is reported', async () => {
+    const { toy, watched, pool } = await connect();
+    toy.peer.send(ask('9'));
+    const isReport = (entry: { text: string }) => entry.text === 'a request from the switch that nobody serves';
+    expect(await eventThat(watched, 'log', isReport)).toMatchObject({ suppressed: 0 });
+    expect(pool.availability).toBe('ready');
+  });
+
   test('that the protocol fails on is a bad message, and the connection goes on', async () => {
     const protocol = {
       ...notes,

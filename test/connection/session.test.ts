@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SessionStep } from '../../src/connection/switch-protocol.ts';
+import type { Line, SessionStep } from '../../src/connection/switch-protocol.ts';
 import {
   answer,
   ask,
@@ -115,6 +115,30 @@ describe('sign-on', () => {
     expect(pool.stats.reconnects).toBe(0);
   });
 
+  test('changes keys under load without losing a request', async () => {
+    const keyed: SessionStep<Note> = async (line) => {
+      const signedOn = await line.exchange(ask(`sign on ${line.connectionId} ${Math.random()}`));
+      const key = await line.exchange(ask(`sign on key ${line.connectionId} ${Math.random()}`));
+      return signedOn.text === 'ok' && key.text === 'ok';
+    };
+    const { watched, pool } = await connect(accepts, {
+      protocol: protocolWith({ signOn: keyed }),
+      limits: { connectionsPerAddress: 2, inFlight: 8 },
+    });
+    const connectionIds = new Set<string | undefined>();
+    for (let round = 0; round < 10; round++) {
+      const results = Array.from({ length: 50 }, (_, n) => watched.ask(`${round} ${n}`));
+      const [{ connectionId }] = await Promise.all([results[round]!]);
+      pool.signOnAgain(connectionId!);
+      for (const result of await Promise.all(results)) {
+        expect(result.kind).toBe('answered');
+        connectionIds.add(result.connectionId);
+      }
+    }
+    expect(connectionIds.size).toBe(2);
+    expect(pool.stats).toMatchObject({ reconnects: 0, timedOut: 0, pending: 0 });
+  });
+
   test('can be asked for by the switch', async () => {
     const protocol = {
       ...protocolWith({ signOn: step('sign on') }),
@@ -179,6 +203,18 @@ describe('an idle connection', () => {
     watched.clock.advance(24 * 3_600_000);
     expect(pool.availability).toBe('ready');
     expect(await watched.ask('2')).toMatchObject({ kind: 'answered' });
+  });
+
+  test('without an echo to ask for owes nothing after a request of its own was answered', async () => {
+    const protocol = {
+      ...notes,
+      onRequest: (request: Note, reply: (response: Note) => void) => reply(answer(request.key)),
+    };
+    const { toy, watched, pool } = await connect(isSilent, { protocol });
+    toy.peer.send(ask('9'));
+    await eventThat(toy, 'note');
+    watched.clock.advance(24 * 3_600_000);
+    expect(pool.availability).toBe('ready');
   });
 
   test('without an echo to ask for is closed when what was written has met with silence', async () => {
@@ -266,6 +302,20 @@ describe('closing a pool', () => {
     await pool.close(watched.in(1_000));
     watched.clock.advance(3_600_000);
     expect(pool.stats).toMatchObject({ connecting: 0, reconnects: 0 });
+  });
+});
+
+describe('a line', () => {
+  test('that is gone answers an exchange at once', async () => {
+    const { promise, resolve } = Promise.withResolvers<Line<Note>>();
+    const protocol = { ...notes, onRequest: (_request: Note, _reply: unknown, line: Line<Note>) => resolve(line) };
+    const { toy, watched } = await connect(isSilent, { protocol });
+    toy.peer.send(ask('9'));
+    const line = await promise;
+    const down = watched.untilState('down');
+    toy.peer.socket.destroy();
+    await down;
+    await expect(line.exchange(ask('1'))).rejects.toThrow(expect.objectContaining({ code: 'EXCHANGE_FAILED' }));
   });
 });
 
