@@ -188,8 +188,7 @@ export class Connection<Message> implements Carrier<Message> {
 
   readonly #flush = (): void => {
     this.#isFlushScheduled = false;
-    if (this.#isClosed) return;
-    this.#outgoing.flush(this.#nowMs());
+    if (!this.#isClosed) this.#outgoing.flush(this.#nowMs());
   };
 
   readonly #writeBytes = (bytes: Uint8Array, onWritten: () => void): void => {

@@ -95,6 +95,7 @@ export class Deadlines {
   readonly #ticks = new Map<number, Tick>();
   /** The ticks by number, earliest first: at most one for each 10 ms of the longest deadline in use. */
   readonly #order: Tick[] = [];
+  #scheduled = 0;
   #armedTick = Number.POSITIVE_INFINITY;
   #disarm: (() => void) | undefined = undefined;
   #lastRunTick = Number.NEGATIVE_INFINITY;
@@ -111,14 +112,21 @@ export class Deadlines {
   schedule(deadline: Deadline, dueAtMs: number): void {
     assert(!Number.isNaN(dueAtMs), 'a deadline is an instant');
     if (deadline.isScheduled) unlink(deadline);
+    else this.#scheduled++;
     const number = Math.max(Math.ceil(dueAtMs / TICK_MS), this.#lastRunTick + 1);
     const tick = this.#ticks.get(number) ?? this.#addTick(number);
     tick.append(deadline);
   }
 
-  /** Does nothing when the deadline is not scheduled. */
+  /** Does nothing when the deadline is not scheduled. Without any left, no timer keeps the process alive. */
   cancel(deadline: Deadline): void {
-    if (deadline.isScheduled) unlink(deadline);
+    if (!deadline.isScheduled) return;
+    unlink(deadline);
+    this.#scheduled--;
+    if (this.#scheduled > 0) return;
+    this.#order.length = 0;
+    this.#ticks.clear();
+    this.#rearm();
   }
 
   #addTick(number: number): Tick {
@@ -153,9 +161,10 @@ export class Deadlines {
     while (!tick.isEmpty) {
       const deadline = tick.next!;
       unlink(deadline);
+      this.#scheduled--;
       deadline.onDue(nowMs);
     }
-    this.#dropEarliest();
+    if (this.#order[0] === tick) this.#dropEarliest();
   }
 
   #rearm(): void {

@@ -18,10 +18,13 @@ const CHUNK_BYTES = 65_536;
 /** Spare chunks kept for the next burst: with them, a burst of several thousand messages allocates nothing. */
 const MOST_SPARE_CHUNKS = 16;
 
-/** A stretch of memory that messages are encoded into. `lent` counts the writes that the socket has not finished. */
+/** A stretch of memory that messages are encoded into. */
 interface Chunk {
   readonly bytes: Buffer;
+  /** The writes that the socket has not finished. */
   lent: number;
+  /** Where the bytes handed to the socket end. */
+  lentEnd: number;
 }
 
 /** The socket's side: writes the bytes, and calls back once it no longer needs them. */
@@ -100,6 +103,7 @@ export class OutgoingFrames<Message> {
     const bytes = chunk.bytes.subarray(this.#start, this.#end);
     this.#start = this.#end;
     chunk.lent++;
+    chunk.lentEnd = this.#end;
     this.#write(bytes, () => {
       this.#lastWrittenBatch = batch;
       this.#takeBack(chunk);
@@ -113,7 +117,7 @@ export class OutgoingFrames<Message> {
 
   #newChunk(): Chunk {
     const lengthBytes = Math.max(CHUNK_BYTES, 2 * this.#largestFrameBytes);
-    return { bytes: Buffer.allocUnsafeSlow(lengthBytes), lent: 0 };
+    return { bytes: Buffer.allocUnsafeSlow(lengthBytes), lent: 0, lentEnd: 0 };
   }
 
   #continueInNextChunk(nowMs: number): void {
@@ -123,12 +127,15 @@ export class OutgoingFrames<Message> {
     this.#end = 0;
   }
 
+  /** Once the socket has done with all of a chunk, it is wiped and used again: no card data outlives its write. */
   #takeBack(chunk: Chunk): void {
     chunk.lent--;
     if (chunk.lent > 0) return;
     if (chunk !== this.#chunk) {
+      chunk.bytes.fill(0, 0, chunk.lentEnd);
       if (this.#spare.length < MOST_SPARE_CHUNKS) this.#spare.push(chunk);
     } else if (this.#start === this.#end) {
+      chunk.bytes.fill(0, 0, chunk.lentEnd);
       this.#start = 0;
       this.#end = 0;
     }

@@ -18,8 +18,11 @@ export interface PoolLimits {
 }
 
 export const DEFAULT_LIMITS: PoolLimits = {
+  /** What most switches let be under way on a line without being asked; a profile says what its own does. */
   inFlight: 256,
+  /** At 5,000 taps a second, less than a second of them. */
   waiting: 4_096,
+  /** Several hundred messages: a switch so far behind is not reading, rather than slow. */
   unsentBytes: 262_144,
   connectionsPerAddress: 1,
 };
@@ -44,16 +47,30 @@ export interface PoolTimeouts {
 }
 
 export const DEFAULT_TIMEOUTS: PoolTimeouts = {
+  /** Longer than any leased line takes, short enough to try the next round soon. */
   connectMs: 5_000,
+  /** A switch that is starting answers slowly; one that takes longer is not there. */
   signOnMs: 10_000,
+  /** Firewalls between us and a switch forget a silent connection after minutes; this is well below. */
   idleEchoMs: 60_000,
   echoMs: 10_000,
+  /** Three deadlines of a usual profile: by then something would have been answered. */
   silenceMs: 120_000,
+  /** A courtesy: stopping must not wait for a switch that is gone. */
   signOffMs: 2_000,
+  /** A commit takes milliseconds; a caller that holds a slot longer than any deadline has lost it. */
   slotHoldMs: 60_000,
+  /** Longer than a switch that accepts connections only to drop them lets one live. */
   provenMs: 10_000,
+  /** The first retry is prompt, the last ones cost a dead switch two packets a minute. */
   backoff: { firstMs: 200, mostMs: 30_000 },
 };
+
+/** The values given, and the defaults for those left out or undefined. */
+export function overDefaults<Values extends object>(defaults: Values, given: Partial<Values> = {}): Values {
+  const isGiven = ([, value]: [string, unknown]) => value !== undefined;
+  return { ...defaults, ...Object.fromEntries(Object.entries(given).filter(isGiven)) };
+}
 
 /** Where log lines go; a pino logger is one. Fields are ids, counts and codes, never a part of a message. */
 export interface ConnectionLog {

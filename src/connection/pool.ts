@@ -8,7 +8,7 @@ import {
   type RequestResult,
   type RequestTimes,
 } from './pending-requests.ts';
-import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, type PoolOptions, type PoolTimeouts } from './pool-options.ts';
+import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, overDefaults, type PoolOptions, type PoolTimeouts } from './pool-options.ts';
 import { PoolCounters, type PoolStats } from './pool-stats.ts';
 import { HeldSlot, type Slot, type SlotOwner } from './slot.ts';
 import { SlotQueue } from './slot-queue.ts';
@@ -54,10 +54,10 @@ export class Pool<Message> {
 
   constructor(options: PoolOptions<Message>) {
     checkFraming(options.protocol.framing);
-    const limits = { ...DEFAULT_LIMITS, ...options.limits };
+    const limits = overDefaults(DEFAULT_LIMITS, options.limits);
     this.name = options.name;
     this.#options = options;
-    this.#timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+    this.#timeouts = overDefaults(DEFAULT_TIMEOUTS, options.timeouts);
     this.#deadlines = options.deadlines ?? new Deadlines();
     this.#pending = new PendingRequests(options.protocol, this.#deadlines);
     this.#queue = new SlotQueue(this.#deadlines, limits.waiting);

@@ -45,8 +45,8 @@ describe('deadlines', () => {
     deadlines.schedule(alarm, clock.nowMs() + 100);
     deadlines.cancel(alarm);
     deadlines.cancel(alarm);
-    clock.advance(1_000);
     expect(clock.timers).toBe(0);
+    clock.advance(1_000);
   });
 
   test('that are scheduled again are moved', () => {
@@ -85,6 +85,22 @@ describe('deadlines', () => {
     deadlines.schedule(victim, atMs);
     clock.advance(100);
     expect(seen).toEqual(['first', 'again']);
+  });
+
+  test('may all be cancelled from within one, and new ones scheduled', () => {
+    const { clock, deadlines } = open();
+    const seen: string[] = [];
+    const victim = new Alarm(() => seen.push('victim'));
+    const fresh = new Alarm(() => seen.push('fresh'));
+    const first = new Alarm((nowMs) => {
+      deadlines.cancel(victim);
+      deadlines.schedule(fresh, nowMs + 30);
+    });
+    deadlines.schedule(first, clock.nowMs() + 50);
+    deadlines.schedule(victim, clock.nowMs() + 50);
+    clock.advance(100);
+    expect(seen).toEqual(['fresh']);
+    expect(clock.timers).toBe(0);
   });
 
   test('of the same tick still happen when one of them throws', () => {

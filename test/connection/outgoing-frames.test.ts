@@ -90,6 +90,19 @@ describe('outgoing frames', () => {
     expect(new Set(writes.map(({ bytes }) => bytes.buffer)).size).toBe(1);
   });
 
+  test('are wiped once the socket has done with them', () => {
+    const { outgoing, writes, append } = open();
+    append(ask('1', 'a secret'));
+    outgoing.flush(1);
+    append(ask('2', 'another'));
+    outgoing.flush(1);
+    const memory = Buffer.from(writes[0]!.bytes.buffer);
+    writes[0]!.onWritten();
+    expect(memory.includes('another')).toBe(true);
+    writes[1]!.onWritten();
+    expect(memory.includes('secret') || memory.includes('another')).toBe(false);
+  });
+
   test('of a tick that outgrow a stretch of memory leave in as many writes, in order', () => {
     const { outgoing, writes, append } = open({ framing: { ...framing, maxFrameBytes: 1_000 } });
     const expected: string[] = [];
