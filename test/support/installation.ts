@@ -32,6 +32,7 @@ export interface InstallationOptions {
 }
 
 export interface StartedGateway {
+  readonly role: Config['TAPWIRE_ROLE'];
   readonly url: string;
   stop(): Promise<void>;
 }
@@ -107,10 +108,10 @@ export class Installation {
     return this.#testDatabase.database;
   }
 
-  /** Of the gateway that was started first and takes taps. */
+  /** Of the gateway that was started first among those that take taps. */
   get url(): string {
-    const [first] = this.#gateways;
-    if (!first) throw new Error('No gateway runs');
+    const first = [...this.#gateways].find(({ role }) => role !== 'worker');
+    if (!first) throw new Error('No gateway that takes taps runs');
     return first.url;
   }
 
@@ -135,6 +136,7 @@ export class Installation {
       throw error;
     });
     const started: StartedGateway = {
+      role: config.TAPWIRE_ROLE,
       url: gateway.url,
       stop: async () => {
         if (!this.#gateways.delete(started)) return;

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { LedgerEntry } from '../../src/simulator/ledger.ts';
 import type { Database } from '../../src/store/open-database.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import {
@@ -24,28 +25,42 @@ export async function expectSoundStates(database: Database): Promise<void> {
 }
 
 /**
- * What holds once all taps of a test are answered: sound states, audit trails that are paths of the declared moves and end
+ * What holds whenever nothing has gone wrong on purpose: sound states, audit trails that are paths of the declared moves and end
  * where the row is, a switch's ledger that agrees with what merchants were told, and nothing a person must look at.
  */
 export async function expectInvariants(installation: Installation): Promise<void> {
   const { database, ledger, logLines } = installation;
   await expectSoundStates(database);
   await expectTrailsToBePaths(database);
-  const { rows } = await database.query<{ rrn: string; disposition: number; approvedMinor: number | null }>(
-    'select rrn, disposition, approved_minor as "approvedMinor" from transactions where rrn is not null',
+  await expectLedgerToAgree(database, ledger);
+  expect(faultsIn(logLines)).toEqual([]);
+}
+
+interface Told {
+  readonly rrn: string;
+  readonly tid: string;
+  readonly disposition: number | null;
+  readonly approvedMinor: number | null;
+}
+
+/** Every transaction that a switch approved is either Approved to the merchant, or reversed at the switch, or still uncertain. */
+async function expectLedgerToAgree(database: Database, ledger: readonly LedgerEntry[]): Promise<void> {
+  const { rows } = await database.query<Told>(
+    'select rrn, tid, disposition, approved_minor as "approvedMinor" from transactions where rrn is not null',
   );
-  for (const { rrn, disposition, approvedMinor } of rows) {
-    const booked = ledger.filter((entry) => entry.rrn === rrn);
-    expect(booked.length, 'authorizations under one RRN').toBeLessThanOrEqual(1);
+  const isOf = (entry: LedgerEntry) => (told: Told) => told.rrn === entry.rrn && told.tid === entry.tid;
+  for (const told of rows) {
+    const booked = ledger.filter((entry) => isOf(entry)(told));
+    expect(booked.length, 'authorizations of one transaction').toBeLessThanOrEqual(1);
+    if (told.disposition === null || told.disposition === Disposition.Indeterminate) continue; // nothing was promised yet
+    const { disposition, approvedMinor } = told;
     if (disposition === Disposition.Approved) expect(booked[0]).toMatchObject({ state: 'approved', approvedMinor });
-    else if (disposition !== Disposition.Indeterminate) expect(booked[0]?.state ?? 'reversed').toBe('reversed');
+    else expect(booked[0]?.state ?? 'reversed').toBe('reversed');
   }
-  const known = new Set(rows.map(({ rrn }) => rrn));
   expect(
-    ledger.filter(({ rrn }) => !known.has(rrn)),
+    ledger.filter((entry) => !rows.some(isOf(entry))),
     'money that the gateway knows nothing of',
   ).toEqual([]);
-  expect(faultsIn(logLines)).toEqual([]);
 }
 
 /** Only `overdue` and `authorize` move a status on; a `reverse` job ends with the reversal. */

@@ -21,7 +21,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const cluster = await startEmbeddedPostgres({ directory: join(folder, 'postgres'), durable: false });
   const stop = async () => {
     await cluster.stop();
-    rmSync(folder, { recursive: true, force: true });
+    const socketFolder = new URL(cluster.url).searchParams.get('host')!;
+    for (const path of [folder, socketFolder]) rmSync(path, { recursive: true, force: true });
   };
   try {
     await prepareTemplate(cluster);

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Phone } from '../../src/phone/phone.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { OUTCOME_GRACE_SECONDS, REVERSAL_ELSEWHERE_AFTER_SECONDS } from '../../src/transactions/time-limits.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { GatewayProcess } from '../support/gateway-process.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
+import { jobsOf, letTimePass, storedTransactions, trailOf, untilStatus } from '../support/transactions.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation({ role: 'none' });
+});
+afterAll(() => installation.stop());
+
+test('a gateway killed while the switch works on a tap: after the restart the tap is Indeterminate and reversed, and the phone may ask again', async () => {
+  const { database } = installation;
+  const killed = await GatewayProcess.start(installation, 'all');
+  const profile = installation.profile('coffee', killed.url);
+  const phone = new Phone(profile);
+  const sealed = await phone.seal({ amount: '10.69', currency: 'ZAR' });
+  const unanswered = phone.submit(sealed).catch((error: Error) => error);
+  await eventually(() => expect(installation.asked.authorizations).toBe(1));
+  await killed.kill('SIGKILL');
+  expect(await unanswered).toBeInstanceOf(Error);
+
+  const [orphan] = await storedTransactions(database);
+  expect(orphan).toMatchObject({ status: 'SubmittedToPaymentProcessor', disposition: null });
+  await expectSoundStates(database);
+  const id = orphan!.id;
+  const [guard] = await jobsOf(database, id);
+  expect(guard?.queue).toBe('overdue');
+
+  const restarted = await installation.startGateway();
+  await untilStatus(database, id, 'NoResponseFromPaymentProcessor');
+  const decidedAtMs = Date.now();
+  expect(decidedAtMs).toBeGreaterThanOrEqual(guard!.startsAtMs);
+  await expectInvariants(installation);
+  const [orphaned] = await storedTransactions(database);
+  expect(orphaned).toMatchObject({ disposition: Disposition.Indeterminate, reversalState: 1 });
+
+  const reversal = await eventually(async () => {
+    const job = (await jobsOf(database, id)).find(({ queue }) => queue === 'reverse');
+    expect(job?.startsAtMs).toBeGreaterThan(decidedAtMs + 30_000);
+    return job!;
+  });
+  const deadlineAtMs = guard!.startsAtMs - OUTCOME_GRACE_SECONDS * 1_000;
+  expect(reversal.startsAtMs).toBeGreaterThan(deadlineAtMs + REVERSAL_ELSEWHERE_AFTER_SECONDS * 1_000 - 1_000);
+
+  await letTimePass(database, id, REVERSAL_ELSEWHERE_AFTER_SECONDS + 10);
+  await eventually(async () =>
+    expect((await storedTransactions(database))[0]).toMatchObject({ disposition: Disposition.Voided }),
+  );
+  expect(installation.ledger).toMatchObject([{ state: 'reversed', reversals: 1 }]);
+  expect(await trailOf(database, id)).toEqual(
+    expect.arrayContaining(['NoResponseFromPaymentProcessor', 'reversal sent 1', 'reversal acknowledged 1']),
+  );
+  await untilStatus(database, id, 'FailedToRespondToPhone');
+
+  const again = new Phone({ ...profile, url: restarted.url }, phone.deviceInstallationId);
+  expect(outcomeOf(await again.submit(sealed))).toMatchObject({ type: 'Voided', serviceReference: id });
+  await untilStatus(database, id, 'RespondedToPhone');
+  await expectInvariants(installation);
+});

@@ -1,0 +1,97 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { REVERSAL_ELSEWHERE_AFTER_SECONDS } from '../../src/transactions/time-limits.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { DEADLINE_MS, type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { Relay } from '../support/relay.ts';
+import { jobsOf, letTimePass, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+
+let installation: Installation;
+let relay: Relay;
+beforeAll(async () => {
+  const connectTo = async (switchPort: number) => {
+    relay = await Relay.open(switchPort);
+    return relay.port;
+  };
+  installation = await startInstallation({ connectTo });
+});
+afterEach(() => expectInvariants(installation));
+afterAll(async () => {
+  await installation.stop();
+  await relay.close();
+});
+
+const UNABLE_TO_GO_ONLINE = { type: 'UnableToGoOnline', errorCode: 210, isoResponseCode: '', authorizationCode: '' };
+
+test('while the switch refuses connections a tap is UnableToGoOnline at once, and owes no reversal', async () => {
+  const { database } = installation;
+  const phone = installation.phone();
+  expect(outcomeOf(await phone.tap({ amount: '503.00', currency: 'ZAR' })).type).toBe('Approved');
+  const before = installation.asked;
+  // The switch answers first and goes down then: the next taps may still find the line that is about to close.
+  const { ms, ...answer } = await eventually(async () => {
+    const tapped = await phone.tap({ amount: '10.00', currency: 'ZAR' });
+    expect(outcomeOf(tapped)).toMatchObject(UNABLE_TO_GO_ONLINE);
+    return tapped;
+  });
+  expect(ms).toBeLessThan(DEADLINE_MS);
+  const { id } = await untilAnswered(database, outcomeOf({ ms, ...answer }).serviceReference);
+  expect(await trailOf(database, id)).toEqual([
+    'RequestReceived',
+    'ReadyToSubmitToPaymentProcessor',
+    'RespondedToPhone',
+  ]);
+  expect(await storedTransaction(database, id)).toMatchObject({ stan: null, reversalState: 0 });
+  expect(await jobsOf(database, id)).toEqual([]);
+  expect(installation.asked).toEqual(before);
+});
+
+test('taps are approved again once the switch is back', async () => {
+  await eventually(async () => {
+    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+    expect(answer.type).toBe('Approved');
+  });
+});
+
+test('a line lost in the middle of the answer is Indeterminate at once; its reversal waits on another line until the original cannot come any more', async () => {
+  const { database } = installation;
+  const { ms, ...answer } = await installation.phone().tap({ amount: '10.98', currency: 'ZAR' });
+  expect(ms).toBeLessThan(DEADLINE_MS);
+  const { type, serviceReference } = outcomeOf({ ms, ...answer });
+  expect(type).toBe('Indeterminate');
+  const { id } = await untilAnswered(database, serviceReference);
+  expect(await trailOf(database, id)).toContain('NoResponseFromPaymentProcessor');
+
+  const waiting = await eventually(async () => {
+    const [job, ...others] = await jobsOf(database, id);
+    expect(others).toEqual([]);
+    expect(job?.startsAtMs).toBeGreaterThan(Date.now() + 30_000);
+    return job!;
+  });
+  const { rows } = await database.query<{ deadlineMs: number }>(
+    `select (extract(epoch from deadline_at) * 1000)::float8 as "deadlineMs" from transactions where id = $1`,
+    [id],
+  );
+  const notBeforeMs = rows[0]!.deadlineMs + REVERSAL_ELSEWHERE_AFTER_SECONDS * 1_000;
+  expect(waiting).toMatchObject({ queue: 'reverse', data: { attempt: 1, reversalAttempt: 1 } });
+  expect(waiting.startsAtMs).toBeGreaterThan(notBeforeMs - 1_000);
+  expect(waiting.startsAtMs).toBeLessThan(notBeforeMs + 5_000);
+  expect(installation.ledger.filter(({ state }) => state === 'reversed')).toEqual([]);
+
+  await letTimePass(database, id, REVERSAL_ELSEWHERE_AFTER_SECONDS + 5);
+  await eventually(async () =>
+    expect(await storedTransaction(database, id)).toMatchObject({ disposition: Disposition.Voided }),
+  );
+  expect(relay.count('0420')).toBe(1);
+  expect(await jobsOf(database, id)).toEqual([]);
+});
+
+test('a line cut while the switch works on the tap is Indeterminate, too', async () => {
+  relay.onRequest = () => relay.cut();
+  const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+  relay.onRequest = () => {};
+  expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203 });
+  await untilAnswered(installation.database, answer.serviceReference);
+});

@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Phone } from '../../src/phone/phone.ts';
+import { outcomeOf, problemOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { storedTransactions, trailOf, untilAnswered } from '../support/transactions.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation();
+});
+afterEach(() => expectInvariants(installation));
+afterAll(() => installation.stop());
+
+/** How many more authorizations the switch was asked while `during` ran. */
+async function authorizationsDuring(during: () => Promise<unknown>): Promise<number> {
+  const before = installation.asked.authorizations;
+  await during();
+  return installation.asked.authorizations - before;
+}
+
+const TAP = { amount: '10.00', currency: 'ZAR' } as const;
+
+describe('identical blobs from the same device', () => {
+  test('get the stored answer, and the switch hears nothing of it', async () => {
+    const phone = installation.phone();
+    const sealed = await phone.seal(TAP);
+    const first = outcomeOf(await phone.submit(sealed));
+    const { id } = await untilAnswered(installation.database, first.serviceReference);
+    const trail = await trailOf(installation.database, id);
+    expect(await authorizationsDuring(async () => expect(outcomeOf(await phone.submit(sealed))).toEqual(first))).toBe(
+      0,
+    );
+    expect(await trailOf(installation.database, id)).toEqual(trail);
+  });
+
+  test('get the stored decline', async () => {
+    const phone = installation.phone();
+    const sealed = await phone.seal({ ...TAP, amount: '10.51' });
+    const first = outcomeOf(await phone.submit(sealed));
+    expect(first.type).toBe('Declined');
+    expect(await authorizationsDuring(async () => expect(outcomeOf(await phone.submit(sealed))).toEqual(first))).toBe(
+      0,
+    );
+  });
+
+  test('wait for the answer while the first request still runs', async () => {
+    const phone = installation.phone();
+    const sealed = await phone.seal({ ...TAP, amount: '20.20' });
+    const asked = await authorizationsDuring(async () => {
+      const first = phone.submit(sealed);
+      const before = installation.asked.authorizations;
+      await eventually(() => expect(installation.asked.authorizations).toBe(before + 1));
+      const second = await phone.submit(sealed);
+      expect(outcomeOf(second)).toEqual(outcomeOf(await first));
+      expect(outcomeOf(second).type).toBe('Approved');
+    });
+    expect(asked).toBe(1);
+  });
+
+  test('submitted a hundred times at once make one authorization and one answer', async () => {
+    const phone = installation.phone();
+    const sealed = await phone.seal(TAP);
+    const asked = await authorizationsDuring(async () => {
+      const answers = await Promise.all(Array.from({ length: 100 }, () => phone.submit(sealed)));
+      const [first, ...others] = answers.map(outcomeOf);
+      expect(first?.type).toBe('Approved');
+      for (const other of others) expect(other).toEqual(first);
+    });
+    expect(asked).toBe(1);
+  });
+
+  test('after a refusal are refused again, and stand as one row', async () => {
+    const phone = installation.phone();
+    const sealed = await phone.seal({ ...TAP, tamper: (values) => values.delete(0x9f02) });
+    expect(problemOf(await phone.submit(sealed))).toMatchObject({ status: 400, errorCode: 104 });
+    expect(problemOf(await phone.submit(sealed))).toMatchObject({ status: 400, errorCode: 104 });
+    const { rowCount } = await installation.database.query(
+      'select from transactions where merchant_reference = $1 and status = 0',
+      [sealed.merchantReference],
+    );
+    expect(rowCount).toBe(1);
+  });
+});
+
+describe('a reference that was used', () => {
+  test('is refused to another device with 403', async () => {
+    const phone = installation.phone();
+    const sealed = await phone.seal(TAP);
+    outcomeOf(await phone.submit(sealed));
+    const answer = problemOf(await installation.phone().submit(sealed));
+    expect(answer).toMatchObject({ status: 403, errorCode: 101 });
+  });
+
+  test('is refused to another user of the same device with 403', async () => {
+    const phone = installation.phone();
+    const sealed = await phone.seal(TAP);
+    outcomeOf(await phone.submit(sealed));
+    const profile = installation.profile();
+    const other = new Phone(
+      { ...profile, merchant: { ...profile.merchant, user: 'somebody else' } },
+      phone.deviceInstallationId,
+    );
+    expect(problemOf(await other.submit(sealed))).toMatchObject({ status: 403, errorCode: 101 });
+  });
+
+  test.each([
+    ['approved', '10.00'],
+    ['declined', '10.51'],
+    ['Indeterminate', '10.88'],
+  ])('for a tap that was %s is refused to other blobs with 409', async (_outcome, amount) => {
+    const phone = installation.phone();
+    const merchantReference = randomUUID();
+    outcomeOf(await phone.tap({ ...TAP, amount, merchantReference }));
+    const asked = await authorizationsDuring(async () => {
+      const answer = problemOf(await phone.tap({ ...TAP, amount, merchantReference }));
+      expect(answer).toMatchObject({ status: 409, errorCode: 124 });
+    });
+    expect(asked).toBe(0);
+  });
+
+  test('is refused to all but one of a hundred different taps at once', async () => {
+    const phone = installation.phone();
+    const merchantReference = randomUUID();
+    const sealed = await Promise.all(Array.from({ length: 100 }, () => phone.seal({ ...TAP, merchantReference })));
+    const asked = await authorizationsDuring(async () => {
+      const answers = await Promise.all(sealed.map((tap) => phone.submit(tap)));
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 409)).toHaveLength(99);
+    });
+    expect(asked).toBe(1);
+  });
+
+  test('is free for every other merchant', async () => {
+    const merchantReference = randomUUID();
+    for (const merchant of ['coffee', 'bakery', 'tailor'] as const) {
+      const answer = await installation.phone(merchant).tap({ ...TAP, merchantReference });
+      expect(outcomeOf(answer).type).toBe('Approved');
+    }
+  });
+});
+
+describe('a reference of which nothing reached a switch is taken up again as a new attempt of the same transaction', () => {
+  test('after the card data was refused', async () => {
+    const phone = installation.phone();
+    const merchantReference = randomUUID();
+    problemOf(
+      await phone.tap({ ...TAP, merchantReference, tamper: (values) => values.delete(0x9f26) && values.delete(0x57) }),
+    );
+    const { serviceReference, type } = outcomeOf(await phone.tap({ ...TAP, merchantReference }));
+    expect(type).toBe('Approved');
+    await untilAnswered(installation.database, serviceReference);
+    const rows = (await storedTransactions(installation.database)).filter(({ id }) => id === serviceReference);
+    expect(rows).toMatchObject([{ attempt: 2 }]);
+    expect(await trailOf(installation.database, serviceReference)).toEqual([
+      'BadRequestReceived',
+      'RequestReceived',
+      'ReadyToSubmitToPaymentProcessor',
+      'SubmittedToPaymentProcessor',
+      'ResponseReceivedFromPaymentProcessor',
+      'RespondedToPhone',
+    ]);
+  });
+
+  test('after the card declined offline', async () => {
+    const phone = installation.phone();
+    const merchantReference = randomUUID();
+    const tamper = (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0x00));
+    const first = outcomeOf(await phone.tap({ ...TAP, merchantReference, tamper }));
+    expect(first.type).toBe('DeclinedOffline');
+    await untilAnswered(installation.database, first.serviceReference);
+    const second = outcomeOf(await phone.tap({ ...TAP, merchantReference }));
+    expect(second).toMatchObject({ type: 'Approved', serviceReference: first.serviceReference });
+  });
+});

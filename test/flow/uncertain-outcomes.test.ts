@@ -1,0 +1,92 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { ReversalState } from '../../src/transactions/transaction.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { DEADLINE_MS, type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { jobsOf, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation();
+});
+afterEach(() => expectInvariants(installation));
+afterAll(() => installation.stop());
+
+const INDETERMINATE = { type: 'Indeterminate', errorCode: 203, isoResponseCode: '', authorizationCode: '' };
+const SUBMITTED = ['RequestReceived', 'ReadyToSubmitToPaymentProcessor', 'SubmittedToPaymentProcessor'];
+
+/** The entry of one transaction in the switch's ledger. */
+async function bookedFor(id: string) {
+  const { rrn } = await storedTransaction(installation.database, id); // one terminal has them all
+  return installation.ledger.find((entry) => entry.rrn === rrn);
+}
+
+function untilVoided(id: string) {
+  return eventually(async () => {
+    const stored = await storedTransaction(installation.database, id);
+    expect(stored).toMatchObject({ disposition: Disposition.Voided, reversalState: ReversalState.acknowledged });
+    return stored;
+  });
+}
+
+describe.concurrent('an approval that the gateway cannot accept is reversed once, and Voided when the switch acknowledges', () => {
+  test.each([
+    ['the switch stays silent', '10.69', 'NoResponseFromPaymentProcessor'],
+    ['the approval comes after the deadline', '10.68', 'NoResponseFromPaymentProcessor'],
+    ['the answer is garbage', '10.97', 'NoResponseFromPaymentProcessor'],
+    ['the answer has another STAN', '10.87', 'NoResponseFromPaymentProcessor'],
+    ['the answer has another amount', '10.88', 'BadResponseFromPaymentProcessor'],
+    ['the answer has a MAC that is wrong', '10.86', 'BadResponseFromPaymentProcessor'],
+    ['a part is approved and that was not allowed', '10.85', 'BadResponseFromPaymentProcessor'],
+  ])('%s', async (_what, amount, status) => {
+    const { database } = installation;
+    const answer = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
+    expect(answer).toMatchObject(INDETERMINATE);
+    const { id } = await untilVoided(answer.serviceReference);
+    await untilAnswered(database, id);
+    expect(await bookedFor(id)).toMatchObject({ state: 'reversed', reversals: 1 });
+    const trail = await trailOf(database, id);
+    expect(trail.filter((move) => !move.startsWith('reversal'))).toEqual([...SUBMITTED, status, 'RespondedToPhone']);
+    expect(trail.filter((move) => move.startsWith('reversal'))).toEqual(['reversal sent 1', 'reversal acknowledged 1']);
+    expect(await jobsOf(database, id)).toEqual([]);
+  });
+});
+
+describe.concurrent('a code of unknown meaning is Indeterminate, and a reversal makes sure', () => {
+  test.each([
+    ['09, request in progress', '10.09', '09'],
+    ['32, completed partially', '10.32', '32'],
+    ['10 without a smaller amount', '5.10', '10'],
+    ['one that is in no table', '10.77', '77'],
+  ])('%s', async (_what, amount, responseCode) => {
+    const { database } = installation;
+    const answer = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
+    expect(answer).toMatchObject(INDETERMINATE);
+    const { id } = await untilVoided(answer.serviceReference);
+    // The switch had approved nothing: it cannot locate what it is to reverse, and says so.
+    expect(await bookedFor(id)).toBeUndefined();
+    expect(await storedTransaction(database, id)).toMatchObject({ responseCode, reversalAttempt: 1 });
+    expect(await trailOf(database, id)).toContain('BadResponseFromPaymentProcessor');
+  });
+});
+
+test('the phone is told Indeterminate at the deadline and never later than five seconds after it', async () => {
+  const { ms, ...answer } = await installation.phone().tap({ amount: '10.69', currency: 'ZAR' });
+  expect(ms).toBeGreaterThanOrEqual(DEADLINE_MS - 1);
+  expect(ms).toBeLessThan(DEADLINE_MS + 5_000);
+  expect(outcomeOf({ ms, ...answer }).type).toBe('Indeterminate');
+});
+
+test('a response that comes twice counts once', async () => {
+  const answer = outcomeOf(await installation.phone().tap({ amount: '10.99', currency: 'ZAR' }));
+  expect(answer).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
+  const { id } = await untilAnswered(installation.database, answer.serviceReference);
+  expect(await trailOf(installation.database, id)).toEqual([
+    ...SUBMITTED,
+    'ResponseReceivedFromPaymentProcessor',
+    'RespondedToPhone',
+  ]);
+  expect(await bookedFor(id)).toMatchObject({ state: 'approved', reversals: 0 });
+});

@@ -1,0 +1,83 @@
+import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { FrameReader } from '../../src/connection/framing.ts';
+import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import type { IsoMessage, MessageCodec, Processor } from '../../src/processor-kit/processor.ts';
+
+/** Told of a request before the switch gets it; the switch waits until it resolves. */
+export type OnRequest = (request: IsoMessage) => Promise<void> | void;
+
+/** Stands between gateways and a type 1 switch, reads along, and cuts lines when asked. */
+export class Relay {
+  /** Every financial request and reversal that gateways wrote, in order. */
+  readonly requests: IsoMessage[] = [];
+  onRequest: OnRequest = () => {};
+  readonly #processor: Processor;
+  readonly #codec: MessageCodec;
+  readonly #targetPort: number;
+  readonly #lines = new Set<Socket>();
+  readonly #server: Server;
+
+  private constructor(processor: Processor, targetPort: number) {
+    this.#processor = processor;
+    this.#codec = processor.codec(processor.exampleConfig);
+    this.#targetPort = targetPort;
+    this.#server = createServer((socket) => this.#join(socket));
+  }
+
+  static async open(targetPort: number): Promise<Relay> {
+    const relay = new Relay((await loadProcessors()).get('type-1')!, targetPort);
+    await new Promise<void>((resolve) => relay.#server.listen(0, '127.0.0.1', resolve));
+    return relay;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** How many requests of a message type came, `0200`. */
+  count(mti: string): number {
+    return this.requests.filter((request) => request.mti === mti).length;
+  }
+
+  /** Drops every line at once. Gateways may dial again. */
+  cut(): void {
+    for (const line of this.#lines) line.destroy();
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.cut();
+    await closed;
+  }
+
+  #join(gateway: Socket): void {
+    const target = connect(this.#targetPort, '127.0.0.1');
+    for (const [socket, other] of [
+      [gateway, target],
+      [target, gateway],
+    ] as const) {
+      this.#lines.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => {
+        this.#lines.delete(socket);
+        other.destroySoon();
+      });
+    }
+    target.pipe(gateway);
+    const frames = new FrameReader(this.#processor.framing, (bytes, start, end) => {
+      told = this.#tell(this.#codec.decode(bytes, start, end), told);
+    });
+    let told = Promise.resolve();
+    gateway.on('data', (chunk: Buffer) => {
+      frames.push(chunk);
+      told = told.then(() => void target.write(chunk));
+    });
+  }
+
+  #tell(message: IsoMessage, after: Promise<void>): Promise<void> {
+    if (message.mti === '0800') return after;
+    this.requests.push(message);
+    return after.then(() => this.onRequest(message));
+  }
+}

@@ -1,0 +1,49 @@
+import type { Phone, PhoneAnswer } from '../../src/phone/phone.ts';
+import type { TapRequest } from '../../src/transactions/ports.ts';
+
+/** What a test changes of the request that a phone would send. */
+export interface RequestChanges {
+  /** Undefined removes a header. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  /** Instead of the tap's own; text is sent as it is. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+export interface RawAnswer extends PhoneAnswer {
+  readonly headers: Headers;
+}
+
+/** Posts a tap as the phone would, but for what the test changes. */
+export async function postTap(
+  url: string,
+  phone: Phone,
+  { merchantReference, generalCardData, paymentCardData }: TapRequest,
+  { headers = {}, body = { merchantReference, generalCardData, paymentCardData }, signal }: RequestChanges = {},
+): Promise<RawAnswer> {
+  const all = {
+    authorization: `Bearer ${await phone.token()}`,
+    'content-type': 'application/json',
+    'x-device-installation-id': phone.deviceInstallationId,
+    ...headers,
+  };
+  return request(url, '/transactions/mobile', {
+    method: 'POST',
+    headers: all,
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    ...(signal && { signal }),
+  });
+}
+
+type Sent = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string | undefined>> };
+
+/** Any request; headers that are undefined are left out. */
+export async function request(url: string, path: string, { headers = {}, ...init }: Sent = {}): Promise<RawAnswer> {
+  const startMs = performance.now();
+  const given = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const response = await fetch(new URL(path, url), { ...init, headers: Object.fromEntries(given) });
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get('content-type') ?? '');
+  const ms = performance.now() - startMs;
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text, ms };
+}
