@@ -166,12 +166,16 @@ describe('maskPan', () => {
 });
 
 describe('isLuhnValid', () => {
-  test.each(['4111111111111111', '5413330089010640', '378282246310005', '30569309025904', '6011111111111117', '0'])(
-    '%s has a right check digit',
-    (pan) => {
-      expect(isLuhnValid(pan)).toBe(true);
-    },
-  );
+  test.each([
+    '4111111111111111',
+    '5413330089010640',
+    '378282246310005',
+    '30569309025904',
+    '6011111111111117',
+    '0',
+  ])('%s has a right check digit', (pan) => {
+    expect(isLuhnValid(pan)).toBe(true);
+  });
 
   test('changing any one digit makes the check digit wrong', () => {
     for (let position = 0; position < PAN.length; position++) {

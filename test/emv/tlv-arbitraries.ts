@@ -57,3 +57,13 @@ export const damagedBlobs: fc.Arbitrary<Uint8Array> = fc
 
 /** Anything at all, or nearly TLV. */
 export const anyBytes: fc.Arbitrary<Uint8Array> = fc.oneof(fc.uint8Array({ maxLength: 600 }), damagedBlobs);
+
+/** `inner` inside as many templates as `depth` says. */
+export function nested(depth: number, inner: Uint8Array): Uint8Array {
+  let blob = inner;
+  for (let level = 0; level < depth; level++) {
+    const header = blob.length < 0x80 ? [0xe1, blob.length] : [0xe1, 0x82, blob.length >> 8, blob.length & 0xff];
+    blob = Uint8Array.from([...header, ...blob]);
+  }
+  return blob;
+}

@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { fromHex } from '../../src/bytes/hex.ts';
+import { encodeTlv, indexTlv, MAX_TLV_DEPTH, type TlvOptions } from '../../src/emv/tlv.ts';
+import { TlvError } from '../../src/errors.ts';
+import { anyBytes, nested, nodeLists } from './tlv-arbitraries.ts';
+
+/** How often a byte of the input is read while it is indexed: steps, counted without a clock. */
+function readsOf(bytes: Uint8Array, options: TlvOptions): number {
+  let reads = 0;
+  const counted = new Proxy(bytes, {
+    get: (target, key) => {
+      if (typeof key === 'string' && /^\d+$/.test(key)) reads++;
+      return Reflect.get(target, key, target);
+    },
+  });
+  try {
+    indexTlv(counted, options);
+  } catch (error) {
+    if (!(error instanceof TlvError)) throw error;
+  }
+  return reads;
+}
+
+/** Padding test, tag, length, and the same again where a refusal is explained. */
+const MAX_READS_A_BYTE = 8;
+
+const modes = fc.constantFrom<TlvOptions>({}, { onBadChild: 'opaque' });
+
+test('what was encoded comes back: tags, values, order, duplicates, nesting', () => {
+  fc.assert(
+    fc.property(nodeLists, (nodes) => {
+      expect(indexTlv(encodeTlv(nodes)).nodes()).toEqual(nodes);
+    }),
+  );
+});
+
+test('any bytes give an index or a TlvError whose offset is inside the input', () => {
+  fc.assert(
+    fc.property(anyBytes, modes, (bytes, options) => {
+      try {
+        for (const { value, depth } of indexTlv(bytes, options)) {
+          expect(value.length).toBeLessThanOrEqual(bytes.length);
+          expect(depth).toBeLessThanOrEqual(MAX_TLV_DEPTH);
+        }
+      } catch (error) {
+        if (!(error instanceof TlvError)) throw error;
+        expect(error.offset).toBeGreaterThanOrEqual(0);
+        expect(error.offset).toBeLessThanOrEqual(bytes.length);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('what opaque mode reads encodes and reads back the same', () => {
+  fc.assert(
+    fc.property(anyBytes, (bytes) => {
+      try {
+        const read = indexTlv(bytes, { onBadChild: 'opaque' });
+        const again = indexTlv(encodeTlv(read.nodes()), { onBadChild: 'opaque' });
+        expect(again.tree()).toEqual(read.tree());
+      } catch (error) {
+        if (!(error instanceof TlvError)) throw error;
+      }
+    }),
+  );
+});
+
+test('a prefix is refused, or ends between two objects', () => {
+  fc.assert(
+    fc.property(nodeLists, (nodes) => {
+      const bytes = encodeTlv(nodes);
+      const whole = indexTlv(bytes).tree();
+      for (let length = 0; length < bytes.length; length++) {
+        try {
+          const part = indexTlv(bytes.subarray(0, length)).tree();
+          expect(part).toEqual(whole.slice(0, part.length));
+        } catch (error) {
+          if (!(error instanceof TlvError)) throw error;
+          expect(error.offset).toBeLessThanOrEqual(length);
+        }
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('the work grows with the input: no byte is read more than a few times', () => {
+  fc.assert(
+    fc.property(anyBytes, modes, (bytes, options) => {
+      expect(readsOf(bytes, options)).toBeLessThanOrEqual(MAX_READS_A_BYTE * bytes.length);
+    }),
+  );
+});
+
+test.each([
+  ['nothing but padding', new Uint8Array(20_000)],
+  ['templates that all turn out bad', fromHex('7103112233'.repeat(200))],
+  ['a bad template at every depth', nested(MAX_TLV_DEPTH, fromHex('7103112233'.repeat(20)))],
+  ['FF before everything that could be a tag', fromHex('FF8100'.repeat(100))],
+])('the work grows with the input for %s', (_, bytes) => {
+  expect(readsOf(bytes, { onBadChild: 'opaque' })).toBeLessThanOrEqual(MAX_READS_A_BYTE * bytes.length);
+});
