@@ -83,7 +83,7 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
   take(connection: Connection<Message>): boolean {
     if (connection.state !== 'ready') return false;
     connection.load++;
-    this.#settle(connection);
+    this.#place(connection);
     return true;
   }
 
@@ -200,15 +200,19 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
     this.#settle(connection);
   }
 
-  /** Puts the connection where its load says, and tells who waits for room. */
+  /** After something ended: puts the connection where its load says, and offers its room to those who wait. */
   #settle(connection: Connection<Message>): void {
-    const { limits } = this.#parts;
+    this.#place(connection);
+    if (connection.state === 'ready') this.#parts.onRoom(connection);
     if (connection.state === 'draining' && connection.load === 0) void this.#upkeep.get(connection)?.session.close();
+  }
+
+  #place(connection: Connection<Message>): void {
     if (connection.state !== 'ready' && connection.state !== 'full') return;
+    const { limits } = this.#parts;
     const hasRoom = connection.load < limits.inFlight && connection.unsentBytes < limits.unsentBytes;
     const state = hasRoom ? 'ready' : 'full';
     if (connection.state !== state) this.#move(connection, state);
-    if (hasRoom) this.#parts.onRoom(connection);
   }
 
   #move(connection: Connection<Message>, to: ConnectionState, reason?: CloseReason): void {

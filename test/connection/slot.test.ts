@@ -182,6 +182,47 @@ describe('back-pressure', () => {
     expect(pool.stats).toMatchObject({ inFlight: 0, pending: 0, full: 0, ready: 1 });
   });
 
+  test('takes one place for each who waited, however many did when the connection came up', async () => {
+    const watched = new WatchedPool({ addresses: [await new ToySwitch().listen()], limits: { inFlight: 5 } });
+    const { pool } = watched;
+    const slots = Array.from({ length: 3 }, () => pool.waitForSlot({ untilMs: watched.clock.nowMs() + 1_000 }));
+    expect(await Promise.all(slots)).toHaveLength(3);
+    expect(pool.stats).toMatchObject({ held: 3, ready: 1 });
+    expect([pool.takeSlot(), pool.takeSlot(), pool.takeSlot()].map((slot) => slot !== undefined)).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test('gives back every place, whatever became of those who had it', async () => {
+    const inFlight = 4;
+    const { toy, watched, pool } = await connect((note, peer) => note.text === 'answer' && echoes(note, peer), {
+      limits: { inFlight, waiting: 20 },
+    });
+    for (let round = 0; round < 5; round++) {
+      const ended: Promise<unknown>[] = [];
+      for (let n = 0; n < 8; n++) {
+        const key = `${round} ${n}`;
+        ended.push(watched.ask(key, n % 2 ? 'answer' : 'silence'));
+        ended.push(watched.ask(`${key} too long`, 'x'.repeat(70_000)).catch(() => {}));
+        ended.push(pool.request(ask(`${key} too late`), { ...watched.in(1_000), sendByMs: watched.clock.nowMs() - 1 }));
+        ended.push(pool.waitForSlot({ untilMs: watched.clock.nowMs() + 500 }).then((slot) => slot?.release()));
+      }
+      if (round === 3) toy.peer.socket.destroy();
+      for (let passedMs = 0; passedMs < 100_000; passedMs += 10_000) {
+        await new Promise(setImmediate);
+        watched.clock.advance(10_000);
+      }
+      await Promise.all(ended);
+      await watched.untilReady();
+    }
+    const slots = Array.from({ length: inFlight }, () => pool.takeSlot());
+    expect(slots.every((slot) => slot !== undefined)).toBe(true);
+    expect(pool.takeSlot()).toBeUndefined();
+    expect(pool.stats).toMatchObject({ held: inFlight, inFlight: 0, pending: 0 });
+  });
+
   test('refuses at once what would wait behind too many others', async () => {
     const { watched, pool } = await connect(isSilent, { limits: { inFlight: 1, waiting: 2 } });
     for (let n = 0; n < 3; n++) void watched.ask(`${n}`);
