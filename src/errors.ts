@@ -18,26 +18,30 @@ export type TlvErrorCode =
   | 'TAG_INVALID'
   | 'CONFLICTING_VALUES';
 
-export abstract class TapwireError extends Error {
-  abstract readonly code: string;
+/** `message` is the code, followed by fixed words on what went wrong and where. */
+export abstract class TapwireError<Code extends string = string> extends Error {
+  readonly code: Code;
   /** True when the same call may succeed later without a change by the caller. */
   readonly retryable: boolean = false;
+
+  constructor(code: Code, words?: string, options?: ErrorOptions) {
+    super(words === undefined ? code : `${code}: ${words}`, options);
+    this.code = code;
+  }
 
   override get name(): string {
     return this.constructor.name;
   }
 }
 
-export class TlvError extends TapwireError {
-  readonly code: TlvErrorCode;
+export class TlvError extends TapwireError<TlvErrorCode> {
   /** Absolute byte offset inside the input: tag errors at the first tag byte, length errors at the first length byte. */
   readonly offset: number;
   /** The tag read there. Not in the message: behind a wrong length it can be three bytes of a PAN. */
   readonly tag: number | undefined;
 
   constructor(code: TlvErrorCode, offset: number, tag?: number) {
-    super(`${code} at byte ${offset}`);
-    this.code = code;
+    super(code, `at byte ${offset}`);
     this.offset = offset;
     this.tag = tag;
   }
@@ -46,26 +50,25 @@ export class TlvError extends TapwireError {
 /** Why the gateway cannot start: shown to whoever started it, in one line, before exit code 1. */
 export type StartErrorCode = 'NO_DATABASE' | 'DATABASE_TOO_OLD' | 'BAD_CONFIG' | 'BAD_PROCESSOR' | 'PORT_IN_USE';
 
-export class StartError extends TapwireError {
-  readonly code: StartErrorCode;
+export class StartError extends TapwireError<StartErrorCode> {
+  /** For whoever started it: a sentence. */
+  readonly reason: string;
 
-  constructor(code: StartErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
+  constructor(code: StartErrorCode, reason: string, options?: ErrorOptions) {
+    super(code, reason, options);
+    this.reason = reason;
   }
 }
 
 /** Why text is no hex or no row of decimal digits. */
 export type DigitErrorCode = 'ODD_COUNT' | 'NOT_HEX' | 'NOT_A_DIGIT';
 
-export class DigitError extends TapwireError {
-  readonly code: DigitErrorCode;
+export class DigitError extends TapwireError<DigitErrorCode> {
   /** Where in the input: a character of a text, a byte of packed digits. */
   readonly offset: number;
 
   constructor(code: DigitErrorCode, offset: number) {
-    super(`${code} at ${offset}`);
-    this.code = code;
+    super(code, `at ${offset}`);
     this.offset = offset;
   }
 }
@@ -76,8 +79,7 @@ export class DigitError extends TapwireError {
  */
 export type CardDataErrorCode = 'CARD_DATA_UNREADABLE';
 
-export class CardDataError extends TapwireError {
-  readonly code: CardDataErrorCode = 'CARD_DATA_UNREADABLE';
+export class CardDataError extends TapwireError<CardDataErrorCode> {
   readonly httpStatus = 400;
   /** DecryptRequestError. */
   readonly errorCode = 202;
@@ -90,13 +92,11 @@ export class CardDataError extends TapwireError {
 /** Why a value that we sealed for ourselves (PAN at rest, handover between processes) cannot be sealed or opened. */
 export type SealErrorCode = 'KEY_GONE' | 'SEAL_BROKEN' | 'NO_WORKER' | 'TOO_LARGE';
 
-export class SealError extends TapwireError {
-  readonly code: SealErrorCode;
+export class SealError extends TapwireError<SealErrorCode> {
   override readonly retryable: boolean;
 
   constructor(code: SealErrorCode) {
     super(code);
-    this.code = code;
     this.retryable = code === 'NO_WORKER';
   }
 }
@@ -113,8 +113,7 @@ export const AUTH_ANSWERS = {
   FORBIDDEN: { httpStatus: 403, errorCode: 101 },
 } as const satisfies Record<AuthErrorCode, { httpStatus: number; errorCode: number }>;
 
-export class AuthError extends TapwireError {
-  readonly code: AuthErrorCode;
+export class AuthError extends TapwireError<AuthErrorCode> {
   readonly httpStatus: 401 | 403;
   readonly errorCode: number;
   /** The check that failed, for the owner of the credential (`POST /tokens/check`) and for metrics; never in an answer. */
@@ -122,7 +121,6 @@ export class AuthError extends TapwireError {
 
   constructor(code: AuthErrorCode, check: string) {
     super(code);
-    this.code = code;
     this.httpStatus = AUTH_ANSWERS[code].httpStatus;
     this.errorCode = AUTH_ANSWERS[code].errorCode;
     this.check = check;
@@ -150,26 +148,16 @@ const CRYPTO_ERRORS = {
   SOFT_HSM_FORBIDDEN: 'the software HSM works in dev and qa only',
 } as const;
 
-export class CryptoError extends TapwireError {
-  readonly code: CryptoErrorCode;
-
+export class CryptoError extends TapwireError<CryptoErrorCode> {
   constructor(code: CryptoErrorCode) {
-    super(`${code}: ${CRYPTO_ERRORS[code]}`);
-    this.code = code;
+    super(code, CRYPTO_ERRORS[code]);
   }
 }
 
 /** Why text is no amount of money. */
 export type MoneyErrorCode = 'UNKNOWN_CURRENCY' | 'NOT_AN_AMOUNT' | 'TOO_MANY_DECIMALS' | 'AMOUNT_TOO_LARGE';
 
-export class MoneyError extends TapwireError {
-  readonly code: MoneyErrorCode;
-
-  constructor(code: MoneyErrorCode) {
-    super(code);
-    this.code = code;
-  }
-}
+export class MoneyError extends TapwireError<MoneyErrorCode> {}
 
 /** Why a processor plug-in cannot be used. */
 export type ProcessorErrorCode =
@@ -179,13 +167,11 @@ export type ProcessorErrorCode =
   | 'PROCESSOR_DUPLICATE';
 
 /** A plug-in that is missing, does not run or is not one: the message names the file and the reason. */
-export class ProcessorError extends TapwireError {
-  readonly code: ProcessorErrorCode;
+export class ProcessorError extends TapwireError<ProcessorErrorCode> {
   readonly reason: string;
 
   constructor(code: ProcessorErrorCode, reason: string, options?: ErrorOptions) {
-    super(`${code}: ${reason}`, options);
-    this.code = code;
+    super(code, reason, options);
     this.reason = reason;
   }
 }
@@ -208,26 +194,16 @@ const CARD_ERRORS = {
   MAGSTRIPE_MODE: 'the card was read in magstripe mode',
 } as const;
 
-export class CardError extends TapwireError {
-  readonly code: CardErrorCode;
-
+export class CardError extends TapwireError<CardErrorCode> {
   constructor(code: CardErrorCode) {
-    super(`${code}: ${CARD_ERRORS[code]}`);
-    this.code = code;
+    super(code, CARD_ERRORS[code]);
   }
 }
 
 /** Why a simulated switch cannot be started as asked. */
 export type SimulatorErrorCode = 'LATENCY_INVALID' | 'FAULT_INVALID' | 'PORT_TAKEN';
 
-export class SimulatorError extends TapwireError {
-  readonly code: SimulatorErrorCode;
-
-  constructor(code: SimulatorErrorCode, reason: string, options?: ErrorOptions) {
-    super(`${code}: ${reason}`, options);
-    this.code = code;
-  }
-}
+export class SimulatorError extends TapwireError<SimulatorErrorCode> {}
 
 /** Why a connection to a switch refused a message or gave up reading. */
 export type ConnectionErrorCode = keyof typeof CONNECTION_ERRORS;
@@ -243,12 +219,9 @@ const CONNECTION_ERRORS = {
   EXCHANGE_FAILED: 'the switch did not answer',
 } as const;
 
-export class ConnectionError extends TapwireError {
-  readonly code: ConnectionErrorCode;
-
+export class ConnectionError extends TapwireError<ConnectionErrorCode> {
   constructor(code: ConnectionErrorCode, detail?: string) {
-    super(`${code}: ${CONNECTION_ERRORS[code]}${detail === undefined ? '' : ` (${detail})`}`);
-    this.code = code;
+    super(code, `${CONNECTION_ERRORS[code]}${detail === undefined ? '' : ` (${detail})`}`);
   }
 }
 
@@ -257,14 +230,12 @@ export class ConnectionError extends TapwireError {
  * field at fault, `code` the check that failed, `errorCode` 202 for what the card or its seal says, 104 for the rest.
  */
 export class TapRefused extends TapwireError {
-  readonly code: string;
   readonly pointer: string;
   readonly errorCode: 104 | 202;
 
   constructor(pointer: string, code: string, errorCode: 104 | 202, options?: ErrorOptions) {
-    super(`${code} in ${pointer}`, options);
+    super(code, `in ${pointer}`, options);
     this.pointer = pointer;
-    this.code = code;
     this.errorCode = errorCode;
   }
 }
@@ -272,37 +243,20 @@ export class TapRefused extends TapwireError {
 /** A credential is good and yet may not do this: 403. */
 export type ForbiddenCode = 'FORBIDDEN' | 'BLOCKED_USER' | 'BLOCKED_DEVICE';
 
-export class Forbidden extends TapwireError {
-  readonly code: ForbiddenCode;
-
-  constructor(code: ForbiddenCode) {
-    super(code);
-    this.code = code;
-  }
-}
+export class Forbidden extends TapwireError<ForbiddenCode> {}
 
 /** The merchant has used this reference for something else: 409, errorCode 124. */
 export class DuplicateReference extends TapwireError {
-  readonly code = 'DUPLICATE_REFERENCE';
-
   constructor() {
     super('DUPLICATE_REFERENCE');
   }
 }
 
 /** No terminal, route or currency fits the tap: recorded as ErrorFindingConfig and answered 500, errorCode 208. */
-export class NoConfiguration extends TapwireError {
-  readonly code: 'NO_TERMINAL' | 'NO_ROUTE';
-
-  constructor(code: NoConfiguration['code']) {
-    super(code);
-    this.code = code;
-  }
-}
+export class NoConfiguration extends TapwireError<'NO_TERMINAL' | 'NO_ROUTE'> {}
 
 /** So much waits already that a new tap would be answered late: refused before anything is stored, 503. */
 export class Overloaded extends TapwireError {
-  readonly code = 'OVERLOADED';
   override readonly retryable = true;
 
   constructor() {
@@ -312,12 +266,11 @@ export class Overloaded extends TapwireError {
 
 /** The database did not take, or may not have taken, a commit: 503 when nothing was stored, 500 when it may have been. */
 export class StoreUnavailable extends TapwireError {
-  readonly code = 'STORE_UNAVAILABLE';
   override readonly retryable = true;
   readonly mayBeStored: boolean;
 
   constructor(mayBeStored: boolean, options?: ErrorOptions) {
-    super('STORE_UNAVAILABLE', options);
+    super('STORE_UNAVAILABLE', undefined, options);
     this.mayBeStored = mayBeStored;
   }
 }
@@ -351,8 +304,7 @@ const ISO8583_ERRORS = {
  * A message that cannot be decoded or encoded. `field` is the path by number (`127.25.9F02`), `offset` the byte where the
  * trouble begins, counted from the first byte of the message.
  */
-export class Iso8583Error extends TapwireError {
-  readonly code: Iso8583ErrorCode;
+export class Iso8583Error extends TapwireError<Iso8583ErrorCode> {
   readonly field: string;
   readonly offset: number;
   /** Private, so that no logger, inspector or serializer comes upon card data while it walks over the error. */
@@ -360,8 +312,7 @@ export class Iso8583Error extends TapwireError {
 
   constructor(code: Iso8583ErrorCode, field: string, offset: number, detail?: string) {
     const where = code === 'SPEC_INVALID' ? field : `${field} at byte ${offset}`;
-    super(`${code} in field ${where}: ${detail ?? ISO8583_ERRORS[code]}`);
-    this.code = code;
+    super(code, `field ${where}: ${detail ?? ISO8583_ERRORS[code]}`);
     this.field = field;
     this.offset = offset;
   }
@@ -380,14 +331,13 @@ export class Iso8583Error extends TapwireError {
 
 /** A request that an endpoint cannot take as it stands: its status, errorCode and, where a field is at fault, JSON pointers. */
 export class RequestRefused extends TapwireError {
-  readonly code = 'REQUEST_REFUSED';
   readonly status: number;
   readonly errorCode: number;
   readonly detail: string;
   readonly errors: readonly { readonly pointer: string; readonly detail: string }[] | undefined;
 
   constructor(status: number, errorCode: number, detail: string, errors?: RequestRefused['errors']) {
-    super(detail);
+    super('REQUEST_REFUSED', detail);
     this.status = status;
     this.errorCode = errorCode;
     this.detail = detail;
@@ -397,8 +347,6 @@ export class RequestRefused extends TapwireError {
 
 /** Unknown, or somebody else's: answered alike. */
 export class NotFound extends TapwireError {
-  readonly code = 'NOT_FOUND';
-
   constructor() {
     super('NOT_FOUND');
   }

@@ -27,7 +27,7 @@ async function main([name, ...args]: string[]): Promise<number> {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  if (error instanceof StartError) console.error(`tapwire: ${error.message}`);
+  if (error instanceof StartError) console.error(`tapwire: ${error.reason}`);
   else if ((error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS'))
     console.error(`tapwire: ${(error as Error).message}`);
   else throw error;

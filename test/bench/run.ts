@@ -1,9 +1,10 @@
 /** `npm run bench -- NAME [--json FILE] [options of that bench]`: one file per bench, each exports `bench(options)`. */
 import { parseArgs } from 'node:util';
 
-const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOptions) => Promise<unknown> }>>> = {
+const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOptions) => unknown }>>> = {
   tlv: () => import('./tlv.ts'),
   iso8583: () => import('./iso8583.ts'),
+  'card-data': () => import('./card-data.ts'),
   mac: () => import('./mac.ts'),
   connection: () => import('./connection.ts'),
   e2e: () => import('./e2e.ts'),

@@ -19,7 +19,6 @@ export interface Note {
 }
 
 export class UnreadableNote extends TapwireError {
-  readonly code = 'UNREADABLE_NOTE';
   readonly partial: Note;
 
   constructor(partial: Note) {
