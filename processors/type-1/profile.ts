@@ -1,4 +1,4 @@
-import type { Framing, MatchFields, ProcessorProfile } from '#processor-kit';
+import { declineCodes, type Framing, type MatchFields, type ProcessorProfile } from '#processor-kit';
 
 /** Two bytes of length that do not count themselves; no transport header. */
 export const framing: Framing = {
@@ -19,14 +19,6 @@ export const match: MatchFields = {
   8: ['stan', 'transmissionDateTime'],
 };
 
-// The codes of ISO 8583:1987 A.8 that say no. 09, 32 and 68 are left out on purpose: after them nobody knows.
-const DECLINED = [
-  ...['01', '02', '03', '04', '05', '06', '07', '12', '13', '14', '15', '17', '18', '19', '20', '21', '22', '23', '24'],
-  ...['25', '26', '27', '28', '29', '30', '31', '33', '34', '35', '36', '37', '38', '39', '40', '41', '42', '43', '44'],
-  ...['51', '52', '53', '54', '57', '58', '59', '60', '61', '62', '63', '64', '65', '66', '67', '70', '75', '90', '91'],
-  ...['92', '93', '95', '96', '1A'],
-];
-
 export const profile: ProcessorProfile = {
   deadlineMs: 30_000,
   maxInFlight: 1_024,
@@ -36,7 +28,7 @@ export const profile: ProcessorProfile = {
   codes: {
     approved: ['00', '08', '11', '16'],
     partial: ['10'],
-    declined: DECLINED,
+    declined: declineCodes(),
     review: ['94'],
     pinRequired: [
       { code: '70', scheme: 'Visa' },

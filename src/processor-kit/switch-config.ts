@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import type { Processor } from './processor.ts';
+import { fromHex } from '../bytes/hex.ts';
+import { ProcessorError } from '../errors.ts';
+import type { Framing, Processor } from './processor.ts';
 import type { ProcessorProfile } from './profile.ts';
 import { profileOverrides } from './profile.ts';
 
@@ -31,6 +33,8 @@ export const switchConfig = z.object({
       keyFile: z.string().optional(),
     })
     .optional(),
+  /** Hex of the transport header (a TPDU) that this line wants instead of its dialect's; of the same length. */
+  transportHeader: z.hex().max(32).optional(),
   /** A switch that knows no network management messages is ready as soon as it is connected. */
   signOn: z.boolean().default(true),
   /** Present: every message carries a MAC, made with the first key and checked with any of them. */
@@ -39,8 +43,14 @@ export const switchConfig = z.object({
     .min(1)
     .max(MAX_MAC_KEYS)
     .optional(),
-  /** Present: the switch takes PINs under this key, in this format (ISO 9564-1). */
-  pinKey: z.object({ keyId: z.string().min(1).max(64), format: z.literal([0, 3, 4]) }).optional(),
+  /** Present: the switch takes PINs in this format (ISO 9564-1), under this zone PIN key or base derivation key. */
+  pinKey: z
+    .object({
+      keyId: z.string().min(1).max(64),
+      format: z.literal([0, 3, 4]),
+      derivation: z.enum(['zone', 'dukpt']).default('zone'),
+    })
+    .optional(),
   /** Where this switch differs from its type's profile. */
   profile: profileOverrides.optional(),
 });
@@ -53,6 +63,24 @@ export function profileOf<Config extends SwitchConfig>(
   config: Config,
 ): ProcessorProfile {
   return { ...processor.profile, ...definedOnly(config.profile ?? {}) };
+}
+
+/**
+ * The framing of one line: its type's, with the transport header that its configuration names.
+ *
+ * @throws ProcessorError `PROCESSOR_INVALID` when that header has another length than the dialect's
+ */
+export function framingOf(processor: Pick<Processor, 'framing' | 'type'>, config: SwitchConfig): Framing {
+  const { framing } = processor;
+  if (config.transportHeader === undefined) return framing;
+  const transportHeader = fromHex(config.transportHeader);
+  if (transportHeader.length !== (framing.transportHeader?.length ?? 0)) {
+    throw new ProcessorError(
+      'PROCESSOR_INVALID',
+      `${processor.type}: transportHeader has another length than the dialect’s`,
+    );
+  }
+  return { ...framing, transportHeader };
 }
 
 function definedOnly<T extends object>(values: T): Partial<T> {

@@ -4,6 +4,8 @@ import { messageCodec } from './message-codec.ts';
 import { answers, isResponse, messageClass } from './mti.ts';
 import type { Framing, IsoMessage, NetworkRequestKind, Processor, SwitchConfig } from './processor.ts';
 
+import { framingOf } from './switch-config.ts';
+
 export interface SwitchProtocolOptions {
   /** STANs of network management messages, from the same numbers as those of transactions. */
   readonly nextStan: () => string;
@@ -57,7 +59,7 @@ export function switchProtocol(
   const step = (kind: NetworkRequestKind) => sessionStep(kind, processor, config, options);
   const fieldsOf = (message: IsoMessage) => processor.match[messageClass(message)] ?? NO_FIELDS;
   return {
-    framing: processor.framing,
+    framing: framingOf(processor, config),
     encode: (message, target, offset) => codec.encode(message, target, offset),
     decode: (bytes, start, end) => codec.decode(bytes, start, end),
     isResponse,

@@ -33,7 +33,7 @@ export interface LineSession {
 }
 
 /** Tells whether the PIN is the test PIN. Handed in, because only an HSM can open a PIN block. */
-export type VerifyPin = (pin: PinData, pan: string) => boolean | Promise<boolean>;
+export type VerifyPin = (pin: PinData, pan: string) => Promise<boolean>;
 
 export interface SimulatedSwitchOptions {
   readonly ledger: Ledger;

@@ -1,25 +1,31 @@
-import type { AddressInfo, Server, Socket } from 'node:net';
-import { createServer } from 'node:net';
-import { SimulatorError } from '../errors.ts';
-import { type MacKeys, messageCodec, type Processor, type SwitchConfig } from '../processor-kit/index.ts';
+import type { LocalHsm, SwitchHsm } from '../crypto/hsm.ts';
+import { parsePin } from '../crypto/pin-block.ts';
+import { messageCodec, type Processor, type SwitchConfig } from '../processor-kit/index.ts';
+import { demoHsm } from './demo-hsm.ts';
 import { type FaultRates, faultDraw } from './faults.ts';
 import { parseLatency } from './latency.ts';
 import { Ledger } from './ledger.ts';
 import { ledgerServer } from './ledger-http.ts';
-import { seededRandom } from './random.ts';
+import { listen, stopListening } from './listening.ts';
+import { type Random, seededRandom } from './random.ts';
 import { SimulatedSwitch, type SwitchCounters, type VerifyPin } from './simulated-switch.ts';
-import { SwitchLine } from './switch-line.ts';
+import { type SimulatorEvent, SwitchServer } from './switch-server.ts';
 
-/** Acquirers keep a handful of connections; a load test may open many. Beyond it, connections are closed at once. */
-const MAX_LINES = 4_096;
+export type { SimulatorEvent } from './switch-server.ts';
+
+/** The PIN that every simulated card has. */
+const TEST_PIN = parsePin('12345');
 
 export interface SimulatedProcessor {
   readonly processor: Processor;
-  /** The configuration that the acquirer uses, too: dialect, MAC keys, deadline. `exampleConfig` when absent. */
+  /** The configuration that the acquirer uses, too: dialect, keys, deadline. `exampleConfig` when absent. */
   readonly config?: SwitchConfig | undefined;
   /** 0 takes a free one. */
   readonly port: number;
 }
+
+/** What of an HSM the far side of a line needs. */
+export type SimulatorHsm = Pick<LocalHsm, 'keyMac'> & Pick<SwitchHsm, 'verifyPin'>;
 
 export interface SimulatorOptions {
   readonly processors: readonly SimulatedProcessor[];
@@ -33,18 +39,10 @@ export interface SimulatorOptions {
   /** Absent: the ledger is not served. 0 takes a free port. */
   readonly ledgerPort?: number | undefined;
   readonly host?: string | undefined;
-  readonly macKeys?: MacKeys | undefined;
-  readonly verifyPin?: VerifyPin | undefined;
-  /** One event for each request that was refused or could not be read: names of fields, never values. */
+  /** Makes and checks MACs, opens PIN blocks. One with the demo keys of the configurations when absent. */
+  readonly hsm?: SimulatorHsm | undefined;
+  /** One event for each request that was refused or could not be read, and for each outage. */
   readonly onEvent?: ((event: SimulatorEvent) => void) | undefined;
-}
-
-export interface SimulatorEvent {
-  /** `lost`: another program has taken the port while the switch was down. */
-  readonly event: 'refused' | 'badInput' | 'outage' | 'recovered' | 'lost';
-  readonly processor: string;
-  readonly responseCode?: string | undefined;
-  readonly reason?: string | undefined;
 }
 
 export interface Simulator {
@@ -60,140 +58,62 @@ export interface Simulator {
 /**
  * Starts simulated switches, each on a port of its own, with one ledger.
  *
- * @throws SimulatorError `LATENCY_INVALID`, `FAULT_INVALID` or `PORT_TAKEN`
+ * @throws SimulatorError `LATENCY_INVALID`, `FAULT_INVALID` or `PORT_TAKEN`; CryptoError `SOFT_HSM_FORBIDDEN` when no `hsm`
+ *   is given and `TAPWIRE_ENV` is `prod`
  */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+  const { host = '127.0.0.1', seed = 1 } = options;
+  const configs = options.processors.map(({ processor, config }) => config ?? processor.exampleConfig);
+  const hsm = options.hsm ?? demoHsm(configs, process.env.TAPWIRE_ENV ?? 'dev');
   const ledger = new Ledger();
-  const switches = options.processors.map((simulated, index) => new SwitchServer(simulated, index, options, ledger));
+  const switches = options.processors.map(({ processor }, index) =>
+    switchServer(processor, configs[index]!, { ...options, hsm, ledger, random: seededRandom(seed + index) }),
+  );
   const books = options.ledgerPort === undefined ? undefined : ledgerServer(ledger);
-  const host = options.host ?? '127.0.0.1';
   const close = async () => {
-    await Promise.all([...switches.map((server) => server.close()), books && closeServer(books)]);
+    books?.closeAllConnections();
+    await Promise.all([...switches.map((server) => server.close()), books && stopListening(books)]);
   };
   try {
-    for (const server of switches) await server.listen(host);
-    if (books !== undefined) await listen(books, options.ledgerPort!, host);
+    for (const [index, { port }] of options.processors.entries()) await switches[index]!.listen(port, host);
+    const ledgerPort = books && (await listen(books, options.ledgerPort!, host));
+    const ports = switches.map(({ port }) => port);
+    return { ports, ledgerPort, ledger, counters: () => switches.map((server) => server.counters()), close };
   } catch (error) {
     await close();
     throw error;
   }
-  return {
-    ports: switches.map(({ port }) => port),
-    ledgerPort: books === undefined ? undefined : (books.address() as AddressInfo).port,
-    ledger,
-    counters: () => switches.map((server) => server.counters()),
-    close,
-  };
 }
 
-/** One switch: its port, its lines, and the times when it is down. */
-class SwitchServer {
-  port: number;
-  readonly #processor: Processor;
-  readonly #server: Server;
-  readonly #lines = new Set<SwitchLine>();
-  readonly #bank: SimulatedSwitch;
-  readonly #onEvent: (event: SimulatorEvent) => void;
-  #host = '';
-  #recovery: NodeJS.Timeout | undefined;
+interface SwitchParts extends SimulatorOptions {
+  readonly hsm: SimulatorHsm;
+  readonly ledger: Ledger;
+  readonly random: Random;
+}
 
-  constructor(
-    { processor, config, port }: SimulatedProcessor,
-    index: number,
-    options: SimulatorOptions,
-    ledger: Ledger,
-  ) {
-    const agreed = config ?? processor.exampleConfig;
-    this.port = port;
-    this.#processor = processor;
-    this.#onEvent = options.onEvent ?? (() => {});
-    this.#bank = new SimulatedSwitch(processor, agreed, {
-      ledger,
-      random: seededRandom((options.seed ?? 1) + index),
-      faults: faultDraw(options.faults ?? {}),
-      latency: options.latency === undefined ? undefined : parseLatency(options.latency),
-      timeScale: options.timeScale ?? timeScaleOfEnvironment(),
-      verifyPin: options.verifyPin,
-      onRefused: (responseCode, reason) =>
-        this.#onEvent({ event: 'refused', processor: processor.type, responseCode, reason }),
-    });
-    const codec = messageCodec(processor, agreed, options.macKeys);
-    this.#server = createServer((socket) => this.#accept(socket, codec));
-  }
+function switchServer(processor: Processor, config: SwitchConfig, parts: SwitchParts): SwitchServer {
+  const { hsm, ledger, random, onEvent = () => {} } = parts;
+  const bank = new SimulatedSwitch(processor, config, {
+    ledger,
+    random,
+    faults: faultDraw(parts.faults ?? {}),
+    latency: parts.latency === undefined ? undefined : parseLatency(parts.latency),
+    timeScale: parts.timeScale ?? timeScaleOfEnvironment(),
+    verifyPin: testPinVerifier(hsm, config),
+    onRefused: (responseCode, reason) => onEvent({ event: 'refused', processor: processor.type, responseCode, reason }),
+  });
+  const codec = messageCodec(processor, config, (keyId, method) => hsm.keyMac(keyId, method));
+  return new SwitchServer({ processor, codec, bank, onEvent });
+}
 
-  async listen(host: string): Promise<void> {
-    this.#host = host;
-    await listen(this.#server, this.port, host);
-    this.port = (this.#server.address() as AddressInfo).port;
-  }
-
-  counters() {
-    return { processor: this.#processor.type, lines: this.#lines.size, ...this.#bank.counters };
-  }
-
-  async close(): Promise<void> {
-    clearTimeout(this.#recovery);
-    for (const line of this.#lines) line.destroy();
-    await closeServer(this.#server);
-  }
-
-  #accept(socket: Socket, codec: ReturnType<typeof messageCodec>): void {
-    if (this.#lines.size >= MAX_LINES) {
-      socket.destroy();
-      return;
-    }
-    const processor = this.#processor;
-    const line = new SwitchLine({
-      socket,
-      processor,
-      codec,
-      bank: this.#bank,
-      onOutage: (forMs) => this.#goDown(forMs),
-      onBadInput: (reason) => this.#onEvent({ event: 'badInput', processor: processor.type, reason }),
-    });
-    this.#lines.add(line);
-    socket.on('close', () => this.#lines.delete(line));
-  }
-
-  /** Closes every line after what is written has left, and refuses new ones until it is over. */
-  #goDown(forMs: number): void {
-    if (this.#recovery !== undefined) return;
-    this.#onEvent({ event: 'outage', processor: this.#processor.type });
-    this.#server.close();
-    for (const line of this.#lines) line.end();
-    this.#recovery = setTimeout(() => {
-      this.#recovery = undefined;
-      this.#recover();
-    }, forMs);
-  }
-
-  #recover(): void {
-    const processor = this.#processor.type;
-    listen(this.#server, this.port, this.#host).then(
-      () => this.#onEvent({ event: 'recovered', processor }),
-      (error: unknown) => this.#onEvent({ event: 'lost', processor, reason: String(error) }),
-    );
-  }
+/** Undefined when no PIN key was agreed: nobody can open a PIN block then, and every PIN passes. */
+function testPinVerifier(hsm: SimulatorHsm, { pinKey }: SwitchConfig): VerifyPin | undefined {
+  if (pinKey === undefined) return undefined;
+  const { keyId, format } = pinKey;
+  return ({ block, ksn }, pan) => hsm.verifyPin({ from: { keyId, format, block, ksn }, pan, pin: TEST_PIN });
 }
 
 function timeScaleOfEnvironment(): number {
   const scale = Number(process.env.SIM_TIME_SCALE ?? 1);
   return Number.isFinite(scale) && scale > 0 ? scale : 1;
-}
-
-async function listen(server: Server, port: number, host: string): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const onError = (cause: NodeJS.ErrnoException) =>
-      reject(new SimulatorError('PORT_TAKEN', `${host}:${port}: ${cause.code}`, { cause }));
-    server.once('error', onError);
-    server.listen(port, host, () => {
-      server.off('error', onError);
-      resolve();
-    });
-  });
-}
-
-async function closeServer(server: Server): Promise<void> {
-  if (!server.listening) return;
-  await new Promise<void>((resolve) => server.close(() => resolve()));
 }

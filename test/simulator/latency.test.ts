@@ -27,9 +27,14 @@ test('a uniform latency stays between its ends, a fixed one where it is', () => 
   expect(new Set(draw('3ms'))).toEqual(new Set([3]));
 });
 
-test.each(['', 'soon', '8', 'lognormal:8ms', 'lognormal:8ms,p99=4ms', '999999999ms', '1.2.3ms'])(
-  'latency "%s" is refused',
-  (text) => {
-    expect(() => parseLatency(text)).toThrow(SimulatorError);
-  },
-);
+test.each([
+  '',
+  'soon',
+  '8',
+  'lognormal:8ms',
+  'lognormal:8ms,p99=4ms',
+  '999999999ms',
+  '1.2.3ms',
+])('latency "%s" is refused', (text) => {
+  expect(() => parseLatency(text)).toThrow(SimulatorError);
+});

@@ -4,6 +4,8 @@ import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
 import type { IsoMessage, MacKeys, Outcome, Processor, SwitchConfig } from '../../src/processor-kit/index.ts';
 import { switchProtocol } from '../../src/processor-kit/index.ts';
 
+type TapDifference = Parameters<typeof testPurchase>[0];
+
 /** An acquirer's side of a line, with a pool of its own, as the gateway opens it. */
 export class Acquirer {
   readonly pool: Pool<IsoMessage>;
@@ -30,10 +32,10 @@ export class Acquirer {
   }
 
   /** A tap of that amount; the request is kept for what may follow. */
-  async tap(amountMinor: number, deadlineMs = 10_000) {
+  async tap(amountMinor: number, deadlineMs = 10_000, differing: TapDifference = {}) {
     const stan = this.#nextStan();
     const amount = { amountMinor, currency: 'ZAR', currencyNumeric: '710' };
-    const request = this.processor.authorization(testPurchase({ stan, amount }), this.config);
+    const request = this.processor.authorization(testPurchase({ ...differing, stan, amount }), this.config);
     const result = await this.#send(request, deadlineMs);
     return { request, result, outcome: this.#outcomeOf(result, request) };
   }

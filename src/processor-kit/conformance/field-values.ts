@@ -1,6 +1,6 @@
+import { encodeTlv } from '../../emv/tlv.ts';
 import type { Content } from '../../iso8583/content.ts';
 import type { Field } from '../../iso8583/spec.ts';
-import { CheckFailure } from './check.ts';
 
 /** A character that every field of the content takes, and that padding would not be taken for. */
 const CHARACTER: Readonly<Record<Content, string>> = {
@@ -16,18 +16,30 @@ const CHARACTER: Readonly<Record<Content, string>> = {
   any: 'K',
 };
 
+const UNPREDICTABLE_NUMBER = 0x9f37;
+
 /** Longer values prove nothing that these do not, and take their time. */
 const LONGEST = 2_000;
 
 /**
- * The shortest and the longest value of a field; for a composite, one value with the shortest and one with the longest
- * of each subfield by itself.
+ * The shortest and the longest value of a field. Of a composite whose parts may be absent: each part by itself, shortest
+ * and longest; of one whose parts follow each other: all of them.
  */
 export function valuesOf(field: Field): unknown[] {
-  if (field.kind === 'text') return lengthsOf(field).map((length) => textOf(field.content, length));
-  if (field.kind === 'binary') return lengthsOf(field).map((length) => new Uint8Array(length).fill(0xa5));
-  if (field.kind === 'bitmapped') return eachAlone(Object.values(field.fields as Record<string, Field>));
-  throw new CheckFailure(`no values are known for a field that is ${field.kind}`);
+  switch (field.kind) {
+    case 'text':
+      return lengthsOf(field).map((length) => textOf(field.content, length));
+    case 'binary':
+      return lengthsOf(field).map((length) => new Uint8Array(length).fill(0xa5));
+    case 'tlv':
+      return [encodeTlv([{ tag: field.allow?.[0] ?? UNPREDICTABLE_NUMBER, value: Uint8Array.of(1, 2, 3, 4) }])];
+    case 'positional':
+      return [0, -1].map((which) =>
+        Object.fromEntries(field.fields.map((part) => [part.name, valuesOf(part).at(which)])),
+      );
+    default:
+      return eachAlone(Object.values(field.fields as Record<string, Field>));
+  }
 }
 
 function eachAlone(subfields: readonly Field[]): unknown[] {

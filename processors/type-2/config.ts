@@ -1,0 +1,26 @@
+import { switchConfig, z } from '#processor-kit';
+
+export const configSchema = switchConfig.extend({
+  /** DE32: who we are to the switch. */
+  acquirerId: z.string().regex(/^\d{1,11}$/),
+  /** DE24: the network that the switch routes to. */
+  networkId: z.string().regex(/^\d{3}$/),
+  /** DE48, subelements 01 and 02: the application that submits, and its user at the acquirer. */
+  appId: z.string().regex(/^[\x21-\x7e]{1,32}$/),
+  userId: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,64}$/)
+    .optional(),
+  /** This switch takes no message without a MAC. */
+  macKeys: switchConfig.shape.macKeys.unwrap(),
+});
+
+export type Type2Config = z.infer<typeof configSchema>;
+
+export const exampleConfig: Type2Config = configSchema.parse({
+  addresses: [{ host: '127.0.0.1', port: 8584 }],
+  acquirerId: '50002',
+  networkId: '001',
+  appId: 'TAPWIRE-DEMO',
+  macKeys: [{ number: 1, keyId: 'type-2-mac' }],
+});

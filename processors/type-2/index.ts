@@ -1,0 +1,37 @@
+import { defineProcessor } from '#processor-kit';
+import { configSchema, exampleConfig } from './config.ts';
+import * as messages from './messages.ts';
+import * as outcome from './outcome.ts';
+import { framing, match, profile } from './profile.ts';
+import { samples } from './samples.ts';
+import { readRequest, simulate } from './simulate.ts';
+import { codec, spec } from './spec.ts';
+
+/** ISO 8583:1987, packed, behind a TPDU: README.md beside this file says what the network asks and why. */
+export default defineProcessor({
+  type: 'type-2',
+  name: 'Type 2 (ISO 8583:1987, packed)',
+  configSchema,
+  exampleConfig,
+  spec,
+  codec: () => codec,
+  framing,
+  match,
+  profile,
+  mac: messages.mac,
+  authorization: messages.authorization,
+  mandateAuthorization: messages.mandateAuthorization,
+  refund: messages.refund,
+  originalData: messages.originalData,
+  reversal: messages.reversal,
+  networkRequest: messages.networkRequest,
+  answerSwitchRequest: messages.answerSwitchRequest,
+  readOutcome: outcome.readOutcome,
+  readReversalAnswer: outcome.readReversalAnswer,
+  isNetworkAccepted: outcome.isNetworkAccepted,
+  providerId: ({ appId, userId }) => ({ appId, ...(userId !== undefined && { userId }) }),
+  providerFields: outcome.providerFields,
+  readRequest,
+  simulate,
+  samples,
+});

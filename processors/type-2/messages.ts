@@ -1,0 +1,226 @@
+import {
+  acceptorNameLocation,
+  buildDe55,
+  type LocalStamp,
+  type MacRule,
+  type MessageStamp,
+  type NetworkRequestKind,
+  type OriginalData,
+  type Purchase,
+  type Refund,
+  type Reversal,
+  type ReversalReason,
+  transmissionDateTime,
+} from '#processor-kit';
+import type { Type2Config } from './config.ts';
+import { profile } from './profile.ts';
+import type { Type2Message } from './spec.ts';
+
+/** DE3: what is asked. */
+const GOODS_AND_SERVICES = '000000';
+const RETURNS = '200000';
+
+/** DE22: 07 is contactless by the chip's rules; the last digit says whether a PIN could be taken. 01 is a kept PAN. */
+const CONTACTLESS_PIN = '071';
+const CONTACTLESS_NO_PIN = '072';
+const KEYED = '010';
+
+/** DE25: a normal presentment, one that may be approved in part, a proof of the card without money. */
+const NORMAL = '00';
+const PARTIAL_ALLOWED = '41';
+const VERIFICATION_ONLY = '51';
+
+/** DE26: PINs have at most 12 digits. */
+const PIN_CAPTURE = '12';
+
+/** DE39 of a reversal request: why it is sent, in the words of response codes. */
+const REASON_CODES: Readonly<Record<ReversalReason, string>> = {
+  void: '17',
+  'late-approval': '68',
+  'unusable-response': '20',
+  timeout: '68',
+};
+
+/** What a reversal or a refund repeats. No track, no PIN, no cryptogram: they may not be kept. */
+const REPEATED = [
+  'mti',
+  'pan',
+  'processingCode',
+  'amount',
+  'transmissionDateTime',
+  'stan',
+  'expiry',
+  'merchantCategory',
+  'posEntryMode',
+  'panSequence',
+  'networkId',
+  'posCondition',
+  'acquirerId',
+  'rrn',
+  'tid',
+  'mid',
+  'acceptorNameLocation',
+  'currency',
+] as const satisfies (keyof Type2Message)[];
+
+export function authorization(purchase: Purchase, config: Type2Config): Type2Message {
+  const isPartialAllowed = config.profile?.partialApproval ?? profile.partialApproval;
+  return cardMessage(purchase.amount.amountMinor, isPartialAllowed ? PARTIAL_ALLOWED : NORMAL, purchase, config);
+}
+
+/** Amount zero, and DE25 says that only the card is in question. */
+export function mandateAuthorization(purchase: Purchase, config: Type2Config): Type2Message {
+  return cardMessage(0, VERIFICATION_ONLY, purchase, config);
+}
+
+function cardMessage(amountMinor: number, posCondition: string, purchase: Purchase, config: Type2Config): Type2Message {
+  const { card, terminal, merchant, pin } = purchase;
+  return {
+    mti: '0100',
+    pan: card.track2 === undefined ? card.pan : undefined,
+    processingCode: GOODS_AND_SERVICES,
+    amount: amountText(amountMinor),
+    ...timesOf(purchase),
+    expiry: card.track2 === undefined ? card.expiry : undefined,
+    merchantCategory: merchant.mcc,
+    posEntryMode: terminal.canTakePin ? CONTACTLESS_PIN : CONTACTLESS_NO_PIN,
+    panSequence: card.panSequence,
+    networkId: config.networkId,
+    posCondition,
+    pinCaptureCode: pin && PIN_CAPTURE,
+    acquirerId: config.acquirerId,
+    track2: card.track2,
+    rrn: purchase.rrn,
+    tid: terminal.tid,
+    mid: terminal.mid,
+    acceptorNameLocation: acceptorNameLocation(merchant),
+    submission: submissionOf(config, terminal.canTakePin),
+    currency: purchase.amount.currencyNumeric,
+    pinBlock: pin?.block,
+    pinKsn: pin?.ksn,
+    icc: buildDe55(purchase.chip),
+  };
+}
+
+export function refund({ original, rrn, amount, ...stamp }: Refund, config: Type2Config): Type2Message {
+  return {
+    mti: '0100',
+    pan: original.pan,
+    processingCode: RETURNS,
+    amount: amountText(amount.amountMinor),
+    ...timesOf(stamp),
+    expiry: original.expiry,
+    merchantCategory: original.merchantCategory,
+    posEntryMode: KEYED,
+    panSequence: original.panSequence,
+    networkId: config.networkId,
+    posCondition: NORMAL,
+    acquirerId: config.acquirerId,
+    rrn,
+    tid: original.tid,
+    mid: original.mid,
+    acceptorNameLocation: original.acceptorNameLocation,
+    submission: submissionOf(config),
+    currency: amount.currencyNumeric,
+    original: originalElements(original),
+  };
+}
+
+/** What of the request later messages repeat. PAN and expiry lie in the track when there is one: a kept message must not. */
+export function originalData(request: Type2Message): OriginalData {
+  const data: Record<string, string> = {};
+  for (const field of REPEATED) {
+    const value = request[field];
+    if (value !== undefined) data[field] = value;
+  }
+  if (request.track2 === undefined) return data;
+  const [pan = '', rest = ''] = request.track2.split(/[D=]/, 2);
+  return { ...data, pan, expiry: rest.slice(0, 4) };
+}
+
+/** 0400, and 0401 for each repeat, with a STAN of its own: DE56 says what it takes back. */
+export function reversal({ original, ...reversal }: Reversal, config: Type2Config): Type2Message {
+  return {
+    mti: reversal.attempt === 1 ? '0400' : '0401',
+    pan: original.pan,
+    processingCode: original.processingCode,
+    amount: original.amount,
+    ...timesOf(reversal),
+    expiry: original.expiry,
+    merchantCategory: original.merchantCategory,
+    posEntryMode: original.posEntryMode,
+    panSequence: original.panSequence,
+    networkId: original.networkId,
+    posCondition: original.posCondition,
+    acquirerId: original.acquirerId,
+    rrn: original.rrn,
+    authorizationCode: reversal.authorizationCode,
+    responseCode: REASON_CODES[reversal.reason],
+    tid: original.tid,
+    mid: original.mid,
+    acceptorNameLocation: original.acceptorNameLocation,
+    submission: submissionOf(config),
+    currency: original.currency,
+    original: originalElements(original),
+  };
+}
+
+export function networkRequest(
+  kind: NetworkRequestKind,
+  { stan, sentAtMs }: MessageStamp,
+  { networkId }: Type2Config,
+): Type2Message {
+  return {
+    mti: '0800',
+    processingCode: profile.network[kind],
+    transmissionDateTime: transmissionDateTime(sentAtMs),
+    stan,
+    networkId,
+  };
+}
+
+/** The switch echoes, announces its cut-over or signs us off: all are taken note of with 00. Keys are not taken yet. */
+export function answerSwitchRequest(request: Type2Message): Type2Message | undefined {
+  if (request.mti !== '0800') return undefined;
+  const { echo, cutOver, signOn, signOff } = profile.network;
+  const isKnown = [echo, cutOver, signOn, signOff].includes(request.processingCode);
+  return {
+    mti: '0810',
+    processingCode: request.processingCode,
+    transmissionDateTime: request.transmissionDateTime,
+    stan: request.stan,
+    networkId: request.networkId,
+    responseCode: isKnown ? '00' : '40',
+  };
+}
+
+/** DE64: retail MAC (ISO 9797-1 algorithm 3, zero padding) over all of the message in front of it. */
+export const mac: MacRule<Type2Message> = {
+  method: { algorithm: 'retail', padding: 1 },
+  field: 'mac',
+  lengthBytes: 8,
+  covered: (_message, body) => body,
+  compose: (_keyNumber, mac) => mac.subarray(0, 8),
+  keyNumber: () => undefined,
+};
+
+function timesOf({ stan, sentAtMs, localDateTime }: LocalStamp) {
+  return {
+    transmissionDateTime: transmissionDateTime(sentAtMs),
+    stan,
+    localTime: localDateTime.slice(8),
+    localDate: localDateTime.slice(4, 8),
+  };
+}
+
+function submissionOf({ appId, userId }: Type2Config, canTakePin?: boolean): Type2Message['submission'] {
+  return { appId, userId, singleTap: canTakePin === undefined ? undefined : { isSupported: canTakePin ? '1' : '0' } };
+}
+
+function originalElements({ mti, stan, transmissionDateTime }: OriginalData): Type2Message['original'] {
+  return { messageType: mti, stan, transmissionDateTime };
+}
+
+function amountText(amountMinor: number): string {
+  return String(amountMinor).padStart(12, '0');
+}

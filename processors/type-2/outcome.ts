@@ -1,0 +1,83 @@
+import {
+  type CardTag,
+  classifyOutcome,
+  indexTlv,
+  issuerTags,
+  type Outcome,
+  type OutcomeFacts,
+  type ReversalAnswer,
+  schemeOfAid,
+  schemeOfPan,
+  type TlvIndex,
+} from '#processor-kit';
+import { profile } from './profile.ts';
+import type { Type2Message } from './spec.ts';
+
+/** DE25 of a request that may be approved in part. */
+const PARTIAL_ALLOWED = '41';
+
+const AID = 0x84;
+const ISSUER_AUTHENTICATION = 0x91;
+
+export function readOutcome(response: Type2Message, request: Type2Message): Outcome {
+  const chip = chipOf(response);
+  const facts: OutcomeFacts = {
+    responseCode: response.responseCode ?? '',
+    authorizationCode: response.authorizationCode,
+    rrn: response.rrn,
+    cardTags: chip === undefined ? [] : (issuerTags(chip) as CardTag[]),
+    cardType: response.reconciliation?.cardType,
+  };
+  return classifyOutcome(profile.codes, facts, {
+    requestedMinor: Number(request.amount),
+    respondedMinor: response.amount === undefined ? undefined : Number(response.amount),
+    partialAllowed: request.posCondition === PARTIAL_ALLOWED,
+    scheme: schemeOf(request),
+    issuerFlag: asksForPinItself(response, chip),
+  });
+}
+
+export function readReversalAnswer(response: Type2Message): ReversalAnswer {
+  const code = response.responseCode ?? '';
+  if (response.mti !== '0410') return 'refused';
+  if (profile.reversal.unableToLocate.includes(code)) return 'unableToLocate';
+  return profile.reversal.acknowledged.includes(code) ? 'acknowledged' : 'refused';
+}
+
+export function isNetworkAccepted(response: Type2Message): boolean {
+  return response.mti === '0810' && response.responseCode === '00';
+}
+
+/** DE63 as it came, under the names of 2.6 of the interface; an element that the response lacks is empty. */
+export function providerFields({ reconciliation = {} }: Type2Message): Record<string, string> {
+  return {
+    Code: reconciliation.code ?? '',
+    mid: reconciliation.mid ?? '',
+    tid: reconciliation.tid ?? '',
+    merchantName: reconciliation.merchantName ?? '',
+    panEntry: reconciliation.panEntry ?? '',
+    cardType: reconciliation.cardType ?? '',
+    reconReference: reconciliation.reconReference ?? '',
+    acquirerDate: reconciliation.acquirerDate ?? '',
+    acquirerTime: reconciliation.acquirerTime ?? '',
+  };
+}
+
+/** By the application that the chip ran; by the PAN when DE55 names none. */
+export function schemeOf(request: Type2Message): string {
+  const aid = chipOf(request)?.hex(AID);
+  const pan = request.pan ?? request.track2 ?? '';
+  return (aid === undefined ? schemeOfPan(pan) : schemeOfAid(aid)) ?? '';
+}
+
+/** DE55 by tag. The codec has checked that it is TLV; templates that are no TLV inside stay bytes. */
+function chipOf({ icc }: Type2Message): TlvIndex | undefined {
+  return icc && indexTlv(icc, { onBadChild: 'opaque' });
+}
+
+/** The issuer's word that a PIN is wanted: DE48 22.04, or a 13 at the end of tag 91, as digits or in ASCII. */
+function asksForPinItself(response: Type2Message, chip: TlvIndex | undefined): boolean {
+  if (response.submission?.singleTap?.isPinWanted === '1') return true;
+  const authentication = chip?.hex(ISSUER_AUTHENTICATION) ?? '';
+  return authentication.endsWith('13') || authentication.endsWith('3133');
+}

@@ -1,0 +1,49 @@
+import { declineCodes, type Framing, type MatchFields, type ProcessorProfile } from '#processor-kit';
+
+/** Two bytes of length, then a TPDU: 60, destination, source. The switch answers with the last two swapped. */
+export const framing: Framing = {
+  lengthBytes: 2,
+  lengthIncludesHeader: false,
+  transportHeader: Uint8Array.of(0x60, 0x00, 0x01, 0x00, 0x00),
+  /** The switch's own buffers hold 2 KB; script templates may double it. */
+  maxFrameBytes: 4_096,
+};
+
+export const match: MatchFields = {
+  1: ['stan', 'tid', 'transmissionDateTime'],
+  4: ['stan', 'tid', 'transmissionDateTime'],
+  8: ['stan', 'transmissionDateTime'],
+};
+
+export const profile: ProcessorProfile = {
+  deadlineMs: 30_000,
+  maxInFlight: 512,
+  idleEchoMs: 60_000,
+  partialApproval: false,
+  stanScope: 'acquirer',
+  codes: {
+    approved: ['00', '08', '11', '16'],
+    partial: ['10'],
+    // An approved 0100 posts by itself here, and 96 may come from behind the posting: it is unknown.
+    declined: declineCodes('96'),
+    review: ['94'],
+    pinRequired: [
+      { code: '70', scheme: 'Visa' },
+      { code: '65', scheme: 'Mastercard', needsIssuerFlag: true },
+      { code: '65', scheme: 'Maestro', needsIssuerFlag: true },
+      { code: '1A', scheme: 'Amex', needsIssuerFlag: true },
+      { code: '55' },
+    ],
+  },
+  echoed: ['amount', 'transmissionDateTime', 'stan', 'rrn', 'tid', 'currency'],
+  amountField: 'amount',
+  reversal: {
+    keepsStan: false,
+    delaysSeconds: [5, 30, 120, 600, 1_800, 3_600],
+    giveUpAfterSeconds: 72 * 3_600,
+    acknowledged: ['00', '21', '94'],
+    unableToLocate: ['25'],
+  },
+  // DE3 of 0800: the single bitmap has no room for DE70.
+  network: { signOn: '920000', signOff: '930000', echo: '990000', keyChange: '910000', cutOver: '940000' },
+};

@@ -1,0 +1,151 @@
+import {
+  encodeTlv,
+  fromHex,
+  otherStan,
+  responseMti,
+  type SimulatedAnswer,
+  type SimulatedRequest,
+} from '#processor-kit';
+import { schemeOf } from './outcome.ts';
+import { profile } from './profile.ts';
+import type { Type2Message } from './spec.ts';
+
+type FieldName = keyof Type2Message;
+
+/** What the switch wants in every message that touches money. */
+const MANDATORY = [
+  'processingCode',
+  'amount',
+  'transmissionDateTime',
+  'stan',
+  'localTime',
+  'localDate',
+  'posEntryMode',
+  'networkId',
+  'posCondition',
+  'acquirerId',
+  'rrn',
+  'tid',
+  'mid',
+  'submission',
+  'currency',
+] as const satisfies FieldName[];
+
+const MANDATORY_BY_MTI: Readonly<Record<string, readonly FieldName[]>> = {
+  '0100': MANDATORY,
+  '0400': [...MANDATORY, 'responseCode', 'original'],
+  '0401': [...MANDATORY, 'responseCode', 'original'],
+  '0800': ['processingCode', 'transmissionDateTime', 'stan', 'networkId'],
+};
+
+const KIND_BY_MTI: Readonly<Record<string, SimulatedRequest['kind']>> = {
+  '0100': 'authorization',
+  '0400': 'reversal',
+  '0401': 'reversal',
+  '0800': 'network',
+};
+
+/** Issuer authentication data: 8 bytes of cryptogram, then the response code (EMV Book 2, 8.2.1). */
+const AUTHENTICATION_CRYPTOGRAM = '0123456789ABCDEF';
+
+export function readRequest(request: Type2Message): SimulatedRequest {
+  const { mti, stan = '', tid = '', transmissionDateTime = '', pinBlock } = request;
+  const kind = KIND_BY_MTI[mti] ?? 'unsupported';
+  return {
+    kind: kind === 'authorization' && request.processingCode?.startsWith('20') === true ? 'refund' : kind,
+    amountMinor: Number(request.amount ?? 0),
+    currencyNumeric: request.currency ?? '',
+    stan,
+    rrn: request.rrn ?? '',
+    tid,
+    pan: request.pan ?? request.track2?.split(/[D=]/, 1)[0] ?? '',
+    pin: pinBlock && { block: pinBlock, ksn: request.pinKsn },
+    key: transactionKey(stan, transmissionDateTime),
+    originalKey: kind === 'reversal' ? originalKeyOf(request) : undefined,
+    isRepeat: mti === '0401',
+    network: kind === 'network' ? networkKindOf(request) : undefined,
+    faults: faultsOf(request, kind),
+  };
+}
+
+/** What the switch gives back as it came, where it came, and its own answer. */
+export function simulate(request: Type2Message, answer: SimulatedAnswer): Type2Message {
+  const { code: responseCode, isFlagged } = answer.asksForPin ? wantPin(schemeOf(request)) : answerOf(answer);
+  const isMoney = request.mti.charAt(1) !== '8';
+  return {
+    mti: responseMti(request.mti),
+    processingCode: request.processingCode,
+    amount: answer.amountMinor === undefined ? request.amount : String(answer.amountMinor).padStart(12, '0'),
+    transmissionDateTime: request.transmissionDateTime,
+    stan: answer.isOtherStan === true && request.stan !== undefined ? otherStan(request.stan) : request.stan,
+    localTime: request.localTime,
+    localDate: request.localDate,
+    settlementDate: isMoney ? request.localDate : undefined,
+    networkId: request.networkId,
+    rrn: request.rrn,
+    authorizationCode: answer.authorizationCode,
+    responseCode,
+    tid: request.tid,
+    mid: request.mid,
+    submission: isFlagged ? { singleTap: { isPinWanted: '1' } } : undefined,
+    currency: request.currency,
+    icc: request.icc && issuerData(responseCode),
+    reconciliation: isMoney ? reconciliationOf(request, responseCode) : undefined,
+  };
+}
+
+function answerOf({ responseCode }: SimulatedAnswer): { code: string; isFlagged: boolean } {
+  return { code: responseCode, isFlagged: false };
+}
+
+/** The code by which each scheme asks for a PIN, and whether the flag of DE48 goes with it. */
+function wantPin(scheme: string): { code: string; isFlagged: boolean } {
+  const row = profile.codes.pinRequired.find((candidate) => candidate.scheme === scheme);
+  return { code: row?.code ?? '55', isFlagged: scheme === 'Mastercard' || scheme === 'Maestro' };
+}
+
+function issuerData(responseCode: string): Uint8Array {
+  const inAscii = Buffer.from(responseCode, 'latin1').toString('hex');
+  const lastBytes = responseCode === '1A' ? '0013' : inAscii;
+  return encodeTlv([
+    { tag: 0x91, value: fromHex(AUTHENTICATION_CRYPTOGRAM + lastBytes) },
+    { tag: 0x8a, value: fromHex(inAscii) },
+  ]);
+}
+
+function reconciliationOf(request: Type2Message, responseCode: string): Type2Message['reconciliation'] {
+  return {
+    code: responseCode,
+    mid: request.mid,
+    tid: request.tid,
+    merchantName: request.acceptorNameLocation?.slice(0, 23).trimEnd() || undefined,
+    panEntry: request.posEntryMode?.startsWith('07') === true ? 'CONTACTLESS' : 'KEYED',
+    cardType: 'CREDIT',
+    reconReference: request.rrn,
+    acquirerDate: request.localDate,
+    acquirerTime: request.localTime,
+  };
+}
+
+/** A STAN is the acquirer's own here, whatever the terminal. DE7 tells apart the rounds of a busy day. */
+function transactionKey(stan: string, at: string): string {
+  return `${stan}-${at}`;
+}
+
+function originalKeyOf({ original }: Type2Message): string | undefined {
+  return original && transactionKey(original.stan ?? '', original.transmissionDateTime ?? '');
+}
+
+function networkKindOf(request: Type2Message): SimulatedRequest['network'] {
+  const kinds = Object.entries(profile.network) as [NonNullable<SimulatedRequest['network']>, string][];
+  return kinds.find(([, code]) => code === request.processingCode)?.[0];
+}
+
+function faultsOf(request: Type2Message, kind: SimulatedRequest['kind']): string[] {
+  const mandatory = MANDATORY_BY_MTI[request.mti] ?? [];
+  const faults: string[] = mandatory.filter((field) => request[field] === undefined);
+  if (kind === 'authorization' && request.pan === undefined && request.track2 === undefined) faults.push('track2');
+  if (request.submission !== undefined && request.submission.appId === undefined) faults.push('submission.appId');
+  if (request.pinBlock !== undefined && request.pinKsn === undefined) faults.push('pinKsn');
+  return faults;
+}

@@ -1,0 +1,121 @@
+import {
+  alphanumeric,
+  binary,
+  compileSpec,
+  defineSpec,
+  type MessageCodec,
+  type MessageOf,
+  type Mutable,
+  numeric,
+  positional,
+  SPACES_RIGHT,
+  tagged,
+  text,
+  tlv,
+  track2,
+} from '#processor-kit';
+
+/** Identifiers are shorter than their field more often than not; the spaces belong to the wire, not to the value. */
+const PADDED = { ...SPACES_RIGHT, strip: true };
+
+/** Elements of DE48 and DE63: two digits of number, two of length, both in ASCII inside a packed message. */
+const ELEMENTS = {
+  tag: { encoding: 'ascii', length: 2 },
+  elementPrefix: { digits: 2, encoding: 'ascii' },
+  unknown: 'keep',
+} as const;
+
+/** DE48: who submits, and what the terminal and the issuer can do about a tap without a PIN. */
+const submission = tagged({
+  name: 'submission',
+  bytes: 999,
+  prefix: 'LLL',
+  ...ELEMENTS,
+  fields: {
+    '01': text({ name: 'appId', characters: 32, minCharacters: 1, safe: true }),
+    '02': text({ name: 'userId', characters: 64, minCharacters: 1, safe: true }),
+    '22': tagged({
+      name: 'singleTap',
+      bytes: 99,
+      minBytes: 0,
+      ...ELEMENTS,
+      fields: {
+        '01': numeric({ name: 'isSupported', digits: 1, encoding: 'ascii', safe: true }),
+        '04': numeric({ name: 'isPinWanted', digits: 1, encoding: 'ascii', safe: true }),
+      },
+    }),
+  },
+});
+
+/** DE63 of responses: what the merchant reconciles with. */
+const reconciliation = tagged({
+  name: 'reconciliation',
+  bytes: 999,
+  prefix: 'LLL',
+  ...ELEMENTS,
+  fields: {
+    '01': text({ name: 'code', characters: 4, minCharacters: 1, safe: true }),
+    '02': text({ name: 'mid', characters: 15, minCharacters: 1, safe: true }),
+    '03': text({ name: 'tid', characters: 8, minCharacters: 1, safe: true }),
+    '04': text({ name: 'merchantName', characters: 40, minCharacters: 1, safe: true }),
+    '05': text({ name: 'panEntry', characters: 16, minCharacters: 1, safe: true }),
+    '06': text({ name: 'cardType', characters: 16, minCharacters: 1, safe: true }),
+    '07': text({ name: 'reconReference', characters: 24, minCharacters: 1, safe: true }),
+    '08': text({ name: 'acquirerDate', characters: 8, minCharacters: 1, safe: true }),
+    '09': text({ name: 'acquirerTime', characters: 6, minCharacters: 1, safe: true }),
+  },
+});
+
+/** ISO 8583:1987, packed: digits two to a byte, lengths too; one bitmap, since DE64 is the last field there is. */
+export const spec = defineSpec({
+  name: 'type-2',
+  mti: { encoding: 'bcd' },
+  bitmap: { encoding: 'binary', form: 'fixed', blocks: 1 },
+  encodings: { digits: 'bcd', prefix: 'bcd' },
+  fields: {
+    2: numeric({ name: 'pan', digits: 19, prefix: 'LL', unit: 'digits', encoding: 'bcd-right', fill: 'F' }),
+    3: numeric({ name: 'processingCode', digits: 6, safe: true }),
+    4: numeric({ name: 'amount', digits: 12, safe: true }),
+    7: numeric({ name: 'transmissionDateTime', digits: 10, safe: true }),
+    11: numeric({ name: 'stan', digits: 6, safe: true }),
+    12: numeric({ name: 'localTime', digits: 6, safe: true }),
+    13: numeric({ name: 'localDate', digits: 4, safe: true }),
+    14: numeric({ name: 'expiry', digits: 4 }),
+    15: numeric({ name: 'settlementDate', digits: 4, safe: true }),
+    18: numeric({ name: 'merchantCategory', digits: 4, safe: true }),
+    22: numeric({ name: 'posEntryMode', digits: 3, safe: true }),
+    23: numeric({ name: 'panSequence', digits: 3, safe: true }),
+    24: numeric({ name: 'networkId', digits: 3, safe: true }),
+    25: numeric({ name: 'posCondition', digits: 2, safe: true }),
+    26: numeric({ name: 'pinCaptureCode', digits: 2, safe: true }),
+    32: numeric({ name: 'acquirerId', digits: 11, prefix: 'LL', unit: 'digits', safe: true }),
+    35: track2({ name: 'track2', prefix: 'LL', unit: 'nibbles', encoding: 'bcd-right', fill: 'F' }),
+    37: text({ name: 'rrn', characters: 12, content: 'anp', safe: true }),
+    38: text({ name: 'authorizationCode', characters: 6, content: 'anp', pad: PADDED, safe: true }),
+    39: alphanumeric({ name: 'responseCode', characters: 2, safe: true }),
+    41: text({ name: 'tid', characters: 8, pad: PADDED, safe: true }),
+    42: text({ name: 'mid', characters: 15, pad: PADDED, safe: true }),
+    43: text({ name: 'acceptorNameLocation', characters: 40, safe: true }),
+    48: submission,
+    49: numeric({ name: 'currency', digits: 3, safe: true }),
+    52: binary({ name: 'pinBlock', bytes: 8 }),
+    53: binary({ name: 'pinKsn', bytes: 12, minBytes: 10, prefix: 'LL' }),
+    55: tlv({ name: 'icc', bytes: 999, prefix: 'LLL', onBadChild: 'opaque' }),
+    56: positional({
+      name: 'original',
+      bytes: 10,
+      prefix: 'LLL',
+      fields: [
+        numeric({ name: 'messageType', digits: 4, safe: true }),
+        numeric({ name: 'stan', digits: 6, safe: true }),
+        numeric({ name: 'transmissionDateTime', digits: 10, safe: true }),
+      ],
+    }),
+    63: reconciliation,
+    64: binary({ name: 'mac', bytes: 8, safe: true }),
+  },
+});
+
+export type Type2Message = Mutable<MessageOf<typeof spec>>;
+
+export const codec: MessageCodec<Type2Message> = compileSpec(spec);

@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import { Secret } from '../bytes/secret.ts';
+import type { KeyUsage } from '../crypto/hsm.ts';
+import { SoftHsm, type SoftHsmKey } from '../crypto/soft-hsm.ts';
+import type { SwitchConfig } from '../processor-kit/index.ts';
+
+/** Two DES keys: what MACs, zone PIN keys and base derivation keys of DUKPT take. */
+const KEY_BYTES = 16;
+
+/**
+ * A software HSM that knows every key the configurations name. Anyone can compute these keys from their ids, so they
+ * protect nothing: they let both sides of a simulated line agree without a ceremony.
+ *
+ * @param environment `dev` or `qa`
+ * @throws {CryptoError} SOFT_HSM_FORBIDDEN in any other environment
+ */
+export function demoHsm(configs: readonly SwitchConfig[], environment: string): SoftHsm {
+  const usages = new Map<string, KeyUsage>();
+  for (const { macKeys = [], pinKey } of configs) {
+    for (const { keyId } of macKeys) usages.set(keyId, 'mac');
+    if (pinKey !== undefined) usages.set(pinKey.keyId, pinKey.derivation === 'dukpt' ? 'dukptBase' : 'pin');
+  }
+  return new SoftHsm({ environment, keys: Array.from(usages, ([keyId, usage]) => demoKey(keyId, usage)) });
+}
+
+/** The key of that id, for installations that want demo keys in a software HSM of their own. */
+export function demoKey(keyId: string, usage: KeyUsage): SoftHsmKey {
+  const bytes = createHash('sha256').update(`tapwire demo key ${keyId}`).digest().subarray(0, KEY_BYTES);
+  return { keyId, usage, algorithm: 'tdes', bytes: new Secret<Uint8Array>(bytes) };
+}

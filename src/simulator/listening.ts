@@ -1,0 +1,26 @@
+import type { AddressInfo, Server } from 'node:net';
+import { SimulatorError } from '../errors.ts';
+
+/**
+ * Listens and gives the port, which is another one when 0 was asked for.
+ *
+ * @throws SimulatorError `PORT_TAKEN`, whatever keeps the port from us
+ */
+export async function listen(server: Server, port: number, host: string): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    const onError = (cause: NodeJS.ErrnoException) =>
+      reject(new SimulatorError('PORT_TAKEN', `${host}:${port}: ${cause.code}`, { cause }));
+    server.once('error', onError);
+    server.listen(port, host, () => {
+      server.off('error', onError);
+      resolve();
+    });
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Stops listening; resolves when every connection has gone. */
+export async function stopListening(server: Server): Promise<void> {
+  if (!server.listening) return;
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+}

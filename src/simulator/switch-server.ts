@@ -1,0 +1,99 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import type { MessageCodec, Processor } from '../processor-kit/index.ts';
+import { listen, stopListening } from './listening.ts';
+import type { SimulatedSwitch, SwitchCounters } from './simulated-switch.ts';
+import { SwitchLine } from './switch-line.ts';
+
+/** Acquirers keep a handful of connections; a load test may open many. Beyond it, connections are closed at once. */
+const MAX_LINES = 4_096;
+
+export interface SimulatorEvent {
+  /** `lost`: another program has taken the port while the switch was down. */
+  readonly event: 'refused' | 'badInput' | 'outage' | 'recovered' | 'lost';
+  readonly processor: string;
+  readonly responseCode?: string | undefined;
+  /** Names of fields and offsets, never values. */
+  readonly reason?: string | undefined;
+}
+
+export interface SwitchServerOptions {
+  readonly processor: Processor;
+  readonly codec: MessageCodec;
+  readonly bank: SimulatedSwitch;
+  readonly onEvent: (event: SimulatorEvent) => void;
+}
+
+/** One simulated switch on the network: its port, its lines, and the times when it is down. */
+export class SwitchServer {
+  readonly #options: SwitchServerOptions;
+  readonly #server: Server;
+  readonly #lines = new Set<SwitchLine>();
+  #port = 0;
+  #host = '';
+  #recovery: NodeJS.Timeout | undefined;
+
+  constructor(options: SwitchServerOptions) {
+    this.#options = options;
+    this.#server = createServer((socket) => this.#accept(socket));
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  /** @throws SimulatorError `PORT_TAKEN` */
+  async listen(port: number, host: string): Promise<void> {
+    this.#host = host;
+    this.#port = await listen(this.#server, port, host);
+  }
+
+  counters(): SwitchCounters & { readonly processor: string; readonly lines: number } {
+    const { processor, bank } = this.#options;
+    return { processor: processor.type, lines: this.#lines.size, ...bank.counters };
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#recovery);
+    for (const line of this.#lines) line.destroy();
+    await stopListening(this.#server);
+  }
+
+  #accept(socket: Socket): void {
+    if (this.#lines.size >= MAX_LINES) {
+      socket.destroy();
+      return;
+    }
+    const { processor, codec, bank, onEvent } = this.#options;
+    const line = new SwitchLine({
+      socket,
+      processor,
+      codec,
+      bank,
+      onOutage: (forMs) => this.#goDown(forMs),
+      onBadInput: (reason) => onEvent({ event: 'badInput', processor: processor.type, reason }),
+    });
+    this.#lines.add(line);
+    socket.on('close', () => this.#lines.delete(line));
+  }
+
+  /** Closes every line after what is written has left, and refuses new ones until it is over. */
+  #goDown(forMs: number): void {
+    if (this.#recovery !== undefined) return;
+    const { processor, onEvent } = this.#options;
+    onEvent({ event: 'outage', processor: processor.type });
+    this.#server.close();
+    for (const line of this.#lines) line.end();
+    this.#recovery = setTimeout(() => {
+      this.#recovery = undefined;
+      this.#recover();
+    }, forMs);
+  }
+
+  #recover(): void {
+    const { processor, onEvent } = this.#options;
+    listen(this.#server, this.#port, this.#host).then(
+      () => onEvent({ event: 'recovered', processor: processor.type }),
+      (error: unknown) => onEvent({ event: 'lost', processor: processor.type, reason: String(error) }),
+    );
+  }
+}
