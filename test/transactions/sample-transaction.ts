@@ -1,0 +1,50 @@
+import { NO_RESULT } from '../../src/transactions/settle-outcome.ts';
+import { Status } from '../../src/transactions/status.ts';
+import { type Transaction, TransactionType } from '../../src/transactions/transaction.ts';
+
+export const SENT_AT_MS = Date.parse('2026-03-01T10:00:00Z');
+
+/** A tap of 10.00 ZAR that was submitted to a switch with a deadline of 30 s; `changes` makes it another. */
+export function sampleTransaction(changes: Partial<Transaction> = {}): Transaction {
+  return {
+    ...NO_RESULT,
+    acquirerId: 1,
+    id: '6f1c0a52-7f0e-4a57-9f57-0d9a2b1c8e11',
+    integratorId: 10,
+    merchantId: '1001',
+    merchantReference: 'order-4711',
+    deviceInstallationId: 'device-1',
+    userClaim: 'till-3',
+    userId: null,
+    xTid: 'TERM0001',
+    attempt: 1,
+    status: Status.SubmittedToPaymentProcessor,
+    type: TransactionType.Tap,
+    originalId: null,
+    fingerprint: 'key:mac',
+    panHash: 'key:hash',
+    sealedCard: Uint8Array.of(1),
+    amountMinor: 1_000,
+    currency: 'ZAR',
+    readerId: 'reader-1',
+    readerTransactionId: 'r-1',
+    latitude: null,
+    longitude: null,
+    scheme: 'Visa',
+    maskedPan: '411111******1111',
+    chipTags: [],
+    routeId: 100,
+    tid: 'TW000001',
+    mid: 'TEST00000001001',
+    stan: '000017',
+    rrn: '606010000017',
+    sentAtMs: SENT_AT_MS,
+    deadlineSeconds: 30,
+    overdueJob: '11111111-2222-4333-8444-555555555555',
+    reversalAttempt: 0,
+    earlierAttempts: null,
+    createdAtMs: SENT_AT_MS,
+    updatedAtMs: SENT_AT_MS,
+    ...changes,
+  };
+}

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../../src/processor-kit/processor.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { type SwitchEvent, settleOutcome } from '../../src/transactions/settle-outcome.ts';
+import { Status } from '../../src/transactions/status.ts';
+import { ReversalState } from '../../src/transactions/transaction.ts';
+import { SENT_AT_MS, sampleTransaction } from './sample-transaction.ts';
+
+const NOW_MS = SENT_AT_MS + 1_234;
+const CARD_TAGS = [{ tag: '91', value: '0123456789ABCDEF3030' }];
+const FACTS = {
+  responseCode: '00',
+  authorizationCode: '123456',
+  rrn: '606010999999',
+  cardTags: CARD_TAGS,
+  cardType: 'credit',
+};
+
+function settle(event: SwitchEvent, changes = {}) {
+  return settleOutcome(sampleTransaction(changes), event, NOW_MS);
+}
+
+function answered(outcome: Outcome): SwitchEvent {
+  return { kind: 'answered', outcome };
+}
+
+describe('an approval', () => {
+  const approved = settle(answered({ ...FACTS, kind: 'approved', approvedMinor: 1_000 }));
+
+  test('is Approved with everything the switch said, and no errorCode', () => {
+    expect(approved.status).toBe(Status.ResponseReceivedFromPaymentProcessor);
+    expect(approved.result).toEqual({
+      disposition: Disposition.Approved,
+      responseCode: '00',
+      authorizationCode: '123456',
+      approvedMinor: 1_000,
+      cardTags: CARD_TAGS,
+      cardType: 'credit',
+      providerReference: '606010999999',
+      errorCode: null,
+      reversalState: ReversalState.none,
+      needsReview: false,
+    });
+  });
+
+  test('is told as one move and leads to no job', () => {
+    expect(approved.moves).toEqual([
+      {
+        from: 'SubmittedToPaymentProcessor',
+        to: 'ResponseReceivedFromPaymentProcessor',
+        at: new Date(NOW_MS).toISOString(),
+      },
+    ]);
+    expect(approved.enqueue).toEqual([]);
+  });
+
+  test('of a part has the part as its amount', () => {
+    const { result } = settle(answered({ ...FACTS, responseCode: '10', kind: 'approved', approvedMinor: 500 }));
+    expect(result).toMatchObject({ disposition: Disposition.Approved, responseCode: '10', approvedMinor: 500 });
+  });
+
+  test('without a reference of the switch keeps ours', () => {
+    const { result } = settle(answered({ ...FACTS, rrn: undefined, kind: 'approved', approvedMinor: 1_000 }));
+    expect(result.providerReference).toBe('606010000017');
+  });
+});
+
+describe('a decline', () => {
+  test('is Declined with 209, approves nothing and owes nothing', () => {
+    const settlement = settle(
+      answered({ ...FACTS, responseCode: '51', authorizationCode: undefined, kind: 'declined' }),
+    );
+    expect(settlement.status).toBe(Status.ResponseReceivedFromPaymentProcessor);
+    expect(settlement.result).toMatchObject({
+      disposition: Disposition.Declined,
+      responseCode: '51',
+      authorizationCode: null,
+      approvedMinor: null,
+      errorCode: 209,
+      reversalState: ReversalState.none,
+      needsReview: false,
+    });
+    expect(settlement.enqueue).toEqual([]);
+  });
+
+  test('that a person must look at says so, and is not reversed by itself', () => {
+    const settlement = settle(answered({ ...FACTS, responseCode: '94', kind: 'declined', needsReview: true }));
+    expect(settlement.result).toMatchObject({ needsReview: true, reversalState: ReversalState.none });
+    expect(settlement.enqueue).toEqual([]);
+  });
+
+  test('that asks for a PIN has 65', () => {
+    const { result } = settle(answered({ ...FACTS, responseCode: '70', kind: 'pinRequired' }));
+    expect(result).toMatchObject({ disposition: Disposition.Declined, errorCode: 65, approvedMinor: null });
+  });
+});
+
+describe('what leaves the outcome open owes a reversal, committed with its first job', () => {
+  const unknown = answered({ ...FACTS, responseCode: '77', kind: 'unknown', why: 'response code in no table' });
+
+  test.each([
+    ['silence', { kind: 'unanswered' }, Status.NoResponseFromPaymentProcessor, null],
+    ['an answer that cannot be used', { kind: 'garbled' }, Status.BadResponseFromPaymentProcessor, null],
+    ['an answer of unknown meaning', unknown, Status.BadResponseFromPaymentProcessor, '77'],
+  ] as const)('%s', (_what, event, status, responseCode) => {
+    const settlement = settle(event, { attempt: 3 });
+    const { acquirerId, id } = sampleTransaction();
+    expect(settlement.status).toBe(status);
+    expect(settlement.result).toMatchObject({
+      disposition: Disposition.Indeterminate,
+      responseCode,
+      authorizationCode: null,
+      approvedMinor: null,
+      errorCode: 203,
+      reversalState: ReversalState.owed,
+    });
+    expect(settlement.enqueue).toEqual([
+      { queue: 'reverse', data: { acquirerId, id, attempt: 3, reversalAttempt: 1 } },
+    ]);
+  });
+
+  test('an unknown answer without a code has none', () => {
+    const { result } = settle(answered({ ...FACTS, responseCode: '', kind: 'unknown', why: 'no response code' }));
+    expect(result.responseCode).toBeNull();
+  });
+});
+
+describe('what was certainly never written', () => {
+  test('goes back from submitted to ready, UnableToGoOnline, and owes nothing', () => {
+    const settlement = settle({ kind: 'unsent' });
+    expect(settlement.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
+    expect(settlement.moves).toMatchObject([
+      { from: 'SubmittedToPaymentProcessor', to: 'ReadyToSubmitToPaymentProcessor' },
+    ]);
+    expect(settlement.result).toMatchObject({
+      disposition: Disposition.UnableToGoOnline,
+      errorCode: 210,
+      reversalState: ReversalState.none,
+    });
+    expect(settlement.enqueue).toEqual([]);
+  });
+
+  test('stays ready when it was never submitted, and tells no move', () => {
+    const settlement = settle({ kind: 'unsent' }, { status: Status.ReadyToSubmitToPaymentProcessor });
+    expect(settlement.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
+    expect(settlement.moves).toEqual([]);
+  });
+});
+
+test.each([
+  Status.RespondedToPhone,
+  Status.AcknowledgedByPhone,
+  Status.NoResponseFromPaymentProcessor,
+] as const)('an answer to a transaction that is no longer submitted (%s) is a fault of ours', (status) => {
+  const outcome: Outcome = { ...FACTS, kind: 'approved', approvedMinor: 1_000 };
+  expect(() => settle(answered(outcome), { status })).toThrow(/No move from/);
+});
