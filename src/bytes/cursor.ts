@@ -26,12 +26,17 @@ export class Cursor {
   }
 
   /**
-   * The bytes from `from` to `to` as latin1. The whole message is turned into text once and fields are cut from it:
-   * a substring costs 15 ns, a conversion of its own 60 ns (bench: iso8583, 25 fields).
+   * The whole message as latin1, from `origin` on. It is made once, and fields are cut from it: a substring costs 9 ns, a
+   * conversion of its own 60 ns (bench: iso8583, "text").
    */
-  latin1(from: number, to: number): string {
+  get latin1(): string {
     this.#latin1 ??= latin1Slice.call(this.bytes, this.origin, this.#last);
-    return this.#latin1.substring(from - this.origin, to - this.origin);
+    return this.#latin1;
+  }
+
+  /** The bytes from `from` to `to` as latin1. */
+  latin1Of(from: number, to: number): string {
+    return this.latin1.substring(from - this.origin, to - this.origin);
   }
 
   /** The bytes from `from` to `to`, each replaced by its entry in `table`, as latin1. One table is usual per message. */
@@ -54,6 +59,6 @@ export class Cursor {
 
   /** A view, not a copy. The caller has checked the bounds. */
   view(from: number, to: number): Uint8Array {
-    return this.bytes.subarray(from, to);
+    return new Uint8Array(this.bytes.buffer, this.bytes.byteOffset + from, to - from);
   }
 }

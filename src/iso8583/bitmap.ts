@@ -92,23 +92,16 @@ function isEmptyBlock(bits: Bits, block: number): boolean {
 }
 
 function readBlock(coding: BitmapCoding, cursor: Cursor, bits: Bits, block: number): void {
-  const first = block * WORDS_PER_BLOCK;
-  readBits(coding, cursor, bits, first, BLOCK_BYTES, BLOCK_PATHS[block]!);
+  readBits(coding, cursor, bits, block * WORDS_PER_BLOCK, BLOCK_BYTES, BLOCK_PATHS[block]!);
 }
 
 function writeBlock(coding: BitmapCoding, sink: Sink, bits: Bits, block: number, isContinued: boolean): void {
   const at = sink.position;
-  const end = at + coding.wireBytes(BLOCK_BYTES);
-  if (end > sink.end) throw encodeError('TARGET_TOO_SMALL', BLOCK_PATHS[block]!, at, sink);
-  const first = bits[block * WORDS_PER_BLOCK]!;
-  for (let byte = 0; byte < BLOCK_BYTES; byte++) {
-    const word = byte < 4 ? (isContinued ? first | FIRST_BIT : first) : bits[block * WORDS_PER_BLOCK + 1]!;
-    coding.writeByte(sink.target, at, byte, (word >>> (24 - (byte & 3) * 8)) & 0xff);
-  }
-  sink.position = end;
+  writeBits(coding, sink, bits, block * WORDS_PER_BLOCK, BLOCK_BYTES, BLOCK_PATHS[block]!);
+  if (isContinued) coding.writeByte(sink.target, at, (bits[block * WORDS_PER_BLOCK]! >>> 24) | 0x80);
 }
 
-/** The bitmap of a composite: `lengthBytes` bytes and no bit that announces anything. */
+/** Reads `lengthBytes` of bitmap into the words from `firstWord` on. No bit announces anything here. */
 export function readBits(
   coding: BitmapCoding,
   cursor: Cursor,
@@ -117,54 +110,68 @@ export function readBits(
   lengthBytes: number,
   path: string,
 ): void {
-  const at = cursor.position;
-  const end = at + coding.wireBytes(lengthBytes);
-  if (end > cursor.end) throw decodeError('TRUNCATED', path, at, cursor);
-  for (let byte = 0; byte < lengthBytes; byte++) {
-    const value = coding.readByte(cursor.bytes, at, byte);
-    if (value < 0) throw decodeError('BITMAP_INVALID', path, at + coding.wireBytes(byte), cursor);
+  const { bytes, position } = cursor;
+  const end = position + lengthBytes * coding.wireBytes;
+  if (end > cursor.end) throw decodeError('TRUNCATED', path, position, cursor);
+  const wrong = coding.firstWrong(bytes, position, end);
+  if (wrong >= 0) throw decodeError('BITMAP_INVALID', path, wrong, cursor);
+  for (let byte = 0, at = position; byte < lengthBytes; byte++, at += coding.wireBytes) {
     const word = firstWord + (byte >> 2);
-    bits[word] = (byte & 3) === 0 ? value << 24 : bits[word]! | (value << (24 - (byte & 3) * 8));
+    const value = coding.readByte(bytes, at) << (24 - (byte & 3) * 8);
+    bits[word] = (byte & 3) === 0 ? value : bits[word]! | value;
   }
   cursor.position = end;
 }
 
-export function writeBits(coding: BitmapCoding, sink: Sink, bits: Bits, lengthBytes: number, path: string): void {
-  const at = sink.position;
-  const end = at + coding.wireBytes(lengthBytes);
-  if (end > sink.end) throw encodeError('TARGET_TOO_SMALL', path, at, sink);
-  for (let byte = 0; byte < lengthBytes; byte++) {
-    coding.writeByte(sink.target, at, byte, (bits[byte >> 2]! >>> (24 - (byte & 3) * 8)) & 0xff);
+export function writeBits(
+  coding: BitmapCoding,
+  sink: Sink,
+  bits: Bits,
+  firstWord: number,
+  lengthBytes: number,
+  path: string,
+): void {
+  const { target, position } = sink;
+  const end = position + lengthBytes * coding.wireBytes;
+  if (end > sink.end) throw encodeError('TARGET_TOO_SMALL', path, position, sink);
+  for (let byte = 0, at = position; byte < lengthBytes; byte++, at += coding.wireBytes) {
+    coding.writeByte(target, at, (bits[firstWord + (byte >> 2)]! >>> (24 - (byte & 3) * 8)) & 0xff);
   }
   sink.position = end;
 }
 
 /** How one byte of a bitmap lies on the wire. */
 export interface BitmapCoding {
-  wireBytes(lengthBytes: number): number;
-  /** The `index`th byte of the bitmap that begins at `at`; negative when it is no hex. */
-  readByte(bytes: Uint8Array, at: number, index: number): number;
-  writeByte(target: Uint8Array, at: number, index: number, value: number): void;
+  /** Bytes on the wire for one byte of bitmap. */
+  readonly wireBytes: number;
+  /** Where a byte stands that is no part of a bitmap, or -1. */
+  firstWrong(bytes: Uint8Array, from: number, to: number): number;
+  readByte(bytes: Uint8Array, at: number): number;
+  writeByte(target: Uint8Array, at: number, value: number): void;
 }
 
 export function bitmapCoding(encoding: BinaryEncoding): BitmapCoding {
-  if (encoding === 'binary') {
-    return {
-      wireBytes: (lengthBytes) => lengthBytes,
-      readByte: (bytes, at, index) => bytes[at + index]!,
-      writeByte(target, at, index, value) {
-        target[at + index] = value;
-      },
-    };
-  }
+  if (encoding === 'binary') return BINARY;
   const { written, values } = HEX_DIGITS[encoding];
   return {
-    wireBytes: (lengthBytes) => lengthBytes * 2,
-    // A digit that is none is -1, all bits set, and stays negative whatever the other one is.
-    readByte: (bytes, at, index) => (values[bytes[at + index * 2]!]! << 4) | values[bytes[at + index * 2 + 1]!]!,
-    writeByte(target, at, index, value) {
-      target[at + index * 2] = written[value >> 4]!;
-      target[at + index * 2 + 1] = written[value & 0x0f]!;
+    wireBytes: 2,
+    firstWrong(bytes, from, to) {
+      for (let at = from; at < to; at++) if (values[bytes[at]!]! < 0) return at;
+      return -1;
+    },
+    readByte: (bytes, at) => (values[bytes[at]!]! << 4) | values[bytes[at + 1]!]!,
+    writeByte(target, at, value) {
+      target[at] = written[value >> 4]!;
+      target[at + 1] = written[value & 0x0f]!;
     },
   };
 }
+
+const BINARY: BitmapCoding = {
+  wireBytes: 1,
+  firstWrong: () => -1,
+  readByte: (bytes, at) => bytes[at]!,
+  writeByte(target, at, value) {
+    target[at] = value;
+  },
+};

@@ -24,7 +24,7 @@ export function bitmappedBody(field: BitmappedField, path: string, encodings: En
       if (typeof value !== 'object' || value === null) throw encodeError('VALUE_TYPE', path, sink.position, sink);
       try {
         fields.take(value as PlainRecord, NO_NAMES, sink);
-        writeBits(coding, sink, fields.bits, lengthBytes, `${path}.bitmap`);
+        writeBits(coding, sink, fields.bits, 0, lengthBytes, `${path}.bitmap`);
         fields.encode(sink);
       } catch (error) {
         fields.forget();

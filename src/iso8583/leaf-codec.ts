@@ -1,5 +1,6 @@
 import type { Cursor } from '../bytes/cursor.ts';
 import type { Sink } from '../bytes/sink.ts';
+import { readTextRun, type TextRun, writeTextRun } from '../bytes/text-run.ts';
 import { byteCoding } from './encodings/bytes.ts';
 import type { ValueCoding } from './encodings/value-coding.ts';
 import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
@@ -8,6 +9,7 @@ import { type PrefixCoder, prefixCoder } from './prefixes.ts';
 import type { BinaryField, TextField } from './rows.ts';
 import type { Encodings } from './spec.ts';
 import { textParts } from './text-parts.ts';
+import { textRun } from './text-runs.ts';
 
 /** What a field that is no composite is put together from. */
 export interface LeafParts<Value> {
@@ -27,16 +29,28 @@ export function leafCodec(field: TextField | BinaryField, path: string, encoding
   if (field.kind === 'text') {
     const parts = textParts(field, path, encodings);
     checkPrefix(max, parts.units, prefix, path);
-    return {
+    const codec = {
       decode: leafDecoder(path, parts, min, max, prefix),
       encode: leafEncoder(path, parts, min, max, prefix, (value) => typeof value === 'string'),
     };
+    const run = textRun(field, encodings);
+    return run === undefined ? codec : textRunCodec(run, codec);
   }
   const parts = byteParts(field, encodings);
   checkPrefix(max, parts.units, prefix, path);
   return {
     decode: leafDecoder(path, parts, min, max, prefix),
     encode: leafEncoder(path, parts, min, max, prefix, (value) => value instanceof Uint8Array),
+  };
+}
+
+/** Reads and writes the usual field in one go. At the first doubt the codec made of parts is asked, which knows what is wrong. */
+function textRunCodec(run: TextRun, inDoubt: FieldCodec): FieldCodec {
+  return {
+    decode: (cursor) => readTextRun(run, cursor) ?? inDoubt.decode(cursor),
+    encode(value, sink) {
+      if (typeof value !== 'string' || !writeTextRun(run, value, sink)) inDoubt.encode(value, sink);
+    },
   };
 }
 

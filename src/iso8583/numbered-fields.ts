@@ -3,10 +3,10 @@ import type { PlainRecord } from '../bytes/record.ts';
 import type { Sink } from '../bytes/sink.ts';
 import { type Bits, setBit } from './bitmap.ts';
 import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
-import type { FieldTable } from './rows.ts';
+import type { Field, FieldTable } from './rows.ts';
 
 /** Makes the codec of one field; given, so that composites can hold composites. */
-export type CompileField = (field: FieldTable[number], path: string) => FieldCodec;
+export type CompileField = (field: Field, path: string) => FieldCodec;
 
 /**
  * Fields of which a bitmap tells the present ones: what a message and a composite with a bitmap of its own have in
@@ -54,9 +54,7 @@ export class NumberedFields {
         const bit = Math.clz32(rest);
         rest ^= 0x80000000 >>> bit;
         number = (word << 5) + bit + 1;
-        const codec = this.#codecs[number];
-        if (codec === undefined) throw decodeError('FIELD_UNKNOWN', this.#path + number, cursor.position, cursor);
-        record[this.#names[number]!] = codec.decode(cursor);
+        record[this.#names[number]!] = this.#codecOf(number, cursor).decode(cursor);
       }
     }
     return number;
@@ -100,6 +98,12 @@ export class NumberedFields {
   /** Drops values taken and not encoded, for the case of an error. */
   forget(): void {
     this.#values.fill(undefined);
+  }
+
+  #codecOf(number: number, cursor: Cursor): FieldCodec {
+    const codec = this.#codecs[number];
+    if (codec === undefined) throw decodeError('FIELD_UNKNOWN', this.#path + number, cursor.position, cursor);
+    return codec;
   }
 
   #numberOf(name: string, index: number, sink: Sink): number {

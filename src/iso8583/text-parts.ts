@@ -57,7 +57,7 @@ function fillOf(field: TextField): '0' | 'F' {
   return field.fill ?? (field.content === 'z' ? 'F' : '0');
 }
 
-function defaultEncoding(content: Content, encodings: Encodings): TextEncoding {
+export function defaultEncoding(content: Content, encodings: Encodings): TextEncoding {
   if (content === 'n' || content === 'z') return encodings.digits;
   return content === 'x+n' ? encodings.signed : encodings.text;
 }

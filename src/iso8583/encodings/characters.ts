@@ -16,7 +16,7 @@ function asciiCoding(allowed: number): ValueCoding<string> {
       if ((kindsOf(bytes, from, from + count, KIND_OF_LATIN1) & refused) === 0) return -1;
       return firstOfOtherKind(bytes, from, from + count, KIND_OF_LATIN1, allowed);
     },
-    read: (cursor, from, count) => cursor.latin1(from, from + count),
+    read: (cursor, from, count) => cursor.latin1Of(from, from + count),
     write(value, target, at) {
       for (let index = 0; index < value.length; index++) {
         const code = value.charCodeAt(index);

@@ -11,7 +11,7 @@ export function signedPackedCoding(isSign: (code: number) => boolean): ValueCodi
       return isSign(bytes[from]!) ? digits.firstWrong(bytes, from + 1, count - 1) : from;
     },
     read: (cursor, from, count) =>
-      count === 0 ? '' : cursor.latin1(from, from + 1) + digits.read(cursor, from + 1, count - 1),
+      count === 0 ? '' : cursor.latin1Of(from, from + 1) + digits.read(cursor, from + 1, count - 1),
     write(value, target, at) {
       if (value === '') return -1;
       if (!isSign(value.charCodeAt(0))) return at;

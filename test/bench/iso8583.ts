@@ -1,0 +1,109 @@
+/** `npm run bench -- iso8583`: whole messages beside npm peers, and the messages that other libraries measure themselves with. */
+import { samples } from '../../processors/type-1/samples.ts';
+import { codecs, type Type1Message } from '../../processors/type-1/spec.ts';
+import { fromHex } from '../../src/bytes/hex.ts';
+import { compileSpec } from '../../src/iso8583/codec.ts';
+import { positional, text } from '../../src/iso8583/fields.ts';
+import { defineSpec, type Spec } from '../../src/iso8583/spec.ts';
+import { type NpmFields, npmDecode, npmEncode } from '../iso8583/npm-iso-8583.ts';
+import vectors from '../vectors/iso8583.json' with { type: 'json' };
+import { type NeutralSpec, specOf } from '../vectors/neutral-spec.ts';
+import { jsposDecode, jsposEncode } from './jspos-type-1.ts';
+import { measure, ratio, report } from './measure.ts';
+
+/** A type 1 authorization with a PIN, in the terms of `iso_8583`: 25 fields, DE127 among them. */
+const AUTHORIZATION: NpmFields = {
+  0: '0200',
+  2: '4111111111111111',
+  3: '000000',
+  4: '000000005000',
+  7: '0911131411',
+  11: '000123',
+  12: '131411',
+  13: '0911',
+  14: '2712',
+  18: '5411',
+  22: '071',
+  23: '001',
+  25: '00',
+  26: '12',
+  32: '423935',
+  35: '4111111111111111D27122011758928889',
+  37: '625413000123',
+  40: '201',
+  41: 'TERM0001',
+  42: 'MERCHANT0000001',
+  43: 'Corner Shop           Cape Town       ZA',
+  49: '710',
+  52: '7434F67813BAE545',
+  56: '1510',
+  123: 'A10101511344101',
+  '127.2': '0000000001234',
+};
+
+/**
+ * Every field is checked and made when it is decoded; bitmaps and lengths are written when it is encoded, by us into a
+ * target that is there already, by the peers as they do. Peers tried: iso_8583 2.6.7, jspos 0.0.11.
+ */
+export function bench({ json }: { readonly json?: string | undefined } = {}): void {
+  const { bitmap: codec } = codecs;
+  const target = Buffer.alloc(4_096);
+  const bytes = npmEncode(AUTHORIZATION) as Buffer;
+  const message = codec.decode(bytes);
+  const tap = samples.find(({ name }) => name === 'tap')!;
+  const tapBytes = Buffer.from(fromHex(tap.wireHex));
+  const tapFields = npmDecode(tapBytes) as NpmFields;
+  const jsposBytes = jsposEncode(AUTHORIZATION);
+  const results = measure({
+    'decode authorization': () => codec.decode(bytes),
+    'decode authorization, npm iso_8583': () => npmDecode(bytes),
+    'decode authorization, npm jspos (no DE127)': () => jsposDecode(jsposBytes),
+    'encode authorization': () => codec.encode(message, target, 0),
+    'encode authorization, npm iso_8583': () => npmEncode(AUTHORIZATION),
+    'encode authorization, npm jspos (no DE127)': () => jsposEncode(AUTHORIZATION),
+    'decode tap with chip data': () => codec.decode(tapBytes),
+    'decode tap with chip data, npm iso_8583': () => npmDecode(tapBytes),
+    'encode tap with chip data': () => codec.encode(tap.message as Type1Message, target, 0),
+    'encode tap with chip data, npm iso_8583': () => npmEncode(tapFields),
+    ...published('jPOS, 66 fields, packed', 'jpos-iso87-binary-66-fields (jPOS benchmark message)'),
+    ...published('moov-io, 87 values', 'moov-benchmark-message-standard-bitmaps', withComposites),
+  });
+  const ratios = {
+    encodeVsIso8583: ratio(results, 'encode authorization', 'encode authorization, npm iso_8583'),
+    decodeVsIso8583: ratio(results, 'decode authorization', 'decode authorization, npm iso_8583'),
+    encodeVsJspos: ratio(results, 'encode authorization', 'encode authorization, npm jspos (no DE127)'),
+    decodeVsJspos: ratio(results, 'decode authorization', 'decode authorization, npm jspos (no DE127)'),
+    encodeTapVsIso8583: ratio(results, 'encode tap with chip data', 'encode tap with chip data, npm iso_8583'),
+    decodeTapVsIso8583: ratio(results, 'decode tap with chip data', 'decode tap with chip data, npm iso_8583'),
+  };
+  report('ISO 8583', { results, ratios }, json);
+}
+
+/** A published benchmark message, decoded and encoded by the spec of its vector. */
+function published(label: string, name: string, refine = (spec: Spec): Spec => spec): Record<string, () => unknown> {
+  const vector = vectors.find((candidate) => candidate.name === name)!;
+  const codec = compileSpec(refine(specOf(vector.spec as NeutralSpec)));
+  const bytes = Buffer.from(fromHex(vector.wireHex));
+  const message = codec.decode(bytes);
+  const target = Buffer.alloc(4_096);
+  return {
+    [`decode ${label}`]: () => codec.decode(bytes),
+    [`encode ${label}`]: () => codec.encode(message, target, 0),
+  };
+}
+
+/** The neutral schema has no composites; this message has two, one in the other, of ten subfields each. */
+function withComposites(spec: Spec): Spec {
+  const short = (length: number, index: number) => text({ name: `sub${index + 1}`, characters: length });
+  const inner = positional({
+    name: 'sub2',
+    bytes: 999,
+    prefix: 'LLL',
+    fields: [4, 6, 3, 5, 3, 3, 3, 3, 3, 3].map(short),
+  });
+  const outer = [2, 0, 3, 5, 3, 3, 3, 3, 3, 3].map((length, index) => (index === 1 ? inner : short(length, index)));
+  return defineSpec({
+    ...spec,
+    fields: { ...spec.fields, 66: positional({ name: 'de66', bytes: 999, prefix: 'LLL', fields: outer }) },
+  });
+}
