@@ -171,7 +171,7 @@ describe('refusals', () => {
       index('5413330089010640');
       expect.unreachable();
     } catch (error) {
-      expect((error as TlvError).message).toBe('VALUE_TRUNCATED at byte 2');
+      expect((error as TlvError).message).toBe('VALUE_TRUNCATED: at byte 2');
       expect((error as TlvError).tag).toBe(0x54);
     }
   });
@@ -195,7 +195,10 @@ describe('limits', () => {
   test('a blob may be as long as the limit and no longer', () => {
     const blob = new Uint8Array(MAX_TLV_BYTES);
     blob.set([0x9f, 0x10, 0x82, 0xff, 0xfb]);
+    const atTheEnd = new Uint8Array(MAX_TLV_BYTES);
+    atTheEnd.set([0x9f, 0x10, 0x00], MAX_TLV_BYTES - 3);
     expect(indexTlv(blob).value(0x9f10)!.length).toBe(MAX_TLV_BYTES - 5);
+    expect(indexTlv(atTheEnd).value(0x9f10)).toHaveLength(0);
     expect(() => indexTlv(new Uint8Array(MAX_TLV_BYTES + 1))).toThrow(
       expect.objectContaining({ code: 'TOO_LARGE', offset: MAX_TLV_BYTES }),
     );
