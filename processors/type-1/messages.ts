@@ -1,5 +1,6 @@
 import {
   acceptorNameLocation,
+  keepFields,
   type MacRule,
   type MessageStamp,
   type NetworkRequestKind,
@@ -162,12 +163,7 @@ export function refund({ original, ...refund }: Refund, config: Type1Config): Ty
 }
 
 export function originalData(request: Type1Message): OriginalData {
-  const data: Record<string, string> = {};
-  for (const field of REPEATED) {
-    const value = request[field];
-    if (value !== undefined) data[field] = value;
-  }
-  return data;
+  return keepFields(request, REPEATED);
 }
 
 /** 0420, and 0421 for each repeat. It keeps the original's STAN; DE7 is its own, so that answers to repeats differ. */

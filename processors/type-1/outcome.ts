@@ -1,5 +1,7 @@
 import {
+  authenticationAsksForPin,
   classifyOutcome,
+  classifyReversalAnswer,
   type Outcome,
   type OutcomeFacts,
   type ReversalAnswer,
@@ -32,10 +34,8 @@ export function readOutcome(response: Type1Message, request: Type1Message): Outc
 }
 
 export function readReversalAnswer(response: Type1Message): ReversalAnswer {
-  const code = response.responseCode ?? '';
   if (response.mti !== '0430') return 'refused';
-  if (profile.reversal.unableToLocate.includes(code)) return 'unableToLocate';
-  return profile.reversal.acknowledged.includes(code) ? 'acknowledged' : 'refused';
+  return classifyReversalAnswer(profile.reversal, response.responseCode ?? '');
 }
 
 export function isNetworkAccepted(response: Type1Message): boolean {
@@ -60,14 +60,11 @@ export function schemeOf(request: Type1Message): string {
   return (aid === undefined ? schemeOfPan(request.pan ?? '') : schemeOfAid(aid)) ?? '';
 }
 
-/**
- * The issuer's word that a PIN is wanted: the single-tap flag of DE48, or the response code in the last two bytes of the
- * issuer authentication data (ends `13`, as the digits themselves or in ASCII).
- */
+/** The issuer's word that a PIN is wanted: the single-tap flag of DE48, or a response code in tag 91. */
 function asksForPinItself(response: Type1Message): boolean {
   if (singleTapFlag(response.additionalData ?? '')) return true;
   const authentication = iccOf(response).issuerAuthenticationData ?? '';
-  return authentication.endsWith('13') || authentication.endsWith('3133');
+  return authenticationAsksForPin(authentication);
 }
 
 /** The account that the issuer took the money from: DE3, third and fourth digit. */

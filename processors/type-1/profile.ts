@@ -1,4 +1,11 @@
-import { declineCodes, type Framing, type MatchFields, type ProcessorProfile } from '#processor-kit';
+import {
+  declineCodes,
+  type Framing,
+  type MatchFields,
+  PIN_REQUIRED_CODES,
+  type ProcessorProfile,
+  REVERSAL_SCHEDULE,
+} from '#processor-kit';
 
 /** Two bytes of length that do not count themselves; no transport header. */
 export const framing: Framing = {
@@ -30,20 +37,13 @@ export const profile: ProcessorProfile = {
     partial: ['10'],
     declined: declineCodes(),
     review: ['94'],
-    pinRequired: [
-      { code: '70', scheme: 'Visa' },
-      { code: '65', scheme: 'Mastercard', needsIssuerFlag: true },
-      { code: '65', scheme: 'Maestro', needsIssuerFlag: true },
-      { code: '1A', scheme: 'Amex', needsIssuerFlag: true },
-      { code: '55' },
-    ],
+    pinRequired: PIN_REQUIRED_CODES,
   },
   echoed: ['amount', 'transmissionDateTime', 'stan', 'rrn', 'tid', 'currency'],
   amountField: 'amount',
   reversal: {
     keepsStan: true,
-    delaysSeconds: [5, 30, 120, 600, 1_800, 3_600],
-    giveUpAfterSeconds: 72 * 3_600,
+    ...REVERSAL_SCHEDULE,
     acknowledged: ['00', '08', '11', '16', '21', '94'],
     unableToLocate: ['25'],
   },

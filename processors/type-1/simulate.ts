@@ -1,4 +1,13 @@
-import { otherStan, responseMti, type SimulatedAnswer, type SimulatedRequest, singleTapData } from '#processor-kit';
+import {
+  missingFields,
+  networkKindOf,
+  otherStan,
+  pinRequestCode,
+  responseMti,
+  type SimulatedAnswer,
+  type SimulatedRequest,
+  singleTapData,
+} from '#processor-kit';
 import { issuerFields } from './chip.ts';
 import { schemeOf } from './outcome.ts';
 import { profile } from './profile.ts';
@@ -57,7 +66,7 @@ export function readRequest(request: Type1Message): SimulatedRequest {
     key: transactionKey(stan, transmissionDateTime, tid),
     originalKey: originalKeyOf(request, tid),
     isRepeat: mti === '0421',
-    network: kind === 'network' ? networkKindOf(request) : undefined,
+    network: kind === 'network' ? networkKindOf(profile.network, request.networkCode) : undefined,
     faults: faultsOf(request, kind),
   };
 }
@@ -100,11 +109,10 @@ function switchDataOf(request: Type1Message, responseCode: string): Type1Message
   return { switchKey, ...issuerFields(issuerElements(responseCode), request) };
 }
 
-/** The code by which each scheme asks for a PIN, and its flag in DE48. */
+/** The code by which the scheme asks for a PIN, and DE48 with its flag where that takes one. */
 function wantPin(scheme: string): [responseCode: string, additionalData?: string] {
-  const row = profile.codes.pinRequired.find((candidate) => candidate.scheme === scheme);
-  if (row === undefined) return ['55'];
-  return scheme === 'Mastercard' || scheme === 'Maestro' ? [row.code, singleTapData()] : [row.code];
+  const responseCode = pinRequestCode(profile.codes.pinRequired, scheme);
+  return responseCode === '65' ? [responseCode, singleTapData()] : [responseCode];
 }
 
 function issuerElements(responseCode: string): IccElements {
@@ -126,14 +134,8 @@ function originalKeyOf(request: Type1Message, tid: string): string | undefined {
   return original && transactionKey(original.slice(4, 10), original.slice(10, 20), tid);
 }
 
-function networkKindOf(request: Type1Message): SimulatedRequest['network'] {
-  const kinds = Object.entries(profile.network) as [NonNullable<SimulatedRequest['network']>, string][];
-  return kinds.find(([, code]) => code === request.networkCode)?.[0];
-}
-
 function faultsOf(request: Type1Message, kind: SimulatedRequest['kind']): string[] {
-  const mandatory = MANDATORY_BY_MTI[request.mti] ?? [];
-  const faults: string[] = mandatory.filter((field) => request[field] === undefined);
+  const faults = missingFields(request, MANDATORY_BY_MTI[request.mti] ?? []);
   if (kind === 'authorization' && request.pan === undefined && request.track2 === undefined) faults.push('pan');
   if (request.posDataCode !== undefined && request.posDataCode.length !== 15) faults.push('posDataCode');
   return faults;

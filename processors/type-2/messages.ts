@@ -1,6 +1,7 @@
 import {
   acceptorNameLocation,
   buildDe55,
+  keepFields,
   type LocalStamp,
   type MacRule,
   type MessageStamp,
@@ -128,11 +129,7 @@ export function refund({ original, rrn, amount, ...stamp }: Refund, config: Type
 
 /** What of the request later messages repeat. PAN and expiry lie in the track when there is one: a kept message must not. */
 export function originalData(request: Type2Message): OriginalData {
-  const data: Record<string, string> = {};
-  for (const field of REPEATED) {
-    const value = request[field];
-    if (value !== undefined) data[field] = value;
-  }
+  const data = keepFields(request, REPEATED);
   if (request.track2 === undefined) return data;
   const [pan = '', rest = ''] = request.track2.split(/[D=]/, 2);
   return { ...data, pan, expiry: rest.slice(0, 4) };

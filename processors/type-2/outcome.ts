@@ -1,6 +1,8 @@
 import {
+  authenticationAsksForPin,
   type CardTag,
   classifyOutcome,
+  classifyReversalAnswer,
   indexTlv,
   issuerTags,
   type Outcome,
@@ -38,10 +40,8 @@ export function readOutcome(response: Type2Message, request: Type2Message): Outc
 }
 
 export function readReversalAnswer(response: Type2Message): ReversalAnswer {
-  const code = response.responseCode ?? '';
   if (response.mti !== '0410') return 'refused';
-  if (profile.reversal.unableToLocate.includes(code)) return 'unableToLocate';
-  return profile.reversal.acknowledged.includes(code) ? 'acknowledged' : 'refused';
+  return classifyReversalAnswer(profile.reversal, response.responseCode ?? '');
 }
 
 export function isNetworkAccepted(response: Type2Message): boolean {
@@ -75,9 +75,8 @@ function chipOf({ icc }: Type2Message): TlvIndex | undefined {
   return icc && indexTlv(icc, { onBadChild: 'opaque' });
 }
 
-/** The issuer's word that a PIN is wanted: DE48 22.04, or a 13 at the end of tag 91, as digits or in ASCII. */
+/** The issuer's word that a PIN is wanted: DE48 22.04, or a response code in tag 91. */
 function asksForPinItself(response: Type2Message, chip: TlvIndex | undefined): boolean {
   if (response.submission?.singleTap?.isPinWanted === '1') return true;
-  const authentication = chip?.hex(ISSUER_AUTHENTICATION) ?? '';
-  return authentication.endsWith('13') || authentication.endsWith('3133');
+  return authenticationAsksForPin(chip?.hex(ISSUER_AUTHENTICATION) ?? '');
 }

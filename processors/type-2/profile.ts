@@ -1,4 +1,11 @@
-import { declineCodes, type Framing, type MatchFields, type ProcessorProfile } from '#processor-kit';
+import {
+  declineCodes,
+  type Framing,
+  type MatchFields,
+  PIN_REQUIRED_CODES,
+  type ProcessorProfile,
+  REVERSAL_SCHEDULE,
+} from '#processor-kit';
 
 /** Two bytes of length, then a TPDU: 60, destination, source. The switch answers with the last two swapped. */
 export const framing: Framing = {
@@ -27,20 +34,13 @@ export const profile: ProcessorProfile = {
     // An approved 0100 posts by itself here, and 96 may come from behind the posting: it is unknown.
     declined: declineCodes('96'),
     review: ['94'],
-    pinRequired: [
-      { code: '70', scheme: 'Visa' },
-      { code: '65', scheme: 'Mastercard', needsIssuerFlag: true },
-      { code: '65', scheme: 'Maestro', needsIssuerFlag: true },
-      { code: '1A', scheme: 'Amex', needsIssuerFlag: true },
-      { code: '55' },
-    ],
+    pinRequired: PIN_REQUIRED_CODES,
   },
   echoed: ['amount', 'transmissionDateTime', 'stan', 'rrn', 'tid', 'currency'],
   amountField: 'amount',
   reversal: {
     keepsStan: false,
-    delaysSeconds: [5, 30, 120, 600, 1_800, 3_600],
-    giveUpAfterSeconds: 72 * 3_600,
+    ...REVERSAL_SCHEDULE,
     acknowledged: ['00', '21', '94'],
     unableToLocate: ['25'],
   },

@@ -1,7 +1,10 @@
 import {
   encodeTlv,
   fromHex,
+  missingFields,
+  networkKindOf,
   otherStan,
+  pinRequestCode,
   responseMti,
   type SimulatedAnswer,
   type SimulatedRequest,
@@ -63,14 +66,16 @@ export function readRequest(request: Type2Message): SimulatedRequest {
     key: transactionKey(stan, transmissionDateTime),
     originalKey: kind === 'reversal' ? originalKeyOf(request) : undefined,
     isRepeat: mti === '0401',
-    network: kind === 'network' ? networkKindOf(request) : undefined,
+    network: kind === 'network' ? networkKindOf(profile.network, request.processingCode) : undefined,
     faults: faultsOf(request, kind),
   };
 }
 
 /** What the switch gives back as it came, where it came, and its own answer. */
 export function simulate(request: Type2Message, answer: SimulatedAnswer): Type2Message {
-  const { code: responseCode, isFlagged } = answer.asksForPin ? wantPin(schemeOf(request)) : answerOf(answer);
+  const responseCode = answer.asksForPin
+    ? pinRequestCode(profile.codes.pinRequired, schemeOf(request))
+    : answer.responseCode;
   const isMoney = request.mti.charAt(1) !== '8';
   return {
     mti: responseMti(request.mti),
@@ -87,21 +92,11 @@ export function simulate(request: Type2Message, answer: SimulatedAnswer): Type2M
     responseCode,
     tid: request.tid,
     mid: request.mid,
-    submission: isFlagged ? { singleTap: { isPinWanted: '1' } } : undefined,
+    submission: answer.asksForPin === true && responseCode === '65' ? { singleTap: { isPinWanted: '1' } } : undefined,
     currency: request.currency,
     icc: request.icc && issuerData(responseCode),
     reconciliation: isMoney ? reconciliationOf(request, responseCode) : undefined,
   };
-}
-
-function answerOf({ responseCode }: SimulatedAnswer): { code: string; isFlagged: boolean } {
-  return { code: responseCode, isFlagged: false };
-}
-
-/** The code by which each scheme asks for a PIN, and whether the flag of DE48 goes with it. */
-function wantPin(scheme: string): { code: string; isFlagged: boolean } {
-  const row = profile.codes.pinRequired.find((candidate) => candidate.scheme === scheme);
-  return { code: row?.code ?? '55', isFlagged: scheme === 'Mastercard' || scheme === 'Maestro' };
 }
 
 function issuerData(responseCode: string): Uint8Array {
@@ -136,14 +131,8 @@ function originalKeyOf({ original }: Type2Message): string | undefined {
   return original && transactionKey(original.stan ?? '', original.transmissionDateTime ?? '');
 }
 
-function networkKindOf(request: Type2Message): SimulatedRequest['network'] {
-  const kinds = Object.entries(profile.network) as [NonNullable<SimulatedRequest['network']>, string][];
-  return kinds.find(([, code]) => code === request.processingCode)?.[0];
-}
-
 function faultsOf(request: Type2Message, kind: SimulatedRequest['kind']): string[] {
-  const mandatory = MANDATORY_BY_MTI[request.mti] ?? [];
-  const faults: string[] = mandatory.filter((field) => request[field] === undefined);
+  const faults = missingFields(request, MANDATORY_BY_MTI[request.mti] ?? []);
   if (kind === 'authorization' && request.pan === undefined && request.track2 === undefined) faults.push('track2');
   if (request.submission !== undefined && request.submission.appId === undefined) faults.push('submission.appId');
   if (request.pinBlock !== undefined && request.pinKsn === undefined) faults.push('pinKsn');

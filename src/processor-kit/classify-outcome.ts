@@ -1,5 +1,5 @@
-import type { Outcome, OutcomeFacts } from './outcome.ts';
-import type { PinRequiredCode, ResponseCodes } from './profile.ts';
+import type { Outcome, OutcomeFacts, ReversalAnswer } from './outcome.ts';
+import type { PinRequiredCode, ResponseCodes, ReversalProfile } from './profile.ts';
 
 /** What decides besides the code. */
 export interface OutcomeContext {
@@ -25,6 +25,12 @@ export function classifyOutcome(codes: ResponseCodes, facts: OutcomeFacts, conte
   if (codes.review.includes(code)) return { ...facts, kind: 'declined', needsReview: true };
   if (codes.declined.includes(code)) return { ...facts, kind: 'declined' };
   return { ...facts, kind: 'unknown', why: code === '' ? 'no response code' : 'response code in no table' };
+}
+
+/** The meaning of DE39 in the answer to a reversal. A code in no table is no acknowledgement: the reversal is repeated. */
+export function classifyReversalAnswer(profile: ReversalProfile, responseCode: string): ReversalAnswer {
+  if (profile.unableToLocate.includes(responseCode)) return 'unableToLocate';
+  return profile.acknowledged.includes(responseCode) ? 'acknowledged' : 'refused';
 }
 
 /** Whether a response with this code leaves DE4 to the switch. */

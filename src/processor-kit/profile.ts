@@ -56,6 +56,12 @@ export interface ReversalProfile {
   readonly unableToLocate: readonly string[];
 }
 
+/** When reversals are repeated, unless a network wants it otherwise: soon at first, hourly for three days at last. */
+export const REVERSAL_SCHEDULE = {
+  delaysSeconds: [5, 30, 120, 600, 1_800, 3_600],
+  giveUpAfterSeconds: 72 * 3_600,
+} as const;
+
 /** DE70 (ISO 8583:1987) or the processing codes that a dialect uses instead. */
 export interface NetworkCodes {
   readonly signOn: string;
@@ -63,6 +69,12 @@ export interface NetworkCodes {
   readonly echo: string;
   readonly keyChange?: string | undefined;
   readonly cutOver?: string | undefined;
+}
+
+/** What a network management code asks for; undefined when the table does not have it. */
+export function networkKindOf(codes: NetworkCodes, code: string | undefined): keyof NetworkCodes | undefined {
+  const rows = Object.entries(codes) as [keyof NetworkCodes, string | undefined][];
+  return code === undefined ? undefined : rows.find(([, known]) => known === code)?.[0];
 }
 
 /** The numbers of a profile that a configuration may set for one switch. */

@@ -1,3 +1,5 @@
+import type { PinRequiredCode } from './profile.ts';
+
 /**
  * The codes of ISO 8583:1987 (A.8) that say no, and those that schemes have added since (70 and 1A ask for a PIN where the
  * card is theirs). 09, 32 and 68 are left out on purpose: after them nobody knows what was booked. So is 94: whoever
@@ -13,4 +15,20 @@ const DECLINES: readonly string[] = [
 /** Those of ISO 8583:1987 that decline, without the ones that this switch means otherwise. */
 export function declineCodes(...except: readonly string[]): readonly string[] {
   return DECLINES.filter((code) => !except.includes(code));
+}
+
+/** How the schemes ask for a PIN after a tap, and 55, which asks again. */
+export const PIN_REQUIRED_CODES: readonly PinRequiredCode[] = [
+  { code: '70', scheme: 'Visa' },
+  { code: '65', scheme: 'Mastercard', needsIssuerFlag: true },
+  { code: '65', scheme: 'Maestro', needsIssuerFlag: true },
+  { code: '1A', scheme: 'Amex', needsIssuerFlag: true },
+  { code: '55' },
+];
+
+/** The code by which a card of the scheme asks for a PIN: what a simulated switch answers. */
+export function pinRequestCode(codes: readonly PinRequiredCode[], scheme: string): string {
+  return (
+    codes.find((row) => row.scheme === scheme)?.code ?? codes.find((row) => row.scheme === undefined)?.code ?? '55'
+  );
 }

@@ -1,5 +1,6 @@
 import type { Outcome } from './outcome.ts';
 import type { IsoMessage, SwitchConfig } from './processor.ts';
+import type { NetworkCodes } from './profile.ts';
 import type { PinData } from './purchase.ts';
 
 /** What the simulated switch reads from a request, whatever the dialect. */
@@ -20,7 +21,7 @@ export interface SimulatedRequest {
   /** Of a reversal: whether it says that it is a repeat. */
   readonly isRepeat?: boolean | undefined;
   /** Of a network message: what it asks. */
-  readonly network?: 'signOn' | 'signOff' | 'echo' | 'keyChange' | 'cutOver' | undefined;
+  readonly network?: keyof NetworkCodes | undefined;
   /** Mandatory fields that are missing or malformed, by name: answered with 30. */
   readonly faults: readonly string[];
 }

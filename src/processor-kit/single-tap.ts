@@ -21,6 +21,14 @@ export function singleTapData(): string {
   return `${SINGLE_TAP_SUBELEMENT}${String(subfield.length).padStart(2, '0')}${subfield}`;
 }
 
+/**
+ * Whether issuer authentication data (tag 91, hex) end in response code 13, by which Amex asks for a PIN: as the digits
+ * themselves or in ASCII.
+ */
+export function authenticationAsksForPin(issuerAuthenticationData: string): boolean {
+  return issuerAuthenticationData.endsWith('13') || issuerAuthenticationData.endsWith('3133');
+}
+
 function findSubelement(text: string, wanted: string): string | undefined {
   let at = 0;
   for (let count = 0; count < MAX_SUBELEMENTS && at + 4 <= text.length; count++) {

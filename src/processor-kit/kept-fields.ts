@@ -1,0 +1,17 @@
+import type { IsoMessage } from './processor.ts';
+import type { OriginalData } from './purchase.ts';
+
+/** Those of the text fields that the message has: what a processor keeps of a request for its reversal. */
+export function keepFields(message: IsoMessage, names: readonly string[]): OriginalData {
+  const kept: Record<string, string> = {};
+  for (const name of names) {
+    const value = message[name];
+    if (typeof value === 'string') kept[name] = value;
+  }
+  return kept;
+}
+
+/** Those of the names that the message lacks. */
+export function missingFields(message: IsoMessage, names: readonly string[]): string[] {
+  return names.filter((name) => message[name] === undefined);
+}
