@@ -36,13 +36,25 @@ test('an approved tap is answered from its row, booked at the switch and comes t
 });
 
 describe('a decline', () => {
-  test.each(['01', '05', '12', '14', '30', '41', '43', '51', '54', '57', '61', '75', '91', '96'])(
-    'with code %s is told as the issuer gave it and leaves nothing to reverse',
-    async (code) => {
-      const reversalsBefore = installation.asked.reversals;
-      const answer = outcomeOf(await installation.phone().tap({ amount: `10.${code}`, currency: 'ZAR' }));
-      expect(answer).toMatchObject({ type: 'Declined', isoResponseCode: code, errorCode: 209, authorizationCode: '' });
-      expect(installation.asked.reversals).toBe(reversalsBefore);
-    },
-  );
+  test.each([
+    '01',
+    '05',
+    '12',
+    '14',
+    '30',
+    '41',
+    '43',
+    '51',
+    '54',
+    '57',
+    '61',
+    '75',
+    '91',
+    '96',
+  ])('with code %s is told as the issuer gave it and leaves nothing to reverse', async (code) => {
+    const reversalsBefore = installation.asked.reversals;
+    const answer = outcomeOf(await installation.phone().tap({ amount: `10.${code}`, currency: 'ZAR' }));
+    expect(answer).toMatchObject({ type: 'Declined', isoResponseCode: code, errorCode: 209, authorizationCode: '' });
+    expect(installation.asked.reversals).toBe(reversalsBefore);
+  });
 });

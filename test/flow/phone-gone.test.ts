@@ -25,7 +25,7 @@ test('a phone that hangs up before the answer is recorded as gone with the outco
 
   const [{ id } = { id: '' }] = await storedTransactions(database);
   // Long before the `overdue` job would do it.
-  const failed = await eventually(() => untilStatus(database, id, 'FailedToRespondToPhone'), 5_000);
+  const failed = await untilStatus(database, id, 'FailedToRespondToPhone', 5_000);
   expect(failed).toMatchObject({ responseCode: '00', disposition: 0 });
 
   const answer = outcomeOf(await phone.submit(sealed));

@@ -34,12 +34,17 @@ export async function storedTransaction(database: Database, id: string): Promise
 }
 
 /** Waits until a transaction has come to a status; the row then. */
-export function untilStatus(database: Database, id: string, status: StatusName): Promise<StoredTransaction> {
+export function untilStatus(
+  database: Database,
+  id: string,
+  status: StatusName,
+  withinMs?: number,
+): Promise<StoredTransaction> {
   return eventually(async () => {
     const found = await storedTransaction(database, id);
     expect(found.status).toBe(status);
     return found;
-  });
+  }, withinMs);
 }
 
 /** The audit trail in words: `RequestReceived`, ..., `reversal sent 1`. */

@@ -40,5 +40,9 @@ export function registerTapRoutes(server: Server, { world, tokens }: TapRoutesOp
 
 /** 7 -> 8 when the last byte left for the phone, 7 -> 9 when the phone was gone. Nobody waits for the record. */
 function recordWhenFlushed(world: World, transaction: Transaction, reply: FastifyReply): void {
-  reply.raw.once('close', () => recordAnswer(world, transaction, reply.raw.writableFinished));
+  const { raw } = reply;
+  const record = () => recordAnswer(world, transaction, raw.writableFinished);
+  if (raw.closed)
+    record(); // the phone hung up while the switch was asked
+  else raw.once('close', record);
 }
