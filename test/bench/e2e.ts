@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -16,6 +16,7 @@ import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { Database } from '../../src/store/open-database.ts';
 import { seedInstallation, type TapSource, tapSource } from './e2e-taps.ts';
 import { type LoadResult, percentile, saturate, sustain } from './http-load.ts';
+import { type ProcessorTime, processorTime } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
 
 const CONNECTIONS = 256;
@@ -45,6 +46,8 @@ interface Parts {
   readonly gatewayPort: number;
   readonly echoPort: number;
   readonly taps: TapSource;
+  /** Process ids by part, for their processor time. */
+  readonly pids: Readonly<Record<string, number>>;
 }
 
 async function startParts(folder: string, closers: (() => unknown)[]): Promise<Parts> {
@@ -53,7 +56,7 @@ async function startParts(folder: string, closers: (() => unknown)[]): Promise<P
   closers.push(() => prepared.stop());
   const [switchPort, gatewayPort] = [await freePort(), await freePort()];
   const program = fileURLToPath(new URL('../../src/cli/tapwire.ts', import.meta.url));
-  await startProcess(closers, [program, 'simulate', `type-1=${switchPort}`], {}, 'ledger');
+  const simulator = await startProcess(closers, [program, 'simulate', `type-1=${switchPort}`], {}, 'ledger');
   const processor = (await loadProcessors()).get('type-1')!;
   const seeded = await seedInstallation(prepared.database, processor, switchPort);
   const environment = {
@@ -63,21 +66,23 @@ async function startParts(folder: string, closers: (() => unknown)[]): Promise<P
     LOG_LEVEL: 'info',
     TAPWIRE_ROLE: 'all',
   };
-  await startProcess(closers, [program, 'start'], environment, 'Tapwire is up');
+  const gateway = await startProcess(closers, [program, 'start'], environment, 'Tapwire is up');
   const echo = fileURLToPath(new URL('./echo-server.ts', import.meta.url));
-  const echoPort = Number(await startProcess(closers, [echo], {}, ''));
+  const echoPort = Number((await startProcess(closers, [echo], {}, '')).line);
   const taps = await tapSource(seeded, gatewayPort);
   await untilReady(gatewayPort);
-  return { database: prepared.database, gatewayPort, echoPort, taps };
+  const postgres = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
+  const pids = { gateway: gateway.pid, Postgres: postgres, switch: simulator.pid, generator: process.pid };
+  return { database: prepared.database, gatewayPort, echoPort, taps, pids };
 }
 
-/** Starts a part as a process of its own and gives the first line of its output that contains `says`. */
+/** Starts a part as a process of its own; gives its id and the first line of its output that contains `says`. */
 async function startProcess(
   closers: (() => unknown)[],
   args: string[],
   environment: object,
   says: string,
-): Promise<string> {
+): Promise<{ line: string; pid: number }> {
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -89,7 +94,7 @@ async function startProcess(
   for await (const line of createInterface(child.stdout)) {
     if (!line.includes(says)) continue;
     child.stdout.resume();
-    return line;
+    return { line, pid: child.pid! };
   }
   throw new Error(`${args.join(' ')} ended before it was up`);
 }
@@ -131,19 +136,28 @@ interface Figures {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly soloMs: number;
+  /** Processor time of one tap, in microseconds, by part. */
+  readonly microsecondsPerTap: ProcessorTime;
   readonly rounds: readonly { readonly taps: number; readonly echo: number }[];
   readonly machine: string;
 }
 
-async function measure({ gatewayPort, echoPort, taps }: Parts, seconds: number, rounds: number): Promise<Figures> {
+async function measure(
+  { gatewayPort, echoPort, taps, pids }: Parts,
+  seconds: number,
+  rounds: number,
+): Promise<Figures> {
   await taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
   checked(await saturate(gatewayPort, CONNECTIONS, WARM_UP_SECONDS, taps.next));
   await saturate(echoPort, CONNECTIONS, WARM_UP_SECONDS, taps.nextEcho);
   const results: { taps: number; echo: number }[] = [];
+  const used: ProcessorTime[] = [];
   for (let round = 0; round < rounds; round++) {
     await taps.prepare(seconds * MOST_PER_SECOND);
     const echo = checked(await saturate(echoPort, CONNECTIONS, seconds / 2, taps.nextEcho));
+    const before = processorTime(pids);
     const run = checked(await saturate(gatewayPort, CONNECTIONS, seconds, taps.next));
+    used.push(perTap(before, processorTime(pids), run.answered));
     results.push({ taps: run.perSecond, echo: echo.perSecond });
     console.log(`round ${round + 1}: ${run.perSecond.toFixed(0)} taps/s, echo ${echo.perSecond.toFixed(0)}/s`);
   }
@@ -165,9 +179,31 @@ async function measure({ gatewayPort, echoPort, taps }: Parts, seconds: number, 
     p50Ms: percentile(half.latenciesMs, 0.5),
     p99Ms: percentile(half.latenciesMs, 0.99),
     soloMs,
+    microsecondsPerTap: medianOf(used),
     rounds: results,
     machine: `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
   };
+}
+
+function perTap(before: ProcessorTime, after: ProcessorTime, taps: number): ProcessorTime {
+  return Object.fromEntries(
+    Object.entries(after).map(([part, seconds]) => [part, ((seconds - before[part]!) * 1e6) / taps]),
+  );
+}
+
+function medianOf(rounds: readonly ProcessorTime[]): ProcessorTime {
+  const parts = Object.keys(rounds[0] ?? {});
+  return Object.fromEntries(
+    parts.map((part) => [
+      part,
+      Math.round(
+        percentile(
+          rounds.map((round) => round[part]!),
+          0.5,
+        ),
+      ),
+    ]),
+  );
 }
 
 /** One tap at a time, alone in the system; the switch answers at once. */
@@ -203,5 +239,8 @@ ${figures.machine}; Postgres, gateway, switch and generator on it together; ${ro
 | ratio | 1 / ${(1 / figures.ratio).toFixed(1)} | |
 | p50 / p99 at half load | ${figures.p50Ms.toFixed(1)} ms / ${figures.p99Ms.toFixed(1)} ms | |
 | one tap alone | ${figures.soloMs.toFixed(1)} ms | |
+| processor time of a tap | ${Object.entries(figures.microsecondsPerTap)
+    .map(([part, us]) => `${part} ${us} µs`)
+    .join(', ')} | |
 `);
 }

@@ -30,6 +30,7 @@ const LAYERS: Readonly<Record<string, number>> = {
 
 /** Within a layer, and why. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
+  bytes: ['errors.ts'],
   iso8583: ['emv', 'crypto'], // DE55 is BER-TLV, DE64 a MAC
   store: ['auth', 'card'], // implements their ports on Postgres
   jobs: ['store'], // jobs join its commits

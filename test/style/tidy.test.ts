@@ -33,7 +33,7 @@ describe('the tree is tidy', () => {
   });
 
   test('Buffer#slice is nowhere: subarray says what it does', () => {
-    const wrong = product.filter(({ text }) => /\bBuffer\.[a-z]+\([^)]*\)\.slice\(/.test(text));
+    const wrong = product.filter(({ text }) => /\bBuffer\.[a-z]+\([^()]*\)\.slice\(/.test(text));
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
