@@ -6,7 +6,7 @@ import type { IsoMessage, Outcome, OutcomeFacts, Processor, ProcessorDefinition,
 import type { ProcessorProfile } from './profile.ts';
 
 /** The type stands in database keys and in metric labels. */
-const TYPE_PATTERN = /^[a-z][a-z0-9-]{0,31}$/;
+export const TYPE_PATTERN = /^[a-z][a-z0-9-]{0,31}$/;
 
 const NO_FACTS: OutcomeFacts = { responseCode: '', cardTags: [] };
 

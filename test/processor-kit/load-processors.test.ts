@@ -1,14 +1,11 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ProcessorError } from '../../src/errors.ts';
 import { builtInEntries, findEntry, loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import { loadOutside } from './load-outside.ts';
 
-const LOADER = new URL('../../src/processor-kit/load-processors.ts', import.meta.url).pathname;
-const CONFORMANCE = new URL('../../src/processor-kit/conformance.ts', import.meta.url).pathname;
 const TYPE_1 = new URL('../../processors/type-1/', import.meta.url).pathname;
 
 let folder: string;
@@ -22,24 +19,6 @@ afterEach(() => rmSync(folder, { recursive: true }));
 function write(path: string, text: string): void {
   mkdirSync(dirname(join(folder, path)), { recursive: true });
   writeFileSync(join(folder, path), text);
-}
-
-/** Loads in a process of its own, as the gateway does: without a test runner that resolves names by rules of its own. */
-async function loadOutside(external: string): Promise<{ types?: string[]; failed?: string[]; error?: string }> {
-  const script = `
-    const { loadProcessors } = await import(${JSON.stringify(LOADER)});
-    const { processorConformance } = await import(${JSON.stringify(CONFORMANCE)});
-    try {
-      const processors = await loadProcessors({ external: [${JSON.stringify(external)}], from: ${JSON.stringify(folder)} });
-      const failed = [...processors.values()].flatMap(processor => processorConformance(processor)).filter(r => !r.passed);
-      console.log(JSON.stringify({ types: [...processors.keys()], failed: failed.map(r => r.check) }));
-    } catch (error) {
-      console.log(JSON.stringify({ error: error.message }));
-    }`;
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
-    cwd: folder,
-  });
-  return JSON.parse(stdout);
 }
 
 /** Type 1 under another name: a whole processor in a few lines. */
@@ -57,7 +36,7 @@ test('every folder of processors/ is found and loaded by its type', async () => 
 
 test('a folder outside the repository is loaded by its path, and conforms', async () => {
   write('acme/index.ts', ACME);
-  const { types, failed } = await loadOutside('./acme');
+  const { types, failed } = await loadOutside('./acme', folder);
   expect(types).toContain('acme');
   expect(failed).toEqual([]);
 });
@@ -68,12 +47,12 @@ test('a package that ships JavaScript is loaded by its name', async () => {
     '{ "name": "@acme/switch", "type": "module", "main": "lib/main.js" }',
   );
   write('node_modules/@acme/switch/lib/main.js', ACME);
-  expect((await loadOutside('@acme/switch')).types).toContain('acme');
+  expect((await loadOutside('@acme/switch', folder)).types).toContain('acme');
 });
 
 test('the schemas are there for a plug-in outside the repository', async () => {
   write('acme/index.ts', `${ACME}\nimport * as schemas from '#schemas/transaction'; void schemas;`);
-  expect((await loadOutside('./acme')).types).toContain('acme');
+  expect((await loadOutside('./acme', folder)).types).toContain('acme');
 });
 
 test('a plug-in that does not exist is named', () => {
@@ -96,7 +75,7 @@ test.each([
   ['has the type of another', ACME.replace("type: 'acme'", "type: 'type-1'"), 'type type-1 is taken'],
 ])('a plug-in that %s stops the start and is named', async (_, source, reason) => {
   write('acme/index.ts', source);
-  const { error } = await loadOutside('./acme');
+  const { error } = await loadOutside('./acme', folder);
   expect(error).toContain(join(folder, 'acme', 'index.ts'));
   expect(error).toContain(reason);
 });

@@ -49,15 +49,20 @@ test('a MAC of a key that is not ours cannot be checked, one that is wrong is ba
   expect(macVerdictOf(codecWith('new').decode(bytesOf(codecWith('other'), sale())))).toBe('bad');
 });
 
-test.each(['amount', 'stan', 'rrn', 'tid', 'currency', 'pan', 'processingCode'])(
-  'a message whose %s was changed on its way is bad',
-  (field) => {
-    const message = codecWith('old').decode(bytesOf(codecWith('old'), sale()));
-    const value = String(message[field]);
-    const changed = { ...message, [field]: `${value.startsWith('1') ? '2' : '1'}${value.slice(1)}` };
-    expect(macVerdictOf(codecWith('old').decode(bytesOf(plain, changed)))).toBe('bad');
-  },
-);
+test.each([
+  'amount',
+  'stan',
+  'rrn',
+  'tid',
+  'currency',
+  'pan',
+  'processingCode',
+])('a message whose %s was changed on its way is bad', (field) => {
+  const message = codecWith('old').decode(bytesOf(codecWith('old'), sale()));
+  const value = String(message[field]);
+  const changed = { ...message, [field]: `${value.startsWith('1') ? '2' : '1'}${value.slice(1)}` };
+  expect(macVerdictOf(codecWith('old').decode(bytesOf(plain, changed)))).toBe('bad');
+});
 
 test('a message without a MAC is unverifiable where one was agreed, and one with a MAC where none was', () => {
   expect(macVerdictOf(codecWith('old').decode(bytesOf(plain, sale())))).toBe('unverifiable');

@@ -1,0 +1,27 @@
+import { defineProcessor } from '#processor-kit';
+import { configSchema, exampleConfig } from './config.ts';
+import * as messages from './messages.ts';
+import * as outcome from './outcome.ts';
+import { framing, match, profile } from './profile.ts';
+import { samples } from './samples.ts';
+import { readRequest, simulate } from './simulate.ts';
+import { codec, spec } from './spec.ts';
+
+export default defineProcessor({
+  type: 'acme',
+  name: 'Acme',
+  configSchema,
+  exampleConfig,
+  spec,
+  codec: () => codec,
+  framing,
+  match,
+  profile,
+  ...messages,
+  ...outcome,
+  // EDIT: who the merchant is at your switch.
+  providerId: (_config, { tid, mid }) => ({ tid, mid }),
+  readRequest,
+  simulate,
+  samples,
+});

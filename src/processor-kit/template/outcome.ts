@@ -1,0 +1,45 @@
+import {
+  authenticationAsksForPin,
+  classifyOutcome,
+  classifyReversalAnswer,
+  indexTlv,
+  issuerTags,
+  type Outcome,
+  type ReversalAnswer,
+  schemeOfPan,
+  singleTapFlag,
+} from '#processor-kit';
+import { profile } from './profile.ts';
+import type { AcmeMessage } from './spec.ts';
+
+// EDIT: what a response means. `defineProcessor` has made sure that it belongs to the request; what you cannot stand
+// behind is `unknown`.
+export function readOutcome(response: AcmeMessage, request: AcmeMessage): Outcome {
+  const chip = response.icc && indexTlv(response.icc, { onBadChild: 'opaque' });
+  const facts = {
+    responseCode: response.responseCode ?? '',
+    authorizationCode: response.authorizationCode,
+    rrn: response.rrn,
+    cardTags: chip === undefined ? [] : issuerTags(chip),
+  };
+  return classifyOutcome(profile.codes, facts, {
+    requestedMinor: Number(request.amount),
+    respondedMinor: response.amount === undefined ? undefined : Number(response.amount),
+    partialAllowed: false,
+    scheme: schemeOfPan(request.pan ?? '') ?? '',
+    issuerFlag: singleTapFlag(response.additionalData ?? '') || authenticationAsksForPin(chip?.hex(0x91) ?? ''),
+  });
+}
+
+export function readReversalAnswer(response: AcmeMessage): ReversalAnswer {
+  return response.mti === '0410' ? classifyReversalAnswer(profile.reversal, response.responseCode ?? '') : 'refused';
+}
+
+export function isNetworkAccepted(response: AcmeMessage): boolean {
+  return response.mti === '0810' && response.responseCode === '00';
+}
+
+// EDIT: what integrators reconcile with. Text, never card data.
+export function providerFields(response: AcmeMessage): Record<string, string> {
+  return { rrn: response.rrn ?? '', responseCode: response.responseCode ?? '' };
+}

@@ -1,0 +1,38 @@
+import {
+  declineCodes,
+  type Framing,
+  type MatchFields,
+  PIN_REQUIRED_CODES,
+  type ProcessorProfile,
+  REVERSAL_SCHEDULE,
+} from '#processor-kit';
+
+// EDIT: what stands in front of a message.
+export const framing: Framing = { lengthBytes: 2, lengthIncludesHeader: false, maxFrameBytes: 4_096 };
+
+// EDIT: the fields that pair a response with its request, per message class (the second digit of the MTI).
+export const match: MatchFields = {
+  1: ['stan', 'tid', 'transmissionDateTime'],
+  4: ['stan', 'tid', 'transmissionDateTime'],
+  8: ['stan', 'transmissionDateTime'],
+};
+
+// EDIT: how your switch behaves. A code that is in no list is unknown, and an unknown is reversed.
+export const profile: ProcessorProfile = {
+  deadlineMs: 30_000,
+  maxInFlight: 256,
+  idleEchoMs: 60_000,
+  partialApproval: false,
+  stanScope: 'terminal',
+  codes: {
+    approved: ['00'],
+    partial: [],
+    declined: declineCodes(),
+    review: ['94'],
+    pinRequired: PIN_REQUIRED_CODES,
+  },
+  echoed: ['amount', 'stan', 'rrn', 'tid', 'currency'],
+  amountField: 'amount',
+  reversal: { keepsStan: true, ...REVERSAL_SCHEDULE, acknowledged: ['00'], unableToLocate: ['25'] },
+  network: { signOn: '001', signOff: '002', echo: '301' },
+};

@@ -1,0 +1,80 @@
+import {
+  encodeTlv,
+  fromHex,
+  missingFields,
+  networkKindOf,
+  otherStan,
+  pinRequestCode,
+  responseMti,
+  type SimulatedAnswer,
+  type SimulatedRequest,
+  schemeOfPan,
+  singleTapData,
+} from '#processor-kit';
+import { profile } from './profile.ts';
+import type { AcmeMessage } from './spec.ts';
+
+const MONEY = ['amount', 'transmissionDateTime', 'stan', 'rrn', 'tid', 'mid', 'currency'];
+
+// EDIT: what your switch wants in each message; a request that lacks one is answered with 30.
+const MANDATORY: Readonly<Record<string, readonly string[]>> = {
+  '0100': ['pan', ...MONEY],
+  '0400': ['originalElements', ...MONEY],
+  '0401': ['originalElements', ...MONEY],
+  '0800': ['transmissionDateTime', 'stan', 'networkCode'],
+};
+
+const KINDS: Readonly<Record<string, SimulatedRequest['kind']>> = {
+  '0100': 'authorization',
+  '0400': 'reversal',
+  '0401': 'reversal',
+  '0800': 'network',
+};
+
+// EDIT: what a request of yours asks, for the simulated switch and the suite.
+export function readRequest(request: AcmeMessage): SimulatedRequest {
+  const { mti, stan = '', tid = '', transmissionDateTime = '', originalElements, pinBlock } = request;
+  return {
+    kind: KINDS[mti] ?? 'unsupported',
+    amountMinor: Number(request.amount ?? 0),
+    currencyNumeric: request.currency ?? '',
+    stan,
+    rrn: request.rrn ?? '',
+    tid,
+    pan: request.pan ?? '',
+    pin: pinBlock && { block: pinBlock },
+    key: `${stan}-${transmissionDateTime}-${tid}`,
+    originalKey: originalElements && `${originalElements.slice(4, 10)}-${originalElements.slice(10, 20)}-${tid}`,
+    isRepeat: mti === '0401',
+    network: networkKindOf(profile.network, request.networkCode),
+    faults: missingFields(request, MANDATORY[mti] ?? []),
+  };
+}
+
+// EDIT: what your switch answers.
+export function simulate(request: AcmeMessage, answer: SimulatedAnswer): AcmeMessage {
+  const { asksForPin = false, isOtherStan = false, amountMinor } = answer;
+  const scheme = schemeOfPan(request.pan ?? '') ?? '';
+  const responseCode = asksForPin ? pinRequestCode(profile.codes.pinRequired, scheme) : answer.responseCode;
+  return {
+    mti: responseMti(request.mti),
+    amount: amountMinor === undefined ? request.amount : String(amountMinor).padStart(12, '0'),
+    transmissionDateTime: request.transmissionDateTime,
+    stan: isOtherStan && request.stan !== undefined ? otherStan(request.stan) : request.stan,
+    rrn: request.rrn,
+    authorizationCode: answer.authorizationCode,
+    responseCode,
+    tid: request.tid,
+    mid: request.mid,
+    additionalData: asksForPin && responseCode === '65' ? singleTapData() : undefined,
+    currency: request.currency,
+    icc: request.icc && issuerData(responseCode),
+    networkCode: request.networkCode,
+  };
+}
+
+/** Tag 91: eight bytes of cryptogram, then the response code (EMV Book 2, 8.2.1). */
+function issuerData(responseCode: string): Uint8Array {
+  const code = responseCode === '1A' ? '13' : responseCode;
+  return encodeTlv([{ tag: 0x91, value: fromHex(`0123456789ABCDEF${Buffer.from(code, 'latin1').toString('hex')}`) }]);
+}
