@@ -194,12 +194,14 @@ export function reversal({ original, ...reversal }: Reversal, _config: Type1Conf
 /** DE95: actual amount and settlement amount after the reversal, then both fees: all of it is taken back. */
 const NOTHING_STANDS = `${'0'.repeat(24)}C00000000C00000000`;
 
-export function networkRequest(kind: NetworkRequestKind, stamp: MessageStamp): Type1Message {
+export function networkRequest(kind: NetworkRequestKind, stamp: MessageStamp): Type1Message | undefined {
+  const networkCode = profile.network[kind];
+  if (networkCode === undefined) return undefined;
   return {
     mti: '0800',
     transmissionDateTime: transmissionDateTime(stamp.sentAtMs),
     stan: stamp.stan,
-    networkCode: profile.network[kind],
+    networkCode,
   };
 }
 

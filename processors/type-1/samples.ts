@@ -47,7 +47,7 @@ const reversed = reversal(timedOut, exampleConfig);
 
 const repeated = reversal({ ...timedOut, attempt: 2, sentAtMs: TAP.sentAtMs + 35_000 }, exampleConfig);
 
-const signOn = networkRequest('signOn', { stan: '000124', sentAtMs: TAP.sentAtMs });
+const signOn = networkRequest('signOn', { stan: '000124', sentAtMs: TAP.sentAtMs })!;
 
 /** Messages of one tap's life, byte for byte. */
 export const samples: readonly ProcessorSample[] = [

@@ -166,10 +166,12 @@ export function networkRequest(
   kind: NetworkRequestKind,
   { stan, sentAtMs }: MessageStamp,
   { networkId }: Type2Config,
-): Type2Message {
+): Type2Message | undefined {
+  const processingCode = profile.network[kind];
+  if (processingCode === undefined) return undefined;
   return {
     mti: '0800',
-    processingCode: profile.network[kind],
+    processingCode,
     transmissionDateTime: transmissionDateTime(sentAtMs),
     stan,
     networkId,

@@ -54,7 +54,7 @@ const reversed = reversal({ ...timedOut, attempt: 1, stan: '000125' }, exampleCo
 
 const repeated = reversal({ ...timedOut, attempt: 2, stan: '000126' }, exampleConfig);
 
-const signOn = networkRequest('signOn', { stan: '000127', sentAtMs: TAP.sentAtMs }, exampleConfig);
+const signOn = networkRequest('signOn', { stan: '000127', sentAtMs: TAP.sentAtMs }, exampleConfig)!;
 
 /** Messages of one tap's life, byte for byte; the MAC is put on later, when they leave. */
 export const samples: readonly ProcessorSample[] = [

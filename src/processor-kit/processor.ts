@@ -59,7 +59,8 @@ export interface MessageCodec<Message extends IsoMessage = IsoMessage> {
   decode(bytes: Uint8Array, start?: number, end?: number): Message;
 }
 
-export type NetworkRequestKind = 'signOn' | 'signOff' | 'echo';
+/** `cutOver` is sent by switches alone. */
+export type NetworkRequestKind = 'signOn' | 'signOff' | 'echo' | 'cutOver';
 
 export interface Processor<Config extends SwitchConfig = SwitchConfig, Message extends IsoMessage = IsoMessage> {
   /** The folder's name, stable: it stands in the database. Lower case, digits, hyphens; at most 32 characters. */

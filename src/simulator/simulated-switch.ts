@@ -1,11 +1,10 @@
-import {
-  type IsoMessage,
-  type PinData,
-  type Processor,
-  profileOf,
-  type SimulatedAnswer,
-  type SimulatedRequest,
-  type SwitchConfig,
+import type {
+  IsoMessage,
+  PinData,
+  Processor,
+  SimulatedAnswer,
+  SimulatedRequest,
+  SwitchConfig,
 } from '../processor-kit/index.ts';
 import type { FaultDraw, FaultKind } from './faults.ts';
 import type { Latency } from './latency.ts';
@@ -40,6 +39,8 @@ export interface SimulatedSwitchOptions {
   readonly random: Random;
   readonly faults: FaultDraw | undefined;
   readonly latency: Latency | undefined;
+  /** When an approval that is to be late is answered, at the earliest: the acquirer's deadline. */
+  readonly deadlineMs: number;
   /** Stretches every time of a scenario: 0.01 makes 10 s of silence a tenth of a second. */
   readonly timeScale: number;
   readonly verifyPin: VerifyPin | undefined;
@@ -78,7 +79,7 @@ export class SimulatedSwitch {
   constructor(processor: Processor, config: SwitchConfig, options: SimulatedSwitchOptions) {
     this.#processor = processor;
     this.#needsSignOn = config.signOn;
-    this.#lateMs = profileOf(processor, config).deadlineMs + LATE_BY_MS * options.timeScale;
+    this.#lateMs = options.deadlineMs + LATE_BY_MS * options.timeScale;
     this.#options = options;
   }
 

@@ -1,6 +1,12 @@
 import type { LocalHsm, SwitchHsm } from '../crypto/hsm.ts';
 import { parsePin } from '../crypto/pin-block.ts';
-import { messageCodec, type Processor, type SwitchConfig } from '../processor-kit/index.ts';
+import {
+  messageCodec,
+  type NetworkRequestKind,
+  type Processor,
+  profileOf,
+  type SwitchConfig,
+} from '../processor-kit/index.ts';
 import { demoHsm } from './demo-hsm.ts';
 import { type FaultRates, faultDraw } from './faults.ts';
 import { parseLatency } from './latency.ts';
@@ -13,6 +19,9 @@ import { type SimulatorEvent, SwitchServer } from './switch-server.ts';
 
 export type { SimulatorEvent } from './switch-server.ts';
 
+/** Demos wait longer than the profiles say, so that 30.30 is answered in time. */
+const DEMO_DEADLINE_MS = 40_000;
+
 /** The PIN that every simulated card has. */
 const TEST_PIN = parsePin('12345');
 
@@ -20,6 +29,8 @@ export interface SimulatedProcessor {
   readonly processor: Processor;
   /** The configuration that the acquirer uses, too: dialect, keys, deadline. `exampleConfig` when absent. */
   readonly config?: SwitchConfig | undefined;
+  /** The acquirer's deadline, which late approvals miss. That of `config`; without one, the longest that demos use. */
+  readonly deadlineMs?: number | undefined;
   /** 0 takes a free one. */
   readonly port: number;
 }
@@ -52,6 +63,11 @@ export interface Simulator {
   readonly ledger: Ledger;
   /** Counters of each switch, in the order of `processors`. */
   counters(): readonly (Readonly<SwitchCounters> & { readonly processor: string; readonly lines: number })[];
+  /**
+   * Has every switch send a request of its own on each of its lines: an echo, a cut-over. Gives how many lines answered
+   * that they accept; a line that closes before has not.
+   */
+  ask(kind: NetworkRequestKind): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -66,8 +82,8 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const configs = options.processors.map(({ processor, config }) => config ?? processor.exampleConfig);
   const hsm = options.hsm ?? demoHsm(configs, process.env.TAPWIRE_ENV ?? 'dev');
   const ledger = new Ledger();
-  const switches = options.processors.map(({ processor }, index) =>
-    switchServer(processor, configs[index]!, { ...options, hsm, ledger, random: seededRandom(seed + index) }),
+  const switches = options.processors.map((simulated, index) =>
+    switchServer(simulated, configs[index]!, { ...options, hsm, ledger, random: seededRandom(seed + index) }),
   );
   const books = options.ledgerPort === undefined ? undefined : ledgerServer(ledger);
   const close = async () => {
@@ -78,7 +94,12 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     for (const [index, { port }] of options.processors.entries()) await switches[index]!.listen(port, host);
     const ledgerPort = books && (await listen(books, options.ledgerPort!, host));
     const ports = switches.map(({ port }) => port);
-    return { ports, ledgerPort, ledger, counters: () => switches.map((server) => server.counters()), close };
+    const counters = () => switches.map((server) => server.counters());
+    const ask = async (kind: NetworkRequestKind) => {
+      const accepted = await Promise.all(switches.map((server) => server.ask(kind)));
+      return accepted.reduce((sum, count) => sum + count, 0);
+    };
+    return { ports, ledgerPort, ledger, counters, ask, close };
   } catch (error) {
     await close();
     throw error;
@@ -91,19 +112,21 @@ interface SwitchParts extends SimulatorOptions {
   readonly random: Random;
 }
 
-function switchServer(processor: Processor, config: SwitchConfig, parts: SwitchParts): SwitchServer {
+function switchServer(simulated: SimulatedProcessor, config: SwitchConfig, parts: SwitchParts): SwitchServer {
+  const { processor, deadlineMs } = simulated;
   const { hsm, ledger, random, onEvent = () => {} } = parts;
   const bank = new SimulatedSwitch(processor, config, {
     ledger,
     random,
     faults: faultDraw(parts.faults ?? {}),
     latency: parts.latency === undefined ? undefined : parseLatency(parts.latency),
+    deadlineMs: deadlineMs ?? (simulated.config ? profileOf(processor, config).deadlineMs : DEMO_DEADLINE_MS),
     timeScale: parts.timeScale ?? timeScaleOfEnvironment(),
     verifyPin: testPinVerifier(hsm, config),
     onRefused: (responseCode, reason) => onEvent({ event: 'refused', processor: processor.type, responseCode, reason }),
   });
   const codec = messageCodec(processor, config, (keyId, method) => hsm.keyMac(keyId, method));
-  return new SwitchServer({ processor, codec, bank, onEvent });
+  return new SwitchServer({ processor, config, codec, bank, onEvent });
 }
 
 /** Undefined when no PIN key was agreed: nobody can open a PIN block then, and every PIN passes. */

@@ -31,6 +31,8 @@ export class SwitchLine {
   readonly #session: LineSession = { isSignedOn: false };
   readonly #answers: AnswerBuffer;
   readonly #headerBytes: number;
+  /** Requests of the switch that wait for an answer, by their STAN. */
+  readonly #asked = new Map<string, (isAccepted: boolean) => void>();
   #isReading = false;
   #isFlushPlanned = false;
 
@@ -43,6 +45,15 @@ export class SwitchLine {
     socket.setNoDelay(true);
     socket.on('data', (chunk: Uint8Array) => this.#readChunk(frames, chunk));
     socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#giveUpAsking());
+  }
+
+  /** Sends a request of the switch's own; true when the acquirer accepts it, false when not or when the line closes. */
+  ask(request: IsoMessage): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#asked.set(askedKey(request), resolve);
+      this.#append(request, this.#options.processor.framing.transportHeader);
+    });
   }
 
   /** Closes the line once everything written has left. */
@@ -82,10 +93,25 @@ export class SwitchLine {
       this.#answerUnreadable(error, header);
       return;
     }
-    if (isResponse(message)) return;
+    if (isResponse(message)) {
+      this.#takeAnswer(message);
+      return;
+    }
     const reaction = bank.react(message, this.#session);
     if (reaction instanceof Promise) void reaction.then((settled) => this.#act(message, settled, header));
     else this.#act(message, reaction, header);
+  }
+
+  /** An answer to nothing is left alone. */
+  #takeAnswer(response: IsoMessage): void {
+    const key = askedKey(response);
+    this.#asked.get(key)?.(this.#options.processor.isNetworkAccepted(response));
+    this.#asked.delete(key);
+  }
+
+  #giveUpAsking(): void {
+    for (const resolve of this.#asked.values()) resolve(false);
+    this.#asked.clear();
   }
 
   /** 30 (format error), if enough could be read to say what is answered. */
@@ -180,4 +206,8 @@ export class SwitchLine {
     this.#answers.flush(Math.ceil(this.#answers.waitingBytes / 2));
     socket.destroySoon();
   }
+}
+
+function askedKey(message: IsoMessage): string {
+  return String(message.stan);
 }

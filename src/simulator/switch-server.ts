@@ -1,11 +1,13 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import type { MessageCodec, Processor } from '../processor-kit/index.ts';
+import type { MessageCodec, NetworkRequestKind, Processor, SwitchConfig } from '../processor-kit/index.ts';
 import { listen, stopListening } from './listening.ts';
 import type { SimulatedSwitch, SwitchCounters } from './simulated-switch.ts';
 import { SwitchLine } from './switch-line.ts';
 
 /** Acquirers keep a handful of connections; a load test may open many. Beyond it, connections are closed at once. */
 const MAX_LINES = 4_096;
+
+const MAX_STAN = 999_999;
 
 export interface SimulatorEvent {
   /** `lost`: another program has taken the port while the switch was down. */
@@ -18,6 +20,7 @@ export interface SimulatorEvent {
 
 export interface SwitchServerOptions {
   readonly processor: Processor;
+  readonly config: SwitchConfig;
   readonly codec: MessageCodec;
   readonly bank: SimulatedSwitch;
   readonly onEvent: (event: SimulatorEvent) => void;
@@ -28,6 +31,7 @@ export class SwitchServer {
   readonly #options: SwitchServerOptions;
   readonly #server: Server;
   readonly #lines = new Set<SwitchLine>();
+  #stan = 0;
   #port = 0;
   #host = '';
   #recovery: NodeJS.Timeout | undefined;
@@ -50,6 +54,20 @@ export class SwitchServer {
   counters(): SwitchCounters & { readonly processor: string; readonly lines: number } {
     const { processor, bank } = this.#options;
     return { processor: processor.type, lines: this.#lines.size, ...bank.counters };
+  }
+
+  /** Sends a request of the switch's own on every line; gives how many accepted it. */
+  async ask(kind: NetworkRequestKind): Promise<number> {
+    const { processor, config } = this.#options;
+    const answers = await Promise.all(
+      Array.from(this.#lines, (line) => {
+        this.#stan = (this.#stan % MAX_STAN) + 1;
+        const stan = String(this.#stan).padStart(6, '0');
+        const request = processor.networkRequest(kind, { stan, sentAtMs: Date.now() }, config);
+        return request === undefined ? false : line.ask(request);
+      }),
+    );
+    return answers.filter(Boolean).length;
   }
 
   async close(): Promise<void> {

@@ -167,3 +167,15 @@ test('a port that is taken is said by name', async () => {
   const again = startSimulator({ processors: [{ processor, port: simulator.ports[0]! }] });
   await expect(again).rejects.toMatchObject({ code: 'PORT_TAKEN' });
 });
+
+test('the switch asks on its own: an echo and a cut-over are accepted on every line', async () => {
+  await acquirer.tap(10_00);
+  expect(await simulator.ask('echo')).toBe(1);
+  expect(await simulator.ask('cutOver')).toBe(1);
+});
+
+test('a line that closes has accepted nothing', async () => {
+  await acquirer.tap(10_00);
+  acquirer.pool.destroy();
+  expect(await simulator.ask('echo')).toBe(0);
+});

@@ -30,14 +30,16 @@ export const sessionChecks: readonly Check[] = [
     },
   },
   {
-    name: 'the echo of the switch is answered',
+    name: 'echo and cut-over of the switch are answered',
     run(subject) {
       const { processor, config } = subject;
-      const request = processor.networkRequest('echo', STAMP, config);
-      if (request === undefined) return;
-      const answer = processor.answerSwitchRequest(overTheWire(subject, request), config);
-      expectThat(answer !== undefined, 'no answer');
-      expectThat(processor.isNetworkAccepted(overTheWire(subject, answer)), 'the answer does not accept');
+      for (const kind of ['echo', 'cutOver'] as const) {
+        const request = processor.networkRequest(kind, STAMP, config);
+        if (request === undefined) continue;
+        const answer = processor.answerSwitchRequest(overTheWire(subject, request), config);
+        expectThat(answer !== undefined, `${kind}: no answer`);
+        expectThat(processor.isNetworkAccepted(overTheWire(subject, answer)), `${kind}: the answer does not accept`);
+      }
     },
   },
   {

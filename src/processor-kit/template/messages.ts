@@ -82,12 +82,9 @@ export function reversal({ original, ...reversal }: Reversal): AcmeMessage {
 
 // EDIT: how a line is opened, kept and closed; undefined for what your switch does not know.
 export function networkRequest(kind: NetworkRequestKind, { stan, sentAtMs }: MessageStamp): AcmeMessage | undefined {
-  return {
-    mti: '0800',
-    transmissionDateTime: transmissionDateTime(sentAtMs),
-    stan,
-    networkCode: profile.network[kind],
-  };
+  const networkCode = profile.network[kind];
+  if (networkCode === undefined) return undefined;
+  return { mti: '0800', transmissionDateTime: transmissionDateTime(sentAtMs), stan, networkCode };
 }
 
 // EDIT: what your switch asks by itself.
