@@ -351,3 +351,26 @@ export class NotFound extends TapwireError {
     super('NOT_FOUND');
   }
 }
+
+/** Why a URL that somebody gave us was not called, or gave no answer. The codes stand in what its owner is shown. */
+export type OutboundErrorCode = keyof typeof OUTBOUND_ERRORS;
+
+const OUTBOUND_ERRORS = {
+  URL_REFUSED: 'the URL is none that may be called',
+  ADDRESS_REFUSED: 'the name leads to an address that is not public',
+  NAME_NOT_FOUND: 'the name has no address',
+  NAME_LOOKUP_FAILED: 'the address of the name could not be found out',
+  CONNECTION_REFUSED: 'nobody listens there',
+  CONNECTION_LOST: 'the connection ended before an answer',
+  UNREACHABLE: 'the address cannot be reached',
+  TLS_FAILED: 'the connection could not be secured, or its certificate is not valid',
+  ANSWER_BROKEN: 'the answer is not HTTP',
+  TIMEOUT: 'no answer in time',
+  CANCELLED: 'we stopped before there was an answer',
+} as const;
+
+export class OutboundError extends TapwireError<OutboundErrorCode> {
+  constructor(code: OutboundErrorCode, options?: ErrorOptions) {
+    super(code, OUTBOUND_ERRORS[code], options);
+  }
+}

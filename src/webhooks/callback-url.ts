@@ -1,0 +1,50 @@
+import { isIP } from 'node:net';
+import { type AddressPolicy, isAllowedAddress } from './public-addresses.ts';
+
+/** What URLs of strangers may be. */
+export interface UrlPolicy extends AddressPolicy {
+  /** `http:` besides `https:`: for receivers on a developer's own machine. */
+  readonly allowHttp: boolean;
+}
+
+/** What browsers and proxies take without trouble. */
+export const MAX_URL_CHARS = 2_048;
+/** Ports below belong to other protocols, whose servers may take a request for commands (SMTP, for one). */
+const FIRST_FREE_PORT = 1_024;
+const OPEN_PORTS: readonly string[] = ['', '443'];
+
+/** Why a URL is none of ours to call. */
+export type UrlFault = keyof typeof URL_FAULTS;
+
+export const URL_FAULTS = {
+  MALFORMED: 'is not an absolute URL',
+  SCHEME: 'must begin with https://',
+  CREDENTIALS: 'must not carry a user name or password',
+  FRAGMENT: 'must not have a fragment',
+  PORT: 'must name port 443 or one above 1023',
+  ADDRESS: 'leads to an address that is not public',
+} as const;
+
+/** The URL in its normal form (`HTTPS://0x7f.1` is `https://127.0.0.1/`), or what is wrong with it. */
+export function readCallbackUrl(text: string, policy: UrlPolicy): URL | UrlFault {
+  const url = text.length <= MAX_URL_CHARS ? URL.parse(text) : null;
+  if (!url?.hostname) return 'MALFORMED';
+  const fault = urlFault(url, policy);
+  return fault ?? url;
+}
+
+/** Undefined when nothing is wrong, as far as can be told without asking for the address of a name. */
+export function urlFault(url: URL, policy: UrlPolicy): UrlFault | undefined {
+  if (url.protocol !== 'https:' && !(policy.allowHttp && url.protocol === 'http:')) return 'SCHEME';
+  if (url.username !== '' || url.password !== '') return 'CREDENTIALS';
+  if (url.hash !== '') return 'FRAGMENT';
+  if (!OPEN_PORTS.includes(url.port) && Number(url.port) < FIRST_FREE_PORT) return 'PORT';
+  const host = hostOf(url);
+  if (isIP(host) !== 0 && !isAllowedAddress(host, policy)) return 'ADDRESS';
+  return undefined;
+}
+
+/** The name or address to connect to: IPv6 without its brackets. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+}

@@ -1,0 +1,198 @@
+import http from 'node:http';
+import https from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { isIP } from 'node:net';
+import { OutboundError, type OutboundErrorCode } from '../errors.ts';
+import { hostOf, type UrlPolicy, urlFault } from './callback-url.ts';
+import { isAllowedAddress } from './public-addresses.ts';
+import { createNameResolver, type ResolveName } from './resolve-name.ts';
+
+export interface GuardedFetchOptions {
+  readonly policy: UrlPolicy;
+  readonly resolve?: ResolveName;
+  /** PEM: certificates to trust instead of the usual ones. */
+  readonly ca?: string | undefined;
+}
+
+export interface GuardedRequest {
+  readonly url: URL;
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  /** For everything: the name, the connection, the answer to its last byte. */
+  readonly timeoutMs: number;
+  /** The rest of a longer answer is not read. */
+  readonly maxAnswerBytes: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface GuardedAnswer {
+  readonly status: number;
+  readonly headers: http.IncomingHttpHeaders;
+  /** At most `maxAnswerBytes`. */
+  readonly body: Buffer;
+  /** The body was longer, or did not end in time. */
+  readonly isCut: boolean;
+}
+
+/** Connections to one receiver that wait for its next request, and how long: well below what servers usually grant. */
+const MAX_IDLE_CONNECTIONS = 16;
+const IDLE_MS = 4_000;
+const MAX_HEADER_BYTES = 8_192;
+
+/**
+ * HTTP to URLs of strangers. Where a connection leads is decided when it is made: the addresses that were checked are
+ * those that are dialled, so a name that changes its mind in between (DNS rebinding) gains nothing. Redirects are not
+ * followed, proxies of the environment are not used, nothing is unpacked, and time and bytes are capped.
+ */
+export class GuardedFetch {
+  readonly #policy: UrlPolicy;
+  readonly #resolve: ResolveName;
+  readonly #agents: { readonly 'http:': http.Agent; readonly 'https:': https.Agent };
+
+  constructor({ policy, resolve = createNameResolver(), ca }: GuardedFetchOptions) {
+    this.#policy = policy;
+    this.#resolve = resolve;
+    const lookup: LookupFunction = (name, options, done) => this.#lookUp(name, options, done);
+    const options = { keepAlive: true, maxFreeSockets: MAX_IDLE_CONNECTIONS, timeout: IDLE_MS, lookup };
+    this.#agents = {
+      'http:': new http.Agent(options),
+      'https:': new https.Agent({ ...options, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) }),
+    };
+  }
+
+  /**
+   * Whether a request to `url` would be made, as things are now.
+   *
+   * @throws OutboundError URL_REFUSED, ADDRESS_REFUSED, NAME_NOT_FOUND, NAME_LOOKUP_FAILED
+   */
+  async check(url: URL): Promise<void> {
+    if (urlFault(url, this.#policy)) throw new OutboundError('URL_REFUSED');
+    if (isIP(hostOf(url)) === 0) await this.#addressesOf(hostOf(url));
+  }
+
+  /** @throws OutboundError when there is no answer; every status is one */
+  async request(request: GuardedRequest): Promise<GuardedAnswer> {
+    // An address instead of a name is never looked up: what it leads to is decided here.
+    if (urlFault(request.url, this.#policy)) throw new OutboundError('URL_REFUSED');
+    const exchange = new Exchange(request, this.#agents[request.url.protocol as 'http:' | 'https:']);
+    return exchange.run();
+  }
+
+  close(): void {
+    for (const agent of Object.values(this.#agents)) agent.destroy();
+  }
+
+  async #addressesOf(name: string): Promise<readonly string[]> {
+    const addresses = await this.#resolve(name);
+    // One bad address condemns the name: which of them would be dialled is a matter of chance.
+    if (!addresses.every((address) => isAllowedAddress(address, this.#policy))) {
+      throw new OutboundError('ADDRESS_REFUSED');
+    }
+    return addresses;
+  }
+
+  /** What `net.connect` asks instead of the operating system. It dials what it is given here and nothing else. */
+  #lookUp(name: string, { all }: { all?: boolean | undefined }, done: Parameters<LookupFunction>[2]): void {
+    this.#addressesOf(name).then(
+      (addresses) => {
+        const records = addresses.map((address) => ({ address, family: isIP(address) }));
+        if (all) done(null, records);
+        else done(null, records[0]!.address, records[0]!.family);
+      },
+      (error) => done(error, []),
+    );
+  }
+}
+
+/** One request and its answer, or the reason why there is none. */
+class Exchange {
+  readonly #request: GuardedRequest;
+  readonly #agent: http.Agent;
+  readonly #result = Promise.withResolvers<GuardedAnswer>();
+  readonly #chunks: Buffer[] = [];
+  #bytesLeft: number;
+  #sent: http.ClientRequest | undefined;
+  #response: http.IncomingMessage | undefined;
+  #isRepeated = false;
+  #isOver = false;
+
+  constructor(request: GuardedRequest, agent: http.Agent) {
+    this.#request = request;
+    this.#agent = agent;
+    this.#bytesLeft = request.maxAnswerBytes;
+  }
+
+  async run(): Promise<GuardedAnswer> {
+    const { timeoutMs, signal } = this.#request;
+    const cancel = () => this.#finish(new OutboundError('CANCELLED'));
+    const timer = setTimeout(() => this.#finish(new OutboundError('TIMEOUT')), timeoutMs);
+    signal?.addEventListener('abort', cancel);
+    try {
+      if (signal?.aborted) cancel();
+      else this.#send();
+      return await this.#result.promise;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', cancel);
+    }
+  }
+
+  #send(): void {
+    const { url, method, headers, body } = this.#request;
+    const { request } = url.protocol === 'https:' ? https : http;
+    const sent = request(url, { method, headers, agent: this.#agent, maxHeaderSize: MAX_HEADER_BYTES });
+    this.#sent = sent;
+    sent.on('error', (error) => (this.#mayRepeat(sent, error) ? this.#send() : this.#finish(outboundError(error))));
+    sent.on('response', (response) => {
+      this.#response = response;
+      response.on('data', (chunk: Buffer) => this.#take(chunk));
+      response.on('close', () => this.#finish(response.complete ? undefined : new OutboundError('CONNECTION_LOST')));
+    });
+    sent.end(body);
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#chunks.push(chunk.subarray(0, this.#bytesLeft));
+    if (chunk.length > this.#bytesLeft) this.#finish(new OutboundError('ANSWER_BROKEN'));
+    this.#bytesLeft -= chunk.length;
+  }
+
+  /** With a status there is an answer, whatever became of its body. */
+  #finish(failure?: OutboundError): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (this.#response) {
+      const { statusCode, headers } = this.#response;
+      const body = Buffer.concat(this.#chunks);
+      this.#result.resolve({ status: statusCode!, headers, body, isCut: failure !== undefined });
+    } else this.#result.reject(failure);
+    if (failure) this.#sent?.destroy();
+  }
+
+  /** A kept connection may have been closed by the other side while this request was on its way: once more, on a new one. */
+  #mayRepeat({ reusedSocket }: http.ClientRequest, { code }: NodeJS.ErrnoException): boolean {
+    if (this.#isOver || this.#isRepeated || this.#response || !reusedSocket) return false;
+    this.#isRepeated = code === 'ECONNRESET' || code === 'EPIPE';
+    return this.#isRepeated;
+  }
+}
+
+const CODES: Readonly<Record<string, OutboundErrorCode>> = {
+  ECONNREFUSED: 'CONNECTION_REFUSED',
+  ECONNRESET: 'CONNECTION_LOST',
+  ECONNABORTED: 'CONNECTION_LOST',
+  EPIPE: 'CONNECTION_LOST',
+};
+
+/** By node's and OpenSSL's codes. */
+const TLS_CODE = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|INVALID_CA|HOSTNAME_MISMATCH|EPROTO)/;
+
+function outboundError(error: NodeJS.ErrnoException): OutboundError {
+  if (error instanceof OutboundError) return error;
+  const code = error.code ?? '';
+  if (CODES[code]) return new OutboundError(CODES[code], { cause: error });
+  if (TLS_CODE.test(code)) return new OutboundError('TLS_FAILED', { cause: error });
+  return new OutboundError(code.startsWith('HPE_') ? 'ANSWER_BROKEN' : 'UNREACHABLE', { cause: error });
+}

@@ -1,0 +1,66 @@
+import { BlockList, isIP } from 'node:net';
+
+/**
+ * Which addresses a URL that somebody gave us may lead to: those of the public Internet. Everything that can mean this
+ * machine, its neighbours or the infrastructure below it is refused.
+ */
+export interface AddressPolicy {
+  /** 127.0.0.0/8 and ::1 are allowed too: receivers on a developer's own machine. */
+  readonly allowLoopback: boolean;
+}
+
+/** IANA IPv4 Special-Purpose Address Registry (RFC 6890), multicast (RFC 5771) and what is reserved (RFC 1112). */
+const SPECIAL_IPV4 = [
+  '0.0.0.0/8', // this network
+  '10.0.0.0/8', // private
+  '100.64.0.0/10', // carrier-grade NAT; some clouds answer metadata here
+  '127.0.0.0/8', // loopback
+  '169.254.0.0/16', // link-local: the metadata service of most clouds
+  '172.16.0.0/12', // private
+  '192.0.0.0/24', // protocol assignments
+  '192.0.2.0/24', // documentation
+  '192.88.99.0/24', // 6to4 relays
+  '192.168.0.0/16', // private
+  '198.18.0.0/15', // benchmarks
+  '198.51.100.0/24', // documentation
+  '203.0.113.0/24', // documentation
+  '224.0.0.0/4', // multicast
+  '240.0.0.0/4', // reserved, and broadcast
+];
+
+/**
+ * IPv6 is turned around: only global unicast is public, so that ::/96, ::ffff:0:0/96 (IPv4-mapped), 64:ff9b::/96 (NAT64),
+ * fc00::/7, fe80::/10, ff00::/8 and whatever is assigned next are refused without being named.
+ */
+const GLOBAL_UNICAST = '2000::/3';
+
+/** Inside of it (IANA IPv6 Special-Purpose Address Registry). */
+const SPECIAL_IPV6 = [
+  '2001::/23', // protocol assignments, Teredo among them: an IPv4 address travels inside
+  '2001:db8::/32', // documentation
+  '2002::/16', // 6to4: an IPv4 address travels inside
+  '3fff::/20', // documentation
+];
+
+const globalUnicast = listOf([GLOBAL_UNICAST], 'ipv6');
+const special = { 4: listOf(SPECIAL_IPV4, 'ipv4'), 6: listOf(SPECIAL_IPV6, 'ipv6') } as const;
+const loopback = { 4: listOf(['127.0.0.0/8'], 'ipv4'), 6: listOf(['::1/128'], 'ipv6') } as const;
+
+/** @param address IPv4 or IPv6 as text, without brackets; anything else is refused */
+export function isAllowedAddress(address: string, { allowLoopback }: AddressPolicy): boolean {
+  const version = isIP(address);
+  if (version !== 4 && version !== 6) return false;
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  if (allowLoopback && loopback[version].check(address, family)) return true;
+  if (version === 6 && !globalUnicast.check(address, family)) return false;
+  return !special[version].check(address, family);
+}
+
+function listOf(networks: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address, prefix] = network.split('/') as [string, string];
+    list.addSubnet(address, Number(prefix), family);
+  }
+  return list;
+}

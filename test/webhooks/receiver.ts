@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
+
+export interface Received {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Exactly as it came. */
+  readonly body: Buffer;
+}
+
+export type Answer = (response: http.ServerResponse, received: Received) => void;
+
+export interface Receiver {
+  readonly url: string;
+  readonly port: number;
+  /** What came, oldest first. */
+  readonly received: readonly Received[];
+  /** Connections that were opened, ever. */
+  readonly connections: number;
+  /** From now on. */
+  answer: Answer;
+  close(): Promise<void>;
+}
+
+export const ok: Answer = (response) => void response.writeHead(204).end();
+
+export const status =
+  (code: number, headers: Record<string, string> = {}, body = ''): Answer =>
+  (response) =>
+    void response.writeHead(code, headers).end(body);
+
+/** Takes the request and says nothing. */
+export const hang: Answer = () => {};
+
+/** A server of an integrator, on a free port of this machine. */
+export async function startReceiver(answer: Answer = ok, tls?: { key: string; cert: string }): Promise<Receiver> {
+  const received: Received[] = [];
+  let connections = 0;
+  const take: http.RequestListener = async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const headers = request.headers as Record<string, string>;
+    const one: Received = { path: request.url!, headers, body: Buffer.concat(chunks) };
+    received.push(one);
+    receiver.answer(response, one);
+  };
+  const server = tls ? https.createServer(tls, take) : http.createServer(take);
+  server.on('connection', () => connections++);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const receiver: Receiver = {
+    url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}/hook`,
+    port,
+    received,
+    get connections() {
+      return connections;
+    },
+    answer,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return receiver;
+}

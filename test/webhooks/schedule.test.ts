@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { MAX_DELIVERIES, nextStep, parseRetryAfter } from '../../src/webhooks/schedule.ts';
+
+const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
+const failed = { status: 500 };
+
+describe('the schedule', () => {
+  test('waits 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h after a failure, then gives up', () => {
+    const waits: number[] = [];
+    let delivery = 1;
+    for (;;) {
+      const step = nextStep(delivery, failed, 0);
+      if (step.kind !== 'again') {
+        expect(step).toEqual({ kind: 'failed' });
+        break;
+      }
+      expect(step.delivery).toBe(delivery + 1);
+      delivery = step.delivery;
+      waits.push(step.afterSeconds);
+    }
+    expect(waits).toEqual([5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]);
+    expect(delivery).toBe(MAX_DELIVERIES);
+  });
+
+  test('adds up to a fifth by chance, and never comes early', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: MAX_DELIVERIES - 1 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (delivery, random) => {
+          const least = nextStep(delivery, failed, 0) as { afterSeconds: number };
+          const { afterSeconds } = nextStep(delivery, failed, random) as { afterSeconds: number };
+          return afterSeconds >= least.afterSeconds && afterSeconds <= least.afterSeconds * 1.2;
+        },
+      ),
+    );
+  });
+});
+
+describe('an attempt', () => {
+  test.each([200, 201, 202, 204, 299])('with status %i is delivered', (status) => {
+    expect(nextStep(1, { status }, 0)).toEqual({ kind: 'delivered' });
+    expect(nextStep(MAX_DELIVERIES, { status }, 0)).toEqual({ kind: 'delivered' });
+  });
+
+  test.each([
+    100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 408, 429, 500, 502, 503,
+  ])('with status %i is tried again: redirects are failures, too', (status) =>
+    expect(nextStep(1, { status }, 0)).toEqual({ kind: 'again', delivery: 2, afterSeconds: 5 }));
+
+  test('without an answer is tried again', () => {
+    expect(nextStep(2, { error: 'TIMEOUT' }, 0)).toEqual({ kind: 'again', delivery: 3, afterSeconds: 300 });
+  });
+
+  test('answered 410 Gone is the last one, whichever it was', () => {
+    expect(nextStep(1, { status: 410 }, 0)).toEqual({ kind: 'gone' });
+    expect(nextStep(MAX_DELIVERIES, { status: 410 }, 0)).toEqual({ kind: 'gone' });
+  });
+});
+
+describe('Retry-After', () => {
+  const again = (delivery: number, retryAfterSeconds: number) =>
+    nextStep(delivery, { status: 503, retryAfterSeconds }, 0);
+
+  test('makes the next attempt later', () => {
+    expect(again(1, 120)).toEqual({ kind: 'again', delivery: 2, afterSeconds: 120 });
+  });
+
+  test('never makes it earlier', () => {
+    expect(again(2, 1)).toMatchObject({ afterSeconds: 300 });
+  });
+
+  test('is heeded for no more than a day', () => {
+    expect(again(1, 999_999_999)).toMatchObject({ afterSeconds: 86_400 });
+  });
+
+  test('does not lengthen the schedule', () => {
+    expect(again(MAX_DELIVERIES, 60)).toEqual({ kind: 'failed' });
+  });
+
+  test.each([
+    ['0', 0],
+    ['120', 120],
+    ['Sun, 01 Mar 2026 12:01:30 GMT', 90],
+    ['Sun, 01 Mar 2026 11:00:00 GMT', undefined],
+    ['Sunday, 01-Mar-26 12:01:30 GMT', undefined],
+    ['Xxx, 99 Xxx 2026 99:99:99 GMT', undefined],
+    ['-5', undefined],
+    ['1.5', undefined],
+    ['soon', undefined],
+    ['', undefined],
+    ['9'.repeat(400), undefined],
+    [undefined, undefined],
+  ])('%s is read as %s', (value, seconds) => expect(parseRetryAfter(value, NOW_MS)).toBe(seconds));
+});
