@@ -1,24 +1,18 @@
+import * as mti from '../iso8583/message.ts';
 import type { IsoMessage } from './processor.ts';
-
-/**
- * The message type indicator (ISO 8583:1987 4.1): version, class, function, origin. An odd function digit answers the
- * even one before it: 0210 answers 0200, 0430 answers 0420.
- */
-const CLASS = 1;
-const FUNCTION = 2;
 
 /** Digit of the class: `1` authorization, `2` financial, `4` reversal, `8` network management. */
 export function messageClass(message: IsoMessage): string {
-  return message.mti.charAt(CLASS);
+  return message.mti.charAt(1);
 }
 
 export function isResponse(message: IsoMessage): boolean {
-  return (message.mti.charCodeAt(FUNCTION) & 1) === 1;
+  return mti.isResponse(message.mti);
 }
 
-/** The MTI that answers `mti`; a repeat (0421) is answered like its original (0430). */
-export function responseMti(mti: string): string {
-  return `${mti.slice(0, FUNCTION)}${Number(mti.charAt(FUNCTION)) + 1}0`;
+/** The MTI that answers a request, repeats of it like the first; a type that the standard lacks is answered as a request. */
+export function responseMti(requestMti: string): string {
+  return mti.responseMti(requestMti) ?? `${requestMti.slice(0, 2)}10`;
 }
 
 /** Whether `response` is of the type that answers `request`. */

@@ -1,9 +1,9 @@
 import { Iso8583Error } from '../errors.ts';
+import { pairingKey } from '../iso8583/message.ts';
 import type { MacKeys } from './mac-rule.ts';
 import { messageCodec } from './message-codec.ts';
 import { answers, isResponse, messageClass } from './mti.ts';
 import type { Framing, IsoMessage, NetworkRequestKind, Processor, SwitchConfig } from './processor.ts';
-
 import { framingOf } from './switch-config.ts';
 
 export interface SwitchProtocolOptions {
@@ -79,16 +79,9 @@ export function switchProtocol(
   };
 }
 
-/** The values of the key fields, after the class of the message; undefined when one is missing. */
+/** A class that is paired by no field has no keys: one for all its messages would pair strangers. */
 function matchKey(message: IsoMessage, fields: readonly string[]): string | undefined {
-  if (fields.length === 0) return undefined;
-  let key = messageClass(message);
-  for (const field of fields) {
-    const value = message[field];
-    if (typeof value !== 'string') return undefined;
-    key += `|${value}`;
-  }
-  return key;
+  return fields.length === 0 ? undefined : pairingKey(message, fields);
 }
 
 /** A response may lack key fields, but not all of them, and none may differ. */

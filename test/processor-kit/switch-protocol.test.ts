@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest';
+import type1 from '../../processors/type-1/index.ts';
+import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
+import { type IsoMessage, switchProtocol } from '../../src/processor-kit/index.ts';
+
+const { exampleConfig } = type1;
+const request = type1.authorization(testPurchase(), exampleConfig);
+const response = type1.simulate(request, { responseCode: '00', authorizationCode: '123456' });
+
+function protocolWith(differing: Partial<typeof exampleConfig> = {}, onSwitchRequest?: (request: IsoMessage) => void) {
+  let stan = 100;
+  const options = { nextStan: () => String(stan++).padStart(6, '0'), nowMs: () => 0, onSwitchRequest };
+  return switchProtocol(type1, { ...exampleConfig, ...differing }, options);
+}
+
+/** A line whose other end answers with this code, and what was sent on it. */
+function answering(responseCode: string) {
+  const sent: IsoMessage[] = [];
+  const exchange = async (message: IsoMessage) => {
+    sent.push(message);
+    return type1.simulate(message, { responseCode });
+  };
+  return { sent, line: { exchange } };
+}
+
+test('sign-on is one exchange with a STAN of its own, and succeeds when the switch says so', async () => {
+  const { sent, line } = answering('00');
+  const protocol = protocolWith();
+  expect(await protocol.signOn!(line)).toBe(true);
+  expect(await protocol.signOn!(line)).toBe(true);
+  expect(sent).toMatchObject([
+    { mti: '0800', networkCode: '001', stan: '000100' },
+    { mti: '0800', networkCode: '001', stan: '000101' },
+  ]);
+  expect(await protocol.signOn!(answering('91').line)).toBe(false);
+});
+
+test('a switch without sign-on is signed neither on nor off, yet echoed', () => {
+  const protocol = protocolWith({ signOn: false });
+  expect(protocol.signOn).toBeUndefined();
+  expect(protocol.signOff).toBeUndefined();
+  expect(protocol.echo).toBeDefined();
+});
+
+test('a dialect that knows no echo has none', () => {
+  const quiet = { ...type1, networkRequest: () => undefined };
+  const protocol = switchProtocol(quiet, exampleConfig, { nextStan: () => '000001', nowMs: () => 0 });
+  expect([protocol.signOn, protocol.echo, protocol.signOff]).toEqual([undefined, undefined, undefined]);
+});
+
+test('a response that lacks a key field could answer its request, but one with a field that differs could not', () => {
+  const protocol = protocolWith();
+  expect(protocol.couldAnswer({ ...response, transmissionDateTime: undefined }, request)).toBe(true);
+  expect(protocol.couldAnswer({ ...response, tid: undefined, stan: '999999' }, request)).toBe(false);
+  expect(protocol.couldAnswer({ mti: '0210', responseCode: '00' }, request)).toBe(false);
+  expect(protocol.couldAnswer({ ...response, mti: '0430' }, request)).toBe(false);
+});
+
+test('a response without DE7 or DE37 is never an approval, even when it is the only one it can be', () => {
+  for (const field of ['transmissionDateTime', 'rrn']) {
+    expect(type1.readOutcome({ ...response, [field]: undefined }, request).kind).toBe('unknown');
+  }
+});
+
+test('a reversal and its sale have different keys, though the STAN is the same', () => {
+  const protocol = protocolWith();
+  const reversal = type1.reversal(
+    {
+      original: type1.originalData(request),
+      reason: 'timeout',
+      attempt: 1,
+      stan: '000123',
+      sentAtMs: testPurchase().sentAtMs,
+      localDateTime: '20261120161005',
+    },
+    exampleConfig,
+  );
+  expect(reversal.stan).toBe(request.stan);
+  expect(protocol.requestKey(reversal)).not.toBe(protocol.requestKey(request));
+});
+
+test('of a message that cannot be read whole, what was read is salvaged', () => {
+  const protocol = protocolWith();
+  const target = new Uint8Array(2_048);
+  const end = protocol.encode(response, target, 0);
+  let failure: unknown;
+  try {
+    protocol.decode(target, 0, end - 3);
+  } catch (error) {
+    failure = error;
+  }
+  expect(protocol.salvage(failure)).toMatchObject({ mti: '0210', stan: request.stan });
+  expect(protocol.salvage(new Error('something else'))).toBeUndefined();
+});
+
+test('what the switch asks is answered first and told afterwards', () => {
+  const told: string[] = [];
+  const protocol = protocolWith({}, (message) => told.push(`told ${String(message.networkCode)}`));
+  const cutOver = type1.networkRequest('cutOver', { stan: '000009', sentAtMs: 0 }, exampleConfig)!;
+  protocol.onRequest(cutOver, (answer) => told.push(`answered ${String(answer.responseCode)}`));
+  expect(told).toEqual(['answered 00', 'told 201']);
+});
+
+test('a sale from the switch is told and not answered', () => {
+  const told: string[] = [];
+  const protocol = protocolWith({}, (message) => told.push(message.mti));
+  protocol.onRequest(request, () => told.push('answered'));
+  expect(told).toEqual(['0200']);
+});
