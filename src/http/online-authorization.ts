@@ -6,7 +6,7 @@ import { ERROR_CODES } from '../transactions/settle-outcome.ts';
 import type { Transaction } from '../transactions/transaction.ts';
 import { expiryOf, textOfTag } from './transaction-view.ts';
 
-const APPLICATION_LABEL = '50';
+const APPLICATION_LABEL = 0x50;
 
 /** Where the switch said nothing, we do. */
 const OWN_TEXTS: Readonly<Record<number, string>> = {

@@ -65,6 +65,7 @@ export function createServer({ log, trustedProxies, tls }: ServerOptions): Serve
     reply.header('x-correlation-id', request.correlationId).header('api-version', '4.0');
     done();
   });
+  closeAnsweredConnections(server);
   server.addHook('onResponse', (request, reply, done) => {
     log.answered(request, reply);
     done();
@@ -76,6 +77,19 @@ export function createServer({ log, trustedProxies, tls }: ServerOptions): Serve
     return sendProblem(answer, request, reply);
   });
   return server;
+}
+
+/** While the server stops, a connection ends with its answer: a stop would otherwise wait for its keep-alive to run out. */
+function closeAnsweredConnections(server: Server): void {
+  let isClosing = false;
+  server.addHook('preClose', (done) => {
+    isClosing = true;
+    done();
+  });
+  server.addHook('onSend', (_request, reply, payload, done) => {
+    if (isClosing) reply.header('connection', 'close');
+    done(null, payload);
+  });
 }
 
 export function sendProblem(answer: ProblemAnswer, request: FastifyRequest, reply: FastifyReply): FastifyReply {

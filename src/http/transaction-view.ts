@@ -1,5 +1,5 @@
 import type { ReceiptData, TransactionView } from '#schemas/transaction';
-import { fromHex } from '../bytes/hex.ts';
+import { indexChipTags, listChipTags } from '../transactions/chip-tags.ts';
 import { Disposition } from '../transactions/disposition.ts';
 import { currencyOf, formatAmount } from '../transactions/money.ts';
 import type { CardVault, MerchantRecord } from '../transactions/ports.ts';
@@ -13,7 +13,7 @@ export function transactionView(
 ): TransactionView {
   const { responseCode, createdAtMs, updatedAtMs } = transaction;
   const attempt = {
-    tags: [...(transaction.chipTags ?? [])],
+    tags: listChipTags(transaction.chipTags),
     maskedPAN: transaction.maskedPan ?? '',
     paymentProviderId: transaction.routeId,
   };
@@ -44,11 +44,12 @@ export function transactionView(
 }
 
 function receiptOf(transaction: Transaction, merchant: MerchantRecord | undefined, vault: CardVault): ReceiptData {
-  const tag = (name: string) => transaction.chipTags?.find((candidate) => candidate.tag === name)?.value ?? '';
+  const chip = indexChipTags(transaction.chipTags);
+  const tag = (number: number) => chip.hex(number) ?? '';
   const { date, time } = localDateAndTime(transaction, merchant, tag);
-  const label = textOfTag(transaction, '50');
+  const label = textOfTag(transaction, 0x50);
   return {
-    effectiveDate: isoDate(tag('5F25')) ?? '',
+    effectiveDate: isoDate(tag(0x5f25)) ?? '',
     expiryDate: expiryOf(transaction, vault),
     authorizationCode: transaction.authorizationCode ?? '',
     tid: transaction.tid ?? '',
@@ -57,16 +58,16 @@ function receiptOf(transaction: Transaction, merchant: MerchantRecord | undefine
     formattedMerchantAddress: [merchant?.street, merchant?.city, merchant?.country].filter(Boolean).join(', '),
     transactionType: TRANSACTION_TYPE_NAMES[transaction.type],
     approvalText: approvalText(transaction),
-    aid: tag('84') || tag('4F'),
+    aid: tag(0x84) || tag(0x4f),
     amount: `${transaction.currency ?? ''} ${amountText(transaction) ?? ''}`.trim(),
     currency: transaction.currency ?? '',
     applicationLabel: label,
-    applicationPreferredName: textOfTag(transaction, '9F12') || null,
+    applicationPreferredName: textOfTag(transaction, 0x9f12) || null,
     association: label || (transaction.scheme ?? ''),
     isoResponseCode: (transaction.responseCode ?? '').replace(/^0(?=.)/, ''),
-    cryptogram: tag('9F26'),
-    cryptogramType: CRYPTOGRAM_TYPES[Number.parseInt(tag('9F27').slice(0, 1), 16) >> 2] ?? '',
-    tvr: tag('95'),
+    cryptogram: tag(0x9f26),
+    cryptogramType: CRYPTOGRAM_TYPES[Number.parseInt(tag(0x9f27).slice(0, 1), 16) >> 2] ?? '',
+    tvr: tag(0x95),
     date,
     time,
     maskedPan: transaction.maskedPan ?? '',
@@ -91,7 +92,7 @@ function amountText({ approvedMinor, amountMinor, currency }: Transaction): stri
 function localDateAndTime(
   { createdAtMs }: Transaction,
   merchant: MerchantRecord | undefined,
-  tag: (name: string) => string,
+  tag: (number: number) => string,
 ): { date: string; time: string } {
   const [date, time] = new Intl.DateTimeFormat('sv-SE', {
     timeZone: merchant?.timeZone ?? 'UTC',
@@ -100,8 +101,8 @@ function localDateAndTime(
   })
     .format(createdAtMs)
     .split(' ') as [string, string];
-  const clock = /^([01]\d|2[0-3])([0-5]\d)[0-5]\d$/.exec(tag('9F21'));
-  return { date: isoDate(tag('9A')) ?? date.replaceAll('-', '/'), time: clock ? `${clock[1]}:${clock[2]}` : time };
+  const clock = /^([01]\d|2[0-3])([0-5]\d)[0-5]\d$/.exec(tag(0x9f21));
+  return { date: isoDate(tag(0x9a)) ?? date.replaceAll('-', '/'), time: clock ? `${clock[1]}:${clock[2]}` : time };
 }
 
 /** YYMMDD in BCD as yyyy/MM/dd; undefined when it is no date. */
@@ -122,12 +123,11 @@ export function expiryOf({ id, sealedCard }: Transaction, vault: CardVault): str
 }
 
 /** A tag of text (50, 9F12) as text; empty when absent. */
-export function textOfTag({ chipTags }: Transaction, tag: string): string {
-  const value = chipTags?.find((candidate) => candidate.tag === tag)?.value;
-  return value === undefined
-    ? ''
-    : Buffer.from(fromHex(value))
-        .toString('latin1')
-        .replace(/[^\x20-\x7e\xa0-\xff]/g, '')
-        .trim();
+export function textOfTag({ chipTags }: Transaction, tag: number): string {
+  const value = indexChipTags(chipTags).value(tag);
+  if (value === undefined) return '';
+  return Buffer.from(value)
+    .toString('latin1')
+    .replace(/[^\x20-\x7e\xa0-\xff]/g, '')
+    .trim();
 }

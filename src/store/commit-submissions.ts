@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { NewSubmission } from '../transactions/ports.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import { assignments, type ColumnList, recordset } from './transaction-columns.ts';
+import { assignments, base64, type ColumnList, recordset } from './transaction-columns.ts';
 
 /** What a worker decides about an accepted tap before its bytes leave. */
 const SUBMISSION_COLUMNS = {
@@ -41,7 +41,7 @@ export async function commitSubmissions(
   const records = submissions.map(({ transaction, moves }) => {
     const { acquirerId, id, attempt, deadlineSeconds, status, routeId, tid, mid, stan, rrn, sentAtMs, overdueJob } =
       transaction;
-    const sealedCard = transaction.sealedCard && Buffer.from(transaction.sealedCard).toString('base64');
+    const sealedCard = base64(transaction.sealedCard);
     return {
       acquirerId,
       id,

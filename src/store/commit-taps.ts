@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { JobRequest } from '../transactions/jobs.ts';
 import type { NewAttempt } from '../transactions/ports.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import { ATTEMPT_COLUMNS, type ColumnList, recordset } from './transaction-columns.ts';
+import { ATTEMPT_COLUMNS, base64, type ColumnList, recordset } from './transaction-columns.ts';
 
 /** `exists`: the merchant has used this reference before; nothing was stored. */
 export type InsertOutcome = 'inserted' | 'exists';
@@ -98,13 +98,17 @@ export async function retryTaps(
 }
 
 function toRecord({ transaction, moves, answerBySeconds, handover }: NewAttempt) {
-  return {
+  const record: Record<string, unknown> = {
     ...transaction,
-    sealedCard: transaction.sealedCard && Buffer.from(transaction.sealedCard).toString('base64'),
-    handover: handover && Buffer.from(handover).toString('base64'),
+    sealedCard: base64(transaction.sealedCard),
+    chipTags: base64(transaction.chipTags),
+    handover: base64(handover),
     answerBySeconds,
     moves,
   };
+  // What is absent reads as null: half of the properties need not travel.
+  for (const property in record) if (record[property] === null) record[property] = undefined;
+  return record;
 }
 
 async function enqueueAll(client: pg.ClientBase, jobs: JobsInCommit, taps: readonly NewAttempt[]): Promise<void> {

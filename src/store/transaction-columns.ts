@@ -26,7 +26,7 @@ export const ATTEMPT_COLUMNS = {
   panHash: 'text',
   sealedCard: 'bytes',
   handover: 'bytes',
-  chipTags: 'jsonb',
+  chipTags: 'bytes',
   xTid: 'text',
   tid: 'text',
   mid: 'text',
@@ -83,4 +83,9 @@ function columnValue(property: string, kind: ColumnKind): string {
   if (kind === 'bytes') return `decode(x."${property}", 'base64')`;
   if (kind === 'ms') return `to_timestamp(x."${property}" / 1000)`;
   return `x."${property}"`;
+}
+
+/** Bytes on their way into a `bytes` column. */
+export function base64(bytes: Uint8Array | null): string | null {
+  return bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }

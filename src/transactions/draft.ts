@@ -1,4 +1,5 @@
 import { Forbidden } from '../errors.ts';
+import { listChipTags } from './chip-tags.ts';
 import type { MerchantRecord, Principal, TapRequest } from './ports.ts';
 import { NO_FACTS } from './read-tap.ts';
 import { NO_RESULT } from './settle-outcome.ts';
@@ -68,7 +69,11 @@ export function draftTap(world: World, principal: Principal, request: TapRequest
 
 /** The next attempt of a transaction of which nothing reached a switch: its id and birth, this request's everything else. */
 export function nextAttempt(draft: Draft, before: Transaction): Draft {
-  const detail = { tags: before.chipTags ?? [], maskedPAN: before.maskedPan ?? '', paymentProviderId: before.routeId };
+  const detail = {
+    tags: listChipTags(before.chipTags),
+    maskedPAN: before.maskedPan ?? '',
+    paymentProviderId: before.routeId,
+  };
   const { id, attempt, createdAtMs, earlierAttempts } = before;
   return {
     merchant: draft.merchant,

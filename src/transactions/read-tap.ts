@@ -1,12 +1,12 @@
 import { type Card, maskPan, readCard } from '../emv/card.ts';
 import { decideOnline } from '../emv/cryptogram.ts';
-import { shownTags } from '../emv/de55.ts';
 
 import { schemeOf } from '../emv/scheme.ts';
 import { joinTlv, type TlvValues } from '../emv/tlv-values.ts';
 import { CardError, TapRefused, TlvError } from '../errors.ts';
+import { keepChipTags } from './chip-tags.ts';
 import { type Currency, findCurrency } from './money.ts';
-import type { TagValue, TapFacts } from './transaction.ts';
+import type { TapFacts } from './transaction.ts';
 
 /** Tags of the general blob (design: card data). */
 const AMOUNT_AUTHORISED = 0x9f02;
@@ -15,8 +15,6 @@ const READER_ID = 0xdf8a01;
 const READER_TRANSACTION_ID = 0xdf8a02;
 const LATITUDE = 0xdf8a03;
 const LONGITUDE = 0xdf8a04;
-/** Shown besides what goes into DE55: names of the application, the cryptogram's circumstances, times. */
-const ALSO_SHOWN = [0x4f, 0x50, 0x9f12, 0x9f21, 0x5f25];
 /** Texts of the reader are for people; longer ones are cut by nobody and so refused. */
 const MAX_TEXT_BYTES = 64;
 
@@ -63,7 +61,7 @@ export function readTap({ general, payment }: { general: TlvValues; payment: Tlv
       longitude: textOf(general, LONGITUDE),
       scheme: schemeOf(chip, card.pan) ?? null,
       maskedPan: maskPan(card.pan),
-      chipTags: tagsToShow(chip),
+      chipTags: keepChipTags(chip),
     };
     return { decision, card, chip, amountMinor, currency, facts };
   } catch (error) {
@@ -96,12 +94,4 @@ function textOf(general: TlvValues, tag: number): string | null {
     throw new TapRefused('/generalCardData', 'TEXT_MALFORMED', 104);
   }
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('latin1');
-}
-
-function tagsToShow(chip: TlvValues): TagValue[] {
-  const also = ALSO_SHOWN.flatMap((tag) => {
-    const value = chip.hex(tag);
-    return value === undefined ? [] : [{ tag: tag.toString(16).toUpperCase(), value }];
-  });
-  return [...shownTags(chip), ...also];
 }

@@ -45,7 +45,8 @@ export interface TapFacts {
   readonly longitude: string | null;
   readonly scheme: string | null;
   readonly maskedPan: string | null;
-  readonly chipTags: readonly TagValue[] | null;
+  /** TLV of what may be kept in clear: see chip-tags.ts. */
+  readonly chipTags: Uint8Array | null;
 }
 
 /** Who submitted it, and as whom. */

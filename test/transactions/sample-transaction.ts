@@ -32,7 +32,7 @@ export function sampleTransaction(changes: Partial<Transaction> = {}): Transacti
     longitude: null,
     scheme: 'Visa',
     maskedPan: '411111******1111',
-    chipTags: [],
+    chipTags: null,
     routeId: 100,
     tid: 'TW000001',
     mid: 'TEST00000001001',

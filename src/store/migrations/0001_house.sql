@@ -149,7 +149,7 @@ create table transactions (
   pan_hash text,
   sealed_card bytea,
   handover bytea,
-  chip_tags jsonb,
+  chip_tags bytea,
   x_tid text,
   tid text,
   mid text,
