@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiKeyVerifier } from './auth/api-key.ts';
 import { Authenticator } from './auth/authenticator.ts';
 import { createMerchantTokenVerifier } from './auth/verify-merchant-token.ts';
@@ -9,7 +10,7 @@ import { createKeyRing } from './card/create-key-ring.ts';
 import { type KeyRing, readKeyRing } from './card/key-ring.ts';
 import { createCardDataOpener } from './card/open-card-data.ts';
 import { HandoverOpener } from './card/open-handover.ts';
-import { HandoverSealer } from './card/seal-handover.ts';
+import { HandoverSealer, LIVE_KEYS_TRUSTED_MS } from './card/seal-handover.ts';
 import type { Config } from './config.ts';
 import { indexTlv } from './emv/tlv.ts';
 import { StartError } from './errors.ts';
@@ -161,6 +162,7 @@ async function compose(
       openHandover: opener && ((key, sealed) => indexed(opener.open(key, sealed))),
     });
     closers.push(() => pipeline!.stop());
+    if (opener) closers.push(() => withdraw(opener));
   }
 
   const health = new Health(database, switches);
@@ -200,6 +202,12 @@ async function openHandovers(
   const opener = new HandoverOpener({ keys, workerId: randomUUID(), longestWaitMs, onError });
   await opener.start();
   return opener;
+}
+
+/** Until no api process can be sealing taps for this worker any more: those that are on their way still find it at work. */
+async function withdraw(opener: HandoverOpener): Promise<void> {
+  await opener.withdraw();
+  await sleep(LIVE_KEYS_TRUSTED_MS);
 }
 
 function indexed(bytes: { general: Uint8Array; payment: Uint8Array }) {

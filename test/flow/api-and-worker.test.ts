@@ -1,0 +1,178 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { GatewayProcess } from '../support/gateway-process.ts';
+import { DEADLINE_MS, type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
+import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
+import {
+  jobsOf,
+  letTimePass,
+  storedTransaction,
+  storedTransactions,
+  trailOf,
+  untilAnswered,
+  untilStatus,
+} from '../support/transactions.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation({ role: 'api' });
+});
+afterAll(() => installation.stop());
+
+const SUBMITTED = ['RequestReceived', 'ReadyToSubmitToPaymentProcessor', 'SubmittedToPaymentProcessor'];
+const UNABLE_TO_GO_ONLINE = { type: 'UnableToGoOnline', errorCode: 210 };
+
+async function newest(): Promise<string> {
+  return (await storedTransactions(installation.database)).at(-1)!.id;
+}
+
+test('without a worker a tap is UnableToGoOnline at once', async () => {
+  const { ms, ...answer } = await installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
+  expect(outcomeOf({ ms, ...answer })).toMatchObject(UNABLE_TO_GO_ONLINE);
+  expect(ms).toBeLessThan(DEADLINE_MS);
+  await untilAnswered(installation.database, await newest());
+  expect(installation.asked.authorizations).toBe(0);
+  await expectInvariants(installation);
+});
+
+describe('with a worker', () => {
+  let worker: StartedGateway;
+  beforeAll(async () => {
+    worker = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
+    await untilApproved();
+  });
+  afterEach(() => expectInvariants(installation));
+
+  test.each([
+    ['10.00', 'Approved', '00'],
+    ['10.51', 'Declined', '51'],
+  ])('%s is %s, and comes to rest without a job', async (amount, type, isoResponseCode) => {
+    const { database } = installation;
+    const answer = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
+    expect(answer).toMatchObject({ type, isoResponseCode });
+    const { id } = await untilAnswered(database, answer.serviceReference);
+    expect(await trailOf(database, id)).toEqual([
+      ...SUBMITTED,
+      'ResponseReceivedFromPaymentProcessor',
+      'RespondedToPhone',
+    ]);
+    await eventually(async () => expect(await jobsOf(database, id)).toEqual([]));
+  });
+
+  test('the sealed tap is gone from the row once it was submitted', async () => {
+    const { rows } = await installation.database.query('select from transactions where handover is not null');
+    expect(rows).toEqual([]);
+  });
+
+  test('silence of the switch is Indeterminate, reversed by the worker, and Voided', async () => {
+    const { database } = installation;
+    const answer = outcomeOf(await installation.phone().tap({ amount: '10.69', currency: 'ZAR' }));
+    expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203 });
+    const id = answer.serviceReference;
+    await eventually(async () =>
+      expect(await storedTransaction(database, id)).toMatchObject({ disposition: Disposition.Voided }),
+    );
+    await untilAnswered(database, id);
+    await eventually(async () => expect(await jobsOf(database, id)).toEqual([]));
+    expect(await trailOf(database, id)).toEqual(
+      expect.arrayContaining([
+        ...SUBMITTED,
+        'NoResponseFromPaymentProcessor',
+        'reversal sent 1',
+        'reversal acknowledged 1',
+      ]),
+    );
+  });
+
+  test('a hundred taps at once each get their own answer', async () => {
+    const amounts = Array.from({ length: 100 }, (_, index) => (index % 5 === 0 ? '10.51' : `${index + 1}.00`));
+    const phone = installation.phone('bakery');
+    const answers = await Promise.all(amounts.map((amount) => phone.tap({ amount, currency: 'ZAR' })));
+    for (const [index, answer] of answers.entries()) {
+      const { type, amount } = outcomeOf(answer);
+      expect(type).toBe(index % 5 === 0 ? 'Declined' : 'Approved');
+      expect(amount).toBe(Math.round(Number(amounts[index]) * 100));
+    }
+  });
+
+  test('a tap that the worker cannot place on a line is UnableToGoOnline', async () => {
+    expect(outcomeOf(await installation.phone().tap({ amount: '503.00', currency: 'ZAR' })).type).toBe('Approved');
+    await eventually(async () => {
+      const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+      expect(answer).toMatchObject(UNABLE_TO_GO_ONLINE);
+    });
+    await eventually(async () => {
+      const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+      expect(answer.type).toBe('Approved');
+    });
+  });
+
+  test('taps that arrive while the last worker stops are all answered at once, and those after it are UnableToGoOnline', async () => {
+    const phone = installation.phone();
+    const tap = async () => {
+      const { ms, ...answer } = await phone.tap({ amount: '10.00', currency: 'ZAR' });
+      expect(ms).toBeLessThan(5_000);
+      return outcomeOf({ ms, ...answer }).type;
+    };
+    const types = new Set<string>();
+    let isStopping = true;
+    const stopped = worker.stop().then(() => {
+      isStopping = false;
+    });
+    while (isStopping) types.add(await tap());
+    await stopped;
+    expect([...types]).toEqual(expect.arrayContaining(['Approved']));
+    expect(await tap()).toBe('UnableToGoOnline');
+  });
+});
+
+describe('a worker killed', () => {
+  test('before it took the tap: another worker that joined later cannot open it, and the phone learns that nothing was sent', async () => {
+    const { database } = installation;
+    const killed = await GatewayProcess.start(installation, 'worker');
+    await untilApproved();
+    await killed.kill('SIGKILL');
+    const { authorizations } = installation.asked;
+    const answer = installation.phone().tap({ amount: '11.00', currency: 'ZAR' });
+    const id = await eventually(async () => {
+      const [waiting] = (await storedTransactions(database)).filter(({ disposition }) => disposition === null);
+      expect(waiting?.status).toBe('ReadyToSubmitToPaymentProcessor');
+      return waiting!.id;
+    });
+    await expectSoundStates(database);
+    expect((await jobsOf(database, id)).map(({ queue }) => queue)).toEqual(['authorize', 'overdue']);
+    const other = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
+    await letTimePass(database, id, 60);
+    expect(outcomeOf(await answer)).toMatchObject({ ...UNABLE_TO_GO_ONLINE, serviceReference: id });
+    await untilAnswered(database, id);
+    expect(installation.asked.authorizations).toBe(authorizations);
+    await other.stop();
+  });
+
+  test('after the submission: another worker decides when the deadline is over, and the phone learns it', async () => {
+    const { database } = installation;
+    const killed = await GatewayProcess.start(installation, 'worker');
+    await untilApproved();
+    const answer = installation.phone().tap({ amount: '11.69', currency: 'ZAR' });
+    const id = await eventually(async () => {
+      const [waiting] = (await storedTransactions(database)).filter(({ disposition }) => disposition === null);
+      expect(waiting?.status).toBe('SubmittedToPaymentProcessor');
+      return waiting!.id;
+    });
+    await killed.kill('SIGKILL');
+    const other = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
+    expect(outcomeOf(await answer)).toMatchObject({ type: 'Indeterminate', serviceReference: id });
+    await untilStatus(database, id, 'RespondedToPhone');
+    await other.stop();
+  });
+});
+
+/** An api process looks for workers every two seconds. */
+async function untilApproved(): Promise<void> {
+  await eventually(async () => {
+    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+    expect(answer.type).toBe('Approved');
+  });
+}

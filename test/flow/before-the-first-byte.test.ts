@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Status } from '../../src/transactions/status.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { Relay } from '../support/relay.ts';
+
+/** Bytes for a switch may only leave once `SubmittedToPaymentProcessor` and its guard are committed, in every role. */
+describe.each([
+  ['all', ['all']],
+  ['api and worker', ['worker', 'api']],
+])('role %s', (_name, roles) => {
+  let installation: Installation;
+  let relay: Relay;
+  beforeAll(async () => {
+    const connectTo = async (switchPort: number) => {
+      relay = await Relay.open(switchPort);
+      return relay.port;
+    };
+    installation = await startInstallation({ role: 'none', connectTo, profile: { deadlineMs: 10_000 } });
+    for (const role of roles) await installation.startGateway({ TAPWIRE_ROLE: role });
+  });
+  afterAll(async () => {
+    await installation.stop();
+    await relay.close();
+  });
+
+  test('when the bytes arrive, another connection to the database sees the submission and its live job', async () => {
+    const seen: string[] = [];
+    relay.onRequest = async ({ stan, tid }) => {
+      const { rows } = await installation.database.query(
+        `select t.status, t.sent_at is not null and t.sealed_card is not null as "hasFacts",
+           extract(epoch from j.start_after - t.deadline_at) > 2 as "isGuarded"
+         from transactions t join pgboss.job j on j.id = t.overdue_job and j.name = 'overdue' and j.state < 'completed'
+         where t.stan = $1 and t.tid = $2`,
+        [stan, tid],
+      );
+      const [row] = rows;
+      const isSound = row?.status === Status.SubmittedToPaymentProcessor && row.hasFacts && row.isGuarded;
+      seen.push(isSound ? 'submitted' : `${stan} ${tid}: ${JSON.stringify(row)}`);
+    };
+    const merchants = ['coffee', 'bakery', 'flowers', 'tailor'] as const;
+    const phones = merchants.map((merchant) => installation.phone(merchant));
+    const taps = Array.from({ length: 40 }, (_, index) => phones[index % 4]!.tap({ amount: '10.00', currency: 'ZAR' }));
+    for (const answer of await Promise.all(taps)) expect(outcomeOf(answer).type).toBe('Approved');
+    relay.onRequest = () => {};
+    expect(seen).toEqual(Array.from({ length: 40 }, () => 'submitted'));
+    await expectInvariants(installation);
+  });
+
+  test('while the commit hangs, nothing arrives', async () => {
+    const before = relay.requests.length;
+    const client = await installation.database.connect();
+    try {
+      await client.query('begin');
+      await client.query('lock table transaction_events in exclusive mode');
+      const answer = installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
+      await eventually(() => untilSomebodyWaits(installation));
+      expect(relay.requests.length).toBe(before);
+      await client.query('commit');
+      expect(outcomeOf(await answer).type).toBe('Approved');
+    } finally {
+      client.release();
+    }
+    expect(relay.requests.length).toBe(before + 1);
+    await expectInvariants(installation);
+  });
+});
+
+/** A statement of a gateway's that holds everything but the lock it asks for. */
+async function untilSomebodyWaits({ database }: Installation): Promise<void> {
+  const { rowCount } = await database.query('select from pg_locks where not granted');
+  expect(rowCount).toBeGreaterThan(0);
+}

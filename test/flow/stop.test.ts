@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Phone } from '../../src/phone/phone.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { GatewayProcess } from '../support/gateway-process.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { storedTransaction } from '../support/transactions.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation({ role: 'none', profile: { deadlineMs: 10_000 } });
+});
+afterAll(() => installation.stop());
+
+const SLOW = { amount: '20.20', currency: 'ZAR' } as const;
+
+test('a gateway that is stopped answers the tap in flight, records that, and takes no more', async () => {
+  const gateway = await installation.startGateway();
+  const phone = installation.phone();
+  const { url } = gateway;
+  const answer = phone.tap(SLOW);
+  await eventually(() => expect(installation.asked.authorizations).toBe(1));
+  await gateway.stop();
+  const { serviceReference, type } = outcomeOf(await answer);
+  expect(type).toBe('Approved');
+  expect(await storedTransaction(installation.database, serviceReference)).toMatchObject({
+    status: 'RespondedToPhone',
+  });
+  await expect(fetch(new URL('/livez', url))).rejects.toThrow('fetch failed');
+  await expectInvariants(installation);
+});
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('a process that gets %s', (signal) => {
+  test('answers the tap in flight and ends with exit code 0', async () => {
+    const gateway = await GatewayProcess.start(installation, 'all');
+    const phone = new Phone(installation.profile('bakery', gateway.url));
+    const before = installation.asked.authorizations;
+    const answer = phone.tap(SLOW);
+    await eventually(() => expect(installation.asked.authorizations).toBe(before + 1));
+    const ended = gateway.kill(signal);
+    const { serviceReference, type } = outcomeOf(await answer);
+    expect(type).toBe('Approved');
+    expect((await ended).exitCode).toBe(0);
+    expect(await storedTransaction(installation.database, serviceReference)).toMatchObject({
+      status: 'RespondedToPhone',
+    });
+    await expectInvariants(installation);
+  });
+});
