@@ -25,9 +25,10 @@ export class Relay {
     this.#server = createServer((socket) => this.#join(socket));
   }
 
-  static async open(targetPort: number): Promise<Relay> {
+  /** Listens on `port`, a free one unless given. */
+  static async open(targetPort: number, port = 0): Promise<Relay> {
     const relay = new Relay((await loadProcessors()).get('type-1')!, targetPort);
-    await new Promise<void>((resolve) => relay.#server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => relay.#server.listen(port, '127.0.0.1', resolve));
     return relay;
   }
 

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { TransactionView } from '../../schemas/transaction.ts';
+import { outcomeOf, problemOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { Relay } from '../support/relay.ts';
+import { request } from '../support/requests.ts';
+import { jobsOf, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+
+let installation: Installation;
+let switchPort: number;
+let port: number;
+let relay: Relay | undefined;
+beforeAll(async () => {
+  const connectTo = async (given: number) => {
+    switchPort = given;
+    port = await freePort();
+    return port;
+  };
+  installation = await startInstallation({ role: 'none', connectTo });
+  await installation.startGateway({}, { isSwitchDown: true });
+});
+afterEach(() => expectInvariants(installation));
+afterAll(async () => {
+  await installation.stop();
+  await relay?.close();
+});
+
+/** Where nobody listens. */
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => probe.once('listening', resolve));
+  const { port: free } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return free;
+}
+
+const phone = () => installation.phone('coffee', 'the same device');
+const merchantReference = randomUUID();
+
+test('with the switch down since the start a tap is UnableToGoOnline at once, on record, and owes nothing', async () => {
+  const { database } = installation;
+  const { ms, ...answer } = await phone().tap({ amount: '10.00', currency: 'ZAR', merchantReference });
+  expect(outcomeOf({ ms, ...answer })).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, isoResponseCode: '' });
+  expect(ms).toBeLessThan(1_000);
+  const { id } = await untilAnswered(database, outcomeOf({ ms, ...answer }).serviceReference);
+  expect(await trailOf(database, id)).toEqual([
+    'RequestReceived',
+    'ReadyToSubmitToPaymentProcessor',
+    'RespondedToPhone',
+  ]);
+  expect(await storedTransaction(database, id)).toMatchObject({ stan: null, rrn: null, reversalState: 0, attempt: 1 });
+  expect(await jobsOf(database, id)).toEqual([]);
+});
+
+test('the gateway calls itself ready all the same: taps are answered', async () => {
+  const { status, body } = await request(installation.url, '/readyz');
+  expect(status).toBe(200);
+  expect(Object.values((body as { switches: Record<string, string> }).switches)).not.toContain('ready');
+});
+
+test('the reference may be tried again, as the second attempt of the same transaction', async () => {
+  const answer = outcomeOf(await phone().tap({ amount: '10.00', currency: 'ZAR', merchantReference }));
+  expect(answer.type).toBe('UnableToGoOnline');
+  const { id } = await untilAnswered(installation.database, answer.serviceReference);
+  expect(await storedTransaction(installation.database, id)).toMatchObject({ attempt: 2 });
+});
+
+test('with the switch back the third attempt is approved, and the transaction shows all three', async () => {
+  relay = await Relay.open(switchPort, port);
+  const { database } = installation;
+  const other = installation.phone();
+  await eventually(async () => {
+    expect(outcomeOf(await other.tap({ amount: '10.00', currency: 'ZAR' })).type).toBe('Approved');
+  });
+  const answer = outcomeOf(
+    await phone().tap({ amount: '12.00', currency: 'ZAR', card: 'mastercard', merchantReference }),
+  );
+  expect(answer).toMatchObject({ type: 'Approved', amount: 1_200, cardScheme: 'Mastercard' });
+  const { id } = await untilAnswered(database, answer.serviceReference);
+  expect(await trailOf(database, id)).toEqual([
+    ...['RequestReceived', 'ReadyToSubmitToPaymentProcessor', 'RespondedToPhone'],
+    ...['RequestReceived', 'ReadyToSubmitToPaymentProcessor', 'RespondedToPhone'],
+    ...['RequestReceived', 'ReadyToSubmitToPaymentProcessor', 'SubmittedToPaymentProcessor'],
+    ...['ResponseReceivedFromPaymentProcessor', 'RespondedToPhone'],
+  ]);
+  const authorization = `Bearer ${await phone().token()}`;
+  const { body } = await request(installation.url, `/transactions/${id}`, { headers: { authorization } });
+  const { details, amount } = body as TransactionView;
+  expect(amount).toBe('12.00');
+  expect(details.map(({ maskedPAN }) => maskedPAN)).toEqual([
+    '411111******1111',
+    '411111******1111',
+    '541333******0640',
+  ]);
+});
+
+test('once it was approved the reference is used up', async () => {
+  const answer = await phone().tap({ amount: '12.00', currency: 'ZAR', merchantReference });
+  expect(problemOf(answer)).toMatchObject({ status: 409, errorCode: 124 });
+});
