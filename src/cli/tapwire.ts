@@ -8,6 +8,7 @@ const COMMANDS: Readonly<Record<string, { readonly says: string; readonly load: 
   migrate: { says: 'bring the database to this version and end', load: () => import('./migrate.ts') },
   'demo-tenants': { says: 'create the demo tenants in the database and end', load: () => import('./demo-tenants.ts') },
   tap: { says: 'submit a tap as a phone would (--amount 10.00 --currency ZAR)', load: () => import('./tap.ts') },
+  tlv: { says: 'show a BER-TLV blob, card data withheld (HEX|FILE|-)', load: () => import('./tlv.ts') },
   simulate: { says: 'run simulated switches', load: () => import('./simulate.ts') },
 };
 

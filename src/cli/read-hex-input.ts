@@ -1,0 +1,40 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { fromHex } from '../bytes/hex.ts';
+import { DigitError, StartError } from '../errors.ts';
+
+/** What an engineer pastes: a trace of a few messages at most. */
+const MAX_INPUT_BYTES = 1_048_576;
+
+/**
+ * Bytes given as `HEX`, as a file, or as `-` for standard input. Files and standard input may hold hex (with blanks and
+ * line breaks) or the bytes themselves.
+ *
+ * @throws StartError BAD_CONFIG when it is neither
+ */
+export function readHexInput(word: string | undefined, usage: string): Uint8Array {
+  if (word === undefined) throw new StartError('BAD_CONFIG', usage);
+  if (word === '-') return hexOrBytes(readFileSync(0));
+  if (existsSync(word)) {
+    if (statSync(word).size > MAX_INPUT_BYTES)
+      throw new StartError('BAD_CONFIG', `${word} is larger than ${MAX_INPUT_BYTES} bytes`);
+    return hexOrBytes(readFileSync(word));
+  }
+  return hexOf(word) ?? fail();
+}
+
+function fail(): never {
+  throw new StartError('BAD_CONFIG', 'The input is neither hex, nor a file, nor -');
+}
+
+function hexOrBytes(input: Buffer): Uint8Array {
+  return hexOf(input.toString('latin1')) ?? new Uint8Array(input);
+}
+
+function hexOf(text: string): Uint8Array | undefined {
+  try {
+    return fromHex(text.replace(/\s+/g, ''));
+  } catch (error) {
+    if (error instanceof DigitError) return undefined;
+    throw error;
+  }
+}

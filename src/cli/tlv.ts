@@ -1,0 +1,34 @@
+import { parseArgs } from 'node:util';
+import { describeTlv, tlvRows } from '../emv/describe-tlv.ts';
+import { indexTlv } from '../emv/tlv.ts';
+import { TlvError } from '../errors.ts';
+import { readHexInput } from './read-hex-input.ts';
+
+const USAGE = 'usage: tapwire tlv HEX|FILE|- [--json] [--opaque] [--unmasked]';
+
+/** `tapwire tlv`: a BER-TLV blob as a tree with names, card data withheld. Exit code 1 when it does not parse. */
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      json: { type: 'boolean', default: false },
+      opaque: { type: 'boolean', default: false },
+      unmasked: { type: 'boolean', default: false },
+    },
+  });
+  const bytes = readHexInput(positionals[0], USAGE);
+  try {
+    const index = indexTlv(bytes, { onBadChild: values.opaque ? 'opaque' : 'refuse' });
+    const options = { unmasked: values.unmasked };
+    console.log(
+      values.json ? JSON.stringify(tlvRows(index, options), null, 2) : describeTlv(index, options).join('\n'),
+    );
+    return 0;
+  } catch (error) {
+    if (!(error instanceof TlvError)) throw error;
+    if (values.json) console.log(JSON.stringify({ error: { code: error.code, offset: error.offset } }));
+    else console.error(`not BER-TLV: ${error.message}`);
+    return 1;
+  }
+}
