@@ -38,6 +38,7 @@ function freshKeys(): KeyRingFile {
     panSealing: [freshSecret('pan')],
     panHash: [freshSecret('hash')],
     blobHmac: [freshSecret('blob')],
+    webhookSealing: [freshSecret('webhook')],
     tokenSigning: [{ kid: freshId('token'), privateKey: p256PrivateJwk() }],
   };
 }

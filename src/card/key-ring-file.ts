@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { decodeBase64Url } from '../bytes/base64.ts';
 
-/** Five lists of at most 16 keys, each under 400 characters. */
+/** Six lists of at most 16 keys, each under 400 characters. */
 export const MAX_KEY_RING_BYTES = 65_536;
 /** Keys rotate yearly and their data lives 180 days: 16 is many times what overlaps. */
 const MAX_KEYS = 16;
@@ -51,6 +51,7 @@ export const keyRingFile = z.strictObject({
   panSealing: secretKeys,
   panHash: secretKeys,
   blobHmac: secretKeys,
+  webhookSealing: secretKeys,
   tokenSigning: z
     .array(tokenSigningKey)
     .min(1)

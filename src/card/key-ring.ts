@@ -47,6 +47,8 @@ export interface KeyRing {
   readonly panSealing: SecretKeys;
   readonly panHash: SecretKeys;
   readonly blobHmac: SecretKeys;
+  /** Seals the secrets that sign webhooks. */
+  readonly webhookSealing: SecretKeys;
   /** Newest first; the first one signs. */
   readonly tokenSigning: readonly TokenSigningKey[];
 }
@@ -99,6 +101,7 @@ function buildKeyRing(file: KeyRingFile, path: string): KeyRing {
     panSealing: secretKeys(file.panSealing),
     panHash: secretKeys(file.panHash),
     blobHmac: secretKeys(file.blobHmac),
+    webhookSealing: secretKeys(file.webhookSealing),
     tokenSigning: file.tokenSigning.map(({ kid, privateKey }, position) => {
       const key = importKey(privateKey, `/tokenSigning/${position}`);
       return { kid, privateKey: key, publicKey: createPublicKey(key) };

@@ -40,7 +40,7 @@ describe('a fresh key file', () => {
 
     const ring = await readKeyRing(path);
     expect(ring.publicCardDataKeys(Date.now()).keys.map(({ crv }) => crv)).toEqual(['X25519', 'P-256']);
-    for (const keys of [ring.panSealing, ring.panHash, ring.blobHmac]) {
+    for (const keys of [ring.panSealing, ring.panHash, ring.blobHmac, ring.webhookSealing]) {
       expect(keys.current.key.symmetricKeySize).toBe(32);
       expect(keys.find(keys.current.id)).toBe(keys.current);
     }
@@ -53,8 +53,8 @@ describe('a fresh key file', () => {
     const secrets = async (file: string) =>
       [...(await readFile(file, 'utf8')).matchAll(/"(?:d|secret)": "(.*)"/g)].map(([, secret]) => secret);
     const all = [...(await secrets(path)), ...(await secrets(join(folder, 'other.json')))];
-    expect(all).toHaveLength(12);
-    expect(new Set(all).size).toBe(12);
+    expect(all).toHaveLength(14);
+    expect(new Set(all).size).toBe(14);
   });
 
   it('is made once when several processes start together, and all read the same', async () => {

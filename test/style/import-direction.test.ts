@@ -32,7 +32,8 @@ const LAYERS: Readonly<Record<string, number>> = {
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   bytes: ['errors.ts'],
   iso8583: ['emv', 'crypto'], // DE55 is BER-TLV, DE64 a MAC
-  store: ['auth', 'card'], // implements their ports on Postgres
+  store: ['auth', 'card', 'webhooks'], // implements their ports on Postgres
+  webhooks: ['card'], // seals its secrets under the installation's keys
   jobs: ['store'], // jobs join its commits
   http: ['ops'], // tells the log, asks for health
   cli: ['main.ts', 'config.ts'],

@@ -1,0 +1,123 @@
+/** What integrators are told of outcomes (2.6), and how they see to it that it reaches them (2.7, 4.9, 4.10). */
+import { z } from 'zod';
+
+export const WEBHOOK_TYPES = ['transaction.completed', 'transaction.voided', 'refund.completed'] as const;
+export type WebhookType = (typeof WEBHOOK_TYPES)[number];
+
+/** Five, as in every status document: what the card declined itself is Declined here, with errorCode 2. */
+const WEBHOOK_DISPOSITIONS = ['Approved', 'Declined', 'UnableToGoOnline', 'Indeterminate', 'Voided'] as const;
+
+const processorValues = z.record(z.string(), z.string());
+
+/** 2.6, flat, with the members of Standard Webhooks and a sequence (extensions). */
+export const webhook = z
+  .object({
+    type: z.enum(WEBHOOK_TYPES),
+    timestamp: z.iso.datetime().describe('When it happened, not when it was sent'),
+    sequence: z.int().positive().describe('A later event of the same transaction has a higher number'),
+    id: z.uuid().describe('The consumer transaction; serviceReference where there is none'),
+    merchantReference: z.string(),
+    disposition: z.enum(WEBHOOK_DISPOSITIONS),
+    errorCode: z.int().optional(),
+    paymentProviderReference: z.string().optional(),
+    authorisationCode: z.string(),
+    amount: z.number().describe('Major units'),
+    currency: z.string(),
+    serviceReference: z.uuid(),
+    deviceInstallationId: z.string(),
+    paymentProviderId: processorValues.optional(),
+    paymentProviderFields: processorValues.optional(),
+  })
+  .meta({ id: 'Webhook' });
+
+export type Webhook = z.infer<typeof webhook>;
+
+/** 4.9. What makes a URL usable is more than its shape: see the route. */
+export const callbackRegistration = z.object({ callbackUrl: z.string().min(1).max(2_048) });
+
+/** 4.10. `disabledAt` (extension) is there once the receiver answered 410 Gone: registering anew ends that. */
+export const callback = z.object({ callbackUrl: z.string().nullable(), disabledAt: z.string().optional() });
+
+/** A week is enough for the slowest deployment of a new secret. */
+const MAX_OVERLAP_HOURS = 168;
+const DEFAULT_OVERLAP_HOURS = 24;
+
+/** With 0 the old secret ends at once: for one that leaked. */
+export const secretRotation = z
+  .object({ overlapHours: z.number().min(0).max(MAX_OVERLAP_HOURS).default(DEFAULT_OVERLAP_HOURS) })
+  .nullish()
+  .transform((body) => body ?? { overlapHours: DEFAULT_OVERLAP_HOURS });
+
+/** The only time that a secret is shown. */
+export const callbackSecret = z.object({
+  secret: z.string().describe('whsec_…, Standard Webhooks 1.0'),
+  previousValidUntil: z.string().nullable().describe('Until then each webhook is signed with both secrets'),
+});
+
+/**
+ * pending: another attempt will come. delivered: answered with 2xx. failed: the schedule is over. stopped: the receiver
+ * wants no more, or is no longer registered. The last two wait for a replay.
+ */
+export const EVENT_STATES = ['pending', 'delivered', 'failed', 'stopped'] as const;
+export type EventState = (typeof EVENT_STATES)[number];
+
+export const webhookEvent = z
+  .object({
+    id: z.uuid().describe('The webhook-id of every attempt'),
+    type: z.enum(WEBHOOK_TYPES),
+    serviceReference: z.uuid(),
+    state: z.enum(EVENT_STATES),
+    createdAt: z.string(),
+    attempts: z.int(),
+    nextAttemptAt: z.string().nullable(),
+    payload: webhook,
+  })
+  .meta({ id: 'WebhookEvent' });
+
+export type WebhookEventView = z.infer<typeof webhookEvent>;
+
+export const webhookAttempt = z
+  .object({
+    number: z.int().positive(),
+    at: z.string(),
+    url: z.string(),
+    status: z.int().nullable().describe('null: there was no answer'),
+    error: z.string().nullable().describe('Why there was no answer'),
+    durationMs: z.int(),
+    answer: z.string().nullable().describe('The first kilobyte'),
+  })
+  .meta({ id: 'WebhookAttempt' });
+
+export type WebhookAttemptView = z.infer<typeof webhookAttempt>;
+
+const MAX_LIMIT = 500;
+const DEFAULT_LIMIT = 100;
+
+/** Newest first. Unknown parameters are refused: a misspelt filter must not widen a list. */
+export const eventQuery = z.strictObject({
+  type: z.enum(WEBHOOK_TYPES).optional(),
+  state: z.enum(EVENT_STATES).optional(),
+  serviceReference: z.uuid().optional(),
+  from: z.iso.datetime({ offset: true }).optional(),
+  to: z.iso.datetime({ offset: true }).optional(),
+  after: z.uuid().optional(),
+  limit: z
+    .string()
+    .regex(/^\d{1,3}$/, 'not a whole number')
+    .transform(Number)
+    .pipe(z.int().min(1).max(MAX_LIMIT))
+    .default(DEFAULT_LIMIT),
+});
+
+export const eventId = z.object({ id: z.uuid() });
+
+/** From `from` on, before `to`. Without `includeDelivered` only what did not arrive. */
+export const replayRange = z
+  .object({
+    from: z.iso.datetime({ offset: true }),
+    to: z.iso.datetime({ offset: true }),
+    includeDelivered: z.boolean().default(false),
+  })
+  .refine(({ from, to }) => Date.parse(from) < Date.parse(to), { path: ['to'], message: 'is not after from' });
+
+export const replayed = z.object({ replayed: z.int() });

@@ -1,0 +1,88 @@
+import { isUtf8 } from 'node:buffer';
+import { timingSafeEqual } from 'node:crypto';
+import { Webhook as Signer } from 'standardwebhooks';
+import { type Webhook, webhook } from '#schemas/webhook';
+
+/** Each check, in the order in which they are made; the first that fails is told. */
+export type WebhookCheck = keyof typeof WEBHOOK_CHECKS;
+
+export const WEBHOOK_CHECKS = {
+  secret: 'the secret is not whsec_ followed by Base64',
+  headers: 'webhook-id, webhook-timestamp or webhook-signature is missing',
+  timestamp: 'webhook-timestamp is not a number of seconds',
+  age: 'webhook-timestamp is more than five minutes from now: an old webhook sent again, or a clock that is wrong',
+  rawBody:
+    'the signature is that of the same JSON in other bytes: verify the raw body, not one parsed and written anew',
+  signature: 'no signature matches: another secret, or a body that is not the one that was sent',
+  payload: 'the signature is right, but the body is no webhook of Tapwire',
+} as const;
+
+export type VerifiedWebhook =
+  | { readonly isGenuine: true; readonly id: string; readonly event: Webhook }
+  | { readonly isGenuine: false; readonly check: WebhookCheck; readonly reason: string };
+
+export interface ReceivedWebhook {
+  /** As they came, under names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The raw body, before any JSON parser. */
+  readonly body: Uint8Array;
+}
+
+/** What the libraries of Standard Webhooks grant. */
+const TOLERANCE_SECONDS = 300;
+
+/**
+ * What a receiver does with a webhook before it believes it (Standard Webhooks 1.0, "Verifying signatures"). A genuine one
+ * may still be a repeat: its `id` tells.
+ *
+ * @param secret `whsec_…`
+ * @param nowMs milliseconds since 1970 by the receiver's clock
+ */
+export function verifyWebhook(secret: string, { headers, body }: ReceivedWebhook, nowMs = Date.now()): VerifiedWebhook {
+  const signer = signerOf(secret);
+  if (!signer) return refused('secret');
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers;
+  if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signatures !== 'string')
+    return refused('headers');
+  if (!/^\d{1,12}$/.test(timestamp)) return refused('timestamp');
+  if (Math.abs(nowMs / 1_000 - Number(timestamp)) > TOLERANCE_SECONDS) return refused('age');
+  const isSigned = (text: string) => includes(signatures, signer.sign(id, new Date(Number(timestamp) * 1_000), text));
+  const text = isUtf8(body) ? Buffer.from(body).toString() : undefined;
+  const value = text === undefined ? undefined : parsed(text);
+  if (text === undefined || !isSigned(text)) {
+    // Ours are written without blanks: so this is what was sent, if only its bytes were changed.
+    return refused(value !== undefined && isSigned(JSON.stringify(value)) ? 'rawBody' : 'signature');
+  }
+  const event = webhook.safeParse(value);
+  return event.success ? { isGenuine: true, id, event: event.data } : refused('payload');
+}
+
+function refused(check: WebhookCheck): VerifiedWebhook {
+  return { isGenuine: false, check, reason: WEBHOOK_CHECKS[check] };
+}
+
+function signerOf(secret: string): Signer | undefined {
+  if (!secret.startsWith('whsec_')) return undefined;
+  try {
+    return new Signer(secret);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Signatures stand side by side while a secret is rotated; those of other versions are passed over. */
+function includes(signatures: string, expected: string): boolean {
+  const wanted = Buffer.from(expected);
+  return signatures.split(' ').some((signature) => {
+    const given = Buffer.from(signature);
+    return given.length === wanted.length && timingSafeEqual(given, wanted);
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
