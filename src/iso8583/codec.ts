@@ -7,7 +7,8 @@ import { compileField } from './compile-field.ts';
 import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
 import { numeric } from './fields.ts';
 import { leafCodec } from './leaf-codec.ts';
-import { NumberedFields } from './numbered-fields.ts';
+import { type FieldSpan, NumberedFields } from './numbered-fields.ts';
+import { type CheckRules, compileRules } from './rules.ts';
 import type { MessageOf, Spec } from './spec.ts';
 
 /**
@@ -36,6 +37,12 @@ export interface Codec<Message> {
    * @throws {Iso8583Error} with the field, the offset from `start`, and what was decoded before
    */
   decode(bytes: Uint8Array, start?: number, end?: number): Message;
+  /**
+   * Where the fields of a message lie, in order, without those in composites; MTI and bitmaps are in front of them.
+   *
+   * @throws {Iso8583Error} as `decode` does
+   */
+  locate(bytes: Uint8Array, start?: number, end?: number): FieldSpan[];
 }
 
 /**
@@ -49,6 +56,7 @@ export function compileSpec<S extends Spec>(spec: S): Codec<MessageOf<S>> {
     encode: (message, target, offset) => codec.encode(message, target, offset),
     toBytes: (message) => codec.toBytes(message),
     decode: (bytes, start = 0, end = bytes.length) => codec.decode(bytes, start, end) as MessageOf<S>,
+    locate: (bytes, start = 0, end = bytes.length) => codec.locate(bytes, start, end),
   };
 }
 
@@ -60,6 +68,7 @@ class MessageCodec {
   readonly #bitmap: MessageBitmap;
   readonly #mti: FieldCodec;
   readonly #header: FieldCodec | undefined;
+  readonly #checkRules: CheckRules | undefined;
   /** Grows to the longest message that was asked for, and is wiped after each. */
   #scratch = new Uint8Array(0);
 
@@ -72,6 +81,7 @@ class MessageCodec {
     this.#bitmap = messageBitmap(spec.bitmap, blocks);
     this.#mti = leafCodec(numeric({ name: 'mti', digits: 4, encoding: spec.mti.encoding }), 'mti', encodings);
     this.#header = headerCodec(spec);
+    this.#checkRules = spec.rules?.length ? compileRules(spec.rules, spec.fields) : undefined;
   }
 
   encode(message: unknown, target: Uint8Array, offset: number): number {
@@ -79,6 +89,8 @@ class MessageCodec {
     if (typeof message !== 'object' || message === null) throw encodeError('VALUE_TYPE', 'message', offset, sink);
     const record = message as PlainRecord;
     const fields = this.#fields;
+    const breach = this.#checkRules?.(record);
+    if (breach !== undefined) throw encodeError(breach.code, breach.path, offset, sink);
     try {
       if (this.#header !== undefined) this.#header.encode(record.header, sink);
       this.#mti.encode(record.mti, sink);
@@ -110,9 +122,7 @@ class MessageCodec {
   }
 
   decode(bytes: Uint8Array, start: number, end: number): PlainRecord {
-    if (start < 0 || start > end || end > bytes.length) throw new RangeError('start and end are not inside the bytes');
-    const cursor = new Cursor(bytes, start, end);
-    if (end - start > MAX_MESSAGE_BYTES) throw decodeError('MESSAGE_TOO_LONG', 'message', start, cursor);
+    const cursor = messageCursor(bytes, start, end);
     const fields = this.#fields;
     let record: PlainRecord | undefined;
     let header: unknown;
@@ -128,11 +138,29 @@ class MessageCodec {
       if (cursor.position < end) {
         throw decodeError('TRAILING_BYTES', last === 0 ? 'bitmap' : String(last), cursor.position, cursor);
       }
+      const breach = this.#checkRules?.(record);
+      if (breach !== undefined) throw decodeError(breach.code, breach.path, end, cursor);
     } catch (error) {
       throw error instanceof Iso8583Error ? error.withPartial(record ?? { header, mti }) : error;
     }
     return record;
   }
+
+  locate(bytes: Uint8Array, start: number, end: number): FieldSpan[] {
+    this.decode(bytes, start, end);
+    const cursor = messageCursor(bytes, start, end);
+    this.#header?.decode(cursor);
+    this.#mti.decode(cursor);
+    this.#bitmap.read(cursor, this.#fields.bits);
+    return this.#fields.locate(cursor);
+  }
+}
+
+function messageCursor(bytes: Uint8Array, start: number, end: number): Cursor {
+  if (start < 0 || start > end || end > bytes.length) throw new RangeError('start and end are not inside the bytes');
+  const cursor = new Cursor(bytes, start, end);
+  if (end - start > MAX_MESSAGE_BYTES) throw decodeError('MESSAGE_TOO_LONG', 'message', start, cursor);
+  return cursor;
 }
 
 /** How many bitmaps the fields of a spec need. */

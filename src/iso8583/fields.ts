@@ -25,6 +25,7 @@ interface RowOptions<Name extends string> {
   readonly name: Name;
   readonly title?: string;
   readonly safe?: boolean;
+  readonly emvTag?: number;
   readonly prefix?: Prefix;
 }
 

@@ -26,16 +26,17 @@ export function halfBytes(coding: Pick<ValueCoding<never>, 'wireBytes'>): Length
 
 /**
  * Packed digits, counted in the bytes that they take. A fill nibble `F` shows that the count is odd; a `0` cannot be told
- * from a digit, so an odd count filled with `0` comes back with it.
+ * from a digit, so an odd count filled with `0` comes back with it, unless that would be one more than `max`.
  */
-export function packedBytes(side: 'left' | 'right', fill: '0' | 'F'): LengthUnits {
+export function packedBytes(side: 'left' | 'right', fill: '0' | 'F', max: number): LengthUnits {
   return {
     toLength: (count) => (count + 1) >> 1,
     wireBytes: (length) => length,
     toCount(length, bytes, from) {
-      if (fill === '0' || length === 0) return length * 2;
+      const most = Math.min(length * 2, max);
+      if (fill === '0' || length === 0) return most;
       const edge = side === 'left' ? bytes[from]! >> 4 : bytes[from + length - 1]! & 0x0f;
-      return edge === 0x0f ? length * 2 - 1 : length * 2;
+      return edge === 0x0f ? length * 2 - 1 : most;
     },
   };
 }

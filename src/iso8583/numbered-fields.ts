@@ -1,12 +1,20 @@
 import type { Cursor } from '../bytes/cursor.ts';
 import type { PlainRecord } from '../bytes/record.ts';
 import type { Sink } from '../bytes/sink.ts';
-import { type Bits, setBit } from './bitmap.ts';
+import { type Bits, hasBit, setBit } from './bitmap.ts';
 import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
 import type { Field, FieldTable } from './rows.ts';
 
 /** Makes the codec of one field; given, so that composites can hold composites. */
 export type CompileField = (field: Field, path: string) => FieldCodec;
+
+/** Where a field lies, its length included; offsets are those of the bytes that were given. */
+export interface FieldSpan {
+  readonly number: number;
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+}
 
 /**
  * Fields of which a bitmap tells the present ones: what a message and a composite with a bitmap of its own have in
@@ -93,6 +101,18 @@ export class NumberedFields {
         this.#codecs[number]!.encode(value, sink);
       }
     }
+  }
+
+  /** Where the fields lie that `bits` tells; their values are checked on the way and dropped. */
+  locate(cursor: Cursor): FieldSpan[] {
+    const spans: FieldSpan[] = [];
+    for (let number = 1; number < this.#codecs.length; number++) {
+      if (!hasBit(this.bits, number)) continue;
+      const start = cursor.position;
+      this.#codecOf(number, cursor).decode(cursor);
+      spans.push({ number, name: this.#names[number]!, start, end: cursor.position });
+    }
+    return spans;
   }
 
   /** Drops values taken and not encoded, for the case of an error. */

@@ -35,6 +35,8 @@ interface Row<Name extends string> {
   readonly title?: string | undefined;
   /** True when `describe` may show the value. Everything else is masked. */
   readonly safe?: boolean | undefined;
+  /** The EMV tag whose value it carries outside of TLV, as subfields of 127.25 do: its bits are explained by it. */
+  readonly emvTag?: number | undefined;
 }
 
 interface Sized {

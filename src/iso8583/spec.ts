@@ -1,4 +1,5 @@
-import type { BinaryEncoding, FieldTable, OtherElement, PrefixEncoding, TextEncoding } from './rows.ts';
+import type { BinaryEncoding, Field, FieldTable, OtherElement, PrefixEncoding, TextEncoding } from './rows.ts';
+import type { MessageRule } from './rules.ts';
 
 export type { Field, FieldTable } from './rows.ts';
 
@@ -33,6 +34,8 @@ export interface Spec<Fields extends FieldTable = FieldTable> {
   readonly bitmap: BitmapLayout;
   readonly encodings: Encodings;
   readonly fields: Fields;
+  /** Which fields must and must not be there. Checked both ways: such a message is neither written nor read. */
+  readonly rules?: readonly MessageRule[] | undefined;
 }
 
 export type SpecDefinition<Fields extends FieldTable> = Omit<Spec<Fields>, 'encodings'> & {
@@ -50,6 +53,35 @@ const ASCII_ENCODINGS: Encodings = {
 /** A spec, with the names of its fields kept for the types of its messages. Encodings default to ASCII and binary. */
 export function defineSpec<const Fields extends FieldTable>(definition: SpecDefinition<Fields>): Spec<Fields> {
   return { ...definition, encodings: { ...ASCII_ENCODINGS, ...definition.encodings } };
+}
+
+/** What a dialect changes of another one: fields it has more or otherwise, and `null` for those it lacks. */
+export type SpecChanges<Fields extends ChangeTable> = Omit<Partial<SpecDefinition<FieldTable>>, 'fields'> & {
+  readonly name: string;
+  readonly fields?: Fields;
+};
+
+/** Fields by number, `null` for one that is taken away. */
+export type ChangeTable = { readonly [number: number]: Field | null };
+
+/** The fields of a spec after changes. */
+export type Changed<Fields, Changes> = Omit<Fields, keyof Changes> & {
+  readonly [K in keyof Changes as Changes[K] extends null ? never : K]: Exclude<Changes[K], null>;
+};
+
+/** A spec that differs from `base` as told; its rules come on top of those of `base`. */
+export function extendSpec<Fields extends FieldTable, const Changes extends ChangeTable = Record<never, never>>(
+  base: Spec<Fields>,
+  { fields, encodings, rules, ...changes }: SpecChanges<Changes>,
+): Spec<Changed<Fields, Changes>> {
+  const merged = Object.entries({ ...base.fields, ...fields }).filter(([, field]) => field !== null);
+  return {
+    ...base,
+    ...changes,
+    encodings: { ...base.encodings, ...encodings },
+    fields: Object.fromEntries(merged) as unknown as Changed<Fields, Changes>,
+    rules: [...(base.rules ?? []), ...(rules ?? [])],
+  };
 }
 
 type NameOf<F> = F extends { readonly name: infer Name extends string } ? Name : never;

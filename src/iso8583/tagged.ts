@@ -109,8 +109,8 @@ function encodeElements(record: PlainRecord, sink: Sink, coding: ElementCoding):
   const others = othersOf(record, sink, coding.path);
   let nextOther = 0;
   let at = 0;
-  const writeOthersBefore = (limit: number) => {
-    for (; nextOther < others.length && others[nextOther]!.at <= limit; nextOther++, at++) {
+  const writeOthers = (isTurn: (other: OtherElement) => boolean) => {
+    for (; nextOther < others.length && isTurn(others[nextOther]!); nextOther++, at++) {
       encodeOther(others[nextOther]!, sink, coding);
     }
   };
@@ -119,12 +119,12 @@ function encodeElements(record: PlainRecord, sink: Sink, coding: ElementCoding):
     if (name === OTHERS || value === undefined) continue;
     const element = coding.byName.get(name);
     if (element === undefined) throw encodeError('FIELD_UNKNOWN', `${coding.path}.${name}`, sink.position, sink);
-    writeOthersBefore(at);
+    writeOthers((other) => other.at <= at);
     writeTag(element.tagBytes, sink, coding.path);
     element.codec.encode(value, sink);
     at++;
   }
-  writeOthersBefore(Number.POSITIVE_INFINITY);
+  writeOthers(() => true);
   if (at > MAX_ELEMENTS) throw encodeError('TOO_MANY_ELEMENTS', coding.path, sink.position, sink);
 }
 

@@ -21,7 +21,7 @@ export function textParts(field: TextField, path: string, encodings: Encodings):
   const { content, pad } = field;
   const units =
     isPacked(encoding) && field.unit === 'bytes'
-      ? packedBytes(encoding === 'bcd' ? 'left' : 'right', fillOf(field))
+      ? packedBytes(encoding === 'bcd' ? 'left' : 'right', fillOf(field), field.max)
       : valueUnits(coding);
   if (pad === undefined) return { coding, units, firstWrong: content === 'x+n' ? firstWrongOfSigned : undefined };
   if (pad.with.length !== 1) throw specError(path, 'its padding is not one character');

@@ -1,0 +1,161 @@
+import { fromHex, toHex } from '../bytes/hex.ts';
+import { describeBits } from '../emv/bits.ts';
+import { maskPan, parsePan, parseTrack2 } from '../emv/card.ts';
+import { type DescribeOptions, describeTlv } from '../emv/describe-tlv.ts';
+import { tagName } from '../emv/tags.ts';
+import { TapwireError } from '../errors.ts';
+import { parseMti } from './message.ts';
+import type { Field } from './rows.ts';
+import type { Spec } from './spec.ts';
+import { type Entry, tlvOf, walkMessage } from './walk.ts';
+
+export type { DescribeOptions } from '../emv/describe-tlv.ts';
+
+/** One value of a message, described. */
+export interface MessageRow {
+  /** By number: `127.25.24`; `mti` and `header` for these. */
+  readonly path: string;
+  readonly depth: number;
+  /** The title of its row, otherwise its name. */
+  readonly name: string;
+  /** `n 6`, `ans ..40`, `b 8`; empty for composites, whose values follow. */
+  readonly type: string;
+  /** What may be shown of the value: itself, its masked form, or that it is withheld. */
+  readonly value: string;
+  readonly withheld: boolean;
+  /** What the value says in words: its objects when it is TLV, its bits, the masked PAN of a track. */
+  readonly details: readonly string[];
+}
+
+/** The primary account number, in every version of the standard. */
+const PAN = '2';
+
+/**
+ * One row for each value of a message, in the order of the wire. Values are withheld unless their row is marked `safe`; of a
+ * PAN the masked form is shown, of TLV what the dictionary of tags allows.
+ */
+export function messageRows(spec: Spec, message: object, options: DescribeOptions = {}): MessageRow[] {
+  const { mti, header } = message as { readonly mti?: unknown; readonly header?: unknown };
+  const rows: MessageRow[] = [];
+  if (header instanceof Uint8Array) rows.push({ ...apart('header'), value: withheldText(header), withheld: true });
+  if (typeof mti === 'string') rows.push({ ...apart('mti'), value: mtiText(mti) });
+  for (const entry of walkMessage(spec, message)) rows.push(rowOf(entry, options));
+  return rows;
+}
+
+/** `messageRows` as lines of text. */
+export function describeMessage(spec: Spec, message: object, options?: DescribeOptions): string[] {
+  const rows = messageRows(spec, message, options);
+  const pathWidth = Math.max(0, ...rows.map(({ path, depth }) => path.length + depth * 2));
+  const nameWidth = Math.max(0, ...rows.map(({ name }) => name.length));
+  const typeWidth = Math.max(0, ...rows.map(({ type }) => type.length));
+  const indent = ' '.repeat(pathWidth + 2);
+  return rows.flatMap(({ path, depth, name, type, value, details }) => {
+    const place = ('  '.repeat(depth) + path).padEnd(pathWidth);
+    const line = `${place}  ${name.padEnd(nameWidth)}  ${type.padEnd(typeWidth)}  ${value}`.trimEnd();
+    return [line, ...details.map((detail) => indent + detail)];
+  });
+}
+
+function apart(name: 'mti' | 'header'): Omit<MessageRow, 'value'> {
+  return { path: name, depth: 0, name: '', type: '', withheld: false, details: [] };
+}
+
+function rowOf({ path, depth, name, field, value }: Entry, options: DescribeOptions): MessageRow {
+  const shown = options.unmasked === true || field?.safe === true;
+  const row = {
+    path,
+    depth,
+    name: field?.title ?? name,
+    type: field === undefined ? '' : typeOf(field),
+    withheld: !shown,
+  };
+  if (field?.kind === 'tlv' && value instanceof Uint8Array) return { ...row, ...tlvContent(value, options) };
+  if (typeof value === 'object' && value !== null && !(value instanceof Uint8Array)) {
+    return { ...row, value: '', withheld: false, details: [] };
+  }
+  if (!shown) return { ...row, ...withheldContent(path, field, value) };
+  return { ...row, value: shownText(value), details: field === undefined ? [] : shownDetails(field, value, options) };
+}
+
+type Content = Pick<MessageRow, 'value' | 'details' | 'withheld'>;
+
+/** TLV withholds its own values. */
+function tlvContent(value: Uint8Array, options: DescribeOptions): Content {
+  const index = tlvOf(value);
+  if (index === undefined) return { value: withheldText(value), details: [], withheld: true };
+  return { value: `${value.length} bytes`, details: describeTlv(index, options), withheld: false };
+}
+
+function withheldContent(path: string, field: Field | undefined, value: unknown): Content {
+  const content = { value: withheldText(value), details: [], withheld: true };
+  if (typeof value !== 'string' || field?.kind !== 'text') return content;
+  if (path === PAN) return { ...content, value: wellFormed(() => maskPan(parsePan(value))) ?? content.value };
+  if (field.content !== 'z') return content;
+  const pan = wellFormed(() => maskPan(parseTrack2(value).pan));
+  return pan === undefined ? content : { ...content, details: [`- PAN ${pan}`] };
+}
+
+/** What track 2 consists of, or the bits of a chip element that stands outside of TLV, as hex text or as bytes. */
+function shownDetails(field: Field, value: unknown, { kernel }: DescribeOptions): string[] {
+  const { emvTag } = field;
+  if (field.kind === 'text' && field.content === 'z' && typeof value === 'string') return trackDetails(value);
+  if (emvTag === undefined) return [];
+  const bytes =
+    value instanceof Uint8Array ? value : typeof value === 'string' ? wellFormed(() => fromHex(value)) : undefined;
+  const bits = bytes === undefined ? undefined : describeBits(emvTag, bytes, kernel);
+  if (bits !== undefined) return bits.map(({ at, meaning }) => `- ${at}: ${meaning}`);
+  const name = tagName(emvTag, kernel);
+  return name === undefined ? [] : [`- ${emvTag.toString(16).toUpperCase()} ${name}`];
+}
+
+function trackDetails(value: string): string[] {
+  const track = wellFormed(() => parseTrack2(value));
+  return track === undefined
+    ? []
+    : [`- PAN ${track.pan}, expiry ${track.expiry}, service code ${track.serviceCode ?? 'none'}`];
+}
+
+function mtiText(mti: string): string {
+  const parts = parseMti(mti);
+  const words = parts === undefined ? '' : ` (${parts.class} ${parts.function}, ${parts.origin}, ${parts.version})`;
+  return printable(mti) + words;
+}
+
+function typeOf(field: Field): string {
+  const length = field.min === field.max ? `${field.max}` : `..${field.max}`;
+  if (field.kind === 'text') return `${field.content} ${length}`;
+  if (field.kind === 'binary') return `b ${length}`;
+  return field.kind === 'tlv' ? `TLV ${length}` : '';
+}
+
+function shownText(value: unknown): string {
+  if (value instanceof Uint8Array) return toHex(value);
+  return typeof value === 'string' ? printable(value) : '[no text]';
+}
+
+function withheldText(value: unknown): string {
+  if (value instanceof Uint8Array) return `[withheld, ${count(value.length, 'byte')}]`;
+  return typeof value === 'string' ? `[withheld, ${count(value.length, 'character')}]` : '[withheld]';
+}
+
+function count(amount: number, unit: string): string {
+  return amount === 1 ? `1 ${unit}` : `${amount} ${unit}s`;
+}
+
+/** Characters that a terminal would obey, or nobody would see, as escapes. */
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, (character) => {
+    return `\\x${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+  });
+}
+
+/** What `make` gives; undefined for a value that is not what its field says, as a description is no check. */
+function wellFormed<Result>(make: () => Result): Result | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof TapwireError) return undefined;
+    throw error;
+  }
+}

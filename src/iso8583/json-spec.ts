@@ -1,0 +1,216 @@
+import { z } from 'zod';
+import { tagText } from '../emv/tlv.ts';
+import { Iso8583Error } from '../errors.ts';
+import { MAX_DEPTH } from './compile-field.ts';
+import type { Content } from './content.ts';
+import type { BinaryEncoding, Field, PrefixEncoding, TextEncoding } from './rows.ts';
+import { defineSpec, extendSpec, type Spec } from './spec.ts';
+
+/**
+ * The JSON form of a spec: the same axes as the code form, so that a dialect can be written down without code. A field's
+ * `type` is its content in the letters of the standard, or the kind of composite. Its size is a `length`, or a `max` (and
+ * `min`) told by a `prefix`.
+ */
+const textEncoding = z.enum([
+  'ascii',
+  'cp500',
+  'cp1047',
+  'bcd',
+  'bcd-right',
+  'x+bcd',
+]) satisfies z.ZodType<TextEncoding>;
+const binaryEncoding = z.enum(['binary', 'hex', 'hex-lower', 'ebcdic-hex']) satisfies z.ZodType<BinaryEncoding>;
+const prefixEncoding = z.enum(['ascii', 'bcd', 'ebcdic', 'binary', 'hex']) satisfies z.ZodType<PrefixEncoding>;
+const content = z.enum(['n', 'a', 'an', 'anp', 'ns', 'as', 'ans', 'z', 'x+n', 'any']) satisfies z.ZodType<Content>;
+const unit = z.enum(['bytes', 'digits', 'nibbles']);
+const size = z.int().min(0).max(999_999);
+const number = z.string().regex(/^[1-9][0-9]{0,2}$/);
+
+const prefix = z.union([
+  z.enum(['L', 'LL', 'LLL', 'LLLL', 'LLLLL', 'LLLLLL']),
+  z.strictObject({ digits: z.int().min(1).max(6), encoding: prefixEncoding.exclude(['binary']) }),
+  z.strictObject({ bytes: z.int().min(1).max(3), encoding: z.literal('binary') }),
+]);
+
+const row = {
+  name: z.string(),
+  title: z.string().max(80).optional(),
+  safe: z.boolean().optional(),
+  emvTag: z
+    .string()
+    .regex(/^([0-9A-F]{2}){1,3}$/)
+    .transform((tag) => Number.parseInt(tag, 16))
+    .optional(),
+  length: size.optional(),
+  min: size.optional(),
+  max: size.optional(),
+  prefix: prefix.optional(),
+};
+
+const leaves = [
+  z.strictObject({
+    ...row,
+    type: content,
+    encoding: textEncoding.optional(),
+    unit: unit.optional(),
+    fill: z.enum(['0', 'F']).optional(),
+    pad: z
+      .strictObject({ side: z.enum(['left', 'right']), with: z.string().length(1), strip: z.boolean().optional() })
+      .optional(),
+  }),
+  z.strictObject({ ...row, type: z.literal('b'), encoding: binaryEncoding.optional(), unit: unit.optional() }),
+  z.strictObject({
+    ...row,
+    type: z.literal('tlv'),
+    allow: z.array(z.string().regex(/^([0-9A-F]{2}){1,3}$/)).optional(),
+    onBadChild: z.enum(['refuse', 'opaque']).optional(),
+  }),
+] as const;
+
+/** Rows down to a depth: JSON nested any deeper is refused without being followed. */
+function fieldSchema(depth: number): z.ZodType<Field> {
+  const inner = depth === MAX_DEPTH ? z.never() : fieldSchema(depth + 1);
+  const composites = [
+    z.strictObject({ ...row, type: z.literal('positional'), fields: z.array(inner) }),
+    z.strictObject({
+      ...row,
+      type: z.literal('tagged'),
+      tag: z.strictObject({ encoding: z.enum(['ascii', 'ebcdic', 'bcd', 'binary']), length: z.int() }),
+      elementPrefix: prefix,
+      unknown: z.enum(['refuse', 'keep']).optional(),
+      fields: z.record(z.string(), inner),
+    }),
+    z.strictObject({
+      ...row,
+      type: z.literal('bitmapped'),
+      bitmap: z.strictObject({ bytes: z.int().min(1).max(24), encoding: binaryEncoding.optional() }),
+      fields: z.record(number, inner),
+    }),
+    z.strictObject({ ...row, type: z.literal('dataset'), fields: z.record(number, inner) }),
+  ] as const;
+  return z.discriminatedUnion('type', [...leaves, ...composites]).transform(toField);
+}
+
+const condition = z.strictObject({
+  field: z.string(),
+  present: z.boolean().optional(),
+  matches: z.string().optional(),
+});
+const rule = z.strictObject({
+  mti: z
+    .string()
+    .regex(/^[0-9x]{4}$/)
+    .optional(),
+  processingCode: z
+    .string()
+    .regex(/^[0-9x]{6}$/)
+    .optional(),
+  when: z.array(condition).optional(),
+  required: z.array(z.string()).optional(),
+  forbidden: z.array(z.string()).optional(),
+});
+
+const shape = {
+  name: z.string().min(1).max(80),
+  headerBytes: z.int().min(0).max(255).optional(),
+  mti: z.strictObject({ encoding: textEncoding }),
+  bitmap: z.strictObject({
+    encoding: binaryEncoding,
+    form: z.enum(['chained', 'fixed']).optional(),
+    blocks: z.int().min(1).max(3).optional(),
+  }),
+  encodings: z
+    .strictObject({
+      text: textEncoding,
+      digits: textEncoding,
+      signed: textEncoding,
+      binary: binaryEncoding,
+      prefix: prefixEncoding,
+    })
+    .partial()
+    .optional(),
+  rules: z.array(rule).optional(),
+};
+
+const wholeSpec = z.strictObject({ ...shape, fields: z.record(number, fieldSchema(1)) });
+
+const changedSpec = z.strictObject({
+  ...z.strictObject(shape).partial({ mti: true, bitmap: true }).shape,
+  extends: z.string(),
+  fields: z.record(number, fieldSchema(1).nullable()).optional(),
+});
+
+/** What `parseSpec` takes; `z.toJSONSchema` makes a schema of it for editors. */
+export const jsonSpecSchema = z.union([wholeSpec, changedSpec]);
+
+export interface ParseSpecOptions {
+  /** Finds the spec that another one extends by its name. */
+  readonly find?: (name: string) => Spec | undefined;
+}
+
+/**
+ * A spec from its JSON form. Whether its parts go together is for `compileSpec` to find out.
+ *
+ * @throws {Iso8583Error} SPEC_INVALID, with the path of the first thing that is wrong
+ */
+export function parseSpec(json: unknown, { find }: ParseSpecOptions = {}): Spec {
+  const isChange = typeof json === 'object' && json !== null && 'extends' in json;
+  const parsed = (isChange ? changedSpec : wholeSpec).safeParse(json);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new Iso8583Error('SPEC_INVALID', issue!.path.join('.') || 'spec', 0, issue!.message);
+  }
+  if (!('extends' in parsed.data)) return defineSpec(parsed.data);
+  const { extends: baseName, ...changes } = parsed.data;
+  const base = find?.(baseName);
+  if (base === undefined) throw new Iso8583Error('SPEC_INVALID', 'extends', 0, `no spec is called ${baseName}`);
+  return extendSpec(base, changes);
+}
+
+/** The JSON form of a spec: `parseSpec` gives the same spec back. */
+export function specToJson({ fields, ...spec }: Spec): Record<string, unknown> {
+  return withoutAbsent({ ...spec, fields: tableToJson(fields) });
+}
+
+function tableToJson(fields: Readonly<Record<string, Field>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, fieldToJson(field)]));
+}
+
+function fieldToJson(field: Field): Record<string, unknown> {
+  const { kind, min, max, emvTag, ...rest } = field;
+  const type = field.kind === 'text' ? field.content : kind === 'binary' ? 'b' : kind;
+  const sizes = min === max ? { length: max } : { ...(min > 0 && { min }), max };
+  const json: Record<string, unknown> = { type, ...rest, ...sizes, emvTag: emvTag && tagText(emvTag) };
+  if (field.kind === 'text') delete json.content;
+  if (field.kind === 'tlv') json.allow = field.allow?.map(tagText);
+  if (field.kind === 'positional') json.fields = field.fields.map(fieldToJson);
+  else if ('fields' in field) json.fields = tableToJson(field.fields);
+  return withoutAbsent(json);
+}
+
+function withoutAbsent(json: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== undefined));
+}
+
+type JsonRow = Readonly<Record<string, unknown>> & {
+  readonly type: string;
+  readonly length?: number | undefined;
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+  readonly prefix?: unknown;
+};
+
+function toField({ type, length, min, max, ...rest }: JsonRow, context: z.RefinementCtx): Field {
+  if ((length === undefined) === (max === undefined) || (length !== undefined && min !== undefined)) {
+    context.addIssue({ code: 'custom', message: 'a size is a `length`, or a `max` with or without a `min`' });
+    return z.NEVER;
+  }
+  const most = (length ?? max)!;
+  const least = length ?? min ?? 0;
+  const field = { ...rest, min: least, max: most };
+  if (content.safeParse(type).success) return { ...field, kind: 'text', content: type } as unknown as Field;
+  if (type === 'b') return { ...field, kind: 'binary' } as unknown as Field;
+  if (type !== 'tlv') return { ...field, kind: type } as unknown as Field;
+  const allow = (rest.allow as readonly string[] | undefined)?.map((tag) => Number.parseInt(tag, 16));
+  return { ...field, kind: 'tlv', allow } as unknown as Field;
+}

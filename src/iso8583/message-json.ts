@@ -1,0 +1,102 @@
+import { fromHex, toHex } from '../bytes/hex.ts';
+import { DigitError, Iso8583Error } from '../errors.ts';
+import type { Field, OtherElement, TaggedField } from './rows.ts';
+import { subfieldsOf } from './rules.ts';
+import type { Spec } from './spec.ts';
+
+/** A message as JSON has it: by name, text as it is, bytes in upper-case hex. */
+export type JsonMessage = { readonly [name: string]: JsonValue };
+export type JsonValue = string | JsonMessage | readonly JsonElement[];
+
+/** An element of `others`; the value of an unknown tag is hex. */
+export interface JsonElement {
+  readonly at: number;
+  readonly tag: string;
+  readonly value: JsonValue;
+}
+
+/** The whole message, card data too: for the eyes of whoever may see them, never for a log (`messageRows` masks). */
+export function messageToJson(message: object): JsonMessage {
+  return recordToJson(message);
+}
+
+function recordToJson(record: object): JsonMessage {
+  const present = Object.entries(record).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present.map(([name, value]) => [name, valueToJson(value)]));
+}
+
+function valueToJson(value: unknown): JsonValue {
+  if (typeof value === 'string') return value;
+  if (value instanceof Uint8Array) return toHex(value);
+  if (Array.isArray(value)) {
+    return (value as OtherElement[]).map((element) => ({ ...element, value: valueToJson(element.value) }));
+  }
+  return recordToJson(value as object);
+}
+
+/**
+ * The message that JSON describes, ready to be encoded: hex becomes bytes where the spec has bytes. What the values must
+ * look like is for `encode` to check.
+ *
+ * @throws {Iso8583Error} FIELD_UNKNOWN, VALUE_TYPE or CONTENT_INVALID (no hex)
+ */
+export function messageFromJson(spec: Spec, json: unknown): { mti: string } & Record<string, unknown> {
+  const { mti, header, ...rest } = objectOf(json, 'message');
+  if (typeof mti !== 'string') throw new Iso8583Error('VALUE_TYPE', 'mti', 0);
+  const message = recordFromJson(spec.fields, rest, '');
+  return { mti, ...(header === undefined ? {} : { header: bytesOf(header, 'header') }), ...message };
+}
+
+function recordFromJson(
+  fields: Readonly<Record<string, Field>>,
+  json: Readonly<Record<string, unknown>>,
+  path: string,
+): Record<string, unknown> {
+  const byName = new Map(Object.entries(fields).map(([key, field]) => [field.name, { key, field }]));
+  const record = Object.entries(json).map(([name, value]) => {
+    const known = byName.get(name);
+    if (known === undefined) throw new Iso8583Error('FIELD_UNKNOWN', path + name, 0);
+    return [name, valueFromJson(known.field, value, path + known.key)];
+  });
+  return Object.fromEntries(record);
+}
+
+function valueFromJson(field: Field, json: unknown, path: string): unknown {
+  if (field.kind === 'text') return textOf(json, path);
+  if (field.kind === 'binary' || field.kind === 'tlv') return bytesOf(json, path);
+  const { others, tlv, ...rest } = objectOf(json, path);
+  const record = recordFromJson(subfieldsOf(field), rest, `${path}.`);
+  if (field.kind === 'tagged' && others !== undefined) record.others = othersFromJson(field, others, path);
+  else if (field.kind === 'dataset' && tlv !== undefined) record.tlv = bytesOf(tlv, `${path}.tlv`);
+  else if (others !== undefined || tlv !== undefined) throw new Iso8583Error('FIELD_UNKNOWN', path, 0);
+  return record;
+}
+
+function othersFromJson(field: TaggedField, json: unknown, path: string): OtherElement[] {
+  if (!Array.isArray(json)) throw new Iso8583Error('VALUE_TYPE', `${path}.others`, 0);
+  return json.map((element) => {
+    const { at, tag, value } = objectOf(element, `${path}.others`);
+    if (typeof at !== 'number' || typeof tag !== 'string') throw new Iso8583Error('VALUE_TYPE', `${path}.others`, 0);
+    const row = Object.hasOwn(field.fields, tag) ? field.fields[tag] : undefined;
+    const elementPath = `${path}.others`;
+    return { at, tag, value: row ? valueFromJson(row, value, elementPath) : bytesOf(value, elementPath) };
+  });
+}
+
+function objectOf(json: unknown, path: string): Readonly<Record<string, unknown>> {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Iso8583Error('VALUE_TYPE', path, 0);
+  return json as Readonly<Record<string, unknown>>;
+}
+
+function textOf(json: unknown, path: string): string {
+  if (typeof json !== 'string') throw new Iso8583Error('VALUE_TYPE', path, 0);
+  return json;
+}
+
+function bytesOf(json: unknown, path: string): Uint8Array {
+  try {
+    return fromHex(textOf(json, path));
+  } catch (error) {
+    throw error instanceof DigitError ? new Iso8583Error('CONTENT_INVALID', path, 0) : error;
+  }
+}

@@ -1,0 +1,108 @@
+/** The message type indicator (ISO 8583:2003 4.1): four digits for version, class, function and origin. */
+
+const VERSIONS = {
+  '0': 'ISO 8583:1987',
+  '1': 'ISO 8583:1993',
+  '2': 'ISO 8583:2003',
+  '8': 'national use',
+  '9': 'private use',
+} as const;
+
+const CLASSES = {
+  '1': 'authorization',
+  '2': 'financial',
+  '3': 'file action',
+  '4': 'reversal',
+  '5': 'reconciliation',
+  '6': 'administrative',
+  '7': 'fee collection',
+  '8': 'network management',
+} as const;
+
+const FUNCTIONS = {
+  '0': 'request',
+  '1': 'request response',
+  '2': 'advice',
+  '3': 'advice response',
+  '4': 'notification',
+  '5': 'notification acknowledgement',
+  '6': 'instruction',
+  '7': 'instruction acknowledgement',
+} as const;
+
+const ORIGINS = {
+  '0': 'acquirer',
+  '1': 'acquirer repeat',
+  '2': 'issuer',
+  '3': 'issuer repeat',
+  '4': 'other',
+  '5': 'other repeat',
+} as const;
+
+/** The four digits in words. */
+export interface MtiParts {
+  readonly version: (typeof VERSIONS)[keyof typeof VERSIONS];
+  readonly class: (typeof CLASSES)[keyof typeof CLASSES];
+  readonly function: (typeof FUNCTIONS)[keyof typeof FUNCTIONS];
+  readonly origin: (typeof ORIGINS)[keyof typeof ORIGINS];
+}
+
+/** What an MTI says; undefined when it is not four digits or one of them is reserved. */
+export function parseMti(mti: string): MtiParts | undefined {
+  if (mti.length !== 4) return undefined;
+  const version = VERSIONS[mti.charAt(0) as keyof typeof VERSIONS];
+  const messageClass = CLASSES[mti.charAt(1) as keyof typeof CLASSES];
+  const messageFunction = FUNCTIONS[mti.charAt(2) as keyof typeof FUNCTIONS];
+  const origin = ORIGINS[mti.charAt(3) as keyof typeof ORIGINS];
+  if (!version || !messageClass || !messageFunction || !origin) return undefined;
+  return { version, class: messageClass, function: messageFunction, origin };
+}
+
+/** An odd function answers the even one before it. */
+export function isResponse(mti: string): boolean {
+  return (mti.charCodeAt(2) & 1) === 1;
+}
+
+/** An odd origin repeats the even one before it. */
+export function isRepeat(mti: string): boolean {
+  return (mti.charCodeAt(3) & 1) === 1;
+}
+
+/** The MTI that answers a request or an advice, repeats of it like the first: 0420 and 0421 are answered by 0430. */
+export function responseMti(mti: string): string | undefined {
+  if (parseMti(mti) === undefined || isResponse(mti)) return undefined;
+  return mti.substring(0, 2) + (Number(mti.charAt(2)) + 1) + (Number(mti.charAt(3)) & ~1);
+}
+
+/** The MTI with which a message is sent again: 0420 becomes 0421, 0421 stays. */
+export function repeatMti(mti: string): string | undefined {
+  if (parseMti(mti) === undefined) return undefined;
+  return mti.substring(0, 3) + (Number(mti.charAt(3)) | 1);
+}
+
+/** A message as far as pairing is concerned. */
+export interface PairedMessage {
+  readonly mti: string;
+  readonly [name: string]: unknown;
+}
+
+/**
+ * What a request and its response have in common: version and class of the MTI and the text of these fields. Undefined when
+ * one of them is missing, since a pair must never be made of what is not there.
+ */
+export function pairingKey(message: PairedMessage, fields: readonly string[]): string | undefined {
+  let key = message.mti.substring(0, 2);
+  for (const name of fields) {
+    const value = message[name];
+    if (typeof value !== 'string') return undefined;
+    key += `|${value}`;
+  }
+  return key;
+}
+
+/** Whether `response` answers `request`: by its MTI, and by fields that are there in both and equal. */
+export function isPair(request: PairedMessage, response: PairedMessage, fields: readonly string[]): boolean {
+  if (response.mti !== responseMti(request.mti)) return false;
+  const key = pairingKey(request, fields);
+  return key !== undefined && key === pairingKey(response, fields);
+}

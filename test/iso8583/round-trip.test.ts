@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { Cursor } from '../../src/bytes/cursor.ts';
+import { toHex } from '../../src/bytes/hex.ts';
+import { Sink } from '../../src/bytes/sink.ts';
+import { compileSpec } from '../../src/iso8583/codec.ts';
+import { compileField } from '../../src/iso8583/compile-field.ts';
+import type { Content } from '../../src/iso8583/content.ts';
+import type { BinaryEncoding, Field, LengthUnit, Prefix, TextEncoding } from '../../src/iso8583/rows.ts';
+import { messages, valuesOf } from './message-arbitrary.ts';
+import { refusalOf } from './refusal-of.ts';
+import { packed, specs } from './specs.ts';
+
+const PREFIXES: readonly (Prefix | undefined)[] = [
+  undefined,
+  { encoding: 'ascii', digits: 2 },
+  { encoding: 'ascii', digits: 6 },
+  { encoding: 'bcd', digits: 3 },
+  { encoding: 'bcd', digits: 4 },
+  { encoding: 'ebcdic', digits: 3 },
+  { encoding: 'hex', digits: 2 },
+  { encoding: 'hex', digits: 5 },
+  { encoding: 'binary', bytes: 1 },
+  { encoding: 'binary', bytes: 3 },
+];
+const UNITS: readonly (LengthUnit | undefined)[] = [undefined, 'bytes', 'digits', 'nibbles'];
+const CHARACTERS: readonly TextEncoding[] = ['ascii', 'cp500', 'cp1047'];
+const CONTENTS: readonly Content[] = ['n', 'a', 'an', 'anp', 'ns', 'as', 'ans', 'z', 'x+n', 'any'];
+const BINARY: readonly BinaryEncoding[] = ['binary', 'hex', 'hex-lower', 'ebcdic-hex'];
+
+/** Every way to put a field together from encoding, content, length, unit and padding. */
+function* combinations(): Generator<Field> {
+  for (const prefix of PREFIXES) {
+    const size = prefix === undefined ? { min: 7, max: 7 } : { min: 2, max: 31, prefix };
+    for (const content of CONTENTS) {
+      for (const encoding of CHARACTERS) {
+        yield { kind: 'text', name: 'value', content, encoding, ...size };
+        for (const side of ['left', 'right'] as const) {
+          for (const strip of content === 'any' ? [] : [false, true]) {
+            yield { kind: 'text', name: 'value', content, encoding, pad: { side, with: ' ', strip }, ...size };
+          }
+        }
+      }
+    }
+    for (const content of ['n', 'z'] as const) {
+      for (const encoding of ['bcd', 'bcd-right'] as const) {
+        for (const unit of UNITS)
+          for (const fill of ['0', 'F'] as const) {
+            yield { kind: 'text', name: 'value', content, encoding, unit, fill, ...size };
+          }
+      }
+    }
+    yield { kind: 'text', name: 'value', content: 'x+n', encoding: 'x+bcd', ...size };
+    for (const encoding of BINARY)
+      for (const unit of UNITS) yield { kind: 'binary', name: 'value', encoding, unit, ...size };
+  }
+}
+
+describe('every combination of encoding, content, length, unit and padding', () => {
+  const fields = [...combinations()];
+
+  it(`round-trips its values, in ${fields.length} combinations`, () => {
+    for (const field of fields) {
+      const codec = compileField(field, '2', packed.encodings);
+      fc.assert(
+        fc.property(valuesOf(field), (value) => {
+          const sink = new Sink(new Uint8Array(200), 0, 200);
+          codec.encode(value, sink);
+          const cursor = new Cursor(sink.target, 0, sink.position);
+          const decoded = codec.decode(cursor);
+          expect(cursor.position).toBe(sink.position);
+          expect(decoded).toEqual(value);
+          const again = new Sink(new Uint8Array(200), 0, 200);
+          codec.encode(decoded, again);
+          expect(toHex(again.target)).toBe(toHex(sink.target));
+        }),
+        { numRuns: 10 },
+      );
+    }
+  });
+
+  it('refuses every value that is cut off', () => {
+    for (const field of fields) {
+      const codec = compileField(field, '2', packed.encodings);
+      fc.assert(
+        fc.property(valuesOf(field), (value) => {
+          const sink = new Sink(new Uint8Array(200), 0, 200);
+          codec.encode(value, sink);
+          for (let end = 0; end < sink.position; end++) {
+            const error = refusalOf(() => codec.decode(new Cursor(sink.target, 0, end)));
+            expect(error).toMatchObject({ code: 'TRUNCATED', field: '2' });
+            expect(error.offset).toBeLessThanOrEqual(end);
+          }
+        }),
+        { numRuns: 2 },
+      );
+    }
+  });
+});
+
+describe.each(specs.map((spec) => ({ name: spec.name, spec })))('spec $name', ({ spec }) => {
+  const codec = compileSpec(spec);
+
+  test('every message comes back as it was, and gives the same bytes again', () => {
+    fc.assert(
+      fc.property(messages(spec), (message) => {
+        const bytes = codec.toBytes(message);
+        const decoded = codec.decode(bytes);
+        expect(plain(decoded)).toEqual(plain(message));
+        expect(toHex(codec.toBytes(decoded))).toBe(toHex(bytes));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('any prefix of a message is refused, with an offset inside it', () => {
+    fc.assert(
+      fc.property(messages(spec), (message) => {
+        const bytes = codec.toBytes(message);
+        for (let end = 0; end < bytes.length; end++) {
+          expect(refusalOf(() => codec.decode(bytes, 0, end)).offset).toBeLessThanOrEqual(end);
+        }
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  test('any bytes give a message or a typed error with an offset inside them', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => decodesOrRefuses(codec, bytes)),
+      { numRuns: 500 },
+    );
+  });
+
+  test('a message with any byte changed gives a message or a typed error, too', () => {
+    fc.assert(
+      fc.property(messages(spec), fc.nat(), fc.nat(255), (message, place, byte) => {
+        const bytes = codec.toBytes(message);
+        bytes[place % bytes.length] = byte;
+        decodesOrRefuses(codec, bytes);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+/** What is read can be written, and is then read as the same message. */
+function decodesOrRefuses(codec: ReturnType<typeof compileSpec>, bytes: Uint8Array): void {
+  let message: ReturnType<typeof codec.decode>;
+  try {
+    message = codec.decode(bytes);
+  } catch (error) {
+    expect(
+      refusalOf(() => {
+        throw error;
+      }).offset,
+    ).toBeLessThanOrEqual(bytes.length);
+    return;
+  }
+  expect(plain(codec.decode(codec.toBytes(message)))).toEqual(plain(message));
+}
+
+/** Bytes as hex, so that views and copies compare as equal; absent fields left out. */
+function plain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return `0x${toHex(value)}`;
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]));
+}
