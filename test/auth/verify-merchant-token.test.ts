@@ -2,7 +2,6 @@ import { createHmac, sign } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SigningAlgorithm } from '../../schemas/tokens.ts';
-import { createMerchantTokenVerifier, type MerchantTokenVerifier } from '../../src/auth/verify-merchant-token.ts';
 import { AuthError } from '../../src/errors.ts';
 import { anyText } from '../support/any-text.ts';
 import {
@@ -14,42 +13,14 @@ import {
   NOW,
   NOW_MS,
   signToken,
-  type TestRegistry,
 } from '../support/merchant-token.ts';
+import { VerifierBench } from '../support/verifier-bench.ts';
 
 const ALGORITHMS: readonly SigningAlgorithm[] = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 const signers = ALGORITHMS.map((algorithm) => createSigner(algorithm));
 const [rsa, , p256, ed25519] = signers as [(typeof signers)[0], unknown, (typeof signers)[0], (typeof signers)[0]];
 
-/** A verifier whose clocks the test holds. */
-class Bench {
-  readonly registry: TestRegistry;
-  readonly verifier: MerchantTokenVerifier;
-  nowMs = NOW_MS;
-
-  constructor(registry: TestRegistry) {
-    this.registry = registry;
-    this.verifier = createMerchantTokenVerifier({
-      keys: registry,
-      merchants: registry,
-      audience: AUDIENCE,
-      nowMs: () => this.nowMs,
-    });
-  }
-
-  /** The check that a token fails, after making sure that its answer is the right one. */
-  async refusal(token: string): Promise<string> {
-    const error = await this.verifier.verify(token).catch((caught: unknown) => caught);
-    expect(error).toBeInstanceOf(AuthError);
-    const { code, check, httpStatus, errorCode, message } = error as AuthError;
-    expect(message).toBe(code);
-    const answers = { JWT_INVALID: [401, 117], JWT_EXPIRED: [401, 118], FORBIDDEN: [403, 101] };
-    expect([httpStatus, errorCode]).toEqual(answers[code as keyof typeof answers]);
-    return `${code} ${check}`;
-  }
-}
-
-const bench = () => new Bench(createRegistry(...signers));
+const bench = () => new VerifierBench(createRegistry(...signers));
 
 /** A token put together by hand: header and claims as given, signed by whoever is asked to. */
 function assemble(header: unknown, claims: unknown, sign: (input: string) => Buffer): string {
@@ -97,7 +68,7 @@ describe('a token of a registered key', () => {
 
   it('may leave its kid out, or carry one for a key that was registered without', async () => {
     const unnamed = createSigner('ES256', { kid: undefined });
-    const verifier = new Bench(createRegistry(rsa, unnamed)).verifier;
+    const verifier = new VerifierBench(createRegistry(rsa, unnamed)).verifier;
     expect(await verifier.verify(await signToken(unnamed))).toMatchObject({ keyId: unnamed.registered.id });
     const named = await signToken(unnamed, {}, { kid: 'set-by-a-library' });
     expect(await verifier.verify(named)).toMatchObject({ keyId: unnamed.registered.id });
@@ -201,7 +172,7 @@ describe('a token is refused', () => {
     const foreign = createSigner('ES256', { kid: 'kid-of-tenant-2', owner: { acquirerId: 2, integratorId: 22 } });
     const registry = createRegistry(p256);
     registry.keys.set('https://other-shop.example', [foreign.registered]);
-    const tenants = new Bench(registry);
+    const tenants = new VerifierBench(registry);
     expect(await tenants.refusal(await signToken(p256, {}, { kid }))).toBe('JWT_INVALID key');
     expect(await tenants.refusal(await signToken(foreign, {}, { kid }))).toBe('JWT_INVALID key');
     expect(new Set(registry.asked)).toEqual(new Set(['generation', `keys of ${ISSUER}`]));
@@ -301,7 +272,9 @@ describe('a token is refused', () => {
     expect(await bench().refusal(await signToken(p256, { sub: '2002' }))).toBe('FORBIDDEN owner');
     expect(await bench().refusal(await signToken(p256, { sub: '9999' }))).toBe('FORBIDDEN owner');
     const ofMerchant = createSigner('ES256', { owner: { acquirerId: 1, integratorId: 11, merchantId: '1002' } });
-    expect(await new Bench(createRegistry(ofMerchant)).refusal(await signToken(ofMerchant))).toBe('FORBIDDEN owner');
+    expect(await new VerifierBench(createRegistry(ofMerchant)).refusal(await signToken(ofMerchant))).toBe(
+      'FORBIDDEN owner',
+    );
   });
 
   it('with 403 when the merchant is blocked', async () => {
@@ -332,98 +305,5 @@ describe('a token is refused', () => {
       }),
       { numRuns: 200 },
     );
-  });
-});
-
-describe('a token seen before', () => {
-  it('is not verified again while nothing that is registered has changed', async () => {
-    const tenants = bench();
-    const token = await signToken(rsa);
-    const first = await tenants.verifier.verify(token);
-    tenants.registry.asked.length = 0;
-    expect(await tenants.verifier.verify(token)).toBe(first);
-    expect(tenants.registry.asked).toEqual(['generation']);
-  });
-
-  it('expires when it should', async () => {
-    const tenants = bench();
-    const token = await signToken(p256);
-    await tenants.verifier.verify(token);
-    tenants.nowMs = CLAIMS.exp * 1_000 + 59_999;
-    expect(await tenants.verifier.verify(token)).toBeDefined();
-    tenants.nowMs++;
-    expect(await tenants.refusal(token)).toBe('JWT_EXPIRED expired');
-    expect(await tenants.refusal(token)).toBe('JWT_EXPIRED expired');
-  });
-
-  it.each<[string, (registry: TestRegistry) => void, string]>([
-    ['its key is revoked', (registry) => registry.keys.set(ISSUER, [rsa.registered]), 'JWT_INVALID key'],
-    ['its issuer is removed', (registry) => registry.keys.delete(ISSUER), 'JWT_INVALID issuer'],
-    [
-      'its key gives way to another under the same names',
-      (registry) =>
-        registry.keys.set(ISSUER, [
-          { ...createSigner('ES256').registered, id: p256.registered.id, kid: p256.registered.kid },
-        ]),
-      'JWT_INVALID signature',
-    ],
-    [
-      'its key may no longer sign with that algorithm',
-      (registry) => registry.keys.set(ISSUER, [{ ...p256.registered, algorithms: [] }]),
-      'JWT_INVALID algorithm',
-    ],
-    [
-      'its key moves to another owner',
-      (registry) => registry.keys.set(ISSUER, [{ ...p256.registered, owner: { acquirerId: 2 } }]),
-      'FORBIDDEN owner',
-    ],
-    [
-      'its merchant moves to another tenant',
-      (registry) => registry.merchants.set('1001', { ...registry.merchants.get('1001')!, acquirerId: 2 }),
-      'FORBIDDEN owner',
-    ],
-    [
-      'its merchant is blocked',
-      (registry) => registry.merchants.set('1001', { ...registry.merchants.get('1001')!, isBlocked: true }),
-      'FORBIDDEN blocked',
-    ],
-  ])('stops working after %s', async (_, change, refusal) => {
-    const tenants = bench();
-    const token = await signToken(p256);
-    await tenants.verifier.verify(token);
-    tenants.registry.change(change);
-    expect(await tenants.refusal(token)).toBe(refusal);
-  });
-
-  it('goes on working after somebody else’s key was revoked, without its signature being checked again', async () => {
-    const tenants = bench();
-    const token = await signToken(rsa);
-    const first = await tenants.verifier.verify(token);
-    tenants.registry.change((registry) => registry.keys.set('https://other-shop.example', []));
-    expect(await tenants.verifier.verify(token)).toBe(first);
-  });
-
-  it('takes up what changed for its merchant', async () => {
-    const tenants = bench();
-    const token = await signToken(p256);
-    await tenants.verifier.verify(token);
-    tenants.registry.change((registry) => {
-      registry.keys.set(ISSUER, [{ ...p256.registered, owner: { acquirerId: 1 } }]);
-      registry.merchants.set('1001', { ...registry.merchants.get('1001')!, integratorId: 12 });
-    });
-    expect(await tenants.verifier.verify(token)).toMatchObject({ integratorId: 12 });
-  });
-});
-
-describe('when the registrations cannot be read', () => {
-  it('a token is neither good nor bad: the store’s own error comes through, and it works again afterwards', async () => {
-    const tenants = bench();
-    const { find } = tenants.registry;
-    const gone = new Error('database gone');
-    tenants.registry.find = () => Promise.reject(gone);
-    const token = await signToken(p256);
-    await expect(tenants.verifier.verify(token)).rejects.toBe(gone);
-    tenants.registry.find = find;
-    expect(await tenants.verifier.verify(token)).toMatchObject({ merchantId: '1001' });
   });
 });

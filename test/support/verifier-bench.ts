@@ -1,0 +1,32 @@
+import { expect } from 'vitest';
+import { createMerchantTokenVerifier, type MerchantTokenVerifier } from '../../src/auth/verify-merchant-token.ts';
+import { AuthError } from '../../src/errors.ts';
+import { AUDIENCE, NOW_MS, type TestRegistry } from './merchant-token.ts';
+
+/** A verifier whose clocks the test holds. */
+export class VerifierBench {
+  readonly registry: TestRegistry;
+  readonly verifier: MerchantTokenVerifier;
+  nowMs = NOW_MS;
+
+  constructor(registry: TestRegistry) {
+    this.registry = registry;
+    this.verifier = createMerchantTokenVerifier({
+      keys: registry,
+      merchants: registry,
+      audience: AUDIENCE,
+      nowMs: () => this.nowMs,
+    });
+  }
+
+  /** The check that a token fails, after making sure that its answer is the right one. */
+  async refusal(token: string): Promise<string> {
+    const error = await this.verifier.verify(token).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(AuthError);
+    const { code, check, httpStatus, errorCode, message } = error as AuthError;
+    expect(message).toBe(code);
+    const answers = { JWT_INVALID: [401, 117], JWT_EXPIRED: [401, 118], FORBIDDEN: [403, 101] };
+    expect([httpStatus, errorCode]).toEqual(answers[code as keyof typeof answers]);
+    return `${code} ${check}`;
+  }
+}
