@@ -14,6 +14,7 @@ const RESULT_COLUMNS = {
   cardTags: 'jsonb',
   cardType: 'text',
   providerReference: 'text',
+  providerFields: 'jsonb',
   errorCode: 'integer',
   reversalState: 'integer',
   needsReview: 'boolean',

@@ -6,7 +6,15 @@ import {
   type OwnedMerchant,
   readIssuerPem,
 } from '../auth/issuer-keys.ts';
-import type { Directory, MerchantRecord, RouteRecord, Tenant, TerminalRecord } from '../transactions/ports.ts';
+import type {
+  Directory,
+  MerchantRecord,
+  RouteRecord,
+  Tenant,
+  TerminalRecord,
+  WebhookOrigin,
+} from '../transactions/ports.ts';
+import type { WebhookEndpoint, WebhookEndpoints } from '../webhooks/ports.ts';
 import type { Database } from './open-database.ts';
 
 /** A processor of an acquirer with the configuration of its switch, as stored; its schema checks it where it is used. */
@@ -42,7 +50,7 @@ const REFRESH_EVERY_MS = 2_000;
  * The installation's configuration by tenant, read whole and often: it is small, every tap asks for it, and a tap must
  * not wait for it. While the database is away the last known state serves.
  */
-export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
+export class PostgresDirectory implements Directory, IssuerKeys, Merchants, WebhookEndpoints {
   readonly #database: Database;
   #timer: NodeJS.Timeout | undefined;
   #merchants = new Map<string, MerchantRecord>();
@@ -55,6 +63,8 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
   #known = '';
   #generation = 0;
   #processors: readonly ProcessorRecord[] = [];
+  #endpoints = new Map<string, WebhookEndpoint>();
+  #endpointIds = new Map<string, string>();
 
   private constructor(database: Database) {
     this.#database = database;
@@ -111,6 +121,14 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
     return this.#processors;
   }
 
+  webhookEndpoint(acquirerId: number, integratorId: number, serves: WebhookOrigin): string | undefined {
+    return this.#endpointIds.get(`${acquirerId} ${integratorId} ${serves}`);
+  }
+
+  endpoint(acquirerId: number, id: string): WebhookEndpoint | undefined {
+    return this.#endpoints.get(`${acquirerId} ${id}`);
+  }
+
   #schedule(): void {
     this.#timer = setTimeout(() => {
       this.refresh()
@@ -121,7 +139,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
 
   async refresh(): Promise<void> {
     const read = async <Row extends object>(sql: string): Promise<Row[]> => (await this.#database.query<Row>(sql)).rows;
-    const [merchants, terminals, routes, devices, users, keys, processors] = await Promise.all([
+    const [merchants, terminals, routes, devices, users, keys, processors, endpoints] = await Promise.all([
       read<MerchantRecord>(MERCHANTS),
       read<TerminalRecord & { acquirerId: number }>(TERMINALS),
       read<RouteRecord & { acquirerId: number }>(ROUTES),
@@ -129,6 +147,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
       read<UserRecord>(USERS),
       read<IssuerKeyRow>(ISSUER_KEYS),
       read<ProcessorRecord>(PROCESSORS),
+      read<WebhookEndpoint>(ENDPOINTS),
     ]);
     this.#merchants = new Map(merchants.map((row) => [`${row.acquirerId} ${row.id}`, row]));
     this.#terminals = new Map(terminals.map((row) => [`${row.acquirerId} ${row.xTid}`, row]));
@@ -149,6 +168,10 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
     if (known !== this.#known) this.#generation++;
     this.#known = known;
     this.#processors = processors;
+    this.#endpoints = new Map(endpoints.map((row) => [`${row.acquirerId} ${row.id}`, row]));
+    this.#endpointIds = new Map(
+      endpoints.map(({ acquirerId, integratorId, serves, id }) => [`${acquirerId} ${integratorId} ${serves}`, id]),
+    );
   }
 }
 
@@ -180,4 +203,8 @@ const BLOCKED_DEVICES = `select acquirer_id as "acquirerId", device_installation
 const USERS = `select acquirer_id as "acquirerId", id, merchant_id as "merchantId", username, is_blocked as "isBlocked" from users`;
 const ISSUER_KEYS = `select issuer, kid, acquirer_id as "acquirerId", integrator_id as "integratorId",
   merchant_id as "merchantId", algorithms, public_key as "publicKey" from issuer_keys where revoked_at is null`;
+const ENDPOINTS = `select acquirer_id as "acquirerId", id, integrator_id as "integratorId", serves, url,
+  sealed_secret as "sealedSecret", previous_sealed_secret as "previousSealedSecret",
+  (extract(epoch from previous_until) * 1000)::float8 as "previousUntilMs", disabled_at is not null as "isDisabled"
+  from webhook_endpoints`;
 const PROCESSORS = `select acquirer_id as "acquirerId", id, type, config from processors order by acquirer_id, id`;

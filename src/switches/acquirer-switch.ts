@@ -7,8 +7,17 @@ import type { IsoMessage, Processor, Purchase, Reversal, SwitchConfig } from '..
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
 import { profileOf } from '../processor-kit/switch-config.ts';
 import { switchProtocol } from '../processor-kit/switch-protocol.ts';
-import type { PreparedRequest, SendTiming, Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
+import type {
+  PreparedRequest,
+  SendTiming,
+  Switch,
+  SwitchAnswer,
+  SwitchSlot,
+  TerminalRecord,
+} from '../transactions/ports.ts';
+import type { ProviderValues } from '../transactions/transaction.ts';
 import { NetworkStans } from './network-stans.ts';
+import { providerValues } from './provider-values.ts';
 
 /** Where the numbers of DE11 come from: the next one of a scope. */
 export interface Stans {
@@ -93,6 +102,11 @@ export class AcquirerSwitch implements Switch {
     return { message, original: processor.originalData(message) };
   }
 
+  providerId(terminal: TerminalRecord): ProviderValues {
+    const { processor, config } = this.#options;
+    return providerValues(() => processor.providerId(config, terminal));
+  }
+
   async close(deadlineAtMs: number): Promise<void> {
     await this.#pool.close({ deadlineAtMs });
     this.#networkStans.close();
@@ -106,9 +120,10 @@ export class AcquirerSwitch implements Switch {
       },
       release: () => slot.release(),
       authorize: (request, timing) =>
-        exchange(slot, (request as ReturnType<AcquirerSwitch['prepare']>).message, timing, (response, sent) =>
-          processor.readOutcome(response, sent),
-        ),
+        exchange(slot, (request as ReturnType<AcquirerSwitch['prepare']>).message, timing, (response, sent) => ({
+          outcome: processor.readOutcome(response, sent),
+          providerFields: providerValues(() => processor.providerFields(response)),
+        })),
       reverse: (reversal: Reversal, timing) =>
         exchange(slot, processor.reversal(reversal, config), timing, (response) =>
           processor.readReversalAnswer(response),

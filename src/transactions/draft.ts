@@ -52,6 +52,7 @@ export function draftTap(world: World, principal: Principal, request: TapRequest
     userClaim: principal.userClaim,
     userId: user?.id ?? null,
     xTid: principal.xTid,
+    consumerId: null,
     attempt: 1,
     status: Status.RequestReceived,
     type: TransactionType.Tap,

@@ -5,7 +5,7 @@ import type { DispositionId } from './disposition.ts';
 import type { JobRequest } from './jobs.ts';
 import type { Settlement } from './settle-outcome.ts';
 import type { Move, StatusId } from './status.ts';
-import type { Transaction, TransactionKey } from './transaction.ts';
+import type { ProviderValues, Transaction, TransactionKey } from './transaction.ts';
 
 /** What the domain asks of the world. Adapters implement these; the domain knows no pg, no sockets, no fastify. */
 
@@ -152,7 +152,12 @@ export interface Directory {
   routes(acquirerId: number): readonly RouteRecord[];
   isBlockedDevice(acquirerId: number, deviceInstallationId: string): boolean;
   userId(acquirerId: number, merchantId: string, claim: string): { id: string; isBlocked: boolean } | undefined;
+  /** Where an integrator is told of outcomes, by the id of the endpoint; undefined when it does not want to be. */
+  webhookEndpoint(acquirerId: number, integratorId: number, serves: WebhookOrigin): string | undefined;
 }
+
+/** What an endpoint serves: taps of the SDK, or what came by link or intent. Neither stands in for the other. */
+export type WebhookOrigin = 'taps' | 'links';
 
 /** What became of a request to a switch. `written`: whether a byte may have left. */
 export type SwitchAnswer<Value> =
@@ -160,11 +165,17 @@ export type SwitchAnswer<Value> =
   | { readonly kind: 'garbled' }
   | { readonly kind: 'failed'; readonly written: boolean; readonly reason: string };
 
+/** What a switch made of a purchase, and what it told integrators besides. */
+export interface PurchaseAnswer {
+  readonly outcome: Outcome;
+  readonly providerFields: ProviderValues;
+}
+
 /** A place on a signed-on connection, held before anything is committed as submitted. */
 export interface SwitchSlot {
   /** The connection it is on, to send a reversal after its original. */
   readonly connectionId: string;
-  authorize(request: PreparedRequest, timing: SendTiming): Promise<SwitchAnswer<Outcome>>;
+  authorize(request: PreparedRequest, timing: SendTiming): Promise<SwitchAnswer<PurchaseAnswer>>;
   reverse(reversal: Reversal, timing: SendTiming): Promise<SwitchAnswer<ReversalAnswer>>;
   release(): void;
 }
@@ -188,6 +199,8 @@ export interface Switch {
    * @throws TapwireError when a value does not fit the switch's fields
    */
   prepare(purchase: Purchase): PreparedRequest;
+  /** Who the merchant is at this switch, for integrators. */
+  providerId(terminal: TerminalRecord): ProviderValues;
 }
 
 /** A request of one switch, ready to be written. */

@@ -2,12 +2,12 @@ import type { Outcome } from '../processor-kit/processor.ts';
 import { Disposition } from './disposition.ts';
 import type { JobRequest } from './jobs.ts';
 import { type Move, moves, Status, type StatusId } from './status.ts';
-import { type Result, ReversalState, type Transaction } from './transaction.ts';
+import { type ProviderValues, type Result, ReversalState, type Transaction } from './transaction.ts';
 
 /** What may happen to a transaction that was on its way to a switch. */
 export type SwitchEvent =
   /** A matched, well-formed response. */
-  | { readonly kind: 'answered'; readonly outcome: Outcome }
+  | { readonly kind: 'answered'; readonly outcome: Outcome; readonly providerFields: ProviderValues }
   /** At least one byte was handed to the socket, and no usable response came. */
   | { readonly kind: 'unanswered' }
   /** A response came that cannot be used: it does not decode, or its MAC is bad. */
@@ -40,6 +40,7 @@ export const NO_RESULT: Result = {
   cardTags: null,
   cardType: null,
   providerReference: null,
+  providerFields: null,
   errorCode: null,
   reversalState: ReversalState.none,
   needsReview: false,
@@ -55,7 +56,7 @@ export const NO_RESULT: Result = {
 export function settleOutcome(transaction: Transaction, event: SwitchEvent, nowMs: number): Settlement {
   switch (event.kind) {
     case 'answered':
-      return settleAnswer(transaction, event.outcome, nowMs);
+      return settleAnswer(transaction, event, nowMs);
     case 'unanswered':
       return indeterminate(transaction, Status.NoResponseFromPaymentProcessor, null, nowMs);
     case 'garbled':
@@ -65,7 +66,11 @@ export function settleOutcome(transaction: Transaction, event: SwitchEvent, nowM
   }
 }
 
-function settleAnswer(transaction: Transaction, outcome: Outcome, nowMs: number): Settlement {
+function settleAnswer(
+  transaction: Transaction,
+  { outcome, providerFields }: Extract<SwitchEvent, { kind: 'answered' }>,
+  nowMs: number,
+): Settlement {
   if (outcome.kind === 'unknown') {
     return indeterminate(transaction, Status.BadResponseFromPaymentProcessor, outcome.responseCode || null, nowMs);
   }
@@ -80,6 +85,7 @@ function settleAnswer(transaction: Transaction, outcome: Outcome, nowMs: number)
     cardTags: outcome.cardTags,
     cardType: outcome.cardType ?? null,
     providerReference: outcome.rrn ?? transaction.rrn,
+    providerFields,
     errorCode: isApproved ? null : declinedAs,
     needsReview: outcome.kind === 'declined' && outcome.needsReview === true,
   });

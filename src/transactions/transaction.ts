@@ -22,6 +22,9 @@ export interface TagValue {
   readonly value: string;
 }
 
+/** Values of a processor that integrators reconcile with, by its own names (2.6). Never card data. */
+export type ProviderValues = Readonly<Record<string, string>>;
+
 /** What 2.1 shows of an attempt in `details`. */
 export interface AttemptDetail {
   readonly tags: readonly TagValue[];
@@ -59,6 +62,8 @@ export interface Submitter {
   readonly userClaim: string | null;
   readonly userId: string | null;
   readonly xTid: string | null;
+  /** The link or intent that asked for it (2.8, 2.9); null for taps of the SDK alone. */
+  readonly consumerId: string | null;
 }
 
 /** The attempt's way to a switch, null before there is one. */
@@ -83,6 +88,7 @@ export interface Result {
   readonly cardTags: readonly TagValue[] | null;
   readonly cardType: string | null;
   readonly providerReference: string | null;
+  readonly providerFields: ProviderValues | null;
   readonly errorCode: number | null;
   readonly reversalState: ReversalStateId;
   readonly needsReview: boolean;

@@ -17,6 +17,7 @@ export function sampleTransaction(changes: Partial<Transaction> = {}): Transacti
     userClaim: 'till-3',
     userId: null,
     xTid: 'TERM0001',
+    consumerId: null,
     attempt: 1,
     status: Status.SubmittedToPaymentProcessor,
     type: TransactionType.Tap,

@@ -7,6 +7,7 @@ import { ReversalState } from '../../src/transactions/transaction.ts';
 import { SENT_AT_MS, sampleTransaction } from './sample-transaction.ts';
 
 const NOW_MS = SENT_AT_MS + 1_234;
+const PROVIDER_FIELDS = { stan: '000017', settlementDate: '0301' };
 const CARD_TAGS = [{ tag: '91', value: '0123456789ABCDEF3030' }];
 const FACTS = {
   responseCode: '00',
@@ -21,7 +22,7 @@ function settle(event: SwitchEvent, changes = {}) {
 }
 
 function answered(outcome: Outcome): SwitchEvent {
-  return { kind: 'answered', outcome };
+  return { kind: 'answered', outcome, providerFields: PROVIDER_FIELDS };
 }
 
 describe('an approval', () => {
@@ -37,6 +38,7 @@ describe('an approval', () => {
       cardTags: CARD_TAGS,
       cardType: 'credit',
       providerReference: '606010999999',
+      providerFields: PROVIDER_FIELDS,
       errorCode: null,
       reversalState: ReversalState.none,
       needsReview: false,

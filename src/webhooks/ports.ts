@@ -1,0 +1,119 @@
+import type { EventState, WebhookAttemptView, WebhookEventView, WebhookType } from '#schemas/webhook';
+import type { WebhookOrigin } from '../transactions/ports.ts';
+
+/** What webhooks ask of the store. */
+
+/** Whose endpoints and events: an integrator sees its own and nothing else. */
+export interface Integrator {
+  readonly acquirerId: number;
+  readonly integratorId: number;
+}
+
+/** Where an integrator is told of outcomes, and what signs it. */
+export interface WebhookEndpoint extends Integrator {
+  readonly id: string;
+  readonly serves: WebhookOrigin;
+  readonly url: string;
+  readonly sealedSecret: Uint8Array;
+  /** The secret before, which signs besides until `previousUntilMs`. */
+  readonly previousSealedSecret: Uint8Array | null;
+  readonly previousUntilMs: number | null;
+  /** The receiver answered 410 Gone; registering anew ends that. */
+  readonly isDisabled: boolean;
+}
+
+/** What is known of endpoints right now, from memory: a few seconds behind at most. */
+export interface WebhookEndpoints {
+  endpoint(acquirerId: number, id: string): WebhookEndpoint | undefined;
+}
+
+export interface Registration extends Integrator {
+  readonly serves: WebhookOrigin;
+  readonly url: string;
+  /** For an endpoint that is new; one that exists keeps its own. */
+  readonly id: string;
+  readonly sealedSecret: Uint8Array;
+}
+
+export interface RegisteredCallback {
+  readonly id: string;
+  readonly url: string;
+  readonly disabledAtMs: number | null;
+}
+
+/** Writes and reads of endpoints, as they are in the database. */
+export interface EndpointStore {
+  /** Makes the endpoint, or gives it this URL and wakes it from being disabled. */
+  register(registration: Registration): Promise<void>;
+  find(owner: Integrator, serves: WebhookOrigin): Promise<RegisteredCallback | undefined>;
+  /**
+   * Puts a new secret in the place of the present one, which goes on signing for `overlapSeconds` if anybody was ever shown
+   * it.
+   *
+   * @returns when the one before ends, null when it ended at once
+   */
+  replaceSecret(
+    endpoint: { acquirerId: number; id: string },
+    sealed: Uint8Array,
+    overlapSeconds: number,
+  ): Promise<number | null>;
+  /** Ends deliveries to an endpoint, unless it has got another URL meanwhile. */
+  disable(endpoint: { acquirerId: number; id: string }, url: string): Promise<void>;
+}
+
+/** An event as it is sent, to the byte, on every attempt. */
+export interface StoredEvent {
+  readonly acquirerId: number;
+  readonly id: string;
+  readonly endpointId: string;
+  readonly body: string;
+  readonly state: EventState;
+  readonly round: number;
+  /** Attempts so far, of all rounds. */
+  readonly attempts: number;
+}
+
+/** One attempt and what follows from it, for one commit. */
+export interface RecordedAttempt {
+  readonly event: StoredEvent;
+  /** The job that made the attempt: it goes with the commit. */
+  readonly jobId: string;
+  readonly atMs: number;
+  readonly url: string;
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly durationMs: number;
+  readonly answer: string | null;
+  readonly state: EventState;
+  /** The next delivery, when there is one. */
+  readonly next: { readonly delivery: number; readonly afterSeconds: number } | null;
+}
+
+export interface EventFilter {
+  readonly type?: WebhookType | undefined;
+  readonly state?: EventState | undefined;
+  readonly serviceReference?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** What integrators see of their events. */
+export interface EventReader {
+  list(owner: Integrator, filter: EventFilter): Promise<WebhookEventView[]>;
+  /** Oldest first; undefined when there is no such event of this integrator. */
+  attempts(owner: Integrator, eventId: string): Promise<WebhookAttemptView[] | undefined>;
+}
+
+/** Sends events again, under their own ids, beginning with the first step of the schedule. */
+export interface EventReplayer {
+  /** False when there is no such event of this integrator. */
+  replay(owner: Integrator, eventId: string): Promise<boolean>;
+  /** @returns how many; undefined, and nothing is replayed, when there are more than `limit` */
+  replayRange(
+    owner: Integrator,
+    range: { from: string; to: string; includeDelivered: boolean },
+    limit: number,
+  ): Promise<number | undefined>;
+}
