@@ -43,7 +43,8 @@ const AUTHORIZATION: NpmFields = {
 
 /**
  * Every field is checked and made when it is decoded; bitmaps and lengths are written when it is encoded, by us into a
- * target that is there already, by the peers as they do. Peers tried: iso_8583 2.6.7, jspos 0.0.11.
+ * target that is there already, by the peers as they do. Peers tried: iso_8583 2.6.7, jspos 0.0.11. The first cannot write
+ * the tap: it leaves half of DE127.25 out. Others that once were on npm (iso-8583, ciso8583) are gone from it.
  */
 export function bench({ json }: { readonly json?: string | undefined } = {}): void {
   const { bitmap: codec } = codecs;
@@ -52,7 +53,6 @@ export function bench({ json }: { readonly json?: string | undefined } = {}): vo
   const message = codec.decode(bytes);
   const tap = samples.find(({ name }) => name === 'tap')!;
   const tapBytes = Buffer.from(fromHex(tap.wireHex));
-  const tapFields = npmDecode(tapBytes) as NpmFields;
   const jsposBytes = jsposEncode(AUTHORIZATION);
   const results = measure({
     'decode authorization': () => codec.decode(bytes),
@@ -64,7 +64,6 @@ export function bench({ json }: { readonly json?: string | undefined } = {}): vo
     'decode tap with chip data': () => codec.decode(tapBytes),
     'decode tap with chip data, npm iso_8583': () => npmDecode(tapBytes),
     'encode tap with chip data': () => codec.encode(tap.message as Type1Message, target, 0),
-    'encode tap with chip data, npm iso_8583': () => npmEncode(tapFields),
     ...published('jPOS, 66 fields, packed', 'jpos-iso87-binary-66-fields (jPOS benchmark message)'),
     ...published('moov-io, 87 values', 'moov-benchmark-message-standard-bitmaps', withComposites),
   });
@@ -73,7 +72,6 @@ export function bench({ json }: { readonly json?: string | undefined } = {}): vo
     decodeVsIso8583: ratio(results, 'decode authorization', 'decode authorization, npm iso_8583'),
     encodeVsJspos: ratio(results, 'encode authorization', 'encode authorization, npm jspos (no DE127)'),
     decodeVsJspos: ratio(results, 'decode authorization', 'decode authorization, npm jspos (no DE127)'),
-    encodeTapVsIso8583: ratio(results, 'encode tap with chip data', 'encode tap with chip data, npm iso_8583'),
     decodeTapVsIso8583: ratio(results, 'decode tap with chip data', 'decode tap with chip data, npm iso_8583'),
   };
   report('ISO 8583', { results, ratios }, json);
