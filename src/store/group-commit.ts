@@ -6,8 +6,6 @@ import type { Database } from './open-database.ts';
 const MAX_BATCH = 256;
 /** While one batch waits for its fsync the next one gathers; more in flight only makes batches smaller. */
 const MAX_IN_FLIGHT = 2;
-/** Above this many waiting writes the caller is told to come back: about two seconds of a saturated disk. */
-const MAX_QUEUED = 8_192;
 
 interface Waiting<Item, Outcome> {
   readonly item: Item;
@@ -20,6 +18,8 @@ export interface GroupCommitOptions<Item, Outcome> {
   readonly keyOf: (item: Item) => string;
   /** Writes a batch inside an open transaction; gives one outcome per item, in order. */
   readonly write: (client: pg.PoolClient, items: readonly Item[]) => Promise<readonly Outcome[]>;
+  /** Above so many waiting writes a new one is refused. Absent where refusing would cost more than waiting. */
+  readonly maxQueued?: number | undefined;
   /** Gather for so long instead of leaving at once: for writes that nobody waits for. */
   readonly everyMs?: number | undefined;
 }
@@ -46,7 +46,8 @@ export class GroupCommit<Item, Outcome> {
 
   /** Resolves after the commit. @throws Overloaded before anything is stored */
   submit(item: Item): Promise<Outcome> {
-    if (this.#queue.length >= MAX_QUEUED) return Promise.reject(new Overloaded());
+    if (this.#queue.length >= (this.#options.maxQueued ?? Number.POSITIVE_INFINITY))
+      return Promise.reject(new Overloaded());
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, resolve, reject });
       this.#schedule();

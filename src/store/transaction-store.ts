@@ -29,6 +29,11 @@ import { GroupCommit } from './group-commit.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 import type { Database } from './open-database.ts';
 
+/**
+ * Above this many taps that wait for their first commit the next one is refused: a second or two of a saturated disk.
+ * Whoever is past it is carried to the end: to refuse an outcome would cost a reversal.
+ */
+const MAX_WAITING_TAPS = 4_096;
 /** Answers are recorded together this often: nobody waits for them. */
 const ANSWERS_EVERY_MS = 100;
 
@@ -48,23 +53,24 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     const group = <Item, Outcome>(
       keyOf: (item: Item) => string,
       write: (client: pg.PoolClient, items: readonly Item[], jobs: JobsInCommit) => Promise<Outcome[]>,
-      everyMs?: number,
+      pace: { readonly maxQueued?: number; readonly everyMs?: number } = {},
     ) =>
       new GroupCommit<Item, Outcome>(database, {
+        ...pace,
         keyOf,
-        everyMs,
         write: (client, items) => write(client, items, jobs),
       });
     const byId = ({ transaction }: { transaction: Transaction }) => transaction.id;
     this.#inserts = group(
       ({ transaction }) => `${transaction.merchantId} ${transaction.merchantReference}`,
       insertTaps,
+      { maxQueued: MAX_WAITING_TAPS },
     );
-    this.#retries = group(byId, retryTaps);
+    this.#retries = group(byId, retryTaps, { maxQueued: MAX_WAITING_TAPS });
     this.#submissions = group(byId, commitSubmissions);
     this.#settlements = group(byId, commitSettlements);
     this.#reversals = group(byId, commitReversals);
-    this.#answers = group(({ id }) => id, commitAnswers, ANSWERS_EVERY_MS);
+    this.#answers = group(({ id }) => id, commitAnswers, { everyMs: ANSWERS_EVERY_MS });
     this.#onLostAnswer = onLostAnswer;
   }
 
