@@ -1,11 +1,19 @@
-import { NoConfiguration } from '../errors.ts';
+import { Iso8583Error, NoConfiguration, TapRefused } from '../errors.ts';
 import { localDateTime } from '../processor-kit/local-time.ts';
-import type { Outcome, Purchase } from '../processor-kit/processor.ts';
+import type { Purchase } from '../processor-kit/processor.ts';
 import { retrievalReference } from '../processor-kit/rrn.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { chooseRoutes } from './choose-route.ts';
 import type { Draft } from './draft.ts';
-import type { PreparedRequest, Switch, SwitchAnswer, Switches, SwitchSlot, TerminalRecord } from './ports.ts';
+import type {
+  PreparedRequest,
+  PurchaseAnswer,
+  Switch,
+  SwitchAnswer,
+  Switches,
+  SwitchSlot,
+  TerminalRecord,
+} from './ports.ts';
 import type { ReadTap } from './read-tap.ts';
 import { type SwitchEvent, settleOutcome } from './settle-outcome.ts';
 import { SEND_WITHIN_MS } from './time-limits.ts';
@@ -25,14 +33,15 @@ export interface ReadySubmission {
 /**
  * Finds the first route whose switch has a place, takes the place and builds the message.
  *
- * @returns undefined when no switch can take it now; NoConfiguration when no route or terminal fits at all
+ * @returns undefined when no switch can take it now; NoConfiguration when no route or terminal fits at all; TapRefused when
+ *   a value of the card fits no field of the switch's
  */
 export async function takeRoute(
   world: World,
   switches: Switches,
   draft: Draft,
   tap: ReadTap,
-): Promise<ReadySubmission | NoConfiguration | undefined> {
+): Promise<ReadySubmission | NoConfiguration | TapRefused | undefined> {
   const { acquirerId, xTid } = draft.transaction;
   const terminal = xTid === null ? undefined : world.directory.terminal(acquirerId, xTid);
   if (!terminal) return new NoConfiguration('NO_TERMINAL');
@@ -47,7 +56,9 @@ export async function takeRoute(
       return await prepareSubmission(world, { draft, tap, terminal, routeId: route.id, target, slot });
     } catch (error) {
       slot.release();
-      throw error;
+      if (!(error instanceof Iso8583Error)) throw error;
+      // What the directory adds has limits of its own: so it is the card's.
+      return new TapRefused('/paymentCardData', 'VALUE_MALFORMED', 202, { cause: error });
     }
   }
   return undefined;
@@ -127,10 +138,10 @@ export async function authorize(world: World, transaction: Transaction, ready: R
   return awaitOutcome(world, transaction);
 }
 
-function eventOf(answer: SwitchAnswer<Outcome>): SwitchEvent {
+function eventOf(answer: SwitchAnswer<PurchaseAnswer>): SwitchEvent {
   switch (answer.kind) {
     case 'answered':
-      return { kind: 'answered', outcome: answer.value };
+      return { kind: 'answered', ...answer.value };
     case 'garbled':
       return { kind: 'garbled' };
     case 'failed':

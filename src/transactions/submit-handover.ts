@@ -1,4 +1,4 @@
-import { NoConfiguration } from '../errors.ts';
+import { NoConfiguration, TapRefused } from '../errors.ts';
 import { authorize, takeRoute } from './authorize.ts';
 import type { Draft } from './draft.ts';
 import type { OpenedTap } from './ports.ts';
@@ -35,7 +35,7 @@ export async function submitHandover(
   const draft: Draft = { merchant, transaction };
   const tap = readTap(opened);
   const ready = await takeRoute(world, world.path.switches, draft, tap);
-  if (!ready || ready instanceof NoConfiguration) return giveUp(world, transaction);
+  if (!ready || ready instanceof NoConfiguration || ready instanceof TapRefused) return giveUp(world, transaction);
   if (waiting.secondsLeft < (ready.submission.deadlineSeconds ?? 0)) {
     ready.slot.release();
     return giveUp(world, transaction);

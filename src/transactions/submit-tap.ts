@@ -101,6 +101,7 @@ async function planAttempt(world: World, draft: Draft, request: TapRequest): Pro
   if (world.path.kind === 'handover') return handOver(world, world.path.handover, read, opened);
   const ready = await takeRoute(world, world.path.switches, read, tap);
   if (ready instanceof NoConfiguration) return misconfigured(world, read, ready);
+  if (ready instanceof TapRefused) return refused(world, draft, ready);
   return ready ? submitted(world, read, ready) : unableToGoOnline(world, read);
 }
 
