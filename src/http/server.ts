@@ -53,16 +53,20 @@ export function createServer({ log, trustedProxies, tls }: ServerOptions): Serve
     logger: false,
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
+    // An address that cannot be decoded comes here, past every hook.
+    frameworkErrors: (error, request, reply) => {
+      identify(request, reply);
+      sendProblem(frameworkProblem(error) ?? unforeseen(error, request, log), request, reply);
+    },
   });
+  server.removeContentTypeParser('text/plain');
   server.server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.setValidatorCompiler(validatorCompiler);
   const routes = new KnownRoutes();
   server.addHook('onRoute', ({ url, method }) => routes.add(url, method));
   server.decorateRequest('correlationId', '');
   server.addHook('onRequest', (request, reply, done) => {
-    const given = request.headers['x-correlation-id'];
-    request.correlationId = typeof given === 'string' && UUID.test(given) ? given : request.id;
-    reply.header('x-correlation-id', request.correlationId).header('api-version', '4.0');
+    identify(request, reply);
     done();
   });
   closeAnsweredConnections(server);
@@ -77,6 +81,13 @@ export function createServer({ log, trustedProxies, tls }: ServerOptions): Serve
     return sendProblem(answer, request, reply);
   });
   return server;
+}
+
+/** The caller's correlation id when it is a UUID, ours otherwise; in every answer, whatever became of the request. */
+function identify(request: FastifyRequest, reply: FastifyReply): void {
+  const given = request.headers['x-correlation-id'];
+  request.correlationId = typeof given === 'string' && UUID.test(given) ? given : request.id;
+  reply.header('x-correlation-id', request.correlationId).header('api-version', '4.0');
 }
 
 /** While the server stops, a connection ends with its answer: a stop would otherwise wait for its keep-alive to run out. */
@@ -175,7 +186,8 @@ function invalidRequest({
     errorCode: 104,
     detail: 'The request does not fit its schema.',
     errors: validation.map(({ instancePath, message }) => ({
-      pointer: `${where}${instancePath}`,
+      // The validator writes the whole body as `/`; as a JSON pointer (RFC 6901) it is the empty one.
+      pointer: `${where}${instancePath === '/' ? '' : instancePath}`,
       detail: message ?? 'invalid',
     })),
   };

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cardDataKeySet } from '../../schemas/card-data.ts';
+import { problem } from '../../schemas/problem.ts';
+import { problemOf } from '../support/answers.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { faultsIn } from '../support/log-lines.ts';
+import { request } from '../support/requests.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation();
+});
+afterAll(async () => {
+  expect(faultsIn(installation.logLines)).toEqual([]);
+  await installation.stop();
+});
+
+const send = (path: string, init: Parameters<typeof request>[2] = {}) => request(installation.url, path, init);
+
+describe('a method that an address does not take is 405 and names those it takes', () => {
+  test.each([
+    ['DELETE', '/transactions', 'GET, HEAD'],
+    ['POST', '/transactions', 'GET, HEAD'],
+    ['PUT', `/transactions/${randomUUID()}`, 'GET, HEAD'],
+    ['PATCH', `/transactions/${randomUUID()}/events`, 'GET, HEAD'],
+    ['POST', '/livez', 'GET, HEAD'],
+  ])('%s %s', async (method, path, allowed) => {
+    const answer = await send(path, { method });
+    expect(problemOf(answer)).toMatchObject({ status: 405, errorCode: 104, title: 'Method Not Allowed' });
+    expect(answer.headers.get('allow')).toBe(allowed);
+  });
+
+  test('PUT /transactions/mobile names POST, too', async () => {
+    const answer = await send('/transactions/mobile', { method: 'PUT' });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')?.split(', ')).toContain('POST');
+  });
+});
+
+describe('an address that is not there is 404, as a problem', () => {
+  test.each([
+    '/',
+    '/nothing',
+    '/transactions/a/b',
+    '/TRANSACTIONS',
+    '/livez/x',
+    `/${'x'.repeat(2_000)}`,
+  ])('%s', async (path) => {
+    const answer = await send(path);
+    expect(problemOf(answer)).toMatchObject({ status: 404, errorCode: 122 });
+  });
+
+  test('a path that cannot be decoded is 400, as a problem', async () => {
+    const answer = await send('/transactions/%ZZ');
+    expect(answer.headers.get('content-type')).toBe('application/problem+json');
+    expect(problemOf(answer)).toMatchObject({ status: 400, errorCode: 104 });
+  });
+});
+
+describe('every problem', () => {
+  test('is application/problem+json with the members of RFC 9457 and ours', async () => {
+    const answer = await send('/nothing?secret=1');
+    expect(answer.headers.get('content-type')).toBe('application/problem+json');
+    expect(problem.parse(answer.body)).toEqual({
+      type: 'about:blank',
+      title: 'Not Found',
+      status: 404,
+      detail: 'There is nothing under this address.',
+      instance: '/nothing',
+      errorCode: 122,
+      message: 'E122 (DataNotFound): There is nothing under this address.',
+      httpStatusCode: 404,
+      requestId: answer.headers.get('x-correlation-id'),
+    });
+  });
+
+  test('has no stack', async () => {
+    expect(JSON.stringify((await send('/nothing')).body)).not.toMatch(/\bat .*:\d+:\d+/);
+  });
+});
+
+describe('a correlation id', () => {
+  test('that is a UUID is kept', async () => {
+    const id = randomUUID();
+    const answer = await send('/nothing', { headers: { 'x-correlation-id': id } });
+    expect(answer.headers.get('x-correlation-id')).toBe(id);
+    expect(problemOf(answer).requestId).toBe(id);
+  });
+
+  test.each([
+    '',
+    '1',
+    'not-a-uuid',
+    "'; drop table transactions --",
+    'x'.repeat(1_000),
+  ])('that is %j is replaced', async (given) => {
+    const answer = await send('/livez', { headers: { 'x-correlation-id': given } });
+    const id = answer.headers.get('x-correlation-id')!;
+    expect(id).not.toBe(given);
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  test('is made when missing, another one each time', async () => {
+    const [one, other] = [await send('/livez'), await send('/livez')];
+    expect(one.headers.get('x-correlation-id')).not.toBe(other.headers.get('x-correlation-id'));
+  });
+});
+
+test('every answer names the version of the interface', async () => {
+  for (const path of ['/livez', '/nothing', '/transactions']) {
+    expect((await send(path)).headers.get('api-version')).toBe('4.0');
+  }
+});
+
+test('answers carry no CORS headers: payment creation is for servers', async () => {
+  const { headers } = await send('/transactions/mobile', {
+    method: 'OPTIONS',
+    headers: { origin: 'https://shop.example', 'access-control-request-method': 'POST' },
+  });
+  expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+});
+
+test('/livez says that the process turns, /readyz what it stands on', async () => {
+  expect((await send('/livez')).body).toEqual({ status: 'ok' });
+  expect((await send('/readyz')).body).toEqual({
+    status: 'ok',
+    database: 'up',
+    isDraining: false,
+    switches: { '1 1': 'ready', '2 1': 'ready' },
+  });
+});
+
+test('readers find the public keys, may keep them, and find nothing private', async () => {
+  const answer = await send('/.well-known/card-data-keys.json');
+  expect(answer.headers.get('cache-control')).toBe('public, max-age=3600');
+  const { keys } = cardDataKeySet.parse(answer.body);
+  expect(keys.map(({ crv }) => crv)).toEqual(['X25519', 'P-256']);
+  expect(JSON.stringify(answer.body)).not.toContain('"d"');
+});
+
+test('bytes that are no HTTP get an answer and lose the connection', async () => {
+  const { port } = new URL(installation.url);
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.end('\x16\x03\x01 this is TLS\r\n\r\n');
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk);
+  expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 400 /);
+});
