@@ -1,0 +1,77 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Phone } from '../../src/phone/phone.ts';
+import type { Profile } from '../../src/phone/profile.ts';
+import { outcomeOf, problemOf } from '../support/answers.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { USER } from '../support/tenants.ts';
+import { storedTransactions, trailOf } from '../support/transactions.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation({ role: 'none' });
+  const { database } = installation;
+  await database.query(
+    `insert into blocked_devices (acquirer_id, device_installation_id) values (1, 'blocked device')`,
+  );
+  await database.query('update users set is_blocked = true where id = $1', [USER.id]);
+  await database.query(`update routes set currency = 'EUR' where acquirer_id = 2`);
+  await installation.startGateway();
+});
+afterEach(() => expectInvariants(installation));
+afterAll(() => installation.stop());
+
+const TAP = { amount: '10.00', currency: 'ZAR' } as const;
+
+/** A phone of a merchant whose token says something else than it would. */
+function phoneWith(name: Parameters<Installation['profile']>[0], claims: Partial<Profile['merchant']>): Phone {
+  const profile = installation.profile(name);
+  return new Phone({ ...profile, merchant: { ...profile.merchant, ...claims } });
+}
+
+describe('a tap of somebody who is blocked is 403, and nothing of it is kept', () => {
+  test.each([
+    ['the device', 139, () => installation.phone('bakery', 'blocked device')],
+    ['the user, by name', 105, () => installation.phone('coffee')],
+    ['the user, by id', 105, () => phoneWith('coffee', { user: USER.id })],
+  ])('%s', async (_who, errorCode, phone) => {
+    const stored = (await storedTransactions(installation.database)).length;
+    expect(problemOf(await phone().tap(TAP))).toMatchObject({ status: 403, errorCode });
+    expect(await storedTransactions(installation.database)).toHaveLength(stored);
+    expect(installation.asked.authorizations).toBe(0);
+  });
+
+  test('the same device is free to tap for another acquirer, the same user name for another merchant', async () => {
+    const device = installation.phone('tailor', 'blocked device');
+    expect(outcomeOf(await device.tap({ ...TAP, currency: 'EUR' })).type).toBe('Approved');
+    const user = phoneWith('bakery', { user: USER.username });
+    expect(outcomeOf(await user.tap(TAP)).type).toBe('Approved');
+  });
+});
+
+describe('a tap that nothing is configured for is 500, 208, recorded as ErrorFindingConfig and never sent', () => {
+  test.each([
+    ['a terminal that nobody knows', () => phoneWith('bakery', { xTid: 'TERM-nobody' })],
+    ["another acquirer's terminal", () => phoneWith('bakery', { xTid: 'TERM-tailor' })],
+    ['a currency without a route', () => installation.phone('tailor')],
+  ])('%s', async (_what, phone) => {
+    const asked = installation.asked;
+    const stored = await storedTransactions(installation.database);
+    expect(problemOf(await phone().tap(TAP))).toMatchObject({ status: 500, errorCode: 208 });
+    const rows = await storedTransactions(installation.database);
+    expect(rows).toHaveLength(stored.length + 1);
+    expect(rows.at(-1)).toMatchObject({ status: 'ErrorFindingConfig', disposition: null, stan: null });
+    expect(await trailOf(installation.database, rows.at(-1)!.id)).toEqual(['RequestReceived', 'ErrorFindingConfig']);
+    expect(installation.asked).toEqual(asked);
+  });
+
+  test('the reference may be used again once it is', async () => {
+    const merchantReference = 'configured later';
+    const device = 'one device';
+    const profile = installation.profile('bakery');
+    const wrong = new Phone({ ...profile, merchant: { ...profile.merchant, xTid: 'TERM-nobody' } }, device);
+    expect(problemOf(await wrong.tap({ ...TAP, merchantReference }))).toMatchObject({ errorCode: 208 });
+    const right = new Phone(profile, device);
+    expect(outcomeOf(await right.tap({ ...TAP, merchantReference })).type).toBe('Approved');
+  });
+});
