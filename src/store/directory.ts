@@ -53,6 +53,7 @@ const REFRESH_EVERY_MS = 2_000;
 export class PostgresDirectory implements Directory, IssuerKeys, Merchants, WebhookEndpoints {
   readonly #database: Database;
   #timer: NodeJS.Timeout | undefined;
+  #integrators = new Set<string>();
   #merchants = new Map<string, MerchantRecord>();
   #terminals = new Map<string, TerminalRecord>();
   #routes = new Map<number, RouteRecord[]>();
@@ -79,6 +80,10 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants, Webh
 
   close(): void {
     clearTimeout(this.#timer);
+  }
+
+  hasIntegrator(acquirerId: number, integratorId: number): boolean {
+    return this.#integrators.has(`${acquirerId} ${integratorId}`);
   }
 
   merchant(acquirerId: number, merchantId: string): MerchantRecord | undefined {
@@ -139,7 +144,8 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants, Webh
 
   async refresh(): Promise<void> {
     const read = async <Row extends object>(sql: string): Promise<Row[]> => (await this.#database.query<Row>(sql)).rows;
-    const [merchants, terminals, routes, devices, users, keys, processors, endpoints] = await Promise.all([
+    const [integrators, merchants, terminals, routes, devices, users, keys, processors, endpoints] = await Promise.all([
+      read<{ acquirerId: number; id: number }>(INTEGRATORS),
       read<MerchantRecord>(MERCHANTS),
       read<TerminalRecord & { acquirerId: number }>(TERMINALS),
       read<RouteRecord & { acquirerId: number }>(ROUTES),
@@ -149,6 +155,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants, Webh
       read<ProcessorRecord>(PROCESSORS),
       read<WebhookEndpoint>(ENDPOINTS),
     ]);
+    this.#integrators = new Set(integrators.map(({ acquirerId, id }) => `${acquirerId} ${id}`));
     this.#merchants = new Map(merchants.map((row) => [`${row.acquirerId} ${row.id}`, row]));
     this.#terminals = new Map(terminals.map((row) => [`${row.acquirerId} ${row.xTid}`, row]));
     this.#routes = Map.groupBy(routes, ({ acquirerId }) => acquirerId);
@@ -194,6 +201,7 @@ function issuerKey({ issuer, kid, publicKey: pem, algorithms, ...owner }: Issuer
   ];
 }
 
+const INTEGRATORS = 'select acquirer_id as "acquirerId", id from integrators';
 const MERCHANTS = `select acquirer_id as "acquirerId", id, integrator_id as "integratorId", name, street, city, country, mcc,
   currency, time_zone as "timeZone", fees_config_id as "feesConfigId", fee::float8 as fee from merchants`;
 const TERMINALS = `select acquirer_id as "acquirerId", x_tid as "xTid", tid, mid, can_take_pin as "canTakePin" from terminals`;

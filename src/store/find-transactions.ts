@@ -71,7 +71,7 @@ export async function listTransactions(
   filter: TransactionFilter,
 ): Promise<Transaction[]> {
   const conditions = new Conditions(tenant);
-  conditions.addIfGiven('user_claim = $', filter.user);
+  conditions.addIfGiven('$ in (user_claim, user_id::text)', filter.user);
   conditions.addIfGiven('created_at >= $::date', filter.startDate);
   conditions.addIfGiven('created_at < $::date + 1', filter.endDate);
   conditions.addIfGiven('merchant_reference = $', filter.merchantReference);

@@ -147,6 +147,7 @@ export interface RouteRecord {
 
 /** Configuration by tenant, cached for a few seconds. */
 export interface Directory {
+  hasIntegrator(acquirerId: number, integratorId: number): boolean;
   merchant(acquirerId: number, merchantId: string): MerchantRecord | undefined;
   terminal(acquirerId: number, xTid: string): TerminalRecord | undefined;
   routes(acquirerId: number): readonly RouteRecord[];
