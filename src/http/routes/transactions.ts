@@ -27,7 +27,7 @@ export function registerTransactionRoutes(server: Server, options: TransactionRo
     schema: { querystring: transactionQuery, response: { 200: answerSchema(transaction.array()) } },
     handler: async (request, reply) => {
       const owner = await authenticator.owner(request.headers);
-      const tenant = narrow(owner, request.query);
+      const tenant = narrow(owner, request.query, directory);
       const rows = await transactions.list(tenant, filterOf(request.query));
       if (rows.length === request.query.limit) reply.header('link', nextPage(request.url, rows.at(-1)!.id));
       return rows.map(view);
@@ -64,13 +64,26 @@ export function registerTransactionRoutes(server: Server, options: TransactionRo
 function narrow(
   owner: Tenant,
   { integrator, merchant }: { integrator?: string | undefined; merchant?: string | undefined },
+  directory: Directory,
 ): Tenant {
+  const { acquirerId } = owner;
   const integratorId = integrator === undefined ? owner.integratorId : Number(integrator);
-  if (owner.integratorId !== undefined && integratorId !== owner.integratorId) throw new Forbidden('FORBIDDEN');
-  if (integratorId !== undefined && !Number.isSafeInteger(integratorId)) throw new Forbidden('FORBIDDEN');
-  if (owner.merchantId !== undefined && merchant !== undefined && merchant !== owner.merchantId)
-    throw new Forbidden('FORBIDDEN');
-  return { acquirerId: owner.acquirerId, integratorId, merchantId: merchant ?? owner.merchantId };
+  const merchantId = merchant ?? owner.merchantId;
+  if (integrator !== undefined) {
+    const isOwn = directory.hasIntegrator(acquirerId, integratorId!) && isWithin(owner.integratorId, integratorId);
+    if (!isOwn) throw new Forbidden('FORBIDDEN');
+  }
+  if (merchant !== undefined) {
+    const record = directory.merchant(acquirerId, merchant);
+    const isOwn = record && isWithin(owner.integratorId, record.integratorId) && isWithin(owner.merchantId, merchant);
+    if (!isOwn) throw new Forbidden('FORBIDDEN');
+  }
+  return { acquirerId, integratorId, merchantId };
+}
+
+/** A credential without an id of that kind stands above all of them. */
+function isWithin<Id>(owned: Id | undefined, asked: Id): boolean {
+  return owned === undefined || owned === asked;
 }
 
 function filterOf(query: z.output<typeof transactionQuery>): TransactionFilter {
