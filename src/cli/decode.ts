@@ -1,0 +1,44 @@
+import { parseArgs } from 'node:util';
+import { Iso8583Error } from '../errors.ts';
+import { compileSpec } from '../iso8583/codec.ts';
+import { describeMessage, messageRows } from '../iso8583/describe.ts';
+import type { Spec } from '../iso8583/spec.ts';
+import { readHexInput } from './read-hex-input.ts';
+import { readSpec } from './read-spec.ts';
+
+const USAGE = 'usage: tapwire decode --spec type-1|FILE.json HEX|FILE|- [--json] [--unmasked]';
+
+/**
+ * `tapwire decode`: an ISO 8583 message field by field, card data withheld. Of one that does not decode: the fault, and
+ * the fields before it. Exit code 1 then.
+ */
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      spec: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      unmasked: { type: 'boolean', default: false },
+    },
+  });
+  const bytes = readHexInput(positionals[0], USAGE);
+  const spec = await readSpec(values.spec);
+  const show = (message: object) => print(spec, message, values);
+  try {
+    show(compileSpec(spec).decode(bytes));
+    return 0;
+  } catch (error) {
+    if (!(error instanceof Iso8583Error)) throw error;
+    if (error.partial !== undefined && !values.json) show(error.partial);
+    const { code, field, offset } = error;
+    if (values.json) console.log(JSON.stringify({ error: { code, field, offset } }));
+    else console.error(`\nit ends here: ${error.message}`);
+    return 1;
+  }
+}
+
+function print(spec: Spec, message: object, { json, unmasked }: { json: boolean; unmasked: boolean }): void {
+  if (json) console.log(JSON.stringify(messageRows(spec, message, { unmasked }), null, 2));
+  else console.log(describeMessage(spec, message, { unmasked }).join('\n'));
+}

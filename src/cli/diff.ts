@@ -1,0 +1,44 @@
+import { parseArgs } from 'node:util';
+import { Iso8583Error } from '../errors.ts';
+import { compileSpec } from '../iso8583/codec.ts';
+import { type Difference, diffMessages } from '../iso8583/diff.ts';
+import { readHexInput } from './read-hex-input.ts';
+import { readSpec } from './read-spec.ts';
+
+const USAGE = 'usage: tapwire diff --spec type-1|FILE.json A B [--json] [--unmasked]     (each HEX, a file or -)';
+
+/** `tapwire diff`: where two messages differ. Exit code 0 when nowhere, 3 when somewhere, 1 when one does not decode. */
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      spec: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      unmasked: { type: 'boolean', default: false },
+    },
+  });
+  const [before, after] = [readHexInput(positionals[0], USAGE), readHexInput(positionals[1], USAGE)];
+  const spec = await readSpec(values.spec);
+  const codec = compileSpec(spec);
+  try {
+    const differences = diffMessages(spec, codec.decode(before), codec.decode(after), { unmasked: values.unmasked });
+    console.log(values.json ? JSON.stringify(differences, null, 2) : tell(differences));
+    return differences.length === 0 ? 0 : 3;
+  } catch (error) {
+    if (!(error instanceof Iso8583Error)) throw error;
+    console.error(`one of them does not decode: ${error.message}`);
+    return 1;
+  }
+}
+
+function tell(differences: readonly Difference[]): string {
+  if (differences.length === 0) return 'no difference';
+  return differences
+    .flatMap(({ path, name, before, after }) => [
+      `${path}  ${name}`,
+      `  - ${before?.value ?? '(absent)'}`,
+      `  + ${after?.value ?? '(absent)'}`,
+    ])
+    .join('\n');
+}

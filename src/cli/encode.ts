@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { toHex } from '../bytes/hex.ts';
+import { Iso8583Error, StartError } from '../errors.ts';
+import { compileSpec } from '../iso8583/codec.ts';
+import { messageFromJson } from '../iso8583/message-json.ts';
+import { readSpec } from './read-spec.ts';
+
+const USAGE = 'usage: tapwire encode --spec type-1|FILE.json FILE.json|- [--json]';
+
+/** `tapwire encode`: a message given as JSON, by the names of its fields, as hex. Exit code 1 when it does not fit its spec. */
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { spec: { type: 'string' }, json: { type: 'boolean', default: false } },
+  });
+  const [file] = positionals;
+  if (file === undefined) throw new StartError('BAD_CONFIG', USAGE);
+  const spec = await readSpec(values.spec);
+  try {
+    const message = messageFromJson(spec, readJson(file));
+    const hex = toHex(compileSpec(spec).toBytes(message));
+    console.log(values.json ? JSON.stringify({ hex, lengthBytes: hex.length / 2 }) : hex);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof Iso8583Error)) throw error;
+    const { code, field } = error;
+    if (values.json) console.log(JSON.stringify({ error: { code, field } }));
+    else console.error(`it cannot be written: ${error.message}`);
+    return 1;
+  }
+}
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
+  } catch (cause) {
+    throw new StartError('BAD_CONFIG', `${file} cannot be read as JSON`, { cause });
+  }
+}

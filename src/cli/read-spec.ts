@@ -1,0 +1,28 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { Iso8583Error, StartError } from '../errors.ts';
+import { parseSpec } from '../iso8583/json-spec.ts';
+import type { Spec } from '../iso8583/spec.ts';
+import { loadProcessors } from '../processor-kit/load-processors.ts';
+
+/**
+ * The spec that `--spec` names: a processor type (`type-1`), or a JSON file that may extend one.
+ *
+ * @throws StartError BAD_CONFIG when there is none of that name, or the file is no spec
+ */
+export async function readSpec(name: string | undefined): Promise<Spec> {
+  const types = await loadProcessors({ external: (process.env.PROCESSORS ?? '').split(',').filter(Boolean) });
+  const specOf = (type: string): Spec | undefined => types.get(type)?.spec;
+  const spec = name === undefined ? undefined : specOf(name);
+  if (spec) return spec;
+  if (name === undefined || !existsSync(name)) {
+    throw new StartError('BAD_CONFIG', `--spec: expected one of ${[...types.keys()].join(', ')}, or a JSON file`);
+  }
+  try {
+    return parseSpec(JSON.parse(readFileSync(name, 'utf8')), { find: specOf });
+  } catch (error) {
+    if (error instanceof Iso8583Error || error instanceof SyntaxError) {
+      throw new StartError('BAD_CONFIG', `${name} is no spec: ${error.message}`, { cause: error });
+    }
+    throw error;
+  }
+}
