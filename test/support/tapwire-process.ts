@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { eventually } from './eventually.ts';
+
+const TAPWIRE = fileURLToPath(new URL('../../src/cli/tapwire.ts', import.meta.url));
+
+/** How a command ended. */
+export interface Ended {
+  readonly exitCode: number | null;
+  /** Both streams, as they came. */
+  readonly output: string;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface TapwireOptions {
+  /** Its variables, besides those without which nothing runs. */
+  readonly environment?: NodeJS.ProcessEnv | undefined;
+  readonly cwd?: string | undefined;
+}
+
+/** The command line, in a process of its own; gone with the test at the latest. */
+export class TapwireProcess {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  readonly #streams = { stdout: '', stderr: '' };
+  #output = '';
+
+  constructor(args: readonly string[], { environment = {}, cwd }: TapwireOptions = {}) {
+    const { PATH, HOME, TMPDIR } = process.env;
+    const env = { PATH, HOME, TMPDIR, ...environment };
+    this.#child = spawn(process.execPath, [TAPWIRE, ...args], { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#ended = once(this.#child, 'close');
+    for (const name of ['stdout', 'stderr'] as const) {
+      this.#child[name]!.setEncoding('utf8').on('data', (text: string) => {
+        this.#output += text;
+        this.#streams[name] += text;
+      });
+    }
+    onTestFinished(() => this.kill('SIGKILL').then(() => {}));
+  }
+
+  /** Runs a command to its end. */
+  static run(args: readonly string[], options?: TapwireOptions): Promise<Ended> {
+    return new TapwireProcess(args, options).end();
+  }
+
+  /** Everything printed so far, on both streams. */
+  get output(): string {
+    return this.#output;
+  }
+
+  /** Waits until it has printed this; gives the match. */
+  printed(pattern: RegExp): Promise<RegExpExecArray> {
+    return eventually(() => {
+      const match = pattern.exec(this.#output);
+      if (match === null) throw new Error(`not printed yet: ${pattern} in ${this.#output}`);
+      return match;
+    });
+  }
+
+  /** Sends a signal and waits for the end. */
+  kill(signal: NodeJS.Signals): Promise<Ended> {
+    this.#child.kill(signal);
+    return this.end();
+  }
+
+  async end(): Promise<Ended> {
+    await this.#ended;
+    return { exitCode: this.#child.exitCode, output: this.#output, ...this.#streams };
+  }
+}
