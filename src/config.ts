@@ -65,6 +65,11 @@ const checked = environment.superRefine((settings, context) => {
 
 export type Config = z.output<typeof environment>;
 
+/** PROCESSORS alone, for commands that need no database. */
+export function readProcessorNames({ PROCESSORS }: NodeJS.ProcessEnv): string[] {
+  return environment.shape.PROCESSORS.parse(PROCESSORS);
+}
+
 /** @throws StartError BAD_CONFIG naming every setting that is wrong, all at once */
 export function readConfig(variables: NodeJS.ProcessEnv): Config {
   const result = checked.safeParse(variables);

@@ -22,7 +22,7 @@ const REQUIRED = [
 /** Where the names that a plug-in may import really are. */
 const KIT_URL = new URL('./index.ts', import.meta.url).href;
 const SCHEMAS_URL = new URL('../../schemas/', import.meta.url).href;
-const BUILT_IN_FOLDER = fileURLToPath(new URL('../../processors/', import.meta.url));
+export const BUILT_IN_FOLDER = fileURLToPath(new URL('../../processors/', import.meta.url));
 
 export interface LoadProcessorsOptions {
   /** Paths of folders or names of packages outside the repository. */
@@ -38,8 +38,8 @@ export interface LoadProcessorsOptions {
  *   the file and the reason: a gateway with a missing plug-in must not start.
  */
 export async function loadProcessors(options: LoadProcessorsOptions = {}): Promise<ReadonlyMap<string, Processor>> {
-  const from = resolve(options.from ?? '.');
-  const entries = [...builtInEntries(), ...(options.external ?? []).map((name) => findEntry(name, from))];
+  const { external = [], from = '.' } = options;
+  const entries = [...builtInEntries(), ...external.map((name) => findEntry(name, resolve(from)))];
   const processors = new Map<string, Processor>();
   for (const entry of entries) {
     const processor = await loadProcessor(entry);

@@ -1,0 +1,90 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { TapwireProcess } from '../support/tapwire-process.ts';
+
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'tapwire-cli-'));
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+const processor = (args: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
+  TapwireProcess.run(['processor', ...args], { cwd, environment });
+
+test('a new processor says what comes next, and passes the suite as it is', async () => {
+  const made = await processor(['new', 'north-bank', '--dir', 'plug-ins']);
+  expect(made.exitCode).toBe(0);
+  expect(made.stdout).toContain('processor verify plug-ins/north-bank');
+  expect(made.stdout).toContain('PROCESSORS=plug-ins/north-bank');
+  const verified = await processor(['verify', 'plug-ins/north-bank']);
+  expect(verified.exitCode).toBe(0);
+  expect(verified.stdout).toContain('type north-bank');
+  expect(verified.stdout).toContain('ok      samples        each sample is encoded to its bytes');
+  expect(verified.stdout).toMatch(/\d+ checks, all passed\n$/);
+});
+
+describe('verify', () => {
+  test('exits with 1 when a check fails, and says which and why', async () => {
+    await processor(['new', 'north-bank', '--dir', '.']);
+    const profile = join(cwd, 'north-bank', 'profile.ts');
+    writeFileSync(profile, readFileSync(profile, 'utf8').replace("'amount', 'stan', 'rrn'", "'amount', 'rrn'"));
+    const { exitCode, stdout } = await processor(['verify', 'north-bank']);
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/FAILED {2}authorization {2}a response that belongs to another request is unknown\n +-> \S/);
+    expect(stdout).toMatch(/1 FAILED\n$/);
+  });
+
+  test('takes the name of a folder of processors/, and gives JSON to programs', async () => {
+    const { exitCode, stdout } = await processor(['verify', 'type-2', '--json']);
+    expect(exitCode).toBe(0);
+    const { type, results } = JSON.parse(stdout);
+    expect(type).toBe('type-2');
+    expect(results).toContainEqual(expect.objectContaining({ group: 'reversal', passed: true }));
+  });
+
+  test.each([
+    ['what is not there', ['./nowhere'], 'nowhere: neither a folder nor a package'],
+    ['nothing', [], 'usage: tapwire processor verify'],
+  ])('exits with 1 for %s', async (_what, words, reason) => {
+    const { exitCode, stderr } = await processor(['verify', ...words]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(reason);
+  });
+});
+
+describe('list', () => {
+  test('tells the types there are and where they come from', async () => {
+    await processor(['new', 'north-bank', '--dir', '.']);
+    const { exitCode, stdout } = await processor(['list'], { PROCESSORS: 'north-bank' });
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^type-1 +Type 1 \(ISO 8583:1987, ASCII\) +\S+type-1\/index\.ts$/m);
+    expect(stdout).toMatch(/^north-bank +NorthBank +north-bank\/index\.ts$/m);
+  });
+
+  test('shows the sound ones all the same when others are broken or clash, and exits with 1', async () => {
+    writeFileSync(join(cwd, 'broken.ts'), 'throw new Error("no luck");');
+    const { exitCode, stdout, stderr } = await processor(['list'], { PROCESSORS: 'broken.ts, @none/such' });
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain('type-2');
+    expect(stderr).toContain(`${join(cwd, 'broken.ts')}: no luck`);
+    expect(stderr).toContain('@none/such: neither a folder nor a package');
+  });
+});
+
+test('a name that is no type is refused, and a folder that is there is left alone', async () => {
+  const bad = await processor(['new', 'North Bank', '--dir', '.']);
+  expect(bad).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('lower case letters') });
+  await processor(['new', 'north', '--dir', '.']);
+  const again = await processor(['new', 'north', '--dir', '.']);
+  expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is there already') });
+});
+
+test('without a command it tells which there are; one that is none exits with 2', async () => {
+  expect(await processor([])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('verify') });
+  expect(await processor(['toString'])).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('no command toString'),
+  });
+});
