@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { DISPOSITIONS } from './transaction.ts';
+import { WEBHOOK_TYPES } from './webhook.ts';
 
 /**
  * What the jobs of the pipeline carry: names of transactions, never card data (a job's row outlives its work). Checked
@@ -11,6 +13,17 @@ const transactionAttempt = z.strictObject({
   attempt: z.int().positive(),
 });
 
+/** What an integrator is to be told of, as it was committed. */
+const webhookOutcome = z.strictObject({
+  transactionId: z.uuid(),
+  type: z.enum(WEBHOOK_TYPES),
+  disposition: z.enum(DISPOSITIONS),
+  sequence: z.int().positive(),
+  at: z.iso.datetime(),
+  amountMinor: z.int().nonnegative(),
+  currency: z.string().max(3),
+});
+
 export const jobPayloads = {
   /** Submit what an `api` process accepted. */
   authorize: transactionAttempt,
@@ -18,7 +31,20 @@ export const jobPayloads = {
   overdue: transactionAttempt,
   /** Send one reversal, or a repeat of it. */
   reverse: transactionAttempt.extend({ reversalAttempt: z.int().positive() }),
+  /** Attempt one delivery of an event to its endpoint. */
+  webhook: z.strictObject({
+    acquirerId: z.int().positive(),
+    eventId: z.uuid(),
+    endpointId: z.uuid(),
+    /** A replay begins a new round; a job of an earlier one has nothing left to do. */
+    round: z.int().positive(),
+    /** Its place in the schedule. */
+    delivery: z.int().positive(),
+    /** With the first job alone, which writes the event. */
+    outcome: webhookOutcome.optional(),
+  }),
 } as const;
 
+export type WebhookOutcome = z.infer<typeof webhookOutcome>;
 export type QueueName = keyof typeof jobPayloads;
 export type JobPayloads = { [Queue in QueueName]: z.infer<(typeof jobPayloads)[Queue]> };

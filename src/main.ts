@@ -34,10 +34,17 @@ import { type Database, openDatabase } from './store/open-database.ts';
 import { StanBlocks } from './store/stan-blocks.ts';
 import { PostgresTransactionStore } from './store/transaction-store.ts';
 import { LocalWakeups, SharedWakeups } from './store/wakeups.ts';
+import { PostgresWebhookDeliveries } from './store/webhook-deliveries.ts';
 import { AcquirerSwitches } from './switches/acquirer-switches.ts';
 import { OriginalConnections } from './transactions/original-connections.ts';
 import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from './transactions/time-limits.ts';
 import type { World } from './transactions/world.ts';
+import { GuardedFetch } from './webhooks/guarded-fetch.ts';
+import { Lanes } from './webhooks/lanes.ts';
+import { providerIdOf } from './webhooks/provider-id.ts';
+import { createSecretVault } from './webhooks/secret-vault.ts';
+import { webhookBody } from './webhooks/webhook-body.ts';
+import { WebhookDeliverer } from './webhooks/webhook-deliverer.ts';
 
 /** How long a stop waits for taps in flight: the longest deadline of a switch and the slack to answer. */
 const DRAIN_MS = (LONGEST_DEADLINE_SECONDS + ANSWER_SLACK_SECONDS) * 1_000;
@@ -150,6 +157,9 @@ async function compose(
     originals: new OriginalConnections(),
     path,
   };
+  const isDev = config.TAPWIRE_ENV === 'dev';
+  const fetcher = new GuardedFetch({ policy: { allowHttp: isDev, allowLoopback: isDev } });
+  closers.push(() => fetcher.close());
   if (switches) {
     closers.push(() => switches.close(clock.monotonicMs() + DRAIN_MS));
     const opener =
@@ -157,11 +167,14 @@ async function compose(
         ? await openHandovers(handoverKeys, report('a handover key could not be published'))
         : undefined;
     if (opener) closers.push(() => opener.stop());
+    const deliverer = createDeliverer({ database, jobs, world, keys, fetcher });
     pipeline = new Pipeline(jobs, world, {
       onError: (error, queue) => log.error({ error, queue }, 'a job failed and will be tried again'),
       openHandover: opener && ((key, sealed) => indexed(opener.open(key, sealed))),
+      deliverWebhook: (payload, jobId) => deliverer.deliver(payload, jobId),
     });
     closers.push(() => pipeline!.stop());
+    closers.push(() => deliverer.stop());
     if (opener) closers.push(() => withdraw(opener));
   }
 
@@ -212,6 +225,23 @@ async function withdraw(opener: HandoverOpener): Promise<void> {
 
 function indexed(bytes: { general: Uint8Array; payment: Uint8Array }) {
   return { general: indexTlv(bytes.general), payment: indexTlv(bytes.payment), bytes };
+}
+
+interface DeliveryParts {
+  readonly database: Database;
+  readonly jobs: JobTable;
+  readonly world: World;
+  readonly keys: KeyRing;
+  readonly fetcher: GuardedFetch;
+}
+
+function createDeliverer({ database, jobs, world, keys, fetcher }: DeliveryParts): WebhookDeliverer {
+  const { clock } = world;
+  const store = new PostgresWebhookDeliveries(database, jobs, (transaction, outcome) =>
+    webhookBody(transaction, outcome, providerIdOf(world, transaction)),
+  );
+  const lanes = new Lanes(clock.monotonicMs);
+  return new WebhookDeliverer({ store, fetcher, vault: createSecretVault(keys), lanes, clock, random: Math.random });
 }
 
 interface FrontParts {

@@ -1,14 +1,23 @@
 import type pg from 'pg';
 import { PgBoss } from 'pg-boss';
 import type { QueueName } from '#schemas/jobs';
+import { GroupCommit } from '../store/group-commit.ts';
 import type { JobsInCommit } from '../store/jobs-in-commit.ts';
 import type { JobRequest } from '../transactions/jobs.ts';
-import { DEAD_LETTERS, QUEUE_NAMES, QUEUES } from './queues.ts';
+import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART } from './queues.ts';
 
 /** Finished jobs are deleted by the outcome's commit or soon after; the few completed ones need no long memory. */
 const KEEP_COMPLETED_SECONDS = 3_600;
 /** A reversal may be due in 72 hours; a job that waits a month has lost its meaning. */
 const KEEP_WAITING_SECONDS = 30 * 86_400;
+
+/** A job whose work is done, and the one that takes its place if it is not done for good. */
+export interface SettledJob {
+  readonly queue: QueueName;
+  /** Which claim of the job this was. */
+  readonly attempt: { readonly id: string; readonly retryCount: number };
+  readonly again?: JobRequest | undefined;
+}
 
 type Statement = { readonly name: string; readonly text: string };
 
@@ -19,9 +28,14 @@ type Statement = { readonly name: string; readonly text: string };
 export class JobTable implements JobsInCommit {
   readonly boss: PgBoss;
   readonly #statements = new Map<string, Statement>();
+  readonly #settlements: GroupCommit<SettledJob, true>;
 
-  private constructor(boss: PgBoss) {
+  private constructor(boss: PgBoss, database: pg.Pool) {
     this.boss = boss;
+    this.#settlements = new GroupCommit<SettledJob, true>(database, {
+      keyOf: ({ attempt }) => attempt.id,
+      write: (client, settled) => this.#settleAll(client, settled),
+    });
   }
 
   /** Installs pg-boss's schema and our queues, and starts its monitor: an orphaned job is noticed within seconds. */
@@ -35,7 +49,7 @@ export class JobTable implements JobsInCommit {
     });
     boss.on('error', onError);
     await boss.start();
-    const table = new JobTable(boss);
+    const table = new JobTable(boss, database);
     try {
       await table.#createQueues();
     } catch (error) {
@@ -58,7 +72,7 @@ export class JobTable implements JobsInCommit {
         retentionSeconds: KEEP_WAITING_SECONDS,
         deleteAfterSeconds: KEEP_COMPLETED_SECONDS,
       };
-      await boss.createQueue(name, { ...policy, deadLetter: DEAD_LETTERS, partition: name === 'overdue' });
+      await boss.createQueue(name, { ...policy, deadLetter: DEAD_LETTERS, partition: STANDS_APART.has(name) });
       await boss.updateQueue(name, policy);
     }
   }
@@ -80,6 +94,21 @@ export class JobTable implements JobsInCommit {
     await this.boss.deleteJob(queue, [...ids], { db: this.#joining(client) });
   }
 
+  /** Ends a job, in one commit with all that end at the same time. One whose claim lapsed belongs to somebody else and stays. */
+  async settle(settled: SettledJob): Promise<void> {
+    await this.#settlements.submit(settled);
+  }
+
+  async #settleAll(client: pg.ClientBase, settled: readonly SettledJob[]): Promise<true[]> {
+    for (const [queue, ended] of Map.groupBy(settled, ({ queue }) => queue)) {
+      const attempts = ended.map(({ attempt }) => attempt);
+      await this.boss.deleteJob(queue, attempts, { db: this.#joining(client) });
+    }
+    const again = settled.flatMap((ended) => ended.again ?? []);
+    if (again.length > 0) await this.enqueue(client, again);
+    return settled.map(() => true as const);
+  }
+
   /** pg-boss speaks through the commit's own connection; its texts repeat, so they are named and planned once. */
   #joining(client: pg.ClientBase) {
     return {
@@ -98,6 +127,7 @@ export class JobTable implements JobsInCommit {
   }
 
   async close(): Promise<void> {
+    await this.#settlements.idle();
     await this.boss.stop({ graceful: false, close: false });
   }
 }

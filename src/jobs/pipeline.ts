@@ -1,10 +1,11 @@
-import type { QueueName } from '#schemas/jobs';
+import type { JobPayloads, QueueName } from '#schemas/jobs';
 import { decideOverdue } from '../transactions/overdue.ts';
 import { sendReversal } from '../transactions/reverse.ts';
 import { type OpenHandover, submitHandover } from '../transactions/submit-handover.ts';
 import type { World } from '../transactions/world.ts';
 import type { JobTable } from './job-table.ts';
-import { Pump } from './pump.ts';
+import { type JobResult, Pump } from './pump.ts';
+import { rationByLoad } from './ration-by-load.ts';
 
 /** A tap waits for this: its wake-up usually comes first. */
 const AUTHORIZE_POLL_MS = 250;
@@ -17,17 +18,28 @@ const OVERDUE_CREDITS = 64;
 /** An outcome may still be committed: look again when the grace is surely over. */
 const NOT_YET_SECONDS = 1;
 
+/** Most of them wait for a receiver, and some for a dead one. */
+const WEBHOOK_CREDITS = 256;
+/** Nobody stands at a till for a webhook. */
+const WEBHOOK_POLL_MS = 100;
+/** Per look: 2,000 a second for a process with nothing else to do, 100 beside taps at full load. */
+const WEBHOOK_RATION = { idle: 200, busy: 10 };
+
 export interface PipelineOptions {
   readonly onError: (error: unknown, queue: QueueName) => void;
   /** Role `worker` alone: opens what api processes hand over. */
   readonly openHandover: OpenHandover | undefined;
+  readonly deliverWebhook: (
+    payload: JobPayloads['webhook'],
+    jobId: string,
+  ) => Promise<JobResult<JobPayloads['webhook']>>;
 }
 
 /** The jobs that drive every status on when nobody else does; one use case behind each queue. */
 export class Pipeline {
   readonly #pumps: Partial<Record<QueueName, Pump<QueueName>>>;
 
-  constructor(jobs: JobTable, world: World, { onError, openHandover }: PipelineOptions) {
+  constructor(jobs: JobTable, world: World, { onError, openHandover, deliverWebhook }: PipelineOptions) {
     const pump = <Queue extends QueueName>(options: Omit<ConstructorParameters<typeof Pump<Queue>>[1], 'onError'>) =>
       new Pump<Queue>(jobs, { ...options, onError }) as unknown as Pump<QueueName>;
     this.#pumps = {
@@ -47,6 +59,13 @@ export class Pipeline {
         credits: REVERSE_CREDITS,
         pollMs: POLL_MS,
         handle: (asked) => sendReversal(world, asked),
+      }),
+      webhook: pump({
+        queue: 'webhook',
+        credits: WEBHOOK_CREDITS,
+        pollMs: WEBHOOK_POLL_MS,
+        ration: rationByLoad(WEBHOOK_RATION),
+        handle: deliverWebhook,
       }),
       ...(openHandover && {
         authorize: pump({

@@ -1,10 +1,17 @@
 import type { JobPayloads, QueueName } from '#schemas/jobs';
 import { jobPayloads } from '#schemas/jobs';
+import type { JobRequest } from '../transactions/jobs.ts';
 import type { JobTable } from './job-table.ts';
 import { DEAD_LETTERS } from './queues.ts';
 
-/** What a handler says of its job: finished, or to be tried again at a time of its own. */
-export type JobResult = 'done' | { readonly againAfterSeconds: number };
+/**
+ * What a handler says of its job: finished, or to be tried again at a time of its own (with another payload, if it got on
+ * with it), or gone already with a commit of the handler's.
+ */
+export type JobResult<Payload = unknown> =
+  | 'done'
+  | 'settled'
+  | { readonly againAfterSeconds: number; readonly payload?: Payload };
 
 export interface PumpOptions<Queue extends QueueName> {
   readonly queue: Queue;
@@ -12,7 +19,9 @@ export interface PumpOptions<Queue extends QueueName> {
   readonly credits: number;
   /** The longest a ready job lies unseen. */
   readonly pollMs: number;
-  readonly handle: (payload: JobPayloads[Queue]) => Promise<JobResult>;
+  /** For a queue that must not have its way: how many jobs one look may take; the next look is then a poll later. */
+  readonly ration?: () => number;
+  readonly handle: (payload: JobPayloads[Queue], jobId: string) => Promise<JobResult<JobPayloads[Queue]>>;
   readonly onError: (error: unknown, queue: QueueName) => void;
 }
 
@@ -58,7 +67,8 @@ export class Pump<Queue extends QueueName> {
     this.#isFetching = true;
     this.#wasWoken = false;
     let taken = 0;
-    const free = this.#options.credits - this.#running.size;
+    const { credits, ration, pollMs } = this.#options;
+    const free = Math.min(credits - this.#running.size, ration?.() ?? credits);
     try {
       if (free > 0) taken = await this.#take(free);
     } catch (error) {
@@ -66,8 +76,9 @@ export class Pump<Queue extends QueueName> {
     }
     this.#isFetching = false;
     if (this.#isStopped) return;
-    if (taken > 0 || (this.#wasWoken && free > 0)) setImmediate(() => void this.#turn());
-    else this.#timer = setTimeout(() => void this.#turn(), this.#options.pollMs);
+    const isEager = ration === undefined && (taken > 0 || (this.#wasWoken && free > 0));
+    if (isEager) setImmediate(() => void this.#turn());
+    else this.#timer = setTimeout(() => void this.#turn(), pollMs);
   }
 
   async #take(free: number): Promise<number> {
@@ -78,7 +89,8 @@ export class Pump<Queue extends QueueName> {
       this.#running.add(running);
       void running.finally(() => {
         this.#running.delete(running);
-        if (this.#running.size === this.#options.credits - 1) this.wake(); // a hand is free again
+        const isFreeAgain = this.#running.size === this.#options.credits - 1;
+        if (isFreeAgain && this.#options.ration === undefined) this.wake();
       });
     }
     return jobs.length;
@@ -96,13 +108,21 @@ export class Pump<Queue extends QueueName> {
       return;
     }
     try {
-      const result = await handle(payload.data as JobPayloads[Queue]);
-      if (result !== 'done') await boss.send(queue, payload.data, { startAfter: result.againAfterSeconds });
-      // Settled by attempt: a claim that lapsed meanwhile belongs to somebody else.
-      await boss.deleteJob(queue, attempt);
+      const result = await handle(payload.data as JobPayloads[Queue], job.id);
+      if (result === 'settled') return;
+      const again = result === 'done' ? undefined : jobAgain(queue, payload.data as JobPayloads[Queue], result);
+      await this.#table.settle({ queue, attempt, again });
     } catch (error) {
       this.#options.onError(error, queue);
       await boss.fail(queue, attempt, { reason: error instanceof Error ? error.name : 'unknown' });
     }
   }
+}
+
+function jobAgain<Queue extends QueueName>(
+  queue: Queue,
+  before: JobPayloads[Queue],
+  { againAfterSeconds, payload = before }: Extract<JobResult<JobPayloads[Queue]>, object>,
+): JobRequest {
+  return { queue, data: payload, startAfterSeconds: againAfterSeconds } as JobRequest;
 }

@@ -22,7 +22,12 @@ export const QUEUES: Readonly<Record<QueueName, QueuePolicy>> = {
   overdue: { expireInSeconds: 15, ...UNTIL_DONE },
   // Longer than any switch's deadline, so that a repeat is not sent while the first waits for its answer.
   reverse: { expireInSeconds: 150, ...UNTIL_DONE },
+  // Longer than an attempt and the wait for its turn. Who takes an orphaned one over sends the event again, under its id.
+  webhook: { expireInSeconds: 60, ...UNTIL_DONE },
 };
+
+/** Queues that may hold a hundred thousand jobs have a table of their own: looking through it is nobody else's trouble. */
+export const STANDS_APART: ReadonlySet<QueueName> = new Set<QueueName>(['overdue', 'webhook']);
 
 export const QUEUE_NAMES = Object.keys(jobPayloads) as QueueName[];
 

@@ -14,7 +14,6 @@ import type {
   TerminalRecord,
   WebhookOrigin,
 } from '../transactions/ports.ts';
-import type { WebhookEndpoint, WebhookEndpoints } from '../webhooks/ports.ts';
 import type { Database } from './open-database.ts';
 
 /** A processor of an acquirer with the configuration of its switch, as stored; its schema checks it where it is used. */
@@ -35,6 +34,13 @@ interface IssuerKeyRow {
   readonly publicKey: string;
 }
 
+interface EndpointRow {
+  readonly acquirerId: number;
+  readonly integratorId: number;
+  readonly serves: WebhookOrigin;
+  readonly id: string;
+}
+
 interface UserRecord {
   readonly acquirerId: number;
   readonly id: string;
@@ -50,7 +56,7 @@ const REFRESH_EVERY_MS = 2_000;
  * The installation's configuration by tenant, read whole and often: it is small, every tap asks for it, and a tap must
  * not wait for it. While the database is away the last known state serves.
  */
-export class PostgresDirectory implements Directory, IssuerKeys, Merchants, WebhookEndpoints {
+export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
   readonly #database: Database;
   #timer: NodeJS.Timeout | undefined;
   #integrators = new Set<string>();
@@ -64,8 +70,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants, Webh
   #known = '';
   #generation = 0;
   #processors: readonly ProcessorRecord[] = [];
-  #endpoints = new Map<string, WebhookEndpoint>();
-  #endpointIds = new Map<string, string>();
+  #endpoints = new Map<string, string>();
 
   private constructor(database: Database) {
     this.#database = database;
@@ -127,11 +132,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants, Webh
   }
 
   webhookEndpoint(acquirerId: number, integratorId: number, serves: WebhookOrigin): string | undefined {
-    return this.#endpointIds.get(`${acquirerId} ${integratorId} ${serves}`);
-  }
-
-  endpoint(acquirerId: number, id: string): WebhookEndpoint | undefined {
-    return this.#endpoints.get(`${acquirerId} ${id}`);
+    return this.#endpoints.get(`${acquirerId} ${integratorId} ${serves}`);
   }
 
   #schedule(): void {
@@ -153,7 +154,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants, Webh
       read<UserRecord>(USERS),
       read<IssuerKeyRow>(ISSUER_KEYS),
       read<ProcessorRecord>(PROCESSORS),
-      read<WebhookEndpoint>(ENDPOINTS),
+      read<EndpointRow>(ENDPOINTS),
     ]);
     this.#integrators = new Set(integrators.map(({ acquirerId, id }) => `${acquirerId} ${id}`));
     this.#merchants = new Map(merchants.map((row) => [`${row.acquirerId} ${row.id}`, row]));
@@ -175,8 +176,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants, Webh
     if (known !== this.#known) this.#generation++;
     this.#known = known;
     this.#processors = processors;
-    this.#endpoints = new Map(endpoints.map((row) => [`${row.acquirerId} ${row.id}`, row]));
-    this.#endpointIds = new Map(
+    this.#endpoints = new Map(
       endpoints.map(({ acquirerId, integratorId, serves, id }) => [`${acquirerId} ${integratorId} ${serves}`, id]),
     );
   }
@@ -211,8 +211,5 @@ const BLOCKED_DEVICES = `select acquirer_id as "acquirerId", device_installation
 const USERS = `select acquirer_id as "acquirerId", id, merchant_id as "merchantId", username, is_blocked as "isBlocked" from users`;
 const ISSUER_KEYS = `select issuer, kid, acquirer_id as "acquirerId", integrator_id as "integratorId",
   merchant_id as "merchantId", algorithms, public_key as "publicKey" from issuer_keys where revoked_at is null`;
-const ENDPOINTS = `select acquirer_id as "acquirerId", id, integrator_id as "integratorId", serves, url,
-  sealed_secret as "sealedSecret", previous_sealed_secret as "previousSealedSecret",
-  (extract(epoch from previous_until) * 1000)::float8 as "previousUntilMs", disabled_at is not null as "isDisabled"
-  from webhook_endpoints`;
+const ENDPOINTS = `select acquirer_id as "acquirerId", integrator_id as "integratorId", serves, id from webhook_endpoints`;
 const PROCESSORS = `select acquirer_id as "acquirerId", id, type, config from processors order by acquirer_id, id`;

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { AuditEntry, Tenant, TransactionFilter } from '../transactions/ports.ts';
 import type { Transaction, TransactionKey } from '../transactions/transaction.ts';
 import type { Database } from './open-database.ts';
@@ -27,6 +28,16 @@ export async function findTransaction(database: Database, key: TransactionKey): 
     values: [key.acquirerId, key.id],
   });
   return rows[0];
+}
+
+/** As many of them as there are. */
+export async function findTransactions(client: pg.ClientBase, keys: readonly TransactionKey[]): Promise<Transaction[]> {
+  const { rows } = await client.query<Transaction>({
+    name: 'find-transactions',
+    text: `${SELECT} where (acquirer_id, id) in (select * from unnest($1::integer[], $2::uuid[]))`,
+    values: [keys.map(({ acquirerId }) => acquirerId), keys.map(({ id }) => id)],
+  });
+  return rows;
 }
 
 export async function findByReference(

@@ -18,6 +18,7 @@ import type { ReadTap } from './read-tap.ts';
 import { type SwitchEvent, settleOutcome } from './settle-outcome.ts';
 import { SEND_WITHIN_MS } from './time-limits.ts';
 import { ReversalState, type Submission, type Transaction } from './transaction.ts';
+import { withWebhook } from './webhook-job.ts';
 import type { World } from './world.ts';
 
 /** Everything that a submission commits, and the slot that its bytes will take. */
@@ -129,7 +130,7 @@ function buildPurchase({ draft, tap, terminal }: Chosen, stan: string, sentAtMs:
 export async function authorize(world: World, transaction: Transaction, ready: ReadySubmission): Promise<Transaction> {
   const answer = await ready.slot.authorize(ready.request, ready);
   const nowMs = world.clock.nowMs();
-  const settlement = settleOutcome(transaction, eventOf(answer), nowMs);
+  const settlement = withWebhook(world, transaction, settleOutcome(transaction, eventOf(answer), nowMs), nowMs);
   if (settlement.result.reversalState === ReversalState.owed)
     world.originals.remember(transaction.id, ready.slot.connectionId);
   const isCommitted = await world.store.settle({ transaction, settlement, isOverdue: false, nowMs });

@@ -3,6 +3,7 @@ import { settleOutcome } from './settle-outcome.ts';
 import { moves, Status, type StatusId } from './status.ts';
 import { LOCAL_ANSWER_SECONDS } from './time-limits.ts';
 import type { Transaction } from './transaction.ts';
+import { withWebhook } from './webhook-job.ts';
 import type { World } from './world.ts';
 
 /**
@@ -24,7 +25,8 @@ async function decideOutcome(world: World, transaction: Transaction): Promise<'d
   if (!isUnanswered(transaction.status)) return 'decided';
   const wasSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
   const nowMs = world.clock.nowMs();
-  const decided = settleOutcome(transaction, { kind: wasSubmitted ? 'unanswered' : 'unsent' }, nowMs);
+  const outcome = settleOutcome(transaction, { kind: wasSubmitted ? 'unanswered' : 'unsent' }, nowMs);
+  const decided = withWebhook(world, transaction, outcome, nowMs);
   const { acquirerId, id, attempt } = transaction;
   // The phone may still wait for its answer; if it does not, this job's successor lets the row rest.
   const successor = {

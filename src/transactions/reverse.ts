@@ -6,6 +6,7 @@ import type { ReversalStep, Switch, SwitchSlot } from './ports.ts';
 import { Status } from './status.ts';
 import { REVERSAL_ELSEWHERE_AFTER_SECONDS, SEND_WITHIN_MS } from './time-limits.ts';
 import { ReversalState, type Transaction, type TransactionKey } from './transaction.ts';
+import { webhookJobs } from './webhook-job.ts';
 import type { World } from './world.ts';
 
 /**
@@ -142,6 +143,10 @@ function sentStep(world: World, { transaction, target, number }: Attempt, nextJo
 }
 
 function acknowledgedStep(world: World, transaction: Transaction, number: number, nextJob: string): ReversalStep {
+  const nowMs = world.clock.nowMs();
+  const voided = { disposition: Disposition.Voided, approvedMinor: transaction.approvedMinor };
+  // One that was Voided before, and reversed again after a late approval, was told before.
+  const isNews = transaction.disposition !== Disposition.Voided;
   return {
     transaction: { ...transaction, reversalAttempt: number },
     to: {
@@ -151,8 +156,8 @@ function acknowledgedStep(world: World, transaction: Transaction, number: number
       needsReview: transaction.needsReview,
     },
     told: { reversal: 'acknowledged', attempt: number },
-    nowMs: world.clock.nowMs(),
-    enqueue: [],
+    nowMs,
+    enqueue: isNews ? webhookJobs(world, transaction, voided, nowMs) : [],
     remove: [nextJob],
   };
 }

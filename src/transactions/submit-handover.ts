@@ -7,6 +7,7 @@ import { settleOutcome } from './settle-outcome.ts';
 import { moves, Status } from './status.ts';
 import { OVERDUE_AFTER_SECONDS } from './time-limits.ts';
 import type { Transaction, TransactionKey } from './transaction.ts';
+import { withWebhook } from './webhook-job.ts';
 import type { World } from './world.ts';
 
 /** Opens what an `api` process sealed; undefined when no key of this worker fits. */
@@ -67,7 +68,7 @@ export async function submitHandover(
 /** Nothing was written and nothing will be: the phone learns it at once. */
 async function giveUp(world: World, transaction: Transaction): Promise<void> {
   const nowMs = world.clock.nowMs();
-  const settlement = settleOutcome(transaction, { kind: 'unsent' }, nowMs);
+  const settlement = withWebhook(world, transaction, settleOutcome(transaction, { kind: 'unsent' }, nowMs), nowMs);
   await world.store.settle({ transaction, settlement, isOverdue: true, nowMs });
   world.wakeups.announce(transaction);
 }

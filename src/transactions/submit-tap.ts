@@ -22,6 +22,7 @@ import {
   OVERDUE_AFTER_SECONDS,
 } from './time-limits.ts';
 import type { Transaction } from './transaction.ts';
+import { webhookJobs } from './webhook-job.ts';
 import type { World } from './world.ts';
 
 /** What to commit for a tap, and how it goes on from there. */
@@ -153,8 +154,9 @@ function unableToGoOnline(world: World, { transaction }: Draft): Plan {
 function answeredHere(world: World, decided: Transaction, path: readonly StatusId[]): Plan {
   const overdueJob = world.newId();
   const transaction: Transaction = { ...decided, overdueJob, status: path.at(-1)! };
-  const attempt = newAttempt(world, transaction, path, LOCAL_ANSWER_SECONDS);
-  return { attempt, proceed: () => Promise.resolve(transaction), abandon: () => {} };
+  const planned = newAttempt(world, transaction, path, LOCAL_ANSWER_SECONDS);
+  const enqueue = [...planned.enqueue, ...webhookJobs(world, transaction, transaction, world.clock.nowMs())];
+  return { attempt: { ...planned, enqueue }, proceed: () => Promise.resolve(transaction), abandon: () => {} };
 }
 
 /** Role `api`: a worker goes on from the sealed tap. Without one nothing can be sent, and the phone learns it at once. */

@@ -1,3 +1,4 @@
+import type { JobPayloads, WebhookOutcome } from '#schemas/jobs';
 import type { EventState, WebhookAttemptView, WebhookEventView, WebhookType } from '#schemas/webhook';
 import type { WebhookOrigin } from '../transactions/ports.ts';
 
@@ -20,11 +21,6 @@ export interface WebhookEndpoint extends Integrator {
   readonly previousUntilMs: number | null;
   /** The receiver answered 410 Gone; registering anew ends that. */
   readonly isDisabled: boolean;
-}
-
-/** What is known of endpoints right now, from memory: a few seconds behind at most. */
-export interface WebhookEndpoints {
-  endpoint(acquirerId: number, id: string): WebhookEndpoint | undefined;
 }
 
 export interface Registration extends Integrator {
@@ -57,36 +53,51 @@ export interface EndpointStore {
     sealed: Uint8Array,
     overlapSeconds: number,
   ): Promise<number | null>;
-  /** Ends deliveries to an endpoint, unless it has got another URL meanwhile. */
-  disable(endpoint: { acquirerId: number; id: string }, url: string): Promise<void>;
 }
 
-/** An event as it is sent, to the byte, on every attempt. */
+/** An event and where it goes, as both are right now. */
 export interface StoredEvent {
   readonly acquirerId: number;
   readonly id: string;
-  readonly endpointId: string;
+  /** Sent as it is, to the byte, on every attempt. */
   readonly body: string;
   readonly state: EventState;
+  /** With `delivery`: the one job that may go on with it. */
   readonly round: number;
-  /** Attempts so far, of all rounds. */
-  readonly attempts: number;
+  readonly delivery: number;
+  readonly endpoint: WebhookEndpoint;
 }
 
-/** One attempt and what follows from it, for one commit. */
-export interface RecordedAttempt {
-  readonly event: StoredEvent;
-  /** The job that made the attempt: it goes with the commit. */
-  readonly jobId: string;
+/** One attempt to deliver: an answer, or why there was none. */
+export interface Attempt {
   readonly atMs: number;
   readonly url: string;
   readonly status: number | null;
   readonly error: string | null;
   readonly durationMs: number;
+  /** The first kilobyte. */
   readonly answer: string | null;
+}
+
+/** What a job came to, for one commit. The job goes with it. */
+export interface JobOutcome {
+  readonly event: StoredEvent;
+  readonly jobId: string;
+  /** Null when the endpoint wants no more. */
+  readonly attempt: Attempt | null;
   readonly state: EventState;
   /** The next delivery, when there is one. */
   readonly next: { readonly delivery: number; readonly afterSeconds: number } | null;
+  /** The receiver is gone: nothing more is sent to this URL. */
+  readonly disablesEndpoint: boolean;
+}
+
+/** What deliveries ask of the store. */
+export interface DeliveryStore {
+  /** Writes the event of a first job, unless it was written before, and gives it. */
+  write(job: JobPayloads['webhook'] & { readonly outcome: WebhookOutcome }): Promise<StoredEvent | undefined>;
+  open(job: JobPayloads['webhook']): Promise<StoredEvent | undefined>;
+  settle(outcome: JobOutcome): Promise<void>;
 }
 
 export interface EventFilter {

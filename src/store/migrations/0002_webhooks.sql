@@ -24,7 +24,8 @@ create table webhook_endpoints (
 );
 
 -- One row per event, written when its job runs for the first time. The body is what is signed and sent, to the byte, each
--- time. A replay begins a new round; jobs of an earlier round find that they are over. No index on what changes: HOT updates.
+-- time. round and delivery name the one job that may go on with it: a replay begins a new round, an attempt moves to the
+-- next delivery of the schedule, and whatever else holds a job finds that it is over. No index on what changes: HOT updates.
 create table webhook_events (
   acquirer_id integer not null,
   id uuid not null,
@@ -35,6 +36,7 @@ create table webhook_events (
   body text not null,
   state text not null default 'pending' check (state in ('pending', 'delivered', 'failed', 'stopped')),
   round smallint not null default 1,
+  delivery smallint not null default 1,
   attempts smallint not null default 0,
   next_at timestamptz,
   created_at timestamptz not null default clock_timestamp(),

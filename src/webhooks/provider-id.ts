@@ -1,0 +1,11 @@
+import type { ProviderValues, Transaction } from '../transactions/transaction.ts';
+import type { World } from '../transactions/world.ts';
+
+/** Who the merchant is at the processor of its transaction, as integrators are told; undefined when none was chosen. */
+export function providerIdOf({ directory, path }: World, transaction: Transaction): ProviderValues | undefined {
+  const { acquirerId, routeId, xTid, tid, mid } = transaction;
+  const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
+  if (path.kind !== 'direct' || !route || xTid === null || tid === null || mid === null) return undefined;
+  const canTakePin = directory.terminal(acquirerId, xTid)?.canTakePin ?? false;
+  return path.switches.find(acquirerId, route.processorId)?.providerId({ xTid, tid, mid, canTakePin });
+}
