@@ -11,6 +11,8 @@ export class Cursor {
   readonly origin: number;
   position: number;
   end: number;
+  /** Elements read so far, for readers that limit them for the whole message. */
+  elements = 0;
   readonly #last: number;
   #latin1: string | undefined = undefined;
   #hex: string | undefined = undefined;

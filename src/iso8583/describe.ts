@@ -37,8 +37,8 @@ const PAN = '2';
 export function messageRows(spec: Spec, message: object, options: DescribeOptions = {}): MessageRow[] {
   const { mti, header } = message as { readonly mti?: unknown; readonly header?: unknown };
   const rows: MessageRow[] = [];
-  if (header instanceof Uint8Array) rows.push({ ...apart('header'), value: withheldText(header), withheld: true });
-  if (typeof mti === 'string') rows.push({ ...apart('mti'), value: mtiText(mti) });
+  if (header instanceof Uint8Array) rows.push(apart('header', 'header', `b ${header.length}`, withheldText(header)));
+  if (typeof mti === 'string') rows.push(apart('mti', 'message type', 'n 4', mtiText(mti)));
   for (const entry of walkMessage(spec, message)) rows.push(rowOf(entry, options));
   return rows;
 }
@@ -57,8 +57,8 @@ export function describeMessage(spec: Spec, message: object, options?: DescribeO
   });
 }
 
-function apart(name: 'mti' | 'header'): Omit<MessageRow, 'value'> {
-  return { path: name, depth: 0, name: '', type: '', withheld: false, details: [] };
+function apart(path: 'mti' | 'header', name: string, type: string, value: string): MessageRow {
+  return { path, depth: 0, name, type, value, withheld: path === 'header', details: [] };
 }
 
 function rowOf({ path, depth, name, field, value }: Entry, options: DescribeOptions): MessageRow {

@@ -2,7 +2,7 @@ import { fromHex, toHex } from '../bytes/hex.ts';
 import { DigitError, Iso8583Error } from '../errors.ts';
 import type { Field, OtherElement, TaggedField } from './rows.ts';
 import { subfieldsOf } from './rules.ts';
-import type { Spec } from './spec.ts';
+import type { MessageOf, Spec } from './spec.ts';
 
 /** A message as JSON has it: by name, text as it is, bytes in upper-case hex. */
 export type JsonMessage = { readonly [name: string]: JsonValue };
@@ -40,11 +40,11 @@ function valueToJson(value: unknown): JsonValue {
  *
  * @throws {Iso8583Error} FIELD_UNKNOWN, VALUE_TYPE or CONTENT_INVALID (no hex)
  */
-export function messageFromJson(spec: Spec, json: unknown): { mti: string } & Record<string, unknown> {
+export function messageFromJson<S extends Spec>(spec: S, json: unknown): MessageOf<S> {
   const { mti, header, ...rest } = objectOf(json, 'message');
   if (typeof mti !== 'string') throw new Iso8583Error('VALUE_TYPE', 'mti', 0);
   const message = recordFromJson(spec.fields, rest, '');
-  return { mti, ...(header === undefined ? {} : { header: bytesOf(header, 'header') }), ...message };
+  return { mti, ...(header === undefined ? {} : { header: bytesOf(header, 'header') }), ...message } as MessageOf<S>;
 }
 
 function recordFromJson(

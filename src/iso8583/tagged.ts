@@ -10,7 +10,10 @@ import type { OtherElement, TaggedField } from './rows.ts';
 import type { Encodings } from './spec.ts';
 import { type TagCoding, tagCoding } from './tag-coding.ts';
 
-/** Private fields carry a dozen elements; the cap keeps a field of empty elements from making an object for every four bytes. */
+/**
+ * Elements in all tagged composites of a message. Private fields carry a dozen; the cap keeps a message of empty elements
+ * from making an object for every two of its bytes.
+ */
 export const MAX_ELEMENTS = 256;
 
 /** The property with the elements that have no name, or not the first one of their tag. */
@@ -80,7 +83,7 @@ function decodeElements(
   const others: OtherElement[] = [];
   for (let at = 0; cursor.position < cursor.end; at++) {
     const tagAt = cursor.position;
-    if (at === MAX_ELEMENTS) throw decodeError('TOO_MANY_ELEMENTS', path, tagAt, cursor);
+    if (++cursor.elements > MAX_ELEMENTS) throw decodeError('TOO_MANY_ELEMENTS', path, tagAt, cursor);
     if (tagAt + tags.wireBytes > cursor.end) throw decodeError('TRUNCATED', path, tagAt, cursor);
     const tag = tags.read(cursor.bytes, tagAt);
     if (tag === undefined) throw decodeError('TAG_INVALID', path, tagAt, cursor);

@@ -1,0 +1,184 @@
+import { describe, expect, it, test } from 'vitest';
+import { fromHex, toHex } from '../../src/bytes/hex.ts';
+import { compileSpec } from '../../src/iso8583/codec.ts';
+import { dataset, datasets, numeric, positional, tagged, text, tlv } from '../../src/iso8583/fields.ts';
+import type { Field } from '../../src/iso8583/rows.ts';
+import { defineSpec } from '../../src/iso8583/spec.ts';
+import { refusalOf } from './refusal-of.ts';
+
+/** A codec of messages with one field, in DE48. */
+function codecOf<const F extends Field>(field: F) {
+  return compileSpec(
+    defineSpec({ name: 'one', mti: { encoding: 'bcd' }, bitmap: { encoding: 'binary' }, fields: { 48: field } }),
+  );
+}
+
+const HEAD = '08000000000000010000';
+const message = (hex: string) => fromHex(HEAD + hex);
+const ascii = (value: string) => Buffer.from(value, 'latin1').toString('hex');
+
+describe('a tagged composite', () => {
+  const row = tagged({
+    name: 'composite',
+    bytes: 999,
+    prefix: 'LLL',
+    tag: { encoding: 'ascii', length: 1 },
+    elementPrefix: 'L',
+    unknown: 'keep',
+    fields: {
+      A: text({ name: 'first', characters: 9, minCharacters: 0 }),
+      B: text({ name: 'second', characters: 2 }),
+    },
+  });
+  const codec = codecOf(row);
+
+  it('gives elements by name in the order of the wire, and others with their place', () => {
+    const bytes = message(ascii('018X1xB2bbA1aA0X0B2cc'));
+    const decoded = codec.decode(bytes);
+    expect(decoded.composite).toEqual({
+      second: 'bb',
+      first: 'a',
+      others: [
+        { at: 0, tag: 'X', value: Uint8Array.from([0x78]) },
+        { at: 3, tag: 'A', value: '' },
+        { at: 4, tag: 'X', value: new Uint8Array(0) },
+        { at: 5, tag: 'B', value: 'cc' },
+      ],
+    });
+    expect(Object.keys(decoded.composite!)).toEqual(['second', 'first', 'others']);
+    expect(toHex(codec.toBytes(decoded))).toBe(toHex(bytes));
+  });
+
+  it('refuses unknown tags by default, and does not tell them', () => {
+    const strict = codecOf({ ...row, unknown: 'refuse' });
+    const error = refusalOf(() => strict.decode(message(ascii('003X1x'))));
+    expect(error).toMatchObject({ code: 'TAG_UNKNOWN', field: '48', offset: 13 });
+    const unknown = { mti: '0800', composite: { others: [{ at: 0, tag: 'X', value: new Uint8Array(1) }] } };
+    expect(refusalOf(() => strict.toBytes(unknown)).code).toBe('TAG_UNKNOWN');
+  });
+
+  test.each([
+    ['a length behind the end', '003A9a', 'TRUNCATED', '48.A'],
+    ['a tag and no length', '001A', 'TRUNCATED', '48.A'],
+    ['a length that the element does not have', '003B1b', 'LENGTH_TOO_SHORT', '48.B'],
+    ['a tag that is none', '002\u00010', 'TAG_INVALID', '48'],
+  ])('%s is refused', (_what, content, code, field) => {
+    expect(refusalOf(() => codec.decode(message(ascii(content))))).toMatchObject({ code, field });
+  });
+
+  test.each([
+    [{ third: 'x' }, 'FIELD_UNKNOWN', '48.third'],
+    [{ first: 7 }, 'VALUE_TYPE', '48.A'],
+    [{ others: 'x' }, 'VALUE_TYPE', '48.others'],
+    [{ others: [{ at: 0, tag: 'XX', value: new Uint8Array(0) }] }, 'TAG_INVALID', '48'],
+    [{ others: [{ at: 0, tag: 'X', value: 'text' }] }, 'VALUE_TYPE', '48.?'],
+    ['text', 'VALUE_TYPE', '48'],
+  ])('%j is not written', (composite, code, field) => {
+    const wrong = { mti: '0800', composite } as Parameters<typeof codec.toBytes>[0];
+    expect(refusalOf(() => codec.toBytes(wrong))).toMatchObject({ code, field });
+  });
+
+  it('holds at most 256 elements, together with the others of the message', () => {
+    const elements = (count: number) => message(ascii(`${count * 2}`.padStart(3, '0') + 'A0'.repeat(count)));
+    expect(codec.decode(elements(256)).composite!.others!.length).toBe(255);
+    expect(refusalOf(() => codec.decode(elements(257))).code).toBe('TOO_MANY_ELEMENTS');
+  });
+});
+
+describe('a positional composite', () => {
+  const codec = codecOf(
+    positional({
+      name: 'composite',
+      bytes: 9,
+      minBytes: 2,
+      prefix: 'L',
+      fields: [
+        numeric({ name: 'a', digits: 2 }),
+        text({ name: 'b', characters: 3, prefix: 'L' }),
+        numeric({ name: 'c', digits: 1 }),
+      ],
+    }),
+  );
+
+  it('may end early, but not within a subfield', () => {
+    expect(codec.decode(message(ascii('212'))).composite).toEqual({ a: '12' });
+    expect(codec.decode(message(ascii('4121x'))).composite).toEqual({ a: '12', b: 'x' });
+    expect(refusalOf(() => codec.decode(message(ascii('3122'))))).toMatchObject({ code: 'TRUNCATED', field: '48.2' });
+    expect(refusalOf(() => codec.decode(message(ascii('11'))))).toMatchObject({
+      code: 'LENGTH_TOO_SHORT',
+      field: '48',
+    });
+  });
+
+  it('is filled to its end', () => {
+    const error = refusalOf(() => codec.decode(message(ascii('6120123'))));
+    expect(error).toMatchObject({ code: 'TRAILING_BYTES', field: '48', offset: 15 });
+  });
+
+  it('cannot leave out a subfield in front of one that is there', () => {
+    const wrong = { mti: '0800', composite: { a: '12', c: '3' } };
+    expect(refusalOf(() => codec.toBytes(wrong))).toMatchObject({ code: 'FIELD_MISSING', field: '48.2' });
+  });
+});
+
+describe('BER-TLV', () => {
+  const codec = codecOf(tlv({ name: 'chip', bytes: 255, prefix: 'LLL', allow: [0x9f02, 0x9a, 0x77] }));
+
+  it('keeps order, duplicates and padding as they are', () => {
+    const hex = '9A012077049A0121009F020100';
+    const decoded = codec.decode(message(ascii('013') + hex));
+    expect(toHex(decoded.chip!)).toBe(hex);
+    expect(toHex(codec.toBytes(decoded))).toBe(toHex(message(ascii('013') + hex)));
+  });
+
+  test.each([
+    ['9A02', 'TLV_INVALID', 2],
+    ['9A0120950100', 'TAG_UNKNOWN', 5],
+    ['77039501007700', 'TAG_UNKNOWN', 4],
+  ])('%s is refused both ways', (hex, code, at) => {
+    const bytes = message(ascii(String(hex.length / 2).padStart(3, '0')) + hex);
+    expect(refusalOf(() => codec.decode(bytes))).toMatchObject({ code, field: '48', offset: 13 + at });
+    expect(refusalOf(() => codec.toBytes({ mti: '0800', chip: fromHex(hex) }))).toMatchObject({ code, field: '48' });
+  });
+
+  it('can keep a template that is no TLV inside', () => {
+    const lenient = codecOf(tlv({ name: 'chip', bytes: 255, prefix: 'LLL', onBadChild: 'opaque' }));
+    expect(toHex(lenient.decode(message(`${ascii('004')}72029F18`)).chip!)).toBe('72029F18');
+    expect(refusalOf(() => codec.decode(message(`${ascii('004')}77029F18`))).code).toBe('TLV_INVALID');
+  });
+});
+
+describe('datasets', () => {
+  const codec = codecOf(
+    datasets({
+      name: 'composite',
+      bytes: 999,
+      prefix: { encoding: 'binary', bytes: 2 },
+      fields: {
+        '71': dataset({
+          name: 'verification',
+          bytes: 99,
+          minBytes: 0,
+          fields: { 1: numeric({ name: 'a', digits: 1 }), 71: numeric({ name: 'z', digits: 1 }) },
+        }),
+      },
+    }),
+  );
+
+  it('continue their bitmap as far as an element needs', () => {
+    const decoded = { mti: '0800', composite: { verification: { a: '1', z: '2', tlv: fromHex('9A0120') } } };
+    const bytes = codec.toBytes(decoded);
+    expect(toHex(bytes)).toBe(`${HEAD}001271000FC001${'80'.repeat(7)}0131329A0120`);
+    expect(codec.decode(bytes)).toEqual(decoded);
+  });
+
+  test.each([
+    ['a bitmap that is cut off', '000471000140', 'TRUNCATED', '48.71.bitmap'],
+    ['a continuation that is missing', '00057100028000', 'TRUNCATED', '48.71.bitmap'],
+    ['a bitmap without end', `000F71000C8000${'80'.repeat(10)}`, 'TOO_MANY_ELEMENTS', '48.71.bitmap'],
+    ['an element that the spec lacks', '0006710003200031', 'FIELD_UNKNOWN', '48.71.2'],
+    ['TLV that is none', '000671000300019A', 'TLV_INVALID', '48.71.tlv'],
+  ])('%s is refused', (_what, hex, code, field) => {
+    expect(refusalOf(() => codec.decode(message(hex)))).toMatchObject({ code, field });
+  });
+});

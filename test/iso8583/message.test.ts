@@ -1,0 +1,75 @@
+import { describe, expect, it, test } from 'vitest';
+import {
+  isPair,
+  isRepeat,
+  isResponse,
+  pairingKey,
+  parseMti,
+  repeatMti,
+  responseMti,
+} from '../../src/iso8583/message.ts';
+
+describe('an MTI', () => {
+  it('says version, class, function and origin', () => {
+    expect(parseMti('0200')).toEqual({
+      version: 'ISO 8583:1987',
+      class: 'financial',
+      function: 'request',
+      origin: 'acquirer',
+    });
+    expect(parseMti('2445')).toEqual({
+      version: 'ISO 8583:2003',
+      class: 'reversal',
+      function: 'notification',
+      origin: 'other repeat',
+    });
+  });
+
+  test.each(['', '020', '02000', '3200', '0000', '0280', '0209', 'abcd'])('%j is none', (text) => {
+    expect(parseMti(text)).toBeUndefined();
+    expect(responseMti(text)).toBeUndefined();
+    expect(repeatMti(text)).toBeUndefined();
+  });
+
+  test.each([
+    ['0100', '0110'],
+    ['0200', '0210'],
+    ['0201', '0210'],
+    ['0202', '0212'],
+    ['0420', '0430'],
+    ['0421', '0430'],
+    ['0800', '0810'],
+    ['1644', '1654'],
+  ])('%s is answered by %s', (request, response) => {
+    expect(responseMti(request)).toBe(response);
+    expect([isResponse(request), isResponse(response)]).toEqual([false, true]);
+  });
+
+  it('of a response is answered by nothing', () => {
+    expect(responseMti('0210')).toBeUndefined();
+  });
+
+  it('of a repeat stays one', () => {
+    expect(repeatMti('0420')).toBe('0421');
+    expect(repeatMti('0421')).toBe('0421');
+    expect([isRepeat('0420'), isRepeat('0421')]).toEqual([false, true]);
+  });
+});
+
+describe('pairing', () => {
+  const request = { mti: '0200', stan: '000123', tid: 'TERM0001', amount: '000000000100' };
+  const response = { mti: '0210', stan: '000123', tid: 'TERM0001' };
+
+  it('goes by class and fields', () => {
+    expect(isPair(request, response, ['stan', 'tid'])).toBe(true);
+    expect(isPair(request, { ...response, stan: '000124' }, ['stan', 'tid'])).toBe(false);
+    expect(isPair(request, { ...response, mti: '0110' }, ['stan', 'tid'])).toBe(false);
+    expect(isPair(request, { ...response, mti: '0200' }, ['stan', 'tid'])).toBe(false);
+  });
+
+  it('never matches by a field that is missing, in both or in one', () => {
+    expect(pairingKey(response, ['stan', 'amount'])).toBeUndefined();
+    expect(isPair(request, response, ['stan', 'amount'])).toBe(false);
+    expect(isPair(request, response, ['stan', 'rrn'])).toBe(false);
+  });
+});
