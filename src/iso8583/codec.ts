@@ -1,13 +1,14 @@
 import { Cursor } from '../bytes/cursor.ts';
 import { newRecord, type PlainRecord } from '../bytes/record.ts';
+import { Scratch } from '../bytes/scratch.ts';
 import { Sink } from '../bytes/sink.ts';
 import { Iso8583Error } from '../errors.ts';
 import { countBits, FIELDS_PER_BLOCK, MAX_BLOCKS, type MessageBitmap, messageBitmap } from './bitmap.ts';
 import { compileField } from './compile-field.ts';
+import { type FieldSpan, NumberedFields } from './composites/numbered-fields.ts';
 import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
 import { numeric } from './fields.ts';
-import { leafCodec } from './leaf-codec.ts';
-import { type FieldSpan, NumberedFields } from './numbered-fields.ts';
+import { leafCodec } from './leaves/leaf-codec.ts';
 import { type CheckRules, compileRules } from './rules.ts';
 import type { MessageOf, Spec } from './spec.ts';
 
@@ -69,8 +70,7 @@ class MessageCodec {
   readonly #mti: FieldCodec;
   readonly #header: FieldCodec | undefined;
   readonly #checkRules: CheckRules | undefined;
-  /** Grows to the longest message that was asked for, and is wiped after each. */
-  #scratch = new Uint8Array(0);
+  readonly #scratch = new Scratch(FIRST_TARGET_BYTES, MAX_MESSAGE_BYTES);
 
   constructor(spec: Spec) {
     const blocks = blocksOf(spec);
@@ -105,20 +105,7 @@ class MessageCodec {
   }
 
   toBytes(message: unknown): Uint8Array {
-    if (this.#scratch.length === 0) this.#scratch = new Uint8Array(FIRST_TARGET_BYTES);
-    for (;;) {
-      try {
-        const end = this.encode(message, this.#scratch, 0);
-        const bytes = new Uint8Array(this.#scratch.subarray(0, end));
-        this.#scratch.fill(0, 0, end);
-        return bytes;
-      } catch (error) {
-        this.#scratch.fill(0);
-        const isFull = error instanceof Iso8583Error && error.code === 'TARGET_TOO_SMALL';
-        if (!isFull || this.#scratch.length >= MAX_MESSAGE_BYTES) throw error;
-        this.#scratch = new Uint8Array(this.#scratch.length * 4);
-      }
-    }
+    return this.#scratch.copyOf((target) => this.encode(message, target, 0), isTargetTooSmall);
   }
 
   decode(bytes: Uint8Array, start: number, end: number): PlainRecord {
@@ -154,6 +141,10 @@ class MessageCodec {
     this.#bitmap.read(cursor, this.#fields.bits);
     return this.#fields.locate(cursor);
   }
+}
+
+function isTargetTooSmall(error: unknown): boolean {
+  return error instanceof Iso8583Error && error.code === 'TARGET_TOO_SMALL';
 }
 
 function messageCursor(bytes: Uint8Array, start: number, end: number): Cursor {

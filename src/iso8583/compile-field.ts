@@ -1,14 +1,14 @@
-import { tlvBody } from './ber-tlv.ts';
-import { bitmappedBody } from './bitmapped.ts';
-import { type Body, bounded } from './bounded.ts';
-import { datasetBody } from './dataset.ts';
+import { tlvBody } from './composites/ber-tlv.ts';
+import { bitmappedBody } from './composites/bitmapped.ts';
+import { type Body, bounded } from './composites/bounded.ts';
+import { datasetBody } from './composites/dataset.ts';
+import type { CompileField } from './composites/numbered-fields.ts';
+import { positionalBody } from './composites/positional.ts';
+import { taggedBody } from './composites/tagged.ts';
 import { type FieldCodec, specError } from './field-codec.ts';
-import { leafCodec } from './leaf-codec.ts';
-import type { CompileField } from './numbered-fields.ts';
-import { positionalBody } from './positional.ts';
+import { leafCodec } from './leaves/leaf-codec.ts';
 import type { BinaryField, Field, TextField } from './rows.ts';
 import type { Encodings } from './spec.ts';
-import { taggedBody } from './tagged.ts';
 
 /** Composites in composites: PostBridge goes to 127.25.x, the third level. */
 export const MAX_DEPTH = 4;

@@ -1,9 +1,9 @@
 import { isSameMac, type MacFunction } from '../crypto/mac.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { Codec } from './codec.ts';
+import type { FieldSpan } from './composites/numbered-fields.ts';
 import { byteCoding } from './encodings/bytes.ts';
 import { specError } from './field-codec.ts';
-import type { FieldSpan } from './numbered-fields.ts';
 import type { BinaryField } from './rows.ts';
 import type { Spec } from './spec.ts';
 

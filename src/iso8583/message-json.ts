@@ -1,7 +1,6 @@
 import { fromHex, toHex } from '../bytes/hex.ts';
 import { DigitError, Iso8583Error } from '../errors.ts';
-import type { Field, OtherElement, TaggedField } from './rows.ts';
-import { subfieldsOf } from './rules.ts';
+import { type Field, type OtherElement, subfieldsOf, type TaggedField } from './rows.ts';
 import type { MessageOf, Spec } from './spec.ts';
 
 /** A message as JSON has it: by name, text as it is, bytes in upper-case hex. */

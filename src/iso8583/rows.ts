@@ -134,3 +134,9 @@ export type FieldTable = { readonly [number: number]: Field };
 
 /** Fields by their tag. */
 export type TagTable = { readonly [tag: string]: Field };
+
+/** Subfields by the keys that paths use: numbers, tags, positions from 1. */
+export function subfieldsOf(field: Field): Readonly<Record<string, Field>> {
+  if (field.kind === 'positional') return Object.fromEntries(field.fields.map((row, index) => [index + 1, row]));
+  return 'fields' in field ? field.fields : {};
+}

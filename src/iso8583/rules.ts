@@ -1,6 +1,6 @@
 import type { PlainRecord } from '../bytes/record.ts';
 import { specError } from './field-codec.ts';
-import type { Field } from './rows.ts';
+import { type Field, subfieldsOf } from './rows.ts';
 
 /** A field by its path of numbers and tags: `4` or `'127.25.24'`. */
 export type FieldPath = number | string;
@@ -92,12 +92,6 @@ function placeOf(path: FieldPath, fields: Readonly<Record<string, Field>>): Plac
     level = subfieldsOf(field);
   }
   return { path: text, names };
-}
-
-/** Subfields by the keys that paths use: numbers, tags, positions from 1. */
-export function subfieldsOf(field: Field): Readonly<Record<string, Field>> {
-  if (field.kind === 'positional') return Object.fromEntries(field.fields.map((row, index) => [index + 1, row]));
-  return 'fields' in field ? field.fields : {};
 }
 
 function valueAt(message: PlainRecord, { names }: Place): unknown {

@@ -1,7 +1,6 @@
 import { indexTlv, type TlvIndex } from '../emv/tlv.ts';
 import { TlvError } from '../errors.ts';
-import type { Field, OtherElement, TaggedField } from './rows.ts';
-import { subfieldsOf } from './rules.ts';
+import { type Field, type OtherElement, subfieldsOf, type TaggedField } from './rows.ts';
 import type { Spec } from './spec.ts';
 
 /** One value of a message and the row that it belongs to. */

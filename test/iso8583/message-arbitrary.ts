@@ -2,8 +2,14 @@
 import fc from 'fast-check';
 import { fromHex } from '../../src/bytes/hex.ts';
 import type { Content } from '../../src/iso8583/content.ts';
-import type { BinaryField, Field, OtherElement, TaggedField, TextField } from '../../src/iso8583/rows.ts';
-import { subfieldsOf } from '../../src/iso8583/rules.ts';
+import {
+  type BinaryField,
+  type Field,
+  type OtherElement,
+  subfieldsOf,
+  type TaggedField,
+  type TextField,
+} from '../../src/iso8583/rows.ts';
 import type { Spec } from '../../src/iso8583/spec.ts';
 
 /** Longer values prove nothing that these do not. */

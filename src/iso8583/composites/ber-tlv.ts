@@ -1,8 +1,8 @@
-import { indexTlv, type TlvIndex } from '../emv/tlv.ts';
-import { TlvError } from '../errors.ts';
+import { indexTlv, type TlvIndex } from '../../emv/tlv.ts';
+import { TlvError } from '../../errors.ts';
+import { decodeError, encodeError } from '../field-codec.ts';
+import type { TlvField } from '../rows.ts';
 import type { Body } from './bounded.ts';
-import { decodeError, encodeError } from './field-codec.ts';
-import type { TlvField } from './rows.ts';
 
 /** A value of BER-TLV: kept as bytes, so that order, duplicates and padding survive, and checked both ways. */
 export function tlvBody({ allow, onBadChild }: TlvField, path: string): Body {

@@ -1,7 +1,7 @@
-import { fromHex, hexDigit, toHex } from '../bytes/hex.ts';
-import { LATIN1_TO_EBCDIC } from './encodings/ebcdic.ts';
-import { specError } from './field-codec.ts';
-import type { TagForm } from './rows.ts';
+import { fromHex, hexDigit, toHex } from '../../bytes/hex.ts';
+import { LATIN1_TO_EBCDIC } from '../encodings/ebcdic.ts';
+import { specError } from '../field-codec.ts';
+import type { TagForm } from '../rows.ts';
 
 /** Tags on the wire and as text: characters as they are, binary ones in upper-case hex. */
 export interface TagCoding {

@@ -1,4 +1,4 @@
-import type { ValueCoding } from './encodings/value-coding.ts';
+import type { ValueCoding } from '../encodings/value-coding.ts';
 
 /** How the number in a prefix and the length of a value come from each other, by what the prefix counts. */
 export interface LengthUnits {

@@ -1,8 +1,8 @@
-import { KIND_OF_LATIN1 } from '../bytes/character-classes.ts';
-import type { TextRun } from '../bytes/text-run.ts';
-import { KINDS_OF_CONTENT } from './content.ts';
-import type { Prefix, TextField } from './rows.ts';
-import type { Encodings } from './spec.ts';
+import { KIND_OF_LATIN1 } from '../../bytes/character-classes.ts';
+import type { TextRun } from '../../bytes/text-run.ts';
+import { KINDS_OF_CONTENT } from '../content.ts';
+import type { Prefix, TextField } from '../rows.ts';
+import type { Encodings } from '../spec.ts';
 import { defaultEncoding } from './text-parts.ts';
 
 /** The usual field: ASCII, behind nothing or its length in ASCII digits. Undefined when it takes more to say what it is. */

@@ -1,12 +1,12 @@
-import type { Cursor } from '../bytes/cursor.ts';
-import { newRecord, type PlainRecord } from '../bytes/record.ts';
-import type { Sink } from '../bytes/sink.ts';
+import type { Cursor } from '../../bytes/cursor.ts';
+import { newRecord, type PlainRecord } from '../../bytes/record.ts';
+import type { Sink } from '../../bytes/sink.ts';
+import { type Bits, hasBit, setBit } from '../bitmap.ts';
+import { decodeError, encodeError, specError } from '../field-codec.ts';
+import type { DatasetField } from '../rows.ts';
 import { tlvBody } from './ber-tlv.ts';
-import { type Bits, hasBit, setBit } from './bitmap.ts';
 import type { Body } from './bounded.ts';
-import { decodeError, encodeError, specError } from './field-codec.ts';
 import { type CompileField, NumberedFields } from './numbered-fields.ts';
-import type { DatasetField } from './rows.ts';
 
 /**
  * The bitmap of a dataset (ISO 8583:2003 4.5.3): two bytes, then single ones. The first bit of each part announces another

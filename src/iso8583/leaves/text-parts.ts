@@ -1,15 +1,15 @@
-import { KIND_OF_LATIN1 } from '../bytes/character-classes.ts';
-import { type Content, KINDS_OF_CONTENT } from './content.ts';
-import { characterCoding } from './encodings/characters.ts';
-import { DIGIT_NIBBLES, FILL_NIBBLE, packedCoding, SEPARATOR_NIBBLE } from './encodings/packed.ts';
-import { signedPackedCoding } from './encodings/signed.ts';
-import type { ValueCoding } from './encodings/value-coding.ts';
-import { specError } from './field-codec.ts';
+import { KIND_OF_LATIN1 } from '../../bytes/character-classes.ts';
+import { type Content, KINDS_OF_CONTENT } from '../content.ts';
+import { characterCoding } from '../encodings/characters.ts';
+import { DIGIT_NIBBLES, FILL_NIBBLE, packedCoding, SEPARATOR_NIBBLE } from '../encodings/packed.ts';
+import { signedPackedCoding } from '../encodings/signed.ts';
+import type { ValueCoding } from '../encodings/value-coding.ts';
+import { specError } from '../field-codec.ts';
+import { type Padding, padTo, stripPadding } from '../padding.ts';
+import type { TextEncoding, TextField } from '../rows.ts';
+import type { Encodings } from '../spec.ts';
 import type { LeafParts } from './leaf-codec.ts';
 import { packedBytes, valueUnits } from './length-units.ts';
-import { type Padding, padTo, stripPadding } from './padding.ts';
-import type { TextEncoding, TextField } from './rows.ts';
-import type { Encodings } from './spec.ts';
 
 /** Contents that consist of nibbles 0 to 9, `D` of track 2 aside. */
 const PACKABLE: readonly Content[] = ['n', 'z'];

@@ -1,8 +1,8 @@
-import { newRecord, type PlainRecord } from '../bytes/record.ts';
+import { newRecord, type PlainRecord } from '../../bytes/record.ts';
+import { encodeError, type FieldCodec, specError } from '../field-codec.ts';
+import type { PositionalField } from '../rows.ts';
 import type { Body } from './bounded.ts';
-import { encodeError, type FieldCodec, specError } from './field-codec.ts';
 import type { CompileField } from './numbered-fields.ts';
-import type { PositionalField } from './rows.ts';
 
 /** Subfields one behind the other; their paths count from 1. */
 export function positionalBody(field: PositionalField, path: string, compile: CompileField): Body {

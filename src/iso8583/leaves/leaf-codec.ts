@@ -1,13 +1,13 @@
-import type { Cursor } from '../bytes/cursor.ts';
-import type { Sink } from '../bytes/sink.ts';
-import { readTextRun, type TextRun, writeTextRun } from '../bytes/text-run.ts';
-import { byteCoding } from './encodings/bytes.ts';
-import type { ValueCoding } from './encodings/value-coding.ts';
-import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
+import type { Cursor } from '../../bytes/cursor.ts';
+import type { Sink } from '../../bytes/sink.ts';
+import { readTextRun, type TextRun, writeTextRun } from '../../bytes/text-run.ts';
+import { byteCoding } from '../encodings/bytes.ts';
+import type { ValueCoding } from '../encodings/value-coding.ts';
+import { decodeError, encodeError, type FieldCodec, specError } from '../field-codec.ts';
+import { type PrefixCoder, prefixCoder } from '../prefixes.ts';
+import type { BinaryField, TextField } from '../rows.ts';
+import type { Encodings } from '../spec.ts';
 import { halfBytes, type LengthUnits, valueUnits } from './length-units.ts';
-import { type PrefixCoder, prefixCoder } from './prefixes.ts';
-import type { BinaryField, TextField } from './rows.ts';
-import type { Encodings } from './spec.ts';
 import { textParts } from './text-parts.ts';
 import { textRun } from './text-runs.ts';
 

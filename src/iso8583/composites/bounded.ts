@@ -1,9 +1,9 @@
-import type { Cursor } from '../bytes/cursor.ts';
-import type { Sink } from '../bytes/sink.ts';
-import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
-import { type PrefixCoder, prefixCoder } from './prefixes.ts';
-import type { Prefix } from './rows.ts';
-import type { Encodings } from './spec.ts';
+import type { Cursor } from '../../bytes/cursor.ts';
+import type { Sink } from '../../bytes/sink.ts';
+import { decodeError, encodeError, type FieldCodec, specError } from '../field-codec.ts';
+import { type PrefixCoder, prefixCoder } from '../prefixes.ts';
+import type { Prefix } from '../rows.ts';
+import type { Encodings } from '../spec.ts';
 
 /** What a composite is filled with, whatever its length is told by. */
 export interface Body {

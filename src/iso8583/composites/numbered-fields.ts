@@ -1,9 +1,9 @@
-import type { Cursor } from '../bytes/cursor.ts';
-import type { PlainRecord } from '../bytes/record.ts';
-import type { Sink } from '../bytes/sink.ts';
-import { type Bits, hasBit, setBit } from './bitmap.ts';
-import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
-import type { Field, FieldTable } from './rows.ts';
+import type { Cursor } from '../../bytes/cursor.ts';
+import type { PlainRecord } from '../../bytes/record.ts';
+import type { Sink } from '../../bytes/sink.ts';
+import { type Bits, hasBit, setBit } from '../bitmap.ts';
+import { decodeError, encodeError, type FieldCodec, specError } from '../field-codec.ts';
+import type { Field, FieldTable } from '../rows.ts';
 
 /** Makes the codec of one field; given, so that composites can hold composites. */
 export type CompileField = (field: Field, path: string) => FieldCodec;

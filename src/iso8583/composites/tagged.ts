@@ -1,13 +1,13 @@
-import type { Cursor } from '../bytes/cursor.ts';
-import { newRecord, type PlainRecord } from '../bytes/record.ts';
-import type { Sink } from '../bytes/sink.ts';
+import type { Cursor } from '../../bytes/cursor.ts';
+import { newRecord, type PlainRecord } from '../../bytes/record.ts';
+import type { Sink } from '../../bytes/sink.ts';
+import { decodeError, encodeError, type FieldCodec, specError } from '../field-codec.ts';
+import { leafCodec } from '../leaves/leaf-codec.ts';
+import { prefixCoder } from '../prefixes.ts';
+import type { OtherElement, TaggedField } from '../rows.ts';
+import type { Encodings } from '../spec.ts';
 import type { Body } from './bounded.ts';
-import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
-import { leafCodec } from './leaf-codec.ts';
 import type { CompileField } from './numbered-fields.ts';
-import { prefixCoder } from './prefixes.ts';
-import type { OtherElement, TaggedField } from './rows.ts';
-import type { Encodings } from './spec.ts';
 import { type TagCoding, tagCoding } from './tag-coding.ts';
 
 /**

@@ -1,10 +1,10 @@
-import { newRecord, type PlainRecord } from '../bytes/record.ts';
-import { bitmapCoding, countBits, readBits, writeBits } from './bitmap.ts';
+import { newRecord, type PlainRecord } from '../../bytes/record.ts';
+import { bitmapCoding, countBits, readBits, writeBits } from '../bitmap.ts';
+import { encodeError } from '../field-codec.ts';
+import type { BitmappedField } from '../rows.ts';
+import type { Encodings } from '../spec.ts';
 import type { Body } from './bounded.ts';
-import { encodeError } from './field-codec.ts';
 import { type CompileField, NumberedFields } from './numbered-fields.ts';
-import type { BitmappedField } from './rows.ts';
-import type { Encodings } from './spec.ts';
 
 const NO_NAMES: readonly string[] = [];
 
