@@ -138,9 +138,8 @@ export async function inTransaction<T>(database: Database, work: (client: pg.Poo
     await client.query('rollback').catch((cause) => {
       broken = cause as Error;
     });
-    // An error that the server did not send tells nothing of what the server did.
-    if (typeof (error as { severity?: unknown }).severity === 'string') throw error;
-    throw error instanceof StoreUnavailable || !broken ? error : new StoreUnavailable(isCommitSent, { cause: error });
+    // Rolled back, it is the write's own fault. Without an answer to that nobody knows what the server did, whatever it said last.
+    throw broken ? new StoreUnavailable(isCommitSent, { cause: error }) : error;
   } finally {
     client.release(broken);
   }

@@ -27,8 +27,10 @@ export async function openDatabase(url: string, { maxConnections = 10 } = {}): P
     application_name: 'tapwire',
     keepAlive: true,
   });
-  // An idle client that loses its connection must not end the process: the next query opens another.
+  // A client that loses its connection must not end the process, neither idle nor in use: whoever waits for a query of its
+  // is told, and the next query opens another.
   pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
   try {
     const { rows } = await firstQuery(pool, url);
     if (Number(rows[0].server_version_num) >= OLDEST_SERVER) return pool;
