@@ -7,12 +7,15 @@ import type { MerchantTokenVerifier } from './verify-merchant-token.ts';
 /** The scope that lets a key read transactions. */
 export const READ_TRANSACTIONS = 'transactions:read';
 
+/** The scope that lets a key see to webhooks: where they go, what signs them, which are sent again. */
+export const MANAGE_WEBHOOKS = 'webhooks:manage';
+
 interface CredentialHeaders {
   readonly authorization?: string | undefined;
   readonly 'x-api-key'?: string | string[] | undefined;
 }
 
-/** Who may read: by `x-api-key`, by an integrator's Bearer, or by both, which must then speak for the same owner. */
+/** As whom a request speaks: by `x-api-key`, by Bearer, or by both, which must then be of the same owner. */
 export class Authenticator {
   readonly #tokens: MerchantTokenVerifier;
   readonly #apiKeys: ApiKeyVerifier;
@@ -22,10 +25,14 @@ export class Authenticator {
     this.#apiKeys = apiKeys;
   }
 
-  /** @throws AuthError for a credential that is missing, refused, or of somebody else than the other one */
+  /**
+   * Who may read transactions: whoever the key or the token is of.
+   *
+   * @throws AuthError for a credential that is missing, refused, or of somebody else than the other one
+   */
   async owner(headers: CredentialHeaders): Promise<Tenant> {
     const key = headers['x-api-key'];
-    const byKey = typeof key === 'string' ? await this.#ownerOfKey(key) : undefined;
+    const byKey = typeof key === 'string' ? await this.#ownerOfKey(key, READ_TRANSACTIONS) : undefined;
     if (byKey !== undefined && headers.authorization === undefined) return byKey;
     const { acquirerId, integratorId, merchantId } = await this.#tokens.verify(bearerToken(headers.authorization));
     const byToken: Tenant = { acquirerId, integratorId, merchantId };
@@ -33,10 +40,32 @@ export class Authenticator {
     return byToken;
   }
 
-  async #ownerOfKey(text: string): Promise<Tenant> {
+  /**
+   * The integrator whose own key it is: a merchant's key or token alone does not speak for all the others. `needsBearer`:
+   * there must also be a token, signed by the integrator itself; one that is there anyway must be, too.
+   *
+   * @throws AuthError for a credential that is missing, refused, or of somebody else
+   */
+  async integrator(
+    headers: CredentialHeaders,
+    { scope, needsBearer }: { readonly scope: string; readonly needsBearer: boolean },
+  ): Promise<{ acquirerId: number; integratorId: number }> {
+    const key = headers['x-api-key'];
+    if (typeof key !== 'string') throw new AuthError('UNAUTHORISED', 'key');
+    const { acquirerId, integratorId, merchantId } = await this.#ownerOfKey(key, scope);
+    if (integratorId === undefined || merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
+    if (needsBearer || headers.authorization !== undefined) {
+      const { keyOwner } = await this.#tokens.verify(bearerToken(headers.authorization));
+      const isSame = keyOwner.acquirerId === acquirerId && keyOwner.integratorId === integratorId;
+      if (!isSame || keyOwner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
+    }
+    return { acquirerId, integratorId };
+  }
+
+  async #ownerOfKey(text: string, scope: string): Promise<Tenant> {
     const principal = await this.#apiKeys.verify(text);
-    requireScope(principal, READ_TRANSACTIONS);
-    // The operator has no transactions of its own: it reads with a key of the acquirer.
+    requireScope(principal, scope);
+    // The operator has nothing of this kind of its own: it uses a key of the acquirer.
     if (principal.owner === 'operator') throw new AuthError('FORBIDDEN', 'owner');
     return principal.owner;
   }

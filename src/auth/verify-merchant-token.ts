@@ -7,7 +7,7 @@ import { compactVerify } from 'jose';
 import { MAX_TOKEN_CHARS } from '#schemas/tokens';
 import { LruMap } from '../bytes/lru-map.ts';
 import { AuthError } from '../errors.ts';
-import type { Principal } from '../transactions/ports.ts';
+import type { Principal, Tenant } from '../transactions/ports.ts';
 import type { IssuerKey, IssuerKeys, Merchants, OwnedMerchant } from './issuer-keys.ts';
 import { readToken, type UnverifiedToken } from './read-token.ts';
 
@@ -26,6 +26,8 @@ export interface MerchantPrincipal extends Principal {
   readonly issuer: string;
   /** Ours of the key that signed. */
   readonly keyId: string;
+  /** Whose key it is: the merchant's own, or its integrator's. */
+  readonly keyOwner: Tenant;
   /** `mbn` */
   readonly merchantName: string | null;
   readonly mcc: string | null;
@@ -189,6 +191,7 @@ function principalOf({ claims }: UnverifiedToken, key: IssuerKey, merchant: Owne
     xTid: claims['x-tid'] ?? null,
     issuer: claims.iss,
     keyId: key.id,
+    keyOwner: key.owner,
     merchantName: claims.mbn ?? null,
     mcc: claims.mcc ?? null,
     profileName: claims.spCfg ?? null,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type ApiKeyRecord, createApiKey, createApiKeyVerifier } from '../../src/auth/api-key.ts';
-import { Authenticator, READ_TRANSACTIONS } from '../../src/auth/authenticator.ts';
+import { Authenticator, MANAGE_WEBHOOKS, READ_TRANSACTIONS } from '../../src/auth/authenticator.ts';
 import { createMerchantTokenVerifier } from '../../src/auth/verify-merchant-token.ts';
 import { AuthError } from '../../src/errors.ts';
-import { AUDIENCE, createRegistry, createSigner, NOW_MS, OWNER, signToken } from '../support/merchant-token.ts';
+import { AUDIENCE, createRegistry, createSigner, ISSUER, NOW_MS, OWNER, signToken } from '../support/merchant-token.ts';
 
 const signer = createSigner('EdDSA');
 const registry = createRegistry(signer);
@@ -68,5 +68,58 @@ describe('who may read transactions', () => {
     });
     await expect(authenticator.owner({ 'x-api-key': keyOf(OWNER, []) })).rejects.toMatchObject({ code: 'FORBIDDEN' });
     await expect(authenticator.owner({ 'x-api-key': keyOf('operator') })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  });
+});
+
+describe('who speaks for an integrator', () => {
+  const key = (owner: ApiKeyRecord['owner'] = OWNER, scopes = [MANAGE_WEBHOOKS]) => ({
+    'x-api-key': keyOf(owner, scopes),
+  });
+  const alone = { scope: MANAGE_WEBHOOKS, needsBearer: false };
+  const both = { scope: MANAGE_WEBHOOKS, needsBearer: true };
+
+  it('is the holder of its key, and of a token that it signed where one is needed', async () => {
+    expect(await authenticator.integrator(key(), alone)).toEqual(OWNER);
+    expect(await authenticator.integrator({ ...key(), ...bearer }, alone)).toEqual(OWNER);
+    expect(await authenticator.integrator({ ...key(), ...bearer }, both)).toEqual(OWNER);
+  });
+
+  it('is nobody with one credential where both are needed', async () => {
+    await expect(authenticator.integrator(key(), both)).rejects.toMatchObject({ code: 'UNAUTHORISED' });
+    await expect(authenticator.integrator(bearer, both)).rejects.toMatchObject({ code: 'UNAUTHORISED' });
+    await expect(authenticator.integrator(bearer, alone)).rejects.toMatchObject({ code: 'UNAUTHORISED' });
+  });
+
+  it.each([
+    ['the operator', 'operator' as const],
+    ['an acquirer', { acquirerId: 1 }],
+    ['a merchant', MERCHANT],
+  ])('is not the holder of a key of %s', async (_, owner) => {
+    await expect(authenticator.integrator({ ...key(owner), ...bearer }, both)).rejects.toMatchObject({
+      code: 'FORBIDDEN',
+    });
+  });
+
+  it.each([
+    ['another integrator', { acquirerId: 1, integratorId: 12 }],
+    ['another acquirer', { acquirerId: 2, integratorId: 11 }],
+  ])('is not the holder of a key of %s with this token, though both are good', async (_, owner) => {
+    for (const wanted of [alone, both]) {
+      await expect(authenticator.integrator({ ...key(owner), ...bearer }, wanted)).rejects.toMatchObject({
+        code: 'FORBIDDEN',
+      });
+    }
+  });
+
+  it('is not a merchant that signs its own tokens', async () => {
+    const own = createSigner('ES256', { owner: MERCHANT, kid: 'own' });
+    registry.change(({ keys }) => keys.get(ISSUER)!.push(own.registered));
+    const headers = { ...key(), authorization: `Bearer ${await signToken(own)}` };
+    await expect(authenticator.integrator(headers, both)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  });
+
+  it('is nobody without the scope', async () => {
+    const reader = key(OWNER, [READ_TRANSACTIONS]);
+    await expect(authenticator.integrator({ ...reader, ...bearer }, both)).rejects.toMatchObject({ code: 'FORBIDDEN' });
   });
 });
