@@ -14,9 +14,11 @@ import { HandoverSealer, LIVE_KEYS_TRUSTED_MS } from './card/seal-handover.ts';
 import type { Config } from './config.ts';
 import { indexTlv } from './emv/tlv.ts';
 import { StartError } from './errors.ts';
+import { registerCallbackRoutes } from './http/routes/callbacks.ts';
 import { registerHealthRoutes } from './http/routes/health.ts';
 import { registerTapRoutes } from './http/routes/taps.ts';
 import { registerTransactionRoutes } from './http/routes/transactions.ts';
+import { registerWebhookEventRoutes } from './http/routes/webhook-events.ts';
 import { registerWellKnownRoutes } from './http/routes/well-known.ts';
 import { createServer, type Server } from './http/server.ts';
 import { JobTable } from './jobs/job-table.ts';
@@ -35,10 +37,14 @@ import { StanBlocks } from './store/stan-blocks.ts';
 import { PostgresTransactionStore } from './store/transaction-store.ts';
 import { LocalWakeups, SharedWakeups } from './store/wakeups.ts';
 import { PostgresWebhookDeliveries } from './store/webhook-deliveries.ts';
+import { PostgresWebhookEndpoints } from './store/webhook-endpoints.ts';
+import { PostgresWebhookEvents } from './store/webhook-events.ts';
 import { AcquirerSwitches } from './switches/acquirer-switches.ts';
 import { OriginalConnections } from './transactions/original-connections.ts';
 import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from './transactions/time-limits.ts';
 import type { World } from './transactions/world.ts';
+import { CallbackRegistry } from './webhooks/callback-registry.ts';
+import type { UrlPolicy } from './webhooks/callback-url.ts';
 import { GuardedFetch } from './webhooks/guarded-fetch.ts';
 import { Lanes } from './webhooks/lanes.ts';
 import { providerIdOf } from './webhooks/provider-id.ts';
@@ -157,8 +163,7 @@ async function compose(
     originals: new OriginalConnections(),
     path,
   };
-  const isDev = config.TAPWIRE_ENV === 'dev';
-  const fetcher = new GuardedFetch({ policy: { allowHttp: isDev, allowLoopback: isDev } });
+  const fetcher = new GuardedFetch({ policy: callbackPolicy(config) });
   closers.push(() => fetcher.close());
   if (switches) {
     closers.push(() => switches.close(clock.monotonicMs() + DRAIN_MS));
@@ -186,7 +191,9 @@ async function compose(
     tls: tlsFiles(config),
   });
   registerHealthRoutes(server, health);
-  if (role !== 'worker') registerRoutes(server, config, { world, store, directory, keys, database, report });
+  if (role !== 'worker') {
+    registerRoutes(server, config, { world, store, directory, keys, database, jobs, fetcher, report });
+  }
   const listening = await listen(server, config);
   closers.push(() => server.close());
   closers.push(() => health.drain());
@@ -244,19 +251,26 @@ function createDeliverer({ database, jobs, world, keys, fetcher }: DeliveryParts
   return new WebhookDeliverer({ store, fetcher, vault: createSecretVault(keys), lanes, clock, random: Math.random });
 }
 
+/** Receivers on the developer's own machine are for dev alone. */
+export function callbackPolicy({ TAPWIRE_ENV }: Config): UrlPolicy {
+  return { allowHttp: TAPWIRE_ENV === 'dev', allowLoopback: TAPWIRE_ENV === 'dev' };
+}
+
 interface FrontParts {
   readonly world: World;
   readonly store: PostgresTransactionStore;
   readonly directory: PostgresDirectory;
   readonly keys: KeyRing;
   readonly database: Database;
+  readonly jobs: JobTable;
+  readonly fetcher: GuardedFetch;
   readonly report: (what: string) => (error: unknown) => void;
 }
 
 function registerRoutes(
   server: Server,
   config: Config,
-  { world, store, directory, keys, database, report }: FrontParts,
+  { world, store, directory, keys, database, jobs, fetcher, report }: FrontParts,
 ): void {
   const tokens = createMerchantTokenVerifier({
     keys: directory,
@@ -270,6 +284,15 @@ function registerRoutes(
   const authenticator = new Authenticator(tokens, apiKeys);
   registerTapRoutes(server, { world, tokens });
   registerTransactionRoutes(server, { authenticator, transactions: store, directory, vault: world.vault });
+  const callbacks = new CallbackRegistry({
+    endpoints: new PostgresWebhookEndpoints(database),
+    vault: createSecretVault(keys),
+    policy: callbackPolicy(config),
+    fetcher,
+    onChange: () => directory.refresh(),
+  });
+  registerCallbackRoutes(server, { authenticator, callbacks });
+  registerWebhookEventRoutes(server, { authenticator, events: new PostgresWebhookEvents(database, jobs) });
   registerWellKnownRoutes(server, keys);
 }
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { createApiKey } from '../auth/api-key.ts';
-import { READ_TRANSACTIONS } from '../auth/authenticator.ts';
+import { MANAGE_WEBHOOKS, READ_TRANSACTIONS } from '../auth/authenticator.ts';
 import { hashPassword } from '../auth/password.ts';
 import { type Profile, readProfile, writeProfile } from '../phone/profile.ts';
 import type { Processor } from '../processor-kit/processor.ts';
@@ -85,7 +85,7 @@ async function createSecrets(database: Database, url: string): Promise<Profile> 
   const { text, record } = createApiKey({
     mode: 'test',
     owner: { acquirerId: ACQUIRER, integratorId: INTEGRATOR },
-    scopes: [READ_TRANSACTIONS],
+    scopes: [READ_TRANSACTIONS, MANAGE_WEBHOOKS],
     name: 'demo',
     expiresAtMs: null,
   });

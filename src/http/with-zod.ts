@@ -1,12 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { MerchantPrincipal } from '../auth/verify-merchant-token.ts';
+import type { Integrator } from '../webhooks/ports.ts';
 import type { Server } from './server.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** As whom the request's token speaks; set by the route's `onRequest`. */
     principal?: MerchantPrincipal;
+    /** For which integrator the request speaks; set by the route's `onRequest`. */
+    integrator?: Integrator;
   }
 }
 

@@ -42,6 +42,8 @@ export interface EndpointStore {
   /** Makes the endpoint, or gives it this URL and wakes it from being disabled. */
   register(registration: Registration): Promise<void>;
   find(owner: Integrator, serves: WebhookOrigin): Promise<RegisteredCallback | undefined>;
+  /** Nothing more is sent there until it is registered anew. False when there was nothing to end. */
+  disable(owner: Integrator, serves: WebhookOrigin): Promise<boolean>;
   /**
    * Puts a new secret in the place of the present one, which goes on signing for `overlapSeconds` if anybody was ever shown
    * it.

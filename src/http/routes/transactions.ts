@@ -4,6 +4,7 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import { Forbidden, NotFound } from '../../errors.ts';
 import { Disposition } from '../../transactions/disposition.ts';
 import type { CardVault, Directory, Tenant, TransactionFilter, TransactionReader } from '../../transactions/ports.ts';
+import { nextPage } from '../next-page.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { transactionView } from '../transaction-view.ts';
 import { withZod } from '../with-zod.ts';
@@ -89,12 +90,4 @@ function isWithin<Id>(owned: Id | undefined, asked: Id): boolean {
 function filterOf(query: z.output<typeof transactionQuery>): TransactionFilter {
   const { integrator: _integrator, merchant: _merchant, transactionDisposition, ...rest } = query;
   return { ...rest, disposition: transactionDisposition && Disposition[transactionDisposition] };
-}
-
-function nextPage(url: string, after: string): string {
-  const [path, search = ''] = url.split('?', 2) as [string, string?];
-  const parameters = new URLSearchParams(search);
-  parameters.delete('offset');
-  parameters.set('after', after);
-  return `<${path}?${parameters}>; rel="next"`;
 }

@@ -1,0 +1,74 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { callback, callbackRegistration, callbackSecret, secretRotation } from '#schemas/webhook';
+import { type Authenticator, MANAGE_WEBHOOKS } from '../../auth/authenticator.ts';
+import { NotFound, RequestRefused } from '../../errors.ts';
+import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface CallbackRoutesOptions {
+  readonly authenticator: Authenticator;
+  readonly callbacks: CallbackRegistry;
+}
+
+/** Key and token together (4.9, 4.10), both of the same integrator. */
+const BOTH = { scope: MANAGE_WEBHOOKS, needsBearer: true };
+/** What integrators register is for taps of the SDK; for links and intents the operator decides. */
+const SERVES = 'taps';
+
+/** 4.9 and 4.10, and the secret that signs what is sent there (extension). */
+export function registerCallbackRoutes(server: Server, { authenticator, callbacks }: CallbackRoutesOptions): void {
+  // Before the body is read: a stranger gets no further than the headers.
+  const identify = async (request: FastifyRequest) => {
+    request.integrator = await authenticator.integrator(request.headers, BOTH);
+  };
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/integrator/callbackUrl',
+    schema: { body: callbackRegistration, response: { 200: answerSchema(z.object({})) } },
+    onRequest: identify,
+    handler: async (request) => {
+      const owner = request.integrator!;
+      const fault = await callbacks.register(owner, SERVES, request.body.callbackUrl);
+      if (fault) throw refusedUrl(fault);
+      return {};
+    },
+  });
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/integrator/callbackUrl',
+    schema: { response: { 200: answerSchema(callback) } },
+    onRequest: identify,
+    handler: async (request) => {
+      const owner = request.integrator!;
+      const registered = await callbacks.find(owner, SERVES);
+      if (!registered) return { callbackUrl: null };
+      const { url, disabledAtMs } = registered;
+      return { callbackUrl: url, ...(disabledAtMs !== null && { disabledAt: new Date(disabledAtMs).toISOString() }) };
+    },
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/integrator/callbackUrl/secret',
+    schema: { body: secretRotation, response: { 200: answerSchema(callbackSecret) } },
+    onRequest: identify,
+    handler: async (request, reply) => {
+      const owner = request.integrator!;
+      const issued = await callbacks.issueSecret(owner, SERVES, request.body.overlapHours * 3_600);
+      if (!issued) throw new NotFound();
+      reply.header('cache-control', 'no-store');
+      const { secret, previousUntilMs } = issued;
+      const previousValidUntil = previousUntilMs === null ? null : new Date(previousUntilMs).toISOString();
+      return { secret: secret.reveal(), previousValidUntil };
+    },
+  });
+}
+
+function refusedUrl(fault: string): RequestRefused {
+  const errors = [{ pointer: '/callbackUrl', detail: fault }];
+  return new RequestRefused(400, 104, 'Nothing can be sent to this URL.', errors);
+}

@@ -1,0 +1,83 @@
+import type { FastifyRequest } from 'fastify';
+import { eventId, eventQuery, replayed, replayRange, webhookAttempt, webhookEvent } from '#schemas/webhook';
+import { type Authenticator, MANAGE_WEBHOOKS, READ_TRANSACTIONS } from '../../auth/authenticator.ts';
+import { NotFound, RequestRefused } from '../../errors.ts';
+import type { EventReader, EventReplayer } from '../../webhooks/ports.ts';
+import { nextPage } from '../next-page.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface WebhookEventRoutesOptions {
+  readonly authenticator: Authenticator;
+  readonly events: EventReader & EventReplayer;
+}
+
+/** An event says what its transaction says. */
+const READ = { scope: READ_TRANSACTIONS, needsBearer: false };
+const MANAGE = { scope: MANAGE_WEBHOOKS, needsBearer: false };
+/** More at once would be a load test of the receiver. */
+const MAX_REPLAYED = 10_000;
+
+/** What integrators were told, how it went, and telling it again (extensions). */
+export function registerWebhookEventRoutes(server: Server, { authenticator, events }: WebhookEventRoutesOptions): void {
+  const identify = (wanted: typeof READ) => async (request: FastifyRequest) => {
+    request.integrator = await authenticator.integrator(request.headers, wanted);
+  };
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/integrator/events',
+    schema: { querystring: eventQuery, response: { 200: answerSchema(webhookEvent.array()) } },
+    onRequest: identify(READ),
+    handler: async (request, reply) => {
+      const owner = request.integrator!;
+      const found = await events.list(owner, request.query);
+      if (found.length === request.query.limit) reply.header('link', nextPage(request.url, found.at(-1)!.id));
+      return found;
+    },
+  });
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/integrator/events/:id/attempts',
+    schema: { params: eventId, response: { 200: answerSchema(webhookAttempt.array()) } },
+    onRequest: identify(READ),
+    handler: async (request) => {
+      const owner = request.integrator!;
+      const attempts = await events.attempts(owner, request.params.id);
+      if (!attempts) throw new NotFound();
+      return attempts;
+    },
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/integrator/events/:id/replay',
+    schema: { params: eventId, response: { 202: answerSchema(replayed) } },
+    onRequest: identify(MANAGE),
+    handler: async (request, reply) => {
+      const owner = request.integrator!;
+      if (!(await events.replay(owner, request.params.id))) throw new NotFound();
+      reply.code(202);
+      return { replayed: 1 };
+    },
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/integrator/events/replay',
+    schema: { body: replayRange, response: { 202: answerSchema(replayed) } },
+    onRequest: identify(MANAGE),
+    handler: async (request, reply) => {
+      const owner = request.integrator!;
+      const count = await events.replayRange(owner, request.body, MAX_REPLAYED);
+      if (count === undefined) {
+        throw new RequestRefused(400, 104, `More than ${MAX_REPLAYED} events lie between from and to.`, [
+          { pointer: '/to', detail: 'is too late' },
+        ]);
+      }
+      reply.code(202);
+      return { replayed: count };
+    },
+  });
+}
