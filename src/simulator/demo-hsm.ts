@@ -15,12 +15,17 @@ const KEY_BYTES = 16;
  * @throws {CryptoError} SOFT_HSM_FORBIDDEN in any other environment
  */
 export function demoHsm(configs: readonly SwitchConfig[], environment: string): SoftHsm {
+  return new SoftHsm({ environment, keys: demoKeys(configs) });
+}
+
+/** The keys that the configurations name, each once. */
+export function demoKeys(configs: readonly SwitchConfig[]): SoftHsmKey[] {
   const usages = new Map<string, KeyUsage>();
   for (const { macKeys = [], pinKey } of configs) {
     for (const { keyId } of macKeys) usages.set(keyId, 'mac');
     if (pinKey !== undefined) usages.set(pinKey.keyId, pinKey.derivation === 'dukpt' ? 'dukptBase' : 'pin');
   }
-  return new SoftHsm({ environment, keys: Array.from(usages, ([keyId, usage]) => demoKey(keyId, usage)) });
+  return Array.from(usages, ([keyId, usage]) => demoKey(keyId, usage));
 }
 
 /** The key of that id, for installations that want demo keys in a software HSM of their own. */

@@ -1,10 +1,11 @@
-import type {
-  IsoMessage,
-  PinData,
-  Processor,
-  SimulatedAnswer,
-  SimulatedRequest,
-  SwitchConfig,
+import {
+  type IsoMessage,
+  macVerdictOf,
+  type PinData,
+  type Processor,
+  type SimulatedAnswer,
+  type SimulatedRequest,
+  type SwitchConfig,
 } from '../processor-kit/index.ts';
 import type { FaultDraw, FaultKind } from './faults.ts';
 import type { Latency } from './latency.ts';
@@ -86,6 +87,8 @@ export class SimulatedSwitch {
   /** A promise only when a PIN has to be checked. */
   react(message: IsoMessage, session: LineSession): Reaction | Promise<Reaction> {
     this.counters.requests++;
+    const verdict = macVerdictOf(message) ?? 'good';
+    if (verdict !== 'good') return this.#refuse('30', `MAC ${verdict}`);
     const request = this.#processor.readRequest(message);
     if (request.kind === 'network') return this.#answerNetwork(request, session);
     if (request.kind === 'unsupported') return this.#refuse('12', 'message type not supported');

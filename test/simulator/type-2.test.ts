@@ -4,10 +4,11 @@ import type2 from '../../processors/type-2/index.ts';
 import { BlockKey } from '../../src/crypto/block-key.ts';
 import { deriveTdesInitialKey, deriveTdesTransactionKey, deriveTdesWorkingKey } from '../../src/crypto/dukpt-tdes.ts';
 import { encipherPin, parsePin } from '../../src/crypto/pin-block.ts';
+import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
 import { testCard } from '../../src/processor-kit/conformance/test-tap.ts';
 import type { MacKeys } from '../../src/processor-kit/index.ts';
 import { demoHsm, demoKey } from '../../src/simulator/demo-hsm.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
+import { type Simulator, type SimulatorEvent, startSimulator } from '../../src/simulator/start-simulator.ts';
 import { Acquirer } from './support.ts';
 
 const KSN = Buffer.from('FFFF9876543210E00001', 'hex');
@@ -23,11 +24,16 @@ const config = (port: number) =>
 const hsm = demoHsm([config(1)], 'dev');
 const macKeys: MacKeys = (keyId, method) => hsm.keyMac(keyId, method);
 
+let events: SimulatorEvent[];
 let simulator: Simulator;
 let acquirer: Acquirer;
 
 beforeEach(async () => {
-  simulator = await startSimulator({ processors: [{ processor: type2, config: config(1), port: 0 }] });
+  events = [];
+  simulator = await startSimulator({
+    processors: [{ processor: type2, config: config(1), port: 0 }],
+    onEvent: (event) => events.push(event),
+  });
   acquirer = new Acquirer(type2, config(simulator.ports[0]!), macKeys);
 });
 
@@ -51,6 +57,18 @@ test('a tap is approved behind a TPDU, with MACs both ways', async () => {
 
 test('a bad MAC makes the approval unknown', async () => {
   expect((await acquirer.tap(12_86)).outcome).toMatchObject({ kind: 'unknown', why: 'MAC bad' });
+});
+
+test('a request with a MAC of another key is refused with 30, and books nothing', async () => {
+  const strangers = new SoftHsm({ environment: 'dev', keys: [{ ...demoKey('another', 'mac'), keyId: 'type-2-mac' }] });
+  const stranger = new Acquirer(type2, { ...config(simulator.ports[0]!), signOn: false }, (keyId, method) =>
+    strangers.keyMac(keyId, method),
+  );
+  const { result } = await stranger.tap(10_00);
+  stranger.pool.destroy();
+  expect(result).toMatchObject({ kind: 'answered', response: { responseCode: '30' } });
+  expect(events).toEqual([{ event: 'refused', processor: 'type-2', responseCode: '30', reason: 'MAC bad' }]);
+  expect(simulator.ledger.totals().approved).toBe(0);
 });
 
 test('a reversal with a STAN of its own finds the original', async () => {

@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { StartError } from '../errors.ts';
+import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
+import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../simulator/faults.ts';
+import type { SimulatedProcessor, SimulatorOptions } from '../simulator/start-simulator.ts';
+
+export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [options]        without any: type-1=9101; port 0 is a free one
+
+  --host ADDRESS         where to listen (127.0.0.1)
+  --ledger PORT          where the books are served, as /ledger (a free port)
+  --config TYPE=FILE     JSON: what differs from the type's example configuration (dialect, MAC and PIN keys, sign-on)
+  --latency HOW          8ms | uniform:5ms,max=20ms | lognormal:8ms,p99=40ms
+  --deadline TIME        the acquirer's, 30s or 1500ms: what is to be late is answered after it
+  --drop SHARE  --late SHARE  --duplicate SHARE  --garble SHARE  --disconnect SHARE  --decline SHARE
+                         of all answers, as 0.1% or 0.001
+  --seed NUMBER          the same seed draws the same faults and latencies in the same order
+
+What is answered follows from the amount: the table is in processors/README.md. SIM_TIME_SCALE stretches its times.`;
+
+const text = { type: 'string' } as const;
+const FLAGS = {
+  help: { type: 'boolean', default: false },
+  host: { ...text, default: '127.0.0.1' },
+  ledger: { ...text, default: '0' },
+  config: { ...text, multiple: true, default: [] as string[] },
+  latency: text,
+  deadline: text,
+  seed: text,
+  drop: text,
+  late: text,
+  duplicate: text,
+  garble: text,
+  disconnect: text,
+  decline: text,
+} as const satisfies Readonly<Record<FaultKind | string, object>>;
+
+/** What the command line asks for. */
+export interface SimulateOptions extends SimulatorOptions {
+  readonly host: string;
+}
+
+/**
+ * Reads `type-1=9101 type-2=9201 --drop 0.1% ...`; undefined when only help is asked for.
+ *
+ * @throws StartError BAD_CONFIG, SimulatorError FAULT_INVALID, naming the word at fault
+ */
+export function readSimulateOptions(
+  args: string[],
+  types: ReadonlyMap<string, Processor>,
+): SimulateOptions | undefined {
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: FLAGS });
+  if (values.help) return undefined;
+  const { host, latency, seed, deadline } = values;
+  const deadlineMs = deadline === undefined ? undefined : millisecondsOf(deadline);
+  const configs = readConfigs(values.config, types);
+  const processors = (positionals.length > 0 ? positionals : ['type-1=9101']).map((word): SimulatedProcessor => {
+    const [processor, port] = byType(word, types, 'TYPE=PORT');
+    return { processor, port: numberOf(port, word), config: configs.get(processor), deadlineMs };
+  });
+  for (const { type } of [...configs.keys()].filter((each) => !processors.some(({ processor }) => processor === each)))
+    throw new StartError('BAD_CONFIG', `--config: there is no switch of type ${type} to configure`);
+  return {
+    processors,
+    host,
+    latency,
+    faults: faultsOf(values),
+    ledgerPort: numberOf(values.ledger, '--ledger'),
+    seed: seed === undefined ? undefined : numberOf(seed, '--seed', Number.MAX_SAFE_INTEGER),
+  };
+}
+
+/** `type-1=9101` -> the processor and `9101`. */
+function byType(word: string, types: ReadonlyMap<string, Processor>, form: string): [Processor, string] {
+  const [type = '', ...rest] = word.split('=');
+  const processor = types.get(type);
+  if (processor !== undefined && rest.length > 0) return [processor, rest.join('=')];
+  throw new StartError('BAD_CONFIG', `${word}: expected ${form} with one of ${[...types.keys()].join(', ')}`);
+}
+
+function readConfigs(words: readonly string[], types: ReadonlyMap<string, Processor>): Map<Processor, SwitchConfig> {
+  const files = words.map((word) => byType(word, types, '--config TYPE=FILE'));
+  return new Map(files.map(([processor, file]) => [processor, readConfigFile(processor, file)]));
+}
+
+function readConfigFile(processor: Processor, file: string): SwitchConfig {
+  let given: unknown;
+  try {
+    given = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    throw new StartError('BAD_CONFIG', `${file}: ${(cause as Error).message}`, { cause });
+  }
+  const checked = processor.configSchema.safeParse({ ...processor.exampleConfig, ...(given as object) });
+  if (checked.success) return checked.data;
+  const faults = checked.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
+  throw new StartError('BAD_CONFIG', `${file} does not fit ${processor.type}:\n${faults.join('\n')}`);
+}
+
+function faultsOf(values: Readonly<Partial<Record<FaultKind, string>>>): FaultRates {
+  const given = FAULT_KINDS.filter((kind) => values[kind] !== undefined);
+  return Object.fromEntries(given.map((kind) => [kind, parseShare(values[kind]!)]));
+}
+
+function millisecondsOf(time: string): number {
+  const [, digits, unit] = /^(\d{1,6})(ms|s)$/.exec(time) ?? [];
+  if (digits === undefined) throw new StartError('BAD_CONFIG', `--deadline ${time}: expected 30s or 1500ms`);
+  return Number(digits) * (unit === 's' ? 1_000 : 1);
+}
+
+const MAX_PORT = 65_535;
+
+function numberOf(digits: string, where: string, most = MAX_PORT): number {
+  const number = /^\d{1,16}$/.test(digits) ? Number(digits) : Number.NaN;
+  if (number <= most) return number;
+  throw new StartError('BAD_CONFIG', `${where}: expected a whole number of at most ${most}`);
+}

@@ -1,0 +1,85 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type1 from '../../processors/type-1/index.ts';
+import type2 from '../../processors/type-2/index.ts';
+import { Secret } from '../../src/bytes/secret.ts';
+import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
+import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
+import type { MacKeys, Processor } from '../../src/processor-kit/index.ts';
+import { RawLine } from '../simulator/raw-line.ts';
+import { Acquirer } from '../simulator/support.ts';
+import { TapwireProcess } from '../support/tapwire-process.ts';
+
+/** The command with its switches up: their ports in the order of the words. */
+async function simulate(...words: string[]) {
+  const simulated = new TapwireProcess(['simulate', ...words]);
+  const [, ledger] = await simulated.printed(/ledger: (\S+)\n/);
+  const ports = [...simulated.output.matchAll(/listens on 127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
+  return { simulated, ports, ledger: new URL(ledger!) };
+}
+
+function acquirerOf(processor: Processor, port: number, macKeys?: MacKeys): Acquirer {
+  const config = { ...processor.exampleConfig, addresses: [{ host: '127.0.0.1', port }] };
+  const acquirer = new Acquirer(processor, config, macKeys);
+  onTestFinished(() => acquirer.pool.destroy());
+  return acquirer;
+}
+
+/** The key as the command printed it, in an HSM of the acquirer's own. */
+function printedKey(output: string, keyId: string): MacKeys {
+  const [, hex = ''] = new RegExp(`key ${keyId} \\(mac,[^)]*\\): ([0-9A-F]{32})\n`).exec(output) ?? [];
+  const bytes = new Secret<Uint8Array>(Buffer.from(hex, 'hex'));
+  const hsm = new SoftHsm({ environment: 'dev', keys: [{ keyId, usage: 'mac', algorithm: 'tdes', bytes }] });
+  return (id, method) => hsm.keyMac(id, method);
+}
+
+describe('tapwire simulate', () => {
+  test('answers for two types at once with the keys it printed, keeps one ledger, and stops cleanly when asked', async () => {
+    const { simulated, ports, ledger } = await simulate('type-1=0', 'type-2=0');
+    const one = await acquirerOf(type1, ports[0]!).tap(10_00);
+    const keys = printedKey(simulated.output, 'type-2-mac');
+    const two = await acquirerOf(type2, ports[1]!, keys).tap(12_00);
+    expect([one.outcome?.kind, two.outcome?.kind]).toEqual(['approved', 'approved']);
+    const { entries } = (await (await fetch(ledger)).json()) as { entries: object[] };
+    expect(entries).toMatchObject([
+      { processor: 'type-1', amountMinor: 1_000 },
+      { processor: 'type-2', amountMinor: 1_200 },
+    ]);
+    const { exitCode, stdout } = await simulated.kill('SIGTERM');
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^type-1 .* 1 approved +0 declined/m);
+    expect(stdout).toMatch(/^type-2 .* 1 approved +0 declined/m);
+  });
+
+  test('answers a request that lacks a field with 30, and names the field in its log', async () => {
+    const { simulated, ports } = await simulate('type-1=0');
+    const line = await RawLine.open(ports[0]!, type1);
+    onTestFinished(() => line.end());
+    const { exampleConfig } = type1;
+    line.write(line.frame(type1.networkRequest('signOn', { stan: '000001', sentAtMs: Date.now() }, exampleConfig)!));
+    expect(await line.next()).toMatchObject({ responseCode: '00' });
+    const sale = type1.authorization(testPurchase({ stan: '000002' }), exampleConfig);
+    line.write(line.frame({ ...sale, currency: undefined }));
+    expect(await line.next()).toMatchObject({ mti: '0210', responseCode: '30', stan: '000002' });
+    const [logged] = await simulated.printed(/^\{.*"a request was refused".*\}$/m);
+    expect(JSON.parse(logged)).toMatchObject({
+      event: 'refused',
+      processor: 'type-1',
+      responseCode: '30',
+      reason: 'missing or malformed: currency',
+    });
+    expect(logged).not.toContain('4111111111111111');
+  });
+
+  test('lets go wrong what its flags say', async () => {
+    const { ports } = await simulate('type-1=0', '--decline', '100%');
+    const { outcome } = await acquirerOf(type1, ports[0]!).tap(10_00);
+    expect(outcome).toMatchObject({ kind: 'declined', responseCode: '05' });
+  });
+
+  test('refuses to start on a port that is taken, and says so', async () => {
+    const { ports } = await simulate('type-1=0');
+    const { exitCode, stderr } = await TapwireProcess.run(['simulate', `type-1=${ports[0]}`]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`PORT_TAKEN: 127.0.0.1:${ports[0]}: EADDRINUSE`);
+  });
+});
