@@ -28,6 +28,7 @@ import {
 import { GroupCommit } from './group-commit.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 import type { Database } from './open-database.ts';
+import { whileUp } from './while-up.ts';
 
 /**
  * Above this many taps that wait for their first commit the next one is refused: a second or two of a saturated disk.
@@ -101,27 +102,27 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   }
 
   find(key: TransactionKey): Promise<Transaction | undefined> {
-    return findTransaction(this.#database, key);
+    return whileUp(findTransaction(this.#database, key));
   }
 
   findByReference(acquirerId: number, merchantId: string, merchantReference: string): Promise<Transaction | undefined> {
-    return findByReference(this.#database, acquirerId, merchantId, merchantReference);
+    return whileUp(findByReference(this.#database, acquirerId, merchantId, merchantReference));
   }
 
   findHandover(key: TransactionKey): Promise<{ handover: Uint8Array; secondsLeft: number } | undefined> {
-    return findHandover(this.#database, key);
+    return whileUp(findHandover(this.#database, key));
   }
 
   list(tenant: Tenant, filter: TransactionFilter): Promise<Transaction[]> {
-    return listTransactions(this.#database, tenant, filter);
+    return whileUp(listTransactions(this.#database, tenant, filter));
   }
 
   findOwned(tenant: Tenant, id: string): Promise<Transaction | undefined> {
-    return findOwned(this.#database, tenant, id);
+    return whileUp(findOwned(this.#database, tenant, id));
   }
 
   events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]> {
-    return findEvents(this.#database, key);
+    return whileUp(findEvents(this.#database, key));
   }
 
   /** Resolves when everything that was handed in is committed. */

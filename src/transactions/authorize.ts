@@ -1,4 +1,4 @@
-import { Iso8583Error, NoConfiguration, TapRefused } from '../errors.ts';
+import { Iso8583Error, NoConfiguration, StoreUnavailable, TapRefused } from '../errors.ts';
 import { localDateTime } from '../processor-kit/local-time.ts';
 import type { Purchase } from '../processor-kit/processor.ts';
 import { retrievalReference } from '../processor-kit/rrn.ts';
@@ -133,10 +133,17 @@ export async function authorize(world: World, transaction: Transaction, ready: R
   const settlement = withWebhook(world, transaction, settleOutcome(transaction, eventOf(answer), nowMs), nowMs);
   if (settlement.result.reversalState === ReversalState.owed)
     world.originals.remember(transaction.id, ready.slot.connectionId);
-  const isCommitted = await world.store.settle({ transaction, settlement, isOverdue: false, nowMs });
+  const isCommitted = await world.store
+    .settle({ transaction, settlement, isOverdue: false, nowMs })
+    .catch(afterSubmission);
   world.wakeups.announce(transaction);
   if (isCommitted) return { ...transaction, ...settlement.result, status: settlement.status, updatedAtMs: nowMs };
   return awaitOutcome(world, transaction);
+}
+
+/** Whatever the database did not take: the tap itself is stored, and its `overdue` job will decide. */
+function afterSubmission(cause: unknown): never {
+  throw cause instanceof StoreUnavailable ? new StoreUnavailable(true, { cause }) : cause;
 }
 
 function eventOf(answer: SwitchAnswer<PurchaseAnswer>): SwitchEvent {

@@ -17,7 +17,9 @@ export async function awaitOutcome(world: World, transaction: Transaction): Prom
   const deadlineSeconds = transaction.deadlineSeconds ?? LONGEST_DEADLINE_SECONDS;
   const giveUpMs = world.clock.monotonicMs() + (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1000;
   for (;;) {
-    const current = await world.store.find(transaction);
+    const current = await world.store.find(transaction).catch((cause) => {
+      throw new StoreUnavailable(true, { cause });
+    });
     if (!current) throw new StoreUnavailable(true);
     if (current.disposition !== null) return current;
     const leftMs = giveUpMs - world.clock.monotonicMs();
