@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { MUST_NOT_REST } from '../../src/transactions/status.ts';
+import { outcomeOf, problemOf } from '../support/answers.ts';
+import { DatabaseRelay } from '../support/database-relay.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { Relay } from '../support/relay.ts';
+import { request } from '../support/requests.ts';
+import { jobsOf, storedTransaction, storedTransactions, trailOf, untilStatus } from '../support/transactions.ts';
+
+let installation: Installation;
+let line: DatabaseRelay;
+let switchLine: Relay;
+beforeAll(async () => {
+  const connectTo = async (switchPort: number) => {
+    switchLine = await Relay.open(switchPort);
+    return switchLine.port;
+  };
+  installation = await startInstallation({ role: 'none', connectTo });
+  line = await DatabaseRelay.open(installation.environment().DATABASE_URL!);
+  await installation.startGateway({ DATABASE_URL: line.url });
+  // Reserves the numbers of the terminal, so that the next commit of a tap is its own.
+  outcomeOf(await installation.phone().tap(TAP));
+});
+afterAll(async () => {
+  await installation.stop();
+  await line.close();
+  await switchLine.close();
+});
+
+const TAP = { amount: '10.00', currency: 'ZAR' } as const;
+
+/** Every tap has come to rest: the next COMMIT is that of the next one. */
+async function untilQuiet(): Promise<void> {
+  await eventually(async () => {
+    const { rows } = await installation.database.query('select from transactions where status = any($1)', [
+      MUST_NOT_REST,
+    ]);
+    expect(rows).toEqual([]);
+  });
+}
+
+async function newest() {
+  return (await storedTransactions(installation.database)).at(-1)!;
+}
+
+test('a tap while the database is away is 503, stored nowhere and sent nowhere, and the gateway lives on', async () => {
+  const phone = installation.phone();
+  const sealed = await phone.seal(TAP);
+  const apiKey = await installation.apiKey();
+  await untilQuiet();
+  const before = { asked: installation.asked, rows: await storedTransactions(installation.database) };
+  await line.goAway();
+  expect(problemOf(await phone.submit(sealed))).toMatchObject({ status: 503, errorCode: 201 });
+  const list = await request(installation.url, '/transactions', { headers: { 'x-api-key': apiKey } });
+  expect(problemOf(list)).toMatchObject({ status: 503, errorCode: 201 });
+  expect(list.headers.get('retry-after')).toMatch(/^\d+$/);
+  expect((await request(installation.url, '/livez')).status).toBe(200);
+  await eventually(async () => {
+    const ready = await request(installation.url, '/readyz');
+    expect(ready).toMatchObject({ status: 503, body: { status: 'unready', database: 'down' } });
+  });
+  expect(installation.asked).toEqual(before.asked);
+  expect(await storedTransactions(installation.database)).toEqual(before.rows);
+
+  await line.comeBack();
+  await eventually(async () => expect((await request(installation.url, '/readyz')).status).toBe(200));
+  expect(outcomeOf(await phone.submit(sealed)).type).toBe('Approved');
+});
+
+test('the answer to the COMMIT of a submission is lost: nothing is sent, the phone is told to ask again, the job decides', async () => {
+  const { database } = installation;
+  const phone = installation.phone();
+  const sealed = await phone.seal(TAP);
+  await untilQuiet();
+  const sent = switchLine.count('0200');
+  line.loseNextCommit();
+  expect(problemOf(await phone.submit(sealed))).toMatchObject({ status: 500, errorCode: 201 });
+  expect(line.lostCommits).toBe(1);
+  const { id, status } = await newest();
+  expect(status).toBe('SubmittedToPaymentProcessor');
+  expect((await jobsOf(database, id)).map(({ queue }) => queue)).toEqual(['overdue']);
+  // The phone asks again while nobody knows yet: it waits for what the job decides.
+  expect(outcomeOf(await phone.submit(sealed))).toMatchObject({ type: 'Indeterminate', serviceReference: id });
+  expect(switchLine.count('0200')).toBe(sent);
+  await untilStatus(database, id, 'RespondedToPhone');
+});
+
+test('the answer to the COMMIT of an outcome is lost: the phone is told to ask again, and then what was stored', async () => {
+  const { database } = installation;
+  const phone = installation.phone();
+  const sealed = await phone.seal(TAP);
+  await untilQuiet();
+  switchLine.onRequest = () => line.loseNextCommit();
+  const told = problemOf(await phone.submit(sealed));
+  switchLine.onRequest = () => {};
+  expect(told).toMatchObject({ status: 500, errorCode: 201 });
+  const answer = outcomeOf(await phone.submit(sealed));
+  expect(answer.type).toBe('Approved');
+  await untilStatus(database, answer.serviceReference, 'RespondedToPhone');
+  await expectInvariants(installation, { areFaultsExpected: true });
+});
+
+test('the database goes away while the switch works: what it approved is reversed once the database is back', async () => {
+  const { database } = installation;
+  const phone = installation.phone();
+  const sealed = await phone.seal(TAP);
+  await untilQuiet();
+  switchLine.onRequest = () => line.goAway();
+  const told = problemOf(await phone.submit(sealed));
+  switchLine.onRequest = () => {};
+  expect(told).toMatchObject({ status: 500, errorCode: 201 });
+  const { id } = await newest();
+  await line.comeBack();
+  await eventually(async () =>
+    expect(await storedTransaction(database, id)).toMatchObject({ disposition: Disposition.Indeterminate }),
+  );
+  expect(await trailOf(database, id)).toContain('NoResponseFromPaymentProcessor');
+  await eventually(async () => {
+    expect((await jobsOf(database, id)).map(({ queue }) => queue)).toContain('reverse');
+  });
+  await expectInvariants(installation, { areFaultsExpected: true });
+});
