@@ -17,40 +17,40 @@ import {
 /** Identifiers are shorter than their field more often than not; the spaces belong to the wire, not to the value. */
 const PADDED = { ...SPACES_RIGHT, strip: true };
 
-/** EMV data elements of 127.25 in its bitmap form. Binary elements are hex digits; the tag of each stands behind it. */
+/** EMV data elements of 127.25 in its bitmap form. Binary elements are hex digits. */
 const iccElements = {
-  2: numeric({ name: 'amountAuthorized', digits: 12, safe: true }), // 9F02
-  3: numeric({ name: 'amountOther', digits: 12, safe: true }), // 9F03
-  4: text({ name: 'applicationIdentifier', characters: 32, prefix: 'LL', safe: true }), // 84
-  5: text({ name: 'applicationInterchangeProfile', characters: 4, safe: true }), // 82
-  6: text({ name: 'applicationTransactionCounter', characters: 4, safe: true }), // 9F36
-  7: text({ name: 'applicationUsageControl', characters: 4, safe: true }), // 9F07
-  8: alphanumeric({ name: 'authorizationResponseCode', characters: 2, safe: true }), // 8A
+  2: numeric({ name: 'amountAuthorized', digits: 12, safe: true, emvTag: 0x9f02 }),
+  3: numeric({ name: 'amountOther', digits: 12, safe: true, emvTag: 0x9f03 }),
+  4: text({ name: 'applicationIdentifier', characters: 32, prefix: 'LL', safe: true, emvTag: 0x84 }),
+  5: text({ name: 'applicationInterchangeProfile', characters: 4, safe: true, emvTag: 0x82 }),
+  6: text({ name: 'applicationTransactionCounter', characters: 4, safe: true, emvTag: 0x9f36 }),
+  7: text({ name: 'applicationUsageControl', characters: 4, safe: true, emvTag: 0x9f07 }),
+  8: alphanumeric({ name: 'authorizationResponseCode', characters: 2, safe: true, emvTag: 0x8a }),
   9: numeric({ name: 'cardAuthenticationReliability', digits: 1, safe: true }),
   10: text({ name: 'cardAuthenticationResult', characters: 1, safe: true }),
   11: numeric({ name: 'chipConditionCode', digits: 1, safe: true }),
-  12: text({ name: 'cryptogram', characters: 16, safe: true }), // 9F26
-  13: text({ name: 'cryptogramInformationData', characters: 2, safe: true }), // 9F27
-  14: text({ name: 'cvmList', characters: 504, prefix: 'LLL', safe: true }), // 8E
-  15: text({ name: 'cvmResults', characters: 6, safe: true }), // 9F34
-  16: alphanumeric({ name: 'interfaceDeviceSerial', characters: 8, pad: PADDED, safe: true }), // 9F1E
+  12: text({ name: 'cryptogram', characters: 16, safe: true, emvTag: 0x9f26 }),
+  13: text({ name: 'cryptogramInformationData', characters: 2, safe: true, emvTag: 0x9f27 }),
+  14: text({ name: 'cvmList', characters: 504, prefix: 'LLL', safe: true, emvTag: 0x8e }),
+  15: text({ name: 'cvmResults', characters: 6, safe: true, emvTag: 0x9f34 }),
+  16: alphanumeric({ name: 'interfaceDeviceSerial', characters: 8, pad: PADDED, safe: true, emvTag: 0x9f1e }),
   17: text({ name: 'issuerActionCode', characters: 11 }),
-  18: text({ name: 'issuerApplicationData', characters: 64, prefix: 'LL', safe: true }), // 9F10
-  19: text({ name: 'issuerScriptResults', characters: 507, prefix: 'LLL' }), // 9F5B
-  20: text({ name: 'terminalApplicationVersion', characters: 4, safe: true }), // 9F09
-  21: text({ name: 'terminalCapabilities', characters: 6, safe: true }), // 9F33
-  22: numeric({ name: 'terminalCountryCode', digits: 3, safe: true }), // 9F1A
-  23: numeric({ name: 'terminalType', digits: 2, safe: true }), // 9F35
-  24: text({ name: 'terminalVerificationResults', characters: 10, safe: true }), // 95
-  25: text({ name: 'transactionCategoryCode', characters: 1, safe: true }), // 9F53
-  26: numeric({ name: 'transactionCurrencyCode', digits: 3, safe: true }), // 5F2A
-  27: numeric({ name: 'transactionDate', digits: 6, safe: true }), // 9A
-  28: numeric({ name: 'transactionSequenceCounter', digits: 8, prefix: 'L', safe: true }), // 9F41
-  29: numeric({ name: 'transactionType', digits: 2, safe: true }), // 9C
-  30: text({ name: 'unpredictableNumber', characters: 8, safe: true }), // 9F37
-  31: text({ name: 'issuerAuthenticationData', characters: 32, prefix: 'LL', safe: true }), // 91
-  32: text({ name: 'issuerScriptTemplate1', characters: 3354, prefix: 'LLLL' }), // 71
-  33: text({ name: 'issuerScriptTemplate2', characters: 3354, prefix: 'LLLL' }), // 72
+  18: text({ name: 'issuerApplicationData', characters: 64, prefix: 'LL', safe: true, emvTag: 0x9f10 }),
+  19: text({ name: 'issuerScriptResults', characters: 507, prefix: 'LLL', emvTag: 0x9f5b }),
+  20: text({ name: 'terminalApplicationVersion', characters: 4, safe: true, emvTag: 0x9f09 }),
+  21: text({ name: 'terminalCapabilities', characters: 6, safe: true, emvTag: 0x9f33 }),
+  22: numeric({ name: 'terminalCountryCode', digits: 3, safe: true, emvTag: 0x9f1a }),
+  23: numeric({ name: 'terminalType', digits: 2, safe: true, emvTag: 0x9f35 }),
+  24: text({ name: 'terminalVerificationResults', characters: 10, safe: true, emvTag: 0x95 }),
+  25: text({ name: 'transactionCategoryCode', characters: 1, safe: true, emvTag: 0x9f53 }),
+  26: numeric({ name: 'transactionCurrencyCode', digits: 3, safe: true, emvTag: 0x5f2a }),
+  27: numeric({ name: 'transactionDate', digits: 6, safe: true, emvTag: 0x9a }),
+  28: numeric({ name: 'transactionSequenceCounter', digits: 8, prefix: 'L', safe: true, emvTag: 0x9f41 }),
+  29: numeric({ name: 'transactionType', digits: 2, safe: true, emvTag: 0x9c }),
+  30: text({ name: 'unpredictableNumber', characters: 8, safe: true, emvTag: 0x9f37 }),
+  31: text({ name: 'issuerAuthenticationData', characters: 32, prefix: 'LL', safe: true, emvTag: 0x91 }),
+  32: text({ name: 'issuerScriptTemplate1', characters: 3354, prefix: 'LLLL', emvTag: 0x71 }),
+  33: text({ name: 'issuerScriptTemplate2', characters: 3354, prefix: 'LLLL', emvTag: 0x72 }),
 } as const;
 
 /** DE127: what the switch adds to ISO 8583:1987. A message of its own: binary bitmap of 64 bits, then its fields. */
