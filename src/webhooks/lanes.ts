@@ -20,13 +20,18 @@ const ASSUMED_MS = 100;
 const WEIGHT_OF_LAST = 0.25;
 
 export type Turn =
-  /** Deliver, and tell how long it took. */
-  | { readonly kind: 'go'; readonly leave: (durationMs: number) => void }
-  | { readonly kind: 'putOff'; readonly seconds: number };
+  /** Deliver, and leave. */
+  { readonly kind: 'go'; readonly leave: () => void } | { readonly kind: 'putOff'; readonly seconds: number };
+
+interface Waiter {
+  readonly take: (turn: Turn) => void;
+  readonly timer: NodeJS.Timeout;
+}
 
 interface Lane {
-  running: number;
-  readonly waiting: ((turn: Turn) => void)[];
+  /** When each that is running began, the oldest first. */
+  readonly running: number[];
+  readonly waiting: Waiter[];
   averageMs: number;
   /** When the last of those that were put off should have its turn. */
   lastSlotMs: number;
@@ -44,12 +49,16 @@ export class Lanes {
 
   enter(endpointId: string): Promise<Turn> {
     const lane = this.#lane(endpointId);
-    const isPaused = this.#nowMs() < lane.pausedUntilMs;
-    if (!isPaused && lane.running < widthOf(lane)) return Promise.resolve(this.#go(endpointId, lane));
-    if (isPaused || (lane.waiting.length + 1) * spacingMs(lane) > MAX_WAIT_MS) {
-      return Promise.resolve(this.#putOff(lane));
-    }
-    return new Promise((resolve) => lane.waiting.push(resolve));
+    if (this.#isOpen(lane)) return Promise.resolve(this.#go(endpointId, lane));
+    if (!this.#isWorthWaiting(lane)) return Promise.resolve(this.#putOff(lane));
+    return new Promise((take) => {
+      const timer = setTimeout(() => {
+        lane.waiting.splice(lane.waiting.indexOf(waiter), 1);
+        take(this.#putOff(lane));
+      }, MAX_WAIT_MS);
+      const waiter = { take, timer };
+      lane.waiting.push(waiter);
+    });
   }
 
   /** The receiver asked for patience. */
@@ -61,27 +70,40 @@ export class Lanes {
   #lane(endpointId: string): Lane {
     let lane = this.#lanes.get(endpointId);
     if (!lane) {
-      lane = { running: 0, waiting: [], averageMs: ASSUMED_MS, lastSlotMs: 0, pausedUntilMs: 0 };
+      lane = { running: [], waiting: [], averageMs: ASSUMED_MS, lastSlotMs: 0, pausedUntilMs: 0 };
       this.#lanes.set(endpointId, lane);
     }
     return lane;
   }
 
-  #go(endpointId: string, lane: Lane): Turn {
-    lane.running++;
-    return { kind: 'go', leave: (durationMs) => this.#leave(endpointId, lane, durationMs) };
+  #isOpen(lane: Lane): boolean {
+    return this.#nowMs() >= lane.pausedUntilMs && lane.running.length < widthOf(lane);
   }
 
-  #leave(endpointId: string, lane: Lane, durationMs: number): void {
-    lane.running--;
-    lane.averageMs += (durationMs - lane.averageMs) * WEIGHT_OF_LAST;
-    const isPaused = this.#nowMs() < lane.pausedUntilMs;
-    // What was worth waiting for may no longer be: the last ones in line go first.
-    while (lane.waiting.length > 0 && (isPaused || lane.waiting.length * spacingMs(lane) > MAX_WAIT_MS)) {
-      lane.waiting.pop()!(this.#putOff(lane));
-    }
-    while (lane.waiting.length > 0 && lane.running < widthOf(lane)) lane.waiting.shift()!(this.#go(endpointId, lane));
+  /** While one hangs that began long ago, the others probably do, too. */
+  #isWorthWaiting(lane: Lane): boolean {
+    const nowMs = this.#nowMs();
+    const isStuck = nowMs - (lane.running[0] ?? nowMs) > MAX_WAIT_MS;
+    return nowMs >= lane.pausedUntilMs && !isStuck && (lane.waiting.length + 1) * spacingMs(lane) <= MAX_WAIT_MS;
+  }
+
+  #go(endpointId: string, lane: Lane): Turn {
+    const startMs = this.#nowMs();
+    lane.running.push(startMs);
+    return { kind: 'go', leave: () => this.#leave(endpointId, lane, startMs) };
+  }
+
+  #leave(endpointId: string, lane: Lane, startMs: number): void {
+    lane.running.splice(lane.running.indexOf(startMs), 1);
+    lane.averageMs += (this.#nowMs() - startMs - lane.averageMs) * WEIGHT_OF_LAST;
+    while (lane.waiting.length > 0 && this.#isOpen(lane)) this.#call(lane, this.#go(endpointId, lane));
     this.#forget(endpointId, lane);
+  }
+
+  #call(lane: Lane, turn: Turn): void {
+    const { take, timer } = lane.waiting.shift()!;
+    clearTimeout(timer);
+    take(turn);
   }
 
   #putOff(lane: Lane): Turn {
@@ -95,8 +117,8 @@ export class Lanes {
   /** A lane that says no more than a new one would is not kept. */
   #forget(endpointId: string, lane: Lane): void {
     const nowMs = this.#nowMs();
-    const isIdle = lane.running === 0 && lane.waiting.length === 0;
-    if (isIdle && lane.averageMs < SLOW_MS && lane.pausedUntilMs <= nowMs && lane.lastSlotMs <= nowMs) {
+    const isIdle = lane.running.length === 0 && lane.waiting.length === 0;
+    if (isIdle && lane.averageMs < MAX_WAIT_MS && lane.pausedUntilMs <= nowMs && lane.lastSlotMs <= nowMs) {
       this.#lanes.delete(endpointId);
     }
   }

@@ -50,13 +50,12 @@ export class WebhookDeliverer {
     const written = outcome && (await store.write({ ...job, outcome }));
     const turn = await lanes.enter(job.endpointId);
     if (turn.kind === 'putOff') return { againAfterSeconds: turn.seconds, payload: later };
-    const startMs = this.#options.clock.monotonicMs();
     try {
       const event = written ?? (await store.open(job));
       if (!event || !isDue(event, job)) return 'done';
       return await this.#attempt(event, later, jobId);
     } finally {
-      turn.leave(this.#options.clock.monotonicMs() - startMs);
+      turn.leave();
     }
   }
 

@@ -21,6 +21,8 @@ export interface Receiver {
   readonly connections: number;
   /** From now on. */
   answer: Answer;
+  /** Cuts every connection, answered or not. */
+  drop(): void;
   close(): Promise<void>;
 }
 
@@ -59,6 +61,7 @@ export async function startReceiver(answer: Answer = ok, tls?: { key: string; ce
       return connections;
     },
     answer,
+    drop: () => server.closeAllConnections(),
     close: async () => {
       server.closeAllConnections();
       server.close();

@@ -1,0 +1,98 @@
+import { expect } from 'vitest';
+import type { Webhook, WebhookAttemptView, WebhookEventView } from '../../schemas/webhook.ts';
+import { verifyWebhook } from '../../src/webhooks/verify-webhook.ts';
+import { eventually } from '../support/eventually.ts';
+import type { Installation } from '../support/installation.ts';
+import { MERCHANTS, type MerchantName } from '../support/tenants.ts';
+import type { Received, Receiver } from './receiver.ts';
+
+export interface BackendAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers: Headers;
+}
+
+/** An integrator's backend, as it sees to its webhooks: with its API key, and tokens that it signs for a merchant. */
+export class Backend {
+  readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  private constructor(url: string, headers: Record<string, string>) {
+    this.#url = url;
+    this.#headers = headers;
+  }
+
+  static async open(installation: Installation, merchant: MerchantName = 'coffee'): Promise<Backend> {
+    const { acquirerId, integratorId } = MERCHANTS[merchant];
+    return new Backend(installation.url, {
+      'x-api-key': await installation.apiKey({ acquirerId, integratorId }),
+      authorization: `Bearer ${await installation.phone(merchant).token()}`,
+    });
+  }
+
+  async ask(method: 'GET' | 'POST', path: string, body?: unknown, headers = this.#headers): Promise<BackendAnswer> {
+    const response = await fetch(new URL(path, this.#url), {
+      method,
+      headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: await response.json(), headers: response.headers };
+  }
+
+  /** Registers a URL and gives the secret that signs what is sent there. */
+  async listenAt(url: string): Promise<string> {
+    expect(await this.register(url)).toMatchObject({ status: 200, body: {} });
+    return this.issueSecret();
+  }
+
+  register(callbackUrl: unknown): Promise<BackendAnswer> {
+    return this.ask('POST', '/integrator/callbackUrl', { callbackUrl });
+  }
+
+  async issueSecret(body?: { overlapHours: number }): Promise<string> {
+    const answer = await this.ask('POST', '/integrator/callbackUrl/secret', body);
+    expect(answer.status).toBe(200);
+    return (answer.body as { secret: string }).secret;
+  }
+
+  async events(query = ''): Promise<WebhookEventView[]> {
+    const answer = await this.ask('GET', `/integrator/events${query}`);
+    expect(answer.status).toBe(200);
+    return answer.body as WebhookEventView[];
+  }
+
+  /** Of one transaction, by their sequence. */
+  async eventsOf(serviceReference: string): Promise<WebhookEventView[]> {
+    const events = await this.events(`?serviceReference=${serviceReference}`);
+    return events.sort((one, other) => one.payload.sequence - other.payload.sequence);
+  }
+
+  async attempts(eventId: string): Promise<WebhookAttemptView[]> {
+    const answer = await this.ask('GET', `/integrator/events/${eventId}/attempts`);
+    expect(answer.status).toBe(200);
+    return answer.body as WebhookAttemptView[];
+  }
+}
+
+/** What a receiver got of a transaction, as it came. @throws when one of them is not genuine */
+export function genuine(receiver: Receiver, secret: string, serviceReference: string): Webhook[] {
+  return receiver.received
+    .filter(({ body }) => body.includes(serviceReference))
+    .map((received) => verifiedEvent(received, secret));
+}
+
+/** @throws when it is not genuine */
+export function verifiedEvent(received: Received, secret: string): Webhook {
+  const verdict = verifyWebhook(secret, received);
+  if (!verdict.isGenuine) throw new Error(verdict.reason);
+  return verdict.event;
+}
+
+/** Waits until a receiver has got so many webhooks of a transaction. */
+export function untilTold(receiver: Receiver, secret: string, serviceReference: string, count = 1): Promise<Webhook[]> {
+  return eventually(() => {
+    const events = genuine(receiver, secret, serviceReference);
+    expect(events).toHaveLength(count);
+    return events;
+  });
+}

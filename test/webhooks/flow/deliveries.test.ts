@@ -1,0 +1,258 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { WebhookEventView } from '../../../schemas/webhook.ts';
+import { outcomeOf } from '../../support/answers.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type Installation, startInstallation } from '../../support/installation.ts';
+import { expectInvariants } from '../../support/invariants.ts';
+import { Backend, genuine, untilTold, verifiedEvent } from '../backend.ts';
+import { hang, ok, type Receiver, startReceiver, status } from '../receiver.ts';
+
+let installation: Installation;
+let backend: Backend;
+let receiver: Receiver;
+let secret: string;
+beforeAll(async () => {
+  installation = await startInstallation();
+  backend = await Backend.open(installation);
+  receiver = await startReceiver();
+  secret = await backend.listenAt(receiver.url);
+});
+afterEach(async () => {
+  receiver.answer = ok;
+  await backend.register(receiver.url);
+  await expectInvariants(installation);
+});
+afterAll(async () => {
+  await installation.stop();
+  await receiver.close();
+});
+
+const DAY_SECONDS = 86_400;
+
+/** An approved tap of the merchant; its transaction's id. */
+async function tap(): Promise<string> {
+  return outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' })).serviceReference;
+}
+
+/** Waits until the one event of a transaction fits. */
+function untilEvent(id: string, wanted: Partial<WebhookEventView>): Promise<WebhookEventView> {
+  return eventually(async () => {
+    const [event] = await backend.eventsOf(id);
+    expect(event).toMatchObject(wanted);
+    return event!;
+  });
+}
+
+/** Lets time pass for deliveries: what is due lies so much further back. */
+async function letTimePass(seconds: number): Promise<void> {
+  await installation.database.query(
+    "update pgboss.job set start_after = start_after - $1 * interval '1 s' where name = 'webhook' and state < 'active'",
+    [seconds],
+  );
+}
+
+describe('a receiver that fails', () => {
+  test('for a day gets the event when it is back, under the same id, with a fresh timestamp and each attempt on record', async () => {
+    receiver.answer = status(500, {}, 'out of order');
+    const id = await tap();
+    let event = await untilEvent(id, { attempts: 1, state: 'pending' });
+    // Each wait of the schedule, up to the attempt at which a day and more has passed: 5 s, 5 m, 30 m, 2 h, 5 h, 10 h.
+    for (const attempts of [2, 3, 4, 5, 6, 7]) {
+      const waitMs = Date.parse(event.nextAttemptAt!) - Date.now();
+      await letTimePass(Math.ceil(waitMs / 1_000));
+      event = await untilEvent(id, { attempts, state: 'pending' });
+    }
+    receiver.answer = ok;
+    await letTimePass(DAY_SECONDS);
+    await untilEvent(id, { attempts: 8, state: 'delivered', nextAttemptAt: null });
+
+    const webhooks = receiver.received.filter(({ body }) => body.includes(id));
+    expect(webhooks).toHaveLength(8);
+    expect(new Set(webhooks.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([event.id]));
+    expect(new Set(webhooks.map(({ body }) => body.toString())).size).toBe(1);
+    expect(webhooks.map((webhook) => verifiedEvent(webhook, secret).serviceReference)).toEqual(webhooks.map(() => id));
+    const attempts = await backend.attempts(event.id);
+    expect(attempts.map(({ number, status }) => [number, status])).toEqual([
+      ...[1, 2, 3, 4, 5, 6, 7].map((number) => [number, 500]),
+      [8, 204],
+    ]);
+    expect(attempts[0]).toMatchObject({ url: receiver.url, error: null, answer: 'out of order' });
+  });
+
+  test('to the end of the schedule is not asked an eleventh time', async () => {
+    receiver.answer = status(503);
+    const id = await tap();
+    for (let attempts = 1; attempts < 10; attempts++) {
+      await untilEvent(id, { attempts, state: 'pending' });
+      await letTimePass(2 * DAY_SECONDS);
+    }
+    const { id: eventId } = await untilEvent(id, { attempts: 10, state: 'failed', nextAttemptAt: null });
+    const { rows } = await installation.database.query(
+      "select from pgboss.job where name = 'webhook' and data ->> 'eventId' = $1",
+      [eventId],
+    );
+    expect(rows).toEqual([]);
+  });
+
+  test('by redirecting is not followed', async () => {
+    const elsewhere = await startReceiver();
+    receiver.answer = status(302, { location: elsewhere.url });
+    const id = await tap();
+    const { id: eventId } = await untilEvent(id, { attempts: 1, state: 'pending' });
+    expect(await backend.attempts(eventId)).toMatchObject([{ status: 302 }]);
+    expect(elsewhere.received).toEqual([]);
+    await elsewhere.close();
+  });
+
+  test('and asks for patience gets it', async () => {
+    receiver.answer = status(429, { 'retry-after': '120' });
+    const { nextAttemptAt } = await untilEvent(await tap(), { attempts: 1, state: 'pending' });
+    const waitSeconds = (Date.parse(nextAttemptAt!) - Date.now()) / 1_000;
+    expect(waitSeconds).toBeGreaterThan(100);
+    expect(waitSeconds).toBeLessThan(150);
+  });
+
+  test('by not being there has the reason on record', async () => {
+    const gone = await startReceiver();
+    await gone.close();
+    await backend.register(gone.url);
+    const { id } = await untilEvent(await tap(), { attempts: 1, state: 'pending' });
+    expect(await backend.attempts(id)).toMatchObject([
+      { url: gone.url, status: null, error: 'CONNECTION_REFUSED', answer: null },
+    ]);
+  });
+
+  test('by a huge answer has the first kilobyte on record', async () => {
+    receiver.answer = status(400, {}, 'no\0'.repeat(1_000_000));
+    const { id } = await untilEvent(await tap(), { attempts: 1, state: 'pending' });
+    const [{ answer }] = (await backend.attempts(id)) as [{ answer: string }];
+    expect(answer).toBe('no\ufffd'.repeat(342).slice(0, 1_024));
+  });
+});
+
+describe('a receiver that is gone', () => {
+  test('is sent nothing more, and gets what it missed when it registers again and asks for it', async () => {
+    receiver.answer = status(410);
+    const first = await tap();
+    await untilEvent(first, { attempts: 1, state: 'stopped', nextAttemptAt: null });
+    const { body } = await backend.ask('GET', '/integrator/callbackUrl');
+    expect(body).toEqual({ callbackUrl: receiver.url, disabledAt: expect.any(String) });
+
+    const count = receiver.received.length;
+    const second = await tap();
+    await untilEvent(second, { attempts: 0, state: 'stopped' });
+    expect(receiver.received).toHaveLength(count);
+
+    receiver.answer = ok;
+    await backend.register(receiver.url);
+    expect((await backend.ask('GET', '/integrator/callbackUrl')).body).toEqual({ callbackUrl: receiver.url });
+    const range = { from: new Date(Date.now() - 60_000).toISOString(), to: new Date(Date.now() + 1_000).toISOString() };
+    const replayed = await backend.ask('POST', '/integrator/events/replay', range);
+    expect(replayed.status).toBe(202);
+    for (const id of [first, second]) await untilEvent(id, { state: 'delivered' });
+  });
+});
+
+describe('a receiver that hangs', () => {
+  test('delays nobody else, and its events wait for it visibly', async () => {
+    const neighbour = await Backend.open(installation, 'flowers');
+    const prompt = await startReceiver();
+    const promptSecret = await neighbour.listenAt(prompt.url);
+    receiver.answer = hang;
+    const hanging = await Promise.all(Array.from({ length: 30 }, tap));
+    await eventually(() => expect(receiver.received.filter(({ body }) => body.includes(hanging[0]!)).length).toBe(1));
+
+    const startMs = performance.now();
+    const phone = installation.phone('flowers');
+    const told = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' })).serviceReference;
+    await untilTold(prompt, promptSecret, told);
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+    for (const id of hanging) await untilEvent(id, { state: 'pending' });
+
+    receiver.answer = ok;
+    receiver.drop();
+    await eventually(async () => {
+      await letTimePass(60);
+      const states = await Promise.all(hanging.map(async (id) => (await backend.eventsOf(id))[0]!.state));
+      expect(states).toEqual(hanging.map(() => 'delivered'));
+    });
+    await prompt.close();
+  });
+});
+
+describe('a replay', () => {
+  test('of one event sends it again under its id, and the attempts go on counting', async () => {
+    const id = await tap();
+    const event = await untilEvent(id, { attempts: 1, state: 'delivered' });
+    const answer = await backend.ask('POST', `/integrator/events/${event.id}/replay`);
+    expect(answer).toMatchObject({ status: 202, body: { replayed: 1 } });
+    await untilEvent(id, { attempts: 2, state: 'delivered' });
+    const webhooks = receiver.received.filter(({ body }) => body.includes(id));
+    expect(webhooks.map(({ headers }) => headers['webhook-id'])).toEqual([event.id, event.id]);
+    expect((await backend.attempts(event.id)).map(({ number }) => number)).toEqual([1, 2]);
+  });
+
+  test('begins the schedule anew and ends what was still to come of the old one', async () => {
+    receiver.answer = status(500);
+    const id = await tap();
+    const { id: eventId } = await untilEvent(id, { attempts: 1, state: 'pending' });
+    await backend.ask('POST', `/integrator/events/${eventId}/replay`);
+    await untilEvent(id, { attempts: 2, state: 'pending' });
+    receiver.answer = ok;
+    await letTimePass(DAY_SECONDS);
+    await untilEvent(id, { attempts: 3, state: 'delivered' });
+    await eventually(async () => {
+      const { rows } = await installation.database.query(
+        "select from pgboss.job where name = 'webhook' and data ->> 'eventId' = $1",
+        [eventId],
+      );
+      expect(rows).toEqual([]);
+    });
+    expect(genuine(receiver, secret, id)).toHaveLength(3);
+  });
+
+  test('of a time range takes what did not arrive, or everything', async () => {
+    const from = new Date().toISOString();
+    const arrived = await tap();
+    await untilEvent(arrived, { state: 'delivered' });
+    receiver.answer = status(410);
+    const missed = await tap();
+    await untilEvent(missed, { state: 'stopped' });
+    const to = new Date().toISOString();
+    receiver.answer = ok;
+    await backend.register(receiver.url);
+
+    const replay = (body: object) => backend.ask('POST', '/integrator/events/replay', { from, to, ...body });
+    expect(await replay({})).toMatchObject({ status: 202, body: { replayed: 1 } });
+    await untilEvent(missed, { attempts: 2, state: 'delivered' });
+    expect(await replay({ includeDelivered: true })).toMatchObject({ status: 202, body: { replayed: 2 } });
+    await untilEvent(missed, { attempts: 3, state: 'delivered' });
+    await untilEvent(arrived, { attempts: 2, state: 'delivered' });
+    expect(await replay({ to: from, from: '2020-01-01T00:00:00Z' })).toMatchObject({ body: { replayed: 0 } });
+  });
+});
+
+describe('a secret', () => {
+  test('is followed by another while both sign, and ends at once when asked to', async () => {
+    const next = await backend.issueSecret();
+    const during = await tap();
+    await untilTold(receiver, next, during);
+    expect(genuine(receiver, secret, during)).toHaveLength(1);
+    const [{ headers }] = receiver.received.filter(({ body }) => body.includes(during)) as [{ headers: object }];
+    expect(headers).toMatchObject({ 'webhook-signature': expect.stringMatching(/^v1,\S+ v1,\S+$/) });
+
+    const last = await backend.issueSecret({ overlapHours: 0 });
+    const after = await tap();
+    await eventually(() => expect(receiver.received.some(({ body }) => body.includes(after))).toBe(true));
+    const webhook = receiver.received.find(({ body }) => body.includes(after))!;
+    expect(() => verifiedEvent(webhook, next)).toThrow(/no signature matches/);
+    expect(verifiedEvent(webhook, last)).toMatchObject({ serviceReference: after });
+    secret = last;
+  });
+});
+
+test('a URL that became private behind our back is refused when it is called', async () => {
+  await installation.database.query("update webhook_endpoints set url = 'https://10.0.0.1/hook'");
+  const { id } = await untilEvent(await tap(), { attempts: 1, state: 'pending' });
+  expect(await backend.attempts(id)).toMatchObject([{ status: null, error: 'URL_REFUSED' }]);
+});

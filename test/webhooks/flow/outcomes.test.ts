@@ -1,0 +1,122 @@
+import { Webhook as Library } from 'standardwebhooks';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { outcomeOf } from '../../support/answers.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type Installation, startInstallation } from '../../support/installation.ts';
+import { expectInvariants } from '../../support/invariants.ts';
+import { Backend, genuine, untilTold } from '../backend.ts';
+import { type Receiver, startReceiver } from '../receiver.ts';
+
+let installation: Installation;
+let backend: Backend;
+let receiver: Receiver;
+let secret: string;
+beforeAll(async () => {
+  installation = await startInstallation();
+  receiver = await startReceiver();
+  backend = await Backend.open(installation);
+  secret = await backend.listenAt(receiver.url);
+});
+afterEach(() => expectInvariants(installation));
+afterAll(async () => {
+  await installation.stop();
+  await receiver.close();
+});
+
+const tap = async (amount: string) => outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
+
+test('an approval is told once, signed, with everything of 2.6', async () => {
+  const phone = installation.phone();
+  const { serviceReference, authorizationCode, paymentProviderReference, merchantReference } = outcomeOf(
+    await phone.tap({ amount: '10.00', currency: 'ZAR' }),
+  );
+  const [event] = await untilTold(receiver, secret, serviceReference);
+  expect(event).toEqual({
+    type: 'transaction.completed',
+    timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    sequence: 1,
+    id: serviceReference,
+    merchantReference,
+    disposition: 'Approved',
+    authorisationCode: authorizationCode,
+    paymentProviderReference,
+    amount: 10,
+    currency: 'ZAR',
+    serviceReference,
+    deviceInstallationId: phone.deviceInstallationId,
+    paymentProviderId: { tid: 'TW101001', mid: 'TEST00000001001' },
+    paymentProviderFields: {
+      stan: expect.stringMatching(/^\d{6}$/),
+      rrn: paymentProviderReference,
+      responseCode: '00',
+      settlementDate: expect.any(String),
+      panEntry: 'contactless',
+      cardType: expect.any(String),
+    },
+  });
+});
+
+test('what is sent passes the library of Standard Webhooks as it is', async () => {
+  const { serviceReference } = await tap('11.00');
+  await untilTold(receiver, secret, serviceReference);
+  const { headers, body } = receiver.received.find(({ body }) => body.includes(serviceReference))!;
+  expect(headers['content-type']).toBe('application/json');
+  expect(new Library(secret).verify(body.toString(), headers)).toMatchObject({ serviceReference });
+});
+
+test('a decline carries its errorCode and the amount that was asked', async () => {
+  const { serviceReference } = await tap('10.51');
+  expect(await untilTold(receiver, secret, serviceReference)).toMatchObject([
+    {
+      type: 'transaction.completed',
+      disposition: 'Declined',
+      errorCode: 209,
+      authorisationCode: '',
+      amount: 10.51,
+      paymentProviderFields: { responseCode: '51' },
+    },
+  ]);
+});
+
+test('a tap that the card itself declined is Declined with errorCode 2', async () => {
+  const { serviceReference } = outcomeOf(
+    await installation.phone().tap({
+      amount: '10.00',
+      currency: 'ZAR',
+      tamper: (values) => values.set(0x9f27, Uint8Array.of(0x00)),
+    }),
+  );
+  const [event] = await untilTold(receiver, secret, serviceReference);
+  expect(event).toMatchObject({ disposition: 'Declined', errorCode: 2, amount: 10, authorisationCode: '' });
+  expect(event).not.toHaveProperty('paymentProviderReference');
+});
+
+test('silence of the switch is told as Indeterminate and then, reversed, as Voided', async () => {
+  const { serviceReference } = await tap('10.69');
+  const told = await untilTold(receiver, secret, serviceReference, 2);
+  expect(told.sort((one, other) => one.sequence - other.sequence)).toMatchObject([
+    { type: 'transaction.completed', disposition: 'Indeterminate', sequence: 1, errorCode: 203, amount: 10.69 },
+    { type: 'transaction.voided', disposition: 'Voided', sequence: 2, amount: 10.69 },
+  ]);
+  const events = await eventually(async () => {
+    const found = await backend.eventsOf(serviceReference);
+    expect(found.map(({ state }) => state)).toEqual(['delivered', 'delivered']);
+    return found;
+  });
+  expect(new Set(events.map(({ id }) => id)).size).toBe(2);
+  const ids = receiver.received
+    .filter(({ body }) => body.includes(serviceReference))
+    .map(({ headers }) => headers['webhook-id']);
+  expect(ids.sort()).toEqual(events.map(({ id }) => id).sort());
+});
+
+test('nobody else is told, and one who registered nothing is told nothing', async () => {
+  const other = await Backend.open(installation, 'flowers');
+  const { serviceReference } = outcomeOf(await installation.phone('flowers').tap({ amount: '10.00', currency: 'ZAR' }));
+  const { serviceReference: own } = await tap('12.00');
+  await untilTold(receiver, secret, own);
+  expect(await other.events()).toEqual([]);
+  expect(genuine(receiver, secret, serviceReference)).toEqual([]);
+  const { rows } = await installation.database.query("select data from pgboss.job where name = 'webhook'");
+  expect(rows).toEqual([]);
+});
