@@ -54,6 +54,9 @@ async function firstQuery(pool: Database, url: string) {
   }
 }
 
+/** Somebody was faster: duplicate_database, or unique_violation from its catalogue when both were at it at once. */
+const ALREADY_THERE = ['42P04', '23505'];
+
 async function createDatabase(url: string): Promise<void> {
   const name = new URL(url).pathname.slice(1);
   const maintenance = new URL(url);
@@ -63,7 +66,7 @@ async function createDatabase(url: string): Promise<void> {
   try {
     await client.query(`create database ${client.escapeIdentifier(name)}`);
   } catch (error) {
-    if ((error as { code?: string }).code !== '42P04') throw error; // duplicate_database: somebody was faster
+    if (!ALREADY_THERE.includes((error as { code?: string }).code!)) throw error;
   } finally {
     await client.end();
   }

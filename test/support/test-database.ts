@@ -31,9 +31,9 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** The URL of a database that is not there. */
-export function urlOfMissingServer(): string {
-  return 'postgres://tapwire@127.0.0.1:1/tapwire';
+/** The URL of a database that the server does not have yet. */
+export function urlOfMissingDatabase(): string {
+  return withDatabase(new URL(inject('templateUrl')), `test_${randomBytes(6).toString('hex')}`).href;
 }
 
 async function maintain(url: URL, statement: string): Promise<void> {
