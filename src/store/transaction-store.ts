@@ -101,6 +101,10 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     this.#answers.submit(answer).catch(this.#onLostAnswer);
   }
 
+  recordOverdueAnswer(answer: AnswerRecord): Promise<unknown> {
+    return this.#answers.submit(answer);
+  }
+
   find(key: TransactionKey): Promise<Transaction | undefined> {
     return whileUp(findTransaction(this.#database, key));
   }

@@ -17,7 +17,7 @@ import type { World } from './world.ts';
  */
 export async function decideOverdue(world: World, transaction: Transaction): Promise<'decided' | 'notYet'> {
   if (transaction.disposition === null) return decideOutcome(world, transaction);
-  if (isUnanswered(transaction.status)) world.store.recordAnswer(answerRecord(world, transaction, false));
+  if (isUnanswered(transaction.status)) await world.store.recordOverdueAnswer(answerRecord(world, transaction, false));
   return 'decided';
 }
 

@@ -72,7 +72,10 @@ export interface TransactionStore {
   retry(attempt: NewAttempt): Promise<boolean>;
   submit(submission: NewSubmission): Promise<boolean>;
   settle(settlement: GuardedSettlement): Promise<boolean>;
+  /** The phone got its answer, or was gone. Nobody waits for the record, and one that is lost is made up for by a job. */
   recordAnswer(answer: AnswerRecord): void;
+  /** The same for that job, which must live until it is recorded. */
+  recordOverdueAnswer(answer: AnswerRecord): Promise<unknown>;
   stepReversal(step: ReversalStep): Promise<boolean>;
   find(key: TransactionKey): Promise<Transaction | undefined>;
   findByReference(acquirerId: number, merchantId: string, merchantReference: string): Promise<Transaction | undefined>;
