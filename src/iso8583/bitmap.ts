@@ -1,6 +1,6 @@
 import type { Cursor } from '../bytes/cursor.ts';
 import type { Sink } from '../bytes/sink.ts';
-import { HEX_DIGITS } from './encodings/bytes.ts';
+import { HEX_DIGITS, type HexDigits } from './encodings/bytes.ts';
 import { decodeError, encodeError } from './field-codec.ts';
 import type { BinaryEncoding } from './rows.ts';
 import type { BitmapLayout } from './spec.ts';
@@ -96,9 +96,11 @@ function readBlock(coding: BitmapCoding, cursor: Cursor, bits: Bits, block: numb
 }
 
 function writeBlock(coding: BitmapCoding, sink: Sink, bits: Bits, block: number, isContinued: boolean): void {
-  const at = sink.position;
-  writeBits(coding, sink, bits, block * WORDS_PER_BLOCK, BLOCK_BYTES, BLOCK_PATHS[block]!);
-  if (isContinued) coding.writeByte(sink.target, at, (bits[block * WORDS_PER_BLOCK]! >>> 24) | 0x80);
+  const word = block * WORDS_PER_BLOCK;
+  const first = bits[word]!;
+  if (isContinued) bits[word] = first | FIRST_BIT;
+  writeBits(coding, sink, bits, word, BLOCK_BYTES, BLOCK_PATHS[block]!);
+  bits[word] = first;
 }
 
 /** Reads `lengthBytes` of bitmap into the words from `firstWord` on. No bit announces anything here. */
@@ -110,16 +112,11 @@ export function readBits(
   lengthBytes: number,
   path: string,
 ): void {
-  const { bytes, position } = cursor;
-  const end = position + lengthBytes * coding.wireBytes;
+  const { position } = cursor;
+  const end = position + coding.wireBytes * lengthBytes;
   if (end > cursor.end) throw decodeError('TRUNCATED', path, position, cursor);
-  const wrong = coding.firstWrong(bytes, position, end);
+  const wrong = coding.read(cursor.bytes, position, end, bits, firstWord);
   if (wrong >= 0) throw decodeError('BITMAP_INVALID', path, wrong, cursor);
-  for (let byte = 0, at = position; byte < lengthBytes; byte++, at += coding.wireBytes) {
-    const word = firstWord + (byte >> 2);
-    const value = coding.readByte(bytes, at) << (24 - (byte & 3) * 8);
-    bits[word] = (byte & 3) === 0 ? value : bits[word]! | value;
-  }
   cursor.position = end;
 }
 
@@ -131,47 +128,64 @@ export function writeBits(
   lengthBytes: number,
   path: string,
 ): void {
-  const { target, position } = sink;
-  const end = position + lengthBytes * coding.wireBytes;
+  const { position } = sink;
+  const end = position + coding.wireBytes * lengthBytes;
   if (end > sink.end) throw encodeError('TARGET_TOO_SMALL', path, position, sink);
-  for (let byte = 0, at = position; byte < lengthBytes; byte++, at += coding.wireBytes) {
-    coding.writeByte(target, at, (bits[firstWord + (byte >> 2)]! >>> (24 - (byte & 3) * 8)) & 0xff);
-  }
+  coding.write(sink.target, position, end, bits, firstWord);
   sink.position = end;
 }
 
-/** How one byte of a bitmap lies on the wire. */
+/** How a bitmap lies on the wire. */
 export interface BitmapCoding {
   /** Bytes on the wire for one byte of bitmap. */
   readonly wireBytes: number;
-  /** Where a byte stands that is no part of a bitmap, or -1. */
-  firstWrong(bytes: Uint8Array, from: number, to: number): number;
-  readByte(bytes: Uint8Array, at: number): number;
-  writeByte(target: Uint8Array, at: number, value: number): void;
+  /** Fills words of `bits`; gives the offset of the first byte that is no part of a bitmap, or -1. */
+  read(bytes: Uint8Array, from: number, to: number, bits: Bits, firstWord: number): number;
+  write(target: Uint8Array, from: number, to: number, bits: Bits, firstWord: number): void;
 }
 
 export function bitmapCoding(encoding: BinaryEncoding): BitmapCoding {
-  if (encoding === 'binary') return BINARY;
-  const { written, values } = HEX_DIGITS[encoding];
-  return {
-    wireBytes: 2,
-    firstWrong(bytes, from, to) {
-      for (let at = from; at < to; at++) if (values[bytes[at]!]! < 0) return at;
-      return -1;
-    },
-    readByte: (bytes, at) => (values[bytes[at]!]! << 4) | values[bytes[at + 1]!]!,
-    writeByte(target, at, value) {
-      target[at] = written[value >> 4]!;
-      target[at + 1] = written[value & 0x0f]!;
-    },
-  };
+  return encoding === 'binary' ? BINARY : hexBitmap(HEX_DIGITS[encoding]);
 }
 
 const BINARY: BitmapCoding = {
   wireBytes: 1,
-  firstWrong: () => -1,
-  readByte: (bytes, at) => bytes[at]!,
-  writeByte(target, at, value) {
-    target[at] = value;
+  read(bytes, from, to, bits, firstWord) {
+    for (let at = from, shift = 24, word = firstWord; at < to; at++) {
+      bits[word] = (shift === 24 ? 0 : bits[word]!) | (bytes[at]! << shift);
+      if (shift === 0) word++;
+      shift = (shift - 8) & 31;
+    }
+    return -1;
+  },
+  write(target, from, to, bits, firstWord) {
+    for (let at = from, shift = 24, word = firstWord; at < to; at++) {
+      target[at] = bits[word]! >>> shift;
+      if (shift === 0) word++;
+      shift = (shift - 8) & 31;
+    }
   },
 };
+
+function hexBitmap({ written, values }: HexDigits): BitmapCoding {
+  return {
+    wireBytes: 2,
+    read(bytes, from, to, bits, firstWord) {
+      for (let at = from, shift = 28, word = firstWord; at < to; at++) {
+        const nibble = values[bytes[at]!]!;
+        if (nibble < 0) return at;
+        bits[word] = (shift === 28 ? 0 : bits[word]!) | (nibble << shift);
+        if (shift === 0) word++;
+        shift = (shift - 4) & 31;
+      }
+      return -1;
+    },
+    write(target, from, to, bits, firstWord) {
+      for (let at = from, shift = 28, word = firstWord; at < to; at++) {
+        target[at] = written[(bits[word]! >>> shift) & 0x0f]!;
+        if (shift === 0) word++;
+        shift = (shift - 4) & 31;
+      }
+    },
+  };
+}

@@ -5,7 +5,7 @@ import { Sink } from '../bytes/sink.ts';
 import { Iso8583Error } from '../errors.ts';
 import { countBits, FIELDS_PER_BLOCK, MAX_BLOCKS, type MessageBitmap, messageBitmap } from './bitmap.ts';
 import { compileField } from './compile-field.ts';
-import { type FieldSpan, NumberedFields } from './composites/numbered-fields.ts';
+import { type CompileField, type FieldSpan, NumberedFields } from './composites/numbered-fields.ts';
 import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
 import { numeric } from './fields.ts';
 import { leafCodec } from './leaves/leaf-codec.ts';
@@ -61,9 +61,6 @@ export function compileSpec<S extends Spec>(spec: S): Codec<MessageOf<S>> {
   };
 }
 
-/** Values of a message that no bitmap tells. */
-const APART: readonly string[] = ['mti', 'header'];
-
 class MessageCodec {
   readonly #fields: NumberedFields;
   readonly #bitmap: MessageBitmap;
@@ -75,9 +72,9 @@ class MessageCodec {
   constructor(spec: Spec) {
     const blocks = blocksOf(spec);
     const { encodings } = spec;
-    this.#fields = new NumberedFields(spec.fields, '', blocks * FIELDS_PER_BLOCK, (field, path) =>
-      compileField(field, path, encodings),
-    );
+    const compile: CompileField = (field, path) => compileField(field, path, encodings);
+    const apart = (spec.headerBytes ?? 0) > 0 ? ['mti', 'header'] : ['mti'];
+    this.#fields = new NumberedFields(spec.fields, '', blocks * FIELDS_PER_BLOCK, compile, apart);
     this.#bitmap = messageBitmap(spec.bitmap, blocks);
     this.#mti = leafCodec(numeric({ name: 'mti', digits: 4, encoding: spec.mti.encoding }), 'mti', encodings);
     this.#header = headerCodec(spec);
@@ -94,7 +91,7 @@ class MessageCodec {
     try {
       if (this.#header !== undefined) this.#header.encode(record.header, sink);
       this.#mti.encode(record.mti, sink);
-      fields.take(record, APART, sink);
+      fields.take(record, sink);
       this.#bitmap.write(sink, fields.bits);
       fields.encode(sink);
     } catch (error) {

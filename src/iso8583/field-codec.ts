@@ -1,9 +1,12 @@
 import type { Cursor } from '../bytes/cursor.ts';
 import type { Sink } from '../bytes/sink.ts';
+import type { TextRun } from '../bytes/text-run.ts';
 import { Iso8583Error, type Iso8583ErrorCode } from '../errors.ts';
 
 /** One field of a spec, compiled. */
 export interface FieldCodec {
+  /** Present for the usual field: `readTextRun` and `writeTextRun` may be tried first, where a call costs too much. */
+  readonly run: TextRun | undefined;
   /** Reads the value at the cursor and moves behind it. */
   decode(cursor: Cursor): unknown;
   /** Writes a value at the sink and moves behind it. */

@@ -6,8 +6,6 @@ import type { Encodings } from '../spec.ts';
 import type { Body } from './bounded.ts';
 import { type CompileField, NumberedFields } from './numbered-fields.ts';
 
-const NO_NAMES: readonly string[] = [];
-
 /** Subfields by number behind a bitmap of their own. */
 export function bitmappedBody(field: BitmappedField, path: string, encodings: Encodings, compile: CompileField): Body {
   const lengthBytes = field.bitmap.bytes;
@@ -23,7 +21,7 @@ export function bitmappedBody(field: BitmappedField, path: string, encodings: En
     encode(value, sink) {
       if (typeof value !== 'object' || value === null) throw encodeError('VALUE_TYPE', path, sink.position, sink);
       try {
-        fields.take(value as PlainRecord, NO_NAMES, sink);
+        fields.take(value as PlainRecord, sink);
         writeBits(coding, sink, fields.bits, 0, lengthBytes, `${path}.bitmap`);
         fields.encode(sink);
       } catch (error) {

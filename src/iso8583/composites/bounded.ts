@@ -22,7 +22,11 @@ interface Bounds {
 export function bounded(body: Body, { min, max, prefix }: Bounds, path: string, encodings: Encodings): FieldCodec {
   const length = prefix === undefined ? undefined : prefixCoder(prefix, encodings.prefix);
   if (length !== undefined && max > length.most) throw specError(path, `a length of ${max} does not fit its prefix`);
-  return { decode: boundedDecoder(body, min, max, length, path), encode: boundedEncoder(body, min, max, length, path) };
+  return {
+    run: undefined,
+    decode: boundedDecoder(body, min, max, length, path),
+    encode: boundedEncoder(body, min, max, length, path),
+  };
 }
 
 function boundedDecoder(

@@ -23,12 +23,11 @@ const MAX_ELEMENT = 71;
 
 /** The property with the TLV behind the elements. */
 const TLV = 'tlv';
-const APART: readonly string[] = [TLV];
 
 /** A dataset with a bitmap. */
 export function datasetBody(field: DatasetField, path: string, compile: CompileField): Body {
   if (TLV_ELEMENT in field.fields) throw specError(`${path}.${TLV_ELEMENT}`, 'this bit announces TLV');
-  const fields = new NumberedFields(field.fields, `${path}.`, MAX_ELEMENT, compile);
+  const fields = new NumberedFields(field.fields, `${path}.`, MAX_ELEMENT, compile, [TLV]);
   const trailer = tlvBody({ kind: 'tlv', name: TLV, min: 0, max: field.max }, `${path}.${TLV}`);
   return {
     decode(cursor) {
@@ -42,7 +41,7 @@ export function datasetBody(field: DatasetField, path: string, compile: CompileF
       if (typeof value !== 'object' || value === null) throw encodeError('VALUE_TYPE', path, sink.position, sink);
       const record = value as PlainRecord;
       try {
-        fields.take(record, APART, sink);
+        fields.take(record, sink);
         writeDatasetBitmap(sink, fields.bits, record[TLV] !== undefined, path);
         fields.encode(sink);
       } catch (error) {

@@ -30,6 +30,7 @@ export function leafCodec(field: TextField | BinaryField, path: string, encoding
     const parts = textParts(field, path, encodings);
     checkPrefix(max, parts.units, prefix, path);
     const codec = {
+      run: undefined,
       decode: leafDecoder(path, parts, min, max, prefix),
       encode: leafEncoder(path, parts, min, max, prefix, (value) => typeof value === 'string'),
     };
@@ -39,6 +40,7 @@ export function leafCodec(field: TextField | BinaryField, path: string, encoding
   const parts = byteParts(field, encodings);
   checkPrefix(max, parts.units, prefix, path);
   return {
+    run: undefined,
     decode: leafDecoder(path, parts, min, max, prefix),
     encode: leafEncoder(path, parts, min, max, prefix, (value) => value instanceof Uint8Array),
   };
@@ -47,6 +49,7 @@ export function leafCodec(field: TextField | BinaryField, path: string, encoding
 /** Reads and writes the usual field in one go. At the first doubt the codec made of parts is asked, which knows what is wrong. */
 function textRunCodec(run: TextRun, inDoubt: FieldCodec): FieldCodec {
   return {
+    run,
     decode: (cursor) => readTextRun(run, cursor) ?? inDoubt.decode(cursor),
     encode(value, sink) {
       if (typeof value !== 'string' || !writeTextRun(run, value, sink)) inDoubt.encode(value, sink);
