@@ -34,7 +34,7 @@ export class Pump<Queue extends QueueName> {
   readonly #options: PumpOptions<Queue>;
   readonly #running = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
-  #isFetching = false;
+  #fetching: Promise<number> | undefined;
   #isStopped = false;
   #wasWoken = false;
 
@@ -58,23 +58,26 @@ export class Pump<Queue extends QueueName> {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
+    await this.#fetching?.catch(() => {}); // whatever it takes yet is at hand, too
     await Promise.all(this.#running);
   }
 
   async #turn(): Promise<void> {
-    if (this.#isFetching || this.#isStopped) return;
+    if (this.#fetching || this.#isStopped) return;
     clearTimeout(this.#timer);
-    this.#isFetching = true;
     this.#wasWoken = false;
     let taken = 0;
     const { credits, ration, pollMs } = this.#options;
     const free = Math.min(credits - this.#running.size, ration?.() ?? credits);
     try {
-      if (free > 0) taken = await this.#take(free);
+      if (free > 0) {
+        this.#fetching = this.#take(free);
+        taken = await this.#fetching;
+      }
     } catch (error) {
       this.#options.onError(error, this.#options.queue);
     }
-    this.#isFetching = false;
+    this.#fetching = undefined;
     if (this.#isStopped) return;
     const isEager = ration === undefined && (taken > 0 || (this.#wasWoken && free > 0));
     if (isEager) setImmediate(() => void this.#turn());
