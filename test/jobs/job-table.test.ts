@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { JobTable } from '../../src/jobs/job-table.ts';
+import { QUEUE_NAMES } from '../../src/jobs/queues.ts';
+import { inTransaction } from '../../src/store/group-commit.ts';
+import { openDatabase } from '../../src/store/open-database.ts';
+import { createTestDatabase, type TestDatabase, urlOfMissingDatabase } from '../support/test-database.ts';
+
+let testDatabase: TestDatabase;
+let jobs: JobTable;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  jobs = await open(testDatabase.database);
+});
+afterAll(async () => {
+  await jobs.close();
+  await testDatabase.drop();
+});
+
+function open(database: TestDatabase['database']): Promise<JobTable> {
+  return JobTable.open(database, (error) => {
+    throw error;
+  });
+}
+
+const data = () => ({ acquirerId: 1, id: randomUUID(), attempt: 1 });
+
+async function stored(id: string): Promise<number> {
+  const { rowCount } = await testDatabase.database.query('select from pgboss.job where id = $1', [id]);
+  return rowCount!;
+}
+
+test('a job exists with the commit it was enqueued in, or not at all', async () => {
+  const [kept, lost] = [randomUUID(), randomUUID()];
+  await inTransaction(testDatabase.database, (client) =>
+    jobs.enqueue(client, [{ queue: 'overdue', id: kept, data: data() }]),
+  );
+  const failing = inTransaction(testDatabase.database, async (client) => {
+    await jobs.enqueue(client, [{ queue: 'overdue', id: lost, data: data() }]);
+    throw new Error('the status could not be stored');
+  });
+  await expect(failing).rejects.toThrow('the status could not be stored');
+  expect([await stored(kept), await stored(lost)]).toEqual([1, 0]);
+});
+
+test('a job is removed with the commit that makes it needless, or not at all', async () => {
+  const [gone, still] = [randomUUID(), randomUUID()];
+  const enqueue = [gone, still].map((id) => ({ queue: 'overdue', id, data: data() }) as const);
+  await inTransaction(testDatabase.database, (client) => jobs.enqueue(client, enqueue));
+  await inTransaction(testDatabase.database, (client) => jobs.remove(client, 'overdue', [gone, randomUUID()]));
+  const failing = inTransaction(testDatabase.database, async (client) => {
+    await jobs.remove(client, 'overdue', [still]);
+    throw new Error('no');
+  });
+  await expect(failing).rejects.toThrow('no');
+  expect([await stored(gone), await stored(still)]).toEqual([0, 1]);
+});
+
+test('jobs of several queues go into one commit', async () => {
+  const ids = [randomUUID(), randomUUID(), randomUUID()] as const;
+  await inTransaction(testDatabase.database, (client) =>
+    jobs.enqueue(client, [
+      { queue: 'overdue', id: ids[0], data: data(), startAfterSeconds: 5 },
+      { queue: 'authorize', id: ids[1], data: data() },
+      { queue: 'reverse', id: ids[2], data: { ...data(), reversalAttempt: 1 } },
+    ]),
+  );
+  expect(await Promise.all(ids.map(stored))).toEqual([1, 1, 1]);
+});
+
+test('a job whose id is taken already fails the commit: a status must not stand without its job', async () => {
+  const id = randomUUID();
+  const enqueue = () =>
+    inTransaction(testDatabase.database, (client) => jobs.enqueue(client, [{ queue: 'overdue', id, data: data() }]));
+  await enqueue();
+  await expect(enqueue()).rejects.toThrow();
+  expect(await stored(id)).toBe(1);
+});
+
+test('several processes that start at once on a new database agree on its queues', async () => {
+  const databases = await Promise.all(Array.from({ length: 3 }, () => openDatabase(newUrl, { maxConnections: 2 })));
+  const tables = await Promise.all(databases.map(open));
+  try {
+    const { rows } = await databases[0]!.query<{ name: string }>('select name from pgboss.queue');
+    expect(rows.map(({ name }) => name)).toEqual(expect.arrayContaining([...QUEUE_NAMES, 'dead-letters']));
+  } finally {
+    for (const table of tables) await table.close();
+    for (const database of databases) await database.end();
+  }
+});
+
+const newUrl = urlOfMissingDatabase();

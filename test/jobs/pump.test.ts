@@ -1,0 +1,294 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { JobTable } from '../../src/jobs/job-table.ts';
+import { Pump, type PumpOptions } from '../../src/jobs/pump.ts';
+import { DEAD_LETTERS } from '../../src/jobs/queues.ts';
+import { inTransaction } from '../../src/store/group-commit.ts';
+import type { JobRequest } from '../../src/transactions/jobs.ts';
+import { eventually } from '../support/eventually.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+let testDatabase: TestDatabase;
+let jobs: JobTable;
+const pumps: Pump<'overdue'>[] = [];
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  jobs = await JobTable.open(testDatabase.database, (error) => {
+    throw error;
+  });
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await Promise.all(pumps.splice(0).map((pump) => pump.stop()));
+  await jobs.boss.deleteAllJobs();
+});
+afterAll(async () => {
+  await jobs.close();
+  await testDatabase.drop();
+});
+
+type Payload = Extract<JobRequest, { queue: 'overdue' }>['data'];
+
+const payloadOf = (attempt = 1): Payload => ({ acquirerId: 1, id: randomUUID(), attempt });
+
+async function enqueue(payloads: readonly Payload[], startAfterSeconds?: number): Promise<void> {
+  const requests = payloads.map(
+    (data) => ({ queue: 'overdue', data, ...(startAfterSeconds && { startAfterSeconds }) }) as const,
+  );
+  await inTransaction(testDatabase.database, (client) => jobs.enqueue(client, requests));
+}
+
+/** Runs a handler on the queue, looking rarely unless it is woken. */
+function pump(handle: PumpOptions<'overdue'>['handle'], changes: Partial<PumpOptions<'overdue'>> = {}) {
+  const errors: unknown[] = [];
+  const options = {
+    queue: 'overdue',
+    credits: 10,
+    pollMs: 100,
+    onError: (error: unknown) => void errors.push(error),
+  } as const;
+  const opened = new Pump<'overdue'>(jobs, { ...options, ...changes, handle });
+  pumps.push(opened);
+  return { pump: opened, errors };
+}
+
+interface StoredJob {
+  readonly name: string;
+  readonly state: string;
+  readonly data: Record<string, unknown>;
+  readonly startsInSeconds: number;
+}
+
+async function storedJobs(): Promise<StoredJob[]> {
+  const { rows } = await testDatabase.database.query<StoredJob>(
+    `select name, state, data, extract(epoch from start_after - clock_timestamp())::float8 as "startsInSeconds"
+     from pgboss.job order by name, created_on`,
+  );
+  return rows;
+}
+
+/** Something that a test opens when it likes. */
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open: () => open(), opened };
+}
+
+describe('a job', () => {
+  test('that is done is gone', async () => {
+    const payload = payloadOf();
+    const seen: Payload[] = [];
+    pump(async (given) => {
+      seen.push(given);
+      return 'done';
+    });
+    await enqueue([payload]);
+    await eventually(async () => expect(await storedJobs()).toEqual([]));
+    expect(seen).toEqual([payload]);
+  });
+
+  test('that is wanted again comes back at its time, with its payload, once', async () => {
+    const payload = payloadOf();
+    pump(async () => ({ againAfterSeconds: 60 }));
+    await enqueue([payload]);
+    await eventually(async () => {
+      const [job, ...others] = await storedJobs();
+      expect(others).toEqual([]);
+      expect(job).toMatchObject({ name: 'overdue', state: 'created', data: payload });
+      expect(job!.startsInSeconds).toBeGreaterThan(50);
+      expect(job!.startsInSeconds).toBeLessThanOrEqual(60);
+    });
+  });
+
+  test('whose handler throws is told of, and tried again until it is done', async () => {
+    let tries = 0;
+    const { errors } = pump(async () => {
+      tries++;
+      if (tries === 1) throw new Error('the database is away');
+      return 'done';
+    });
+    await enqueue([payloadOf()]);
+    await eventually(() => expect(tries).toBe(2));
+    await eventually(async () => expect(await storedJobs()).toEqual([]));
+    expect(errors).toMatchObject([{ message: 'the database is away' }]);
+  });
+
+  test('whose handler throws keeps no word of the error in the table', async () => {
+    pump(async () => {
+      throw new Error('4111111111111111');
+    });
+    await enqueue([payloadOf()]);
+    await eventually(async () => expect(await storedJobs()).toMatchObject([{ state: 'retry' }]));
+    const { rows } = await testDatabase.database.query('select to_jsonb(job)::text as text from pgboss.job');
+    expect(JSON.stringify(rows)).not.toContain('4111111111111111');
+  });
+
+  test.each([
+    ['lacks a field', { acquirerId: 1, id: randomUUID() }, 'attempt'],
+    ['has a field too many', { ...payloadOf(), pan: 'x' }, 'pan'],
+    ['is another kind of thing', { acquirerId: 'one', id: 'x', attempt: 0 }, 'acquirerId'],
+  ])('whose payload %s goes to the dead letters with the reason, and is not worked on', async (_what, data, reason) => {
+    let handled = 0;
+    pump(async () => {
+      handled++;
+      return 'done';
+    });
+    await jobs.boss.send('overdue', data);
+    const letter = await eventually(async () => {
+      const [job, ...others] = await storedJobs();
+      expect(others).toEqual([]);
+      expect(job!.name).toBe(DEAD_LETTERS);
+      return job!;
+    });
+    expect(letter.data).toMatchObject({ queue: 'overdue', payload: data, jobId: expect.any(String) });
+    expect(letter.data.reason).toContain(reason);
+    expect(handled).toBe(0);
+  });
+
+  test('is not taken before its time', async () => {
+    let handled = 0;
+    pump(async () => {
+      handled++;
+      return 'done';
+    });
+    await enqueue([payloadOf()], 1);
+    const enqueuedAtMs = performance.now();
+    await eventually(() => expect(handled).toBe(1));
+    expect(performance.now() - enqueuedAtMs).toBeGreaterThan(900);
+  });
+
+  test('that a dead worker holds is given to another when its claim has lapsed', async () => {
+    await enqueue([payloadOf()]);
+    const [held] = await jobs.boss.fetch('overdue');
+    expect(held).toBeDefined();
+    let handled = 0;
+    pump(async () => {
+      handled++;
+      return 'done';
+    });
+    await testDatabase.database.query(`update pgboss.job set started_on = started_on - interval '1 hour'`);
+    await eventually(() => expect(handled).toBe(1));
+    await eventually(async () => expect(await storedJobs()).toEqual([]));
+  });
+});
+
+describe('a pump', () => {
+  test('works on as many jobs at once as it has credits, and takes the next when one is free', async () => {
+    const { open, opened } = gate();
+    let working = 0;
+    let most = 0;
+    let done = 0;
+    const { pump: limited } = pump(
+      async () => {
+        most = Math.max(most, ++working);
+        await opened;
+        working--;
+        done++;
+        return 'done';
+      },
+      { credits: 3, pollMs: 60_000 },
+    );
+    await enqueue(Array.from({ length: 8 }, () => payloadOf()));
+    limited.wake();
+    await eventually(() => expect(limited.busy).toBe(3));
+    expect((await storedJobs()).filter(({ state }) => state === 'active')).toHaveLength(3);
+    open();
+    await eventually(() => expect(done).toBe(8));
+    expect(most).toBe(3);
+  });
+
+  test('is not held up by one job that is slow', async () => {
+    const { open, opened } = gate();
+    const slow = payloadOf();
+    let done = 0;
+    pump(
+      async ({ id }) => {
+        if (id === slow.id) await opened;
+        done++;
+        return 'done';
+      },
+      { credits: 2 },
+    );
+    await enqueue([slow]);
+    await enqueue(Array.from({ length: 5 }, () => payloadOf()));
+    await eventually(() => expect(done).toBe(5));
+    open();
+    await eventually(() => expect(done).toBe(6));
+  });
+
+  test('that is woken looks at once', async () => {
+    let handled = 0;
+    const { pump: sleeping } = pump(
+      async () => {
+        handled++;
+        return 'done';
+      },
+      { pollMs: 60_000 },
+    );
+    await new Promise((resolve) => setTimeout(resolve, 50)); // its first look finds nothing
+    await enqueue([payloadOf()]);
+    sleeping.wake();
+    await eventually(() => expect(handled).toBe(1), 5_000);
+  });
+
+  test('that is stopped lets the jobs at hand finish and takes no more', async () => {
+    const { open, opened } = gate();
+    let started = 0;
+    let done = 0;
+    const { pump: stopping } = pump(
+      async () => {
+        started++;
+        await opened;
+        done++;
+        return 'done';
+      },
+      { credits: 1 },
+    );
+    await enqueue([payloadOf(), payloadOf()]);
+    stopping.wake();
+    await eventually(() => expect(started).toBe(1));
+    const stopped = stopping.stop();
+    open();
+    await stopped;
+    expect({ started, done }).toEqual({ started: 1, done: 1 });
+    stopping.wake();
+    expect(await storedJobs()).toMatchObject([{ state: 'created' }]);
+  });
+
+  test('that is stopped while it looks finishes what it finds before it says that it has stopped', async () => {
+    const { open, opened } = gate();
+    const looking = gate();
+    const fetch = jobs.boss.fetch.bind(jobs.boss);
+    vi.spyOn(jobs.boss, 'fetch').mockImplementationOnce(async (...given) => {
+      looking.open();
+      await opened;
+      return fetch(...given);
+    });
+    let done = 0;
+    await enqueue([payloadOf()]);
+    const { pump: stopping } = pump(async () => {
+      done++;
+      return 'done';
+    });
+    await looking.opened;
+    const stopped = stopping.stop();
+    open();
+    await stopped;
+    expect(done).toBe(1);
+    expect(await storedJobs()).toEqual([]);
+  });
+
+  test('goes on when the database fails it once', async () => {
+    vi.spyOn(jobs.boss, 'fetch').mockRejectedValueOnce(new Error('connection lost'));
+    await enqueue([payloadOf()]);
+    let handled = 0;
+    const { errors } = pump(async () => {
+      handled++;
+      return 'done';
+    });
+    await eventually(() => expect(handled).toBe(1));
+    expect(errors).toMatchObject([{ message: 'connection lost' }]);
+  });
+});
