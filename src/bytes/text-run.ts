@@ -63,7 +63,7 @@ export function writeTextRun(run: TextRun, text: string, sink: Sink): boolean {
   const to = from + length;
   const end = run.width === 0 ? from + run.max : to;
   if (end > sink.end) return false;
-  if ((copyText(text, target, from, run) & run.refused) !== 0) return false;
+  if ((copyLatin1(text, target, from, run.refused) & run.refused) !== 0) return false;
   for (let at = from - 1, rest = length; at >= position; at--) {
     const tens = Math.floor(rest / 10);
     target[at] = ZERO + rest - tens * 10;
@@ -74,8 +74,11 @@ export function writeTextRun(run: TextRun, text: string, sink: Sink): boolean {
   return true;
 }
 
-/** Copies `text` and tells the kinds of its characters; every bit above them for what is no character of latin1. */
-function copyText(text: string, target: Uint8Array, from: number, { refused }: TextRun): number {
+/**
+ * Copies `text`, a byte a character, and tells the kinds of its characters: a bit above them all for what is no character of
+ * latin1. Bytes that were copied mean nothing when one of the kinds is among those `refused`.
+ */
+export function copyLatin1(text: string, target: Uint8Array, from: number, refused: number): number {
   const { length } = text;
   let seen = 0;
   if (length >= SHORT_CHARACTERS && (refused & OTHER) !== 0) {

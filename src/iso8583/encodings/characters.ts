@@ -1,5 +1,6 @@
 import { firstOfOtherKind, KIND_OF_LATIN1, kindsOf } from '../../bytes/character-classes.ts';
 import type { Cursor } from '../../bytes/cursor.ts';
+import { copyLatin1 } from '../../bytes/text-run.ts';
 import { EBCDIC_TO_LATIN1, type EbcdicPage, LATIN1_TO_EBCDIC } from './ebcdic.ts';
 import type { ValueCoding } from './value-coding.ts';
 
@@ -18,12 +19,8 @@ function asciiCoding(allowed: number): ValueCoding<string> {
     },
     read: (cursor, from, count) => cursor.latin1Of(from, from + count),
     write(value, target, at) {
-      for (let index = 0; index < value.length; index++) {
-        const code = value.charCodeAt(index);
-        if (code > 0xff || (KIND_OF_LATIN1[code]! & refused) !== 0) return at + index;
-        target[at + index] = code;
-      }
-      return -1;
+      if ((copyLatin1(value, target, at, refused) & refused) === 0) return -1;
+      return at + firstWrongCharacter(value, allowed);
     },
   };
 }
@@ -39,10 +36,20 @@ function ebcdicCoding(page: EbcdicPage, allowed: number): ValueCoding<string> {
     write(value, target, at) {
       for (let index = 0; index < value.length; index++) {
         const code = value.charCodeAt(index);
-        if (code > 0xff || (KIND_OF_LATIN1[code]! & ~allowed) !== 0) return at + index;
+        if (!isAllowed(code, allowed)) return at + index;
         target[at + index] = fromLatin1[code]!;
       }
       return -1;
     },
   };
+}
+
+function firstWrongCharacter(value: string, allowed: number): number {
+  let index = 0;
+  while (index < value.length && isAllowed(value.charCodeAt(index), allowed)) index++;
+  return index;
+}
+
+function isAllowed(code: number, allowed: number): boolean {
+  return code <= 0xff && (KIND_OF_LATIN1[code]! & ~allowed) === 0;
 }

@@ -22,6 +22,7 @@ export function packedCoding({ side, fill, nibbles }: PackedOptions): ValueCodin
   const isLeft = side === 'left';
   const hasLetters = nibbles > DIGIT_NIBBLES;
   const isPair = pairTable(nibbles);
+  const nibbleOf = nibbleTable(nibbles);
   const isAllowed = (nibble: number) => ((nibbles >> nibble) & 1) === 1;
 
   /** Whether the byte that holds the fill nibble and one digit is right. */
@@ -43,15 +44,16 @@ export function packedCoding({ side, fill, nibbles }: PackedOptions): ValueCodin
     },
     read(cursor: Cursor, from, count) {
       const digits = cursor.nibbles(from, isLeft ? count & 1 : 0, count);
-      return hasLetters ? digits.toUpperCase() : digits;
+      return hasLetters && (digits.includes('d') || digits.includes('f')) ? digits.toUpperCase() : digits;
     },
     write(value, target, at) {
       let position = at;
       let byte = isLeft && (value.length & 1) === 1 ? fillNibble : 1;
       let isHalf = isLeft && (value.length & 1) === 1;
       for (let index = 0; index < value.length; index++) {
-        const nibble = nibbleOf(value.charCodeAt(index));
-        if (nibble < 0 || !isAllowed(nibble)) return position;
+        const code = value.charCodeAt(index);
+        const nibble = code > 0x7f ? -1 : nibbleOf[code]!;
+        if (nibble < 0) return position;
         if (isHalf) target[position++] = (byte << 4) | nibble;
         byte = nibble;
         isHalf = !isHalf;
@@ -67,13 +69,12 @@ function pairTable(nibbles: number): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => (nibbles >> (byte >> 4)) & (nibbles >> (byte & 0x0f)) & 1);
 }
 
-const ZERO = 0x30;
-const EQUALS = 0x3d;
-const LETTER_A = 0x41;
-
-/** The nibble of a character, or -1. `=` is the separator of track 2, as `D` is. */
-function nibbleOf(code: number): number {
-  if (code <= ZERO + 9) return code >= ZERO ? code - ZERO : -1;
-  if (code === EQUALS) return 0x0d;
-  return code >= LETTER_A && code <= LETTER_A + 5 ? code - LETTER_A + 10 : -1;
+/** The nibble of each ASCII character, -1 for those that may not stand in a value. `=` is the separator of track 2, as `D` is. */
+function nibbleTable(nibbles: number): Int8Array {
+  const table = new Int8Array(128).fill(-1);
+  for (let nibble = 0; nibble < 16; nibble++) {
+    if (((nibbles >> nibble) & 1) === 1) table[nibble.toString(16).toUpperCase().charCodeAt(0)] = nibble;
+  }
+  table['='.charCodeAt(0)] = table['D'.charCodeAt(0)]!;
+  return table;
 }

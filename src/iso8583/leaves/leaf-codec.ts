@@ -65,34 +65,71 @@ function byteParts(field: BinaryField, encodings: Encodings): LeafParts<Uint8Arr
 
 function leafDecoder<Value>(
   path: string,
-  { coding, units, firstWrong, strip }: LeafParts<Value>,
+  parts: LeafParts<Value>,
   min: number,
   max: number,
   prefix: PrefixCoder | undefined,
 ): FieldCodec['decode'] {
-  const width = prefix === undefined ? 0 : prefix.width;
-  const most = units.toLength(max);
-  return (cursor: Cursor) => {
-    const at = cursor.position;
-    const from = at + width;
-    if (from > cursor.end) throw decodeError('TRUNCATED', path, at, cursor);
-    const length = prefix === undefined ? most : prefix.read(cursor.bytes, at);
-    if (length < 0) throw decodeError('LENGTH_INVALID', path, at, cursor);
-    if (length > most) throw decodeError('LENGTH_TOO_LONG', path, at, cursor);
-    const to = from + units.wireBytes(length);
-    if (to > cursor.end) throw decodeError('TRUNCATED', path, from, cursor);
-    const count = prefix === undefined ? max : units.toCount(length, cursor.bytes, from);
-    if (count < 0) throw decodeError('LENGTH_INVALID', path, at, cursor);
-    if (count < min) throw decodeError('LENGTH_TOO_SHORT', path, at, cursor);
-    const wrong = coding.firstWrong(cursor.bytes, from, count);
+  const readValue = valueReader(path, parts);
+  return prefix === undefined
+    ? fixedDecoder(path, parts.coding.wireBytes(max), max, readValue)
+    : variableDecoder(path, parts.units, min, max, prefix, readValue);
+}
+
+/** Reads the value of `count` that lies from `from` to `to`; the bounds are checked, what is between them is not. */
+type ReadValue<Value> = (cursor: Cursor, from: number, to: number, count: number) => Value;
+
+function valueReader<Value>(path: string, { coding, firstWrong, strip }: LeafParts<Value>): ReadValue<Value> {
+  const { firstWrong: firstWrongByte, read } = coding;
+  return (cursor, from, to, count) => {
+    const wrong = firstWrongByte(cursor.bytes, from, count);
     if (wrong >= 0) throw decodeError('CONTENT_INVALID', path, wrong, cursor);
-    const value = coding.read(cursor, from, count);
+    const value = read(cursor, from, count);
     if (firstWrong !== undefined) {
       const index = firstWrong(value);
       if (index >= 0) throw decodeError('CONTENT_INVALID', path, from + coding.wireBytes(index), cursor);
     }
     cursor.position = to;
     return strip === undefined ? value : strip(value);
+  };
+}
+
+function fixedDecoder<Value>(
+  path: string,
+  wireBytes: number,
+  count: number,
+  readValue: ReadValue<Value>,
+): FieldCodec['decode'] {
+  return (cursor) => {
+    const from = cursor.position;
+    const to = from + wireBytes;
+    if (to > cursor.end) throw decodeError('TRUNCATED', path, from, cursor);
+    return readValue(cursor, from, to, count);
+  };
+}
+
+function variableDecoder<Value>(
+  path: string,
+  units: LengthUnits,
+  min: number,
+  max: number,
+  prefix: PrefixCoder,
+  readValue: ReadValue<Value>,
+): FieldCodec['decode'] {
+  const most = units.toLength(max);
+  return (cursor) => {
+    const at = cursor.position;
+    const from = at + prefix.width;
+    if (from > cursor.end) throw decodeError('TRUNCATED', path, at, cursor);
+    const length = prefix.read(cursor.bytes, at);
+    if (length < 0) throw decodeError('LENGTH_INVALID', path, at, cursor);
+    if (length > most) throw decodeError('LENGTH_TOO_LONG', path, at, cursor);
+    const to = from + units.wireBytes(length);
+    if (to > cursor.end) throw decodeError('TRUNCATED', path, from, cursor);
+    const count = units.toCount(length, cursor.bytes, from);
+    if (count < 0) throw decodeError('LENGTH_INVALID', path, at, cursor);
+    if (count < min) throw decodeError('LENGTH_TOO_SHORT', path, at, cursor);
+    return readValue(cursor, from, to, count);
   };
 }
 
