@@ -12,12 +12,20 @@ const MAX_ADDRESSES = 8;
 /** RFC 6761 6.3: these names are the machine itself, whatever a server says. */
 const LOCALHOST = /(^|\.)localhost\.?$/i;
 
+export interface NameResolverOptions {
+  /** Instead of the machine's own: `address` or `address:port`. */
+  readonly servers?: readonly string[];
+  /** Per server and try. */
+  readonly timeoutMs?: number;
+}
+
 /**
  * Asks the name servers themselves, not the operating system: `getaddrinfo` takes a thread of the pool that checks
  * signatures, for as long as a slow name server likes.
  */
-export function createNameResolver(): ResolveName {
-  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
+export function createNameResolver({ servers, timeoutMs = TIMEOUT_MS }: NameResolverOptions = {}): ResolveName {
+  const resolver = new Resolver({ timeout: timeoutMs, tries: TRIES });
+  if (servers) resolver.setServers(servers);
   return async (name) => {
     if (LOCALHOST.test(name)) return ['127.0.0.1', '::1'];
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);

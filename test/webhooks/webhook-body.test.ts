@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import type { WebhookOutcome } from '../../schemas/jobs.ts';
+import { type Webhook, webhook } from '../../schemas/webhook.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import type { Transaction } from '../../src/transactions/transaction.ts';
+import { webhookBody } from '../../src/webhooks/webhook-body.ts';
+import { sampleTransaction } from '../transactions/sample-transaction.ts';
+
+const PROVIDER_ID = { tid: 'TW000001', mid: 'TEST00000001001' };
+const FIELDS = { stan: '000017', rrn: '606010000017', responseCode: '00' };
+const APPROVED: Partial<Transaction> = {
+  disposition: Disposition.Approved,
+  authorizationCode: '123456',
+  providerReference: '606010000017',
+  providerFields: FIELDS,
+};
+
+/** What is told of a transaction; the row may be ahead of the outcome. */
+function told(
+  row: Partial<Transaction>,
+  outcome: Partial<WebhookOutcome>,
+  providerId: typeof PROVIDER_ID | null = PROVIDER_ID,
+) {
+  const transaction = sampleTransaction(row);
+  const happened: WebhookOutcome = {
+    transactionId: transaction.id,
+    type: 'transaction.completed',
+    disposition: 'Approved',
+    sequence: 1,
+    at: '2026-03-01T10:00:01.234Z',
+    amountMinor: 1_000,
+    currency: 'ZAR',
+    ...outcome,
+  };
+  const body: unknown = JSON.parse(webhookBody(transaction, happened, providerId ?? undefined));
+  expect(webhook.strict().parse(body)).toEqual(body);
+  return body as Webhook;
+}
+
+test('an approval has every member of 2.6 but an errorCode', () => {
+  expect(told(APPROVED, {})).toEqual({
+    type: 'transaction.completed',
+    timestamp: '2026-03-01T10:00:01.234Z',
+    sequence: 1,
+    id: sampleTransaction().id,
+    merchantReference: 'order-4711',
+    disposition: 'Approved',
+    paymentProviderReference: '606010000017',
+    authorisationCode: '123456',
+    amount: 10,
+    currency: 'ZAR',
+    serviceReference: sampleTransaction().id,
+    deviceInstallationId: 'device-1',
+    paymentProviderId: PROVIDER_ID,
+    paymentProviderFields: FIELDS,
+  });
+});
+
+test('id is the consumer transaction where there is one', () => {
+  const consumerId = '44444444-4444-4444-8444-444444444444';
+  expect(told({ ...APPROVED, consumerId }, {})).toMatchObject({
+    id: consumerId,
+    serviceReference: sampleTransaction().id,
+  });
+});
+
+test.each([
+  [1_051, 'ZAR', 10.51],
+  [1_000, 'JPY', 1_000],
+  [1_005, 'BHD', 1.005],
+  [1, 'ZAR', 0.01],
+  [999_999_999_999, 'ZAR', 9_999_999_999.99],
+])('%i minor units of %s are told as %f', (amountMinor, currency, amount) => {
+  expect(told(APPROVED, { amountMinor, currency })).toMatchObject({ amount, currency });
+});
+
+describe('what the row says by now does not change what happened', () => {
+  test('Indeterminate is told as such when the row is Voided already', () => {
+    const row = {
+      disposition: Disposition.Voided,
+      errorCode: 203,
+      providerReference: '606010000017',
+      authorizationCode: '777777',
+    };
+    expect(told(row, { disposition: 'Indeterminate' })).toMatchObject({
+      disposition: 'Indeterminate',
+      errorCode: 203,
+      authorisationCode: '',
+      paymentProviderReference: '606010000017',
+    });
+  });
+
+  test('UnableToGoOnline has nothing of the attempt that followed it', () => {
+    const event = told(APPROVED, { disposition: 'UnableToGoOnline', amountMinor: 500 });
+    expect(event).toMatchObject({ disposition: 'UnableToGoOnline', errorCode: 210, authorisationCode: '', amount: 5 });
+    for (const member of ['paymentProviderReference', 'paymentProviderId', 'paymentProviderFields']) {
+      expect(event).not.toHaveProperty(member);
+    }
+  });
+});
+
+test('what the card declined is Declined with errorCode 2', () => {
+  expect(told({}, { disposition: 'DeclinedOffline' })).toMatchObject({ disposition: 'Declined', errorCode: 2 });
+});
+
+test('a decline has its errorCode, and a void of an approval has none', () => {
+  const declined = { disposition: Disposition.Declined, errorCode: 209, providerFields: { responseCode: '51' } };
+  expect(told(declined, { disposition: 'Declined' })).toMatchObject({ errorCode: 209, authorisationCode: '' });
+  const voided = told(
+    { ...APPROVED, disposition: Disposition.Voided },
+    { disposition: 'Voided', type: 'transaction.voided' },
+  );
+  expect(voided).not.toHaveProperty('errorCode');
+  expect(voided).toMatchObject({ authorisationCode: '123456' });
+});
+
+test('what is not known is left out', () => {
+  const { authorisationCode, ...event } = told(
+    { disposition: Disposition.Declined, errorCode: 209 },
+    { disposition: 'Declined' },
+    null,
+  );
+  expect(authorisationCode).toBe('');
+  expect(Object.values(event)).not.toContain(null);
+  expect(event).not.toHaveProperty('paymentProviderId');
+});
