@@ -7,9 +7,18 @@ const COMMANDS: Commands = {
   demo: { says: 'start everything, submit demo taps, and end (--stay: keep running)', load: () => import('./demo.ts') },
   start: { says: 'start the gateway (--role all|api|worker)', load: () => import('./start.ts') },
   migrate: { says: 'bring the database to this version and end', load: () => import('./migrate.ts') },
+  init: {
+    says: 'make the keys of a new installation and the first one of its operator',
+    load: () => import('./init.ts'),
+  },
   'demo-tenants': { says: 'create the demo tenants in the database and end', load: () => import('./demo-tenants.ts') },
-  processor: { says: 'make, prove and list processors', load: () => import('./processor.ts') },
+  processor: { says: 'make, prove and list processors; give them to acquirers', load: () => import('./processor.ts') },
+  route: { says: 'lead taps of an acquirer to its processors', load: () => import('./route.ts') },
   simulate: { says: 'run simulated switches', load: () => import('./simulate.ts') },
+  'verify-ledger': {
+    says: 'compare the database with the ledger of the simulated switches (--ledger URL)',
+    load: () => import('./verify-ledger.ts'),
+  },
   tap: { says: 'submit a tap as a phone would (--amount 10.00 --currency ZAR)', load: () => import('./tap.ts') },
   decode: {
     says: 'show an ISO 8583 message, card data withheld (--spec type-1 HEX|FILE|-)',

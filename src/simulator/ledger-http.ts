@@ -6,15 +6,19 @@ import type { Ledger, LedgerEntry } from './ledger.ts';
 const PIECE_ENTRIES = 1_000;
 
 /**
- * Serves the books: `GET /ledger` gives `{ totals, entries, orphanReversals }`, oldest first. `processor`, `state`,
- * `rrn`, `stan` and `tid` as query parameters choose among the entries.
+ * Serves the books: `GET /ledger` gives `{ totals, entries, orphanReversals }`, oldest first; `GET /ledger/entries` the
+ * entries alone, one on each line, for whoever cannot hold them all. `processor`, `state`, `rrn`, `stan` and `tid` as query
+ * parameters choose among the entries.
  */
 export function ledgerServer(ledger: Ledger): Server {
   return createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://ledger');
-    if (url.pathname !== '/ledger') return refuse(response, 404, 'only /ledger is here');
+    const write = url.pathname === '/ledger' ? writeLedger : writeLines;
+    if (write === writeLines && url.pathname !== '/ledger/entries') {
+      return refuse(response, 404, 'only /ledger and /ledger/entries are here');
+    }
     if (request.method !== 'GET') return refuse(response.setHeader('allow', 'GET'), 405, 'GET only');
-    writeLedger(ledger, url.searchParams, response).catch(() => response.destroy());
+    write(ledger, url.searchParams, response).catch(() => response.destroy());
   });
 }
 
@@ -23,13 +27,29 @@ const FILTERS = ['processor', 'state', 'rrn', 'stan', 'tid'] as const satisfies 
 async function writeLedger(ledger: Ledger, query: URLSearchParams, response: ServerResponse): Promise<void> {
   response.setHeader('content-type', 'application/json');
   response.write(`{"totals":${JSON.stringify(ledger.totals())},"entries":[`);
+  await writeEntries(ledger, query, response, ',');
+  response.end(`],"orphanReversals":${JSON.stringify(ledger.orphans)}}\n`);
+}
+
+async function writeLines(ledger: Ledger, query: URLSearchParams, response: ServerResponse): Promise<void> {
+  response.setHeader('content-type', 'application/x-ndjson');
+  await writeEntries(ledger, query, response, '\n');
+  response.end('\n');
+}
+
+async function writeEntries(
+  ledger: Ledger,
+  query: URLSearchParams,
+  response: ServerResponse,
+  separator: string,
+): Promise<void> {
   const filters = FILTERS.filter((name) => query.has(name)).map((name) => [name, query.get(name)] as const);
   let piece: string[] = [];
-  let separator = '';
+  let isFirst = true;
   const writePiece = async () => {
     if (piece.length === 0) return;
-    const isRoom = response.write(separator + piece.join(','));
-    separator = ',';
+    const isRoom = response.write((isFirst ? '' : separator) + piece.join(separator));
+    isFirst = false;
     piece = [];
     if (!isRoom) await once(response, 'drain');
   };
@@ -40,7 +60,6 @@ async function writeLedger(ledger: Ledger, query: URLSearchParams, response: Ser
     if (piece.length >= PIECE_ENTRIES) await writePiece();
   }
   await writePiece();
-  response.end(`],"orphanReversals":${JSON.stringify(ledger.orphans)}}\n`);
 }
 
 function refuse(response: ServerResponse, status: number, error: string): void {

@@ -1,0 +1,70 @@
+import { parseArgs } from 'node:util';
+import { readProcessorNames } from '../config.ts';
+import { StartError } from '../errors.ts';
+import type { Finding } from '../ops/verify-ledger/finding.ts';
+import { readLedger } from '../ops/verify-ledger/ledger-lines.ts';
+import { verifyLedger } from '../ops/verify-ledger/verify-ledger.ts';
+import { loadProcessors } from '../processor-kit/load-processors.ts';
+import { openDatabase } from '../store/open-database.ts';
+import { tableOf } from './table.ts';
+
+const USAGE = `usage: tapwire verify-ledger --ledger URL [--database URL] [--since TIME] [--json]
+
+  --ledger    where the simulated switch serves its ledger, http://127.0.0.1:9000/ledger
+  --database  the gateway's database; DATABASE_URL when not given
+  --since     when the switch was started, 2026-11-20T10:00:00Z: what was submitted before is not in its ledger
+  --json      the findings as JSON`;
+
+/**
+ * `tapwire verify-ledger`: whether any money was lost or taken twice. To be run when no taps come in, after a load test.
+ * Exit code 1 on a violation.
+ */
+export async function run(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      ledger: { type: 'string' },
+      database: { type: 'string', default: process.env.DATABASE_URL },
+      since: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  if (values.ledger === undefined || values.database === undefined) {
+    console.error(USAGE);
+    return 2;
+  }
+  const since = values.since === undefined ? undefined : parseTime(values.since);
+  const types = await loadProcessors({ external: readProcessorNames(process.env) });
+  const database = await openDatabase(values.database, { maxConnections: 1 });
+  try {
+    const findings = await verifyLedger({ database, ledger: readLedger(values.ledger), types, since });
+    console.log(values.json ? JSON.stringify(findings, null, 2) : reportOf(findings));
+    return findings.some(({ violationCount }) => violationCount > 0) ? 1 : 0;
+  } finally {
+    await database.end();
+  }
+}
+
+function parseTime(text: string): Date {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) throw new StartError('BAD_CONFIG', `--since: ${text} is no time`);
+  return time;
+}
+
+/** A line for each check, and below them what is wrong. */
+function reportOf(findings: readonly Finding[]): string {
+  const rows = findings.map(({ check, lookedAt, open, violationCount, says }) => [
+    check,
+    String(lookedAt),
+    String(open),
+    String(violationCount),
+    says,
+  ]);
+  const table = tableOf([['check', 'looked at', 'open', 'violations', 'what must hold'], ...rows]);
+  const faults = findings.flatMap(({ check, violations, violationCount }) => {
+    const lines = violations.map(({ id, what }) => `${check}  ${id}  ${what}`);
+    const unnamed = violationCount - violations.length;
+    return unnamed > 0 ? [...lines, `${check}  and ${unnamed} more`] : lines;
+  });
+  return faults.length === 0 ? table : `${table}\n\n${faults.join('\n')}`;
+}

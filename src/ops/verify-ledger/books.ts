@@ -1,0 +1,58 @@
+import type pg from 'pg';
+import type { LedgerLine } from './ledger-lines.ts';
+
+/** Entries that travel to the database in one statement. */
+const BATCH_ENTRIES = 5_000;
+
+/** Both books side by side, for as long as a connection lives: `ledger_entries`, and `matched`, which joins them to rows. */
+export interface Books {
+  readonly client: pg.ClientBase;
+  /** Rows of the database that were submitted earlier are none of the ledger's; null: all of them are. */
+  readonly since: Date | null;
+}
+
+const CREATE = `create temp table ledger_entries (
+  n integer generated always as identity, processor text, key text, kind text, stan text, rrn text, tid text,
+  currency_numeric text, amount_minor bigint, approved_minor bigint, state text)`;
+
+const INSERT = `insert into ledger_entries (processor, key, kind, stan, rrn, tid, currency_numeric, amount_minor, approved_minor, state)
+  select processor, key, kind, stan, rrn, tid, "currencyNumeric", "amountMinor", "approvedMinor", state
+  from json_to_recordset($1::text::json) as x(processor text, key text, kind text, stan text, rrn text, tid text,
+    "currencyNumeric" text, "amountMinor" bigint, "approvedMinor" bigint, state text)`;
+
+// DE37, DE11 and DE41 name an authorization for a year; the processor's type keeps two switches with the same terminal apart.
+const MATCH = `create temp table matched as
+  select e.n, t.acquirer_id, t.id
+  from ledger_entries e
+  join transactions t on t.rrn = e.rrn and t.stan = e.stan and t.tid = e.tid
+  join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
+  join processors p on p.acquirer_id = r.acquirer_id and p.id = r.processor_id and p.type = e.processor`;
+
+/**
+ * Copies the ledger beside the database, so that the two are compared by joins, whatever their size, and begins a
+ * transaction that sees the database as it is then. The client must not be used for anything else afterwards.
+ */
+export async function openBooks(
+  client: pg.ClientBase,
+  ledger: AsyncIterable<LedgerLine> | Iterable<LedgerLine>,
+  since: Date | null,
+): Promise<Books> {
+  await client.query('set statement_timeout = 0');
+  await client.query(CREATE);
+  let batch: LedgerLine[] = [];
+  for await (const line of ledger) {
+    if (since !== null && line.approvedAtMs < since.getTime()) continue;
+    batch.push(line);
+    if (batch.length < BATCH_ENTRIES) continue;
+    await client.query(INSERT, [JSON.stringify(batch)]);
+    batch = [];
+  }
+  if (batch.length > 0) await client.query(INSERT, [JSON.stringify(batch)]);
+  await client.query('analyze ledger_entries');
+  await client.query('begin isolation level repeatable read');
+  await client.query(MATCH);
+  await client.query('create index on matched (acquirer_id, id)');
+  await client.query('create index on matched (n)');
+  await client.query('analyze matched');
+  return { client, since };
+}

@@ -1,0 +1,48 @@
+import { Disposition } from '../../transactions/disposition.ts';
+import { TransactionType } from '../../transactions/transaction.ts';
+import type { Books } from './books.ts';
+import { checkBySql } from './check-by-sql.ts';
+import type { Finding } from './finding.ts';
+
+/** Processes learn of a new endpoint within so long; what was decided before then was told to nobody. */
+const ENDPOINT_KNOWN_AFTER = '30 s';
+
+// An outcome has the sequence 2 n - 1 in attempt n, a void 2 n (see webhook-job.ts). Void rows are no events of their own.
+const DUE = `
+  select t.acquirer_id, t.id, t.attempt * 2 - (case step when 1 then 1 else 0 end) as sequence
+  from transactions t
+  join webhook_endpoints w on w.acquirer_id = t.acquirer_id and w.integrator_id = t.integrator_id
+    and w.serves = case when t.consumer_id is null then 'taps' else 'links' end
+    and w.disabled_at is null and w.created_at < t.created_at - interval '${ENDPOINT_KNOWN_AFTER}'
+  cross join generate_series(1, case t.disposition when ${Disposition.Voided} then 2 else 1 end) as step
+  where t.disposition is not null and t.type <> ${TransactionType.Void}
+    and t.created_at >= greatest($1::timestamptz, now() - interval '30 days')`;
+
+const LIVE = `select data from pgboss.job where name = 'webhook' and state < 'completed'`;
+const TOLD = `
+  select acquirer_id, transaction_id as id, (body::jsonb ->> 'sequence')::integer as sequence from webhook_events
+  union all
+  select (data ->> 'acquirerId')::integer, (data -> 'outcome' ->> 'transactionId')::uuid, (data -> 'outcome' ->> 'sequence')::integer
+  from (${LIVE}) as live where data -> 'outcome' is not null and not exists (
+    select from webhook_events e where e.acquirer_id = (data ->> 'acquirerId')::integer and e.id = (data ->> 'eventId')::uuid)`;
+
+/** I7: one event for each outcome that somebody wants to be told of, delivered or visibly pending. */
+export function checkEvents(books: Books): Promise<Finding> {
+  return checkBySql(books, {
+    check: 'I7',
+    says: 'one event for each outcome of which an integrator is told, delivered or visibly pending',
+    lookedAt: `select count(*) from (${DUE}) as due`,
+    open: `select count(*) from webhook_events where state = 'pending' and created_at >= coalesce($1::timestamptz, '-infinity')`,
+    violations: `
+      select due.id::text, concat('no event of sequence ', due.sequence) as what from (${DUE}) as due
+      where not exists (select from (${TOLD}) as told where told.acquirer_id = due.acquirer_id and told.id = due.id
+        and told.sequence = due.sequence)
+      union all
+      select id::text, concat(count(*), ' events of sequence ', sequence) from (${TOLD}) as told
+      group by acquirer_id, id, sequence having count(*) > 1
+      union all
+      select transaction_id::text, concat('event ', id, ' is pending, and nobody will deliver it') from webhook_events e
+      where state = 'pending' and not exists (select from (${LIVE}) as live where data ->> 'eventId' = e.id::text)`,
+    values: [books.since],
+  });
+}

@@ -1,0 +1,89 @@
+import type { AuditEntry, ReversalTold } from '../../transactions/ports.ts';
+import { STATUS_MOVES, type StatusId, type StatusName, statusName } from '../../transactions/status.ts';
+
+/** An audit row: what one commit told of one attempt. */
+export interface ToldRow {
+  readonly attempt: number;
+  readonly moves: readonly AuditEntry[];
+}
+
+type ReversalStepName = ReversalTold['reversal'];
+
+const MOVES: ReadonlyMap<StatusName | null, readonly StatusName[]> = new Map(
+  [...STATUS_MOVES].map(([from, to]) => [from === null ? null : statusName(from), to.map(statusName)]),
+);
+
+/** Where a transaction may stand when its next attempt is born. */
+const MAY_BEGIN_AGAIN: readonly (StatusName | null)[] = [
+  'BadRequestReceived',
+  'ErrorFindingConfig',
+  'RespondedToPhone',
+  'FailedToRespondToPhone',
+];
+
+/** What may follow what in a reversal (see reversal-steps.ts). It begins owed, without an entry that says so. */
+const REVERSAL_MOVES: Readonly<Record<ReversalStepName, readonly ReversalStepName[]>> = {
+  owed: ['sent', 'needsReview'],
+  sent: ['sent', 'unsent', 'confirming', 'acknowledged', 'needsReview', 'owed'],
+  unsent: ['sent', 'needsReview', 'owed'],
+  confirming: ['sent', 'needsReview', 'owed'],
+  acknowledged: ['owed'],
+  needsReview: ['sent', 'unsent', 'confirming', 'acknowledged', 'owed'],
+};
+
+/**
+ * What is wrong with the audit trail of one transaction; undefined when it is a path of the declared moves that ends where
+ * the row is.
+ *
+ * @param rows oldest first
+ * @param status where the row stands
+ */
+export function faultOfTrail(rows: readonly ToldRow[], status: StatusId): string | undefined {
+  const walk = new Walk();
+  for (const { attempt, moves } of rows) {
+    for (const entry of moves) {
+      const fault = walk.step(attempt, entry);
+      if (fault !== undefined) return fault;
+    }
+  }
+  return walk.at === statusName(status)
+    ? undefined
+    : `the trail ends at ${walk.at}, and the row is ${statusName(status)}`;
+}
+
+class Walk {
+  at: StatusName | null = null;
+  #attempt = 0;
+  #reversal: ReversalStepName = 'owed';
+  /** Attempts of the reversal that count. */
+  #reversals = 0;
+
+  step(attempt: number, entry: AuditEntry): string | undefined {
+    if ('late' in entry) return undefined;
+    if ('reversal' in entry) return this.#stepReversal(entry);
+    return 'to' in entry ? this.#move(attempt, entry) : undefined;
+  }
+
+  #move(attempt: number, { from, to }: { from: StatusName | null; to: StatusName }): string | undefined {
+    const said = `attempt ${attempt}: ${from ?? 'new'} -> ${to}`;
+    const isNew = attempt !== this.#attempt;
+    if (isNew && attempt !== this.#attempt + 1) return `${said} follows attempt ${this.#attempt}`;
+    if (isNew && this.#attempt > 0 && !MAY_BEGIN_AGAIN.includes(this.at)) return `${said} begins again from ${this.at}`;
+    if (!(isNew && from === null) && from !== this.at) return `${said} does not follow ${this.at}`;
+    if (!MOVES.get(from)?.includes(to)) return `${said} is no declared move`;
+    this.at = to;
+    this.#attempt = attempt;
+    return undefined;
+  }
+
+  #stepReversal({ reversal, attempt }: Pick<ReversalTold, 'reversal' | 'attempt'>): string | undefined {
+    const said = `reversal ${reversal} ${attempt}`;
+    if (!REVERSAL_MOVES[this.#reversal].includes(reversal)) return `${said} does not follow ${this.#reversal}`;
+    const expected = reversal === 'sent' ? this.#reversals + 1 : this.#reversals;
+    if (attempt !== expected) return `${said} is out of turn: ${expected} is due`;
+    if (reversal === 'sent') this.#reversals++;
+    if (reversal === 'unsent') this.#reversals--;
+    this.#reversal = reversal;
+    return undefined;
+  }
+}

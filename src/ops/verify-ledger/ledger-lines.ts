@@ -1,0 +1,40 @@
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { StartError } from '../../errors.ts';
+
+/** What the check must know of an authorization that a switch approved. */
+const ledgerLine = z.object({
+  processor: z.string(),
+  key: z.string(),
+  kind: z.enum(['sale', 'refund']),
+  stan: z.string(),
+  rrn: z.string(),
+  tid: z.string(),
+  currencyNumeric: z.string(),
+  amountMinor: z.number(),
+  approvedMinor: z.number(),
+  approvedAtMs: z.number(),
+  state: z.enum(['approved', 'reversed']),
+});
+
+export type LedgerLine = z.infer<typeof ledgerLine>;
+
+/**
+ * The entries of a simulated switch's ledger, one after the other as they come: a million of them fit no string.
+ *
+ * @param url of the ledger, `http://127.0.0.1:9000/ledger`
+ * @throws StartError BAD_CONFIG when nobody serves a ledger there, or it ends before its end
+ */
+export async function* readLedger(url: string): AsyncGenerator<LedgerLine> {
+  const fault = (cause: unknown) => new StartError('BAD_CONFIG', `${url} serves no ledger`, { cause });
+  try {
+    const response = await fetch(`${url.replace(/\/$/, '')}/entries`);
+    if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
+    for await (const line of createInterface({ input: Readable.fromWeb(response.body) })) {
+      if (line !== '') yield ledgerLine.parse(JSON.parse(line));
+    }
+  } catch (cause) {
+    throw fault(cause);
+  }
+}

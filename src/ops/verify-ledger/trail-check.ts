@@ -1,0 +1,58 @@
+import type { AuditEntry } from '../../transactions/ports.ts';
+import type { StatusId } from '../../transactions/status.ts';
+import type { Books } from './books.ts';
+import { faultOfTrail, type ToldRow } from './fault-of-trail.ts';
+import { type Finding, MAX_NAMED, type Violation } from './finding.ts';
+
+/** Audit rows that are held at once. */
+const FETCH_ROWS = 5_000;
+
+interface TrailRow {
+  readonly acquirerId: number;
+  readonly id: string;
+  readonly status: StatusId;
+  readonly attempt: number | null;
+  readonly moves: readonly AuditEntry[] | null;
+}
+
+// A row without a trail comes, too: its audit was lost.
+const DECLARE = `declare trails no scroll cursor for
+  select t.acquirer_id as "acquirerId", t.id, t.status, e.attempt, e.moves
+  from transactions t
+  left join transaction_events e on e.acquirer_id = t.acquirer_id and e.transaction_id = t.id
+  where t.created_at >= coalesce($1::timestamptz, '-infinity')
+  order by t.acquirer_id, t.id, e.id`;
+
+/** I6: every audit trail is a path of the declared moves and ends where its row is. Read by a cursor, one trail at a time. */
+export async function checkTrails({ client, since }: Books): Promise<Finding> {
+  const violations: Violation[] = [];
+  let lookedAt = 0;
+  let violationCount = 0;
+  let current: TrailRow | undefined;
+  let told: ToldRow[] = [];
+  const finish = () => {
+    if (!current) return;
+    lookedAt++;
+    const what = told.length === 0 ? 'has no audit trail' : faultOfTrail(told, current.status);
+    if (what === undefined) return;
+    violationCount++;
+    if (violations.length < MAX_NAMED) violations.push({ id: current.id, what });
+  };
+  await client.query(DECLARE, [since]);
+  for (;;) {
+    const { rows } = await client.query<TrailRow>(`fetch ${FETCH_ROWS} from trails`);
+    for (const row of rows) {
+      if (row.id !== current?.id || row.acquirerId !== current.acquirerId) {
+        finish();
+        current = row;
+        told = [];
+      }
+      if (row.attempt !== null && row.moves !== null) told.push({ attempt: row.attempt, moves: row.moves });
+    }
+    if (rows.length < FETCH_ROWS) break;
+  }
+  finish();
+  await client.query('close trails');
+  const says = 'every audit trail is a path of the declared moves, and ends where the row is';
+  return { check: 'I6', says, lookedAt, open: 0, violationCount, violations };
+}

@@ -1,0 +1,44 @@
+import type { Processor } from '../../processor-kit/processor.ts';
+import type { Database } from '../../store/open-database.ts';
+import { openBooks } from './books.ts';
+import { checkEvents } from './event-check.ts';
+import type { Finding } from './finding.ts';
+import { checkJobs } from './job-check.ts';
+import type { LedgerLine } from './ledger-lines.ts';
+import { checkAmounts, checkMoney } from './money-checks.ts';
+import { checkStans } from './stan-check.ts';
+import { checkTrails } from './trail-check.ts';
+
+export interface BooksToVerify {
+  readonly database: Database;
+  /** What the switches approved, in any order. */
+  readonly ledger: AsyncIterable<LedgerLine> | Iterable<LedgerLine>;
+  /** Processor types, for the scopes of their STANs. */
+  readonly types: ReadonlyMap<string, Processor>;
+  /** The ledger begins here: what was submitted before is not looked for in it. */
+  readonly since?: Date | undefined;
+}
+
+/**
+ * Compares the books of the gateway with those of the switches: the invariants I1 to I8 as far as the two tell, and that
+ * every transaction under way has its job. I9 to I12 (card data, answers, tenants, sockets) show in neither book.
+ *
+ * The ledger is read first, then the database as it is at one moment. So it is to be run when no taps come in: one that was
+ * approved between the two would seem to be missing in the ledger.
+ */
+export async function verifyLedger({ database, ledger, types, since }: BooksToVerify): Promise<Finding[]> {
+  const client = await database.connect();
+  try {
+    const books = await openBooks(client, ledger, since ?? null);
+    return [
+      ...(await checkMoney(books)),
+      await checkStans(books, types),
+      await checkTrails(books),
+      await checkEvents(books),
+      await checkAmounts(books),
+      await checkJobs(books),
+    ];
+  } finally {
+    client.release(true); // its temporary tables go with it
+  }
+}

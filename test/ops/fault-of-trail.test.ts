@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { faultOfTrail } from '../../src/ops/verify-ledger/fault-of-trail.ts';
+import type { AuditEntry } from '../../src/transactions/ports.ts';
+import { moves, Status, type StatusId } from '../../src/transactions/status.ts';
+
+const AT = '2026-03-01T10:00:00.000Z';
+const told = (path: StatusId[], from: StatusId | null = null) => moves(from, path, Date.parse(AT));
+
+/** `sent 1`, `acknowledged 1`: a trail that came to Indeterminate, and what its reversal told. */
+function reversal(...steps: string[]): AuditEntry[] {
+  return steps.map((text) => {
+    const [reversal, attempt] = text.split(' ') as ['sent', string];
+    return { reversal, attempt: Number(attempt), at: AT };
+  });
+}
+
+const INDETERMINATE: AuditEntry[] = told([1, 3, 4, 5, 8]);
+const faultOf = (...steps: string[]) =>
+  faultOfTrail([{ attempt: 1, moves: [...INDETERMINATE, ...reversal(...steps)] }], Status.RespondedToPhone);
+
+describe('reversals', () => {
+  test.each([
+    [['sent 1', 'acknowledged 1']],
+    [['sent 1', 'sent 2', 'acknowledged 2']],
+    [['sent 1', 'unsent 1', 'sent 1', 'acknowledged 1']],
+    [['sent 1', 'confirming 1', 'sent 2', 'acknowledged 2']],
+    [['sent 1', 'acknowledged 1', 'owed 1', 'sent 2', 'acknowledged 2']],
+    [['needsReview 0', 'sent 1', 'acknowledged 1']],
+    [['sent 1', 'needsReview 1', 'unsent 1', 'sent 1', 'acknowledged 1']],
+  ])('%j is a path', (steps) => {
+    expect(faultOf(...steps)).toBeUndefined();
+  });
+
+  test.each([
+    [['acknowledged 1'], 'does not follow owed'],
+    [['sent 2'], 'out of turn'],
+    [['sent 1', 'sent 1'], 'out of turn'],
+    [['sent 1', 'acknowledged 1', 'sent 2'], 'does not follow acknowledged'],
+    [['sent 1', 'confirming 1', 'acknowledged 1'], 'does not follow confirming'],
+    [['unsent 1'], 'does not follow owed'],
+    [['sent 1', 'unsent 1', 'acknowledged 0'], 'does not follow unsent'],
+  ])('%j is none', (steps, fault) => {
+    expect(faultOf(...steps)).toContain(fault);
+  });
+});
+
+describe('attempts', () => {
+  const first = { attempt: 1, moves: told([1, 3, 8]) };
+
+  test('the next one begins where a transaction may rest', () => {
+    const second = { attempt: 2, moves: told([1, 3, 4, 7, 8]) };
+    expect(faultOfTrail([first, second], Status.RespondedToPhone)).toBeUndefined();
+  });
+
+  test('a PIN leads from 8 to the next attempt', () => {
+    const second = { attempt: 2, moves: told([1, 3, 4, 7, 8], Status.RespondedToPhone) };
+    expect(faultOfTrail([first, second], Status.RespondedToPhone)).toBeUndefined();
+  });
+
+  test('none begins while the one before is under way, and none is left out', () => {
+    const underWay = { attempt: 1, moves: told([1, 3, 4]) };
+    const next = { attempt: 2, moves: told([1]) };
+    expect(faultOfTrail([underWay, next], Status.RequestReceived)).toContain('begins again from Submitted');
+    expect(faultOfTrail([first, { ...next, attempt: 3 }], Status.RequestReceived)).toContain('follows attempt 1');
+  });
+
+  test('a transaction is born once', () => {
+    const again = { attempt: 1, moves: told([1]) };
+    expect(faultOfTrail([{ attempt: 1, moves: told([1]) }, again], Status.RequestReceived)).toContain(
+      'does not follow',
+    );
+  });
+
+  test('a response that came late changes nothing', () => {
+    const late: AuditEntry = { late: 'approved', responseCode: '00', at: AT };
+    const trail = [{ attempt: 1, moves: [...INDETERMINATE, late, ...reversal('sent 1', 'acknowledged 1')] }];
+    expect(faultOfTrail(trail, Status.RespondedToPhone)).toBeUndefined();
+  });
+});

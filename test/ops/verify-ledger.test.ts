@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readLedger } from '../../src/ops/verify-ledger/ledger-lines.ts';
+import { Ledger } from '../../src/simulator/ledger.ts';
+import { ledgerServer } from '../../src/simulator/ledger-http.ts';
+import { listen, stopListening } from '../../src/simulator/listening.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { Status } from '../../src/transactions/status.ts';
+import { TapwireProcess } from '../support/tapwire-process.ts';
+import { move, PlantedBooks } from './planted-books.ts';
+
+let books: PlantedBooks;
+beforeAll(async () => {
+  books = await PlantedBooks.open();
+});
+beforeEach(async () => {
+  books.ledger.length = 0;
+  const tables = ['transactions', 'transaction_events', 'webhook_attempts', 'webhook_events', 'webhook_endpoints'];
+  await books.database.query(`truncate ${tables.join()} cascade`);
+  await books.plantSoundOnes();
+});
+afterAll(() => books.close());
+
+test('books that agree have no violation, and each check looked at something', async () => {
+  expect(await books.faults()).toEqual({});
+  const looked = Object.fromEntries((await books.verify()).map(({ check, lookedAt }) => [check, lookedAt]));
+  expect(looked).toEqual({ I1: 2, I2: 1, I3: 1, I4: 2, I5: 3, I6: 3, I7: 0, I8: 2, J: 0 });
+});
+
+describe('I1: what a switch approved is Approved to the merchant, or reversed, or visibly open', () => {
+  test('an approval of which no row tells', async () => {
+    books.entry({ stan: '999999', rrn: '606010999999' });
+    expect(await books.faults()).toMatchObject({ I1: [{ what: 'approved at the switch, and in no transaction' }] });
+  });
+
+  test.each([
+    ['Declined', Disposition.Declined, 0],
+    ['UnableToGoOnline', Disposition.UnableToGoOnline, 0],
+    ['Voided', Disposition.Voided, 3],
+    ['Indeterminate, with a reversal that is over', Disposition.Indeterminate, 3],
+  ])('an approval that stands, and the merchant was told %s', async (_what, disposition, reversalState) => {
+    const planted = await books.transaction({ disposition, reversalState });
+    books.entry(planted);
+    expect((await books.faults()).I1).toMatchObject([{ id: planted.id }]);
+  });
+
+  test.each([
+    ['owed', 1],
+    ['needsReview', 4],
+  ])('one whose reversal is %s is open, and no violation', async (_what, reversalState) => {
+    books.entry(await books.transaction({ disposition: Disposition.Indeterminate, reversalState }));
+    const [i1] = await books.verify();
+    expect(i1).toMatchObject({ check: 'I1', open: 1, violationCount: 0 });
+  });
+});
+
+test('I2: a reversed approval that the merchant was told is Approved', async () => {
+  const planted = await books.transaction();
+  books.entry(planted, { state: 'reversed' });
+  expect((await books.faults()).I2).toMatchObject([{ id: planted.id }]);
+});
+
+test('I3: an Approved transaction that no switch approved', async () => {
+  const planted = await books.transaction();
+  expect(await books.faults()).toMatchObject({ I3: [{ id: planted.id }] });
+});
+
+test('I4: two approvals for one attempt, under another DE7', async () => {
+  const planted = await books.transaction();
+  books.entry(planted);
+  books.entry(planted);
+  expect(await books.faults()).toMatchObject({ I4: [{ id: planted.id }] });
+});
+
+describe('I5: no STAN twice in its scope and business day', () => {
+  test('twice on a terminal and day', async () => {
+    await books.transaction({ disposition: Disposition.Declined, stan: '000777' });
+    await books.transaction({ disposition: Disposition.Declined, stan: '000777' });
+    expect((await books.faults()).I5).toMatchObject([{ what: expect.stringContaining('STAN 000777 2 times') }]);
+  });
+
+  test('on two business days it is none, be they dates or told by a cut-over in between', async () => {
+    const noonMs = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 43_200_000;
+    const at = (hours: number) => new Date(noonMs + hours * 3_600_000);
+    const declined = { disposition: Disposition.Declined, stan: '000777' } as const;
+    await books.transaction({ ...declined, createdAt: at(-48) });
+    await books.transaction({ ...declined, createdAt: at(0) });
+    expect(await books.faults()).toEqual({});
+    await books.transaction({ ...declined, createdAt: at(2) });
+    expect(Object.keys(await books.faults())).toEqual(['I5']);
+    await books.database.query(
+      'insert into business_dates (acquirer_id, processor_id, business_date, since) values (1, 1, $1::date + 1, $1)',
+      [at(1)],
+    );
+    expect(await books.faults()).toEqual({});
+    await books.database.query('truncate business_dates');
+  });
+});
+
+describe('I6: every audit trail is a path of the declared moves', () => {
+  const { RequestReceived, SubmittedToPaymentProcessor, RespondedToPhone } = Status;
+  test.each([
+    ['there is none', []],
+    ['a move that is not declared', [move(null, RequestReceived), move(RequestReceived, SubmittedToPaymentProcessor)]],
+    ['an end that is not the row', [move(null, RequestReceived)]],
+    ['a gap', [move(null, RequestReceived), move(7, RespondedToPhone)]],
+  ])('%s', async (_what, trail) => {
+    const planted = await books.transaction({ disposition: Disposition.Declined, trail });
+    expect((await books.faults()).I6).toMatchObject([{ id: planted.id }]);
+  });
+});
+
+describe('I7: one event for each outcome', () => {
+  const endpointId = randomUUID();
+  const event = (transactionId: string, state: string, sequence: number) =>
+    books.database.query(
+      `insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body, state)
+       values (1, $1, 10, $2, $3, 'transaction.completed', $4, $5)`,
+      [
+        randomUUID(),
+        endpointId,
+        transactionId,
+        JSON.stringify({ sequence, disposition: 'Declined', amount: 10 }),
+        state,
+      ],
+    );
+  beforeEach(async () => {
+    await books.database.query('truncate transactions, transaction_events');
+    books.ledger.length = 0;
+    await books.database.query(
+      `insert into webhook_endpoints (acquirer_id, id, integrator_id, serves, url, sealed_secret, created_at)
+       values (1, $1, 10, 'taps', 'https://x.example', '', now() - interval '1 day')`,
+      [endpointId],
+    );
+  });
+
+  test('delivered once is as it should be; none, two, and one that nobody delivers are not', async () => {
+    const { id } = await books.transaction({ disposition: Disposition.Declined });
+    expect(await books.faults()).toMatchObject({ I7: [{ id, what: 'no event of sequence 1' }] });
+    await event(id, 'delivered', 1);
+    expect(await books.faults()).toEqual({});
+    await event(id, 'pending', 1);
+    const whats = (await books.faults()).I7!.map(({ what }) => what);
+    expect(whats).toEqual([
+      '2 events of sequence 1',
+      expect.stringContaining('is pending, and nobody will deliver it'),
+    ]);
+  });
+
+  test('a void is a second event', async () => {
+    const { id } = await books.transaction({ disposition: Disposition.Voided, reversalState: 3 });
+    await event(id, 'delivered', 1);
+    expect(await books.faults()).toMatchObject({ I7: [{ id, what: 'no event of sequence 2' }] });
+  });
+});
+
+describe('I8: amount and currency are the same everywhere', () => {
+  test.each([
+    ['another amount', { amountMinor: 999 }],
+    ['another approved amount', { approvedMinor: 500 }],
+    ['another currency', { currencyNumeric: '840' }],
+  ])('%s at the switch', async (_what, changes) => {
+    const planted = await books.transaction();
+    books.entry(planted, changes);
+    expect(await books.faults()).toMatchObject({ I8: [{ id: planted.id }] });
+  });
+});
+
+test('J: a status that must not rest, and a reversal that nobody will send', async () => {
+  const resting = await books.transaction({ disposition: null });
+  const owed = await books.transaction({ disposition: Disposition.Indeterminate, reversalState: 1 });
+  const ids = (await books.faults()).J!.map(({ id }) => id);
+  expect(ids.sort()).toEqual([resting.id, owed.id].sort());
+});
+
+test('what was submitted before the ledger began is not looked for in it', async () => {
+  const since = new Date(Date.now() - 60_000);
+  await books.transaction({ createdAt: new Date(Date.now() - 3_600_000) });
+  expect(Object.keys(await books.faults())).toEqual(['I3']);
+  expect(await books.faults(since)).toEqual({});
+});
+
+test('of many violations the first twenty are named and all are counted', async () => {
+  for (let n = 0; n < 25; n++) books.entry({ stan: '999999', rrn: `9${n}` });
+  const [i1] = await books.verify();
+  expect(i1).toMatchObject({ violationCount: 25 });
+  expect(i1!.violations).toHaveLength(20);
+});
+
+describe('tapwire verify-ledger', () => {
+  async function served<T>(work: (url: string) => Promise<T>): Promise<T> {
+    const ledger = new Ledger();
+    for (const { state: _, approvedAtMs, ...entry } of books.ledger) {
+      ledger.approve({ ...entry, approvedAtMs, authorizationCode: '123456' }, 0);
+    }
+    for (const { processor, key, tid, state } of books.ledger) {
+      if (state === 'reversed') ledger.reverse(processor, key, tid, Date.now());
+    }
+    const server = ledgerServer(ledger);
+    const port = await listen(server, 0, '127.0.0.1');
+    try {
+      return await work(`http://127.0.0.1:${port}/ledger`);
+    } finally {
+      await stopListening(server);
+    }
+  }
+  const run = (url: string, ...more: string[]) =>
+    TapwireProcess.run(['verify-ledger', '--ledger', url, '--database', books.url, ...more]);
+
+  test('prints a line for each check and ends with 0 when all hold', async () => {
+    const ended = await served((url) => run(url));
+    expect(ended.stdout).toMatch(/^I1 +2 +0 +0 +what a switch approved/m);
+    expect(ended.exitCode, ended.output).toBe(0);
+  });
+
+  test('names what is wrong and ends with 1', async () => {
+    books.entry({ stan: '999999', rrn: '606010999999' });
+    const ended = await served((url) => run(url));
+    expect(ended.exitCode).toBe(1);
+    expect(ended.stdout).toMatch(/I1 {2}entry type-1 999999-2 {2}approved at the switch, and in no transaction/);
+    const asJson = await served((url) => run(url, '--json'));
+    expect(JSON.parse(asJson.stdout)[0]).toMatchObject({ check: 'I1', violationCount: 1 });
+  });
+
+  test('says in a sentence that nobody serves a ledger there', async () => {
+    const ended = await run('http://127.0.0.1:1/ledger');
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('serves no ledger') });
+  });
+
+  test('reads a ledger of a hundred thousand entries as they come', async () => {
+    for (let n = 0; n < 100_000; n++) books.entry({ stan: String(n).padStart(6, '0'), rrn: `x${n}` });
+    const count = await served(async (url) => {
+      let lines = 0;
+      for await (const _line of readLedger(url)) lines++;
+      return lines;
+    });
+    expect(count).toBe(100_002);
+  });
+});
