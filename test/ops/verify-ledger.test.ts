@@ -89,7 +89,7 @@ describe('I5: no STAN twice in its scope and business day', () => {
     await books.transaction({ ...declined, createdAt: at(2) });
     expect(Object.keys(await books.faults())).toEqual(['I5']);
     await books.database.query(
-      'insert into business_dates (acquirer_id, processor_id, business_date, since) values (1, 1, $1::date + 1, $1)',
+      'insert into business_dates (acquirer_id, processor_id, business_date, since) values (1, 1, $1::timestamptz::date + 1, $1)',
       [at(1)],
     );
     expect(await books.faults()).toEqual({});
