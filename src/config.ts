@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { StartError } from './errors.ts';
+import { FAILPOINTS, Failpoints } from './ops/failpoints.ts';
 
 const list = z
   .string()
@@ -38,6 +39,16 @@ const environment = z.object({
   TLS_CERT_FILE: z.string().min(1).optional().describe('PEM: serve HTTPS with it'),
   TLS_KEY_FILE: z.string().min(1).optional().describe('PEM'),
   ALLOW_BARE_CARD_DATA: flag.default(false).describe('dev alone: take card data that is not encrypted'),
+  TAPWIRE_FAILPOINTS: z
+    .string()
+    .optional()
+    .transform((text, context) => {
+      const failpoints = text ? Failpoints.parse(text) : undefined;
+      if (text && !failpoints)
+        context.addIssue(`is a list of NAME:kill or NAME:freeze@TIMES of ${FAILPOINTS.join(', ')}`);
+      return failpoints;
+    })
+    .describe('dev alone: where this process ends itself, for crash tests (src/ops/failpoints.ts)'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   DATABASE_CONNECTIONS: z.coerce
     .number()
@@ -53,6 +64,7 @@ const checked = environment.superRefine((settings, context) => {
     context.addIssue({ code: 'custom', path: [path], message });
   const isDev = settings.TAPWIRE_ENV === 'dev';
   if (settings.ALLOW_BARE_CARD_DATA && !isDev) fault('ALLOW_BARE_CARD_DATA', 'is for dev alone');
+  if (settings.TAPWIRE_FAILPOINTS && !isDev) fault('TAPWIRE_FAILPOINTS', 'is for dev alone');
   if (!settings.DATABASE_URL && !isDev) fault('DATABASE_URL', 'is required: the embedded Postgres is for dev alone');
   if ((settings.TLS_CERT_FILE === undefined) !== (settings.TLS_KEY_FILE === undefined)) {
     fault('TLS_KEY_FILE', 'TLS_CERT_FILE and TLS_KEY_FILE go together');

@@ -23,6 +23,7 @@ import { registerWellKnownRoutes } from './http/routes/well-known.ts';
 import { createServer, type Server } from './http/server.ts';
 import { JobTable } from './jobs/job-table.ts';
 import { Pipeline } from './jobs/pipeline.ts';
+import { armFetcher, armWorld } from './ops/failpoints.ts';
 import { Health } from './ops/health.ts';
 import type { Log } from './ops/log.ts';
 import { createRequestLog } from './ops/request-log.ts';
@@ -152,7 +153,7 @@ async function compose(
   const path: World['path'] = switches
     ? { kind: 'direct', switches }
     : { kind: 'handover', handover: new HandoverSealer(handoverKeys) };
-  const world: World = {
+  const plain: World = {
     clock,
     newId: randomUUID,
     directory,
@@ -163,6 +164,7 @@ async function compose(
     originals: new OriginalConnections(),
     path,
   };
+  const world = armWorld(plain, config.TAPWIRE_FAILPOINTS);
   const fetcher = new GuardedFetch({ policy: callbackPolicy(config) });
   closers.push(() => fetcher.close());
   if (switches) {
@@ -172,7 +174,7 @@ async function compose(
         ? await openHandovers(handoverKeys, report('a handover key could not be published'))
         : undefined;
     if (opener) closers.push(() => opener.stop());
-    const deliverer = createDeliverer({ database, jobs, world, keys, fetcher });
+    const deliverer = createDeliverer({ config, database, jobs, world, keys, fetcher });
     pipeline = new Pipeline(jobs, world, {
       onError: (error, queue) => log.error({ error, queue }, 'a job failed and will be tried again'),
       openHandover: opener && ((key, sealed) => indexed(opener.open(key, sealed))),
@@ -235,6 +237,7 @@ function indexed(bytes: { general: Uint8Array; payment: Uint8Array }) {
 }
 
 interface DeliveryParts {
+  readonly config: Config;
   readonly database: Database;
   readonly jobs: JobTable;
   readonly world: World;
@@ -242,13 +245,15 @@ interface DeliveryParts {
   readonly fetcher: GuardedFetch;
 }
 
-function createDeliverer({ database, jobs, world, keys, fetcher }: DeliveryParts): WebhookDeliverer {
+function createDeliverer({ config, database, jobs, world, keys, fetcher }: DeliveryParts): WebhookDeliverer {
   const { clock } = world;
   const store = new PostgresWebhookDeliveries(database, jobs, (transaction, outcome) =>
     webhookBody(transaction, outcome, providerIdOf(world, transaction)),
   );
   const lanes = new Lanes(clock.monotonicMs);
-  return new WebhookDeliverer({ store, fetcher, vault: createSecretVault(keys), lanes, clock, random: Math.random });
+  const vault = createSecretVault(keys);
+  const armed = armFetcher(fetcher, config.TAPWIRE_FAILPOINTS);
+  return new WebhookDeliverer({ store, fetcher: armed, vault, lanes, clock, random: Math.random });
 }
 
 /** Receivers on the developer's own machine are for dev alone. */

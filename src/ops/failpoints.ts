@@ -1,0 +1,166 @@
+import type { Switch, SwitchSlot, TransactionStore } from '../transactions/ports.ts';
+import { Status } from '../transactions/status.ts';
+import type { World } from '../transactions/world.ts';
+import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
+
+/**
+ * The moments at which a crash test ends this process: between two effects, where what is in memory is lost and what is
+ * committed or on the wire is not. Where they stand in the life of a tap (reliability, "Order of writes"):
+ *
+ *   before-submit-commit · (B) · after-submit-commit · the bytes · after-write · the answer · after-response · (C) ·
+ *   after-outcome-commit · the phone's answer
+ */
+export const FAILPOINTS = [
+  'before-submit-commit',
+  'after-submit-commit',
+  'after-write',
+  'after-response',
+  'after-outcome-commit',
+  'after-overdue-commit',
+  'after-reversal-commit',
+  'after-reversal-write',
+  'after-reversal-response',
+  'after-reversal-outcome',
+  'before-webhook',
+  'after-webhook',
+] as const;
+
+export type FailpointName = (typeof FAILPOINTS)[number];
+
+const SIGNALS = { kill: 'SIGKILL', freeze: 'SIGSTOP' } as const;
+const ENTRY = /^([a-z-]+):(kill|freeze)(?:@([1-9]\d{0,5}))?$/;
+
+interface Armed {
+  readonly signal: (typeof SIGNALS)[keyof typeof SIGNALS];
+  passesLeft: number;
+}
+
+/** What is to happen at which moments, `after-write:kill` or `after-write:freeze@3`: the third time. For dev alone. */
+export class Failpoints {
+  readonly #armed = new Map<FailpointName, Armed>();
+
+  /** Reads a list with commas; undefined when a part of it names no failpoint. */
+  static parse(text: string): Failpoints | undefined {
+    const failpoints = new Failpoints();
+    for (const entry of text.split(',')) {
+      const [, name, action, pass = '1'] = ENTRY.exec(entry.trim()) ?? [];
+      if (!FAILPOINTS.includes(name as FailpointName)) return undefined;
+      const signal = SIGNALS[action as keyof typeof SIGNALS];
+      failpoints.#armed.set(name as FailpointName, { signal, passesLeft: Number(pass) });
+    }
+    return failpoints;
+  }
+
+  /** A moment has come. The signal is this process's own, so nothing runs between it and the end. */
+  pass(name: FailpointName): void {
+    const armed = this.#armed.get(name);
+    if (armed && --armed.passesLeft === 0) process.kill(process.pid, armed.signal);
+  }
+}
+
+/** The world with failpoints around its effects; without any, the world itself. */
+export function armWorld(world: World, failpoints: Failpoints | undefined): World {
+  if (!failpoints) return world;
+  const { path } = world;
+  const armedPath: World['path'] =
+    path.kind === 'direct'
+      ? {
+          kind: 'direct',
+          switches: overriding(path.switches, {
+            find: (...key) => {
+              const found = path.switches.find(...key);
+              return found && armSwitch(found, failpoints);
+            },
+          }),
+        }
+      : path;
+  return { ...world, store: armStore(world.store, failpoints), path: armedPath };
+}
+
+/** Webhooks with failpoints around each attempt. */
+export function armFetcher(
+  fetcher: Pick<GuardedFetch, 'request'>,
+  failpoints: Failpoints | undefined,
+): Pick<GuardedFetch, 'request'> {
+  if (!failpoints) return fetcher;
+  return {
+    request: async (request) => {
+      failpoints.pass('before-webhook');
+      const answer = await fetcher.request(request);
+      failpoints.pass('after-webhook');
+      return answer;
+    },
+  };
+}
+
+function armStore(store: TransactionStore, failpoints: Failpoints): TransactionStore {
+  /** (B) for taps that are submitted by this very commit; those of an `api` process are by the worker's. */
+  const submitting = async <T>(status: number, write: () => Promise<T>, isDone: (outcome: T) => boolean) => {
+    const isSubmission = status === Status.SubmittedToPaymentProcessor;
+    if (isSubmission) failpoints.pass('before-submit-commit');
+    const outcome = await write();
+    if (isSubmission && isDone(outcome)) failpoints.pass('after-submit-commit');
+    return outcome;
+  };
+  return overriding(store, {
+    insert: (attempt) =>
+      submitting(
+        attempt.transaction.status,
+        () => store.insert(attempt),
+        (outcome) => outcome === 'inserted',
+      ),
+    retry: (attempt) => submitting(attempt.transaction.status, () => store.retry(attempt), Boolean),
+    submit: (submission) => submitting(submission.transaction.status, () => store.submit(submission), Boolean),
+    settle: async (settlement) => {
+      const isCommitted = await store.settle(settlement);
+      if (isCommitted) failpoints.pass(settlement.isOverdue ? 'after-overdue-commit' : 'after-outcome-commit');
+      return isCommitted;
+    },
+    stepReversal: async (step) => {
+      const isCommitted = await store.stepReversal(step);
+      const isSent = step.told.some(({ reversal }) => reversal === 'sent');
+      if (isCommitted) failpoints.pass(isSent ? 'after-reversal-commit' : 'after-reversal-outcome');
+      return isCommitted;
+    },
+  });
+}
+
+function armSwitch(target: Switch, failpoints: Failpoints): Switch {
+  return overriding(target, {
+    takeSlot: async (connectionId) => {
+      const slot = await target.takeSlot(connectionId);
+      return slot && armSlot(slot, failpoints);
+    },
+  });
+}
+
+function armSlot(slot: SwitchSlot, failpoints: Failpoints): SwitchSlot {
+  return overriding(slot, {
+    authorize: async (request, timing) => {
+      const answering = slot.authorize(request, timing);
+      // A connection writes what was given to it at the end of the same turn.
+      setImmediate(() => failpoints.pass('after-write'));
+      const answer = await answering;
+      if (answer.kind === 'answered') failpoints.pass('after-response');
+      return answer;
+    },
+    reverse: async (reversal, timing) => {
+      const answering = slot.reverse(reversal, timing);
+      setImmediate(() => failpoints.pass('after-reversal-write'));
+      const answer = await answering;
+      if (answer.kind === 'answered') failpoints.pass('after-reversal-response');
+      return answer;
+    },
+  });
+}
+
+/** An object with some of its methods replaced; private members stay within reach of the others. */
+function overriding<T extends object>(target: T, overrides: Partial<T>): T {
+  return new Proxy(target, {
+    get: (_, name) => {
+      if (Object.hasOwn(overrides, name)) return Reflect.get(overrides, name);
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
