@@ -16,8 +16,7 @@ export class Cursor {
   readonly #last: number;
   #latin1: string | undefined = undefined;
   #hex: string | undefined = undefined;
-  #transcoded: string | undefined = undefined;
-  #table: Uint8Array | undefined = undefined;
+  #transcoded: Map<Uint8Array, string> | undefined = undefined;
 
   constructor(bytes: Uint8Array, start: number, end: number) {
     this.bytes = bytes;
@@ -41,15 +40,15 @@ export class Cursor {
     return this.latin1.substring(from - this.origin, to - this.origin);
   }
 
-  /** The bytes from `from` to `to`, each replaced by its entry in `table`, as latin1. One table is usual per message. */
+  /** The bytes from `from` to `to`, each replaced by its entry in `table`, as latin1. */
   transcoded(table: Uint8Array, from: number, to: number): string {
-    if (this.#transcoded === undefined || this.#table !== table) {
-      const characters = new Uint8Array(this.#last - this.origin);
-      for (let at = 0; at < characters.length; at++) characters[at] = table[this.bytes[this.origin + at]!]!;
-      this.#transcoded = latin1Slice.call(characters, 0, characters.length);
-      this.#table = table;
+    this.#transcoded ??= new Map();
+    let text = this.#transcoded.get(table);
+    if (text === undefined) {
+      text = this.#transcode(table);
+      this.#transcoded.set(table, text);
     }
-    return this.#transcoded.substring(from - this.origin, to - this.origin);
+    return text.substring(from - this.origin, to - this.origin);
   }
 
   /** `count` nibbles from the byte `from` on as lower-case hex, leaving out the first nibble when `skip` is 1. */
@@ -62,5 +61,11 @@ export class Cursor {
   /** A view, not a copy. The caller has checked the bounds. */
   view(from: number, to: number): Uint8Array {
     return new Uint8Array(this.bytes.buffer, this.bytes.byteOffset + from, to - from);
+  }
+
+  #transcode(table: Uint8Array): string {
+    const characters = new Uint8Array(this.#last - this.origin);
+    for (let at = 0; at < characters.length; at++) characters[at] = table[this.bytes[this.origin + at]!]!;
+    return latin1Slice.call(characters, 0, characters.length);
   }
 }

@@ -32,8 +32,9 @@ export interface Codec<Message> {
   /** `encode` into bytes of their own. */
   toBytes(message: Message): Uint8Array;
   /**
-   * Reads the message that lies from `start` to `end` and nothing else. Every field is checked and made; binary values
-   * are views of `bytes`, so these must not be overwritten while the message is in use.
+   * Reads the message that lies from `start` to `end` and nothing else. Every field is checked and made. Binary values are
+   * views of `bytes`, so these must not be overwritten while the message is in use; text of 13 characters and more is cut
+   * from the text of the whole message and keeps that in memory for as long as it is kept itself.
    *
    * @throws {Iso8583Error} with the field, the offset from `start`, and what was decoded before
    */
@@ -82,6 +83,7 @@ class MessageCodec {
   }
 
   encode(message: unknown, target: Uint8Array, offset: number): number {
+    if (!(offset >= 0)) throw new RangeError('the offset is negative');
     const sink = new Sink(target, offset, Math.min(target.length, offset + MAX_MESSAGE_BYTES));
     if (typeof message !== 'object' || message === null) throw encodeError('VALUE_TYPE', 'message', offset, sink);
     const record = message as PlainRecord;

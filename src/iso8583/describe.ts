@@ -34,13 +34,28 @@ const PAN = '2';
  * One row for each value of a message, in the order of the wire. Values are withheld unless their row is marked `safe`; of a
  * PAN the masked form is shown, of TLV what the dictionary of tags allows.
  */
-export function messageRows(spec: Spec, message: object, options: DescribeOptions = {}): MessageRow[] {
+export function messageRows(spec: Spec, message: object, options?: DescribeOptions): MessageRow[] {
+  return Array.from(describedValues(spec, message, options), ({ row }) => row);
+}
+
+/** A row, and the value that it describes: whole, withheld or not. */
+export interface DescribedValue {
+  readonly row: MessageRow;
+  readonly value: unknown;
+}
+
+/** The rows of `messageRows` with their values, for whoever compares messages. */
+export function* describedValues(
+  spec: Spec,
+  message: object,
+  options: DescribeOptions = {},
+): Generator<DescribedValue, void, undefined> {
   const { mti, header } = message as { readonly mti?: unknown; readonly header?: unknown };
-  const rows: MessageRow[] = [];
-  if (header instanceof Uint8Array) rows.push(apart('header', 'header', `b ${header.length}`, withheldText(header)));
-  if (typeof mti === 'string') rows.push(apart('mti', 'message type', 'n 4', mtiText(mti)));
-  for (const entry of walkMessage(spec, message)) rows.push(rowOf(entry, options));
-  return rows;
+  if (header instanceof Uint8Array) {
+    yield { row: apart('header', 'header', `b ${header.length}`, withheldText(header)), value: header };
+  }
+  if (typeof mti === 'string') yield { row: apart('mti', 'message type', 'n 4', mtiText(mti)), value: mti };
+  for (const entry of walkMessage(spec, message)) yield { row: rowOf(entry, options), value: entry.value };
 }
 
 /** `messageRows` as lines of text. */

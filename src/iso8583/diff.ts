@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type DescribeOptions, type MessageRow, messageRows } from './describe.ts';
+import { type DescribedValue, type DescribeOptions, describedValues, type MessageRow } from './describe.ts';
 import type { Spec } from './spec.ts';
-import { type Entry, walkMessage } from './walk.ts';
 
 /** A place at which two messages differ; a row is undefined where a message has no value there. */
 export interface Difference {
@@ -19,48 +18,32 @@ export function diffMessages(spec: Spec, before: object, after: object, options?
   const left = placesOf(spec, before, options);
   const right = placesOf(spec, after, options);
   return [...new Set([...left.keys(), ...right.keys()])]
-    .filter((key) => !isSame(left.get(key), right.get(key)))
-    .map((key) => {
-      const [a, b] = [left.get(key)?.row, right.get(key)?.row];
+    .filter((place) => !isSame(left.get(place), right.get(place)))
+    .map((place) => {
+      const [a, b] = [left.get(place)?.row, right.get(place)?.row];
       const { path, name } = (a ?? b)!;
       return { path, name, before: a, after: b };
     });
 }
 
-interface PlacedRow {
-  readonly row: MessageRow;
-  readonly value: unknown;
-}
-
-/** Rows by path, the second of a repeated tag by its path and its turn; composites are left out for what is in them. */
-function placesOf(spec: Spec, message: object, options?: DescribeOptions): Map<string, PlacedRow> {
-  const places = new Map<string, PlacedRow>();
-  const rows = messageRows(spec, message, options);
-  const values = valuesOf(spec, message);
-  for (const [index, row] of rows.entries()) {
-    const value = values[index];
-    if (isComposite(value)) continue;
+/** Values by path, the second of a repeated tag by its path and its turn; composites are left out for what is in them. */
+function placesOf(spec: Spec, message: object, options?: DescribeOptions): Map<string, DescribedValue> {
+  const places = new Map<string, DescribedValue>();
+  for (const described of describedValues(spec, message, options)) {
+    if (isComposite(described.value)) continue;
+    const { path } = described.row;
     let turn = 1;
-    while (places.has(`${row.path}#${turn}`)) turn++;
-    places.set(`${row.path}#${turn}`, { row, value });
+    while (places.has(`${path}#${turn}`)) turn++;
+    places.set(`${path}#${turn}`, described);
   }
   return places;
-}
-
-/** The values of `messageRows`, one for each row. */
-function valuesOf(spec: Spec, message: object): unknown[] {
-  const { mti, header } = message as { readonly mti?: unknown; readonly header?: unknown };
-  const values: unknown[] = [];
-  if (header instanceof Uint8Array) values.push(header);
-  if (typeof mti === 'string') values.push(mti);
-  return [...values, ...Array.from(walkMessage(spec, message), ({ value }: Entry) => value)];
 }
 
 function isComposite(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !(value instanceof Uint8Array);
 }
 
-function isSame(a: PlacedRow | undefined, b: PlacedRow | undefined): boolean {
+function isSame(a: DescribedValue | undefined, b: DescribedValue | undefined): boolean {
   if (a === undefined || b === undefined) return false;
   if (a.value instanceof Uint8Array && b.value instanceof Uint8Array) return Buffer.compare(a.value, b.value) === 0;
   return isDeepStrictEqual(a.value, b.value);

@@ -25,3 +25,8 @@ export function encodeError(code: Iso8583ErrorCode, path: string, at: number, si
 export function specError(path: string, detail: string): Iso8583Error {
   return new Iso8583Error('SPEC_INVALID', path, 0, detail);
 }
+
+/** A name that a caller gave, for the path of an error; `?` for what may be a value in the wrong place. */
+export function nameForError(name: string): string {
+  return /^[A-Za-z]{1,40}[0-9]{0,2}[A-Za-z]{0,20}$/.test(name) ? name : '?';
+}

@@ -91,8 +91,9 @@ function fieldSchema(depth: number): z.ZodType<Field> {
   return z.discriminatedUnion('type', [...leaves, ...composites]).transform(toField);
 }
 
+const fieldPath = z.union([z.int(), z.string()]);
 const condition = z.strictObject({
-  field: z.string(),
+  field: fieldPath,
   present: z.boolean().optional(),
   matches: z.string().optional(),
 });
@@ -106,8 +107,8 @@ const rule = z.strictObject({
     .regex(/^[0-9x]{6}$/)
     .optional(),
   when: z.array(condition).optional(),
-  required: z.array(z.string()).optional(),
-  forbidden: z.array(z.string()).optional(),
+  required: z.array(fieldPath).optional(),
+  forbidden: z.array(fieldPath).optional(),
 });
 
 const shape = {

@@ -1,5 +1,6 @@
 import { fromHex, toHex } from '../bytes/hex.ts';
 import { DigitError, Iso8583Error } from '../errors.ts';
+import { nameForError } from './field-codec.ts';
 import { type Field, type OtherElement, subfieldsOf, type TaggedField } from './rows.ts';
 import type { MessageOf, Spec } from './spec.ts';
 
@@ -54,7 +55,7 @@ function recordFromJson(
   const byName = new Map(Object.entries(fields).map(([key, field]) => [field.name, { key, field }]));
   const record = Object.entries(json).map(([name, value]) => {
     const known = byName.get(name);
-    if (known === undefined) throw new Iso8583Error('FIELD_UNKNOWN', path + name, 0);
+    if (known === undefined) throw new Iso8583Error('FIELD_UNKNOWN', path + nameForError(name), 0);
     return [name, valueFromJson(known.field, value, path + known.key)];
   });
   return Object.fromEntries(record);

@@ -8,6 +8,7 @@ import { defineSpec, type Spec } from '../../src/iso8583/spec.ts';
 import { type NpmFields, npmDecode, npmEncode } from '../iso8583/npm-iso-8583.ts';
 import vectors from '../vectors/iso8583.json' with { type: 'json' };
 import { type NeutralSpec, specOf } from '../vectors/neutral-spec.ts';
+import { tricks } from './iso8583-tricks.ts';
 import { jsposDecode, jsposEncode } from './jspos-type-1.ts';
 import { measure, ratio, report } from './measure.ts';
 
@@ -67,6 +68,7 @@ export function bench({ json }: { readonly json?: string | undefined } = {}): vo
     'encode tap with chip data': () => codec.encode(tap.message as Type1Message, target, 0),
     ...published('jPOS, 66 fields, packed', 'jpos-iso87-binary-66-fields (jPOS benchmark message)'),
     ...published('moov-io, 87 values', 'moov-benchmark-message-standard-bitmaps', withComposites),
+    ...tricks,
   });
   const ratios = {
     encodeVsIso8583: ratio(results, 'encode authorization', 'encode authorization, npm iso_8583'),

@@ -2,6 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 import { toHex } from '../../src/bytes/hex.ts';
 import { compileSpec } from '../../src/iso8583/codec.ts';
 import { parseSpec, specToJson } from '../../src/iso8583/json-spec.ts';
+import { extendSpec, type Spec } from '../../src/iso8583/spec.ts';
 import { refusalOf } from './refusal-of.ts';
 import { ebcdic, packed, specs } from './specs.ts';
 
@@ -66,7 +67,16 @@ describe('a spec in JSON', () => {
     expect(refusalOf(() => parseSpec(child)).message).toContain('no spec is called acme');
   });
 
-  test.each(specs.map((spec) => ({ name: spec.name, spec })))('$name in code and in JSON are the same', ({ spec }) => {
+  const withRules = extendSpec(packed, {
+    name: 'with rules',
+    rules: [
+      { mti: '02x0', processingCode: '00xxxx', when: [{ field: '48.001', present: true }], required: [2, '48.022'] },
+    ],
+  });
+
+  test.each(
+    [...specs, withRules as Spec].map((spec) => ({ name: spec.name, spec })),
+  )('$name in code and in JSON are the same', ({ spec }) => {
     const json = JSON.parse(JSON.stringify(specToJson(spec)));
     expect(JSON.parse(JSON.stringify(parseSpec(json)))).toEqual(JSON.parse(JSON.stringify(spec)));
   });

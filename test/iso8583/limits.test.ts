@@ -108,6 +108,7 @@ describe('misuse', () => {
     expect(() => codec.decode(bytes, 5, 4)).toThrow(RangeError);
     expect(() => codec.decode(bytes, 0, 99)).toThrow(RangeError);
     expect(() => codec.decode(bytes, -1)).toThrow(RangeError);
+    expect(() => codec.encode({ mti: '0800' }, new Uint8Array(99), -1)).toThrow(RangeError);
     for (const wrong of [null, undefined, 'text', 7]) {
       expect(refusalOf(() => codec.toBytes(wrong as never)).code).toBe('VALUE_TYPE');
     }

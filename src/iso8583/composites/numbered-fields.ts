@@ -3,7 +3,7 @@ import type { PlainRecord } from '../../bytes/record.ts';
 import type { Sink } from '../../bytes/sink.ts';
 import { readTextRun, writeTextRun } from '../../bytes/text-run.ts';
 import { type Bits, hasBit, setBit } from '../bitmap.ts';
-import { decodeError, encodeError, type FieldCodec, specError } from '../field-codec.ts';
+import { decodeError, encodeError, type FieldCodec, nameForError, specError } from '../field-codec.ts';
 import type { Field, FieldTable } from '../rows.ts';
 
 /** Makes the codec of one field; given, so that composites can hold composites. */
@@ -147,7 +147,7 @@ export class NumberedFields {
 
   #numberOf(name: string, index: number, sink: Sink): number {
     const number = this.#numbers.get(name);
-    if (number === undefined) throw encodeError('FIELD_UNKNOWN', this.#path + name, sink.position, sink);
+    if (number === undefined) throw encodeError('FIELD_UNKNOWN', this.#path + nameForError(name), sink.position, sink);
     this.#seenNames[index] = name;
     this.#seenNumbers[index] = number;
     return number;

@@ -1,5 +1,5 @@
 import { newRecord, type PlainRecord } from '../../bytes/record.ts';
-import { encodeError, type FieldCodec, specError } from '../field-codec.ts';
+import { encodeError, type FieldCodec, nameForError, specError } from '../field-codec.ts';
 import type { PositionalField } from '../rows.ts';
 import type { Body } from './bounded.ts';
 import type { CompileField } from './numbered-fields.ts';
@@ -23,7 +23,7 @@ export function positionalBody(field: PositionalField, path: string, compile: Co
       if (typeof value !== 'object' || value === null) throw encodeError('VALUE_TYPE', path, sink.position, sink);
       const record = value as PlainRecord;
       for (const name in record) {
-        if (!known.has(name)) throw encodeError('FIELD_UNKNOWN', `${path}.${name}`, sink.position, sink);
+        if (!known.has(name)) throw encodeError('FIELD_UNKNOWN', `${path}.${nameForError(name)}`, sink.position, sink);
       }
       const present = countPresent(record, names, codecs);
       for (let index = 0; index < present; index++) {

@@ -1,7 +1,7 @@
 import type { Cursor } from '../../bytes/cursor.ts';
 import { newRecord, type PlainRecord } from '../../bytes/record.ts';
 import type { Sink } from '../../bytes/sink.ts';
-import { decodeError, encodeError, type FieldCodec, specError } from '../field-codec.ts';
+import { decodeError, encodeError, type FieldCodec, nameForError, specError } from '../field-codec.ts';
 import { leafCodec } from '../leaves/leaf-codec.ts';
 import { prefixCoder } from '../prefixes.ts';
 import type { OtherElement, TaggedField } from '../rows.ts';
@@ -121,7 +121,8 @@ function encodeElements(record: PlainRecord, sink: Sink, coding: ElementCoding):
     const value = record[name];
     if (name === OTHERS || value === undefined) continue;
     const element = coding.byName.get(name);
-    if (element === undefined) throw encodeError('FIELD_UNKNOWN', `${coding.path}.${name}`, sink.position, sink);
+    if (element === undefined)
+      throw encodeError('FIELD_UNKNOWN', `${coding.path}.${nameForError(name)}`, sink.position, sink);
     writeOthers((other) => other.at <= at);
     writeTag(element.tagBytes, sink, coding.path);
     element.codec.encode(value, sink);
