@@ -14,6 +14,7 @@ import { HandoverSealer, LIVE_KEYS_TRUSTED_MS } from './card/seal-handover.ts';
 import type { Config } from './config.ts';
 import { indexTlv } from './emv/tlv.ts';
 import { StartError } from './errors.ts';
+import { registerProcessorRoutes } from './http/routes/admin-processors.ts';
 import { registerCallbackRoutes } from './http/routes/callbacks.ts';
 import { registerHealthRoutes } from './http/routes/health.ts';
 import { registerTapRoutes } from './http/routes/taps.ts';
@@ -41,6 +42,7 @@ import { PostgresWebhookDeliveries } from './store/webhook-deliveries.ts';
 import { PostgresWebhookEndpoints } from './store/webhook-endpoints.ts';
 import { PostgresWebhookEvents } from './store/webhook-events.ts';
 import { AcquirerSwitches } from './switches/acquirer-switches.ts';
+import type { ProcessorTypes } from './transactions/check-routing.ts';
 import { OriginalConnections } from './transactions/original-connections.ts';
 import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from './transactions/time-limits.ts';
 import type { World } from './transactions/world.ts';
@@ -93,9 +95,13 @@ export async function prepareDatabase(config: Config): Promise<PreparedDatabase>
   }
 }
 
-/** The installation's keys; made on the first start in dev, and never anywhere else. */
+export function keyRingPath({ TAPWIRE_KEYS_FILE, TAPWIRE_DATA }: Config): string {
+  return TAPWIRE_KEYS_FILE ?? join(TAPWIRE_DATA, 'keys.json');
+}
+
+/** The installation's keys; made on the first start in dev. Elsewhere `tapwire init` makes them, and nothing else. */
 export async function openKeyRing(config: Config): Promise<KeyRing> {
-  const path = config.TAPWIRE_KEYS_FILE ?? join(config.TAPWIRE_DATA, 'keys.json');
+  const path = keyRingPath(config);
   if (!existsSync(path) && config.TAPWIRE_ENV === 'dev') {
     mkdirSync(config.TAPWIRE_DATA, { recursive: true });
     await createKeyRing(path);
@@ -107,7 +113,7 @@ export async function openKeyRing(config: Config): Promise<KeyRing> {
  * The composition root: everything is constructed here, in the order in which it depends on one another, and stopped in
  * the reverse order.
  *
- * @throws StartError when something that it needs is missing or wrong
+ * @throws StartError when something that it needs is missing or wrong, ProcessorError naming a plug-in that is
  */
 export async function startGateway(config: Config, prepared: PreparedDatabase, log: Log): Promise<Gateway> {
   const closers: (() => unknown)[] = [];
@@ -127,6 +133,7 @@ async function compose(
 ): Promise<Gateway> {
   const role = config.TAPWIRE_ROLE;
   const report = (what: string) => (error: unknown) => log.error({ error }, what);
+  const types = await loadProcessors({ external: config.PROCESSORS });
   const keys = await openKeyRing(config);
   const jobs = await JobTable.open(database, report('the job table reports a fault'));
   closers.push(() => jobs.close());
@@ -149,7 +156,7 @@ async function compose(
 
   const clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
   const handoverKeys = postgresHandoverKeys(database);
-  const switches = role === 'api' ? undefined : await openSwitches(config, directory, database, clock, log);
+  const switches = role === 'api' ? undefined : await openSwitches(types, directory, database, clock, log);
   const path: World['path'] = switches
     ? { kind: 'direct', switches }
     : { kind: 'handover', handover: new HandoverSealer(handoverKeys) };
@@ -194,7 +201,7 @@ async function compose(
   });
   registerHealthRoutes(server, health);
   if (role !== 'worker') {
-    registerRoutes(server, config, { world, store, directory, keys, database, jobs, fetcher, report });
+    registerRoutes(server, config, { world, store, directory, types, keys, database, jobs, fetcher, report });
   }
   const listening = await listen(server, config);
   closers.push(() => server.close());
@@ -204,13 +211,12 @@ async function compose(
 }
 
 async function openSwitches(
-  config: Config,
+  types: ProcessorTypes,
   directory: PostgresDirectory,
   database: Database,
   clock: World['clock'],
   log: Log,
 ): Promise<AcquirerSwitches> {
-  const types = await loadProcessors({ external: config.PROCESSORS });
   const stans = new StanBlocks(database);
   const stored = () => directory.processors();
   return AcquirerSwitches.open({ types, stored, stans, log, nowMs: clock.nowMs, monotonicMs: clock.monotonicMs });
@@ -265,6 +271,7 @@ interface FrontParts {
   readonly world: World;
   readonly store: PostgresTransactionStore;
   readonly directory: PostgresDirectory;
+  readonly types: ProcessorTypes;
   readonly keys: KeyRing;
   readonly database: Database;
   readonly jobs: JobTable;
@@ -275,7 +282,7 @@ interface FrontParts {
 function registerRoutes(
   server: Server,
   config: Config,
-  { world, store, directory, keys, database, jobs, fetcher, report }: FrontParts,
+  { world, store, directory, types, keys, database, jobs, fetcher, report }: FrontParts,
 ): void {
   const tokens = createMerchantTokenVerifier({
     keys: directory,
@@ -298,6 +305,7 @@ function registerRoutes(
   });
   registerCallbackRoutes(server, { authenticator, callbacks });
   registerWebhookEventRoutes(server, { authenticator, events: new PostgresWebhookEvents(database, jobs) });
+  registerProcessorRoutes(server, { authenticator, database, types });
   registerWellKnownRoutes(server, keys);
 }
 

@@ -1,6 +1,6 @@
-import { AuthError } from '../errors.ts';
+import { AuthError, NotFound } from '../errors.ts';
 import type { Tenant } from '../transactions/ports.ts';
-import { type ApiKeyVerifier, requireScope } from './api-key.ts';
+import { type ApiKeyPrincipal, type ApiKeyVerifier, requireScope } from './api-key.ts';
 import { bearerToken } from './bearer.ts';
 import type { MerchantTokenVerifier } from './verify-merchant-token.ts';
 
@@ -9,6 +9,9 @@ export const READ_TRANSACTIONS = 'transactions:read';
 
 /** The scope that lets a key see to webhooks: where they go, what signs them, which are sent again. */
 export const MANAGE_WEBHOOKS = 'webhooks:manage';
+
+/** The scope that lets a key manage an acquirer's processors and routes. */
+export const MANAGE_PROCESSORS = 'processors:manage';
 
 interface CredentialHeaders {
   readonly authorization?: string | undefined;
@@ -60,6 +63,30 @@ export class Authenticator {
       if (!isSame || keyOwner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
     }
     return { acquirerId, integratorId };
+  }
+
+  /**
+   * Whoever may configure an acquirer: the operator, or the acquirer by a key of its own. No token does it, whoever signed
+   * it: devices hold tokens.
+   *
+   * @param acquirerId as the address has it
+   * @throws AuthError for a credential that is missing, refused, or of somebody with lesser rights; NotFound for a key of
+   *   another acquirer, which is answered as if there were no such acquirer
+   */
+  async administrator(headers: CredentialHeaders, acquirerId: string, scope: string): Promise<ApiKeyPrincipal> {
+    const key = headers['x-api-key'];
+    if (headers.authorization !== undefined) {
+      await this.#tokens.verify(bearerToken(headers.authorization));
+      throw new AuthError('FORBIDDEN', 'bearer');
+    }
+    if (typeof key !== 'string') throw new AuthError('UNAUTHORISED', 'key');
+    const principal = await this.#apiKeys.verify(key);
+    requireScope(principal, scope);
+    const { owner } = principal;
+    if (owner === 'operator') return principal;
+    if (owner.integratorId !== undefined || owner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
+    if (String(owner.acquirerId) !== acquirerId) throw new NotFound();
+    return principal;
   }
 
   async #ownerOfKey(text: string, scope: string): Promise<Tenant> {

@@ -1,4 +1,4 @@
-import { CryptoError, ProcessorError, RequestRefused, SimulatorError, StartError } from '../errors.ts';
+import { CryptoError, NotFound, ProcessorError, RequestRefused, SimulatorError, StartError } from '../errors.ts';
 
 /**
  * What to tell about an error that whoever gave the command can mend: one sentence, what is at fault and why. Undefined
@@ -7,6 +7,7 @@ import { CryptoError, ProcessorError, RequestRefused, SimulatorError, StartError
 export function complaintOf(error: unknown): string | undefined {
   if (error instanceof StartError || error instanceof ProcessorError) return error.reason;
   if (error instanceof SimulatorError || error instanceof CryptoError) return error.message;
+  if (error instanceof NotFound) return 'There is no such acquirer, processor or route.';
   if (error instanceof RequestRefused) return [error.detail, ...faultsOf(error)].join('\n');
   const { code, message } = error as { code?: unknown; message?: unknown };
   return typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS') ? String(message) : undefined;

@@ -1,22 +1,29 @@
 import { relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { readProcessorNames } from '../config.ts';
 import { ProcessorError } from '../errors.ts';
 import { builtInEntries, findEntry, loadProcessor } from '../processor-kit/load-processors.ts';
+import { idOf } from './administration.ts';
+import { listOfAcquirer } from './processor-settings.ts';
 import { tableOf } from './table.ts';
 
 /**
- * `tapwire processor list`: the processors that a gateway started here would have, those of PROCESSORS included. Exit code 1
- * when one of them would stop the start.
+ * `tapwire processor list [--acquirer ID [--json]]`: the types that a gateway started here would have, those of PROCESSORS
+ * included, or what an acquirer has of them.
  */
-export async function run(): Promise<number> {
-  const rows: string[][] = [['TYPE', 'NAME', 'FROM']];
+export async function run(args: string[]): Promise<number> {
+  const options = { acquirer: { type: 'string' }, json: { type: 'boolean', default: false } } as const;
+  const { values } = parseArgs({ args, options });
+  if (values.acquirer === undefined) return listTypes();
+  return listOfAcquirer(idOf(values.acquirer, '--acquirer'), values.json);
+}
+
+/** Exit code 1 when one of them would stop the start; the others are listed all the same. */
+async function listTypes(): Promise<number> {
+  const rows: string[][] = [];
   const broken: string[] = [];
-  const names = readProcessorNames(process.env);
-  const finders = [
-    ...builtInEntries().map((entry) => () => entry),
-    ...names.map((name) => () => findEntry(name, resolve('.'))),
-  ];
-  for (const find of finders) {
+  const external = readProcessorNames(process.env).map((name) => () => findEntry(name, resolve('.')));
+  for (const find of [...builtInEntries().map((entry) => () => entry), ...external]) {
     try {
       const entry = find();
       const { type, name } = await loadProcessor(entry);
@@ -27,7 +34,7 @@ export async function run(): Promise<number> {
       broken.push(error.reason);
     }
   }
-  console.log(tableOf(rows));
+  console.log(tableOf([['TYPE', 'NAME', 'FROM'], ...rows]));
   for (const reason of broken) console.error(`tapwire: ${reason}`);
   return broken.length === 0 ? 0 : 1;
 }

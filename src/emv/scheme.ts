@@ -47,6 +47,9 @@ const AID_PREFIXES: readonly (readonly [prefix: string, scheme: Scheme])[] = [
   ['A000000727', 'NAPAS'],
 ];
 
+/** Every name that a scheme can have. */
+export const SCHEMES: ReadonlySet<string> = new Set(AID_PREFIXES.map(([, scheme]) => scheme));
+
 /** First digits of a PAN, both ends included. Ranges that two schemes share without an AID to tell are left out. */
 const BIN_RANGES: readonly (readonly [from: string, to: string, scheme: Scheme])[] = [
   ['4', '4', 'Visa'],

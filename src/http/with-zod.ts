@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { MerchantPrincipal } from '../auth/verify-merchant-token.ts';
+import type { Change } from '../store/acquirer-settings.ts';
 import type { Integrator } from '../webhooks/ports.ts';
 import type { Server } from './server.ts';
 
@@ -10,6 +11,8 @@ declare module 'fastify' {
     principal?: MerchantPrincipal;
     /** For which integrator the request speaks; set by the route's `onRequest`. */
     integrator?: Integrator;
+    /** Who is changing which acquirer's settings; set by the route's `onRequest`. */
+    change?: Change;
   }
 }
 

@@ -79,7 +79,7 @@ export function networkKindOf(codes: NetworkCodes, code: string | undefined): ke
 
 /** The numbers of a profile that a configuration may set for one switch. */
 export const profileOverrides = z
-  .object({
+  .strictObject({
     deadlineMs: z.int().min(50).max(120_000),
     maxInFlight: z.int().min(1).max(65_536),
     idleEchoMs: z.int().min(1_000).max(3_600_000),

@@ -12,21 +12,22 @@ const MAX_ADDRESSES = 8;
 const MAX_MAC_KEYS = 4;
 
 /**
- * The configuration every switch needs, whatever its dialect. A plug-in extends it:
+ * The configuration every switch needs, whatever its dialect. What it does not name is refused: a misspelt setting would
+ * otherwise be one that is missing, and a line run without its MACs. A plug-in extends it:
  *
  *     export const configSchema = switchConfig.extend({ acquirerId: z.string().regex(/^\d{1,11}$/) });
  */
-export const switchConfig = z.object({
+export const switchConfig = z.strictObject({
   /** In order of preference. */
   addresses: z
-    .array(z.object({ host: z.string().min(1).max(253), port: z.int().min(1).max(65_535) }))
+    .array(z.strictObject({ host: z.string().min(1).max(253), port: z.int().min(1).max(65_535) }))
     .min(1)
     .max(MAX_ADDRESSES),
   /** `primary-backup` uses the first address that answers, `least-in-flight` all of them. */
   balance: z.enum(['primary-backup', 'least-in-flight']).default('primary-backup'),
   /** Present: TLS; with `certFile` and `keyFile`, mutual TLS. Files are PEM. */
   tls: z
-    .object({
+    .strictObject({
       serverName: z.string().optional(),
       caFile: z.string().optional(),
       certFile: z.string().optional(),
@@ -39,13 +40,13 @@ export const switchConfig = z.object({
   signOn: z.boolean().default(true),
   /** Present: every message carries a MAC, made with the first key and checked with any of them. */
   macKeys: z
-    .array(z.object({ number: z.int().min(0).max(99), keyId: z.string().min(1).max(64) }))
+    .array(z.strictObject({ number: z.int().min(0).max(99), keyId: z.string().min(1).max(64) }))
     .min(1)
     .max(MAX_MAC_KEYS)
     .optional(),
   /** Present: the switch takes PINs in this format (ISO 9564-1), under this zone PIN key or base derivation key. */
   pinKey: z
-    .object({
+    .strictObject({
       keyId: z.string().min(1).max(64),
       format: z.literal([0, 3, 4]),
       derivation: z.enum(['zone', 'dukpt']).default('zone'),

@@ -56,6 +56,13 @@ export async function insertApiKey(
   );
 }
 
+/** Whether anybody can administrate the installation. */
+export async function hasOperatorKey(database: Database): Promise<boolean> {
+  const live = 'acquirer_id is null and revoked_at is null and (expires_at is null or expires_at > now())';
+  const { rowCount } = await database.query(`select from api_keys where ${live} limit 1`);
+  return rowCount === 1;
+}
+
 function ownerOf({ acquirerId, integratorId, merchantId }: Row): ApiKeyOwner {
   if (acquirerId === null) return 'operator';
   return { acquirerId, ...(integratorId !== null && { integratorId }), ...(merchantId !== null && { merchantId }) };

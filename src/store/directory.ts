@@ -206,10 +206,11 @@ const MERCHANTS = `select acquirer_id as "acquirerId", id, integrator_id as "int
   currency, time_zone as "timeZone", fees_config_id as "feesConfigId", fee::float8 as fee from merchants`;
 const TERMINALS = `select acquirer_id as "acquirerId", x_tid as "xTid", tid, mid, can_take_pin as "canTakePin" from terminals`;
 const ROUTES = `select acquirer_id as "acquirerId", id, processor_id as "processorId", priority, currency, scheme,
-  x_tid as "xTid" from routes order by priority, id`;
+  x_tid as "xTid", removed_at is not null as "isRemoved" from routes order by priority, id`;
 const BLOCKED_DEVICES = `select acquirer_id as "acquirerId", device_installation_id as device from blocked_devices`;
 const USERS = `select acquirer_id as "acquirerId", id, merchant_id as "merchantId", username, is_blocked as "isBlocked" from users`;
 const ISSUER_KEYS = `select issuer, kid, acquirer_id as "acquirerId", integrator_id as "integratorId",
   merchant_id as "merchantId", algorithms, public_key as "publicKey" from issuer_keys where revoked_at is null`;
 const ENDPOINTS = `select acquirer_id as "acquirerId", integrator_id as "integratorId", serves, id from webhook_endpoints`;
-const PROCESSORS = `select acquirer_id as "acquirerId", id, type, config from processors order by acquirer_id, id`;
+const PROCESSORS = `select acquirer_id as "acquirerId", id, type, config from processors where removed_at is null
+  order by acquirer_id, id`;

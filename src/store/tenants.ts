@@ -106,19 +106,27 @@ export async function saveProcessor(
   const { acquirerId, id, type, config } = processor;
   await database.query(
     `insert into processors (acquirer_id, id, type, config) values ($1, $2, $3, $4)
-     on conflict (acquirer_id, id) do update set type = excluded.type, config = excluded.config`,
+     on conflict (acquirer_id, id) do update set type = excluded.type, config = excluded.config, removed_at = null`,
     [acquirerId, id, type, config],
   );
 }
 
-export async function saveRoute(
-  database: Database,
-  route: { readonly acquirerId: number; readonly id: number; readonly processorId: number; readonly priority: number },
-): Promise<void> {
-  const { acquirerId, id, processorId, priority } = route;
+export interface NewRoute {
+  readonly acquirerId: number;
+  readonly id: number;
+  readonly processorId: number;
+  readonly priority: number;
+  readonly currency?: string | undefined;
+  readonly scheme?: string | undefined;
+  readonly xTid?: string | undefined;
+}
+
+export async function saveRoute(database: Database, route: NewRoute): Promise<void> {
+  const { acquirerId, id, processorId, priority, currency = null, scheme = null, xTid = null } = route;
   await database.query(
-    `insert into routes (acquirer_id, id, processor_id, priority) values ($1, $2, $3, $4)
-     on conflict (acquirer_id, id) do update set processor_id = excluded.processor_id, priority = excluded.priority`,
-    [acquirerId, id, processorId, priority],
+    `insert into routes (acquirer_id, id, processor_id, priority, currency, scheme, x_tid) values ($1, $2, $3, $4, $5, $6, $7)
+     on conflict (acquirer_id, id) do update set processor_id = excluded.processor_id, priority = excluded.priority,
+       currency = excluded.currency, scheme = excluded.scheme, x_tid = excluded.x_tid, removed_at = null`,
+    [acquirerId, id, processorId, priority, currency, scheme, xTid],
   );
 }

@@ -15,6 +15,7 @@ export function chooseRoutes(routes: readonly RouteRecord[], question: RouteQues
   return routes
     .filter(
       (route) =>
+        !route.isRemoved &&
         (route.currency === null || route.currency === question.currency) &&
         (route.scheme === null || route.scheme === question.scheme) &&
         (route.xTid === null || route.xTid === question.xTid),

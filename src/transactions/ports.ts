@@ -146,6 +146,8 @@ export interface RouteRecord {
   readonly currency: string | null;
   readonly scheme: string | null;
   readonly xTid: string | null;
+  /** No tap goes by it any more; transactions that did still find their switch through it. */
+  readonly isRemoved: boolean;
 }
 
 /** Configuration by tenant, cached for a few seconds. */

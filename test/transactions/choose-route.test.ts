@@ -5,7 +5,7 @@ import type { RouteRecord } from '../../src/transactions/ports.ts';
 const QUESTION: RouteQuestion = { currency: 'ZAR', scheme: 'Visa', xTid: 'TERM0001' };
 
 function route(id: number, changes: Partial<RouteRecord> = {}): RouteRecord {
-  return { id, processorId: id, priority: 1, currency: null, scheme: null, xTid: null, ...changes };
+  return { id, processorId: id, priority: 1, currency: null, scheme: null, xTid: null, isRemoved: false, ...changes };
 }
 
 function chosen(routes: readonly RouteRecord[], question = QUESTION): number[] {
@@ -24,6 +24,10 @@ describe('a route', () => {
     ['terminal', { xTid: 'TERM0001' }, { xTid: 'TERM0002' }],
   ])('for a %s fits taps with it and no others', (_what, same, other) => {
     expect(chosen([route(1, same), route(2, other)])).toEqual([1]);
+  });
+
+  test('that was removed fits none', () => {
+    expect(chosen([route(1, { isRemoved: true }), route(2)])).toEqual([2]);
   });
 
   test('must fit in all of its conditions', () => {

@@ -1,0 +1,44 @@
+import { hostname, userInfo } from 'node:os';
+import type { z } from 'zod';
+import { readConfig } from '../config.ts';
+import { StartError } from '../errors.ts';
+import { prepareDatabase } from '../main.ts';
+import { AcquirerSettings, type Change, type SettingsTable } from '../store/acquirer-settings.ts';
+import type { Database } from '../store/open-database.ts';
+import { refused } from '../transactions/check-routing.ts';
+
+/** Runs a command on the database of the environment, which is brought to this version first. */
+export async function onDatabase<Result>(act: (database: Database) => Promise<Result>): Promise<Result> {
+  const prepared = await prepareDatabase(readConfig(process.env));
+  try {
+    return await act(prepared.database);
+  } finally {
+    await prepared.stop();
+  }
+}
+
+/** Runs a command on one kind of an acquirer's settings. */
+export function onSettings<Settings extends object, Stored extends { readonly id: number }, Result>(
+  table: SettingsTable<Settings, Stored>,
+  act: (settings: AcquirerSettings<Settings, Stored>) => Promise<Result>,
+): Promise<Result> {
+  return onDatabase((database) => act(new AcquirerSettings(database, table)));
+}
+
+/** As whom a command changes an acquirer's settings. */
+export function changeOf(acquirerId: number): Change {
+  return { acquirerId, actor: `cli ${userInfo().username}@${hostname()}`.slice(0, 255) };
+}
+
+/** An id among the words of a command. @throws StartError BAD_CONFIG */
+export function idOf(text: string | undefined, what: string): number {
+  if (text !== undefined && /^[1-9]\d{0,9}$/.test(text)) return Number(text);
+  throw new StartError('BAD_CONFIG', `${what}: expected a number`);
+}
+
+/** Settings as the admin API would take them. @throws RequestRefused naming each fault */
+export function checkedBy<Settings>(schema: z.ZodType<Settings>, given: unknown): Settings {
+  const { data, error } = schema.safeParse(given);
+  if (data !== undefined) return data;
+  throw refused(error!.issues.map(({ path, message }) => ({ path, detail: message })));
+}

@@ -1,0 +1,56 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createApiKey } from '../auth/api-key.ts';
+import { MANAGE_PROCESSORS } from '../auth/authenticator.ts';
+import { createKeyRing } from '../card/create-key-ring.ts';
+import { type Config, readConfig } from '../config.ts';
+import { StartError } from '../errors.ts';
+import { keyRingPath } from '../main.ts';
+import { hasOperatorKey, insertApiKey } from '../store/api-keys.ts';
+import type { Database } from '../store/open-database.ts';
+import { onDatabase } from './administration.ts';
+
+/** What the operator may do; it reads no transactions: those are the acquirers'. */
+const OPERATOR_SCOPES = [MANAGE_PROCESSORS];
+
+const ANOTHER_KEY = 'The operator has a key already; tapwire init --another-key makes one more.';
+
+/**
+ * `tapwire init [--another-key]`: brings a database to life: its schema, the installation's keys where there are none, and
+ * the first key of its operator, which is printed once, alone on standard output, and kept nowhere.
+ */
+export async function run(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { 'another-key': { type: 'boolean', default: false } } });
+  const config = readConfig(process.env);
+  return onDatabase(async (database) => {
+    const isFirst = !(await hasOperatorKey(database));
+    if (!isFirst && !values['another-key']) throw new StartError('BAD_CONFIG', ANOTHER_KEY);
+    // Not later: a database with sealed cards in it and fresh keys beside it would be worse than none.
+    if (isFirst) await makeKeys(config);
+    console.error('The operator key, shown this once (header x-api-key):');
+    console.log(await makeOperatorKey(database, config));
+    return 0;
+  });
+}
+
+async function makeKeys(config: Config): Promise<void> {
+  const path = keyRingPath(config);
+  mkdirSync(dirname(path), { recursive: true });
+  const isNew = await createKeyRing(path);
+  console.error(
+    isNew ? `The installation's keys are in ${path}: keep a copy.` : `The installation's keys stay in ${path}.`,
+  );
+}
+
+async function makeOperatorKey(database: Database, { TAPWIRE_ENV }: Config): Promise<string> {
+  const { text, record } = createApiKey({
+    mode: TAPWIRE_ENV === 'prod' ? 'live' : 'test',
+    owner: 'operator',
+    scopes: OPERATOR_SCOPES,
+    name: 'operator',
+    expiresAtMs: null,
+  });
+  await insertApiKey(database, record);
+  return text.reveal();
+}

@@ -1,0 +1,337 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { StoredProcessor, StoredRoute } from '../../schemas/admin.ts';
+import type { Problem } from '../../schemas/problem.ts';
+import { MANAGE_PROCESSORS, READ_TRANSACTIONS } from '../../src/auth/authenticator.ts';
+import { saveApiKey } from '../support/api-keys.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { type RawAnswer, request } from '../support/requests.ts';
+import { ROUTE_ID, xTidOf } from '../support/tenants.ts';
+
+let installation: Installation;
+let operator: string;
+let acquirer: string;
+beforeAll(async () => {
+  installation = await startInstallation({ role: 'api' });
+  operator = await saveApiKey(installation.database, 'operator', [MANAGE_PROCESSORS]);
+  acquirer = await saveApiKey(installation.database, { acquirerId: 1 }, [MANAGE_PROCESSORS]);
+});
+afterAll(() => installation.stop());
+
+/** With the acquirer's own key, unless another one is named. */
+function call(method: string, path: string, body?: unknown, headers: Record<string, string | undefined> = {}) {
+  return request(installation.url, `/acquirers/${path}`, {
+    method,
+    headers: { 'x-api-key': acquirer, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+}
+
+const CONFIG = { addresses: [{ host: 'switch.example', port: 9101 }], acquirerId: '50001' };
+const PROCESSOR = { type: 'type-1', config: CONFIG };
+
+async function addProcessor(config: object = CONFIG): Promise<StoredProcessor> {
+  const { status, body } = await call('POST', '1/processors', { type: 'type-1', config });
+  expect(status).toBe(201);
+  return body as StoredProcessor;
+}
+
+async function addRoute(settings: Partial<StoredRoute>): Promise<StoredRoute> {
+  const { status, body } = await call('POST', '1/routes', { priority: 1, ...settings });
+  expect(status).toBe(201);
+  return body as StoredRoute;
+}
+
+function expectProblem({ status, body, headers }: RawAnswer, expected: Partial<Problem>): void {
+  expect({ ...(body as object), status }).toMatchObject(expected);
+  expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
+}
+
+const pointersOf = ({ body }: RawAnswer) => (body as Problem).errors?.map(({ pointer }) => pointer);
+
+/** The newest record of a change. */
+async function lastChange() {
+  const { rows } = await installation.database.query(
+    `select acquirer_id as "acquirerId", actor, action, kind, subject_id as "subjectId", before, after
+     from admin_events order by id desc limit 1`,
+  );
+  return rows[0];
+}
+
+describe('a processor', () => {
+  test('is added, shown, listed, changed and removed by its acquirer, each change on record', async () => {
+    const actor = expect.stringMatching(/^key [0-9a-f]{16}$/);
+    const answer = await call('POST', '1/processors', PROCESSOR);
+    const added = answer.body as StoredProcessor;
+    expect(answer.status).toBe(201);
+    expect(added).toMatchObject({ ...PROCESSOR, id: expect.any(Number), createdAt: expect.stringMatching(/T.*Z$/) });
+    expect(answer.headers.get('location')).toBe(`/acquirers/1/processors/${added.id}`);
+    const record = { acquirerId: 1, actor, kind: 'processor', subjectId: added.id };
+    expect(await lastChange()).toEqual({ ...record, action: 'add', before: null, after: added });
+
+    const path = `1/processors/${added.id}`;
+    expect((await call('GET', path)).body).toEqual(added);
+    expect((await call('GET', '1/processors')).body).toContainEqual(added);
+
+    const config = { ...CONFIG, iccForm: 'xml' };
+    const changed = await call('PUT', path, { type: 'type-1', config });
+    expect(changed).toMatchObject({ status: 200, body: { id: added.id, config } });
+    expect(await lastChange()).toEqual({ ...record, action: 'change', before: added, after: changed.body });
+
+    const removed = await call('DELETE', path);
+    expect(removed).toMatchObject({ status: 204, body: '' });
+    expect(await lastChange()).toEqual({ ...record, action: 'remove', before: changed.body, after: null });
+    for (const method of ['GET', 'DELETE']) expectProblem(await call(method, path), { status: 404, errorCode: 122 });
+    expectProblem(await call('PUT', path, PROCESSOR), { status: 404, errorCode: 122 });
+  });
+
+  test('never gets the id of one that was removed', async () => {
+    const { id } = await addProcessor();
+    await call('DELETE', `1/processors/${id}`);
+    expect((await addProcessor()).id).toBeGreaterThan(id);
+  });
+
+  test('keeps its type', async () => {
+    const { id } = await addProcessor();
+    const config = { ...CONFIG, networkId: '001', appId: 'A', macKeys: [{ number: 1, keyId: 'k' }] };
+    expectProblem(await call('PUT', `1/processors/${id}`, { type: 'type-2', config }), { status: 409, errorCode: 134 });
+  });
+
+  test.each([
+    ['a type that is not there', { type: 'type-9', config: CONFIG }, ['/type']],
+    ['no type', { config: CONFIG }, ['/type']],
+    ['no configuration', { type: 'type-1' }, ['/config']],
+    ['a list for a configuration', { type: 'type-1', config: [] }, ['/config']],
+    ['text for addresses', { type: 'type-1', config: { ...CONFIG, addresses: 'here' } }, ['/config/addresses']],
+    [
+      'two faults of the type’s own',
+      { type: 'type-1', config: { ...CONFIG, acquirerId: 'x', iccForm: 'yaml' } },
+      ['/config/acquirerId', '/config/iccForm'],
+    ],
+    [
+      'a port out of range',
+      {
+        type: 'type-1',
+        config: {
+          ...CONFIG,
+          addresses: [
+            { host: 'a', port: 1 },
+            { host: 'b', port: 0 },
+          ],
+        },
+      },
+      ['/config/addresses/1/port'],
+    ],
+    ['a control character', { type: 'type-1', config: { ...CONFIG, note: 'a\u0000b' } }, ['/config']],
+    ['half of a surrogate pair', { type: 'type-1', config: { ...CONFIG, note: '\ud800' } }, ['/config']],
+    ['nesting without end', `{"type":"type-1","config":{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}}`, ['/config']],
+    ['a list without end', { type: 'type-1', config: { ...CONFIG, a: Array(5_000).fill(0) } }, ['/config']],
+  ])('with %s is refused, with a pointer to each fault', async (_what, body, pointers) => {
+    const before = (await call('GET', '1/processors')).body;
+    for (const answer of [await call('POST', '1/processors', body), await call('PUT', '1/processors/1', body)]) {
+      expectProblem(answer, { status: 400, errorCode: 104 });
+      expect(pointersOf(answer)).toEqual(pointers);
+    }
+    expect((await call('GET', '1/processors')).body).toEqual(before);
+  });
+
+  test('with a misspelt setting is refused: it would otherwise run without what was meant', async () => {
+    const config = { ...CONFIG, macKey: [], profile: { deadline: 1 } };
+    const answer = await call('POST', '1/processors', { type: 'type-1', config });
+    expectProblem(answer, { status: 400, errorCode: 104 });
+    expect(pointersOf(answer)?.sort()).toEqual(['/config/macKey', '/config/profile/deadline']);
+  });
+});
+
+describe('a route', () => {
+  test('is added for some taps or for all, changed and removed, each change on record', async () => {
+    const { id: processorId } = await addProcessor();
+    const wide = await addRoute({ processorId, priority: 7 });
+    expect(wide).toMatchObject({ processorId, priority: 7, currency: null, scheme: null, xTid: null });
+    const narrow = await addRoute({ processorId, currency: 'ZAR', scheme: 'Mastercard', xTid: xTidOf('coffee') });
+    expect(narrow).toMatchObject({ currency: 'ZAR', scheme: 'Mastercard', xTid: xTidOf('coffee') });
+    expect((await call('GET', '1/routes')).body).toEqual(expect.arrayContaining([wide, narrow]));
+
+    const changed = await call('PUT', `1/routes/${narrow.id}`, { processorId, priority: 3, currency: 'EUR' });
+    expect(changed).toMatchObject({ status: 200, body: { priority: 3, currency: 'EUR', scheme: null, xTid: null } });
+    expect(await lastChange()).toMatchObject({ action: 'change', kind: 'route', before: narrow, after: changed.body });
+
+    expect((await call('DELETE', `1/routes/${narrow.id}`)).status).toBe(204);
+    expect(await lastChange()).toMatchObject({ action: 'remove', subjectId: narrow.id, after: null });
+    expectProblem(await call('GET', `1/routes/${narrow.id}`), { status: 404, errorCode: 122 });
+  });
+
+  test.each([
+    ['a processor that is not there', { processorId: 2_000 }, ['/processorId']],
+    ['no processor', { processorId: undefined }, ['/processorId']],
+    ['a priority below zero', { priority: -1 }, ['/priority']],
+    ['a priority that is no number', { priority: '1' }, ['/priority']],
+    ['a currency that is none', { currency: 'XYZ' }, ['/currency']],
+    ['a currency in small letters', { currency: 'zar' }, ['/currency']],
+    ['a scheme that no card has', { scheme: 'MasterCard' }, ['/scheme']],
+    ['a terminal that is not there', { xTid: 'NOWHERE' }, ['/xTid']],
+    ['a terminal of another acquirer', { xTid: xTidOf('tailor') }, ['/xTid']],
+    ['several faults', { currency: 'XYZ', scheme: 'X' }, ['/currency', '/scheme']],
+  ])('with %s is refused, with a pointer to each fault', async (_what, fault, pointers) => {
+    const answer = await call('POST', '1/routes', { processorId: 1, priority: 1, ...fault });
+    expectProblem(answer, { status: 400, errorCode: 104 });
+    expect(pointersOf(answer)).toEqual(pointers);
+  });
+
+  test('keeps its processor, through which transactions find their switch', async () => {
+    const [one, other] = [await addProcessor(), await addProcessor()];
+    const { id } = await addRoute({ processorId: one.id });
+    expectProblem(await call('PUT', `1/routes/${id}`, { processorId: other.id, priority: 1 }), { status: 409 });
+  });
+
+  test('may not lead to a processor that was removed, or to another acquirer’s', async () => {
+    const { id } = await addProcessor();
+    await call('DELETE', `1/processors/${id}`);
+    expect(pointersOf(await call('POST', '1/routes', { processorId: id, priority: 1 }))).toEqual(['/processorId']);
+  });
+});
+
+describe('a processor that is needed is not removed', () => {
+  let processorId: number;
+  beforeEach(async () => {
+    processorId = (await addProcessor()).id;
+  });
+
+  const remove = () => call('DELETE', `1/processors/${processorId}`);
+  const letSecondsPass = (seconds: number) =>
+    installation.database.query(
+      `update routes set removed_at = removed_at - $2 * interval '1 s' where acquirer_id = 1 and processor_id = $1`,
+      [processorId, seconds],
+    );
+
+  test('while a route leads to it, nor in the seconds after: a tap may be on its way', async () => {
+    const { id } = await addRoute({ processorId });
+    expectProblem(await remove(), { status: 409, errorCode: 134, detail: expect.stringContaining('Routes lead to') });
+    await call('DELETE', `1/routes/${id}`);
+    expectProblem(await remove(), { status: 409, errorCode: 134, detail: expect.stringContaining('just removed') });
+    await letSecondsPass(11);
+    expect((await remove()).status).toBe(204);
+  });
+
+  test.each([
+    ['owed', 1],
+    ['sent', 2],
+    ['out of attempts', 4],
+  ])('while a reversal is %s', async (_what, reversalState) => {
+    const { id: routeId } = await addRoute({ processorId });
+    await call('DELETE', `1/routes/${routeId}`);
+    await letSecondsPass(11);
+    const { rows } = await installation.database.query<{ id: string }>(
+      `insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, type,
+         device_installation_id, route_id, reversal_state, answer_by, created_at, updated_at)
+       values (1, gen_random_uuid(), '1001', 10, gen_random_uuid(), 1, 8, 1, 'd', $1, $2, now(), now(), now()) returning id`,
+      [routeId, reversalState],
+    );
+    expectProblem(await remove(), {
+      status: 409,
+      errorCode: 134,
+      detail: expect.stringContaining('open at the processor'),
+    });
+    await installation.database.query('update transactions set reversal_state = 3 where id = $1', [rows[0]!.id]);
+    expect((await remove()).status).toBe(204);
+  });
+});
+
+describe('who may', () => {
+  const FORBIDDEN = { status: 403, errorCode: 101 };
+
+  test('the operator, for every acquirer', async () => {
+    const answer = await call('POST', '2/processors', PROCESSOR, { 'x-api-key': operator });
+    expect(answer.status).toBe(201);
+    expectProblem(await call('GET', '77/processors', undefined, { 'x-api-key': operator }), { status: 404 });
+    expectProblem(await call('POST', '77/processors', PROCESSOR, { 'x-api-key': operator }), { status: 404 });
+  });
+
+  test('an acquirer for itself: another one is answered like one that is not there', async () => {
+    for (const [method, path, body] of [
+      ['GET', 'processors'],
+      ['POST', 'processors', PROCESSOR],
+      ['GET', 'processors/1'],
+      ['PUT', 'processors/1', PROCESSOR],
+      ['DELETE', 'processors/1'],
+      ['GET', `routes/${ROUTE_ID}`],
+      ['PUT', `routes/${ROUTE_ID}`, { processorId: 1, priority: 1 }],
+      ['DELETE', `routes/${ROUTE_ID}`],
+    ] as const) {
+      const [theirs, nobodys] = [await call(method, `2/${path}`, body), await call(method, `77/${path}`, body)];
+      expectProblem(theirs, { status: 404, errorCode: 122 });
+      const known = ({ body }: RawAnswer) => ({ ...(body as Problem), instance: '', requestId: '' });
+      expect(known(theirs)).toEqual(known(nobodys));
+    }
+    const { rows } = await installation.database.query(
+      'select from routes where acquirer_id = 2 and removed_at is null',
+    );
+    expect(rows).toHaveLength(1);
+  });
+
+  test('nobody below: keys of integrators and merchants are 403', async () => {
+    for (const owner of [
+      { acquirerId: 1, integratorId: 10 },
+      { acquirerId: 1, integratorId: 10, merchantId: '1001' },
+    ]) {
+      const key = await saveApiKey(installation.database, owner, [MANAGE_PROCESSORS]);
+      expectProblem(await call('GET', '1/processors', undefined, { 'x-api-key': key }), FORBIDDEN);
+    }
+  });
+
+  test('no key without the scope', async () => {
+    for (const owner of ['operator', { acquirerId: 1 }] as const) {
+      const key = await saveApiKey(installation.database, owner, [READ_TRANSACTIONS]);
+      expectProblem(await call('DELETE', '1/processors/1', undefined, { 'x-api-key': key }), FORBIDDEN);
+    }
+  });
+
+  test('no token, alone or beside a key: devices hold tokens', async () => {
+    const authorization = `Bearer ${await installation.phone().token()}`;
+    expectProblem(await call('GET', '1/processors', undefined, { authorization, 'x-api-key': undefined }), FORBIDDEN);
+    expectProblem(await call('GET', '1/processors', undefined, { authorization }), FORBIDDEN);
+    const forged = { authorization: 'Bearer a.b.c', 'x-api-key': undefined };
+    expectProblem(await call('GET', '1/processors', undefined, forged), { status: 401, errorCode: 117 });
+  });
+
+  test('a credential is asked for before the body is read', async () => {
+    const answer = await call('POST', '1/processors', '{', { 'x-api-key': undefined });
+    expectProblem(answer, { status: 401, errorCode: 100 });
+    const wrong = `${acquirer.slice(0, -1)}${acquirer.endsWith('0') ? '1' : '0'}`;
+    expectProblem(await call('POST', '1/processors', '{', { 'x-api-key': wrong }), { status: 401, errorCode: 102 });
+    expectProblem(await call('POST', '1/processors', '{'), { status: 400, errorCode: 103 });
+  });
+
+  test('no page of a browser: nothing says that another origin may ask', async () => {
+    const origin = { origin: 'https://shop.example' };
+    for (const answer of [
+      await call('GET', '1/processors', undefined, origin),
+      await call('OPTIONS', '1/processors', undefined, { ...origin, 'access-control-request-method': 'POST' }),
+    ]) {
+      expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+    }
+  });
+});
+
+test.each(['0', '-1', '1.5', 'one', '99999999999', '2147483648'])('%s is no id', async (id) => {
+  expectProblem(await call('GET', `1/processors/${id}`), { status: 400, errorCode: 104 });
+  expectProblem(await call('GET', `${id}/processors`, undefined, { 'x-api-key': operator }), {
+    status: 400,
+    errorCode: 104,
+  });
+});
+
+test('a wrong method is 405 and told what is allowed', async () => {
+  const answer = await call('PATCH', '1/processors', {});
+  expectProblem(answer, { status: 405 });
+  expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
+});
+
+test('the record of changes can neither be changed nor emptied', async () => {
+  await addProcessor();
+  for (const statement of [
+    `update admin_events set actor = 'nobody'`,
+    'delete from admin_events',
+    'truncate admin_events',
+  ])
+    await expect(installation.database.query(statement)).rejects.toThrow('append-only');
+});
