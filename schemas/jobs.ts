@@ -27,6 +27,8 @@ const webhookOutcome = z.strictObject({
 export const jobPayloads = {
   /** Submit what an `api` process accepted. */
   authorize: transactionAttempt,
+  /** Submit a refund that an `api` process accepted. */
+  refund: transactionAttempt,
   /** The deadline has passed: bring the transaction to where it may rest. */
   overdue: transactionAttempt,
   /** Send one reversal, or a repeat of it. */

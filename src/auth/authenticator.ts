@@ -7,6 +7,9 @@ import type { MerchantTokenVerifier } from './verify-merchant-token.ts';
 /** The scope that lets a key read transactions. */
 export const READ_TRANSACTIONS = 'transactions:read';
 
+/** The scope that lets a key refund and void sales. */
+export const REFUND_TRANSACTIONS = 'transactions:refund';
+
 /** The scope that lets a key see to webhooks: where they go, what signs them, which are sent again. */
 export const MANAGE_WEBHOOKS = 'webhooks:manage';
 
@@ -29,13 +32,13 @@ export class Authenticator {
   }
 
   /**
-   * Who may read transactions: whoever the key or the token is of.
+   * Who may read transactions, or do what else a key needs `scope` for: whoever the key or the token is of.
    *
    * @throws AuthError for a credential that is missing, refused, or of somebody else than the other one
    */
-  async owner(headers: CredentialHeaders): Promise<Tenant> {
+  async owner(headers: CredentialHeaders, scope: string = READ_TRANSACTIONS): Promise<Tenant> {
     const key = headers['x-api-key'];
-    const byKey = typeof key === 'string' ? await this.#ownerOfKey(key, READ_TRANSACTIONS) : undefined;
+    const byKey = typeof key === 'string' ? await this.#ownerOfKey(key, scope) : undefined;
     if (byKey !== undefined && headers.authorization === undefined) return byKey;
     const { acquirerId, integratorId, merchantId } = await this.#tokens.verify(bearerToken(headers.authorization));
     const byToken: Tenant = { acquirerId, integratorId, merchantId };
@@ -87,6 +90,19 @@ export class Authenticator {
     if (owner.integratorId !== undefined || owner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
     if (String(owner.acquirerId) !== acquirerId) throw new NotFound();
     return principal;
+  }
+
+  /**
+   * Names the credential of a request, the same for each request by it: a key's id, or as whom an issuer's tokens speak.
+   *
+   * @throws AuthError for one that is missing or refused
+   */
+  async credential(headers: CredentialHeaders): Promise<string> {
+    const key = headers['x-api-key'];
+    const byKey = typeof key === 'string' ? await this.#apiKeys.verify(key) : undefined;
+    if (byKey !== undefined && headers.authorization === undefined) return `key ${byKey.keyId}`;
+    const token = await this.#tokens.verify(bearerToken(headers.authorization));
+    return JSON.stringify([byKey?.keyId, token.issuer, token.acquirerId, token.merchantId, token.userClaim]);
   }
 
   async #ownerOfKey(text: string, scope: string): Promise<Tenant> {

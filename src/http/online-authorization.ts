@@ -9,7 +9,7 @@ import { expiryOf, textOfTag } from './transaction-view.ts';
 const APPLICATION_LABEL = 0x50;
 
 /** Where the switch said nothing, we do. */
-const OWN_TEXTS: Readonly<Record<number, string>> = {
+export const OWN_TEXTS: Readonly<Record<number, string>> = {
   [ERROR_CODES.declinedOffline]: 'Declined by the card',
   [ERROR_CODES.unableToGoOnline]: 'The payment processor could not be reached; nothing was sent',
   [ERROR_CODES.indeterminate]: 'The payment processor gave no usable answer; the transaction is being reversed',

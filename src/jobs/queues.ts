@@ -19,6 +19,7 @@ const UNTIL_DONE = { retryLimit: 10_000, retryDelay: 1, retryBackoff: true, retr
 export const QUEUES: Readonly<Record<QueueName, QueuePolicy>> = {
   // Two tries at most fit before answer_by; `overdue` takes over then.
   authorize: { expireInSeconds: 50, retryLimit: 3, retryDelay: 1, retryBackoff: false },
+  refund: { expireInSeconds: 50, retryLimit: 3, retryDelay: 1, retryBackoff: false },
   overdue: { expireInSeconds: 15, ...UNTIL_DONE },
   // Longer than any switch's deadline, so that a repeat is not sent while the first waits for its answer.
   reverse: { expireInSeconds: 150, ...UNTIL_DONE },

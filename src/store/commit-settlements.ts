@@ -1,6 +1,8 @@
 import type pg from 'pg';
+import { Disposition } from '../transactions/disposition.ts';
 import type { GuardedSettlement } from '../transactions/ports.ts';
 import { OUTCOME_GRACE_SECONDS } from '../transactions/time-limits.ts';
+import { releaseReservations } from './commit-refunds.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 import { assignments, type ColumnList, recordset } from './transaction-columns.ts';
 
@@ -65,9 +67,17 @@ export async function commitSettlements(
     values: [JSON.stringify(records)],
   });
   const settled = new Set(rows.map(({ id }) => id));
-  const enqueue = settlements
-    .filter(({ transaction }) => settled.has(transaction.id))
-    .flatMap(({ settlement }) => settlement.enqueue);
+  const done = settlements.filter(({ transaction }) => settled.has(transaction.id));
+  const enqueue = done.flatMap(({ settlement }) => settlement.enqueue);
   if (enqueue.length > 0) await jobs.enqueue(client, enqueue);
+  await releaseReservations(
+    client,
+    done.filter(gaveNothingBack).map(({ transaction }) => transaction),
+  );
   return settlements.map(({ transaction }) => settled.has(transaction.id));
+}
+
+/** Of a refund: no money goes back, or ever will. */
+function gaveNothingBack({ settlement: { result } }: GuardedSettlement): boolean {
+  return result.disposition === Disposition.Declined || result.disposition === Disposition.UnableToGoOnline;
 }

@@ -7,7 +7,7 @@ import { Status } from './status.ts';
 import { type Submission, type Transaction, TransactionType } from './transaction.ts';
 import type { World } from './world.ts';
 
-const NO_SUBMISSION: Submission = {
+export const NO_SUBMISSION: Submission = {
   routeId: null,
   tid: null,
   mid: null,
@@ -61,6 +61,8 @@ export function draftTap(world: World, principal: Principal, request: TapRequest
     panHash: null,
     sealedCard: null,
     reversalAttempt: 0,
+    refundedMinor: 0,
+    voidState: null,
     earlierAttempts: null,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,

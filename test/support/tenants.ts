@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createApiKey } from '../../src/auth/api-key.ts';
-import { MANAGE_WEBHOOKS, READ_TRANSACTIONS } from '../../src/auth/authenticator.ts';
+import { MANAGE_WEBHOOKS, READ_TRANSACTIONS, REFUND_TRANSACTIONS } from '../../src/auth/authenticator.ts';
 import type { Profile } from '../../src/phone/profile.ts';
 import { insertApiKey } from '../../src/store/api-keys.ts';
 import type { Database } from '../../src/store/open-database.ts';
@@ -47,7 +47,7 @@ export const USER = { id: '0b6f7f5e-6a53-4d1e-9d43-5a4f8f0f1c11', username: 'til
 export interface Tenants {
   /** What a client of this merchant's backend needs, of a gateway at `url`. */
   profile(merchant: MerchantName, url: string): Profile;
-  /** An API key that reads the transactions of `owner` and sees to its webhooks. */
+  /** An API key that reads and gives back the transactions of `owner`, and sees to its webhooks. */
   apiKey(owner: Tenant): Promise<string>;
 }
 
@@ -115,7 +115,7 @@ function profileOf(name: MerchantName, url: string, issuer: Profile['issuer']): 
 }
 
 async function createKey(database: Database, owner: Tenant): Promise<string> {
-  const scopes = [READ_TRANSACTIONS, MANAGE_WEBHOOKS];
+  const scopes = [READ_TRANSACTIONS, REFUND_TRANSACTIONS, MANAGE_WEBHOOKS];
   const wanted = { mode: 'test', owner, scopes, name: randomUUID(), expiresAtMs: null } as const;
   const { text, record } = createApiKey(wanted);
   await insertApiKey(database, record);

@@ -43,6 +43,8 @@ export function sampleTransaction(changes: Partial<Transaction> = {}): Transacti
     deadlineSeconds: 30,
     overdueJob: '11111111-2222-4333-8444-555555555555',
     reversalAttempt: 0,
+    refundedMinor: 0,
+    voidState: null,
     earlierAttempts: null,
     createdAtMs: SENT_AT_MS,
     updatedAtMs: SENT_AT_MS,

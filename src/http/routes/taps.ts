@@ -1,12 +1,10 @@
-import type { FastifyReply } from 'fastify';
 import { mobileHeaders, mobileTransaction, onlineAuthorizationAnswer } from '#schemas/mobile-transaction';
 import { bearerToken } from '../../auth/bearer.ts';
 import type { MerchantTokenVerifier } from '../../auth/verify-merchant-token.ts';
-import { recordAnswer } from '../../transactions/overdue.ts';
 import { submitTap } from '../../transactions/submit-tap.ts';
-import type { Transaction } from '../../transactions/transaction.ts';
 import type { World } from '../../transactions/world.ts';
 import { onlineAuthorizationOf } from '../online-authorization.ts';
+import { recordWhenFlushed } from '../record-when-flushed.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
@@ -36,13 +34,4 @@ export function registerTapRoutes(server: Server, { world, tokens }: TapRoutesOp
       return { onlineAuthorizationResponse: onlineAuthorizationOf(transaction, world.vault) };
     },
   });
-}
-
-/** 7 -> 8 when the last byte left for the phone, 7 -> 9 when the phone was gone. Nobody waits for the record. */
-function recordWhenFlushed(world: World, transaction: Transaction, reply: FastifyReply): void {
-  const { raw } = reply;
-  const record = () => recordAnswer(world, transaction, raw.writableFinished);
-  if (raw.closed)
-    record(); // the phone hung up while the switch was asked
-  else raw.once('close', record);
 }

@@ -1,0 +1,13 @@
+import type { FastifyReply } from 'fastify';
+import { recordAnswer } from '../transactions/overdue.ts';
+import type { Transaction } from '../transactions/transaction.ts';
+import type { World } from '../transactions/world.ts';
+
+/** 7 -> 8 when the last byte left for the phone, 7 -> 9 when the phone was gone. Nobody waits for the record. */
+export function recordWhenFlushed(world: World, transaction: Transaction, reply: FastifyReply): void {
+  const { raw } = reply;
+  const record = () => recordAnswer(world, transaction, raw.writableFinished);
+  if (raw.closed)
+    record(); // the phone hung up while the switch was asked
+  else raw.once('close', record);
+}

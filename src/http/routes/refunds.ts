@@ -1,0 +1,105 @@
+import type { FastifyRequest } from 'fastify';
+import { type RefundAnswer, refundAnswer, refundRequest, type VoidAnswer, voidAnswer } from '#schemas/refund';
+import { responseCodeText } from '#schemas/response-codes';
+import { transactionId } from '#schemas/transaction';
+import { type Authenticator, REFUND_TRANSACTIONS } from '../../auth/authenticator.ts';
+import { NotFound } from '../../errors.ts';
+import { type DispositionId, dispositionName } from '../../transactions/disposition.ts';
+import type { Tenant, TransactionReader } from '../../transactions/ports.ts';
+import { refund } from '../../transactions/refund.ts';
+import { ERROR_CODES } from '../../transactions/settle-outcome.ts';
+import type { Transaction } from '../../transactions/transaction.ts';
+import { voidSale } from '../../transactions/void.ts';
+import type { World } from '../../transactions/world.ts';
+import type { IdempotentRoute } from '../idempotency.ts';
+import { OWN_TEXTS } from '../online-authorization.ts';
+import { recordWhenFlushed } from '../record-when-flushed.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface RefundRoutesOptions {
+  readonly world: World;
+  readonly authenticator: Authenticator;
+  readonly transactions: TransactionReader;
+  readonly idempotent: IdempotentRoute;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose transactions the request may give back; set by the route's `onRequest`. */
+    owner?: Tenant;
+  }
+}
+
+/** Refund and void of a sale (extensions that 2.12 promises), for whom the sale belongs to. */
+export function registerRefundRoutes(server: Server, options: RefundRoutesOptions): void {
+  const { world, authenticator, transactions, idempotent } = options;
+  // Before the body is read: a stranger gets no further than the headers.
+  const identify = async (request: FastifyRequest) => {
+    request.owner = await authenticator.owner(request.headers, REFUND_TRANSACTIONS);
+  };
+  const findSale = async (request: FastifyRequest, id: string): Promise<Transaction> => {
+    const sale = await transactions.findOwned(request.owner!, id);
+    if (!sale) throw new NotFound();
+    return sale;
+  };
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/transactions/:id/refund',
+    schema: { params: transactionId, body: refundRequest, response: { 200: answerSchema(refundAnswer) } },
+    onRequest: identify,
+    ...idempotent,
+    handler: async (request, reply) => {
+      const sale = await findSale(request, request.params.id);
+      const { amount, refundReference } = request.body;
+      const refunded = await refund(world, sale, { amount: String(amount), refundReference });
+      recordWhenFlushed(world, refunded, reply);
+      return refundAnswerOf(refunded);
+    },
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/transactions/:id/void',
+    schema: { params: transactionId, response: { 202: answerSchema(voidAnswer) } },
+    onRequest: identify,
+    ...idempotent,
+    handler: async (request, reply) => {
+      const started = await voidSale(world, await findSale(request, request.params.id));
+      reply.code(202).header('location', `/transactions/${started.id}`);
+      return voidAnswerOf(started);
+    },
+  });
+}
+
+function voidAnswerOf({ id, originalId, amountMinor, currency }: Transaction): VoidAnswer {
+  return {
+    serviceReference: id,
+    originalTransactionId: originalId!,
+    amount: amountMinor ?? 0,
+    currency: currency ?? '',
+  };
+}
+
+/** From the committed row and nothing else, so that a repeat gets the same. */
+function refundAnswerOf(transaction: Transaction): RefundAnswer {
+  const { responseCode, errorCode } = transaction;
+  return {
+    serviceReference: transaction.id,
+    originalTransactionId: transaction.originalId!,
+    type: dispositionName(transaction.disposition as DispositionId),
+    authorizationCode: transaction.authorizationCode ?? '',
+    amount: transaction.approvedMinor ?? transaction.amountMinor ?? 0,
+    currency: transaction.currency ?? '',
+    merchantReference: transaction.merchantReference,
+    cardScheme: transaction.scheme ?? '',
+    cardType: transaction.cardType ?? '',
+    maskedPAN: transaction.maskedPan ?? '',
+    // What the switch said about an answer that cannot be used is no outcome: it stays in the trail.
+    isoResponseCode: errorCode === ERROR_CODES.indeterminate ? '' : (responseCode ?? ''),
+    paymentProviderReference: transaction.providerReference ?? undefined,
+    errorCode: errorCode ?? undefined,
+    errorMessage: errorCode === null ? undefined : (OWN_TEXTS[errorCode] ?? responseCodeText(responseCode ?? '')),
+  };
+}

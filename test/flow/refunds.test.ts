@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { RefundAnswer } from '../../schemas/refund.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { refundSale, sellApproved, storedSale } from '../support/refunds.ts';
+import { jobsOf, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation();
+});
+afterEach(() => expectInvariants(installation));
+afterAll(() => installation.stop());
+
+const sell = (amount = '100.00') => sellApproved(installation, amount);
+const refund = (id: string, body: object, headers?: Record<string, string>) =>
+  refundSale(installation, id, body, headers);
+const stored = (id: string) => storedSale(installation.database, id);
+const SUBMITTED = ['RequestReceived', 'ReadyToSubmitToPaymentProcessor', 'SubmittedToPaymentProcessor'];
+
+/** The entry of one transaction in the switch's ledger. */
+async function bookedFor(id: string) {
+  const { rrn } = await storedTransaction(installation.database, id);
+  return installation.ledger.find((entry) => entry.rrn === rrn);
+}
+
+describe('a refund', () => {
+  test('is a transaction of its own at the switch, and reserves its amount on the sale', async () => {
+    const sale = await sell();
+    const refundReference = randomUUID();
+    const { status, body } = await refund(sale, { amount: '40.00', refundReference });
+    expect(status).toBe(200);
+    const answer = body as RefundAnswer;
+    expect(answer).toMatchObject({
+      originalTransactionId: sale,
+      type: 'Approved',
+      amount: 4_000,
+      currency: 'ZAR',
+      merchantReference: refundReference,
+      cardScheme: 'Visa',
+      isoResponseCode: '00',
+      paymentProviderReference: expect.stringMatching(/^\d{12}$/),
+    });
+    expect(answer.errorCode).toBeUndefined();
+    const { database } = installation;
+    await untilAnswered(database, answer.serviceReference);
+    expect(await trailOf(database, answer.serviceReference)).toEqual([
+      ...SUBMITTED,
+      'ResponseReceivedFromPaymentProcessor',
+      'RespondedToPhone',
+    ]);
+    expect(await bookedFor(answer.serviceReference)).toMatchObject({
+      kind: 'refund',
+      state: 'approved',
+      approvedMinor: 4_000,
+    });
+    expect(await bookedFor(sale)).toMatchObject({ kind: 'sale', state: 'approved', approvedMinor: 10_000 });
+    expect(await stored(sale)).toMatchObject({ disposition: Disposition.Approved, refundedMinor: 4_000 });
+    expect(await jobsOf(database, answer.serviceReference)).toEqual([]);
+  });
+
+  test('is shown with its type and its sale', async () => {
+    const sale = await sell();
+    const { body } = await refund(sale, { amount: 12, refundReference: randomUUID() });
+    const { serviceReference } = body as RefundAnswer;
+    const headers = { 'x-api-key': await installation.apiKey() };
+    const shown = await fetch(new URL(`/transactions/${serviceReference}`, installation.url), { headers });
+    expect(await shown.json()).toMatchObject({
+      transactionTypeId: 4,
+      originalTransactionId: sale,
+      amount: '12.00',
+      receiptData: { transactionType: 'Refund', approvalText: 'Approved' },
+    });
+  });
+
+  test('can be followed by others until nothing is left, and not beyond', async () => {
+    const sale = await sell();
+    for (const amount of ['60.00', '30.00']) {
+      expect((await refund(sale, { amount, refundReference: randomUUID() })).status).toBe(200);
+    }
+    const over = await refund(sale, { amount: '10.01', refundReference: randomUUID() });
+    expect(over).toMatchObject({ status: 409, body: { errorCode: 213 } });
+    expect((await refund(sale, { amount: '10.00', refundReference: randomUUID() })).status).toBe(200);
+    const none = await refund(sale, { amount: '0.01', refundReference: randomUUID() });
+    expect(none).toMatchObject({ status: 409, body: { errorCode: 213 } });
+    expect(await stored(sale)).toMatchObject({ refundedMinor: 10_000 });
+  });
+
+  test('one of many at once gets what is left, and the others get nothing', async () => {
+    const sale = await sell();
+    const asked = Array.from({ length: 8 }, () => refund(sale, { amount: '60.00', refundReference: randomUUID() }));
+    const answers = await Promise.all(asked);
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses).toEqual([200, 409, 409, 409, 409, 409, 409, 409]);
+    const refunds = installation.ledger.filter(({ kind, amountMinor }) => kind === 'refund' && amountMinor === 6_000);
+    expect(await stored(sale)).toMatchObject({ refundedMinor: 6_000 });
+    expect(refunds.filter(({ state }) => state === 'approved').length).toBeGreaterThanOrEqual(1);
+  });
+
+  test.each([
+    ['declined by the switch', '10.51', 'Declined', '51'],
+    ['declined for another cause', '10.05', 'Declined', '05'],
+  ])('%s gives its reservation back in the same commit', async (_what, amount, type, isoResponseCode) => {
+    const sale = await sell();
+    const { status, body } = await refund(sale, { amount, refundReference: randomUUID() });
+    expect({ status, body }).toMatchObject({ status: 200, body: { type, isoResponseCode, errorCode: 209 } });
+    expect(await stored(sale)).toMatchObject({ refundedMinor: 0 });
+    expect((await refund(sale, { amount: '100.00', refundReference: randomUUID() })).body).toMatchObject({
+      type: 'Approved',
+    });
+  });
+
+  test('that the switch does not answer keeps its reservation until its reversal is acknowledged', async () => {
+    const sale = await sell();
+    // Approved, then deaf to the first two reversals: so there is time to look.
+    const { body } = await refund(sale, { amount: '99.69', refundReference: randomUUID() });
+    const { serviceReference, ...answer } = body as RefundAnswer;
+    expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203, isoResponseCode: '' });
+    await eventually(async () =>
+      expect(await stored(serviceReference)).toMatchObject({ disposition: Disposition.Voided }),
+    );
+    expect(await stored(sale)).toMatchObject({ disposition: Disposition.Approved, refundedMinor: 0 });
+    expect(await bookedFor(serviceReference)).toMatchObject({ kind: 'refund', state: 'reversed' });
+    expect(await bookedFor(sale)).toMatchObject({ kind: 'sale', state: 'approved' });
+    await untilAnswered(installation.database, serviceReference);
+  });
+
+  test('is refused for what is left while another one is uncertain', async () => {
+    const sale = await sell();
+    const uncertain = refund(sale, { amount: '90.69', refundReference: randomUUID() });
+    await eventually(async () => expect(await stored(sale)).toMatchObject({ refundedMinor: 9_069 }));
+    const over = await refund(sale, { amount: '10.00', refundReference: randomUUID() });
+    expect(over).toMatchObject({ status: 409, body: { errorCode: 213 } });
+    const { serviceReference } = (await uncertain).body as RefundAnswer;
+    await eventually(async () => expect(await stored(sale)).toMatchObject({ refundedMinor: 0 }));
+    await untilAnswered(installation.database, serviceReference);
+  });
+});
+
+describe('a refund under a reference that was used', () => {
+  test('gets the stored answer for the same sale and amount, and the switch hears of it once', async () => {
+    const sale = await sell();
+    const body = { amount: '20.00', refundReference: randomUUID() };
+    const first = await refund(sale, body);
+    const { authorizations } = installation.asked;
+    const again = await refund(sale, { ...body, amount: 20 });
+    expect(again.body).toEqual(first.body);
+    expect(installation.asked.authorizations).toBe(authorizations);
+    expect(await stored(sale)).toMatchObject({ refundedMinor: 2_000 });
+  });
+
+  test('many times at once is one refund', async () => {
+    const sale = await sell();
+    const body = { amount: '20.00', refundReference: randomUUID() };
+    const answers = await Promise.all(Array.from({ length: 6 }, () => refund(sale, body)));
+    const ids = new Set(answers.map((answer) => (answer.body as RefundAnswer).serviceReference));
+    expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(200));
+    expect(ids.size).toBe(1);
+    expect(await stored(sale)).toMatchObject({ refundedMinor: 2_000 });
+  });
+
+  test.each([
+    ['another amount', (sale: string, other: string) => [sale, other, '21.00'] as const],
+    ['another sale', (_sale: string, other: string) => [other, other, '20.00'] as const],
+  ])('is a duplicate for %s', async (_what, choose) => {
+    const [sale, other] = [await sell(), await sell()];
+    const refundReference = randomUUID();
+    await refund(sale, { amount: '20.00', refundReference });
+    const [asked, , amount] = choose(sale, other);
+    const answer = await refund(asked, { amount, refundReference });
+    expect(answer).toMatchObject({ status: 409, body: { errorCode: 124 } });
+    expect(await stored(other)).toMatchObject({ refundedMinor: 0 });
+  });
+
+  test("is a duplicate when it is a tap's", async () => {
+    const merchantReference = randomUUID();
+    const tap = { amount: '50.00', currency: 'ZAR', merchantReference };
+    const { serviceReference } = outcomeOf(await installation.phone().tap(tap));
+    const answer = await refund(serviceReference, { amount: '1.00', refundReference: merchantReference });
+    expect(answer).toMatchObject({ status: 409, body: { errorCode: 124 } });
+  });
+});
+
+describe('a refund is refused', () => {
+  test.each([
+    ['declined', '10.51'],
+    ['never answered, and voided', '10.69'],
+  ])('for a sale that was %s', async (_what, amount) => {
+    const tap = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
+    const answer = await refund(tap.serviceReference, { amount: '1.00', refundReference: randomUUID() });
+    expect(answer.status).toBe(409);
+    expect([134, 213]).toContain((answer.body as { errorCode: number }).errorCode);
+    await untilAnswered(installation.database, tap.serviceReference);
+  });
+
+  test('for a refund', async () => {
+    const sale = await sell();
+    const { body } = await refund(sale, { amount: '20.00', refundReference: randomUUID() });
+    const { serviceReference } = body as RefundAnswer;
+    const answer = await refund(serviceReference, { amount: '1.00', refundReference: randomUUID() });
+    expect(answer).toMatchObject({ status: 409, body: { errorCode: 134 } });
+  });
+
+  test.each([
+    ['zero', '0.00'],
+    ['negative', '-1.00'],
+    ['negative, as a number', -1],
+    ['with more decimals than the currency has', '1.001'],
+    ['no decimal text', '1e2'],
+    ['nothing', undefined],
+  ])('with 400 for an amount that is %s', async (_what, amount) => {
+    const answer = await refund(await sell('10.00'), { amount, refundReference: randomUUID() });
+    expect(answer).toMatchObject({ status: 400, body: { errorCode: 104, errors: [{ pointer: '/amount' }] } });
+  });
+
+  test("with 404 for another tenant's sale, and one that is not there", async () => {
+    const sale = await sell('10.00');
+    const others = { 'x-api-key': await installation.apiKey({ acquirerId: 1, integratorId: 11 }) };
+    const asked = { amount: '1.00', refundReference: randomUUID() };
+    expect(await refund(sale, asked, others)).toMatchObject({ status: 404, body: { errorCode: 122 } });
+    expect(await refund(randomUUID(), asked)).toMatchObject({ status: 404, body: { errorCode: 122 } });
+    expect(await refund(sale, asked, { 'x-api-key': 'tw_test_nothing' })).toMatchObject({ status: 401 });
+    expect(await stored(sale)).toMatchObject({ refundedMinor: 0 });
+  });
+});

@@ -1,0 +1,58 @@
+import type { Database } from '../../src/store/open-database.ts';
+import { outcomeOf } from './answers.ts';
+import type { Installation } from './installation.ts';
+import { type RawAnswer, request } from './requests.ts';
+import { untilAnswered } from './transactions.ts';
+
+/** Takes a tap that the switch approves; the id of the sale, at rest. */
+export async function sellApproved(installation: Installation, amount: string): Promise<string> {
+  const { type, serviceReference } = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
+  if (type !== 'Approved') throw new Error(`${amount} was ${type}`);
+  await untilAnswered(installation.database, serviceReference);
+  return serviceReference;
+}
+
+/** Asks for a refund, by the integrator's key unless other headers are given. */
+export async function refundSale(
+  installation: Installation,
+  id: string,
+  body: object,
+  headers?: Readonly<Record<string, string>>,
+): Promise<RawAnswer> {
+  const all = { 'content-type': 'application/json', ...(headers ?? { 'x-api-key': await installation.apiKey() }) };
+  return request(installation.url, `/transactions/${id}/refund`, {
+    method: 'POST',
+    headers: all,
+    body: JSON.stringify(body),
+  });
+}
+
+/** Asks for a void, by the integrator's key unless other headers are given. */
+export async function voidSale(
+  installation: Installation,
+  id: string,
+  headers?: Readonly<Record<string, string>>,
+): Promise<RawAnswer> {
+  const all = headers ?? { 'x-api-key': await installation.apiKey() };
+  return request(installation.url, `/transactions/${id}/void`, { method: 'POST', headers: all });
+}
+
+/** What refunds and voids made of a transaction. */
+export interface StoredSale {
+  readonly type: number;
+  readonly disposition: number | null;
+  readonly refundedMinor: number;
+  readonly voidState: number | null;
+  readonly needsReview: boolean;
+}
+
+/** @throws when there is none */
+export async function storedSale(database: Database, id: string): Promise<StoredSale> {
+  const { rows } = await database.query<StoredSale>(
+    `select type, disposition, refunded_minor as "refundedMinor", void_state as "voidState", needs_review as "needsReview"
+     from transactions where id = $1`,
+    [id],
+  );
+  if (!rows[0]) throw new Error(`no transaction ${id}`);
+  return rows[0];
+}
