@@ -20,6 +20,10 @@ const COMMANDS: Commands = {
     load: () => import('./verify-ledger.ts'),
   },
   tap: { says: 'submit a tap as a phone would (--amount 10.00 --currency ZAR)', load: () => import('./tap.ts') },
+  webhooks: {
+    says: 'pass events on to a receiver of yours; set where links are told',
+    load: () => import('./webhooks.ts'),
+  },
   decode: {
     says: 'show an ISO 8583 message, card data withheld (--spec type-1 HEX|FILE|-)',
     load: () => import('./decode.ts'),

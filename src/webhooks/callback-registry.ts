@@ -55,6 +55,11 @@ export class CallbackRegistry {
     return this.#options.endpoints.find(owner, serves);
   }
 
+  /** Nothing more is sent there. False when nothing was. */
+  async disable(owner: Integrator, serves: WebhookOrigin): Promise<boolean> {
+    return this.#options.endpoints.disable(owner, serves);
+  }
+
   /** Undefined when there is no endpoint. */
   async issueSecret(
     owner: Integrator,

@@ -1,0 +1,139 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
+import { Secret } from '../bytes/secret.ts';
+import { StartError } from '../errors.ts';
+import { readProfile } from '../phone/profile.ts';
+import { createWebhookSecret, signWebhook } from '../webhooks/webhook-secret.ts';
+import { type Change, EventFeed } from './event-feed.ts';
+import { untilAskedToStop } from './until-asked-to-stop.ts';
+
+const USAGE = `usage: tapwire webhooks listen --forward-to URL [--secret whsec_…] [--all] [--profile FILE]`;
+const LOOK_EVERY_MS = 500;
+/** As the gateway grants a receiver. */
+const FORWARD_TIMEOUT_MS = 15_000;
+/** Of what a receiver says to a webhook it does not take. */
+const SHOWN_CHARS = 120;
+
+/**
+ * `tapwire webhooks listen --forward-to URL`: passes every event of an integrator on to a receiver under development,
+ * signed as the gateway signs, and shows what became of each: here, and at the callback that is registered. With `--all`
+ * it begins with the events that are there already.
+ */
+export async function run(args: string[]): Promise<number> {
+  const text = { type: 'string' } as const;
+  const options = {
+    'forward-to': text,
+    secret: text,
+    profile: text,
+    all: { type: 'boolean', default: false },
+  } as const;
+  const { values } = parseArgs({ args, options });
+  const target = URL.parse(values['forward-to'] ?? '');
+  if (!target) {
+    console.error(USAGE);
+    return 2;
+  }
+  const { url, apiKey } = readProfile(values.profile ?? join(process.env.TAPWIRE_DATA ?? '.tapwire', 'demo.json'));
+  const secret = values.secret === undefined ? createWebhookSecret() : new Secret(values.secret);
+  const feed = new EventFeed(url, apiKey);
+  if (!values.all) await lookAt(feed);
+  console.log(`Events of ${url} go to ${target.href} from now on (Ctrl-C ends it).`);
+  if (values.secret === undefined) console.log(`They are signed with ${secret.reveal()}, for as long as this runs.`);
+  await new Listener(feed, target, secret).run(untilAskedToStop());
+  return 0;
+}
+
+/** What is there already is nothing new. */
+async function lookAt(feed: EventFeed): Promise<void> {
+  await feed.look().catch((cause) => {
+    if (cause instanceof StartError) throw cause;
+    throw new StartError('BAD_CONFIG', `Nobody answers at ${feed.url}: is the gateway running?`, { cause });
+  });
+}
+
+/** Follows a feed and forwards what is new. */
+export class Listener {
+  readonly #feed: EventFeed;
+  readonly #target: URL;
+  readonly #secret: Secret<string>;
+  readonly #print: (line: string) => void;
+
+  constructor(feed: EventFeed, target: URL, secret: Secret<string>, print: (line: string) => void = console.log) {
+    this.#feed = feed;
+    this.#target = target;
+    this.#secret = secret;
+    this.#print = print;
+  }
+
+  /** Until `stop` resolves. @throws StartError when the gateway refuses the key */
+  async run(stop: Promise<unknown>): Promise<void> {
+    let isStopped = false;
+    let isAway = false;
+    const stopped = stop.then(() => {
+      isStopped = true;
+    });
+    while (!isStopped) {
+      try {
+        for (const change of await this.#feed.look()) await this.#tell(change);
+        isAway = false;
+      } catch (error) {
+        if (error instanceof StartError) throw error;
+        if (!isAway) this.#print('The gateway does not answer; waiting for it.');
+        isAway = true;
+      }
+      await Promise.race([sleep(LOOK_EVERY_MS), stopped]);
+    }
+  }
+
+  async #tell({ event, isNew }: Change): Promise<void> {
+    if (isNew) this.#print(`${describe(event)}\n  forwarded   ${await this.#forward(event)}`);
+    if (event.attempts === 0) return;
+    const last = (await this.#feed.attempts(event.id)).at(-1);
+    if (last) this.#print(`  ${isNew ? 'registered ' : `${event.id} `} ${describeAttempt(last, event)}`);
+  }
+
+  /** @returns what became of it, in words */
+  async #forward({ id, payload }: WebhookEventView): Promise<string> {
+    const body = JSON.stringify(payload);
+    const signed = signWebhook([this.#secret], { id, body, atMs: Date.now() });
+    try {
+      const response = await fetch(this.#target, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...signed },
+        body,
+        redirect: 'manual',
+        signal: AbortSignal.timeout(FORWARD_TIMEOUT_MS),
+      });
+      return outcomeOf(response.status, await response.text());
+    } catch (error) {
+      return reasonOf(error as Error);
+    }
+  }
+}
+
+function describe({ id, createdAt, payload }: WebhookEventView): string {
+  const { type, sequence, disposition, currency, amount, merchantReference } = payload;
+  return `${createdAt}  ${type} ${sequence}  ${disposition}  ${currency} ${amount}  ${merchantReference}  (${id})`;
+}
+
+function outcomeOf(status: number, answer: string): string {
+  if (status >= 200 && status < 300) return `${status}`;
+  const said = answer.trim().replaceAll(/\s+/g, ' ').slice(0, SHOWN_CHARS);
+  const why = status >= 300 && status < 400 ? 'a redirect, which is not followed' : said;
+  return `NOT TAKEN  ${status}${why && `  ${why}`}`;
+}
+
+function reasonOf({ name, cause }: Error): string {
+  if (name === 'TimeoutError') return `NOT TAKEN  no answer within ${FORWARD_TIMEOUT_MS / 1_000} s`;
+  const code = (cause as { code?: string } | undefined)?.code ?? name;
+  return `NOT TAKEN  ${code === 'ECONNREFUSED' ? 'nobody listens there' : code}`;
+}
+
+/** How the last attempt went at the callback that is registered, and what comes next. */
+function describeAttempt({ number, url, status, error, answer }: WebhookAttemptView, event: WebhookEventView): string {
+  const outcome = status === null ? `NOT TAKEN  ${error}` : outcomeOf(status, answer ?? '');
+  const next = event.nextAttemptAt === null ? event.state : `next at ${event.nextAttemptAt}`;
+  return `${outcome}  attempt ${number} at ${url}, ${event.state === 'delivered' ? 'delivered' : next}`;
+}

@@ -1,0 +1,17 @@
+import { type Commands, runCommand } from './commands.ts';
+
+const COMMANDS: Commands = {
+  listen: {
+    says: '--forward-to URL [--secret whsec_…] [--all] [--profile FILE]: pass events on to a receiver of yours, signed',
+    load: () => import('./webhooks-listen.ts'),
+  },
+  links: {
+    says: '--acquirer ID --integrator ID [--url URL] [--off] [--new-secret]: where outcomes of links and intents are told',
+    load: () => import('./webhooks-links.ts'),
+  },
+};
+
+/** `tapwire webhooks ...`: what integrators are told. */
+export function run(args: string[]): Promise<number> {
+  return runCommand('tapwire webhooks', COMMANDS, args);
+}
