@@ -1,0 +1,169 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { EventFeed } from '../../../src/cli/event-feed.ts';
+import { run } from '../../../src/cli/webhooks-links.ts';
+import { Listener } from '../../../src/cli/webhooks-listen.ts';
+import { verifyWebhook } from '../../../src/webhooks/verify-webhook.ts';
+import { createWebhookSecret } from '../../../src/webhooks/webhook-secret.ts';
+import { outcomeOf } from '../../support/answers.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type Installation, startInstallation } from '../../support/installation.ts';
+import { Backend } from '../backend.ts';
+import { ok, type Receiver, startReceiver, status } from '../receiver.ts';
+
+let installation: Installation;
+let backend: Backend;
+let registered: Receiver;
+let local: Receiver;
+beforeAll(async () => {
+  installation = await startInstallation();
+  backend = await Backend.open(installation);
+  registered = await startReceiver();
+  local = await startReceiver();
+  await backend.listenAt(registered.url);
+});
+afterAll(async () => {
+  await installation.stop();
+  await registered.close();
+  await local.close();
+});
+
+const tap = async (amount = '10.00') =>
+  outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' })).serviceReference;
+
+/** Runs a listener while `during` does something, and gives what it printed. */
+async function listen(
+  during: (lines: readonly string[]) => Promise<unknown>,
+  { target = local.url, isFromStart = false, apiKey = '' } = {},
+): Promise<{ lines: string[]; secret: string }> {
+  const secret = createWebhookSecret();
+  const lines: string[] = [];
+  const feed = new EventFeed(installation.url, apiKey || (await installation.apiKey()));
+  const listener = new Listener(feed, new URL(target), secret, (line) => void lines.push(line));
+  const stop = Promise.withResolvers<void>();
+  if (!isFromStart) await feed.look();
+  const running = listener.run(stop.promise);
+  try {
+    await Promise.race([during(lines), running]);
+  } finally {
+    stop.resolve();
+    await running;
+  }
+  return { lines, secret: secret.reveal() };
+}
+
+const untilPrinted = (lines: readonly string[], text: string) =>
+  eventually(() => expect(lines.join('\n')).toContain(text));
+
+describe('tapwire webhooks listen', () => {
+  test('passes on each event once, signed, and says that it arrived on both sides', async () => {
+    const before = await tap();
+    await eventually(async () => expect(await backend.eventsOf(before)).toMatchObject([{ state: 'delivered' }]));
+    let id = '';
+    const { lines, secret } = await listen(async (printed) => {
+      id = await tap();
+      await untilPrinted(printed, 'delivered');
+    });
+    const received = local.received.filter(({ body }) => body.includes(id));
+    expect(received).toHaveLength(1);
+    expect(verifyWebhook(secret, received[0]!)).toMatchObject({ isGenuine: true, event: { serviceReference: id } });
+    expect(local.received.some(({ body }) => body.includes(before))).toBe(false);
+    const [event] = await backend.eventsOf(id);
+    const told = lines.join('\n');
+    expect(told).toContain(
+      `transaction.completed 1  Approved  ZAR 10  ${event!.payload.merchantReference}  (${event!.id})`,
+    );
+    expect(told).toContain('forwarded   204');
+    expect(told).toContain(`204  attempt 1 at ${registered.url}, delivered`);
+  });
+
+  test('begins with what is there already when it is asked to', async () => {
+    const id = await tap('10.51');
+    await eventually(async () => expect(await backend.eventsOf(id)).toHaveLength(1));
+    await listen((lines) => untilPrinted(lines, 'Declined'), { isFromStart: true });
+    expect(local.received.some(({ body }) => body.includes(id))).toBe(true);
+  });
+
+  test.each([
+    [
+      'an error with its words',
+      status(400, {}, 'signature does not match'),
+      'NOT TAKEN  400  signature does not match',
+    ],
+    ['a redirect', status(301, { location: '/elsewhere' }), 'NOT TAKEN  301  a redirect, which is not followed'],
+  ])('says why one did not arrive: %s', async (_what, answer, said) => {
+    await tap();
+    local.answer = answer;
+    await listen((lines) => untilPrinted(lines, said), { isFromStart: true });
+    local.answer = ok;
+  });
+
+  test('says that nobody listens, and goes on', async () => {
+    const gone = await startReceiver();
+    await gone.close();
+    await listen((lines) => untilPrinted(lines, 'NOT TAKEN  nobody listens there'), {
+      target: gone.url,
+      isFromStart: true,
+    });
+  });
+
+  test('says why one did not arrive at the registered callback, and what comes next', async () => {
+    registered.answer = status(500, {}, 'out of order');
+    const id = await tap();
+    await eventually(async () => expect(await backend.eventsOf(id)).toMatchObject([{ attempts: 1 }]));
+    await listen(
+      (lines) => untilPrinted(lines, `NOT TAKEN  500  out of order  attempt 1 at ${registered.url}, next at 20`),
+      {
+        isFromStart: true,
+      },
+    );
+    registered.answer = ok;
+  });
+
+  test('ends with a reason when its key is refused', async () => {
+    const merchants = await installation.apiKey({ acquirerId: 1, integratorId: 10, merchantId: '1001' });
+    await expect(listen(() => new Promise(() => {}), { apiKey: merchants })).rejects.toMatchObject({
+      code: 'BAD_CONFIG',
+      reason: expect.stringContaining('403'),
+    });
+  });
+});
+
+describe('tapwire webhooks links', () => {
+  beforeEach(() => {
+    for (const [name, value] of Object.entries(installation.environment())) vi.stubEnv(name, value);
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    vi.restoreAllMocks();
+  });
+
+  /** Runs the command and gives what it printed. */
+  async function links(...words: string[]): Promise<{ output: string; notes: string }> {
+    const output = vi.spyOn(console, 'log').mockImplementation(() => {});
+    const notes = vi.spyOn(console, 'error').mockImplementation(() => {});
+    expect(await run(['--acquirer', '1', '--integrator', ...words])).toBe(0);
+    const said = [output, notes].map((spy) => spy.mock.calls.flat().join('\n'));
+    vi.restoreAllMocks();
+    return { output: said[0]!, notes: said[1]! };
+  }
+
+  test('sets where links are told, with a secret of its own that is shown once, and ends it', async () => {
+    expect((await links('10')).notes).toContain('Nobody is told');
+    const set = await links('10', '--url', local.url, '--new-secret');
+    expect(set.notes).toContain(`told at ${local.url}.`);
+    expect(set.output).toMatch(/^whsec_\S+$/);
+    expect((await backend.ask('GET', '/integrator/callbackUrl')).body).toEqual({ callbackUrl: registered.url });
+    expect((await links('10')).output).toBe('');
+    expect((await links('10', '--off')).notes).toContain('nobody is told now');
+    await expect(links('10', '--off')).rejects.toMatchObject({ reason: expect.stringContaining('Nothing is set') });
+  });
+
+  test.each([
+    [['10', '--url', 'http://10.0.0.1/'], 'leads to an address that is not public'],
+    [['77', '--url', 'http://localhost:3000/'], 'is for an integrator that does not exist'],
+    [['12', '--new-secret'], 'Nothing is set for this integrator'],
+    [['ten'], '--integrator: expected a number'],
+  ])('refuses %j', async (words, complaint) => {
+    await expect(links(...words)).rejects.toMatchObject({ reason: expect.stringContaining(complaint) });
+  });
+});
