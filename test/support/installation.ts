@@ -27,6 +27,8 @@ export interface InstallationOptions {
   readonly timeScale?: number;
   /** Where gateways find the switch, given where it is: for a relay between the two. */
   readonly connectTo?: (switchPort: number) => Promise<number>;
+  /** Instead of a database of its own in the cluster of all tests; dropped with the installation all the same. */
+  readonly testDatabase?: TestDatabase | undefined;
   /** More settings for every gateway, by their environment variables. */
   readonly settings?: NodeJS.ProcessEnv;
 }
@@ -89,9 +91,10 @@ export class Installation {
     profile,
     timeScale = TIME_SCALE,
     connectTo,
+    testDatabase: given,
     settings = {},
   }: InstallationOptions): Promise<Installation> {
-    const testDatabase = await createTestDatabase();
+    const testDatabase = given ?? (await createTestDatabase());
     const processor = (await loadProcessors()).get('type-1')!;
     const behaviour = { ...processor.exampleConfig, profile: { deadlineMs: DEADLINE_MS, ...profile } };
     const simulator = await startSimulator({ processors: [{ processor, config: behaviour, port: 0 }], timeScale });
@@ -182,8 +185,8 @@ export class Installation {
   }
 }
 
-/** Every switch the gateway has is ready; role `api` has none. */
-async function untilSignedOn(url: string): Promise<void> {
+/** Every switch the gateway has is ready; role `api` has none. @throws while one is not */
+export async function untilSignedOn(url: string): Promise<void> {
   const response = await fetch(new URL('/readyz', url));
   const { status, switches } = (await response.json()) as { status: string; switches: Record<string, string> };
   const waiting = Object.entries(switches).filter(([, availability]) => availability !== 'ready');

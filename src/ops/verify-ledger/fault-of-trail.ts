@@ -24,11 +24,12 @@ const MAY_BEGIN_AGAIN: readonly (StatusName | null)[] = [
 /** What may follow what in a reversal (see reversal-steps.ts). It begins owed, without an entry that says so. */
 const REVERSAL_MOVES: Readonly<Record<ReversalStepName, readonly ReversalStepName[]>> = {
   owed: ['sent', 'needsReview'],
-  sent: ['sent', 'unsent', 'confirming', 'acknowledged', 'needsReview', 'owed'],
+  sent: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'needsReview', 'owed'],
   unsent: ['sent', 'needsReview', 'owed'],
   confirming: ['sent', 'needsReview', 'owed'],
   acknowledged: ['owed'],
-  needsReview: ['sent', 'unsent', 'confirming', 'acknowledged', 'owed'],
+  refused: ['sent'],
+  needsReview: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'owed'],
 };
 
 /**

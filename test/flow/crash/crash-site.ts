@@ -1,0 +1,152 @@
+import { expect } from 'vitest';
+import type { Webhook } from '../../../schemas/webhook.ts';
+import { verifyLedger } from '../../../src/ops/verify-ledger/verify-ledger.ts';
+import { Phone } from '../../../src/phone/phone.ts';
+import { loadProcessors } from '../../../src/processor-kit/load-processors.ts';
+import { Disposition, type DispositionId, dispositionName } from '../../../src/transactions/disposition.ts';
+import type { TapRequest } from '../../../src/transactions/ports.ts';
+import { outcomeOf } from '../../support/answers.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type Installation, startInstallation } from '../../support/installation.ts';
+import type { TestDatabase } from '../../support/test-database.ts';
+import { Backend } from '../../webhooks/backend.ts';
+import { type Receiver, startReceiver } from '../../webhooks/receiver.ts';
+
+/** As short as the wait for silence may be: most taps here are answered, or their gateway dies. */
+const DEADLINE_MS = 1_000;
+/** Longer than any policy lets a job be held (150 s), and than a reversal waits on another line (60 s). */
+const LONG_SECONDS = 200;
+/** Everything that is due, once time was let pass. */
+const QUIET_WITHIN_MS = 40_000;
+
+/** A tap that some gateway was given, and what the phone was told, if anything. */
+interface Submitted {
+  readonly merchantReference: string;
+  readonly sealed: TapRequest;
+  readonly phone: Phone;
+  /** The answer's type; undefined when there was none, or only a problem. */
+  told: string | undefined;
+}
+
+/**
+ * Where gateways are killed: an installation with a switch, an integrator's receiver and phones that remember what they were
+ * told, so that in the end all of their books can be compared.
+ */
+export class CrashSite {
+  readonly installation: Installation;
+  readonly #receiver: Receiver;
+  readonly #submitted: Submitted[] = [];
+
+  private constructor(installation: Installation, receiver: Receiver) {
+    this.installation = installation;
+    this.#receiver = receiver;
+  }
+
+  static async open(onDatabase?: TestDatabase): Promise<CrashSite> {
+    const options = { role: 'none', profile: { deadlineMs: DEADLINE_MS }, testDatabase: onDatabase } as const;
+    const installation = await startInstallation(options);
+    const receiver = await startReceiver();
+    const gateway = await installation.startGateway();
+    await (await Backend.open(installation)).listenAt(receiver.url);
+    await gateway.stop();
+    await installation.database.query(`update webhook_endpoints set created_at = created_at - interval '1 hour'`);
+    return new CrashSite(installation, receiver);
+  }
+
+  /** Submits one tap for each amount at once, by phones of their own; gives what they were told, undefined for no answer. */
+  async tap(url: string, amounts: readonly string[]): Promise<(string | undefined)[]> {
+    const profile = this.installation.profile('coffee', url);
+    return Promise.all(
+      amounts.map(async (amount) => {
+        const phone = new Phone(profile);
+        const sealed = await phone.seal({ amount, currency: 'ZAR' }).catch(() => undefined);
+        if (!sealed) return undefined; // it was gone before it gave its keys
+        const submitted: Submitted = { merchantReference: sealed.merchantReference, sealed, phone, told: undefined };
+        this.#submitted.push(submitted);
+        const answer = await phone.submit(sealed).catch(() => undefined);
+        if (answer?.status === 200) submitted.told = outcomeOf(answer).type;
+        return submitted.told;
+      }),
+    );
+  }
+
+  /** What a process held when it was killed is held no more: the time of every claim has passed. */
+  async letClaimsLapse(): Promise<void> {
+    await this.installation.database.query(
+      `update pgboss.job set started_on = started_on - $1 * interval '1 s' where state = 'active'`,
+      [LONG_SECONDS],
+    );
+  }
+
+  /** Waits until nothing is under way; what waits for a later time need not wait. A gateway must run. */
+  async untilQuiet(): Promise<void> {
+    const { database } = this.installation;
+    await eventually(async () => {
+      await database.query(
+        `update transactions set deadline_at = deadline_at - $1 * interval '1 s'
+         where reversal_state in (1, 2, 5) and deadline_at > clock_timestamp() - $1 * interval '1 s'`,
+        [LONG_SECONDS],
+      );
+      await database.query(
+        `update pgboss.job set start_after = clock_timestamp()
+         where state < 'active' and name in ('reverse', 'webhook') and start_after > clock_timestamp()`,
+      );
+      const { rows } = await database.query(
+        `select name, state, data from pgboss.job where state < 'completed' and name in ('authorize', 'overdue', 'reverse', 'webhook')`,
+      );
+      expect(rows).toEqual([]);
+    }, QUIET_WITHIN_MS);
+  }
+
+  /** No money is lost and none taken twice; phones and the integrator were told what the database says. */
+  async expectNothingLost(url: string): Promise<void> {
+    const { database, ledger } = this.installation;
+    const findings = await verifyLedger({ database, ledger, types: await loadProcessors() });
+    expect(findings.flatMap(({ check, violations }) => violations.map((each) => ({ check, ...each })))).toEqual([]);
+    expect(findings.find(({ check }) => check === 'I1')).toMatchObject({ open: 0 });
+    await this.#expectPhonesToAgree(url);
+    await this.#expectReceiverToAgree();
+  }
+
+  /** What a phone was told stands; one that was told nothing asks again, and is told what stands. */
+  async #expectPhonesToAgree(url: string): Promise<void> {
+    const { database, tenants } = this.installation;
+    for (const { merchantReference, sealed, phone, told } of this.#submitted) {
+      const { rows } = await database.query<{ disposition: DispositionId }>(
+        'select disposition from transactions where merchant_reference = $1',
+        [merchantReference],
+      );
+      if (rows.length === 0) {
+        expect(told, `${merchantReference} has no row`).toBeUndefined();
+        continue;
+      }
+      const stored = dispositionName(rows[0]!.disposition);
+      if (told !== undefined) expect([stored, stored === 'Voided' ? 'Indeterminate' : stored]).toContain(told);
+      else {
+        const again = new Phone(tenants.profile('coffee', url), phone.deviceInstallationId);
+        expect(outcomeOf(await again.submit(sealed)).type).toBe(stored);
+      }
+    }
+  }
+
+  /** Every outcome came to the integrator at least once, and the last one is the row's. */
+  async #expectReceiverToAgree(): Promise<void> {
+    const latest = new Map<string, Webhook>();
+    for (const { body } of this.#receiver.received) {
+      const event = JSON.parse(body.toString()) as Webhook;
+      const before = latest.get(event.serviceReference);
+      if (!before || before.sequence <= event.sequence) latest.set(event.serviceReference, event);
+    }
+    const { rows } = await this.installation.database.query<{ id: string; disposition: DispositionId }>(
+      'select id, disposition from transactions where disposition <> $1',
+      [Disposition.DeclinedOffline],
+    );
+    const told = rows.map(({ id }) => [id, latest.get(id)?.disposition]);
+    expect(told).toEqual(rows.map(({ id, disposition }) => [id, dispositionName(disposition)]));
+  }
+
+  async close(): Promise<void> {
+    await this.installation.stop();
+    await this.#receiver.close();
+  }
+}

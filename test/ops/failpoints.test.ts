@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { StartError } from '../../src/errors.ts';
+import { armFetcher, armWorld, Failpoints } from '../../src/ops/failpoints.ts';
+import type { World } from '../../src/transactions/world.ts';
+
+test('without failpoints the world and the fetcher are the very ones that were given', () => {
+  const world = {} as World;
+  const fetcher = { request: () => Promise.reject(new Error('not called')) };
+  expect(armWorld(world, undefined)).toBe(world);
+  expect(armFetcher(fetcher, undefined)).toBe(fetcher);
+});
+
+describe('TAPWIRE_FAILPOINTS', () => {
+  const DATABASE_URL = 'postgres://x/x';
+
+  test('is read in dev', () => {
+    const { TAPWIRE_FAILPOINTS } = readConfig({ TAPWIRE_FAILPOINTS: 'after-write:kill, after-response:freeze@3' });
+    expect(TAPWIRE_FAILPOINTS).toBeInstanceOf(Failpoints);
+    expect(readConfig({ TAPWIRE_FAILPOINTS: '' }).TAPWIRE_FAILPOINTS).toBeUndefined();
+  });
+
+  test.each(['qa', 'prod'])('is refused in %s', (TAPWIRE_ENV) => {
+    const variables = {
+      TAPWIRE_ENV,
+      DATABASE_URL,
+      TRUSTED_PROXIES: '10.0.0.1',
+      TAPWIRE_FAILPOINTS: 'after-write:kill',
+    };
+    expect(() => readConfig(variables)).toThrow(/TAPWIRE_FAILPOINTS: is for dev alone/);
+  });
+
+  test.each([
+    'after-writ:kill',
+    'after-write',
+    'after-write:exit',
+    'after-write:kill@0',
+    'constructor:kill',
+  ])('%s names none', (TAPWIRE_FAILPOINTS) => {
+    expect(() => readConfig({ TAPWIRE_FAILPOINTS })).toThrow(StartError);
+  });
+});
