@@ -34,6 +34,16 @@ const environment = z.object({
     .optional()
     .describe('The key ring; <TAPWIRE_DATA>/keys.json when not set, made in dev'),
   TAPWIRE_AUDIENCE: z.string().min(1).default('tapwire').describe('What `aud` of a merchant JWT must be'),
+  HSM_KEYS_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('dev and qa alone: JSON with the keys of a software HSM (src/switches/open-hsm.ts)'),
+  HSM_MODULE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('A path or package whose openHsm() gives the HSM with the keys of switches (src/crypto/hsm.ts)'),
   PROCESSORS: list.describe('More processors than those in processors/: folders or packages, by comma'),
   TRUSTED_PROXIES: list.describe('Addresses or networks of the TLS-terminating proxies in front, by comma'),
   TLS_CERT_FILE: z.string().min(1).optional().describe('PEM: serve HTTPS with it'),
@@ -66,6 +76,10 @@ const checked = environment.superRefine((settings, context) => {
   if (settings.ALLOW_BARE_CARD_DATA && !isDev) fault('ALLOW_BARE_CARD_DATA', 'is for dev alone');
   if (settings.TAPWIRE_FAILPOINTS && !isDev) fault('TAPWIRE_FAILPOINTS', 'is for dev alone');
   if (!settings.DATABASE_URL && !isDev) fault('DATABASE_URL', 'is required: the embedded Postgres is for dev alone');
+  if (settings.HSM_KEYS_FILE && settings.TAPWIRE_ENV === 'prod') {
+    fault('HSM_KEYS_FILE', 'is for dev and qa alone: set HSM_MODULE');
+  }
+  if (settings.HSM_KEYS_FILE && settings.HSM_MODULE) fault('HSM_KEYS_FILE', 'HSM_MODULE is set: there is one HSM');
   if ((settings.TLS_CERT_FILE === undefined) !== (settings.TLS_KEY_FILE === undefined)) {
     fault('TLS_KEY_FILE', 'TLS_CERT_FILE and TLS_KEY_FILE go together');
   }

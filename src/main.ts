@@ -14,9 +14,12 @@ import { HandoverSealer, LIVE_KEYS_TRUSTED_MS } from './card/seal-handover.ts';
 import type { Config } from './config.ts';
 import { indexTlv } from './emv/tlv.ts';
 import { StartError } from './errors.ts';
+import { createIdempotency } from './http/idempotency.ts';
+import { registerAcknowledgeRoutes } from './http/routes/acknowledge.ts';
 import { registerProcessorRoutes } from './http/routes/admin-processors.ts';
 import { registerCallbackRoutes } from './http/routes/callbacks.ts';
 import { registerHealthRoutes } from './http/routes/health.ts';
+import { registerRefundRoutes } from './http/routes/refunds.ts';
 import { registerTapRoutes } from './http/routes/taps.ts';
 import { registerTransactionRoutes } from './http/routes/transactions.ts';
 import { registerWebhookEventRoutes } from './http/routes/webhook-events.ts';
@@ -29,12 +32,16 @@ import { Health } from './ops/health.ts';
 import type { Log } from './ops/log.ts';
 import { createRequestLog } from './ops/request-log.ts';
 import { loadProcessors } from './processor-kit/load-processors.ts';
+import type { MacKeys } from './processor-kit/mac-rule.ts';
 import { postgresApiKeys } from './store/api-keys.ts';
+import { BusinessDates } from './store/business-dates.ts';
 import { PostgresDirectory } from './store/directory.ts';
 import { startEmbeddedPostgres } from './store/embedded-postgres.ts';
 import { postgresHandoverKeys } from './store/handover-keys.ts';
+import { IdempotencyKeys } from './store/idempotency.ts';
 import { migrate } from './store/migrate.ts';
 import { type Database, openDatabase } from './store/open-database.ts';
+import { PostgresRefundStore } from './store/refund-store.ts';
 import { StanBlocks } from './store/stan-blocks.ts';
 import { PostgresTransactionStore } from './store/transaction-store.ts';
 import { LocalWakeups, SharedWakeups } from './store/wakeups.ts';
@@ -42,7 +49,10 @@ import { PostgresWebhookDeliveries } from './store/webhook-deliveries.ts';
 import { PostgresWebhookEndpoints } from './store/webhook-endpoints.ts';
 import { PostgresWebhookEvents } from './store/webhook-events.ts';
 import { AcquirerSwitches } from './switches/acquirer-switches.ts';
+import { openHsm } from './switches/open-hsm.ts';
+import { StrayResponses } from './switches/stray-responses.ts';
 import type { ProcessorTypes } from './transactions/check-routing.ts';
+import { settleStrays } from './transactions/late-response.ts';
 import { OriginalConnections } from './transactions/original-connections.ts';
 import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from './transactions/time-limits.ts';
 import type { World } from './transactions/world.ts';
@@ -64,6 +74,10 @@ export interface Gateway {
   /** Answers the taps in flight, takes no new ones, closes everything in the reverse order of its start. */
   stop(): Promise<void>;
 }
+
+/** On level error: somebody is called. */
+const UNACKNOWLEDGED = 'the time for a reversal is over and no switch has acknowledged it: a person must look';
+const ANOTHER_DATABASE = 'the database is another than before, a backup or a standby: STANs jump ahead';
 
 /** A database that is up and migrated, embedded or not. */
 export interface PreparedDatabase {
@@ -141,22 +155,21 @@ async function compose(
   closers.push(() => directory.close());
   const store = new PostgresTransactionStore(database, jobs, report('an answer could not be recorded'));
   closers.push(() => store.close());
+  const refunds = new PostgresRefundStore(database, jobs);
+  closers.push(() => refunds.close());
 
   let pipeline: Pipeline | undefined;
-  const wakeups =
-    role === 'all'
-      ? new LocalWakeups()
-      : new SharedWakeups({
-          database,
-          url,
-          onAuthorize: role === 'worker' ? () => pipeline?.wake('authorize') : undefined,
-          onError: report('the wake-up channel reports a fault'),
-        });
+  const onAuthorize = role === 'worker' ? () => pipeline?.wake('authorize') : undefined;
+  const onError = report('the wake-up channel reports a fault');
+  const wakeups = role === 'all' ? new LocalWakeups() : new SharedWakeups({ database, url, onAuthorize, onError });
   if (wakeups instanceof SharedWakeups) closers.push(() => wakeups.close());
 
   const clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
   const handoverKeys = postgresHandoverKeys(database);
-  const switches = role === 'api' ? undefined : await openSwitches(types, directory, database, clock, log);
+  const strays = new StrayResponses(report('responses that came late could not be recorded'));
+  closers.push(() => strays.close());
+  const parts = { config, types, directory, database, clock, strays, log, closers };
+  const switches = role === 'api' ? undefined : await openSwitches(parts);
   const path: World['path'] = switches
     ? { kind: 'direct', switches }
     : { kind: 'handover', handover: new HandoverSealer(handoverKeys) };
@@ -167,14 +180,18 @@ async function compose(
     cardData: createCardDataOpener({ keys, allowBare: config.ALLOW_BARE_CARD_DATA }),
     vault: createCardVault(keys),
     store,
+    refunds,
     wakeups,
     originals: new OriginalConnections(),
+    alarms: { needsReview: ({ acquirerId, id }) => log.error({ acquirerId, id }, UNACKNOWLEDGED) },
+    reverseAhead: (asked, jobId) => pipeline?.reverseAhead(asked, jobId),
     path,
   };
   const world = armWorld(plain, config.TAPWIRE_FAILPOINTS);
   const fetcher = new GuardedFetch({ policy: callbackPolicy(config) });
   closers.push(() => fetcher.close());
   if (switches) {
+    strays.open((responses) => settleStrays(world, responses));
     closers.push(() => switches.close(clock.monotonicMs() + DRAIN_MS));
     const opener =
       role === 'worker'
@@ -194,14 +211,11 @@ async function compose(
 
   const health = new Health(database, switches);
   closers.push(() => health.stop());
-  const server = createServer({
-    log: createRequestLog(log),
-    trustedProxies: config.TRUSTED_PROXIES,
-    tls: tlsFiles(config),
-  });
+  const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config) };
+  const server = createServer({ ...front, log: createRequestLog(log) });
   registerHealthRoutes(server, health);
   if (role !== 'worker') {
-    registerRoutes(server, config, { world, store, directory, types, keys, database, jobs, fetcher, report });
+    registerRoutes(server, config, { world, store, directory, types, keys, database, jobs, fetcher, closers, report });
   }
   const listening = await listen(server, config);
   closers.push(() => server.close());
@@ -210,16 +224,28 @@ async function compose(
   return { url: listening, stop: () => closeAll(closers) };
 }
 
-async function openSwitches(
-  types: ProcessorTypes,
-  directory: PostgresDirectory,
-  database: Database,
-  clock: World['clock'],
-  log: Log,
-): Promise<AcquirerSwitches> {
-  const stans = new StanBlocks(database);
-  const stored = () => directory.processors();
-  return AcquirerSwitches.open({ types, stored, stans, log, nowMs: clock.nowMs, monotonicMs: clock.monotonicMs });
+interface SwitchParts {
+  readonly config: Config;
+  readonly types: ProcessorTypes;
+  readonly directory: PostgresDirectory;
+  readonly database: Database;
+  readonly clock: World['clock'];
+  readonly strays: StrayResponses;
+  readonly log: Log;
+  readonly closers: (() => unknown)[];
+}
+
+async function openSwitches({ config, directory, database, closers, ...shared }: SwitchParts) {
+  const { log, clock } = shared;
+  const { TAPWIRE_ENV: environment, HSM_KEYS_FILE: keysFile, HSM_MODULE: module } = config;
+  const hsm = await openHsm({ environment, keysFile, module });
+  const macKeys: MacKeys | undefined = hsm && ((keyId, method) => hsm.keyMac(keyId, method));
+  const stans = await StanBlocks.open(database, (scopes) => log.warn({ scopes }, ANOTHER_DATABASE));
+  const dates = await BusinessDates.open(database, clock.nowMs, (error) =>
+    log.error({ error }, 'a business date could not be recorded'),
+  );
+  closers.push(() => dates.close());
+  return AcquirerSwitches.open({ ...shared, stored: () => directory.processors(), stans, dates, macKeys });
 }
 
 async function openHandovers(
@@ -276,13 +302,14 @@ interface FrontParts {
   readonly database: Database;
   readonly jobs: JobTable;
   readonly fetcher: GuardedFetch;
+  readonly closers: (() => unknown)[];
   readonly report: (what: string) => (error: unknown) => void;
 }
 
 function registerRoutes(
   server: Server,
   config: Config,
-  { world, store, directory, types, keys, database, jobs, fetcher, report }: FrontParts,
+  { world, store, directory, types, keys, database, jobs, fetcher, closers, report }: FrontParts,
 ): void {
   const tokens = createMerchantTokenVerifier({
     keys: directory,
@@ -295,6 +322,11 @@ function registerRoutes(
   });
   const authenticator = new Authenticator(tokens, apiKeys);
   registerTapRoutes(server, { world, tokens });
+  registerAcknowledgeRoutes(server, { world, tokens });
+  const idempotencyKeys = new IdempotencyKeys(database, keys);
+  closers.push(() => idempotencyKeys.close());
+  const idempotent = createIdempotency(authenticator, idempotencyKeys);
+  registerRefundRoutes(server, { world, authenticator, transactions: store, idempotent });
   registerTransactionRoutes(server, { authenticator, transactions: store, directory, vault: world.vault });
   const callbacks = new CallbackRegistry({
     endpoints: new PostgresWebhookEndpoints(database),

@@ -1,6 +1,7 @@
 import type { JobPayloads, QueueName } from '#schemas/jobs';
 import { decideOverdue } from '../transactions/overdue.ts';
-import { sendReversal } from '../transactions/reverse.ts';
+import { submitRefund } from '../transactions/refund.ts';
+import { type ReversalAttempt, sendReversal } from '../transactions/reverse.ts';
 import { type OpenHandover, submitHandover } from '../transactions/submit-handover.ts';
 import type { World } from '../transactions/world.ts';
 import type { JobTable } from './job-table.ts';
@@ -15,6 +16,8 @@ const POLL_MS = 500;
 const AUTHORIZE_CREDITS = 512;
 const REVERSE_CREDITS = 32;
 const OVERDUE_CREDITS = 64;
+/** Refunds are rare; a day's worth in one file of a merchant's must not take the lines from taps. */
+const REFUND_CREDITS = 32;
 /** An outcome may still be committed: look again when the grace is surely over. */
 const NOT_YET_SECONDS = 1;
 
@@ -38,10 +41,12 @@ export interface PipelineOptions {
 /** The jobs that drive every status on when nobody else does; one use case behind each queue. */
 export class Pipeline {
   readonly #pumps: Partial<Record<QueueName, Pump<QueueName>>>;
+  readonly #world: World;
 
   constructor(jobs: JobTable, world: World, { onError, openHandover, deliverWebhook }: PipelineOptions) {
     const pump = <Queue extends QueueName>(options: Omit<ConstructorParameters<typeof Pump<Queue>>[1], 'onError'>) =>
       new Pump<Queue>(jobs, { ...options, onError }) as unknown as Pump<QueueName>;
+    this.#world = world;
     this.#pumps = {
       overdue: pump({
         queue: 'overdue',
@@ -59,6 +64,15 @@ export class Pipeline {
         credits: REVERSE_CREDITS,
         pollMs: POLL_MS,
         handle: (asked) => sendReversal(world, asked),
+      }),
+      refund: pump({
+        queue: 'refund',
+        credits: REFUND_CREDITS,
+        pollMs: AUTHORIZE_POLL_MS,
+        handle: async (asked) => {
+          await submitRefund(world, asked);
+          return 'done';
+        },
       }),
       webhook: pump({
         queue: 'webhook',
@@ -84,6 +98,11 @@ export class Pipeline {
   /** There is work in this queue: look now. */
   wake(queue: QueueName): void {
     this.#pumps[queue]?.wake();
+  }
+
+  /** Sends a reversal that was just committed, without waiting for its job to be found. */
+  reverseAhead(asked: ReversalAttempt, jobId: string | undefined): void {
+    this.#pumps.reverse?.runAhead(() => sendReversal(this.#world, asked, jobId));
   }
 
   /** Takes no more jobs and lets those at hand finish. */

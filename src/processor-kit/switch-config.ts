@@ -8,6 +8,9 @@ import { profileOverrides } from './profile.ts';
 /** One line of a switch rarely has more than two addresses; eight leave room for two sites with spares. */
 const MAX_ADDRESSES = 8;
 
+/** What acquirers are given of a switch's ports; a hundred would be a mistake. */
+const MAX_CONNECTIONS = 64;
+
 /** Two keys are live during a change; four let an acquirer prepare the next ones. */
 const MAX_MAC_KEYS = 4;
 
@@ -18,14 +21,32 @@ const MAX_MAC_KEYS = 4;
  *     export const configSchema = switchConfig.extend({ acquirerId: z.string().regex(/^\d{1,11}$/) });
  */
 export const switchConfig = z.strictObject({
-  /** In order of preference. */
+  /** In order of preference; none where the switch connects to us. */
   addresses: z
     .array(z.strictObject({ host: z.string().min(1).max(253), port: z.int().min(1).max(65_535) }))
-    .min(1)
-    .max(MAX_ADDRESSES),
+    .max(MAX_ADDRESSES)
+    .default([]),
+  /** To each address; most switches allow an acquirer few. */
+  connectionsPerAddress: z.int().min(1).max(MAX_CONNECTIONS).default(1),
+  /** Present: the switch connects to us, here, from one of the addresses in `from` where that is given. */
+  accept: z
+    .strictObject({
+      host: z.string().min(1).max(253).default('0.0.0.0'),
+      port: z.int().min(1).max(65_535),
+      from: z
+        .array(z.union([z.ipv4(), z.ipv6()]))
+        .min(1)
+        .max(MAX_CONNECTIONS)
+        .optional(),
+      maxConnections: z.int().min(1).max(MAX_CONNECTIONS).default(2),
+    })
+    .optional(),
   /** `primary-backup` uses the first address that answers, `least-in-flight` all of them. */
   balance: z.enum(['primary-backup', 'least-in-flight']).default('primary-backup'),
-  /** Present: TLS; with `certFile` and `keyFile`, mutual TLS. Files are PEM. */
+  /**
+   * Present: TLS. To a switch, `certFile` and `keyFile` make it mutual; from a switch they are ours, and `caFile` makes it
+   * mutual. Files are PEM.
+   */
   tls: z
     .strictObject({
       serverName: z.string().optional(),

@@ -17,12 +17,12 @@ const SUBMISSION_COLUMNS = {
 } as const satisfies ColumnList;
 
 const SUBMIT = `
-with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, "deadlineSeconds" float8, ${recordset(SUBMISSION_COLUMNS).record}, moves jsonb)),
+with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, "fromStatus" integer, "deadlineSeconds" float8, ${recordset(SUBMISSION_COLUMNS).record}, moves jsonb)),
 submitted as (
   update transactions t
   set ${assignments(SUBMISSION_COLUMNS)}, deadline_at = clock_timestamp() + x."deadlineSeconds" * interval '1 s', handover = null
   from x
-  where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = 3 and t.disposition is null
+  where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus" and t.disposition is null
     and t.answer_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'
   returning t.acquirer_id, t.id
 ),
@@ -32,13 +32,13 @@ told as (
 )
 select id from submitted`;
 
-/** 3 -> 4, if the row still waits and a full deadline is left; false otherwise. The next `overdue` job replaces the last. */
+/** To 4, if the row still waits and a full deadline is left; false otherwise. The next `overdue` job replaces the last. */
 export async function commitSubmissions(
   client: pg.PoolClient,
   submissions: readonly NewSubmission[],
   jobs: JobsInCommit,
 ): Promise<boolean[]> {
-  const records = submissions.map(({ transaction, moves }) => {
+  const records = submissions.map(({ transaction, fromStatus, moves }) => {
     const { acquirerId, id, attempt, deadlineSeconds, status, routeId, tid, mid, stan, rrn, sentAtMs, overdueJob } =
       transaction;
     const sealedCard = base64(transaction.sealedCard);
@@ -46,6 +46,7 @@ export async function commitSubmissions(
       acquirerId,
       id,
       attempt,
+      fromStatus,
       deadlineSeconds,
       status,
       routeId,

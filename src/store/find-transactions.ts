@@ -11,6 +11,8 @@ const PROPERTIES = [
   'integratorId',
   'merchantReference',
   'createdAtMs',
+  'refundedMinor',
+  'voidState',
   ...Object.keys(ATTEMPT_COLUMNS),
 ].filter((property) => property !== 'handover');
 
@@ -31,7 +33,10 @@ export async function findTransaction(database: Database, key: TransactionKey): 
 }
 
 /** As many of them as there are. */
-export async function findTransactions(client: pg.ClientBase, keys: readonly TransactionKey[]): Promise<Transaction[]> {
+export async function findTransactions(
+  client: Pick<pg.ClientBase, 'query'>,
+  keys: readonly TransactionKey[],
+): Promise<Transaction[]> {
   const { rows } = await client.query<Transaction>({
     name: 'find-transactions',
     text: `${SELECT} where (acquirer_id, id) in (select * from unnest($1::integer[], $2::uuid[]))`,

@@ -3,8 +3,12 @@ import type {
   AnswerRecord,
   AuditEntry,
   GuardedSettlement,
+  LateRecord,
+  LateRecordOutcome,
   NewAttempt,
   NewSubmission,
+  OriginalFacts,
+  ResponseIdentity,
   ReversalStep,
   Tenant,
   TransactionFilter,
@@ -27,6 +31,7 @@ import {
 } from './find-transactions.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
+import { commitLateResponses, findOriginalFacts, findUncertain } from './late-responses.ts';
 import type { Database } from './open-database.ts';
 import { whileUp } from './while-up.ts';
 
@@ -46,6 +51,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #submissions: GroupCommit<NewSubmission, boolean>;
   readonly #settlements: GroupCommit<GuardedSettlement, boolean>;
   readonly #reversals: GroupCommit<ReversalStep, boolean>;
+  readonly #lateResponses: GroupCommit<LateRecord, LateRecordOutcome>;
   readonly #answers: GroupCommit<AnswerRecord, true>;
 
   /** @param onLostAnswer told when the record of an answer could not be written; its `overdue` job makes it a 9 */
@@ -71,6 +77,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     this.#submissions = group(byId, commitSubmissions);
     this.#settlements = group(byId, commitSettlements);
     this.#reversals = group(byId, commitReversals);
+    this.#lateResponses = group(byId, commitLateResponses);
     this.#answers = group(({ id }) => id, commitAnswers, { everyMs: ANSWERS_EVERY_MS });
     this.#onLostAnswer = onLostAnswer;
   }
@@ -97,6 +104,10 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     return this.#reversals.submit(step);
   }
 
+  recordLate(record: LateRecord): Promise<LateRecordOutcome> {
+    return this.#lateResponses.submit(record);
+  }
+
   recordAnswer(answer: AnswerRecord): void {
     this.#answers.submit(answer).catch(this.#onLostAnswer);
   }
@@ -117,6 +128,14 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     return whileUp(findHandover(this.#database, key));
   }
 
+  findOriginalFacts(transaction: Transaction): Promise<OriginalFacts> {
+    return whileUp(findOriginalFacts(this.#database, transaction));
+  }
+
+  findUncertain(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]> {
+    return whileUp(findUncertain(this.#database, responses));
+  }
+
   list(tenant: Tenant, filter: TransactionFilter): Promise<Transaction[]> {
     return whileUp(listTransactions(this.#database, tenant, filter));
   }
@@ -132,8 +151,8 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   /** Resolves when everything that was handed in is committed. */
   async close(): Promise<void> {
     await Promise.all(
-      [this.#inserts, this.#retries, this.#submissions, this.#settlements, this.#reversals].map((group) =>
-        group.idle(),
+      [this.#inserts, this.#retries, this.#submissions, this.#settlements, this.#reversals, this.#lateResponses].map(
+        (group) => group.idle(),
       ),
     );
     await this.#answers.idle();

@@ -1,13 +1,18 @@
 import { openPool, type Pool } from '../connection/pool.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import type { Slot } from '../connection/slot.ts';
-import { Iso8583Error } from '../errors.ts';
+import { CryptoError, Iso8583Error, ProcessorError, StartError } from '../errors.ts';
+import type { MacKeys } from '../processor-kit/mac-rule.ts';
+import { macVerdictOf } from '../processor-kit/mac-verdict.ts';
 import { messageCodec } from '../processor-kit/message-codec.ts';
-import type { IsoMessage, Processor, Purchase, Reversal, SwitchConfig } from '../processor-kit/processor.ts';
+import { answers, messageClass } from '../processor-kit/mti.ts';
+import type { IsoMessage, Processor, Purchase, Refund, SwitchConfig } from '../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
 import { profileOf } from '../processor-kit/switch-config.ts';
 import { switchProtocol } from '../processor-kit/switch-protocol.ts';
+import type { StrayResponse } from '../transactions/late-response.ts';
 import type {
+  Clock,
   PreparedRequest,
   SendTiming,
   Switch,
@@ -15,14 +20,15 @@ import type {
   SwitchSlot,
   TerminalRecord,
 } from '../transactions/ports.ts';
+import { OVERDUE_AFTER_SECONDS } from '../transactions/time-limits.ts';
 import type { ProviderValues } from '../transactions/transaction.ts';
+import { type LineOptions, openLineOptions } from './line-options.ts';
+import { MacWatch } from './mac-watch.ts';
 import { NetworkStans } from './network-stans.ts';
+import type { BusinessDates, Stans } from './ports.ts';
 import { providerValues } from './provider-values.ts';
-
-/** Where the numbers of DE11 come from: the next one of a scope. */
-export interface Stans {
-  next(scope: string): Promise<string>;
-}
+import { type StandardFields, standardFieldReader } from './standard-fields.ts';
+import { StrayCounters, type StrayResponses } from './stray-responses.ts';
 
 export interface AcquirerSwitchOptions {
   readonly acquirerId: number;
@@ -30,8 +36,11 @@ export interface AcquirerSwitchOptions {
   readonly processor: Processor;
   readonly config: SwitchConfig;
   readonly stans: Stans;
-  readonly monotonicMs: () => number;
-  readonly nowMs: () => number;
+  readonly dates: BusinessDates;
+  readonly strays: StrayResponses;
+  /** The HSM's; undefined when the installation has none. */
+  readonly macKeys: MacKeys | undefined;
+  readonly clock: Clock;
   readonly log: ConnectionLog;
 }
 
@@ -39,6 +48,10 @@ export interface AcquirerSwitchOptions {
 const WAIT_FOR_SLOT_MS = 2_000;
 /** The longest message of any dialect, to try an encoding on. */
 const MAX_MESSAGE_BYTES = 16_384;
+/** After a deadline and the `overdue` job's start, so long for the job to have decided. */
+const DECIDED_WITHIN_MS = 2_000;
+/** Authorizations and financial requests: what can be approved late. */
+const MONEY_CLASSES: readonly string[] = ['1', '2'];
 
 /** A processor type with an acquirer's configuration, wired to its connections. */
 export class AcquirerSwitch implements Switch {
@@ -49,57 +62,97 @@ export class AcquirerSwitch implements Switch {
   readonly #networkStans: NetworkStans;
   readonly #scratch = new Uint8Array(MAX_MESSAGE_BYTES);
   readonly #codec: ReturnType<typeof messageCodec>;
+  readonly #fieldsOf: (message: IsoMessage) => StandardFields;
+  readonly #strays = new StrayCounters();
+  readonly #macs = new MacWatch((connectionId) => this.#pool.signOnAgain(connectionId));
 
-  private constructor(options: AcquirerSwitchOptions, networkStans: NetworkStans) {
-    const { processor, config, acquirerId, processorId } = options;
+  private constructor(options: AcquirerSwitchOptions, networkStans: NetworkStans, lines: LineOptions) {
+    const { processor, config, acquirerId, processorId, macKeys, clock, log } = options;
+    const { connectionsPerAddress, ...pool } = lines;
     this.#options = options;
     this.#networkStans = networkStans;
     this.type = processor.type;
     this.profile = profileOf(processor, config);
-    this.#codec = messageCodec(processor, config);
+    this.#codec = messageCodec(processor, config, macKeys);
+    this.#fieldsOf = standardFieldReader(processor);
     this.#pool = openPool({
+      ...pool,
       name: `${acquirerId}-${processorId}-${processor.type}`,
-      protocol: switchProtocol(processor, config, { nextStan: () => networkStans.next(), nowMs: options.nowMs }),
-      addresses: config.addresses,
-      balance: config.balance,
-      limits: { inFlight: this.profile.maxInFlight },
+      protocol: switchProtocol(processor, config, {
+        nextStan: () => networkStans.next(),
+        nowMs: clock.nowMs,
+        macKeys,
+        onSwitchRequest: (request) => this.#noteCutOver(request),
+      }),
+      limits: { inFlight: this.profile.maxInFlight, connectionsPerAddress },
       timeouts: { idleEchoMs: this.profile.idleEchoMs },
-      log: options.log,
+      log,
+      onUnmatched: ({ response, connectionId }) => this.#takeStray(response, connectionId),
+      onStateChange: ({ connectionId, to }) => {
+        if (to === 'down') this.#macs.forget(connectionId);
+      },
     });
   }
 
+  /** @throws StartError BAD_PROCESSOR when keys, files or addresses that the configuration names are not to be had */
   static async open(options: AcquirerSwitchOptions): Promise<AcquirerSwitch> {
-    const scope = `${options.acquirerId} network ${options.processorId}`;
-    return new AcquirerSwitch(options, await NetworkStans.open(options.stans, scope));
+    const { acquirerId, processorId, processor, config, macKeys, stans, dates } = options;
+    const where = `processor ${processorId} of acquirer ${acquirerId} (${processor.type})`;
+    checkMacKeys(processor, config, macKeys, where);
+    const scope = { acquirerId, tid: `network ${processorId}` };
+    const networkStans = await NetworkStans.open(() => stans.next(scope, dates.current(acquirerId)));
+    return new AcquirerSwitch(options, networkStans, await openLineOptions(config, where));
   }
 
   get availability(): string {
     return this.#pool.availability;
   }
 
-  get stats() {
-    return this.#pool.stats;
+  get isFull(): boolean {
+    return this.#pool.availability === 'full';
   }
 
-  nextStan(tid: string): Promise<string> {
-    const { acquirerId, stans } = this.#options;
-    return stans.next(this.profile.stanScope === 'terminal' ? `${acquirerId} ${tid}` : `${acquirerId}`);
+  /** Plain numbers at one moment. */
+  get stats() {
+    const strays = { ...this.#strays };
+    return { type: this.type, availability: this.availability, ...this.#pool.stats, strays, badMacs: this.#macs.bad };
+  }
+
+  nextStan(tid: string): Promise<string | undefined> {
+    const { acquirerId, stans, dates } = this.#options;
+    const scope = { acquirerId, tid: this.profile.stanScope === 'terminal' ? tid : null };
+    return stans.next(scope, dates.current(acquirerId));
   }
 
   async takeSlot(connectionId?: string): Promise<SwitchSlot | undefined> {
     const slot = this.#pool.takeSlot({ connectionId });
     if (slot) return this.#line(slot);
-    const untilMs = this.#options.monotonicMs() + WAIT_FOR_SLOT_MS;
+    const untilMs = this.#options.clock.monotonicMs() + WAIT_FOR_SLOT_MS;
     const later = await this.#pool.waitForSlot({ untilMs, connectionId });
     return later && this.#line(later);
   }
 
+  hasConnection(connectionId: string): boolean {
+    return this.#pool.hasConnection(connectionId);
+  }
+
   prepare(purchase: Purchase): PreparedRequest & { readonly message: IsoMessage } {
     const { processor, config } = this.#options;
-    const message = processor.authorization(purchase, config);
-    this.#codec.encode(message, this.#scratch, 0);
-    this.#scratch.fill(0);
-    return { message, original: processor.originalData(message) };
+    return this.#prepared(processor.authorization(purchase, config));
+  }
+
+  prepareRefund(refund: Refund): ReturnType<AcquirerSwitch['prepare']> | undefined {
+    const { processor, config } = this.#options;
+    return processor.refund && this.#prepared(processor.refund(refund, config));
+  }
+
+  #prepared(message: IsoMessage): ReturnType<AcquirerSwitch['prepare']> {
+    try {
+      this.#codec.encode(message, this.#scratch, 0);
+    } finally {
+      this.#scratch.fill(0);
+    }
+    return { message, original: this.#options.processor.originalData(message) };
   }
 
   providerId(terminal: TerminalRecord): ProviderValues {
@@ -115,36 +168,106 @@ export class AcquirerSwitch implements Switch {
   #line(slot: Slot<IsoMessage>): SwitchSlot {
     const { processor, config } = this.#options;
     return {
-      get connectionId() {
-        return slot.connectionId;
-      },
       release: () => slot.release(),
       authorize: (request, timing) =>
-        exchange(slot, (request as ReturnType<AcquirerSwitch['prepare']>).message, timing, (response, sent) => ({
+        this.#exchange(slot, (request as ReturnType<AcquirerSwitch['prepare']>).message, timing, (response, sent) => ({
           outcome: processor.readOutcome(response, sent),
           providerFields: providerValues(() => processor.providerFields(response)),
         })),
-      reverse: (reversal: Reversal, timing) =>
-        exchange(slot, processor.reversal(reversal, config), timing, (response) =>
-          processor.readReversalAnswer(response),
-        ),
+      reverse: async (reversal, timing) => {
+        const answer = await this.#exchange(slot, processor.reversal(reversal, config), timing, (response) =>
+          this.#isTrusted(response) ? processor.readReversalAnswer(response) : undefined,
+        );
+        if (answer.kind !== 'answered') return answer;
+        const { value, connectionId } = answer;
+        // What cannot be trusted says nothing, not even no: a void that was refused ends.
+        return value === undefined ? { kind: 'garbled', connectionId } : { kind: 'answered', value, connectionId };
+      },
+    };
+  }
+
+  async #exchange<Value>(
+    slot: Slot<IsoMessage>,
+    message: IsoMessage,
+    { deadlineMs, sendByMs }: SendTiming,
+    read: (response: IsoMessage, request: IsoMessage) => Value,
+  ): Promise<SwitchAnswer<Value>> {
+    try {
+      const result = await slot.request(message, { deadlineAtMs: deadlineMs, sendByMs });
+      const { connectionId = slot.connectionId } = result;
+      if (result.kind === 'failed') {
+        return { kind: 'failed', written: result.written, reason: result.reason, connectionId };
+      }
+      if (result.kind === 'unreadable') return { kind: 'garbled', connectionId };
+      this.#watch(result.response, connectionId);
+      return { kind: 'answered', value: read(result.response, message), connectionId };
+    } catch (error) {
+      // A rejection of the slot means that nothing was written: a duplicate key, or a value that does not fit its field.
+      const reason = error instanceof Iso8583Error ? 'MESSAGE_INVALID' : 'REFUSED';
+      return { kind: 'failed', written: false, reason, connectionId: slot.connectionId };
+    }
+  }
+
+  /** What every response tells besides its answer: whether the keys still agree, and the switch's business date. */
+  #watch(response: IsoMessage, connectionId: string): void {
+    if (this.#options.config.macKeys !== undefined) this.#macs.note(connectionId, macVerdictOf(response));
+    const { settlementDate } = this.#fieldsOf(response);
+    if (settlementDate !== undefined && this.#isTrusted(response)) this.#announce(settlementDate);
+  }
+
+  #isTrusted(response: IsoMessage): boolean {
+    return (macVerdictOf(response) ?? 'good') === 'good';
+  }
+
+  #noteCutOver(request: IsoMessage): void {
+    const { processor } = this.#options;
+    const isCutOver = this.#isTrusted(request) && processor.readRequest(request).network === 'cutOver';
+    if (isCutOver) this.#announce(this.#fieldsOf(request).settlementDate);
+  }
+
+  #announce(settlementDate: string | undefined): void {
+    const { acquirerId, processorId, dates } = this.#options;
+    dates.announce({ acquirerId, processorId }, settlementDate);
+  }
+
+  #takeStray(response: IsoMessage, connectionId: string): void {
+    if (this.#options.config.macKeys !== undefined) this.#macs.note(connectionId, macVerdictOf(response));
+    const stray = this.#strayOf(response);
+    const decidedAfterMs = this.profile.deadlineMs + OVERDUE_AFTER_SECONDS * 1_000 + DECIDED_WITHIN_MS;
+    if (stray) this.#options.strays.take(stray, this.#strays, decidedAfterMs);
+    else this.#strays.unknown++;
+  }
+
+  /** Undefined when the response names no request about money. */
+  #strayOf(response: IsoMessage): StrayResponse | undefined {
+    const { acquirerId, processorId, processor } = this.#options;
+    const { stan, tid, rrn, transmissionDateTime } = this.#fieldsOf(response);
+    if (!MONEY_CLASSES.includes(messageClass(response)) || stan === undefined || tid === undefined) return undefined;
+    return {
+      ...{ acquirerId, processorId, stan, tid, rrn, transmissionDateTime },
+      read: (original) => {
+        const { mti = '' } = original;
+        const request: IsoMessage = { ...original, mti };
+        return mti === '' || answers(response, request) ? processor.readOutcome(response, request) : undefined;
+      },
     };
   }
 }
 
-async function exchange<Value>(
-  slot: Slot<IsoMessage>,
-  message: IsoMessage,
-  { deadlineMs, sendByMs }: SendTiming,
-  read: (response: IsoMessage, request: IsoMessage) => Value,
-): Promise<SwitchAnswer<Value>> {
+/** A line that is to be authenticated and cannot be must not open: every message on it would be refused, or trusted. */
+function checkMacKeys(processor: Processor, config: SwitchConfig, macKeys: MacKeys | undefined, where: string): void {
+  if (config.macKeys !== undefined && macKeys === undefined) {
+    const remedy = 'set HSM_MODULE, or in dev and qa HSM_KEYS_FILE';
+    throw new StartError('BAD_PROCESSOR', `${where}: it wants MACs, and there is no HSM that has the keys: ${remedy}`);
+  }
   try {
-    const result = await slot.request(message, { deadlineAtMs: deadlineMs, sendByMs });
-    if (result.kind === 'answered') return { kind: 'answered', value: read(result.response, message) };
-    if (result.kind === 'unreadable') return { kind: 'garbled' };
-    return { kind: 'failed', written: result.written, reason: result.reason };
+    messageCodec(processor, config, macKeys);
   } catch (error) {
-    // A rejection of the slot means that nothing was written: a duplicate key, or a value that does not fit its field.
-    return { kind: 'failed', written: false, reason: error instanceof Iso8583Error ? 'MESSAGE_INVALID' : 'REFUSED' };
+    if (error instanceof CryptoError) {
+      const ids = config.macKeys?.map(({ keyId }) => keyId).join(', ');
+      throw new StartError('BAD_PROCESSOR', `${where}: the HSM refuses a key of macKeys (${ids}): ${error.message}`);
+    }
+    if (error instanceof ProcessorError) throw new StartError('BAD_PROCESSOR', `${where}: ${error.reason}`);
+    throw error;
   }
 }

@@ -1,26 +1,25 @@
-import type { Stans } from './acquirer-switch.ts';
-
 /** Sign-on and echoes are rare: so many are kept at hand, since a connection cannot wait for the database. */
 const KEPT = 20;
 const REFILL_BELOW = 10;
 
-/** STANs of network management messages, ready without waiting. While the database is away the last ones are used again. */
+type NextStan = () => Promise<string | undefined>;
+
+/** STANs of network management messages, ready without waiting. While no more are to be had the last ones are used again. */
 export class NetworkStans {
-  readonly #stans: Stans;
-  readonly #scope: string;
+  readonly #nextStan: NextStan;
   #ready: string[] = [];
   #next = 0;
   #isFilling = false;
   #isClosed = false;
 
-  private constructor(stans: Stans, scope: string) {
-    this.#stans = stans;
-    this.#scope = scope;
+  private constructor(nextStan: NextStan) {
+    this.#nextStan = nextStan;
   }
 
-  static async open(stans: Stans, scope: string): Promise<NetworkStans> {
-    const network = new NetworkStans(stans, scope);
+  static async open(nextStan: NextStan): Promise<NetworkStans> {
+    const network = new NetworkStans(nextStan);
     await network.#fill();
+    if (network.#ready.length === 0) network.#ready = ['000001'];
     return network;
   }
 
@@ -39,7 +38,12 @@ export class NetworkStans {
     this.#isFilling = true;
     try {
       const fresh: string[] = [];
-      while (fresh.length < KEPT) fresh.push(await this.#stans.next(this.#scope));
+      while (fresh.length < KEPT) {
+        const stan = await this.#nextStan();
+        if (stan === undefined) break;
+        fresh.push(stan);
+      }
+      if (fresh.length === 0) return;
       this.#ready = [...this.#ready.slice(this.#next), ...fresh];
       this.#next = 0;
     } finally {

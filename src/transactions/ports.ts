@@ -1,5 +1,5 @@
 import type { TlvValues } from '../emv/tlv-values.ts';
-import type { OriginalData, Outcome, Purchase, Reversal, ReversalAnswer } from '../processor-kit/processor.ts';
+import type { OriginalData, Outcome, Purchase, Refund, Reversal, ReversalAnswer } from '../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
 import type { DispositionId } from './disposition.ts';
 import type { JobRequest } from './jobs.ts';
@@ -27,12 +27,14 @@ export interface NewAttempt {
   readonly handover: Uint8Array | null;
 }
 
-/** 3 -> 4 by a worker: route, STAN, deadline and `overdue` job of an accepted tap. */
+/** A tap that was accepted goes to a switch, or to the next one: route, STAN, deadline and `overdue` job. */
 export interface NewSubmission {
   readonly transaction: Transaction;
+  /** 3, or 4 when it is proven that the switch before it never got a byte. */
+  readonly fromStatus: StatusId;
   readonly moves: readonly Move[];
   readonly enqueue: readonly JobRequest[];
-  /** The `overdue` job of the acceptance, which the new one replaces. */
+  /** The `overdue` job that the new one replaces. */
   readonly remove: readonly string[];
 }
 
@@ -55,17 +57,65 @@ export interface AnswerRecord extends TransactionKey {
   readonly overdueJob: string | null;
 }
 
-/** A step of a reversal: guarded by the attempt number it follows. */
+/** A step of a reversal: guarded by the state and the attempt that it follows. */
 export interface ReversalStep {
   readonly transaction: Transaction;
   readonly to: Pick<Transaction, 'reversalState' | 'reversalAttempt' | 'disposition' | 'needsReview'>;
   /** For the audit trail. */
-  readonly told: { readonly reversal: 'sent' | 'acknowledged'; readonly attempt: number };
+  readonly told: readonly ReversalTold[];
   readonly nowMs: number;
   readonly enqueue: readonly JobRequest[];
-  /** The repeat that an acknowledgement makes needless. */
+  /** The `reverse` jobs that it makes needless. */
   readonly remove: readonly string[];
 }
+
+/** What a step tells the audit trail: the state it led to, or that an attempt was not written after all. */
+export interface ReversalTold {
+  readonly reversal: 'owed' | 'sent' | 'unsent' | 'confirming' | 'acknowledged' | 'refused' | 'needsReview';
+  readonly attempt: number;
+}
+
+/** What a reversal must know of its original besides the row. */
+export interface OriginalFacts {
+  /** Seconds since the original's deadline, by the database's clock; negative before it. */
+  readonly sinceDeadlineSeconds: number;
+  /** Whether the switch has answered the original, however late or strangely: then nothing of it is on its way any more. */
+  readonly wasAnswered: boolean;
+  /** Whether an approval came late, and its DE38. */
+  readonly wasApprovedLate: boolean;
+  readonly lateAuthorizationCode: string | null;
+}
+
+/** Names the request that a response answers, as the switch knows it. */
+export interface ResponseIdentity {
+  readonly acquirerId: number;
+  readonly processorId: number;
+  /** DE11 and DE41. */
+  readonly stan: string;
+  readonly tid: string;
+  /** DE37 or DE7: one of them must agree besides. */
+  readonly rrn: string | undefined;
+  readonly transmissionDateTime: string | undefined;
+}
+
+/** What a late response says. A wish for a PIN is a decline by then. */
+export interface LateFacts {
+  readonly kind: 'approved' | 'declined' | 'unknown';
+  readonly responseCode: string;
+  readonly authorizationCode: string;
+}
+
+/** A late response to be recorded; guarded like a step. */
+export interface LateRecord {
+  readonly transaction: Transaction;
+  readonly late: LateFacts;
+  /** The step of the reversal that it causes; undefined when the reversal goes on as it would without. */
+  readonly rearm: ReversalStep | undefined;
+  readonly nowMs: number;
+}
+
+/** `known`: the same answer was recorded before. `moved`: the reversal has taken a step meanwhile, nothing was recorded. */
+export type LateRecordOutcome = 'recorded' | 'known' | 'moved';
 
 export interface TransactionStore {
   insert(attempt: NewAttempt): Promise<'inserted' | 'exists'>;
@@ -77,10 +127,14 @@ export interface TransactionStore {
   /** The same for that job, which must live until it is recorded. */
   recordOverdueAnswer(answer: AnswerRecord): Promise<unknown>;
   stepReversal(step: ReversalStep): Promise<boolean>;
+  recordLate(record: LateRecord): Promise<LateRecordOutcome>;
   find(key: TransactionKey): Promise<Transaction | undefined>;
   findByReference(acquirerId: number, merchantId: string, merchantReference: string): Promise<Transaction | undefined>;
   /** The tap as an `api` process sealed it, and the seconds until somebody must have an answer; undefined once it was submitted. */
   findHandover(key: TransactionKey): Promise<{ handover: Uint8Array; secondsLeft: number } | undefined>;
+  findOriginalFacts(transaction: Transaction): Promise<OriginalFacts>;
+  /** The uncertain transaction that each response answers, in order; undefined for a response that answers none. */
+  findUncertain(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]>;
 }
 
 /** Which rows a credential may see. */
@@ -111,10 +165,11 @@ export interface TransactionReader {
   events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]>;
 }
 
-/** One line of the audit trail: a move of the status, or a step of the reversal. */
+/** One line of the audit trail: a move of the status, a step of the reversal, or a response that came too late. */
 export type AuditEntry =
   | Move
-  | { readonly reversal: 'sent' | 'acknowledged'; readonly attempt: number; readonly at: string };
+  | (ReversalTold & { readonly at: string })
+  | { readonly late: LateFacts['kind']; readonly responseCode: string; readonly at: string };
 
 export interface MerchantRecord {
   readonly acquirerId: number;
@@ -165,11 +220,12 @@ export interface Directory {
 /** What an endpoint serves: taps of the SDK, or what came by link or intent. Neither stands in for the other. */
 export type WebhookOrigin = 'taps' | 'links';
 
-/** What became of a request to a switch. `written`: whether a byte may have left. */
-export type SwitchAnswer<Value> =
+/** What became of a request to a switch, and the connection that carried it. `written`: whether a byte may have left. */
+export type SwitchAnswer<Value> = { readonly connectionId: string } & (
   | { readonly kind: 'answered'; readonly value: Value }
   | { readonly kind: 'garbled' }
-  | { readonly kind: 'failed'; readonly written: boolean; readonly reason: string };
+  | { readonly kind: 'failed'; readonly written: boolean; readonly reason: string }
+);
 
 /** What a switch made of a purchase, and what it told integrators besides. */
 export interface PurchaseAnswer {
@@ -179,8 +235,6 @@ export interface PurchaseAnswer {
 
 /** A place on a signed-on connection, held before anything is committed as submitted. */
 export interface SwitchSlot {
-  /** The connection it is on, to send a reversal after its original. */
-  readonly connectionId: string;
   authorize(request: PreparedRequest, timing: SendTiming): Promise<SwitchAnswer<PurchaseAnswer>>;
   reverse(reversal: Reversal, timing: SendTiming): Promise<SwitchAnswer<ReversalAnswer>>;
   release(): void;
@@ -196,15 +250,21 @@ export interface SendTiming {
 export interface Switch {
   readonly type: string;
   readonly profile: ProcessorProfile;
-  /** The next STAN within the scope that the profile names. */
-  nextStan(tid: string): Promise<string>;
+  /** Whether connections are signed on, but all of them are taken: what came now would have to wait. */
+  readonly isFull: boolean;
+  /** The next STAN within the scope that the profile names; undefined when the business day has none left. */
+  nextStan(tid: string): Promise<string | undefined>;
   /** Undefined when no connection is signed on, none is about to be, or all are full. */
   takeSlot(connectionId?: string): Promise<SwitchSlot | undefined>;
+  /** Whether the connection still lives, signed on or not. */
+  hasConnection(connectionId: string): boolean;
   /**
    * Builds the message and tries it on the codec, so that what cannot be sent is known before anything is committed.
    * @throws TapwireError when a value does not fit the switch's fields
    */
   prepare(purchase: Purchase): PreparedRequest;
+  /** The same for a refund; undefined when the switch takes none. */
+  prepareRefund(refund: Refund): PreparedRequest | undefined;
   /** Who the merchant is at this switch, for integrators. */
   providerId(terminal: TerminalRecord): ProviderValues;
 }
@@ -275,6 +335,12 @@ export interface Principal {
   readonly merchantId: string;
   readonly userClaim: string | null;
   readonly xTid: string | null;
+}
+
+/** Calls a person. */
+export interface Alarms {
+  /** The time for a reversal is over, and the switch has not acknowledged it. */
+  needsReview(key: TransactionKey): void;
 }
 
 /** Tells who waits that a transaction moved, in this process or from another one. */

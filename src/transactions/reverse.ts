@@ -1,25 +1,29 @@
 import { localDateTime } from '../processor-kit/local-time.ts';
 import type { Reversal } from '../processor-kit/processor.ts';
-import type { ReversalProfile } from '../processor-kit/profile.ts';
-import { Disposition } from './disposition.ts';
-import type { ReversalStep, Switch, SwitchSlot } from './ports.ts';
+import { REVERSAL_SCHEDULE } from '../processor-kit/profile.ts';
+import type { OriginalFacts, ReversalStep, Switch, SwitchSlot } from './ports.ts';
+import { type Attempt, answeredStep, exhaustedStep, isDue, sentStep, unsentStep } from './reversal-steps.ts';
 import { Status } from './status.ts';
 import { REVERSAL_ELSEWHERE_AFTER_SECONDS, SEND_WITHIN_MS } from './time-limits.ts';
-import { ReversalState, type Transaction, type TransactionKey } from './transaction.ts';
+import { ReversalState, type Transaction, type TransactionKey, VoidState } from './transaction.ts';
+import { refusedVoidStep } from './void.ts';
 import { webhookJobs } from './webhook-job.ts';
 import type { World } from './world.ts';
 
 /**
- * A reversal is **owed** from the moment an outcome became uncertain. Each attempt is committed as **sent**, together
- * with the job of the next one, before its bytes leave; the switch's acknowledgement makes it **acknowledged** and the
- * transaction Voided, and removes that job. When the profile's time runs out, a person must look: **needsReview**.
+ * One attempt of a reversal (see reversal-steps.ts for what it goes through), on a line where it cannot overtake its
+ * original.
  *
- * It must not overtake its original: it follows it on the same connection, or waits until nothing of the original can
- * still be on its way (states, "Reversal").
+ * On the connection that carried the original it follows it: at the original's deadline, what was unsent of it went down
+ * with its connection. On another connection nothing orders the two, so there it waits until the original's deadline is
+ * a minute past, unless the switch has answered the original: then nothing of it is on its way any more.
+ *
+ * A worker that was killed makes no exception. Its kernel still delivers what lay in the socket's buffer, as long as TCP
+ * repeats a segment, and closes the connection only behind it; Node cannot ask for the abortive close that would drop
+ * it (SO_LINGER 0). A switch that met the reversal first may acknowledge it, approve the original behind it, and take every
+ * repeat for one it has answered: so a minute later for an orphan is the price of never losing its money. What recovers
+ * at once, at the deadline and two seconds, is the transaction: Indeterminate, and its reversal owed.
  */
-
-/** No line is ready: look again after so long. The attempt does not count. */
-const NO_LINE_RETRY_SECONDS = 5;
 
 /** What a job asks for: one attempt, the first or a repeat. */
 export interface ReversalAttempt extends TransactionKey {
@@ -29,56 +33,94 @@ export interface ReversalAttempt extends TransactionKey {
 
 export type ReversalJobResult = 'done' | { readonly againAfterSeconds: number };
 
-export async function sendReversal(world: World, asked: ReversalAttempt): Promise<ReversalJobResult> {
+/** Somebody else has taken a step meanwhile: look at what is left to do. */
+const MOVED: ReversalJobResult = { againAfterSeconds: 1 };
+
+/** @param jobId the job that asked for the attempt, when it waits to be found: the attempt's commit removes it */
+export async function sendReversal(world: World, asked: ReversalAttempt, jobId?: string): Promise<ReversalJobResult> {
   const transaction = await world.store.find(asked);
-  if (!transaction || !isDue(transaction, asked)) return 'done';
+  if (transaction?.attempt !== asked.attempt || !isDue(transaction, asked.reversalAttempt)) return 'done';
   if (world.path.kind !== 'direct') throw new Error('Reversals are sent by workers');
   const route = world.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
   const target = route && world.path.switches.find(asked.acquirerId, route.processorId);
-  if (!target) return { againAfterSeconds: NO_LINE_RETRY_SECONDS };
-  const line = await takeLine(world, target, transaction);
-  if ('againAfterSeconds' in line) return line;
-  return attemptReversal(world, { transaction, target, slot: line.slot, number: asked.reversalAttempt });
+  if (!target) return waitForLine(world, transaction, target, NOT_NOW);
+  const original = await world.store.findOriginalFacts(transaction);
+  const line = await takeLine(world, target, transaction, original);
+  if (!line.slot) return waitForLine(world, transaction, target, line);
+  return sendOn(world, { transaction, target, original, jobId, ...line }, asked.reversalAttempt);
 }
 
-function isDue(transaction: Transaction, asked: ReversalAttempt): boolean {
-  const isOpen = transaction.reversalState === ReversalState.owed || transaction.reversalState === ReversalState.sent;
-  return isOpen && transaction.attempt === asked.attempt && transaction.reversalAttempt === asked.reversalAttempt - 1;
+interface FreeLine {
+  readonly slot: SwitchSlot;
+  readonly couldOvertake: boolean;
 }
+
+/** None is free now; where a time is given, none will be before. */
+interface LaterLine {
+  readonly slot?: undefined;
+  readonly againAfterSeconds?: number;
+}
+
+const NOT_NOW: LaterLine = {};
 
 async function takeLine(
   world: World,
   target: Switch,
   transaction: Transaction,
-): Promise<{ slot: SwitchSlot } | { againAfterSeconds: number }> {
-  const original = world.originals.find(transaction.id);
-  const sameLine = original === undefined ? undefined : await target.takeSlot(original);
-  if (sameLine) return { slot: sameLine };
-  const mayOvertakeMs =
-    (transaction.sentAtMs ?? 0) +
-    ((transaction.deadlineSeconds ?? 0) + REVERSAL_ELSEWHERE_AFTER_SECONDS) * 1000 -
-    world.clock.nowMs();
-  if (mayOvertakeMs > 0) return { againAfterSeconds: Math.ceil(mayOvertakeMs / 1000) };
+  original: OriginalFacts,
+): Promise<FreeLine | LaterLine> {
+  const carrier = world.originals.find(transaction.id);
+  const behind = carrier === undefined ? undefined : await target.takeSlot(carrier);
+  if (behind) return { slot: behind, couldOvertake: false };
+  if (carrier !== undefined && target.hasConnection(carrier)) return NOT_NOW; // it signs on again, or is full
+  const waitSeconds = original.wasAnswered ? 0 : REVERSAL_ELSEWHERE_AFTER_SECONDS - original.sinceDeadlineSeconds;
+  if (waitSeconds > 0) return { againAfterSeconds: Math.ceil(waitSeconds) };
   const slot = await target.takeSlot();
-  return slot ? { slot } : { againAfterSeconds: NO_LINE_RETRY_SECONDS };
+  return slot ? { slot, couldOvertake: !original.wasAnswered } : NOT_NOW;
 }
 
-interface Attempt {
+/** No line could take it. The attempt does not count; that it has been too long does. */
+async function waitForLine(
+  world: World,
+  transaction: Transaction,
+  target: Switch | undefined,
+  { againAfterSeconds }: LaterLine,
+): Promise<ReversalJobResult> {
+  const nowMs = world.clock.nowMs();
+  const exhausted = exhaustedStep(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs);
+  if (exhausted) {
+    if (!(await world.store.stepReversal(exhausted))) return MOVED;
+    world.alarms.needsReview(transaction);
+  }
+  return { againAfterSeconds: againAfterSeconds ?? patience(transaction, nowMs) };
+}
+
+/** The longer a switch has been away, the less often it is asked for: ten thousand reversals must not crowd out taps. */
+const LEAST_PATIENCE_SECONDS = 5;
+const MOST_PATIENCE_SECONDS = 300;
+
+function patience({ sentAtMs }: Transaction, nowMs: number): number {
+  const tenthOfItsAge = Math.round((nowMs - (sentAtMs ?? nowMs)) / 10_000);
+  return Math.min(Math.max(tenthOfItsAge, LEAST_PATIENCE_SECONDS), MOST_PATIENCE_SECONDS);
+}
+
+interface Sending extends FreeLine {
   readonly transaction: Transaction;
   readonly target: Switch;
-  readonly slot: SwitchSlot;
-  readonly number: number;
+  readonly original: OriginalFacts;
+  readonly jobId: string | undefined;
 }
 
-async function attemptReversal(world: World, attempt: Attempt): Promise<ReversalJobResult> {
-  const { transaction, target, slot } = attempt;
-  const nextJob = world.newId();
-  let reversal: Reversal;
+async function sendOn(world: World, sending: Sending, number: number): Promise<ReversalJobResult> {
+  const { transaction, target, slot, jobId } = sending;
+  const attempt: Attempt = { number, nextJob: world.newId(), nowMs: world.clock.nowMs() };
+  const step = { ...sentStep(transaction, attempt, target.profile.reversal), remove: jobId ? [jobId] : [] };
+  let reversal: Reversal | undefined;
   try {
-    reversal = await buildReversal(world, attempt);
-    if (!(await world.store.stepReversal(sentStep(world, attempt, nextJob)))) {
+    reversal = await buildReversal(world, sending, attempt);
+    if (!reversal || !(await world.store.stepReversal(step))) {
       slot.release();
-      return 'done'; // another worker was faster
+      return reversal ? MOVED : { againAfterSeconds: MOST_PATIENCE_SECONDS }; // no STAN is left before the cut-over
     }
   } catch (error) {
     slot.release();
@@ -87,82 +129,69 @@ async function attemptReversal(world: World, attempt: Attempt): Promise<Reversal
   const startMs = world.clock.monotonicMs();
   const timing = { deadlineMs: startMs + target.profile.deadlineMs, sendByMs: startMs + SEND_WITHIN_MS };
   const answer = await slot.reverse(reversal, timing);
-  if (answer.kind === 'answered' && answer.value !== 'refused') {
-    await world.store.stepReversal(acknowledgedStep(world, transaction, attempt.number, nextJob));
-    world.wakeups.announce(transaction);
-  }
+  await settleAttempt(world, sending, { ...transaction, ...step.to }, attempt, answer);
   return 'done';
 }
 
-async function buildReversal(world: World, { transaction, target, number }: Attempt): Promise<Reversal> {
+async function settleAttempt(
+  world: World,
+  { transaction, couldOvertake }: Sending,
+  sent: Transaction,
+  attempt: Attempt,
+  answer: Awaited<ReturnType<SwitchSlot['reverse']>>,
+): Promise<void> {
+  const now: Attempt = { ...attempt, nowMs: world.clock.nowMs() };
+  let step: ReversalStep | undefined;
+  let refusal: ReversalStep | undefined;
+  if (answer.kind === 'answered') {
+    refusal = refusedVoidStep(transaction, sent, now, answer.value);
+    step = refusal ?? answeredStep(transaction, sent, now, answer.value, couldOvertake);
+  }
+  if (answer.kind === 'failed' && !answer.written) {
+    step = unsentStep(transaction, sent, now, patience(transaction, now.nowMs));
+  }
+  if (!step) {
+    if (sent.reversalState === ReversalState.needsReview) world.alarms.needsReview(sent);
+    return;
+  }
+  // One that was Voided before, and reversed again after a late approval, was told before.
+  const isNews = step.to.disposition !== sent.disposition;
+  const webhooks = isNews ? webhookJobs(world, sent, { ...sent, ...step.to }, now.nowMs) : [];
+  const told = { ...step, enqueue: [...step.enqueue, ...webhooks] };
+  const endsVoid = transaction.voidState === VoidState.asked && (refusal !== undefined || isNews);
+  if (endsVoid) await world.refunds.endVoid({ step: told, isVoided: !refusal, needsReview: refusal !== undefined });
+  else await world.store.stepReversal(told);
+  if (isNews) world.wakeups.announce(sent);
+}
+
+/** Undefined when a STAN of its own is wanted and the business day has none left. */
+async function buildReversal(
+  world: World,
+  { transaction, target, original: facts }: Sending,
+  { number, nowMs }: Attempt,
+): Promise<Reversal | undefined> {
+  const { keepsStan } = target.profile.reversal;
+  const stan = keepsStan ? transaction.stan! : await target.nextStan(transaction.tid!);
+  if (stan === undefined) return undefined;
   const { original } = world.vault.open(transaction.id, transaction.sealedCard!);
   const merchant = world.directory.merchant(transaction.acquirerId, transaction.merchantId);
-  const sentAtMs = world.clock.nowMs();
   return {
     original,
-    reason:
-      transaction.responseCode === null && transaction.status !== Status.BadResponseFromPaymentProcessor
-        ? 'timeout'
-        : 'unusable-response',
+    reason: reasonOf(transaction, facts),
     attempt: number,
-    stan: target.profile.reversal.keepsStan ? transaction.stan! : await target.nextStan(transaction.tid!),
-    sentAtMs,
-    localDateTime: localDateTime(sentAtMs, merchant?.timeZone ?? 'UTC'),
-    authorizationCode: transaction.authorizationCode ?? undefined,
+    stan,
+    sentAtMs: nowMs,
+    localDateTime: localDateTime(nowMs, merchant?.timeZone ?? 'UTC'),
+    authorizationCode: facts.lateAuthorizationCode ?? transaction.authorizationCode ?? undefined,
   };
 }
 
-/** Committed before the bytes: this attempt, and when the next one is due. */
-function sentStep(world: World, { transaction, target, number }: Attempt, nextJob: string): ReversalStep {
-  const { acquirerId, id, attempt } = transaction;
-  const delaySeconds = delayBefore(number + 1, target.profile.reversal);
-  const elapsedSeconds = (world.clock.nowMs() - (transaction.sentAtMs ?? 0)) / 1000;
-  const isLast = elapsedSeconds + delaySeconds > target.profile.reversal.giveUpAfterSeconds;
-  return {
-    transaction,
-    to: {
-      reversalState: isLast ? ReversalState.needsReview : ReversalState.sent,
-      reversalAttempt: number,
-      disposition: transaction.disposition,
-      needsReview: transaction.needsReview || isLast,
-    },
-    told: { reversal: 'sent', attempt: number },
-    nowMs: world.clock.nowMs(),
-    enqueue: isLast
-      ? []
-      : [
-          {
-            queue: 'reverse',
-            id: nextJob,
-            data: { acquirerId, id, attempt, reversalAttempt: number + 1 },
-            startAfterSeconds: delaySeconds,
-          },
-        ],
-    remove: [],
-  };
-}
-
-function acknowledgedStep(world: World, transaction: Transaction, number: number, nextJob: string): ReversalStep {
-  const nowMs = world.clock.nowMs();
-  const voided = { disposition: Disposition.Voided, approvedMinor: transaction.approvedMinor };
-  // One that was Voided before, and reversed again after a late approval, was told before.
-  const isNews = transaction.disposition !== Disposition.Voided;
-  return {
-    transaction: { ...transaction, reversalAttempt: number },
-    to: {
-      reversalState: ReversalState.acknowledged,
-      reversalAttempt: number,
-      disposition: Disposition.Voided,
-      needsReview: transaction.needsReview,
-    },
-    told: { reversal: 'acknowledged', attempt: number },
-    nowMs,
-    enqueue: isNews ? webhookJobs(world, transaction, voided, nowMs) : [],
-    remove: [nextJob],
-  };
-}
-
-/** Seconds before attempt `number`; the profile's last delay repeats. */
-function delayBefore(number: number, { delaysSeconds }: ReversalProfile): number {
-  return delaysSeconds[Math.min(number - 2, delaysSeconds.length - 1)] ?? 3600;
+function reasonOf(
+  { responseCode, status, voidState }: Transaction,
+  { wasApprovedLate }: OriginalFacts,
+): Reversal['reason'] {
+  if (voidState !== null) return 'void';
+  if (wasApprovedLate) return 'late-approval';
+  const isUnusable = responseCode !== null || status === Status.BadResponseFromPaymentProcessor;
+  return isUnusable ? 'unusable-response' : 'timeout';
 }

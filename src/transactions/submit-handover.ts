@@ -1,11 +1,11 @@
-import { NoConfiguration, TapRefused } from '../errors.ts';
-import { authorize, takeRoute } from './authorize.ts';
+import { NoConfiguration, Overloaded, TapRefused } from '../errors.ts';
+import { authorize, submitReady } from './authorize.ts';
 import type { Draft } from './draft.ts';
 import type { OpenedTap } from './ports.ts';
 import { readTap } from './read-tap.ts';
 import { settleOutcome } from './settle-outcome.ts';
-import { moves, Status } from './status.ts';
-import { OVERDUE_AFTER_SECONDS } from './time-limits.ts';
+import { Status } from './status.ts';
+import { takeRoute } from './take-route.ts';
 import type { Transaction, TransactionKey } from './transaction.ts';
 import { withWebhook } from './webhook-job.ts';
 import type { World } from './world.ts';
@@ -35,38 +35,23 @@ export async function submitHandover(
   if (!merchant || !opened || world.path.kind !== 'direct') return giveUp(world, transaction);
   const draft: Draft = { merchant, transaction };
   const tap = readTap(opened);
-  const ready = await takeRoute(world, world.path.switches, draft, tap);
+  const ready = await takeRoute(world, world.path.switches, draft, tap).catch(unlessOverloaded);
   if (!ready || ready instanceof NoConfiguration || ready instanceof TapRefused) return giveUp(world, transaction);
   if (waiting.secondsLeft < (ready.submission.deadlineSeconds ?? 0)) {
     ready.slot.release();
     return giveUp(world, transaction);
   }
-  const overdueJob = world.newId();
-  const submitted: Transaction = {
-    ...transaction,
-    ...ready.submission,
-    overdueJob,
-    status: Status.SubmittedToPaymentProcessor,
-  };
-  const { acquirerId, id, attempt } = submitted;
-  const startAfterSeconds = (ready.submission.deadlineSeconds ?? 0) + OVERDUE_AFTER_SECONDS;
-  const isCommitted = await world.store
-    .submit({
-      transaction: submitted,
-      moves: moves(transaction.status, [submitted.status], world.clock.nowMs()),
-      enqueue: [{ queue: 'overdue', id: overdueJob, data: { acquirerId, id, attempt }, startAfterSeconds }],
-      remove: transaction.overdueJob ? [transaction.overdueJob] : [],
-    })
-    .catch((error) => {
-      ready.slot.release();
-      throw error;
-    });
-  if (!isCommitted) return ready.slot.release();
-  await authorize(world, submitted, ready);
+  const submitted = await submitReady(world, transaction, ready);
+  if (submitted) await authorize(world, submitted, ready);
+}
+
+/** The tap is stored, so it is too late to send the phone away: no place is as good as no switch. */
+export function unlessOverloaded(error: unknown): undefined {
+  if (!(error instanceof Overloaded)) throw error;
 }
 
 /** Nothing was written and nothing will be: the phone learns it at once. */
-async function giveUp(world: World, transaction: Transaction): Promise<void> {
+export async function giveUp(world: World, transaction: Transaction): Promise<void> {
   const nowMs = world.clock.nowMs();
   const settlement = withWebhook(world, transaction, settleOutcome(transaction, { kind: 'unsent' }, nowMs), nowMs);
   await world.store.settle({ transaction, settlement, isOverdue: true, nowMs });

@@ -7,7 +7,7 @@ import {
   StoreUnavailable,
   TapRefused,
 } from '../errors.ts';
-import { authorize, type ReadySubmission, takeRoute } from './authorize.ts';
+import { authorize } from './authorize.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { Disposition } from './disposition.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
@@ -15,6 +15,7 @@ import type { Handover, NewAttempt, OpenedTap, Principal, TapRequest } from './p
 import { type ReadTap, readTap } from './read-tap.ts';
 import { ERROR_CODES } from './settle-outcome.ts';
 import { moves, Status, type StatusId } from './status.ts';
+import { type ReadySubmission, takeRoute } from './take-route.ts';
 import {
   ANSWER_SLACK_SECONDS,
   LOCAL_ANSWER_SECONDS,
@@ -201,7 +202,7 @@ function submitted(world: World, { transaction: read }: Draft, ready: ReadySubmi
   return { attempt, proceed: () => authorize(world, transaction, ready), abandon: () => ready.slot.release() };
 }
 
-function newAttempt(
+export function newAttempt(
   world: World,
   transaction: Transaction,
   path: readonly StatusId[],

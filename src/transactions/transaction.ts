@@ -12,9 +12,13 @@ export const TRANSACTION_TYPE_NAMES: Readonly<Record<TransactionTypeId, string>>
   5: 'Void',
 };
 
-/** What is still to be done about an uncertain transaction at the switch (see reverse.ts). */
-export const ReversalState = { none: 0, owed: 1, sent: 2, acknowledged: 3, needsReview: 4 } as const;
+/** What is still to be done about an uncertain transaction at the switch (see reversal-steps.ts). */
+export const ReversalState = { none: 0, owed: 1, sent: 2, acknowledged: 3, needsReview: 4, confirming: 5 } as const;
 export type ReversalStateId = (typeof ReversalState)[keyof typeof ReversalState];
+
+/** Whether an approved transaction is to be voided; null while nobody asked, and again when the switch refused. */
+export const VoidState = { asked: 1, done: 2 } as const;
+export type VoidStateId = (typeof VoidState)[keyof typeof VoidState];
 
 /** A tag and its value, upper-case hex. Never one of the sensitive tags. */
 export interface TagValue {
@@ -106,6 +110,9 @@ export interface Transaction extends TransactionKey, Submitter, TapFacts, Submis
   /** PAN, expiry and what a reversal repeats, encrypted. */
   readonly sealedCard: Uint8Array | null;
   readonly reversalAttempt: number;
+  /** Given back by refunds, or reserved for them. */
+  readonly refundedMinor: number;
+  readonly voidState: VoidStateId | null;
   readonly earlierAttempts: readonly AttemptDetail[] | null;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;

@@ -1,5 +1,6 @@
 import type { OriginalConnections } from './original-connections.ts';
 import type {
+  Alarms,
   CardDataOpener,
   CardVault,
   Clock,
@@ -9,6 +10,8 @@ import type {
   TransactionStore,
   Wakeups,
 } from './ports.ts';
+import type { RefundStore } from './refund-ports.ts';
+import type { ReversalAttempt } from './reverse.ts';
 
 /** Everything the use cases reach the world by. Composed once, in main.ts. */
 export interface World {
@@ -19,8 +22,12 @@ export interface World {
   readonly cardData: CardDataOpener;
   readonly vault: CardVault;
   readonly store: TransactionStore;
+  readonly refunds: RefundStore;
   readonly wakeups: Wakeups;
   readonly originals: OriginalConnections;
+  readonly alarms: Alarms;
+  /** Sends a reversal from this process without waiting for its job, if there is a hand free. */
+  readonly reverseAhead: (asked: ReversalAttempt, jobId: string | undefined) => void;
   /** How a tap goes on: to a switch from this process, or sealed to the workers. */
   readonly path:
     | { readonly kind: 'direct'; readonly switches: Switches }

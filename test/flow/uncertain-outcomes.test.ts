@@ -5,7 +5,7 @@ import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { DEADLINE_MS, type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { jobsOf, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+import { jobsOf, letDoubtPass, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -64,10 +64,12 @@ describe.concurrent('a code of unknown meaning is Indeterminate, and a reversal 
     const { database } = installation;
     const answer = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
     expect(answer).toMatchObject(INDETERMINATE);
-    const { id } = await untilVoided(answer.serviceReference);
-    // The switch had approved nothing: it cannot locate what it is to reverse, and says so.
+    const id = answer.serviceReference;
+    // The switch had approved nothing: it cannot locate what it is to reverse, and says so; once more, to be sure.
+    await letDoubtPass(database, id);
+    await untilVoided(id);
     expect(await bookedFor(id)).toBeUndefined();
-    expect(await storedTransaction(database, id)).toMatchObject({ responseCode, reversalAttempt: 1 });
+    expect(await storedTransaction(database, id)).toMatchObject({ responseCode, reversalAttempt: 2 });
     expect(await trailOf(database, id)).toContain('BadResponseFromPaymentProcessor');
   });
 });

@@ -75,11 +75,11 @@ async function restingWithoutJob(database: Database): Promise<object[]> {
   return rows.map((row) => ({ ...row, status: statusName(row.status) }));
 }
 
-/** Owed (1) or sent (2): the next attempt's job waits, or the one that is under way. */
+/** Owed (1), sent (2) or confirming (5): the next attempt's job waits, or the one that is under way. */
 async function reversalsWithoutJob(database: Database): Promise<object[]> {
   const { rows } = await database.query(
     `with live as (${LIVE_JOBS})
-     select id, reversal_state, reversal_attempt from transactions t where reversal_state in (1, 2) and not exists (
+     select id, reversal_state, reversal_attempt from transactions t where reversal_state in (1, 2, 5) and not exists (
        select from live where name = 'reverse' and data ->> 'id' = t.id::text and (data ->> 'attempt')::integer = t.attempt
          and (data ->> 'reversalAttempt')::integer = t.reversal_attempt + 1)`,
   );

@@ -1,6 +1,8 @@
 import { expect } from 'vitest';
 import type { Database } from '../../src/store/open-database.ts';
 import { Status, type StatusName, statusName } from '../../src/transactions/status.ts';
+import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../../src/transactions/time-limits.ts';
+import { ReversalState } from '../../src/transactions/transaction.ts';
 import { eventually } from './eventually.ts';
 
 /** A transaction as it is stored, as far as tests look. */
@@ -49,11 +51,13 @@ export function untilStatus(
 
 /** The audit trail in words: `RequestReceived`, ..., `reversal sent 1`. */
 export async function trailOf(database: Database, id: string): Promise<string[]> {
-  const { rows } = await database.query<{ move: { to?: string; reversal?: string; attempt?: number } }>(
+  const { rows } = await database.query<{ move: { to?: string; late?: string; reversal?: string; attempt?: number } }>(
     `select jsonb_array_elements(moves) as move from transaction_events where transaction_id = $1 order by id`,
     [id],
   );
-  return rows.map(({ move }) => move.to ?? `reversal ${move.reversal} ${move.attempt}`);
+  return rows.map(({ move: { to, late, reversal, attempt } }) => {
+    return to ?? (late === undefined ? `reversal ${reversal} ${attempt}` : `late ${late}`);
+  });
 }
 
 /** A job that somebody will still take. */
@@ -86,6 +90,14 @@ export async function letTimePass(database: Database, id: string, seconds: numbe
     id,
     seconds,
   ]);
+}
+
+/** Waits until a reversal was acknowledged in a way that leaves a doubt, and lets the time pass until it is asked again. */
+export async function letDoubtPass(database: Database, id: string): Promise<void> {
+  await eventually(async () =>
+    expect((await storedTransaction(database, id)).reversalState).toBe(ReversalState.confirming),
+  );
+  await letTimePass(database, id, REVERSAL_CONFIRMED_AFTER_SECONDS);
 }
 
 /** Waits until the phone's answer is recorded, one way or the other. */

@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises';
+import type { Server } from 'node:net';
+import { listenForSwitch } from '../connection/acceptor.ts';
+import type { AcceptOptions } from '../connection/pool-options.ts';
+import type { SwitchAddress, SwitchTls } from '../connection/switch-socket.ts';
+import { StartError } from '../errors.ts';
+import type { SwitchConfig } from '../processor-kit/switch-config.ts';
+
+/** What a switch's configuration says of its lines, as the pool takes it. */
+export interface LineOptions {
+  readonly addresses: readonly SwitchAddress[];
+  readonly balance: SwitchConfig['balance'];
+  readonly connectionsPerAddress: number;
+  readonly tls: SwitchTls | undefined;
+  readonly accept: AcceptOptions | undefined;
+}
+
+/**
+ * Reads the files that the configuration names and, where the switch connects to us, begins to listen.
+ *
+ * @throws StartError BAD_PROCESSOR when a file cannot be read, the address cannot be had, or there is no line at all
+ */
+export async function openLineOptions(config: SwitchConfig, where: string): Promise<LineOptions> {
+  const { addresses, balance, connectionsPerAddress, accept } = config;
+  if (addresses.length === 0 && !accept) {
+    throw new StartError('BAD_PROCESSOR', `${where}: neither addresses to connect to, nor accept`);
+  }
+  const tls = config.tls && (await readTls(config.tls, where));
+  const options = { addresses, balance, connectionsPerAddress, tls };
+  if (!accept) return { ...options, accept: undefined };
+  const { from, maxConnections } = accept;
+  return { ...options, accept: { server: await listen(accept, tls, where), from, maxConnections } };
+}
+
+type TlsFiles = NonNullable<SwitchConfig['tls']>;
+
+async function readTls({ serverName, ...files }: TlsFiles, where: string): Promise<SwitchTls> {
+  if ((files.certFile === undefined) !== (files.keyFile === undefined)) {
+    throw new StartError('BAD_PROCESSOR', `${where}: tls.certFile and tls.keyFile go together`);
+  }
+  const read = async (name: keyof typeof files): Promise<string | undefined> => {
+    const path = files[name];
+    if (path === undefined) return undefined;
+    return readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+      throw new StartError('BAD_PROCESSOR', `${where}: tls.${name} ${path} cannot be read (${cause.code})`);
+    });
+  };
+  return { serverName, ca: await read('caFile'), cert: await read('certFile'), key: await read('keyFile') };
+}
+
+type Accept = NonNullable<SwitchConfig['accept']>;
+
+async function listen(address: Accept, tls: SwitchTls | undefined, where: string): Promise<Server> {
+  if (tls && (tls.cert === undefined || tls.key === undefined)) {
+    throw new StartError('BAD_PROCESSOR', `${where}: accept with tls needs tls.certFile and tls.keyFile`);
+  }
+  try {
+    return await listenForSwitch(address, tls && { cert: tls.cert!, key: tls.key!, ca: tls.ca });
+  } catch (cause) {
+    const code = (cause as { code?: string }).code ?? 'a wrong certificate or key';
+    throw new StartError('BAD_PROCESSOR', `${where}: cannot listen on ${address.host}:${address.port} (${code})`, {
+      cause,
+    });
+  }
+}

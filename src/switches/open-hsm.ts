@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import { fromHex } from '../bytes/hex.ts';
+import { Secret } from '../bytes/secret.ts';
+import type { LocalHsm } from '../crypto/hsm.ts';
+import { SoftHsm } from '../crypto/soft-hsm.ts';
+import { CryptoError, StartError } from '../errors.ts';
+
+/** A thousand keys of an installation with a switch for each; more than one would ever write into a file. */
+const MAX_KEYS = 1_000;
+const MAX_FILE_CHARS = 1_048_576;
+
+/** Keys of a software HSM: transport keys, MAC keys, PIN keys and base derivation keys of a dev or qa installation. */
+const keysFile = z.strictObject({
+  keys: z
+    .array(
+      z.strictObject({
+        keyId: z.string().min(1).max(64),
+        usage: z.enum(['keyEncryption', 'keyBlockProtection', 'pin', 'mac', 'dukptBase']),
+        algorithm: z.enum(['tdes', 'aes']),
+        key: z.hex().min(16).max(64),
+      }),
+    )
+    .max(MAX_KEYS),
+});
+
+export type HsmKeysFile = z.infer<typeof keysFile>;
+
+export interface HsmOptions {
+  /** `dev`, `qa` or `prod`. */
+  readonly environment: string;
+  /** JSON with the keys of a software HSM. */
+  readonly keysFile: string | undefined;
+  /** A path or a package whose `openHsm()` gives a `LocalHsm` (src/crypto/hsm.ts). */
+  readonly module: string | undefined;
+}
+
+/**
+ * The HSM that holds an installation's switch keys; undefined where none is configured, which is right as long as no
+ * switch wants MACs or PINs. The software HSM serves dev and qa alone: prod names a module.
+ *
+ * @throws StartError BAD_CONFIG naming the file or module; never a key
+ */
+export async function openHsm(options: HsmOptions): Promise<LocalHsm | undefined> {
+  if (options.module !== undefined) return openModule(options.module);
+  if (options.keysFile === undefined) return undefined;
+  const { keys } = await readKeys(options.keysFile);
+  try {
+    return new SoftHsm({
+      environment: options.environment,
+      keys: keys.map(({ key, ...named }) => ({ ...named, bytes: new Secret<Uint8Array>(fromHex(key)) })),
+    });
+  } catch (error) {
+    if (!(error instanceof CryptoError)) throw error;
+    throw new StartError('BAD_CONFIG', `the HSM's keys in ${options.keysFile} cannot be used: ${error.message}`);
+  }
+}
+
+async function readKeys(path: string): Promise<HsmKeysFile> {
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new StartError('BAD_CONFIG', `the HSM's key file ${path} cannot be read (${cause.code})`);
+  });
+  const parsed = text.length > MAX_FILE_CHARS ? undefined : keysFile.safeParse(parseJson(text));
+  if (parsed?.success) return parsed.data;
+  const places = parsed?.error.issues.map(({ path: place, code }) => `/${place.join('/')} ${code}`) ?? ['its length'];
+  throw new StartError('BAD_CONFIG', `the HSM's key file ${path} is wrong at ${places.slice(0, 5).join(', ')}`);
+}
+
+/** JSON.parse's own message quotes the text around the mistake, which here is a key. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function openModule(name: string): Promise<LocalHsm> {
+  let hsm: Partial<LocalHsm> | undefined;
+  try {
+    const path = createRequire(resolve('any.js')).resolve(name.startsWith('.') ? resolve(name) : name);
+    const loaded = (await import(pathToFileURL(path).href)) as { openHsm?: () => Promise<LocalHsm> };
+    hsm = await loaded.openHsm?.();
+  } catch (cause) {
+    throw new StartError('BAD_CONFIG', `the HSM module ${name} cannot be opened: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+  if (typeof hsm?.keyMac === 'function' && typeof hsm.translatePin === 'function') return hsm as LocalHsm;
+  throw new StartError('BAD_CONFIG', `the HSM module ${name} has no openHsm() that gives a LocalHsm`);
+}

@@ -1,0 +1,33 @@
+import type { IsoMessage, Processor } from '../processor-kit/processor.ts';
+
+/** What every dialect has, whatever it calls it; as far as a message has it. */
+export interface StandardFields {
+  /** DE7, MMDDhhmmss. */
+  readonly transmissionDateTime: string | undefined;
+  /** DE11. */
+  readonly stan: string | undefined;
+  /** DE15, MMDD. */
+  readonly settlementDate: string | undefined;
+  /** DE37. */
+  readonly rrn: string | undefined;
+  /** DE41. */
+  readonly tid: string | undefined;
+}
+
+/** Reads data elements by the standard's numbers: the field table says what a dialect calls them. */
+export function standardFieldReader({ spec }: Pick<Processor, 'spec'>): (message: IsoMessage) => StandardFields {
+  const nameOf = (number: number) => spec.fields[number]?.name;
+  const names = { at: nameOf(7), stan: nameOf(11), settled: nameOf(15), rrn: nameOf(37), tid: nameOf(41) };
+  return (message) => ({
+    transmissionDateTime: textOf(message, names.at),
+    stan: textOf(message, names.stan),
+    settlementDate: textOf(message, names.settled),
+    rrn: textOf(message, names.rrn),
+    tid: textOf(message, names.tid),
+  });
+}
+
+function textOf(message: IsoMessage, name: string | undefined): string | undefined {
+  const value = name === undefined ? undefined : message[name];
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,125 @@
+import type { StrayKind, StrayResponse } from '../transactions/late-response.ts';
+
+/** Looked up by one statement. */
+const MAX_BATCH = 256;
+/** Between two statements, of which there is never more than one at a time: 5,120 responses a second at most. */
+const PAUSE_MS = 50;
+/**
+ * Responses that wait to be looked up. A switch that hung for a deadline and then answers everything sends so many at
+ * once; one that sends more makes them up, and what is beyond is counted and dropped.
+ */
+const MAX_WAITING = 8_192;
+/** The commit that made a tap uncertain may be under way: so the first look comes again so soon. */
+const FIRST_AGAIN_MS = 1_000;
+
+/** What became of the responses of one switch that no request waited for. They only grow. */
+export class StrayCounters {
+  late = 0;
+  duplicates = 0;
+  /** They answer nothing that is uncertain. */
+  unknown = 0;
+  /** Too many came to look them all up. */
+  dropped = 0;
+}
+
+interface Waiting {
+  readonly stray: StrayResponse;
+  readonly counters: StrayCounters;
+  /** When to look again, counted from the look before. */
+  readonly againMs: readonly number[];
+}
+
+type SettleStrays = (strays: readonly StrayResponse[]) => Promise<readonly StrayKind[]>;
+
+/**
+ * Responses that no request of this process waits for, on their way to the database: batched, so many a second and no
+ * more, because a switch that misbehaves may send thousands.
+ *
+ * A response can come before its transaction is known to be uncertain: to another worker, or after a restart, while the
+ * `overdue` job has not decided yet. What is not found is therefore looked for again, for the last time when every request
+ * that it could answer has been decided.
+ */
+export class StrayResponses {
+  readonly #onError: (error: unknown) => void;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #settle: SettleStrays | undefined;
+  #queue: Waiting[] = [];
+  #looking: Promise<void> | undefined;
+  #pause: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
+
+  /** Nothing is looked up before. */
+  open(settle: SettleStrays): void {
+    this.#settle = settle;
+    this.#lookSoon();
+  }
+
+  /** Those at hand, and those to be looked for again. */
+  get waiting(): number {
+    return this.#queue.length + this.#timers.size;
+  }
+
+  /** @param decidedAfterMs until then every request that is under way now will have been decided */
+  take(stray: StrayResponse, counters: StrayCounters, decidedAfterMs: number): void {
+    if (this.#isClosed || this.waiting >= MAX_WAITING) counters.dropped++;
+    else this.#put({ stray, counters, againMs: [FIRST_AGAIN_MS, decidedAfterMs] });
+  }
+
+  /** Looks up what is at hand, and ends. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#pause);
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    await this.#looking;
+    while (this.#settle && this.#queue.length > 0) await this.#look(this.#settle);
+  }
+
+  #put(waiting: Waiting): void {
+    this.#queue.push(waiting);
+    this.#lookSoon();
+  }
+
+  #lookSoon(): void {
+    if (this.#looking || this.#pause || !this.#settle || this.#queue.length === 0 || this.#isClosed) return;
+    this.#looking = this.#look(this.#settle).then(() => {
+      this.#looking = undefined;
+      this.#pause = setTimeout(() => {
+        this.#pause = undefined;
+        this.#lookSoon();
+      }, PAUSE_MS).unref();
+    });
+  }
+
+  async #look(settle: SettleStrays): Promise<void> {
+    const batch = this.#queue.slice(0, MAX_BATCH);
+    this.#queue = this.#queue.slice(MAX_BATCH);
+    let kinds: readonly StrayKind[] = [];
+    try {
+      kinds = await settle(batch.map(({ stray }) => stray));
+    } catch (error) {
+      this.#onError(error);
+    }
+    for (const [index, waiting] of batch.entries()) this.#end(waiting, kinds[index] ?? 'unknown');
+  }
+
+  #end({ stray, counters, againMs }: Waiting, kind: StrayKind): void {
+    const [nextMs, ...laterMs] = againMs;
+    if (kind === 'late') counters.late++;
+    else if (kind === 'duplicate') counters.duplicates++;
+    else if (nextMs === undefined || this.#isClosed) counters.unknown++;
+    else this.#putLater({ stray, counters, againMs: laterMs }, nextMs);
+  }
+
+  #putLater(waiting: Waiting, delayMs: number): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#put(waiting);
+    }, delayMs).unref();
+    this.#timers.add(timer);
+  }
+}
