@@ -6,6 +6,7 @@ const ON_POSTGRES = [
   'test/http/**/*.test.ts',
   'test/store/**/*.test.ts',
   'test/jobs/**/*.test.ts',
+  'test/cli/database/**/*.test.ts',
   'test/ops/**/*.test.ts',
   'test/webhooks/flow/**/*.test.ts',
 ];

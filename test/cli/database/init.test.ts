@@ -1,0 +1,45 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { run } from '../../../src/cli/init.ts';
+import { runHere } from '../../support/run-here.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+
+let testDatabase: TestDatabase;
+let folder: string;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  folder = mkdtempSync(join(tmpdir(), 'tapwire-init-'));
+});
+afterAll(async () => {
+  await testDatabase.drop();
+  rmSync(folder, { recursive: true });
+});
+
+const init = (...words: string[]) =>
+  runHere(run, words, { DATABASE_URL: testDatabase.url, TAPWIRE_DATA: join(folder, 'data') });
+const keyRing = () => join(folder, 'data', 'keys.json');
+
+test('makes the keys of the installation and prints the operator’s key alone, once', async () => {
+  const { exitCode, stdout, stderr } = await init();
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^tw_test_[0-9a-f]{16}_[0-9a-f]{64}\n$/);
+  expect(stderr).toContain(keyRing());
+  expect(statSync(keyRing()).mode & 0o777).toBe(0o600);
+  const { rows } = await testDatabase.database.query('select * from api_keys');
+  expect(rows).toMatchObject([{ id: stdout.split('_')[2], acquirer_id: null, scopes: ['processors:manage'] }]);
+  expect(JSON.stringify(rows)).not.toContain(stdout.trim().split('_')[3]);
+});
+
+test('makes no second key unless it is told to, and then leaves the installation’s keys as they are', async () => {
+  const before = readFileSync(keyRing(), 'utf8');
+  const refused = await init();
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining('--another-key') });
+  rmSync(keyRing());
+  const another = await init('--another-key');
+  expect(another).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^tw_test_/) });
+  expect(existsSync(keyRing()), 'fresh keys beside a database in use').toBe(false);
+  expect(before).toContain('panSealing');
+  expect((await testDatabase.database.query('select from api_keys')).rowCount).toBe(2);
+});

@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Command } from '../../../src/cli/commands.ts';
+import { run as processor } from '../../../src/cli/processor.ts';
+import { run as route } from '../../../src/cli/route.ts';
+import { saveAcquirer } from '../../../src/store/tenants.ts';
+import { runHere } from '../../support/run-here.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+
+let testDatabase: TestDatabase;
+let folder: string;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  await saveAcquirer(testDatabase.database, 1, 'Acquirer 1');
+  folder = mkdtempSync(join(tmpdir(), 'tapwire-cli-'));
+});
+afterAll(async () => {
+  await testDatabase.drop();
+  rmSync(folder, { recursive: true });
+});
+
+const COMMANDS: Readonly<Record<string, Command>> = { processor, route };
+
+const tapwire = (...[name = '', ...words]: string[]) =>
+  runHere(COMMANDS[name]!, words, { DATABASE_URL: testDatabase.url });
+
+function file(name: string, content: object): string {
+  const path = join(folder, name);
+  writeFileSync(path, JSON.stringify(content));
+  return path;
+}
+
+const config = (port: number) => ({ addresses: [{ host: 'switch.example', port }], acquirerId: '50001' });
+
+describe('a processor and a route', () => {
+  test('are added, listed, changed and removed from the command line, on record', async () => {
+    const added = await tapwire(
+      'processor',
+      'add',
+      '--acquirer',
+      '1',
+      '--type',
+      'type-1',
+      '--config',
+      file('a.json', config(9101)),
+    );
+    expect(added).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^1 +type-1 +\S+ +switch\.example:9101$/m),
+    });
+    expect(added.stdout).toContain('route add --acquirer 1 --processor 1');
+
+    const routed = await tapwire(
+      ...['route', 'add', '--acquirer', '1', '--processor', '1', '--priority', '5'],
+      ...['--currency', 'ZAR', '--scheme', 'Mastercard'],
+    );
+    expect(routed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^1 +5 +1 +ZAR +Mastercard +any$/m) });
+    expect((await tapwire('route', 'list', '--acquirer', '1')).stdout).toBe(routed.stdout);
+
+    const changed = await tapwire(
+      'processor',
+      'change',
+      '--acquirer',
+      '1',
+      '--config',
+      file('b.json', config(9102)),
+      '1',
+    );
+    expect(changed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('switch.example:9102') });
+    const listed = await tapwire('processor', 'list', '--acquirer', '1', '--json');
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ id: 1, type: 'type-1', config: config(9102) }]);
+
+    const needed = await tapwire('processor', 'remove', '--acquirer', '1', '1');
+    expect(needed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Routes lead to the processor') });
+    expect(await tapwire('route', 'remove', '--acquirer', '1', '1')).toMatchObject({ exitCode: 0 });
+    await testDatabase.database.query(`update routes set removed_at = removed_at - interval '11 s'`);
+    expect(await tapwire('processor', 'remove', '--acquirer', '1', '1')).toMatchObject({ exitCode: 0 });
+
+    const { rows } = await testDatabase.database.query('select actor, action, kind from admin_events order by id');
+    const actor = expect.stringMatching(/^cli \S+@\S+$/);
+    expect(rows).toEqual([
+      { actor, action: 'add', kind: 'processor' },
+      { actor, action: 'add', kind: 'route' },
+      { actor, action: 'change', kind: 'processor' },
+      { actor, action: 'remove', kind: 'route' },
+      { actor, action: 'remove', kind: 'processor' },
+    ]);
+  });
+});
+
+describe('what is wrong is named, and exits with 1', () => {
+  test.each([
+    ['an acquirer that is not there', ['route', 'list', '--acquirer', '7'], 'no such acquirer'],
+    ['no acquirer', ['route', 'list'], '--acquirer: expected a number'],
+    ['a route that is not there', ['route', 'remove', '--acquirer', '1', '99'], 'no such acquirer, processor or route'],
+    [
+      'a processor that is not there',
+      ['route', 'add', '--acquirer', '1', '--processor', '99'],
+      '/processorId: no processor',
+    ],
+    [
+      'a scheme that no card has',
+      ['route', 'add', '--acquirer', '1', '--processor', '1', '--scheme', 'X'],
+      '/scheme: none of',
+    ],
+    [
+      'a file that is not there',
+      ['processor', 'add', '--acquirer', '1', '--type', 'type-1', '--config', 'none.json'],
+      'ENOENT',
+    ],
+    ['a type that is not there', ['processor', 'example', 'type-9'], 'expected one of type-1, type-2'],
+  ])('%s', async (_what, words, reason) => {
+    expect(await tapwire(...words)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(reason) });
+  });
+
+  test('a configuration that the type does not take, setting by setting', async () => {
+    const path = file('bad.json', { ...config(9101), iccForm: 'yaml', colour: 'red' });
+    const { exitCode, stderr } = await tapwire(
+      'processor',
+      'add',
+      '--acquirer',
+      '1',
+      '--type',
+      'type-1',
+      '--config',
+      path,
+    );
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('/config/iccForm: ');
+    expect(stderr).toContain('/config/colour: there is no such setting');
+  });
+});
+
+test('the example of a type is a configuration to start from', async () => {
+  const { stdout } = await tapwire('processor', 'example', 'type-2');
+  const path = file('example.json', JSON.parse(stdout));
+  expect(await tapwire('processor', 'add', '--acquirer', '1', '--type', 'type-2', '--config', path)).toMatchObject({
+    exitCode: 0,
+  });
+});

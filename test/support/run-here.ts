@@ -1,0 +1,29 @@
+import { vi } from 'vitest';
+import type { Command } from '../../src/cli/commands.ts';
+import { complaintOf } from '../../src/cli/complaint.ts';
+import type { Ended } from './tapwire-process.ts';
+
+/** Runs a command in this process, which takes a tenth of the time of one of its own; no two at once. */
+export async function runHere(run: Command, words: string[], environment: NodeJS.ProcessEnv): Promise<Ended> {
+  const streams = { stdout: '', stderr: '' };
+  const into = (name: keyof typeof streams) => (text: string) => {
+    streams[name] += `${text}\n`;
+  };
+  const spies = [
+    vi.spyOn(console, 'log').mockImplementation(into('stdout')),
+    vi.spyOn(console, 'error').mockImplementation(into('stderr')),
+  ];
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  try {
+    const exitCode = await run(words).catch((error) => {
+      const complaint = complaintOf(error);
+      if (complaint === undefined) throw error;
+      into('stderr')(complaint);
+      return 1;
+    });
+    return { exitCode, output: streams.stdout + streams.stderr, ...streams };
+  } finally {
+    vi.unstubAllEnvs();
+    for (const spy of spies) spy.mockRestore();
+  }
+}
