@@ -7,7 +7,8 @@ import { Authenticator } from './auth/authenticator.ts';
 import { createMerchantTokenVerifier } from './auth/verify-merchant-token.ts';
 import { createCardVault } from './card/card-vault.ts';
 import { createKeyRing } from './card/create-key-ring.ts';
-import { type KeyRing, readKeyRing } from './card/key-ring.ts';
+import type { KeyRing } from './card/key-ring.ts';
+import { type LiveKeyRing, openLiveKeyRing } from './card/live-key-ring.ts';
 import { createCardDataOpener } from './card/open-card-data.ts';
 import { HandoverOpener } from './card/open-handover.ts';
 import { HandoverSealer, LIVE_KEYS_TRUSTED_MS } from './card/seal-handover.ts';
@@ -114,13 +115,13 @@ export function keyRingPath({ TAPWIRE_KEYS_FILE, TAPWIRE_DATA }: Config): string
 }
 
 /** The installation's keys; made on the first start in dev. Elsewhere `tapwire init` makes them, and nothing else. */
-export async function openKeyRing(config: Config): Promise<KeyRing> {
+export async function openKeyRing(config: Config, onError: (error: unknown) => void = () => {}): Promise<LiveKeyRing> {
   const path = keyRingPath(config);
   if (!existsSync(path) && config.TAPWIRE_ENV === 'dev') {
     mkdirSync(config.TAPWIRE_DATA, { recursive: true });
     await createKeyRing(path);
   }
-  return readKeyRing(path);
+  return openLiveKeyRing(path, onError);
 }
 
 /**
@@ -148,7 +149,8 @@ async function compose(
   const role = config.TAPWIRE_ROLE;
   const report = (what: string) => (error: unknown) => log.error({ error }, what);
   const types = await loadProcessors({ external: config.PROCESSORS });
-  const keys = await openKeyRing(config);
+  const keys = await openKeyRing(config, report('the key file cannot be used; its last keys stay'));
+  closers.push(() => keys.close());
   const jobs = await JobTable.open(database, report('the job table reports a fault'));
   closers.push(() => jobs.close());
   const directory = await PostgresDirectory.open(database);

@@ -1,6 +1,7 @@
-import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { link, open, rm } from 'node:fs/promises';
-import type { KeyRingFile, PrivateJwk } from './key-ring-file.ts';
+import { freshCardDataKeys, freshSecret, freshSigningKey } from './fresh-keys.ts';
+import type { KeyRingFile } from './key-ring-file.ts';
 
 /**
  * Writes a key file with fresh keys, mode 0600, and leaves one that is already there as it is. It appears whole or not at
@@ -27,35 +28,13 @@ export async function createKeyRing(path: string): Promise<boolean> {
   }
 }
 
-/** X25519 first: opening a blob with it costs two thirds of P-256, which stays for readers whose secure element lacks it. */
 function freshKeys(): KeyRingFile {
-  const x25519 = privateJwk(generateKeyPairSync('x25519').privateKey);
   return {
-    cardData: [
-      { kid: freshId('card'), privateKey: x25519 },
-      { kid: freshId('card'), privateKey: p256PrivateJwk() },
-    ],
+    cardData: freshCardDataKeys(),
     panSealing: [freshSecret('pan')],
     panHash: [freshSecret('hash')],
     blobHmac: [freshSecret('blob')],
     webhookSealing: [freshSecret('webhook')],
-    tokenSigning: [{ kid: freshId('token'), privateKey: p256PrivateJwk() }],
+    tokenSigning: [freshSigningKey()],
   };
-}
-
-function p256PrivateJwk(): Extract<PrivateJwk, { kty: 'EC' }> {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return privateJwk(privateKey) as Extract<PrivateJwk, { kty: 'EC' }>;
-}
-
-function privateJwk(key: KeyObject): PrivateJwk {
-  return key.export({ format: 'jwk' }) as PrivateJwk;
-}
-
-function freshSecret(purpose: string): { id: string; secret: string } {
-  return { id: freshId(purpose), secret: randomBytes(32).toString('base64url') };
-}
-
-function freshId(purpose: string): string {
-  return `${purpose}-${randomBytes(4).toString('hex')}`;
 }

@@ -63,13 +63,16 @@ export async function readKeyRing(path: string): Promise<KeyRing> {
   const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new StartError('BAD_CONFIG', `the key file ${path} cannot be read (${cause.code})`);
   });
+  return buildKeyRing(parseKeyRingFile(text, path), path);
+}
+
+/** @throws {StartError} BAD_CONFIG, as `readKeyRing` has it */
+export function parseKeyRingFile(text: string, path: string): KeyRingFile {
   if (text.length > MAX_KEY_RING_BYTES) throw new StartError('BAD_CONFIG', `the key file ${path} is too large`);
   const parsed = keyRingFile.safeParse(parseJson(text, path));
-  if (!parsed.success) {
-    const places = parsed.error.issues.map(({ path: place, code }) => `/${place.join('/')} ${code}`);
-    throw new StartError('BAD_CONFIG', `the key file ${path} is wrong at ${places.slice(0, 5).join(', ')}`);
-  }
-  return buildKeyRing(parsed.data, path);
+  if (parsed.success) return parsed.data;
+  const places = parsed.error.issues.map(({ path: place, code }) => `/${place.join('/')} ${code}`);
+  throw new StartError('BAD_CONFIG', `the key file ${path} is wrong at ${places.slice(0, 5).join(', ')}`);
 }
 
 /** JSON.parse's own message quotes the text around the mistake, which here is a key. */
@@ -81,7 +84,8 @@ function parseJson(text: string, path: string): unknown {
   }
 }
 
-function buildKeyRing(file: KeyRingFile, path: string): KeyRing {
+/** @throws {StartError} BAD_CONFIG when a key is unusable */
+export function buildKeyRing(file: KeyRingFile, path: string): KeyRing {
   const importKey = (jwk: PrivateJwk, place: string) => {
     const key = importPrivateJwk(jwk);
     if (key === undefined) throw new StartError('BAD_CONFIG', `the key file ${path} has an unusable key at ${place}`);

@@ -15,6 +15,7 @@ const COMMANDS: Commands = {
   processor: { says: 'make, prove and list processors; give them to acquirers', load: () => import('./processor.ts') },
   route: { says: 'lead taps of an acquirer to its processors', load: () => import('./route.ts') },
   simulate: { says: 'run simulated switches', load: () => import('./simulate.ts') },
+  keys: { says: 'rotate the keys of this installation', load: () => import('./keys.ts') },
   'verify-ledger': {
     says: 'compare the database with the ledger of the simulated switches (--ledger URL)',
     load: () => import('./verify-ledger.ts'),

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { StartError } from '../errors.ts';
+import { freshCardDataKeys, freshSecret, freshSigningKey } from './fresh-keys.ts';
+import { parseKeyRingFile } from './key-ring.ts';
+import { type KeyRingFile, keyRingFile } from './key-ring-file.ts';
+
+/** What keys are for, as `tapwire keys rotate --purpose` has it, and where they are in the file. */
+const SECRETS = {
+  'pan-sealing': { list: 'panSealing', name: 'pan' },
+  'pan-hash': { list: 'panHash', name: 'hash' },
+  'blob-hmac': { list: 'blobHmac', name: 'blob' },
+  'webhook-sealing': { list: 'webhookSealing', name: 'webhook' },
+} as const;
+
+export const KEY_PURPOSES = [
+  'card-data',
+  'pan-sealing',
+  'pan-hash',
+  'blob-hmac',
+  'webhook-sealing',
+  'token-signing',
+] as const;
+export type KeyPurpose = (typeof KEY_PURPOSES)[number];
+
+export interface RotatedKeys {
+  /** Ids of the keys that are current now. */
+  readonly added: readonly string[];
+  /** Ids of those that were, and still open, find or verify what they once did. */
+  readonly kept: readonly string[];
+  /** When the kept ones stop; undefined when they have no end. */
+  readonly retireAt: string | undefined;
+  /** Ids of keys that had retired before, and were taken out. */
+  readonly dropped: readonly string[];
+}
+
+/**
+ * Puts new keys of one purpose in front of the old ones. The file is replaced whole or not at all, and belongs to whom it
+ * belonged before: running gateways read it again by themselves.
+ *
+ * @param retireAfterMs for `card-data`: how long blobs sealed to the old keys still open
+ * @throws StartError BAD_CONFIG when the file cannot be used, is full, or another rotation is under way
+ */
+export async function rotateKeys(
+  path: string,
+  purpose: KeyPurpose,
+  { nowMs, retireAfterMs }: { readonly nowMs: number; readonly retireAfterMs: number },
+): Promise<RotatedKeys> {
+  const lock = `${path}.lock`;
+  const held = await open(lock, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'EEXIST')
+      throw new StartError('BAD_CONFIG', `${lock} cannot be made (${cause.code})`, { cause });
+    throw new StartError('BAD_CONFIG', `${lock} is there: another rotation is under way, or was cut short`, { cause });
+  });
+  try {
+    const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+      throw new StartError('BAD_CONFIG', `the key file ${path} cannot be read (${cause.code})`, { cause });
+    });
+    const { file, ...rotated } = withFreshKeys(parseKeyRingFile(text, path), purpose, nowMs, nowMs + retireAfterMs);
+    if (!keyRingFile.safeParse(file).success) {
+      throw new StartError(
+        'BAD_CONFIG',
+        `the key file ${path} is full: take out ${purpose} keys that nothing needs any more`,
+      );
+    }
+    await replaceFile(path, `${JSON.stringify(file, undefined, 2)}\n`);
+    return rotated;
+  } finally {
+    await held.close();
+    await rm(lock, { force: true });
+  }
+}
+
+function withFreshKeys(
+  before: KeyRingFile,
+  purpose: KeyPurpose,
+  nowMs: number,
+  retireAtMs: number,
+): RotatedKeys & { readonly file: KeyRingFile } {
+  if (purpose === 'card-data') return withFreshCardDataKeys(before, nowMs, new Date(retireAtMs).toISOString());
+  const none = { retireAt: undefined, dropped: [] };
+  if (purpose === 'token-signing') {
+    const fresh = freshSigningKey();
+    const kept = before.tokenSigning.map(({ kid }) => kid);
+    return { file: { ...before, tokenSigning: [fresh, ...before.tokenSigning] }, added: [fresh.kid], kept, ...none };
+  }
+  const { list, name } = SECRETS[purpose];
+  const fresh = freshSecret(name);
+  const kept = before[list].map(({ id }) => id);
+  return { file: { ...before, [list]: [fresh, ...before[list]] }, added: [fresh.id], kept, ...none };
+}
+
+/** The current ones get an end, those that have one keep it, and those past it open nothing any more. */
+function withFreshCardDataKeys(
+  before: KeyRingFile,
+  nowMs: number,
+  retireAt: string,
+): RotatedKeys & { readonly file: KeyRingFile } {
+  const fresh = freshCardDataKeys();
+  const isOver = (end: string | undefined) => end !== undefined && Date.parse(end) <= nowMs;
+  const kept = before.cardData.filter((key) => !isOver(key.retireAt)).map((key) => ({ retireAt, ...key }));
+  const dropped = before.cardData.filter((key) => isOver(key.retireAt));
+  const idsOf = (keys: KeyRingFile['cardData']) => keys.map(({ kid }) => kid);
+  const file = { ...before, cardData: [...fresh, ...kept] };
+  return { file, added: idsOf(fresh), kept: idsOf(kept), retireAt, dropped: idsOf(dropped) };
+}
+
+/** Under another name first, on the disk, then in its place: a power cut leaves the old file or the new one. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const { uid, gid } = await stat(path);
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    const file = await open(draft, 'wx', 0o600);
+    try {
+      await file.writeFile(text);
+      await file.chown(uid, gid);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+    const folder = await open(dirname(path), 'r');
+    await folder.sync().finally(() => folder.close());
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}

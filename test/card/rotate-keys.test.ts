@@ -1,0 +1,127 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createCardVault } from '../../src/card/card-vault.ts';
+import { createKeyRing } from '../../src/card/create-key-ring.ts';
+import { readKeyRing } from '../../src/card/key-ring.ts';
+import { openLiveKeyRing } from '../../src/card/live-key-ring.ts';
+import { KEY_PURPOSES, type KeyPurpose, rotateKeys } from '../../src/card/rotate-keys.ts';
+import { StartError } from '../../src/errors.ts';
+import { eventually } from '../support/eventually.ts';
+import { TapwireProcess } from '../support/tapwire-process.ts';
+
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tapwire-rotate-'));
+  path = join(folder, 'keys.json');
+  await createKeyRing(path);
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const DAY_MS = 86_400_000;
+const TRANSACTION = '6f1c0a52-7f0e-4a57-9f57-0d9a2b1c8e11';
+const CARD = { pan: '4111111111111111', expiry: '3012', original: {} };
+const rotate = (purpose: KeyPurpose, nowMs = Date.now()) => rotateKeys(path, purpose, { nowMs, retireAfterMs: DAY_MS });
+
+describe('a rotation', () => {
+  test.each(KEY_PURPOSES)('of %s changes the keys of that purpose alone', async (purpose) => {
+    const before = JSON.parse(readFileSync(path, 'utf8'));
+    await rotate(purpose);
+    const after = JSON.parse(readFileSync(path, 'utf8'));
+    const changed = Object.keys(before).filter((list) => JSON.stringify(before[list]) !== JSON.stringify(after[list]));
+    expect(changed).toEqual([purpose.replace(/-(.)/, (_, letter: string) => letter.toUpperCase())]);
+    const [list] = changed as [string];
+    expect(after[list]).toHaveLength(before[list].length * 2);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  test('of card-data gives the old keys an end and leaves an earlier end as it is', async () => {
+    const startMs = Date.now();
+    const first = await rotate('card-data', startMs);
+    const second = await rotate('card-data', startMs + 1_000);
+    const { cardData } = JSON.parse(readFileSync(path, 'utf8'));
+    expect(cardData.map(({ retireAt }: { retireAt?: string }) => retireAt && Date.parse(retireAt) - startMs)).toEqual([
+      undefined,
+      undefined,
+      DAY_MS + 1_000,
+      DAY_MS + 1_000,
+      DAY_MS,
+      DAY_MS,
+    ]);
+    expect(second.kept).toEqual([...first.added, ...first.kept]);
+    const third = await rotate('card-data', startMs + 2 * DAY_MS);
+    expect(third).toMatchObject({ kept: second.added, dropped: second.kept });
+  });
+
+  test('of pan-sealing keeps what the old key sealed readable', async () => {
+    const sealed = createCardVault(await readKeyRing(path)).seal(TRANSACTION, CARD);
+    await rotate('pan-sealing');
+    const vault = createCardVault(await readKeyRing(path));
+    expect(vault.open(TRANSACTION, sealed)).toEqual(CARD);
+    expect(vault.seal(TRANSACTION, CARD).subarray(0, 16)).not.toEqual(sealed.subarray(0, 16));
+  });
+
+  test('is refused beside another one, and when the file is full; the file stays as it was', async () => {
+    writeFileSync(`${path}.lock`, '');
+    await expect(rotate('pan-hash')).rejects.toThrow(StartError);
+    rmSync(`${path}.lock`);
+    for (let keys = 1; keys < 16; keys++) await rotate('pan-hash');
+    const full = readFileSync(path, 'utf8');
+    await expect(rotate('pan-hash')).rejects.toThrow(/is full/);
+    expect(readFileSync(path, 'utf8')).toBe(full);
+    await rotate('blob-hmac'); // no lock was left behind
+  });
+});
+
+describe('a live ring', () => {
+  test('seals with the new key after a rotation, and opens what the old one sealed', async () => {
+    const ring = await openLiveKeyRing(path, () => {});
+    const vault = createCardVault(ring);
+    const sealed = vault.seal(TRANSACTION, CARD);
+    const { added } = await rotate('pan-sealing');
+    await eventually(() => expect(ring.panSealing.current.id).toBe(added[0]));
+    expect(vault.open(TRANSACTION, sealed)).toEqual(CARD);
+    ring.close();
+  });
+
+  test('opens at once what another process sealed with a key that is newer than its own', async () => {
+    const ring = await openLiveKeyRing(path, () => {});
+    await rotate('pan-sealing');
+    const other = createCardVault(await readKeyRing(path));
+    expect(createCardVault(ring).open(TRANSACTION, other.seal(TRANSACTION, CARD))).toEqual(CARD);
+    ring.close();
+  });
+
+  test('keeps its keys when the file is broken, and says so', async () => {
+    const errors: unknown[] = [];
+    const ring = await openLiveKeyRing(path, (error) => errors.push(error));
+    const { id } = ring.panHash.current;
+    writeFileSync(path, '{');
+    expect(ring.panHash.find('gone')).toBeUndefined();
+    expect(errors).toMatchObject([{ code: 'BAD_CONFIG' }]);
+    expect(ring.panHash.find(id)).toBeDefined();
+    ring.close();
+  });
+});
+
+describe('tapwire keys rotate', () => {
+  const run = (...args: string[]) =>
+    TapwireProcess.run(['keys', 'rotate', ...args], { environment: { TAPWIRE_KEYS_FILE: path } });
+
+  test('names the keys and never shows one', async () => {
+    const { exitCode, output } = await run('--purpose', 'token-signing');
+    const { tokenSigning } = JSON.parse(readFileSync(path, 'utf8'));
+    expect(exitCode, output).toBe(0);
+    expect(output).toBe(`current: ${tokenSigning[0].kid}\nkept:    ${tokenSigning[1].kid}\n`);
+  });
+
+  test.each([
+    [['--purpose', 'everything']],
+    [[]],
+    [['--purpose', 'card-data', '--retire-after-days', 'x']],
+  ])('%j is refused in a sentence', async (args) => {
+    expect(await run(...args)).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/^tapwire: --/) });
+  });
+});
