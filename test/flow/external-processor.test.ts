@@ -1,0 +1,103 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { Phone } from '../../src/phone/phone.ts';
+import { newProcessor } from '../../src/processor-kit/new-processor.ts';
+import { saveProcessor, saveRoute } from '../../src/store/tenants.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { GatewayProcess } from '../support/gateway-process.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectSoundStates } from '../support/invariants.ts';
+import { TapwireProcess } from '../support/tapwire-process.ts';
+
+/** Outside of the repository: neither its package.json nor its node_modules is seen from here. */
+let cwd: string;
+let installation: Installation;
+beforeAll(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'tapwire-external-'));
+  installation = await startInstallation({ role: 'none' });
+});
+afterEach(() => expectSoundStates(installation.database));
+afterAll(async () => {
+  await installation.stop();
+  rmSync(cwd, { recursive: true });
+});
+
+/** A package as it would come from a registry: JavaScript under node_modules, where Node strips no types. */
+function shipAsPackage(name: string, folder: string): void {
+  const shipped = join(cwd, 'node_modules', name);
+  mkdirSync(join(shipped, 'lib'), { recursive: true });
+  for (const file of readdirSync(folder).filter((each) => each.endsWith('.ts'))) {
+    const javaScript = stripTypeScriptTypes(readFileSync(join(folder, file), 'utf8')).replaceAll(/\.ts';/g, ".js';");
+    writeFileSync(join(shipped, 'lib', file.replace('.ts', '.js')), javaScript);
+  }
+  const manifest = { name, version: '1.0.0', type: 'module', exports: './lib/index.js' };
+  writeFileSync(join(shipped, 'package.json'), JSON.stringify(manifest));
+}
+
+/** A switch of that type, simulated by its own `simulate`; its port and its books. */
+async function simulate(type: string, PROCESSORS: string): Promise<{ port: number; ledger: string }> {
+  const simulated = new TapwireProcess(['simulate', `${type}=0`], { cwd, environment: { PROCESSORS } });
+  const [, port] = await simulated.printed(/listens on \S+:(\d+)/);
+  const [, ledger] = await simulated.printed(/ledger: (\S+)\n/);
+  return { port: Number(port), ledger: ledger! };
+}
+
+test.each([
+  ['a folder, named by its path', 'north-bank', 'plug-ins/north-bank', () => {}],
+  [
+    'a package, named by its name',
+    'south-bank',
+    '@south/switch',
+    () => shipAsPackage('@south/switch', join(cwd, 'plug-ins/south-bank')),
+  ],
+])('%s in PROCESSORS, becomes a processor by configuration alone', async (_what, type, name, ship) => {
+  newProcessor(type, join(cwd, 'plug-ins'));
+  ship();
+  const { port, ledger } = await simulate(type, name);
+  const config = { addresses: [{ host: '127.0.0.1', port }] };
+  await saveProcessor(installation.database, { acquirerId: 1, id: 2, type, config });
+  await saveRoute(installation.database, { acquirerId: 1, id: 200, processorId: 2, priority: 0 });
+
+  const gateway = await GatewayProcess.start(installation, 'all', { PROCESSORS: name }, cwd);
+  const phone = new Phone(installation.profile('coffee', gateway.url));
+  await eventually(async () => {
+    const { switches } = (await (await fetch(`${gateway.url}/readyz`)).json()) as { switches: object };
+    expect(JSON.stringify(switches)).toMatch(/ready.*ready/);
+  });
+  const approved = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' }));
+  const declined = outcomeOf(await phone.tap({ amount: '10.51', currency: 'ZAR', card: 'mastercard' }));
+  expect(approved).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
+  expect(declined).toMatchObject({ type: 'Declined', isoResponseCode: '51' });
+  expect(await (await fetch(ledger)).json()).toMatchObject({
+    entries: [{ processor: type, amountMinor: 1_000, state: 'approved' }],
+  });
+  expect((await gateway.kill('SIGTERM')).exitCode).toBe(0);
+});
+
+test.each([
+  'all',
+  'api',
+])('a plug-in that is missing or broken stops the start of role %s, named with the reason', async (role) => {
+  writeFileSync(join(cwd, 'broken.ts'), 'export default { type: "broken" };');
+  for (const [PROCESSORS, reason] of [
+    ['@none/such', '@none/such: neither a folder nor a package'],
+    ['broken.ts', `${join(cwd, 'broken.ts')}: not made by defineProcessor`],
+  ] as const) {
+    const environment = installation.environment({ PROCESSORS });
+    const { exitCode, stderr } = await TapwireProcess.run(['start', '--role', role], { cwd, environment });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`tapwire: ${reason}`);
+    expect(stderr).not.toContain('    at ');
+  }
+});
+
+test('a stored processor of a type that is not there stops the start, too', async () => {
+  const environment = installation.environment();
+  const { exitCode, stderr } = await TapwireProcess.run(['start'], { cwd, environment });
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('processor 2 of acquirer 1: there is no processor type south-bank');
+});
