@@ -27,7 +27,7 @@ export interface IdempotentRoute {
 
 const HEADER = 'idempotency-key';
 /** A quoted string (draft-ietf-httpapi-idempotency-key-header) or the bare key: visible ASCII, blanks inside. */
-const KEY = /^(?:"([\x20\x21\x23-\x7e]{1,255})"|([\x21\x23-\x7e](?:[\x20-\x7e]{0,253}[\x21\x23-\x7e])?))$/;
+const KEY = /^(?:"([\x20\x21\x23-\x7e]{1,255})"|([\x21\x23-\x7e](?:[\x20\x21\x23-\x7e]{0,253}[\x21\x23-\x7e])?))$/;
 /** Of the answer's headers, those that belong to what was created. */
 const KEPT_HEADERS = ['content-type', 'location', 'cache-control'];
 /** Answers that the same request may not get again: they say nothing of it, or a moment later another thing. */

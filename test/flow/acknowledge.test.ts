@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { Phone } from '../../src/phone/phone.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { request } from '../support/requests.ts';
+import {
+  jobsOf,
+  storedTransaction,
+  storedTransactions,
+  trailOf,
+  untilAnswered,
+  untilStatus,
+} from '../support/transactions.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation();
+});
+afterEach(() => expectInvariants(installation));
+afterAll(() => installation.stop());
+
+const ACKNOWLEDGED = { status: 200, body: { status: 'AcknowledgedByPhone' } };
+
+async function acknowledge(phone: Phone, id: string, device: string | undefined = phone.deviceInstallationId) {
+  const headers = { authorization: `Bearer ${await phone.token()}`, 'x-device-installation-id': device };
+  return request(installation.url, `/transactions/${id}/acknowledge`, { method: 'POST', headers });
+}
+
+async function tapped(phone: Phone, amount = '10.00'): Promise<string> {
+  return outcomeOf(await phone.tap({ amount, currency: 'ZAR' })).serviceReference;
+}
+
+test.each([
+  ['approved', '10.00'],
+  ['declined', '10.51'],
+])('a tap that was %s is AcknowledgedByPhone once its device says so, and again without a move', async (_what, amount) => {
+  const { database } = installation;
+  const phone = installation.phone();
+  const id = await tapped(phone, amount);
+  await untilAnswered(database, id);
+  expect(await acknowledge(phone, id)).toMatchObject({ ...ACKNOWLEDGED, body: { serviceReference: id } });
+  const trail = await trailOf(database, id);
+  expect(trail.slice(-2)).toEqual(['RespondedToPhone', 'AcknowledgedByPhone']);
+  expect(await acknowledge(phone, id)).toMatchObject(ACKNOWLEDGED);
+  expect(await trailOf(database, id)).toEqual(trail);
+});
+
+test('an acknowledgement that comes before the answer is recorded as flushed records both, and ends the job', async () => {
+  const { database } = installation;
+  const phone = installation.phone();
+  for (let round = 0; round < 5; round++) {
+    const id = await tapped(phone);
+    expect(await acknowledge(phone, id)).toMatchObject(ACKNOWLEDGED);
+    await eventually(async () => expect(await jobsOf(database, id)).toEqual([]));
+    expect((await trailOf(database, id)).slice(-2)).toEqual(['RespondedToPhone', 'AcknowledgedByPhone']);
+  }
+});
+
+test('many acknowledgements at once are one move', async () => {
+  const { database } = installation;
+  const phone = installation.phone();
+  const id = await tapped(phone);
+  const answers = await Promise.all(Array.from({ length: 8 }, () => acknowledge(phone, id)));
+  expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+  const trail = await trailOf(database, id);
+  expect(trail.filter((move) => move === 'AcknowledgedByPhone')).toHaveLength(1);
+});
+
+test('an uncertain tap can be acknowledged, and is reversed all the same', async () => {
+  const { database } = installation;
+  const phone = installation.phone();
+  const id = await tapped(phone, '10.69');
+  expect(await acknowledge(phone, id)).toMatchObject(ACKNOWLEDGED);
+  await eventually(async () =>
+    expect(await storedTransaction(database, id)).toMatchObject({ disposition: 5, status: 'AcknowledgedByPhone' }),
+  );
+});
+
+test('a tap without an outcome cannot be acknowledged: 409', async () => {
+  const { database } = installation;
+  const phone = installation.phone();
+  const answer = phone.tap({ amount: '12.69', currency: 'ZAR' });
+  const id = await eventually(async () => {
+    const [waiting] = (await storedTransactions(database)).filter(({ disposition }) => disposition === null);
+    return waiting!.id;
+  });
+  expect(await acknowledge(phone, id)).toMatchObject({ status: 409, body: { errorCode: 134 } });
+  await answer;
+  await untilAnswered(database, id);
+});
+
+test('a tap that waits for a PIN cannot be acknowledged: 409', async () => {
+  const { database } = installation;
+  const phone = installation.phone();
+  const id = await tapped(phone);
+  await untilAnswered(database, id);
+  // As the PIN step leaves it: the phone has its answer, and the outcome is open.
+  await database.query('update transactions set disposition = null where id = $1', [id]);
+  expect(await acknowledge(phone, id)).toMatchObject({ status: 409, body: { errorCode: 134 } });
+  await database.query('update transactions set disposition = 0 where id = $1', [id]);
+});
+
+test("another device or another user of the merchant's gets 403, another merchant 404, and nothing moves", async () => {
+  const { database } = installation;
+  const phone = installation.phone();
+  const id = await tapped(phone);
+  await untilAnswered(database, id);
+  expect(await acknowledge(phone, id, randomUUID())).toMatchObject({ status: 403, body: { errorCode: 101 } });
+  const profile = installation.profile();
+  const merchant = { ...profile.merchant, user: 'till-2@coffee.example' };
+  const colleague = new Phone({ ...profile, merchant }, phone.deviceInstallationId);
+  expect(await acknowledge(colleague, id)).toMatchObject({ status: 403, body: { errorCode: 101 } });
+  for (const name of ['bakery', 'tailor'] as const) {
+    const stranger = installation.phone(name, phone.deviceInstallationId);
+    expect(await acknowledge(stranger, id)).toMatchObject({ status: 404, body: { errorCode: 122 } });
+  }
+  expect(await acknowledge(phone, randomUUID())).toMatchObject({ status: 404, body: { errorCode: 122 } });
+  await untilStatus(database, id, 'RespondedToPhone');
+});
+
+test('an acknowledgement needs its device and a token', async () => {
+  const phone = installation.phone();
+  const id = await tapped(phone);
+  await untilAnswered(installation.database, id);
+  const url = `/transactions/${id}/acknowledge`;
+  const authorization = `Bearer ${await phone.token()}`;
+  const withoutDevice = await request(installation.url, url, { method: 'POST', headers: { authorization } });
+  expect(withoutDevice).toMatchObject({ status: 400, body: { errorCode: 104 } });
+  const headers = { 'x-device-installation-id': phone.deviceInstallationId };
+  expect(await request(installation.url, url, { method: 'POST', headers })).toMatchObject({ status: 401 });
+});

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { IdempotencyKeys } from '../../src/store/idempotency.ts';
+import { freshKeyRing } from '../support/card-data.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
+import { untilAnswered } from '../support/transactions.ts';
+
+let installation: Installation;
+let apiKey: string;
+beforeAll(async () => {
+  installation = await startInstallation();
+  apiKey = await installation.apiKey();
+});
+afterEach(() => expectInvariants(installation));
+afterAll(() => installation.stop());
+
+const sell = () => sellApproved(installation, '100.00');
+const withKey = (key: string, credential = apiKey) => ({ 'x-api-key': credential, 'idempotency-key': key });
+const stored = (id: string) => storedSale(installation.database, id);
+const REPLAYED = 'idempotency-replayed';
+
+describe('a request under an Idempotency-Key', () => {
+  test('gets the stored answer the second time, marked as such', async () => {
+    const sale = await sell();
+    const key = withKey(randomUUID());
+    const first = await voidSale(installation, sale, key);
+    expect(first.status).toBe(202);
+    expect(first.headers.get(REPLAYED)).toBeNull();
+    const again = await voidSale(installation, sale, key);
+    expect({ status: again.status, body: again.body }).toEqual({ status: 202, body: first.body });
+    expect(again.headers.get(REPLAYED)).toBe('true');
+    for (const name of ['content-type', 'location']) expect(again.headers.get(name)).toBe(first.headers.get(name));
+    expect(again.headers.get('x-correlation-id')).not.toBe(first.headers.get('x-correlation-id'));
+    await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: 5 }));
+  });
+
+  test('gets the stored refusal, too', async () => {
+    const sale = await sell();
+    const asked = { amount: '200.00', refundReference: randomUUID() };
+    const key = withKey(randomUUID());
+    const first = await refundSale(installation, sale, asked, key);
+    const again = await refundSale(installation, sale, asked, key);
+    expect(again).toMatchObject({ status: 409, body: first.body as object });
+    expect(again.headers.get(REPLAYED)).toBe('true');
+    expect(again.headers.get('content-type')).toContain('application/problem+json');
+  });
+
+  test('is the same quoted and bare, and whatever the order of its fields', async () => {
+    const sale = await sell();
+    const [key, refundReference] = [randomUUID(), randomUUID()];
+    const first = await refundSale(installation, sale, { amount: '10.00', refundReference }, withKey(`"${key}"`));
+    const again = await refundSale(installation, sale, { refundReference, amount: '10.00' }, withKey(key));
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get(REPLAYED)).toBe('true');
+  });
+
+  test.each([
+    ['with another body', { amount: '11.00' }, false],
+    ['for another sale', {}, true],
+  ])('is refused with 422 %s', async (_what, changes, isOther) => {
+    const [sale, other] = [await sell(), await sell()];
+    const key = withKey(randomUUID());
+    const asked = { amount: '10.00', refundReference: randomUUID() };
+    await refundSale(installation, sale, asked, key);
+    const answer = await refundSale(installation, isOther ? other : sale, { ...asked, ...changes }, key);
+    expect(answer).toMatchObject({ status: 422, body: { errorCode: 104, title: 'Unprocessable Content' } });
+    expect(answer.headers.get(REPLAYED)).toBeNull();
+    expect(await stored(sale)).toMatchObject({ refundedMinor: 1_000 });
+  });
+
+  test('is refused with 409 while the first one runs', async () => {
+    const sale = await sell();
+    const key = withKey(randomUUID());
+    const asked = { amount: '20.69', refundReference: randomUUID() };
+    const first = refundSale(installation, sale, asked, key);
+    await eventually(async () => expect(await stored(sale)).toMatchObject({ refundedMinor: 2_069 }));
+    expect(await refundSale(installation, sale, asked, key)).toMatchObject({ status: 409, body: { errorCode: 134 } });
+    const { body } = await first;
+    expect(body).toMatchObject({ type: 'Indeterminate' });
+    const again = await refundSale(installation, sale, asked, key);
+    expect(again).toMatchObject({ status: 200, body: body as object });
+    await eventually(async () => expect(await stored(sale)).toMatchObject({ refundedMinor: 0 }));
+    await untilAnswered(installation.database, (body as { serviceReference: string }).serviceReference);
+  });
+
+  test('is another one for another credential and for another route', async () => {
+    const [sale, other] = [await sell(), await sell()];
+    const key = randomUUID();
+    const asked = { amount: '10.00', refundReference: randomUUID() };
+    const first = await refundSale(installation, sale, asked, withKey(key));
+    const byOther = await refundSale(installation, sale, asked, withKey(key, await installation.apiKey()));
+    expect(byOther.headers.get(REPLAYED)).toBeNull();
+    expect(byOther.body).toEqual(first.body); // by its refundReference
+    expect((await voidSale(installation, other, withKey(key))).status).toBe(202);
+    await eventually(async () => expect(await stored(other)).toMatchObject({ disposition: 5 }));
+  });
+
+  test('follows the one as whom tokens speak, not the token', async () => {
+    const sale = await sell();
+    const asked = { amount: '10.00', refundReference: randomUUID() };
+    const key = randomUUID();
+    const bearer = async () => ({
+      authorization: `Bearer ${await installation.phone().token()}`, // a new token each time
+      'idempotency-key': key,
+    });
+    const first = await refundSale(installation, sale, asked, await bearer());
+    const again = await refundSale(installation, sale, asked, await bearer());
+    expect(first.status).toBe(200);
+    expect(again.headers.get(REPLAYED)).toBe('true');
+  });
+
+  test('gives nothing to who lacks the scope or the credential, and keeps no such answer', async () => {
+    const sale = await sell();
+    const asked = { amount: '10.00', refundReference: randomUUID() };
+    const key = randomUUID();
+    const denied = await refundSale(installation, sale, asked, { 'idempotency-key': key });
+    expect(denied.status).toBe(401);
+    expect((await refundSale(installation, sale, asked, withKey(key))).status).toBe(200);
+  });
+
+  test.each([
+    ['empty', '""'],
+    ['longer than 255 characters', 'k'.repeat(256)],
+    ['with a quote inside', 'a"b'],
+  ])('is refused with 400 when the key is %s', async (_what, key) => {
+    const answer = await refundSale(
+      installation,
+      await sell(),
+      { amount: '1.00', refundReference: randomUUID() },
+      withKey(key),
+    );
+    const errors = [{ pointer: '/headers/idempotency-key' }];
+    expect(answer).toMatchObject({ status: 400, body: { errorCode: 104, errors } });
+  });
+});
+
+describe('what is kept', () => {
+  test('is sealed, and gone after a day', async () => {
+    const { database } = installation;
+    const sale = await sell();
+    const key = randomUUID();
+    const first = await voidSale(installation, sale, withKey(key));
+    await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: 5 }));
+    const { rows } = await database.query<{ text: string }>(
+      `select encode(sealed_answer, 'escape') as text from idempotency_keys where key = $1`,
+      [key],
+    );
+    expect(rows[0]!.text).not.toContain((first.body as { serviceReference: string }).serviceReference);
+    await database.query(`update idempotency_keys set started_at = started_at - interval '25 hours' where key = $1`, [
+      key,
+    ]);
+    expect(await voidSale(installation, sale, withKey(key))).toMatchObject({ status: 409, body: { errorCode: 213 } });
+    await database.query(`update idempotency_keys set started_at = started_at - interval '25 hours' where key = $1`, [
+      key,
+    ]);
+    const keys = new IdempotencyKeys(database, await freshKeyRing());
+    expect(await keys.purge()).toBe(1);
+    keys.close();
+  });
+
+  test('passes to the next request when the first one died, and only then', async () => {
+    const { database } = installation;
+    const keys = new IdempotencyKeys(database, await freshKeyRing());
+    const asked = { credential: 'key 1', route: 'POST /x', key: randomUUID(), fingerprint: Buffer.from('a') };
+    const first = await keys.claim(asked);
+    expect(first.kind).toBe('claimed');
+    expect(await keys.claim(asked)).toEqual({ kind: 'running' });
+    expect(await keys.claim({ ...asked, fingerprint: Buffer.from('b') })).toEqual({ kind: 'otherRequest' });
+    await database.query(`update idempotency_keys set started_at = started_at - interval '3 minutes' where key = $1`, [
+      asked.key,
+    ]);
+    const second = await keys.claim(asked);
+    if (first.kind !== 'claimed' || second.kind !== 'claimed') throw new Error('not claimed');
+    const answer = { status: 201, headers: { location: '/x/1' }, body: '{}' };
+    await keys.keep(second.claim, answer);
+    await keys.keep(first.claim, { ...answer, body: 'too late' });
+    await keys.release(first.claim);
+    expect(await keys.claim(asked)).toEqual({ kind: 'answered', answer });
+    keys.close();
+  });
+
+  test('of an answer above 64 KB is only that it was given', async () => {
+    const keys = new IdempotencyKeys(installation.database, await freshKeyRing());
+    const asked = { credential: 'key 1', route: 'POST /x', key: randomUUID(), fingerprint: Buffer.from('a') };
+    const claimed = await keys.claim(asked);
+    if (claimed.kind !== 'claimed') throw new Error('not claimed');
+    await keys.keep(claimed.claim, { status: 201, headers: {}, body: 'x'.repeat(65_537) });
+    expect(await keys.claim(asked)).toEqual({ kind: 'answered', answer: { status: 201, headers: {}, body: null } });
+    keys.close();
+  });
+});

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { VoidAnswer } from '../../schemas/refund.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { ReversalState, TransactionType, VoidState } from '../../src/transactions/transaction.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
+import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
+import { jobsOf, letTimePass, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation();
+});
+afterEach(() => expectInvariants(installation));
+afterAll(() => installation.stop());
+
+const sell = (amount = '100.00') => sellApproved(installation, amount);
+const stored = (id: string) => storedSale(installation.database, id);
+
+async function bookedFor(id: string) {
+  const { rrn } = await storedTransaction(installation.database, id);
+  return installation.ledger.find((entry) => entry.rrn === rrn);
+}
+
+function untilVoided(sale: string) {
+  return eventually(async () => {
+    expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided, voidState: VoidState.done });
+  });
+}
+
+const asVoid = { type: TransactionType.Void, needsReview: false };
+
+describe('a void', () => {
+  test('is answered with 202, goes to the switch as a reversal, and makes the sale Voided when it is acknowledged', async () => {
+    const { database } = installation;
+    const sale = await sell();
+    const { status, body, headers } = await voidSale(installation, sale);
+    const answer = body as VoidAnswer;
+    expect(status).toBe(202);
+    expect(answer).toEqual({
+      serviceReference: expect.any(String),
+      originalTransactionId: sale,
+      amount: 10_000,
+      currency: 'ZAR',
+    });
+    expect(headers.get('location')).toBe(`/transactions/${answer.serviceReference}`);
+    await untilVoided(sale);
+    expect(await bookedFor(sale)).toMatchObject({ state: 'reversed', reversals: 1 });
+    expect(await stored(answer.serviceReference)).toEqual({
+      ...asVoid,
+      disposition: Disposition.Approved,
+      refundedMinor: 0,
+      voidState: null,
+    });
+    const trail = await trailOf(database, sale);
+    expect(trail.slice(-3)).toEqual(['reversal owed 0', 'reversal sent 1', 'reversal acknowledged 1']);
+    expect(await trailOf(database, answer.serviceReference)).toEqual(['RequestReceived', 'RespondedToPhone']);
+    await eventually(async () => expect(await jobsOf(database, sale)).toEqual([]));
+  });
+
+  test('is repeated until the switch acknowledges it, and cannot be called back meanwhile', async () => {
+    const { database } = installation;
+    const sale = await sell('100.89'); // approved; two reversals stay unanswered
+    const { serviceReference } = (await voidSale(installation, sale)).body as VoidAnswer;
+    await eventually(async () => expect(await bookedFor(sale)).toMatchObject({ reversals: 1 }));
+    expect(await stored(sale)).toMatchObject({ disposition: Disposition.Approved, voidState: VoidState.asked });
+    expect(await stored(serviceReference)).toMatchObject({ ...asVoid, disposition: null });
+    await expectSoundStates(database);
+    expect(await voidSale(installation, sale)).toMatchObject({ status: 409, body: { errorCode: 213 } });
+    const asked = { amount: '1.00', refundReference: randomUUID() };
+    expect(await refundSale(installation, sale, asked)).toMatchObject({ status: 409, body: { errorCode: 213 } });
+    for (const reversals of [2, 3]) {
+      await letTimePass(database, sale, 30);
+      await eventually(async () => expect(await bookedFor(sale)).toMatchObject({ reversals }));
+    }
+    await untilVoided(sale);
+    expect(await bookedFor(sale)).toMatchObject({ state: 'reversed', reversals: 3 });
+    expect(await stored(serviceReference)).toMatchObject({ ...asVoid, disposition: Disposition.Approved });
+  });
+
+  test('of many at once is one', async () => {
+    const sale = await sell();
+    const answers = await Promise.all(Array.from({ length: 6 }, () => voidSale(installation, sale)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409, 409, 409, 409]);
+    for (const { status, body } of answers) if (status === 409) expect(body).toMatchObject({ errorCode: 213 });
+    await untilVoided(sale);
+    expect(await bookedFor(sale)).toMatchObject({ reversals: 1 });
+  });
+
+  test('and a refund at once: one of them wins', async () => {
+    for (let round = 0; round < 4; round++) {
+      const sale = await sell();
+      const asked = { amount: '100.00', refundReference: randomUUID() };
+      const [voided, refunded] = await Promise.all([
+        voidSale(installation, sale),
+        refundSale(installation, sale, asked),
+      ]);
+      expect([voided.status, refunded.status].filter((status) => status === 409)).toHaveLength(1);
+      if (voided.status === 202) await untilVoided(sale);
+      else expect(await stored(sale)).toMatchObject({ disposition: Disposition.Approved, refundedMinor: 10_000 });
+    }
+  });
+});
+
+describe('a void is refused', () => {
+  test('for a sale of which something was refunded', async () => {
+    const sale = await sell();
+    await refundSale(installation, sale, { amount: '1.00', refundReference: randomUUID() });
+    expect(await voidSale(installation, sale)).toMatchObject({ status: 409, body: { errorCode: 213 } });
+    expect(await bookedFor(sale)).toMatchObject({ state: 'approved', reversals: 0 });
+  });
+
+  test('for a sale that was declined, and for a void', async () => {
+    const tap = outcomeOf(await installation.phone().tap({ amount: '10.51', currency: 'ZAR' }));
+    expect(await voidSale(installation, tap.serviceReference)).toMatchObject({ status: 409, body: { errorCode: 134 } });
+    await untilAnswered(installation.database, tap.serviceReference);
+    const sale = await sell();
+    const { serviceReference } = (await voidSale(installation, sale)).body as VoidAnswer;
+    expect(await voidSale(installation, serviceReference)).toMatchObject({ status: 409, body: { errorCode: 134 } });
+    await untilVoided(sale);
+  });
+
+  test("for another tenant's sale as for one that is not there", async () => {
+    const sale = await sell();
+    const others = { 'x-api-key': await installation.apiKey({ acquirerId: 1, integratorId: 11 }) };
+    expect(await voidSale(installation, sale, others)).toMatchObject({ status: 404, body: { errorCode: 122 } });
+    expect(await voidSale(installation, randomUUID())).toMatchObject({ status: 404, body: { errorCode: 122 } });
+  });
+
+  test('when the switch has cut over since the sale', async () => {
+    const sale = await sell();
+    await letTimePass(installation.database, sale, 60); // its deadline is over: the next date is not its own
+    await cutOver();
+    expect(await voidSale(installation, sale)).toMatchObject({ status: 409, body: { errorCode: 212 } });
+    expect(await stored(sale)).toMatchObject({ disposition: Disposition.Approved, voidState: null });
+    const refunded = await refundSale(installation, sale, { amount: '100.00', refundReference: randomUUID() });
+    expect(refunded).toMatchObject({ status: 200, body: { type: 'Approved' } });
+  });
+
+  test('on the day after, when the switch announces no business dates', async () => {
+    const { database } = installation;
+    const sale = await sell();
+    await database.query('delete from business_dates');
+    await letTimePass(database, sale, 24 * 3_600);
+    expect(await voidSale(installation, sale)).toMatchObject({ status: 409, body: { errorCode: 212 } });
+  });
+});
+
+test('a void of a sale that the switch cannot locate, twice, is Declined, a person looks at it, and the sale is as it was', async () => {
+  const { database } = installation;
+  const sale = await sell();
+  const before = await storedTransaction(database, sale);
+  await withoutTheSale(async () => {
+    const { serviceReference } = (await voidSale(installation, sale)).body as VoidAnswer;
+    await eventually(async () =>
+      expect(await storedTransaction(database, sale)).toMatchObject({ reversalState: ReversalState.confirming }),
+    );
+    expect(await stored(serviceReference)).toMatchObject({ disposition: null });
+    await letTimePass(database, sale, 60);
+    await eventually(async () =>
+      expect(await stored(serviceReference)).toMatchObject({ disposition: Disposition.Declined, needsReview: true }),
+    );
+  });
+  expect(await storedTransaction(database, sale)).toEqual(before);
+  expect(before.reversalState).toBe(ReversalState.none);
+  expect((await trailOf(database, sale)).slice(-1)).toEqual(['reversal refused 2']);
+  expect(await jobsOf(database, sale)).toEqual([]);
+  const refunded = await refundSale(installation, sale, { amount: '1.00', refundReference: randomUUID() });
+  expect(refunded).toMatchObject({ status: 200, body: { type: 'Approved' } });
+});
+
+/** As a switch announces it: the next business date, from now on. */
+async function cutOver(): Promise<void> {
+  await installation.database.query(
+    `insert into business_dates (acquirer_id, processor_id, business_date)
+     select 1, 1, coalesce(max(business_date), current_date) + 1 from business_dates where acquirer_id = 1`,
+  );
+}
+
+/** As if the switch's books had lost it: reversals are answered with 25. */
+async function withoutTheSale(work: () => Promise<void>): Promise<void> {
+  const { ledger } = installation.simulator;
+  ledger.reverse = () => 'notFound';
+  try {
+    await work();
+  } finally {
+    Reflect.deleteProperty(ledger, 'reverse');
+  }
+}
