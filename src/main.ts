@@ -149,16 +149,7 @@ async function compose(
   const role = config.TAPWIRE_ROLE;
   const report = (what: string) => (error: unknown) => log.error({ error }, what);
   const types = await loadProcessors({ external: config.PROCESSORS });
-  const keys = await openKeyRing(config, report('the key file cannot be used; its last keys stay'));
-  closers.push(() => keys.close());
-  const jobs = await JobTable.open(database, report('the job table reports a fault'));
-  closers.push(() => jobs.close());
-  const directory = await PostgresDirectory.open(database);
-  closers.push(() => directory.close());
-  const store = new PostgresTransactionStore(database, jobs, report('an answer could not be recorded'));
-  closers.push(() => store.close());
-  const refunds = new PostgresRefundStore(database, jobs);
-  closers.push(() => refunds.close());
+  const { keys, jobs, directory, store, refunds } = await openStores(config, database, report, closers);
 
   let pipeline: Pipeline | undefined;
   const onAuthorize = role === 'worker' ? () => pipeline?.wake('authorize') : undefined;
@@ -224,6 +215,25 @@ async function compose(
   closers.push(() => health.drain());
   log.info({ role, url: listening, env: config.TAPWIRE_ENV }, 'Tapwire is up');
   return { url: listening, stop: () => closeAll(closers) };
+}
+
+async function openStores(
+  config: Config,
+  database: Database,
+  report: (what: string) => (error: unknown) => void,
+  closers: (() => unknown)[],
+) {
+  const keys = await openKeyRing(config, report('the key file cannot be used; its last keys stay'));
+  closers.push(() => keys.close());
+  const jobs = await JobTable.open(database, report('the job table reports a fault'));
+  closers.push(() => jobs.close());
+  const directory = await PostgresDirectory.open(database);
+  closers.push(() => directory.close());
+  const store = new PostgresTransactionStore(database, jobs, report('an answer could not be recorded'));
+  closers.push(() => store.close());
+  const refunds = new PostgresRefundStore(database, jobs);
+  closers.push(() => refunds.close());
+  return { keys, jobs, directory, store, refunds };
 }
 
 interface SwitchParts {
