@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createCardVault } from '../../src/card/card-vault.ts';
 import { createKeyRing } from '../../src/card/create-key-ring.ts';
@@ -30,10 +31,10 @@ describe('a rotation', () => {
     const before = JSON.parse(readFileSync(path, 'utf8'));
     await rotate(purpose);
     const after = JSON.parse(readFileSync(path, 'utf8'));
-    const changed = Object.keys(before).filter((list) => JSON.stringify(before[list]) !== JSON.stringify(after[list]));
-    expect(changed).toEqual([purpose.replace(/-(.)/, (_, letter: string) => letter.toUpperCase())]);
-    const [list] = changed as [string];
-    expect(after[list]).toHaveLength(before[list].length * 2);
+    const changed = Object.keys(before).filter((list) => !isDeepStrictEqual(before[list], after[list]));
+    expect(changed, purpose).toEqual([purpose.replace(/-(.)/, (_, letter: string) => letter.toUpperCase())]);
+    const [list] = changed;
+    expect(after[list!]).toHaveLength(before[list!].length * 2);
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
