@@ -136,5 +136,6 @@ export const transactionEvents = z.array(
     from: z.string().nullable().optional(),
     to: z.string().optional(),
     reversal: z.string().optional(),
+    void: z.uuid().optional(),
   }),
 );

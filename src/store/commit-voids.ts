@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { Disposition } from '../transactions/disposition.ts';
+import type { AuditEntry } from '../transactions/ports.ts';
 import type { NewVoid, VoidEnd } from '../transactions/refund-ports.ts';
 import { ReversalState, type Transaction, TransactionType, VoidState } from '../transactions/transaction.ts';
 import { commitReversals } from './commit-reversals.ts';
@@ -26,7 +27,7 @@ export async function startVoid(
   { original, attempt, reverseJob, nowMs }: NewVoid,
   jobs: JobsInCommit,
 ): Promise<boolean> {
-  const told = [{ reversal: 'owed', attempt: 0, at: new Date(nowMs).toISOString() }];
+  const told: AuditEntry[] = [{ void: attempt.transaction.id, at: new Date(nowMs).toISOString() }];
   return inTransaction(database, async (client) => {
     const values = [original.acquirerId, original.id, JSON.stringify(told)];
     const { rowCount } = await client.query({ name: 'ask-void', text: ASK, values });

@@ -165,10 +165,12 @@ export interface TransactionReader {
   events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]>;
 }
 
-/** One line of the audit trail: a move of the status, a step of the reversal, or a response that came too late. */
+/** One line of the audit trail: a move of the status, a void, a step of the reversal, or a response that came too late. */
 export type AuditEntry =
   | Move
   | (ReversalTold & { readonly at: string })
+  /** A void was asked for: the id of its row. The reversal that follows is the void's. */
+  | { readonly void: string; readonly at: string }
   | { readonly late: LateFacts['kind']; readonly responseCode: string; readonly at: string };
 
 export interface MerchantRecord {

@@ -56,7 +56,7 @@ describe('a void', () => {
       voidState: null,
     });
     const trail = await trailOf(database, sale);
-    expect(trail.slice(-3)).toEqual(['reversal owed 0', 'reversal sent 1', 'reversal acknowledged 1']);
+    expect(trail.slice(-3)).toEqual(['void', 'reversal sent 1', 'reversal acknowledged 1']);
     expect(await trailOf(database, answer.serviceReference)).toEqual(['RequestReceived', 'RespondedToPhone']);
     await eventually(async () => expect(await jobsOf(database, sale)).toEqual([]));
   });

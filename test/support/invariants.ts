@@ -9,6 +9,7 @@ import {
   type StatusName,
   statusName,
 } from '../../src/transactions/status.ts';
+import { TransactionType, VoidState } from '../../src/transactions/transaction.ts';
 import type { Installation } from './installation.ts';
 import { faultsIn } from './log-lines.ts';
 
@@ -22,6 +23,8 @@ const LIVE_JOBS = `select name, data from pgboss.job where state < 'completed'`;
 export async function expectSoundStates(database: Database): Promise<void> {
   expect(await restingWithoutJob(database), 'transactions that rest where they must not').toEqual([]);
   expect(await reversalsWithoutJob(database), 'reversals that nobody will send').toEqual([]);
+  expect(await wrongReservations(database), 'sales whose reservations are not those of their refunds').toEqual([]);
+  expect(await wrongVoids(database), 'sales whose void is another than its row says').toEqual([]);
 }
 
 /**
@@ -82,6 +85,36 @@ async function reversalsWithoutJob(database: Database): Promise<object[]> {
      select id, reversal_state, reversal_attempt from transactions t where reversal_state in (1, 2, 5) and not exists (
        select from live where name = 'reverse' and data ->> 'id' = t.id::text and (data ->> 'attempt')::integer = t.attempt
          and (data ->> 'reversalAttempt')::integer = t.reversal_attempt + 1)`,
+  );
+  return rows;
+}
+
+/** What is reserved on a sale is what its refunds gave back, or may have given back. */
+async function wrongReservations(database: Database): Promise<object[]> {
+  const { rows } = await database.query(
+    `select sale.id, sale.refunded_minor, sum(refund.amount_minor) as refunded
+     from transactions sale left join transactions refund on refund.acquirer_id = sale.acquirer_id
+       and refund.original_id = sale.id and refund.type = $1 and (refund.disposition is null or refund.disposition = any($2))
+     group by sale.acquirer_id, sale.id
+     having sale.refunded_minor <> coalesce(sum(refund.amount_minor), 0)
+       or sale.refunded_minor > coalesce(sale.approved_minor, 0)`,
+    [TransactionType.Refund, [Disposition.Approved, Disposition.Indeterminate]],
+  );
+  return rows;
+}
+
+/** A void that is asked has one open row, one that is done a row that says so and a sale that is Voided; else neither. */
+async function wrongVoids(database: Database): Promise<object[]> {
+  const { rows } = await database.query(
+    `select sale.id, sale.void_state, sale.disposition, count(asked.id) filter (where asked.disposition is null) as open,
+       count(asked.id) filter (where asked.disposition = $2) as done
+     from transactions sale left join transactions asked on asked.acquirer_id = sale.acquirer_id
+       and asked.original_id = sale.id and asked.type = $1
+     group by sale.acquirer_id, sale.id
+     having (sale.void_state is not distinct from $3) <> (count(asked.id) filter (where asked.disposition is null) = 1)
+       or (sale.void_state is not distinct from $4) <> (count(asked.id) filter (where asked.disposition = $2) = 1)
+       or (sale.void_state = $4 and sale.disposition <> $5)`,
+    [TransactionType.Void, Disposition.Approved, VoidState.asked, VoidState.done, Disposition.Voided],
   );
   return rows;
 }

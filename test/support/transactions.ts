@@ -51,11 +51,11 @@ export function untilStatus(
 
 /** The audit trail in words: `RequestReceived`, ..., `reversal sent 1`. */
 export async function trailOf(database: Database, id: string): Promise<string[]> {
-  const { rows } = await database.query<{ move: { to?: string; late?: string; reversal?: string; attempt?: number } }>(
-    `select jsonb_array_elements(moves) as move from transaction_events where transaction_id = $1 order by id`,
-    [id],
-  );
-  return rows.map(({ move: { to, late, reversal, attempt } }) => {
+  const { rows } = await database.query<{
+    move: { to?: string; late?: string; void?: string; reversal?: string; attempt?: number };
+  }>(`select jsonb_array_elements(moves) as move from transaction_events where transaction_id = $1 order by id`, [id]);
+  return rows.map(({ move: { to, late, void: asked, reversal, attempt } }) => {
+    if (asked !== undefined) return 'void';
     return to ?? (late === undefined ? `reversal ${reversal} ${attempt}` : `late ${late}`);
   });
 }

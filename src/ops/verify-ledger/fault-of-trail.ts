@@ -84,6 +84,7 @@ class Walk {
     if (attempt !== expected) return `${said} is out of turn: ${expected} is due`;
     if (reversal === 'sent') this.#reversals++;
     if (reversal === 'unsent') this.#reversals--;
+    if (reversal === 'refused') this.#reversals = 0; // the next void begins anew
     this.#reversal = reversal;
     return undefined;
   }

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RefundAnswer, VoidAnswer } from '../../schemas/refund.ts';
+import { verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
+import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { VoidState } from '../../src/transactions/transaction.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
+import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
+import { letTimePass, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+import { Backend, untilTold } from '../webhooks/backend.ts';
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
+
+const refundOf = (amount: string) => ({ amount, refundReference: randomUUID() });
+
+describe('an integrator is told', () => {
+  let installation: Installation;
+  let receiver: Receiver;
+  let secret: string;
+  beforeAll(async () => {
+    installation = await startInstallation();
+    receiver = await startReceiver();
+    secret = await (await Backend.open(installation)).listenAt(receiver.url);
+  });
+  afterAll(async () => {
+    await installation.stop();
+    await receiver.close();
+  });
+
+  test.each([
+    ['10.00', 'Approved'],
+    ['10.51', 'Declined'],
+  ])('of a refund of %s that was %s', async (amount, disposition) => {
+    const sale = await sellApproved(installation, '100.00');
+    const { body } = await refundSale(installation, sale, refundOf(amount));
+    const { serviceReference, merchantReference } = body as RefundAnswer;
+    expect(await untilTold(receiver, secret, serviceReference)).toMatchObject([
+      { type: 'refund.completed', disposition, merchantReference, amount: Number(amount), sequence: 1 },
+    ]);
+    await untilAnswered(installation.database, serviceReference);
+    await expectInvariants(installation);
+  });
+
+  test('of a sale that is Voided, when it is, and not of the void', async () => {
+    const sale = await sellApproved(installation, '100.00');
+    const { serviceReference } = (await voidSale(installation, sale)).body as VoidAnswer;
+    expect(await untilTold(receiver, secret, sale, 2)).toMatchObject([
+      { type: 'transaction.completed', disposition: 'Approved', sequence: 1 },
+      { type: 'transaction.voided', disposition: 'Voided', amount: 100, sequence: 2 },
+    ]);
+    expect(receiver.received.filter(({ body }) => body.includes(serviceReference))).toEqual([]);
+    await expectInvariants(installation);
+  });
+
+  test('and both books agree afterwards', async () => {
+    const { database, ledger } = installation;
+    const findings = await verifyLedger({ database, ledger, types: await loadProcessors() });
+    expect(findings.filter(({ violationCount }) => violationCount > 0)).toEqual([]);
+    expect(findings.find(({ check }) => check === 'I3')?.lookedAt).toBeGreaterThan(0);
+  });
+});
+
+describe('of a sale that was approved in part', () => {
+  let installation: Installation;
+  beforeAll(async () => {
+    installation = await startInstallation({ profile: { partialApproval: true } });
+  });
+  afterAll(() => installation.stop());
+
+  test('no more than that part is given back', async () => {
+    const sale = await sellApproved(installation, '200.85'); // the switch approves half of it
+    const over = await refundSale(installation, sale, refundOf('101.00'));
+    expect(over).toMatchObject({ status: 409, body: { errorCode: 213 } });
+    const all = await refundSale(installation, sale, refundOf('100.00'));
+    expect(all).toMatchObject({ status: 200, body: { type: 'Approved', amount: 10_000 } });
+    expect(await refundSale(installation, sale, refundOf('1.00'))).toMatchObject({
+      status: 409,
+      body: { errorCode: 213 },
+    });
+    await untilAnswered(installation.database, (all.body as RefundAnswer).serviceReference);
+    await expectInvariants(installation);
+  });
+
+  test('a void takes back that part', async () => {
+    const sale = await sellApproved(installation, '200.85');
+    expect((await voidSale(installation, sale)).body).toMatchObject({ amount: 10_042 });
+    await eventually(async () =>
+      expect(await storedSale(installation.database, sale)).toMatchObject({ disposition: Disposition.Voided }),
+    );
+    await expectInvariants(installation);
+  });
+});
+
+test('while the switch cannot be reached a refund is UnableToGoOnline and reserves nothing, and a void waits for a line', async () => {
+  const installation = await startInstallation({ timeScale: 0.5 }); // an outage of five seconds
+  const { database } = installation;
+  const [sale, other] = [await sellApproved(installation, '100.00'), await sellApproved(installation, '100.00')];
+  await sellApproved(installation, '503.00');
+  await eventually(async () => {
+    const { type } = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+    expect(type).toBe('UnableToGoOnline');
+  });
+  expect((await voidSale(installation, other)).status).toBe(202);
+  const asked = refundOf('40.00');
+  const { status, body } = await refundSale(installation, sale, asked);
+  expect(status).toBe(200);
+  expect(body).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, isoResponseCode: '', authorizationCode: '' });
+  const { serviceReference } = body as RefundAnswer;
+  expect(await storedSale(database, sale)).toMatchObject({ refundedMinor: 0 });
+  expect(await storedSale(database, other)).toMatchObject({
+    disposition: Disposition.Approved,
+    voidState: VoidState.asked,
+  });
+  expect((await refundSale(installation, sale, asked)).body).toEqual(body);
+  await untilAnswered(database, serviceReference);
+  expect(await trailOf(database, serviceReference)).toEqual([
+    'RequestReceived',
+    'ReadyToSubmitToPaymentProcessor',
+    'RespondedToPhone',
+  ]);
+  await expectSoundStates(database);
+  await letTimePass(database, other, 10); // the job's patience
+  await eventually(async () =>
+    expect(await storedSale(database, other)).toMatchObject({
+      disposition: Disposition.Voided,
+      voidState: VoidState.done,
+    }),
+  );
+  const { rrn } = await storedTransaction(database, other);
+  expect(installation.ledger.find((entry) => entry.rrn === rrn)).toMatchObject({ state: 'reversed', reversals: 1 });
+  await expectInvariants(installation);
+  await installation.stop();
+});
