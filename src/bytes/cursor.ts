@@ -27,8 +27,8 @@ export class Cursor {
   }
 
   /**
-   * The whole message as latin1, from `origin` on. It is made once, and fields are cut from it: a substring costs 9 ns, a
-   * conversion of its own 60 ns (bench: iso8583, "text").
+   * The whole message as latin1, from `origin` on. It is made once, and fields are cut from it: 25 fields cost 0.5 µs, and
+   * 1.8 µs when each is converted by itself (bench: iso8583, "text").
    */
   get latin1(): string {
     this.#latin1 ??= latin1Slice.call(this.bytes, this.origin, this.#last);

@@ -77,7 +77,7 @@ export class NumberedFields {
         number = (word << 5) + bit + 1;
         const slot = slots[number] ?? this.#refuse(number, cursor);
         const { name, codec } = slot;
-        // Inlined here, a usual field is read in half the time of a call to its codec (bench: iso8583).
+        // Inlined here, usual fields take a call less: 6 % of a message (bench: iso8583, "tap").
         const text = codec.run === undefined ? undefined : readTextRun(codec.run, cursor);
         record[name] = text ?? codec.decode(cursor);
       }
