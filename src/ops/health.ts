@@ -1,10 +1,11 @@
 import type { Database } from '../store/open-database.ts';
+import type { AcquirerSwitch, SwitchStats } from '../switches/acquirer-switch.ts';
 
 /** A readiness probe asks often; the database is asked no more than this. */
 const CHECKED_EVERY_MS = 1_000;
 const TIMEOUT_MS = 2_000;
 
-interface WatchedSwitches extends Iterable<[string, { readonly availability: string; readonly type: string }]> {}
+type WatchedSwitches = Iterable<[string, Pick<AcquirerSwitch, 'availability' | 'stats'>]>;
 
 export interface Readiness {
   readonly isReady: boolean;
@@ -34,6 +35,11 @@ export class Health {
       isDraining: this.#isDraining,
       switches: Object.fromEntries([...(this.#switches ?? [])].map(([name, { availability }]) => [name, availability])),
     };
+  }
+
+  /** Every switch's counters and lists at this moment, by acquirer and processor id: numbers and names, nothing of a message. */
+  switchStats(): Readonly<Record<string, SwitchStats>> {
+    return Object.fromEntries([...(this.#switches ?? [])].map(([name, { stats }]) => [name, stats]));
   }
 
   /** From now on unready: load balancers send nothing new while what is under way finishes. */

@@ -1,5 +1,6 @@
 import { openPool, type Pool } from '../connection/pool.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
+import type { PoolStats } from '../connection/pool-stats.ts';
 import type { Slot } from '../connection/slot.ts';
 import { CryptoError, Iso8583Error, ProcessorError, StartError } from '../errors.ts';
 import type { MacKeys } from '../processor-kit/mac-rule.ts';
@@ -52,6 +53,14 @@ const MAX_MESSAGE_BYTES = 16_384;
 const DECIDED_WITHIN_MS = 2_000;
 /** Authorizations and financial requests: what can be approved late. */
 const MONEY_CLASSES: readonly string[] = ['1', '2'];
+
+/** Plain numbers of one switch at one moment; those of `strays` and `badMacs` only grow. */
+export interface SwitchStats extends PoolStats {
+  readonly type: string;
+  readonly availability: string;
+  readonly strays: Readonly<StrayCounters>;
+  readonly badMacs: number;
+}
 
 /** A processor type with an acquirer's configuration, wired to its connections. */
 export class AcquirerSwitch implements Switch {
@@ -112,10 +121,9 @@ export class AcquirerSwitch implements Switch {
     return this.#pool.availability === 'full';
   }
 
-  /** Plain numbers at one moment. */
-  get stats() {
-    const strays = { ...this.#strays };
-    return { type: this.type, availability: this.availability, ...this.#pool.stats, strays, badMacs: this.#macs.bad };
+  get stats(): SwitchStats {
+    const { type, availability } = this;
+    return { type, availability, ...this.#pool.stats, strays: { ...this.#strays }, badMacs: this.#macs.bad };
   }
 
   nextStan(tid: string): Promise<string | undefined> {

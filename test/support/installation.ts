@@ -9,9 +9,11 @@ import { Phone } from '../../src/phone/phone.ts';
 import type { Profile } from '../../src/phone/profile.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { ProcessorProfile } from '../../src/processor-kit/profile.ts';
+import type { SwitchConfig } from '../../src/processor-kit/switch-config.ts';
 import type { LedgerEntry } from '../../src/simulator/ledger.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
 import type { Database } from '../../src/store/open-database.ts';
+import type { SwitchStats } from '../../src/switches/acquirer-switch.ts';
 import type { Tenant } from '../../src/transactions/ports.ts';
 import { eventually } from './eventually.ts';
 import { type LogLine, logTo } from './log-lines.ts';
@@ -23,6 +25,8 @@ export interface InstallationOptions {
   readonly role?: Config['TAPWIRE_ROLE'] | 'none';
   /** What differs from type 1's profile; the deadline is `DEADLINE_MS` unless given. */
   readonly profile?: Partial<Pick<ProcessorProfile, 'deadlineMs' | 'maxInFlight' | 'partialApproval'>>;
+  /** What else differs from type 1's example configuration. */
+  readonly config?: Partial<SwitchConfig>;
   /** Stretches the times of the switch's scenarios: 10.10 answers after 10 s times this. */
   readonly timeScale?: number;
   /** Where gateways find the switch, given where it is: for a relay between the two. */
@@ -89,6 +93,7 @@ export class Installation {
 
   static async open({
     profile,
+    config: differences,
     timeScale = TIME_SCALE,
     connectTo,
     testDatabase: given,
@@ -96,7 +101,7 @@ export class Installation {
   }: InstallationOptions): Promise<Installation> {
     const testDatabase = given ?? (await createTestDatabase());
     const processor = (await loadProcessors()).get('type-1')!;
-    const behaviour = { ...processor.exampleConfig, profile: { deadlineMs: DEADLINE_MS, ...profile } };
+    const behaviour = { ...processor.exampleConfig, ...differences, profile: { deadlineMs: DEADLINE_MS, ...profile } };
     const simulator = await startSimulator({ processors: [{ processor, config: behaviour, port: 0 }], timeScale });
     const switchPort = simulator.ports[0]!;
     const port = (await connectTo?.(switchPort)) ?? switchPort;
@@ -161,6 +166,14 @@ export class Installation {
   /** A phone of a merchant's, on a device of its own unless one is named. */
   phone(merchant: MerchantName = 'coffee', device?: string): Phone {
     return new Phone(this.profile(merchant), device);
+  }
+
+  /** What the lines of a gateway have seen; of the first acquirer's only switch. */
+  async switchStats(url = this.url): Promise<SwitchStats> {
+    const { switches } = (await (await fetch(new URL('/healthz', url))).json()) as {
+      switches: Record<string, SwitchStats>;
+    };
+    return switches['1 1']!;
   }
 
   apiKey(owner: Tenant = { acquirerId: 1, integratorId: 10 }): Promise<string> {

@@ -1,0 +1,286 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Phone } from '../../src/phone/phone.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import {
+  REVERSAL_CONFIRMED_AFTER_SECONDS,
+  REVERSAL_ELSEWHERE_AFTER_SECONDS,
+} from '../../src/transactions/time-limits.ts';
+import { ReversalState } from '../../src/transactions/transaction.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, type InstallationOptions, startInstallation } from '../support/installation.ts';
+import { expectSoundStates } from '../support/invariants.ts';
+import { faultsIn } from '../support/log-lines.ts';
+import { type ReceivedRequest, ScriptedSwitch } from '../support/scripted-switch.ts';
+import {
+  jobsOf,
+  letDoubtPass,
+  letTimePass,
+  storedTransaction,
+  trailOf,
+  untilAnswered,
+} from '../support/transactions.ts';
+
+const HOURS = 3_600;
+
+let scripted: ScriptedSwitch;
+let installation: Installation;
+
+beforeEach(async () => {
+  scripted = await ScriptedSwitch.open();
+});
+afterEach(async () => {
+  await expectSoundStates(installation.database);
+  await installation.stop();
+  await scripted.close();
+});
+
+async function install(options: InstallationOptions = {}): Promise<void> {
+  const connectTo = async () => scripted.port;
+  installation = await startInstallation({ profile: { deadlineMs: 1_000 }, connectTo, ...options });
+}
+
+/** From now on the switch leaves these unanswered, and approves or acknowledges the rest. */
+function hold(...mtis: string[]): void {
+  scripted.onRequest = (request) => {
+    if (!mtis.includes(request.message.mti)) request.answer();
+  };
+}
+
+/** A tap whose outcome nobody learns in time: its id, and the request that the switch has. */
+async function tapInVain(url = installation.url): Promise<{ id: string; sale: ReceivedRequest }> {
+  const phone = new Phone(installation.profile('coffee', url));
+  const answer = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' }));
+  expect(answer.type).toBe('Indeterminate');
+  const { id, rrn } = await storedTransaction(installation.database, answer.serviceReference);
+  return { id, sale: scripted.of('0200').find(({ message }) => message.rrn === rrn)! };
+}
+
+function untilReversal(id: string, state: keyof typeof ReversalState, attempt?: number) {
+  return eventually(async () => {
+    const stored = await storedTransaction(installation.database, id);
+    expect(stored.reversalState).toBe(ReversalState[state]);
+    if (attempt !== undefined) expect(stored.reversalAttempt).toBe(attempt);
+    return stored;
+  });
+}
+
+/** Seconds from now to the job of an attempt. */
+async function secondsToAttempt(number: number, id: string): Promise<number> {
+  const job = (await jobsOf(installation.database, id)).find(({ data }) => data.reversalAttempt === number);
+  return (job!.startsAtMs - Date.now()) / 1_000;
+}
+
+/** Waits until so many requests have had no answer in time: the sale, and its reversals. */
+function untilTimedOut(count: number): Promise<void> {
+  return eventually(async () => expect((await installation.switchStats()).timedOut).toBe(count));
+}
+
+/** What the trail tells of the reversal. */
+async function reversalTrail(id: string): Promise<string[]> {
+  return (await trailOf(installation.database, id)).filter((entry) => entry.startsWith('reversal'));
+}
+
+describe('a reversal does not overtake its original', () => {
+  test('of many taps on several connections, each one is followed at once by its reversal on its own', async () => {
+    await install({ config: { connectionsPerAddress: 3, balance: 'least-in-flight' } });
+    hold('0200');
+    const taps = await Promise.all(Array.from({ length: 6 }, () => tapInVain()));
+    expect(new Set(taps.map(({ sale }) => sale.line)).size).toBe(3);
+    for (const { id, sale } of taps) {
+      await untilReversal(id, 'acknowledged', 1);
+      const reversal = scripted.of('0420').find(({ message }) => message.rrn === sale.message.rrn);
+      expect(reversal?.line).toBe(sale.line);
+    }
+  });
+
+  test('the gateway whose connection carried the original sends the reversal, however many others look for work', async () => {
+    await install();
+    await installation.startGateway();
+    hold('0200');
+    const taps = await Promise.all(Array.from({ length: 10 }, () => tapInVain()));
+    for (const { id, sale } of taps) {
+      await untilReversal(id, 'acknowledged', 1);
+      expect(scripted.of('0420').find(({ message }) => message.rrn === sale.message.rrn)?.line).toBe(sale.line);
+    }
+  });
+
+  test('once the switch has answered the original, however strangely, any line will do at once', async () => {
+    await install();
+    scripted.onRequest = ({ message, answer }) => {
+      if (message.mti === '0200') answer({ responseCode: '09', authorizationCode: undefined });
+    };
+    const { id, sale } = await tapInVain();
+    await scripted.next('0420');
+    scripted.cut(sale.line);
+    await letTimePass(installation.database, id, 6);
+    const repeat = await scripted.next('0421');
+    expect(repeat.line).not.toBe(sale.line);
+    repeat.answer();
+    await untilReversal(id, 'acknowledged', 2);
+  });
+
+  test('an acknowledgement on another line is asked for once more a minute later, and only then the sale is Voided', async () => {
+    await install();
+    scripted.onRequest = ({ message, line, answer }) => {
+      if (message.mti === '0200') line.socket.destroy();
+      else answer();
+    };
+    const { id } = await tapInVain();
+    await eventually(async () => expect(await secondsToAttempt(1, id)).toBeGreaterThan(50));
+    expect(await secondsToAttempt(1, id)).toBeLessThan(REVERSAL_ELSEWHERE_AFTER_SECONDS + 2);
+    await letTimePass(installation.database, id, REVERSAL_ELSEWHERE_AFTER_SECONDS + 2);
+    const doubted = await untilReversal(id, 'confirming', 1);
+    expect(doubted.disposition).toBe(Disposition.Indeterminate);
+    expect(await secondsToAttempt(2, id)).toBeGreaterThan(REVERSAL_CONFIRMED_AFTER_SECONDS - 5);
+    await letDoubtPass(installation.database, id);
+    expect(await untilReversal(id, 'acknowledged', 2)).toMatchObject({ disposition: Disposition.Voided });
+    expect(scripted.of('0421')).toHaveLength(1);
+  });
+
+  test('"unable to locate" is asked for once more a minute later, too', async () => {
+    await install();
+    scripted.onRequest = ({ message, answer }) => {
+      if (message.mti !== '0200') answer({ responseCode: '25', authorizationCode: undefined });
+    };
+    const { id } = await tapInVain();
+    expect(await untilReversal(id, 'confirming', 1)).toMatchObject({ disposition: Disposition.Indeterminate });
+    expect(await secondsToAttempt(2, id)).toBeGreaterThan(REVERSAL_CONFIRMED_AFTER_SECONDS - 5);
+    await letDoubtPass(installation.database, id);
+    expect(await untilReversal(id, 'acknowledged', 2)).toMatchObject({ disposition: Disposition.Voided });
+    expect(await reversalTrail(id)).toEqual([
+      'reversal sent 1',
+      'reversal confirming 1',
+      'reversal sent 2',
+      'reversal acknowledged 2',
+    ]);
+  });
+});
+
+describe('a reversal is repeated until the switch takes it', () => {
+  test('after no answer and after a refusal by the schedule, as 0421 with the original data, until the third is acknowledged', async () => {
+    await install();
+    hold('0200', '0420', '0421');
+    const { id, sale } = await tapInVain();
+    const first = await scripted.next('0420');
+    await untilReversal(id, 'sent', 1);
+    expect(await secondsToAttempt(2, id)).toBeGreaterThan(2);
+    expect(await secondsToAttempt(2, id)).toBeLessThan(5.5);
+    await untilTimedOut(2);
+
+    await letTimePass(installation.database, id, 5);
+    const second = await scripted.next('0421');
+    second.answer({ responseCode: '91', authorizationCode: undefined });
+    expect(await secondsToAttempt(3, id)).toBeGreaterThan(25);
+
+    await letTimePass(installation.database, id, 30);
+    const third = await scripted.next('0421');
+    expect(await storedTransaction(installation.database, id)).toMatchObject({
+      disposition: Disposition.Indeterminate,
+    });
+    third.answer();
+    expect(await untilReversal(id, 'acknowledged', 3)).toMatchObject({ disposition: Disposition.Voided });
+
+    const { stan, transmissionDateTime, rrn } = sale.message;
+    for (const { message } of [first, second, third]) {
+      expect(message).toMatchObject({ stan, rrn, reasonCode: '4021' });
+      expect(message.originalElements).toMatch(new RegExp(`^0200${stan}${transmissionDateTime}`));
+    }
+    await eventually(async () => expect(await jobsOf(installation.database, id)).toEqual([]));
+    expect(scripted.of('0421')).toHaveLength(2);
+  });
+
+  test('an acknowledgement that comes after its own deadline does not count, and the next one does', async () => {
+    await install();
+    hold('0200', '0420');
+    const { id } = await tapInVain();
+    const first = await scripted.next('0420');
+    await untilTimedOut(2);
+    first.answer();
+    await letTimePass(installation.database, id, 5);
+    await untilReversal(id, 'acknowledged', 2);
+    expect(await reversalTrail(id)).toEqual(['reversal sent 1', 'reversal sent 2', 'reversal acknowledged 2']);
+  });
+
+  test('an attempt of which no byte left is taken back and does not count', async () => {
+    await install();
+    hold('0200', '0420');
+    const { id, sale } = await tapInVain();
+    await scripted.next('0420');
+    await untilReversal(id, 'sent', 1);
+    await untilAnswered(installation.database, id);
+
+    // The attempt's commit waits for this lock; the line is lost meanwhile.
+    const locking = await installation.database.connect();
+    await locking.query('begin');
+    await locking.query('select from transactions where id = $1 for update', [id]);
+    await installation.database.query(`update pgboss.job set start_after = now() where data ->> 'id' = $1::text`, [id]);
+    await eventually(async () => {
+      const { rowCount } = await installation.database.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      expect(rowCount).toBeGreaterThan(0);
+    });
+    scripted.cut(sale.line);
+    await eventually(() => expect(scripted.lines.length).toBeGreaterThan(1)); // it has dialled again
+    await locking.query('commit');
+    locking.release();
+
+    await eventually(async () => expect(await reversalTrail(id)).toContain('reversal unsent 2'));
+    expect(await storedTransaction(installation.database, id)).toMatchObject({
+      reversalAttempt: 1,
+      reversalState: ReversalState.sent,
+    });
+    expect(scripted.of('0421')).toEqual([]);
+    await letTimePass(installation.database, id, REVERSAL_ELSEWHERE_AFTER_SECONDS + 10);
+    await untilReversal(id, 'confirming', 2);
+    expect(scripted.of('0421')).toHaveLength(1);
+  });
+});
+
+describe('when the time for a reversal is over', () => {
+  test('the last attempt was in vain: a person is called, and nothing more is sent', async () => {
+    await install();
+    hold('0200', '0420', '0421');
+    const { id } = await tapInVain();
+    await untilAnswered(installation.database, id);
+    await scripted.next('0420');
+    await untilTimedOut(2);
+    expect(faultsIn(installation.logLines)).toEqual([]);
+    await letTimePass(installation.database, id, 73 * HOURS);
+    await scripted.next('0421');
+    await eventually(() =>
+      expect(faultsIn(installation.logLines)).toMatchObject([
+        { id, msg: expect.stringContaining('a person must look') },
+      ]),
+    );
+    expect(await untilReversal(id, 'needsReview', 2)).toMatchObject({
+      needsReview: true,
+      disposition: Disposition.Indeterminate,
+    });
+    await eventually(async () => expect(await jobsOf(installation.database, id)).toEqual([]));
+  });
+
+  test('no line was there: a person is called, and the reversal is still sent when one returns', async () => {
+    await install();
+    hold('0200', '0420');
+    const { id } = await tapInVain();
+    await scripted.next('0420');
+    await untilReversal(id, 'sent', 1);
+    const { port } = scripted;
+    await scripted.stopListening();
+    await letTimePass(installation.database, id, 73 * HOURS);
+    expect(await untilReversal(id, 'needsReview', 1)).toMatchObject({ needsReview: true });
+    await eventually(() => expect(faultsIn(installation.logLines)).toMatchObject([{ id }]));
+
+    await scripted.listenAgain(port);
+    await eventually(async () => {
+      await letTimePass(installation.database, id, 300);
+      expect(scripted.of('0421').length).toBeGreaterThan(0);
+    });
+    await letDoubtPass(installation.database, id);
+    const voided = await untilReversal(id, 'acknowledged');
+    expect(voided).toMatchObject({ disposition: Disposition.Voided, needsReview: true });
+    expect(faultsIn(installation.logLines)).toHaveLength(1);
+  });
+});

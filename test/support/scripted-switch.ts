@@ -1,0 +1,164 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import tls from 'node:tls';
+import { FrameReader, writeFrameHeader } from '../../src/connection/framing.ts';
+import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import type { MacKeys } from '../../src/processor-kit/mac-rule.ts';
+import { messageCodec } from '../../src/processor-kit/message-codec.ts';
+import type {
+  IsoMessage,
+  MessageCodec,
+  Processor,
+  SimulatedAnswer,
+  SwitchConfig,
+} from '../../src/processor-kit/processor.ts';
+import { eventually } from './eventually.ts';
+
+/** A connection to the switch, by the order in which they came. */
+export interface ScriptedLine {
+  readonly number: number;
+  readonly socket: Socket;
+}
+
+/** A request that came. A test answers it when it wants to, on whichever line it wants to. */
+export interface ReceivedRequest {
+  readonly message: IsoMessage;
+  readonly line: ScriptedLine;
+  answer(answer?: Partial<SimulatedAnswer>, how?: AnswerManner): void;
+}
+
+export interface AnswerManner {
+  /** Another line than the request's own. */
+  readonly on?: ScriptedLine | undefined;
+  readonly isMacSpoilt?: boolean | undefined;
+  /** Changes the answer before it is encoded. */
+  readonly change?: ((response: IsoMessage) => void) | undefined;
+}
+
+export interface ScriptedSwitchOptions {
+  /** Instead of plain TCP. */
+  readonly server?: Server | undefined;
+  /** The dialect and the keys that were agreed. */
+  readonly config?: SwitchConfig | undefined;
+  readonly macKeys?: MacKeys | undefined;
+}
+
+const APPROVED: SimulatedAnswer = { responseCode: '00', authorizationCode: '123456' };
+
+/** A type 1 switch that does what a test tells it, message by message. Sessions are answered as they should be. */
+export class ScriptedSwitch {
+  /** Every authorization and reversal that came, in order. */
+  readonly requests: ReceivedRequest[] = [];
+  readonly signOns: ReceivedRequest[] = [];
+  readonly lines: ScriptedLine[] = [];
+  /** Told of each request; the default approves and acknowledges everything. */
+  onRequest: (request: ReceivedRequest) => void = (request) => request.answer();
+  readonly #processor: Processor;
+  readonly #codec: MessageCodec;
+  readonly #server: Server;
+  readonly #taken = new Set<ReceivedRequest>();
+
+  private constructor(processor: Processor, { server = createServer(), config, macKeys }: ScriptedSwitchOptions) {
+    this.#processor = processor;
+    this.#codec = messageCodec(processor, config ?? processor.exampleConfig, macKeys);
+    this.#server = server;
+    server.on(server instanceof tls.Server ? 'secureConnection' : 'connection', (socket) => this.#join(socket));
+  }
+
+  static async open(options: ScriptedSwitchOptions = {}): Promise<ScriptedSwitch> {
+    const scripted = new ScriptedSwitch((await loadProcessors()).get('type-1')!, options);
+    await new Promise<void>((resolve) => scripted.#server.listen(0, '127.0.0.1', resolve));
+    return scripted;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Opens a line from this side. */
+  dial(port: number): Socket {
+    const socket = connect(port, '127.0.0.1');
+    this.#join(socket);
+    return socket;
+  }
+
+  of(mti: string): ReceivedRequest[] {
+    return this.requests.filter(({ message }) => message.mti === mti);
+  }
+
+  /** The next request of a message type that no test has taken yet; waits for it. */
+  async next(mti: string): Promise<ReceivedRequest> {
+    const request = await eventually(() => {
+      const found = this.of(mti).find((each) => !this.#taken.has(each));
+      if (!found) throw new Error(`no ${mti} has come`);
+      return found;
+    });
+    this.#taken.add(request);
+    return request;
+  }
+
+  /** Sends a request of the switch's own on a line. */
+  send(line: ScriptedLine, message: IsoMessage): void {
+    this.#write(line, message);
+  }
+
+  /** Drops every line, or one. Gateways may dial again. */
+  cut(line?: ScriptedLine): void {
+    for (const { socket } of line ? [line] : [...this.lines]) socket.destroy();
+  }
+
+  /** Refuses new lines from now on. */
+  async stopListening(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.cut();
+    await closed;
+  }
+
+  async listenAgain(port: number): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve));
+  }
+
+  async close(): Promise<void> {
+    if (this.#server.listening) await this.stopListening();
+    this.cut();
+  }
+
+  #join(socket: Socket): void {
+    const line: ScriptedLine = { number: this.lines.length + 1, socket };
+    this.lines.push(line);
+    socket.on('error', () => socket.destroy());
+    const frames = new FrameReader(this.#processor.framing, (bytes, start, end) => {
+      this.#read(this.#codec.decode(bytes, start, end), line);
+    });
+    socket.on('data', (chunk: Buffer) => frames.push(chunk));
+  }
+
+  #read(message: IsoMessage, line: ScriptedLine): void {
+    const request: ReceivedRequest = {
+      message,
+      line,
+      answer: (answer = {}, how = {}) => this.#answer(message, { ...APPROVED, ...answer }, { on: line, ...how }),
+    };
+    if (message.mti === '0800') {
+      if (this.#processor.readRequest(message).network === 'signOn') this.signOns.push(request);
+      request.answer({ authorizationCode: undefined });
+    } else if (message.mti !== '0810') {
+      this.requests.push(request);
+      this.onRequest(request);
+    }
+  }
+
+  #answer(request: IsoMessage, answer: SimulatedAnswer, { on, change, isMacSpoilt = false }: AnswerManner): void {
+    const response = this.#processor.simulate(request, answer);
+    change?.(response);
+    this.#write(on!, response, isMacSpoilt);
+  }
+
+  #write({ socket }: ScriptedLine, message: IsoMessage, isMacSpoilt = false): void {
+    const { framing, mac } = this.#processor;
+    const bytes = new Uint8Array(framing.lengthBytes + framing.maxFrameBytes);
+    const end = this.#codec.encode(message, bytes, framing.lengthBytes);
+    writeFrameHeader(framing, undefined, bytes, framing.lengthBytes, end);
+    if (isMacSpoilt) for (let at = end - mac!.lengthBytes; at < end; at++) bytes[at]! ^= 0xff;
+    socket.write(bytes.subarray(0, end));
+  }
+}
