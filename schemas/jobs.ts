@@ -33,6 +33,8 @@ export const jobPayloads = {
   overdue: transactionAttempt,
   /** Send one reversal, or a repeat of it. */
   reverse: transactionAttempt.extend({ reversalAttempt: z.int().positive() }),
+  /** Remove what is older than it may be; one such job lives for ever. */
+  purge: z.strictObject({}),
   /** Attempt one delivery of an event to its endpoint. */
   webhook: z.strictObject({
     acquirerId: z.int().positive(),

@@ -12,6 +12,11 @@ const list = z
       .filter(Boolean),
   );
 
+/** Seven years, two of them leap years: the database refuses to delete younger audit rows. */
+const AUDIT_DAYS = 2_557;
+/** A setting of days, never so many that a date before our era comes of it. */
+const days = (least: number, usual: number) => z.coerce.number().int().min(least).max(36_500).default(usual);
+
 const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0', ''] });
 
 /** Every setting, by its environment variable. The descriptions are the documentation. */
@@ -49,6 +54,9 @@ const environment = z.object({
   TLS_CERT_FILE: z.string().min(1).optional().describe('PEM: serve HTTPS with it'),
   TLS_KEY_FILE: z.string().min(1).optional().describe('PEM'),
   ALLOW_BARE_CARD_DATA: flag.default(false).describe('dev alone: take card data that is not encrypted'),
+  RETENTION_CARD_DAYS: days(1, 180).describe('How long PANs are kept, sealed, for refunds and disputes'),
+  RETENTION_AUDIT_DAYS: days(AUDIT_DAYS, AUDIT_DAYS).describe('How long the audit trail is kept: seven years or more'),
+  RETENTION_WEBHOOK_DAYS: days(1, 30).describe('How long webhook events and their attempts are kept'),
   TAPWIRE_FAILPOINTS: z
     .string()
     .optional()

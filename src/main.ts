@@ -42,6 +42,7 @@ import { postgresHandoverKeys } from './store/handover-keys.ts';
 import { IdempotencyKeys } from './store/idempotency.ts';
 import { migrate } from './store/migrate.ts';
 import { type Database, openDatabase } from './store/open-database.ts';
+import { purge, type Retention } from './store/purge.ts';
 import { PostgresRefundStore } from './store/refund-store.ts';
 import { StanBlocks } from './store/stan-blocks.ts';
 import { PostgresTransactionStore } from './store/transaction-store.ts';
@@ -196,7 +197,9 @@ async function compose(
       onError: (error, queue) => log.error({ error, queue }, 'a job failed and will be tried again'),
       openHandover: opener && ((key, sealed) => indexed(opener.open(key, sealed))),
       deliverWebhook: (payload, jobId) => deliverer.deliver(payload, jobId),
+      purge: () => purge(database, retentionOf(config)),
     });
+    await jobs.keepOne({ queue: 'purge', data: {} });
     closers.push(() => pipeline!.stop());
     closers.push(() => deliverer.stop());
     if (opener) closers.push(() => withdraw(opener));
@@ -303,6 +306,10 @@ function createDeliverer({ config, database, jobs, world, keys, fetcher }: Deliv
 /** Receivers on the developer's own machine are for dev alone. */
 export function callbackPolicy({ TAPWIRE_ENV }: Config): UrlPolicy {
   return { allowHttp: TAPWIRE_ENV === 'dev', allowLoopback: TAPWIRE_ENV === 'dev' };
+}
+
+function retentionOf({ RETENTION_CARD_DAYS, RETENTION_AUDIT_DAYS, RETENTION_WEBHOOK_DAYS }: Config): Retention {
+  return { cardDays: RETENTION_CARD_DAYS, auditDays: RETENTION_AUDIT_DAYS, webhookDays: RETENTION_WEBHOOK_DAYS };
 }
 
 interface FrontParts {

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { PgBoss } from 'pg-boss';
 import type { QueueName } from '#schemas/jobs';
-import { GroupCommit } from '../store/group-commit.ts';
+import { GroupCommit, inTransaction } from '../store/group-commit.ts';
 import type { JobsInCommit } from '../store/jobs-in-commit.ts';
 import type { JobRequest } from '../transactions/jobs.ts';
 import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART } from './queues.ts';
@@ -27,11 +27,13 @@ type Statement = { readonly name: string; readonly text: string };
  */
 export class JobTable implements JobsInCommit {
   readonly boss: PgBoss;
+  readonly #database: pg.Pool;
   readonly #statements = new Map<string, Statement>();
   readonly #settlements: GroupCommit<SettledJob, true>;
 
   private constructor(boss: PgBoss, database: pg.Pool) {
     this.boss = boss;
+    this.#database = database;
     this.#settlements = new GroupCommit<SettledJob, true>(database, {
       keyOf: ({ attempt }) => attempt.id,
       write: (client, settled) => this.#settleAll(client, settled),
@@ -88,6 +90,16 @@ export class JobTable implements JobsInCommit {
       if (ids?.length !== rows.length)
         throw new Error(`${rows.length} jobs were to be inserted, ${ids?.length ?? 0} were`);
     }
+  }
+
+  /** Sees to it that a job lives that never ends; any number of processes may ask at once. */
+  async keepOne(job: JobRequest): Promise<void> {
+    await inTransaction(this.#database, async (client) => {
+      await client.query('select pg_advisory_xact_lock(hashtext($1))', [`keep one ${job.queue}`]);
+      const live = `select from pgboss.job where name = $1 and state < 'completed' limit 1`;
+      const { rowCount } = await client.query(live, [job.queue]);
+      if (rowCount === 0) await this.enqueue(client, [job]);
+    });
   }
 
   async remove(client: pg.ClientBase, queue: QueueName, ids: readonly string[]): Promise<void> {

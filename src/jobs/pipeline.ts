@@ -23,6 +23,9 @@ const NOT_YET_SECONDS = 1;
 
 /** Most of them wait for a receiver, and some for a dead one. */
 const WEBHOOK_CREDITS = 256;
+/** Old data waits for a purge, and then for the next: there is no hurry in either. */
+const PURGE_POLL_MS = 5_000;
+const PURGE_AGAIN_SECONDS = 3_600;
 /** Nobody stands at a till for a webhook. */
 const WEBHOOK_POLL_MS = 100;
 /** Per look: 2,000 a second for a process with nothing else to do, 100 beside taps at full load. */
@@ -36,6 +39,8 @@ export interface PipelineOptions {
     payload: JobPayloads['webhook'],
     jobId: string,
   ) => Promise<JobResult<JobPayloads['webhook']>>;
+  /** Removes one batch of what is older than it may be. */
+  readonly purge: () => Promise<'more' | 'done'>;
 }
 
 /** The jobs that drive every status on when nobody else does; one use case behind each queue. */
@@ -43,7 +48,7 @@ export class Pipeline {
   readonly #pumps: Partial<Record<QueueName, Pump<QueueName>>>;
   readonly #world: World;
 
-  constructor(jobs: JobTable, world: World, { onError, openHandover, deliverWebhook }: PipelineOptions) {
+  constructor(jobs: JobTable, world: World, { onError, openHandover, deliverWebhook, purge }: PipelineOptions) {
     const pump = <Queue extends QueueName>(options: Omit<ConstructorParameters<typeof Pump<Queue>>[1], 'onError'>) =>
       new Pump<Queue>(jobs, { ...options, onError }) as unknown as Pump<QueueName>;
     this.#world = world;
@@ -73,6 +78,12 @@ export class Pipeline {
           await submitRefund(world, asked);
           return 'done';
         },
+      }),
+      purge: pump({
+        queue: 'purge',
+        credits: 1,
+        pollMs: PURGE_POLL_MS,
+        handle: async () => ({ againAfterSeconds: (await purge()) === 'more' ? 0 : PURGE_AGAIN_SECONDS }),
       }),
       webhook: pump({
         queue: 'webhook',

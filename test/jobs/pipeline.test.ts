@@ -27,12 +27,12 @@ async function unrecordedTap(): Promise<string> {
   const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
   const { id } = await untilAnswered(database, answer.serviceReference);
   await inTransaction(database, async (client) => {
-    await client.query('alter table transaction_events disable trigger transaction_events_append_only');
+    await client.query('alter table transaction_events disable trigger user');
     await client.query(
       `delete from transaction_events where transaction_id = $1 and moves::text like '%RespondedToPhone%'`,
       [id],
     );
-    await client.query('alter table transaction_events enable trigger transaction_events_append_only');
+    await client.query('alter table transaction_events enable trigger user');
     await client.query('update transactions set status = 7 where id = $1', [id]);
     await jobs.enqueue(client, [{ queue: 'overdue', data: { acquirerId: 1, id, attempt: 1 }, startAfterSeconds: 1 }]);
   });

@@ -59,6 +59,15 @@ export class PlantedBooks {
     return this.#testDatabase.drop();
   }
 
+  /** Empties both books. The audit trail forbids it, unless its triggers sleep. */
+  async clear(): Promise<void> {
+    this.ledger.length = 0;
+    const tables = ['transactions', 'transaction_events', 'webhook_attempts', 'webhook_events', 'webhook_endpoints'];
+    await this.database.query(
+      `set session_replication_role = replica; truncate ${tables.join()} cascade; reset session_replication_role`,
+    );
+  }
+
   async transaction(plant: Plant = {}): Promise<Planted> {
     const { disposition = Disposition.Approved, amountMinor = 1_000, createdAt = new Date() } = plant;
     const outcome = disposition === Disposition.Approved || disposition === Disposition.Declined ? 7 : 5;

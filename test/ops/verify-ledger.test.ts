@@ -14,9 +14,7 @@ beforeAll(async () => {
   books = await PlantedBooks.open();
 });
 beforeEach(async () => {
-  books.ledger.length = 0;
-  const tables = ['transactions', 'transaction_events', 'webhook_attempts', 'webhook_events', 'webhook_endpoints'];
-  await books.database.query(`truncate ${tables.join()} cascade`);
+  await books.clear();
   await books.plantSoundOnes();
 });
 afterAll(() => books.close());
@@ -125,8 +123,7 @@ describe('I7: one event for each outcome', () => {
       ],
     );
   beforeEach(async () => {
-    await books.database.query('truncate transactions, transaction_events');
-    books.ledger.length = 0;
+    await books.clear();
     await books.database.query(
       `insert into webhook_endpoints (acquirer_id, id, integrator_id, serves, url, sealed_secret, created_at)
        values (1, $1, 10, 'taps', 'https://x.example', '', now() - interval '1 day')`,

@@ -16,7 +16,7 @@ const DUE = `
     and w.disabled_at is null and w.created_at < t.created_at - interval '${ENDPOINT_KNOWN_AFTER}'
   cross join generate_series(1, case t.disposition when ${Disposition.Voided} then 2 else 1 end) as step
   where t.disposition is not null and t.type <> ${TransactionType.Void}
-    and t.created_at >= greatest($1::timestamptz, now() - interval '30 days')`;
+    and t.created_at >= greatest($1::timestamptz, (select up_to from purge_marks where kind = 'webhooks'), '-infinity')`;
 
 const LIVE = `select data from pgboss.job where name = 'webhook' and state < 'completed'`;
 const TOLD = `

@@ -9,7 +9,7 @@ const { owed, sent, confirming } = ReversalState;
 const RESTLESS = `t.status in (${MUST_NOT_REST.join()})`;
 const REVERSING = `t.reversal_state in (${[owed, sent, confirming].join()})`;
 const LIVE = `select name, data ->> 'id' as id, (data ->> 'attempt')::integer as attempt from pgboss.job
-  where state < 'completed' and name in ('overdue', 'authorize', 'reverse')`;
+  where state < 'completed' and name in ('overdue', 'authorize', 'refund', 'reverse')`;
 
 /** J: whatever must not rest has a live job that will move it on. */
 export function checkJobs(books: Books): Promise<Finding> {
@@ -22,7 +22,7 @@ export function checkJobs(books: Books): Promise<Finding> {
       with live as materialized (${LIVE})
       select t.id::text, concat('rests in status ', t.status, ' without a job') as what from transactions t
       where ${RESTLESS} and not exists (
-        select from live where name in ('overdue', 'authorize') and live.id = t.id::text and live.attempt = t.attempt)
+        select from live where name in ('overdue', 'authorize', 'refund') and live.id = t.id::text and live.attempt = t.attempt)
       union all
       select t.id::text, concat('its reversal is in state ', t.reversal_state, ' without a job') from transactions t
       where ${REVERSING} and not exists (

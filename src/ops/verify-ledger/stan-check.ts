@@ -1,5 +1,5 @@
 import type { Processor } from '../../processor-kit/processor.ts';
-import { profileOf, switchConfig } from '../../processor-kit/switch-config.ts';
+import { profileOf } from '../../processor-kit/switch-config.ts';
 import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
@@ -60,8 +60,8 @@ async function readScopes({ client }: Books, types: ReadonlyMap<string, Processo
   );
   return rows.flatMap(({ acquirerId, processorId, type, config }) => {
     const processor = types.get(type);
-    const settings = switchConfig.safeParse(config);
-    if (!processor || !settings.success) return [];
+    const settings = processor?.configSchema.safeParse(config);
+    if (!processor || !settings?.success) return [];
     return { acquirerId, processorId, scope: profileOf(processor, settings.data).stanScope };
   });
 }

@@ -20,7 +20,7 @@ const DECLARE = `declare trails no scroll cursor for
   select t.acquirer_id as "acquirerId", t.id, t.status, e.attempt, e.moves
   from transactions t
   left join transaction_events e on e.acquirer_id = t.acquirer_id and e.transaction_id = t.id
-  where t.created_at >= coalesce($1::timestamptz, '-infinity')
+  where t.created_at >= greatest($1::timestamptz, (select up_to from purge_marks where kind = 'audit'), '-infinity')
   order by t.acquirer_id, t.id, e.id`;
 
 /** I6: every audit trail is a path of the declared moves and ends where its row is. Read by a cursor, one trail at a time. */

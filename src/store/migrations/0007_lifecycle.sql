@@ -1,0 +1,32 @@
+-- Up Migration
+
+-- Old rows lie together, as they came: a summary for each range of pages finds them, at next to no cost for what is written.
+create index transactions_by_age on transactions using brin (created_at) with (autosummarize = on);
+create index transaction_events_by_age on transaction_events using brin (at) with (autosummarize = on);
+create index webhook_events_by_age on webhook_events using brin (created_at) with (autosummarize = on);
+create index webhook_attempts_by_age on webhook_attempts using brin (at) with (autosummarize = on);
+
+-- How far the purge has come: nothing of this kind that is older is there any more.
+create table purge_marks (
+  kind text primary key check (kind in ('cards', 'audit', 'webhooks')),
+  up_to timestamptz not null
+);
+
+-- The audit trail stays append-only, for seven years: what is older may be deleted, and nothing else ever.
+drop trigger transaction_events_append_only on transaction_events;
+
+create trigger transaction_events_append_only before update or truncate on transaction_events
+  for each statement execute function refuse_change();
+
+create trigger transaction_events_kept_for_seven_years before delete on transaction_events
+  for each row when (old.at > clock_timestamp() - interval '7 years')
+  execute function refuse_change();
+
+-- Down Migration
+
+drop trigger transaction_events_kept_for_seven_years on transaction_events;
+drop trigger transaction_events_append_only on transaction_events;
+create trigger transaction_events_append_only before update or delete on transaction_events
+  for each statement execute function refuse_change();
+drop table purge_marks;
+drop index webhook_attempts_by_age, webhook_events_by_age, transaction_events_by_age, transactions_by_age;

@@ -1,0 +1,83 @@
+import type { Database } from './open-database.ts';
+
+/** For how many days what is kept. */
+export interface Retention {
+  /** PAN and expiry, sealed: for as long as a refund or a dispute may need them. */
+  readonly cardDays: number;
+  /** The audit trail; the database itself refuses less than seven years. */
+  readonly auditDays: number;
+  /** Webhook events that are settled, and every attempt to deliver one. */
+  readonly webhookDays: number;
+}
+
+/** Rows that one statement takes: its locks are held for milliseconds. */
+const BATCH_ROWS = 1_000;
+
+type Kind = 'cards' | 'audit' | 'webhooks';
+
+/** How far it was purged before; what is older needs no look. */
+const MARK = (kind: Kind) => `coalesce((select up_to from purge_marks where kind = '${kind}'), '-infinity')`;
+const CUTOFF = `clock_timestamp() - $1 * interval '1 day'`;
+
+// A mark moves to the end of a full batch, and to the cut-off behind one that is not: then nothing older is left.
+const ERASE_CARDS = `
+with cutoff as (select ${CUTOFF} as at),
+due as (
+  select t.acquirer_id, t.id, t.created_at from transactions t, cutoff
+  where t.created_at >= ${MARK('cards')} and t.created_at < cutoff.at and t.sealed_card is not null
+  order by t.created_at limit ${BATCH_ROWS}
+),
+erased as (
+  update transactions t set sealed_card = null from due
+  where t.acquirer_id = due.acquirer_id and t.id = due.id
+  returning due.created_at
+),
+marked as (
+  insert into purge_marks (kind, up_to)
+  select 'cards', case when count(erased) = ${BATCH_ROWS} then max(erased.created_at) else min(cutoff.at) end
+  from cutoff left join erased on true
+  on conflict (kind) do update set up_to = greatest(purge_marks.up_to, excluded.up_to)
+)
+select count(*) from erased`;
+
+const DELETE_AUDIT = deletion('audit', 'transaction_events', 'at', 'true');
+const DELETE_LATE_RESPONSES = deletion('audit', 'late_responses', 'came_at', 'true');
+/** One that is still pending stays, however old: somebody waits for it. */
+const DELETE_EVENTS = deletion('webhooks', 'webhook_events', 'created_at', `state <> 'pending'`);
+const DELETE_ATTEMPTS = deletion('webhooks', 'webhook_attempts', 'at', 'true');
+
+function deletion(kind: Kind, table: string, at: string, condition: string): string {
+  return `
+with cutoff as (select ${CUTOFF} as at),
+deleted as (
+  delete from ${table} where ctid = any (array(
+    select x.ctid from ${table} x, cutoff where x.${at} < cutoff.at and ${condition} limit ${BATCH_ROWS}))
+  returning 1
+),
+marked as (
+  insert into purge_marks (kind, up_to) select '${kind}', at from cutoff
+  on conflict (kind) do update set up_to = greatest(purge_marks.up_to, excluded.up_to)
+)
+select count(*) from deleted`;
+}
+
+/**
+ * Removes one batch of each kind of what is older than it may be.
+ *
+ * @returns `more` while there may be another batch
+ */
+export async function purge(database: Database, retention: Retention): Promise<'more' | 'done'> {
+  const { cardDays, auditDays, webhookDays } = retention;
+  let isFull = false;
+  for (const [statement, days] of [
+    [ERASE_CARDS, cardDays],
+    [DELETE_AUDIT, auditDays],
+    [DELETE_LATE_RESPONSES, auditDays],
+    [DELETE_EVENTS, webhookDays],
+    [DELETE_ATTEMPTS, webhookDays],
+  ] as const) {
+    const { rows } = await database.query<{ count: string }>(statement, [days]);
+    isFull ||= Number(rows[0]!.count) === BATCH_ROWS;
+  }
+  return isFull ? 'more' : 'done';
+}

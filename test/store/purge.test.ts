@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { JobTable } from '../../src/jobs/job-table.ts';
+import { purge } from '../../src/store/purge.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+const RETENTION = { cardDays: 180, auditDays: 2_557, webhookDays: 30 };
+
+let testDatabase: TestDatabase;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+});
+beforeEach(async () => {
+  await testDatabase.drop();
+  testDatabase = await createTestDatabase();
+});
+afterAll(() => testDatabase.drop());
+
+const query = (text: string, values: unknown[] = []) => testDatabase.database.query(text, values);
+
+/** One row for each age in days. */
+async function transactions(...ages: number[]): Promise<void> {
+  await query(
+    `insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, type,
+       device_installation_id, answer_by, sealed_card, pan_hash, masked_pan, created_at, updated_at)
+     select 1, gen_random_uuid(), '1001', 10, gen_random_uuid(), 1, 8, 1, 'device', now(), 'sealed', 'hash', '411111******1111',
+       now() - age * interval '1 day', now() from unnest($1::float8[]) as age`,
+    [ages],
+  );
+}
+
+async function agesWithCard(): Promise<number[]> {
+  const { rows } = await query(
+    `select round(extract(epoch from now() - created_at) / 86400)::integer as age from transactions
+     where sealed_card is not null order by 1`,
+  );
+  return rows.map(({ age }) => age);
+}
+
+const told = (days: number) =>
+  query(
+    `insert into transaction_events (acquirer_id, transaction_id, attempt, moves, at)
+     values (1, $1, 1, '[]', now() - $2 * interval '1 day')`,
+    [randomUUID(), days],
+  );
+
+const count = async (table: string) => Number((await query(`select count(*) from ${table}`)).rows[0].count);
+
+describe('sealed cards', () => {
+  test('are erased after 180 days, and nothing else of the row', async () => {
+    await transactions(1, 179, 181, 400);
+    expect(await purge(testDatabase.database, RETENTION)).toBe('done');
+    expect(await agesWithCard()).toEqual([1, 179]);
+    const { rows } = await query('select distinct masked_pan, pan_hash from transactions');
+    expect(rows).toEqual([{ masked_pan: '411111******1111', pan_hash: 'hash' }]);
+  });
+
+  test('go in batches, the oldest first, until none is left', async () => {
+    await transactions(...Array.from({ length: 2_400 }, (_, index) => 181 + index / 24));
+    const rounds: string[] = [];
+    do rounds.push(await purge(testDatabase.database, RETENTION));
+    while (rounds.at(-1) === 'more');
+    expect(rounds).toEqual(['more', 'more', 'done']);
+    expect(await agesWithCard()).toEqual([]);
+  });
+
+  test('are found again when the retention is shortened or time goes by', async () => {
+    await transactions(100, 150);
+    await purge(testDatabase.database, RETENTION);
+    expect(await agesWithCard()).toEqual([100, 150]);
+    await purge(testDatabase.database, { ...RETENTION, cardDays: 120 });
+    expect(await agesWithCard()).toEqual([100]);
+  });
+});
+
+describe('the audit trail', () => {
+  test('is deleted after seven years', async () => {
+    await told(2_600);
+    await told(2_500);
+    await purge(testDatabase.database, RETENTION);
+    expect(await count('transaction_events')).toBe(1);
+  });
+
+  test('cannot be deleted before, by anyone, nor changed or emptied at any time', async () => {
+    await told(2_500);
+    await expect(purge(testDatabase.database, { ...RETENTION, auditDays: 30 })).rejects.toThrow(/append-only/);
+    await expect(query('delete from transaction_events')).rejects.toThrow(/append-only/);
+    await expect(query(`update transaction_events set moves = '[]'`)).rejects.toThrow(/append-only/);
+    await expect(query('truncate transaction_events')).rejects.toThrow(/append-only/);
+    expect(await count('transaction_events')).toBe(1);
+  });
+});
+
+describe('webhooks', () => {
+  async function event(state: string, days: number): Promise<void> {
+    const id = randomUUID();
+    await query(
+      `insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body, state, created_at)
+       values (1, $1, 10, $1, $1, 'transaction.completed', '{}', $2, now() - $3 * interval '1 day')`,
+      [id, state, days],
+    );
+    await query(
+      `insert into webhook_attempts (acquirer_id, event_id, number, at, url, duration_ms)
+       values (1, $1, 1, now() - $2 * interval '1 day', 'https://x.example', 1)`,
+      [id, days],
+    );
+  }
+
+  test('that are settled go after 30 days with their attempts; of one that is pending the old attempts go', async () => {
+    await event('delivered', 31);
+    await event('delivered', 29);
+    await event('pending', 31);
+    await purge(testDatabase.database, RETENTION);
+    const { rows } = await query('select state from webhook_events order by state');
+    expect(rows.map(({ state }) => state)).toEqual(['delivered', 'pending']);
+    expect(await count('webhook_attempts')).toBe(1);
+  });
+});
+
+test('retention is configured by the environment, and no audit goes before its seven years', () => {
+  expect(readConfig({ RETENTION_CARD_DAYS: '90' })).toMatchObject({
+    RETENTION_CARD_DAYS: 90,
+    RETENTION_AUDIT_DAYS: 2_557,
+    RETENTION_WEBHOOK_DAYS: 30,
+  });
+  expect(() => readConfig({ RETENTION_AUDIT_DAYS: '365' })).toThrow(/RETENTION_AUDIT_DAYS/);
+});
+
+test('however many processes ask for the one purge job, there is one', async () => {
+  const fail = (error: unknown) => {
+    throw error;
+  };
+  const tables = await Promise.all([1, 2].map(() => JobTable.open(testDatabase.database, fail)));
+  try {
+    await Promise.all(tables.map((table) => table.keepOne({ queue: 'purge', data: {} })));
+    expect((await query(`select from pgboss.job where name = 'purge'`)).rowCount).toBe(1);
+  } finally {
+    for (const table of tables) await table.close();
+  }
+});
