@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { toHex } from '../bytes/hex.ts';
 import { Secret } from '../bytes/secret.ts';
 import type { KeyUsage } from '../crypto/hsm.ts';
 import { SoftHsm, type SoftHsmKey } from '../crypto/soft-hsm.ts';
 import type { SwitchConfig } from '../processor-kit/index.ts';
+import type { HsmKeysFile } from '../switches/open-hsm.ts';
 
 /** Two DES keys: what MACs, zone PIN keys and base derivation keys of DUKPT take. */
 const KEY_BYTES = 16;
@@ -26,6 +28,12 @@ export function demoKeys(configs: readonly SwitchConfig[]): SoftHsmKey[] {
     if (pinKey !== undefined) usages.set(pinKey.keyId, pinKey.derivation === 'dukpt' ? 'dukptBase' : 'pin');
   }
   return Array.from(usages, ([keyId, usage]) => demoKey(keyId, usage));
+}
+
+/** The same keys as a file for HSM_KEYS_FILE: what a gateway on the other side of the line starts with. */
+export function demoKeysFile(configs: readonly SwitchConfig[]): string {
+  const keys = demoKeys(configs).map(({ bytes, ...key }) => ({ ...key, key: toHex(bytes.reveal()) }));
+  return `${JSON.stringify({ keys } satisfies HsmKeysFile, null, 2)}\n`;
 }
 
 /** The key of that id, for installations that want demo keys in a software HSM of their own. */

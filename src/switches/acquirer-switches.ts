@@ -27,7 +27,8 @@ interface OpenSwitch {
 
 /** Configuration that changed in the database is followed this often. */
 const FOLLOW_EVERY_MS = 2_000;
-const DRAIN_MS = 5_000;
+/** A port that the switch dials is free for the next one only then: no time to wait for every answer. */
+const HAND_OVER_MS = 5_000;
 
 /** Every switch of every acquirer, connected, and kept in step with the database. */
 export class AcquirerSwitches implements Switches {
@@ -94,7 +95,7 @@ export class AcquirerSwitches implements Switches {
     for (const [key, { line }] of this.#open) {
       if (wanted.has(key)) continue;
       this.#open.delete(key);
-      void line.close(this.#options.clock.monotonicMs() + DRAIN_MS);
+      void this.#closeWhenAnswered(line);
     }
     return faults;
   }
@@ -104,10 +105,15 @@ export class AcquirerSwitches implements Switches {
     const current = this.#open.get(key);
     if (current?.fingerprint === fingerprint) return;
     // A port can be listened on once: so the one before it has to go first.
-    if (current?.isListening) await current.line.close(this.#options.clock.monotonicMs() + DRAIN_MS);
+    if (current?.isListening) await current.line.close(this.#options.clock.monotonicMs() + HAND_OVER_MS);
     const opened = await this.#openOne(record);
     this.#open.set(key, { fingerprint, ...opened });
-    if (current && !current.isListening) void current.line.close(this.#options.clock.monotonicMs() + DRAIN_MS);
+    if (current && !current.isListening) void this.#closeWhenAnswered(current.line);
+  }
+
+  /** What is under way there has its whole deadline: a change of the configuration makes no tap uncertain. */
+  #closeWhenAnswered(line: AcquirerSwitch): Promise<void> {
+    return line.close(this.#options.clock.monotonicMs() + line.profile.deadlineMs);
   }
 
   async #openOne({ acquirerId, id, type, config }: StoredProcessor): Promise<Omit<OpenSwitch, 'fingerprint'>> {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../../src/config.ts';
@@ -10,6 +10,7 @@ import type { Profile } from '../../src/phone/profile.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { ProcessorProfile } from '../../src/processor-kit/profile.ts';
 import type { SwitchConfig } from '../../src/processor-kit/switch-config.ts';
+import { demoKeysFile } from '../../src/simulator/demo-hsm.ts';
 import type { LedgerEntry } from '../../src/simulator/ledger.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
 import type { Database } from '../../src/store/open-database.ts';
@@ -21,11 +22,13 @@ import { type MerchantName, saveTenants, type Tenants } from './tenants.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
 export interface InstallationOptions {
+  /** The processor type of the switch; type 1 unless given. */
+  readonly type?: string;
   /** The role of the gateway that is started with it; `none` starts none. */
   readonly role?: Config['TAPWIRE_ROLE'] | 'none';
-  /** What differs from type 1's profile; the deadline is `DEADLINE_MS` unless given. */
+  /** What differs from the type's profile; the deadline is `DEADLINE_MS` unless given. */
   readonly profile?: Partial<Pick<ProcessorProfile, 'deadlineMs' | 'maxInFlight' | 'partialApproval'>>;
-  /** What else differs from type 1's example configuration. */
+  /** What else differs from the type's example configuration. */
   readonly config?: Partial<SwitchConfig>;
   /** Stretches the times of the switch's scenarios: 10.10 answers after 10 s times this. */
   readonly timeScale?: number;
@@ -57,7 +60,7 @@ const TIME_SCALE = 0.05;
 const GATEWAY_CONNECTIONS = '5';
 
 /**
- * A database with tenants, a simulated type 1 switch, and as many gateways on them as wanted, all in this process, on free
+ * A database with tenants, a simulated switch, and as many gateways on them as wanted, all in this process, on free
  * ports.
  */
 export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
@@ -92,6 +95,7 @@ export class Installation {
   }
 
   static async open({
+    type = 'type-1',
     profile,
     config: differences,
     timeScale = TIME_SCALE,
@@ -100,7 +104,7 @@ export class Installation {
     settings = {},
   }: InstallationOptions): Promise<Installation> {
     const testDatabase = given ?? (await createTestDatabase());
-    const processor = (await loadProcessors()).get('type-1')!;
+    const processor = (await loadProcessors()).get(type)!;
     const behaviour = { ...processor.exampleConfig, ...differences, profile: { deadlineMs: DEADLINE_MS, ...profile } };
     const simulator = await startSimulator({ processors: [{ processor, config: behaviour, port: 0 }], timeScale });
     const switchPort = simulator.ports[0]!;
@@ -108,7 +112,9 @@ export class Installation {
     const config = { ...behaviour, addresses: [{ host: '127.0.0.1', port }] };
     const tenants = await saveTenants(testDatabase.database, { type: processor.type, config });
     const folder = mkdtempSync(join(tmpdir(), 'tapwire-installation-'));
-    return new Installation(testDatabase, folder, simulator, tenants, settings);
+    const keysFile = join(folder, 'hsm-keys.json');
+    writeFileSync(keysFile, demoKeysFile([config]));
+    return new Installation(testDatabase, folder, simulator, tenants, { HSM_KEYS_FILE: keysFile, ...settings });
   }
 
   /** The test's own connections to the database. */
