@@ -13,6 +13,9 @@ const ON_POSTGRES = [
 
 export default defineConfig({
   test: {
+    // More than the cores of a small machine: tests that wait for deadlines leave them free. The cluster's connections
+    // suffice for three at once, each with an api, a worker and its checks.
+    maxWorkers: 3,
     projects: [
       { test: { name: 'pure', include: ['test/**/*.test.ts'], exclude: ON_POSTGRES } },
       {

@@ -50,7 +50,7 @@ describe.concurrent('an approval that the gateway cannot accept is reversed once
     const trail = await trailOf(database, id);
     expect(trail.filter((move) => !move.startsWith('reversal'))).toEqual([...SUBMITTED, status, 'RespondedToPhone']);
     expect(trail.filter((move) => move.startsWith('reversal'))).toEqual(['reversal sent 1', 'reversal acknowledged 1']);
-    expect(await jobsOf(database, id)).toEqual([]);
+    await eventually(async () => expect(await jobsOf(database, id)).toEqual([]));
   });
 });
 

@@ -105,7 +105,9 @@ describe('between processes', () => {
     const api = await open();
     await open(() => woken.push('worker 1'));
     await open(() => woken.push('worker 2'));
-    woken.length = 0; // each looks for work when it begins to listen
+    // Each looks for work when it begins to listen.
+    await eventually(() => expect(woken.toSorted()).toEqual(['worker 1', 'worker 2']));
+    woken.length = 0;
     const idle = watch(api.moved(keyOf(randomUUID()), LONG_MS));
     api.announceWork();
     await eventually(() => expect(woken.toSorted()).toEqual(['worker 1', 'worker 2']));
