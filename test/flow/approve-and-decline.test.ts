@@ -58,3 +58,62 @@ describe('a decline', () => {
     expect(installation.asked.reversals).toBe(reversalsBefore);
   });
 });
+
+describe('an approval', () => {
+  test.each([
+    ['visa', 'Visa', '411111******1111'],
+    ['mastercard', 'Mastercard', '541333******0640'],
+    ['maestro', 'Maestro', '675964******8453'],
+    ['amex', 'Amex', '374245*****0126'],
+  ] as const)('of a card of %s names its scheme and shows no more of its number than may be shown', async (card, cardScheme, maskedPAN) => {
+    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR', card }));
+    expect(answer).toMatchObject({ type: 'Approved', cardScheme, maskedPAN, expiryDate: '12/31' });
+  });
+
+  test.each([
+    ['JPY', '1000', 1_000],
+    ['BHD', '1.500', 1_500],
+    ['EUR', '9999999999.00', 999_999_999_900],
+  ])('in %s has the minor units of its currency', async (currency, amount, amountMinor) => {
+    const answer = outcomeOf(await installation.phone().tap({ amount, currency }));
+    expect(answer).toMatchObject({ type: 'Approved', currency, amount: amountMinor });
+    expect(installation.ledger.at(-1)).toMatchObject({ amountMinor });
+  });
+
+  test('of a card that gives its number and expiry without a track', async () => {
+    const tamper = (values: Map<number, Uint8Array>) => {
+      values.delete(0x57);
+      values.set(0x5a, Buffer.from('4111111111111111', 'hex')).set(0x5f24, Buffer.from('311231', 'hex'));
+    };
+    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR', tamper }));
+    expect(answer).toMatchObject({ type: 'Approved', maskedPAN: '411111******1111' });
+  });
+
+  test('that takes its time is waited for', async () => {
+    const { ms, ...answer } = await installation.phone().tap({ amount: '10.10', currency: 'ZAR' });
+    expect(outcomeOf({ ms, ...answer }).type).toBe('Approved');
+    expect(ms).toBeGreaterThan(400);
+  });
+
+  test("of another acquirer's merchant with the same id is that merchant's alone", async () => {
+    const [ours, theirs] = [installation.phone('coffee'), installation.phone('tailor')];
+    const merchantReference = 'the same reference';
+    for (const phone of [ours, theirs]) {
+      const answer = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR', merchantReference }));
+      expect(answer.type).toBe('Approved');
+    }
+  });
+});
+
+test('where the switch may approve a part, the part is the amount that the phone and the books have', async () => {
+  const allowing = await startInstallation({ profile: { partialApproval: true } });
+  try {
+    const answer = outcomeOf(await allowing.phone().tap({ amount: '10.85', currency: 'ZAR' }));
+    expect(answer).toMatchObject({ type: 'Approved', isoResponseCode: '10', amount: 542 });
+    await untilAnswered(allowing.database, answer.serviceReference);
+    expect(allowing.ledger).toMatchObject([{ state: 'approved', amountMinor: 1_085, approvedMinor: 542 }]);
+    await expectInvariants(allowing);
+  } finally {
+    await allowing.stop();
+  }
+});
