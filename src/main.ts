@@ -354,9 +354,9 @@ function registerRoutes(
     fetcher,
     onChange: () => directory.refresh(),
   });
-  registerCallbackRoutes(server, { authenticator, callbacks });
+  registerCallbackRoutes(server, { authenticator, idempotent, callbacks });
   registerWebhookEventRoutes(server, { authenticator, events: new PostgresWebhookEvents(database, jobs) });
-  registerProcessorRoutes(server, { authenticator, database, types });
+  registerProcessorRoutes(server, { authenticator, idempotent, database, types });
   registerWellKnownRoutes(server, keys);
 }
 

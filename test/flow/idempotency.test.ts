@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { MANAGE_PROCESSORS } from '../../src/auth/authenticator.ts';
 import { IdempotencyKeys } from '../../src/store/idempotency.ts';
+import { saveApiKey } from '../support/api-keys.ts';
 import { freshKeyRing } from '../support/card-data.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
+import { request } from '../support/requests.ts';
 import { untilAnswered } from '../support/transactions.ts';
+import { Backend } from '../webhooks/backend.ts';
 
 let installation: Installation;
 let apiKey: string;
@@ -134,6 +138,46 @@ describe('a request under an Idempotency-Key', () => {
     );
     const errors = [{ pointer: '/headers/idempotency-key' }];
     expect(answer).toMatchObject({ status: 400, body: { errorCode: 104, errors } });
+  });
+});
+
+describe('other creations', () => {
+  test('a processor of an acquirer is added once', async () => {
+    const { database, url } = installation;
+    const count = async () => (await database.query('select from processors where acquirer_id = 1')).rowCount;
+    const operator = await saveApiKey(database, 'operator', [MANAGE_PROCESSORS]);
+    const headers = { ...withKey(randomUUID(), operator), 'content-type': 'application/json' };
+    const config = { addresses: [{ host: 'switch.example', port: 9101 }], acquirerId: '50001' };
+    const body = JSON.stringify({ type: 'type-1', config });
+    const add = () => request(url, '/acquirers/1/processors', { method: 'POST', headers, body });
+    const before = await count();
+    const first = await add();
+    const again = await add();
+    expect(first.status).toBe(201);
+    expect({ status: again.status, body: again.body }).toEqual({ status: 201, body: first.body });
+    expect(again.headers.get('location')).toBe(first.headers.get('location'));
+    expect(await count()).toBe(before! + 1);
+    const { id } = first.body as { id: number };
+    await request(url, `/acquirers/1/processors/${id}`, { method: 'DELETE', headers: { 'x-api-key': operator } });
+  });
+
+  test('a secret that is shown once is shown again to the same request, never cached and never stored in clear', async () => {
+    const { database, url } = installation;
+    const backend = await Backend.open(installation);
+    await backend.register('https://8.8.8.8/hook');
+    const authorization = `Bearer ${await installation.phone().token()}`;
+    const headers = { ...withKey(randomUUID()), authorization, 'content-type': 'application/json' };
+    const issue = () => request(url, '/integrator/callbackUrl/secret', { method: 'POST', headers, body: '{}' });
+    const first = await issue();
+    const again = await issue();
+    expect(first.status).toBe(200);
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get('cache-control')).toBe('no-store');
+    const { secret } = first.body as { secret: string };
+    const { rows } = await database.query('select row_to_json(k)::text as text from idempotency_keys k');
+    const hex = Buffer.from(secret).toString('hex');
+    expect(rows.filter(({ text }) => text.includes(secret) || text.includes(hex))).toEqual([]);
+    await database.query('delete from webhook_endpoints');
   });
 });
 

@@ -5,11 +5,13 @@ import type { Database } from '../../store/open-database.ts';
 import { PROCESSOR_SETTINGS } from '../../store/processor-settings.ts';
 import { ROUTE_SETTINGS } from '../../store/route-settings.ts';
 import { checkProcessorSettings, checkRouteSettings, type ProcessorTypes } from '../../transactions/check-routing.ts';
+import type { IdempotentRoute } from '../idempotency.ts';
 import type { Server } from '../server.ts';
 import { registerSettingsRoutes } from './admin-settings.ts';
 
 export interface ProcessorRoutesOptions {
   readonly authenticator: Authenticator;
+  readonly idempotent: IdempotentRoute;
   readonly database: Database;
   readonly types: ProcessorTypes;
 }
@@ -17,10 +19,11 @@ export interface ProcessorRoutesOptions {
 /** The processors of an acquirer, and the routes that lead taps to them. */
 export function registerProcessorRoutes(
   server: Server,
-  { authenticator, database, types }: ProcessorRoutesOptions,
+  { authenticator, idempotent, database, types }: ProcessorRoutesOptions,
 ): void {
   registerSettingsRoutes(server, {
     authenticator,
+    idempotent,
     name: 'processors',
     body: processorSettings,
     answer: storedProcessor,
@@ -29,6 +32,7 @@ export function registerProcessorRoutes(
   });
   registerSettingsRoutes(server, {
     authenticator,
+    idempotent,
     name: 'routes',
     body: routeSettings,
     answer: storedRoute,

@@ -3,12 +3,14 @@ import { z } from 'zod';
 import { acquirerPath, settingPath } from '#schemas/admin';
 import { type Authenticator, MANAGE_PROCESSORS } from '../../auth/authenticator.ts';
 import type { AcquirerSettings } from '../../store/acquirer-settings.ts';
+import type { IdempotentRoute } from '../idempotency.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 /** One kind of an acquirer's settings, as its routes show it. */
 export interface SettingsRoutesOptions<Settings extends object, Stored extends { readonly id: number }> {
   readonly authenticator: Authenticator;
+  readonly idempotent: IdempotentRoute;
   /** `processors`: the last word of its address. */
   readonly name: string;
   readonly body: z.ZodType<Settings>;
@@ -21,7 +23,7 @@ export interface SettingsRoutesOptions<Settings extends object, Stored extends {
 /** `/acquirers/:acquirerId/<name>`: list, add, show, change and remove, for the operator and for the acquirer itself. */
 export function registerSettingsRoutes<Settings extends object, Stored extends { readonly id: number }>(
   server: Server,
-  { authenticator, name, body, answer, settings, check }: SettingsRoutesOptions<Settings, Stored>,
+  { authenticator, idempotent, name, body, answer, settings, check }: SettingsRoutesOptions<Settings, Stored>,
 ): void {
   const all = `/acquirers/:acquirerId/${name}`;
   const one = `${all}/:id`;
@@ -46,6 +48,7 @@ export function registerSettingsRoutes<Settings extends object, Stored extends {
     url: all,
     schema: { params: acquirerPath, body, response: { 201: answerSchema(answer) } },
     onRequest,
+    ...idempotent,
     handler: async (request, reply) => {
       const given = request.body as Settings;
       check(given);

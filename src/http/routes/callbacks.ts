@@ -4,11 +4,13 @@ import { callback, callbackRegistration, callbackSecret, secretRotation } from '
 import { type Authenticator, MANAGE_WEBHOOKS } from '../../auth/authenticator.ts';
 import { NotFound, RequestRefused } from '../../errors.ts';
 import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
+import type { IdempotentRoute } from '../idempotency.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface CallbackRoutesOptions {
   readonly authenticator: Authenticator;
+  readonly idempotent: IdempotentRoute;
   readonly callbacks: CallbackRegistry;
 }
 
@@ -18,7 +20,10 @@ const BOTH = { scope: MANAGE_WEBHOOKS, needsBearer: true };
 const SERVES = 'taps';
 
 /** 4.9 and 4.10, and the secret that signs what is sent there (extension). */
-export function registerCallbackRoutes(server: Server, { authenticator, callbacks }: CallbackRoutesOptions): void {
+export function registerCallbackRoutes(
+  server: Server,
+  { authenticator, idempotent, callbacks }: CallbackRoutesOptions,
+): void {
   // Before the body is read: a stranger gets no further than the headers.
   const identify = async (request: FastifyRequest) => {
     request.integrator = await authenticator.integrator(request.headers, BOTH);
@@ -56,6 +61,7 @@ export function registerCallbackRoutes(server: Server, { authenticator, callback
     url: '/integrator/callbackUrl/secret',
     schema: { body: secretRotation, response: { 200: answerSchema(callbackSecret) } },
     onRequest: identify,
+    ...idempotent,
     handler: async (request, reply) => {
       const owner = request.integrator!;
       const issued = await callbacks.issueSecret(owner, SERVES, request.body.overlapHours * 3_600);
