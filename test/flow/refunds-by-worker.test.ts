@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RefundAnswer } from '../../schemas/refund.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
+import { GatewayProcess } from '../support/gateway-process.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
@@ -74,3 +75,32 @@ test('without a worker a refund keeps its reservation as long as it waits, and i
   await expectInvariants(installation);
   await other.stop();
 });
+
+test('a refund whose worker is killed at the switch is Indeterminate, and keeps its reservation until it is reversed', async () => {
+  const { database } = installation;
+  const killed = await GatewayProcess.start(installation, 'worker');
+  const answer = refundSale(installation, sale, { amount: '20.69', refundReference: randomUUID() });
+  const id = await eventually(async () => {
+    const found = (await storedTransactions(database)).at(-1)!;
+    expect(found.status).toBe('SubmittedToPaymentProcessor');
+    return found.id;
+  });
+  await eventually(() => expect(refundAtSwitch(2_069)).toMatchObject({ state: 'approved' }));
+  await killed.kill('SIGKILL');
+  await expectSoundStates(database);
+  const other = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
+  expect(await answer).toMatchObject({ status: 200, body: { type: 'Indeterminate', serviceReference: id } });
+  expect(await storedSale(database, sale)).toMatchObject({ refundedMinor: 1_000 + 2_069 });
+  await letTimePass(database, id, 90); // until its reversal may go on another line
+  await eventually(async () => {
+    await letTimePass(database, id, 90); // and is confirmed
+    expect(await storedSale(database, id)).toMatchObject({ disposition: 5 });
+  });
+  expect(refundAtSwitch(2_069)).toMatchObject({ state: 'reversed' });
+  expect(await storedSale(database, sale)).toMatchObject({ disposition: 0, refundedMinor: 1_000 });
+  await other.stop();
+});
+
+function refundAtSwitch(amountMinor: number) {
+  return installation.ledger.find((entry) => entry.kind === 'refund' && entry.amountMinor === amountMinor);
+}

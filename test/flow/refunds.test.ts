@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { RefundAnswer } from '../../schemas/refund.ts';
+import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { refundSale, sellApproved, storedSale } from '../support/refunds.ts';
+import { everythingStored, secretsIn } from '../support/secrets.ts';
 import { jobsOf, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
 
 let installation: Installation;
@@ -92,13 +94,15 @@ describe('a refund', () => {
 
   test('one of many at once gets what is left, and the others get nothing', async () => {
     const sale = await sell();
+    const before = installation.ledger.filter(({ kind }) => kind === 'refund').length;
     const asked = Array.from({ length: 8 }, () => refund(sale, { amount: '60.00', refundReference: randomUUID() }));
     const answers = await Promise.all(asked);
     const statuses = answers.map(({ status }) => status).sort();
     expect(statuses).toEqual([200, 409, 409, 409, 409, 409, 409, 409]);
-    const refunds = installation.ledger.filter(({ kind, amountMinor }) => kind === 'refund' && amountMinor === 6_000);
+    const won = answers.find(({ status }) => status === 200)!.body as RefundAnswer;
+    expect(await bookedFor(won.serviceReference)).toMatchObject({ kind: 'refund', state: 'approved' });
+    expect(installation.ledger.filter(({ kind }) => kind === 'refund')).toHaveLength(before + 1);
     expect(await stored(sale)).toMatchObject({ refundedMinor: 6_000 });
-    expect(refunds.filter(({ state }) => state === 'approved').length).toBeGreaterThanOrEqual(1);
   });
 
   test.each([
@@ -116,7 +120,6 @@ describe('a refund', () => {
 
   test('that the switch does not answer keeps its reservation until its reversal is acknowledged', async () => {
     const sale = await sell();
-    // Approved, then deaf to the first two reversals: so there is time to look.
     const { body } = await refund(sale, { amount: '99.69', refundReference: randomUUID() });
     const { serviceReference, ...answer } = body as RefundAnswer;
     expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203, isoResponseCode: '' });
@@ -187,13 +190,14 @@ describe('a refund under a reference that was used', () => {
 
 describe('a refund is refused', () => {
   test.each([
-    ['declined', '10.51'],
-    ['never answered, and voided', '10.69'],
-  ])('for a sale that was %s', async (_what, amount) => {
+    ['declined', '10.51', Disposition.Declined, 134],
+    ['never answered, and Voided', '10.69', Disposition.Voided, 213],
+  ])('for a sale that was %s', async (_what, amount, disposition, errorCode) => {
     const tap = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
+    await eventually(async () => expect(await stored(tap.serviceReference)).toMatchObject({ disposition }));
     const answer = await refund(tap.serviceReference, { amount: '1.00', refundReference: randomUUID() });
     expect(answer.status).toBe(409);
-    expect([134, 213]).toContain((answer.body as { errorCode: number }).errorCode);
+    expect(answer.body).toMatchObject({ errorCode });
     await untilAnswered(installation.database, tap.serviceReference);
   });
 
@@ -226,4 +230,27 @@ describe('a refund is refused', () => {
     expect(await refund(sale, asked, { 'x-api-key': 'tw_test_nothing' })).toMatchObject({ status: 401 });
     expect(await stored(sale)).toMatchObject({ refundedMinor: 0 });
   });
+});
+
+test('refunds leave no card number in a table, a job, a log line or an answer', async () => {
+  const { database, logLines } = installation;
+  const sale = await sell();
+  const answers = [
+    await refund(sale, { amount: '10.00', refundReference: randomUUID() }),
+    await refund(
+      sale,
+      { amount: '200.00', refundReference: randomUUID() },
+      {
+        'x-api-key': await installation.apiKey(),
+        'idempotency-key': randomUUID(),
+      },
+    ),
+  ];
+  const { pan } = SAMPLE_CARDS.visa;
+  const marks = [{ name: 'PAN', text: pan }];
+  const stored = await everythingStored(database);
+  expect(stored).toContain(`${pan.slice(0, 6)}******${pan.slice(-4)}`);
+  expect(secretsIn(stored, marks), 'database').toEqual([]);
+  expect(secretsIn(JSON.stringify(answers.map(({ body }) => body)), marks), 'answers').toEqual([]);
+  expect(secretsIn(JSON.stringify(logLines), marks), 'log').toEqual([]);
 });
