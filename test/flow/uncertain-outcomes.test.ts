@@ -34,7 +34,6 @@ function untilVoided(id: string) {
 describe.concurrent('an approval that the gateway cannot accept is reversed once, and Voided when the switch acknowledges', () => {
   test.each([
     ['the switch stays silent', '10.69', 'NoResponseFromPaymentProcessor'],
-    ['the approval comes after the deadline', '10.68', 'NoResponseFromPaymentProcessor'],
     ['the answer is garbage', '10.97', 'NoResponseFromPaymentProcessor'],
     ['the answer has another STAN', '10.87', 'NoResponseFromPaymentProcessor'],
     ['the answer has another amount', '10.88', 'BadResponseFromPaymentProcessor'],
@@ -52,6 +51,18 @@ describe.concurrent('an approval that the gateway cannot accept is reversed once
     expect(trail.filter((move) => move.startsWith('reversal'))).toEqual(['reversal sent 1', 'reversal acknowledged 1']);
     await eventually(async () => expect(await jobsOf(database, id)).toEqual([]));
   });
+});
+
+test('an approval that comes after the deadline is told, and reversed again if a reversal had left before it', async () => {
+  const { database } = installation;
+  const answer = outcomeOf(await installation.phone().tap({ amount: '10.68', currency: 'ZAR' }));
+  expect(answer).toMatchObject(INDETERMINATE);
+  const id = answer.serviceReference;
+  await eventually(async () => expect(await trailOf(database, id)).toContain('late approved'));
+  await untilVoided(id);
+  const trail = await trailOf(database, id);
+  const hadLeft = trail.slice(0, trail.indexOf('late approved')).includes('reversal sent 1');
+  expect(await bookedFor(id)).toMatchObject({ state: 'reversed', reversals: hadLeft ? 2 : 1 });
 });
 
 describe.concurrent('a code of unknown meaning is Indeterminate, and a reversal makes sure', () => {

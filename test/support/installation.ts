@@ -174,12 +174,12 @@ export class Installation {
     return new Phone(this.profile(merchant), device);
   }
 
-  /** What the lines of a gateway have seen; of the first acquirer's only switch. */
-  async switchStats(url = this.url): Promise<SwitchStats> {
+  /** What the lines of a gateway have seen: of the first acquirer's switch, unless another acquirer and processor are named. */
+  async switchStats(url = this.url, name = '1 1'): Promise<SwitchStats> {
     const { switches } = (await (await fetch(new URL('/healthz', url))).json()) as {
       switches: Record<string, SwitchStats>;
     };
-    return switches['1 1']!;
+    return switches[name]!;
   }
 
   apiKey(owner: Tenant = { acquirerId: 1, integratorId: 10 }): Promise<string> {
