@@ -31,6 +31,8 @@ export const jobPayloads = {
   refund: transactionAttempt,
   /** The deadline has passed: bring the transaction to where it may rest. */
   overdue: transactionAttempt,
+  /** The time for a PIN is over: the decline that asked for it stands. */
+  'expire-pin': transactionAttempt,
   /** Send one reversal, or a repeat of it. */
   reverse: transactionAttempt.extend({ reversalAttempt: z.int().positive() }),
   /** Remove what is older than it may be; one such job lives for ever. */

@@ -137,5 +137,6 @@ export const transactionEvents = z.array(
     to: z.string().optional(),
     reversal: z.string().optional(),
     void: z.uuid().optional(),
+    pin: z.string().optional(),
   }),
 );

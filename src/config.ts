@@ -67,6 +67,22 @@ const environment = z.object({
       return failpoints;
     })
     .describe('dev alone: where this process ends itself, for crash tests (src/ops/failpoints.ts)'),
+  READER_PIN_KEY: z
+    .string()
+    .min(1)
+    .default('reader-bdk')
+    .describe('The base derivation key of the readers in the HSM, by its id'),
+  READER_PIN_FORMAT: z.coerce
+    .number()
+    .pipe(z.literal([0, 1, 3]))
+    .default(0)
+    .describe('ISO 9564-1 format of PIN blocks of 8 bytes; those of 16 are format 4'),
+  PIN_SECONDS: z.coerce
+    .number()
+    .min(1)
+    .max(600)
+    .default(90)
+    .describe('How long a phone may take to submit a PIN that was asked for'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   DATABASE_CONNECTIONS: z.coerce
     .number()

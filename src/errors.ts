@@ -240,6 +240,20 @@ export class TapRefused extends TapwireError {
   }
 }
 
+/** A PIN block that the HSM cannot open for this card: as wrong as a PIN that the issuer refuses. */
+export class PinUnusable extends TapwireError {
+  constructor(options?: ErrorOptions) {
+    super('PIN_UNUSABLE', undefined, options);
+  }
+}
+
+/** A PIN for a transaction that waits for none, or no more: 409. */
+export class PinNotAwaited extends TapwireError {
+  constructor() {
+    super('PIN_NOT_AWAITED');
+  }
+}
+
 /** A credential is good and yet may not do this: 403. */
 export type ForbiddenCode = 'FORBIDDEN' | 'BLOCKED_USER' | 'BLOCKED_DEVICE';
 

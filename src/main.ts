@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiKeyVerifier } from './auth/api-key.ts';
 import { Authenticator } from './auth/authenticator.ts';
+import { OwnTokens } from './auth/own-tokens.ts';
+import { createPinTokens } from './auth/pin-token.ts';
 import { createMerchantTokenVerifier } from './auth/verify-merchant-token.ts';
 import { createCardVault } from './card/card-vault.ts';
 import { createKeyRing } from './card/create-key-ring.ts';
@@ -20,6 +22,7 @@ import { registerAcknowledgeRoutes } from './http/routes/acknowledge.ts';
 import { registerProcessorRoutes } from './http/routes/admin-processors.ts';
 import { registerCallbackRoutes } from './http/routes/callbacks.ts';
 import { registerHealthRoutes } from './http/routes/health.ts';
+import { registerPinRoute } from './http/routes/pin.ts';
 import { registerRefundRoutes } from './http/routes/refunds.ts';
 import { registerTapRoutes } from './http/routes/taps.ts';
 import { registerTransactionRoutes } from './http/routes/transactions.ts';
@@ -53,6 +56,7 @@ import { PostgresWebhookEvents } from './store/webhook-events.ts';
 import { AcquirerSwitches } from './switches/acquirer-switches.ts';
 import { openHsm } from './switches/open-hsm.ts';
 import { StrayResponses } from './switches/stray-responses.ts';
+import { refusePinTerminals } from './switches/translate-pin.ts';
 import type { ProcessorTypes } from './transactions/check-routing.ts';
 import { settleStrays } from './transactions/late-response.ts';
 import { OriginalConnections } from './transactions/original-connections.ts';
@@ -177,6 +181,8 @@ async function compose(
     refunds,
     wakeups,
     originals: new OriginalConnections(),
+    pinTokens: createPinTokens(new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs })),
+    pinSeconds: config.PIN_SECONDS,
     alarms: { needsReview: ({ acquirerId, id }) => log.error({ acquirerId, id }, UNACKNOWLEDGED) },
     reverseAhead: (asked, jobId) => pipeline?.reverseAhead(asked, jobId),
     path,
@@ -254,13 +260,15 @@ async function openSwitches({ config, directory, database, closers, ...shared }:
   const { log, clock } = shared;
   const { TAPWIRE_ENV: environment, HSM_KEYS_FILE: keysFile, HSM_MODULE: module } = config;
   const hsm = await openHsm({ environment, keysFile, module });
+  if (environment === 'prod' && !hsm) refusePinTerminals(directory.pinTerminals());
   const macKeys: MacKeys | undefined = hsm && ((keyId, method) => hsm.keyMac(keyId, method));
+  const pins = hsm && { hsm, reader: { keyId: config.READER_PIN_KEY, format: config.READER_PIN_FORMAT } };
   const stans = await StanBlocks.open(database, (scopes) => log.warn({ scopes }, ANOTHER_DATABASE));
   const dates = await BusinessDates.open(database, clock.nowMs, (error) =>
     log.error({ error }, 'a business date could not be recorded'),
   );
   closers.push(() => dates.close());
-  return AcquirerSwitches.open({ ...shared, stored: () => directory.processors(), stans, dates, macKeys });
+  return AcquirerSwitches.open({ ...shared, stored: () => directory.processors(), stans, dates, macKeys, pins });
 }
 
 async function openHandovers(
@@ -341,6 +349,7 @@ function registerRoutes(
   });
   const authenticator = new Authenticator(tokens, apiKeys);
   registerTapRoutes(server, { world, tokens });
+  registerPinRoute(server, { world, tokens });
   registerAcknowledgeRoutes(server, { world, tokens });
   const idempotencyKeys = new IdempotencyKeys(database, keys);
   closers.push(() => idempotencyKeys.close());

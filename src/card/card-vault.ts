@@ -27,6 +27,7 @@ export function createCardVault({ panSealing, panHash }: Pick<KeyRing, 'panSeali
     seal: (transactionId, card) => seal(panSealing, transactionId, card),
     open: (transactionId, sealed) => open(panSealing, transactionId, sealed),
     hashPan: (pan) => hashPan(panHash.current, pan),
+    isHashOf: (hash, pan) => panHash.all.some((key) => hashPan(key, pan) === hash),
     panHashes: (pan) => panHash.all.map((key) => hashPan(key, pan)),
   };
 }

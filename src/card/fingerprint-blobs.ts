@@ -1,12 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { PinRequest } from '../transactions/pin-ports.ts';
 import type { TapRequest } from '../transactions/ports.ts';
 import type { NamedSecretKey, SecretKeys } from './key-ring.ts';
 
-type Blobs = Pick<TapRequest, 'generalCardData' | 'paymentCardData'>;
+type Blobs = Pick<TapRequest, 'generalCardData' | 'paymentCardData'> & Partial<Pick<PinRequest, 'pinBlock' | 'ksn'>>;
 
 /**
- * What is kept of a tap's blobs to recognise the same tap submitted again: `<key id>:<HMAC-SHA-256, Base64url>`. Each blob
- * has one spelling only (canonical Base64), so their texts are compared.
+ * What is kept of a tap's blobs, or of a PIN's, to recognise the same request submitted again: `<key id>:<HMAC-SHA-256,
+ * Base64url>`. Each blob has one spelling only (canonical Base64), so their texts are compared.
  */
 export function fingerprintBlobs(keys: SecretKeys, blobs: Blobs): string {
   return fingerprintWith(keys.current, blobs);
@@ -21,8 +22,14 @@ export function isFingerprintOf(keys: SecretKeys, fingerprint: string, blobs: Bl
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** The dot is in no Base64, so it keeps the two apart. */
-function fingerprintWith({ id, key }: NamedSecretKey, { generalCardData, paymentCardData }: Blobs): string {
-  const hmac = createHmac('sha256', key).update(generalCardData).update('.').update(paymentCardData);
+/** The dot is in no Base64 and no hex, so it keeps them apart. */
+function fingerprintWith({ id, key }: NamedSecretKey, blobs: Blobs): string {
+  const hmac = createHmac('sha256', key).update(blobs.generalCardData).update('.').update(blobs.paymentCardData);
+  if (blobs.pinBlock !== undefined)
+    hmac
+      .update('.')
+      .update(blobs.pinBlock)
+      .update('.')
+      .update(blobs.ksn ?? '');
   return `${id}:${hmac.digest('base64url')}`;
 }

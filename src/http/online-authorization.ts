@@ -1,6 +1,7 @@
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { responseCodeText } from '#schemas/response-codes';
 import { type DispositionId, dispositionName } from '../transactions/disposition.ts';
+import { isAwaitingPin } from '../transactions/pin-step.ts';
 import type { CardVault } from '../transactions/ports.ts';
 import { ERROR_CODES } from '../transactions/settle-outcome.ts';
 import type { Transaction } from '../transactions/transaction.ts';
@@ -12,19 +13,30 @@ const APPLICATION_LABEL = 0x50;
 export const OWN_TEXTS: Readonly<Record<number, string>> = {
   [ERROR_CODES.declinedOffline]: 'Declined by the card',
   [ERROR_CODES.unableToGoOnline]: 'The payment processor could not be reached; nothing was sent',
+  [ERROR_CODES.pinRequired]: 'The card issuer wants a PIN',
+  [ERROR_CODES.invalidPin]: 'The PIN was wrong',
   [ERROR_CODES.indeterminate]: 'The payment processor gave no usable answer; the transaction is being reversed',
 };
 
-/** The phone's answer (2.12), from the committed row and nothing else. */
-export function onlineAuthorizationOf(transaction: Transaction, vault: CardVault): OnlineAuthorization {
-  const { responseCode, errorCode } = transaction;
+/**
+ * The phone's answer (2.12), from the committed row and nothing else.
+ *
+ * @param pinToken of a transaction that awaits a PIN: for the phone it is Declined meanwhile
+ */
+export function onlineAuthorizationOf(
+  transaction: Transaction,
+  vault: CardVault,
+  pinToken?: string,
+): OnlineAuthorization {
+  const { responseCode, errorCode, disposition } = transaction;
   const label = textOfTag(transaction, APPLICATION_LABEL);
   return {
     serviceReference: transaction.id,
-    type: dispositionName(transaction.disposition as DispositionId),
+    type: isAwaitingPin(transaction) ? 'Declined' : dispositionName(disposition as DispositionId),
     authorizationCode: transaction.authorizationCode ?? '',
     tags: [...(transaction.cardTags ?? [])],
-    isSingleTapAndPin: false,
+    isSingleTapAndPin: isAwaitingPin(transaction),
+    pinToken,
     cardReaderId: transaction.readerId ?? '',
     cardReaderTransactionId: transaction.readerTransactionId ?? '',
     amount: transaction.approvedMinor ?? transaction.amountMinor ?? 0,

@@ -6,6 +6,7 @@ import {
   NoConfiguration,
   NotFound,
   Overloaded,
+  PinNotAwaited,
   RequestRefused,
   StoreUnavailable,
   TapRefused,
@@ -41,6 +42,8 @@ export function problemOf(error: unknown): ProblemAnswer | undefined {
   if (error instanceof DuplicateReference) {
     return { status: 409, errorCode: 124, detail: 'The merchantReference was used for another transaction.' };
   }
+  if (error instanceof PinNotAwaited)
+    return { status: 409, errorCode: 104, detail: 'No PIN is awaited for this transaction, or no more.' };
   if (error instanceof NoConfiguration) return NO_CONFIGURATION[error.code];
   if (error instanceof Overloaded) {
     return {

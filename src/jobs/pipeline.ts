@@ -1,4 +1,5 @@
 import type { JobPayloads, QueueName } from '#schemas/jobs';
+import { expirePin } from '../transactions/expire-pin.ts';
 import { decideOverdue } from '../transactions/overdue.ts';
 import { submitRefund } from '../transactions/refund.ts';
 import { type ReversalAttempt, sendReversal } from '../transactions/reverse.ts';
@@ -16,6 +17,7 @@ const POLL_MS = 500;
 const AUTHORIZE_CREDITS = 512;
 const REVERSE_CREDITS = 32;
 const OVERDUE_CREDITS = 64;
+const EXPIRE_PIN_CREDITS = 32;
 /** Refunds are rare; a day's worth in one file of a merchant's must not take the lines from taps. */
 const REFUND_CREDITS = 32;
 /** An outcome may still be committed: look again when the grace is surely over. */
@@ -63,6 +65,12 @@ export class Pipeline {
           const decided = await decideOverdue(world, transaction);
           return decided === 'decided' ? 'done' : { againAfterSeconds: NOT_YET_SECONDS };
         },
+      }),
+      'expire-pin': pump({
+        queue: 'expire-pin',
+        credits: EXPIRE_PIN_CREDITS,
+        pollMs: POLL_MS,
+        handle: (asked) => expirePin(world, asked),
       }),
       reverse: pump({
         queue: 'reverse',

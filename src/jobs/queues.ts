@@ -21,6 +21,7 @@ export const QUEUES: Readonly<Record<QueueName, QueuePolicy>> = {
   authorize: { expireInSeconds: 50, retryLimit: 3, retryDelay: 1, retryBackoff: false },
   refund: { expireInSeconds: 50, retryLimit: 3, retryDelay: 1, retryBackoff: false },
   overdue: { expireInSeconds: 15, ...UNTIL_DONE },
+  'expire-pin': { expireInSeconds: 15, ...UNTIL_DONE },
   // Longer than any switch's deadline, so that a repeat is not sent while the first waits for its answer.
   reverse: { expireInSeconds: 150, ...UNTIL_DONE },
   // A batch takes seconds on a busy database; a second one beside it would do no harm.

@@ -1,17 +1,12 @@
-import { createHash } from 'node:crypto';
 import { toHex } from '../bytes/hex.ts';
-import { Secret } from '../bytes/secret.ts';
+import { DEMO_READER_KEY, demoKey } from '../crypto/demo-key.ts';
 import type { KeyUsage } from '../crypto/hsm.ts';
 import { SoftHsm, type SoftHsmKey } from '../crypto/soft-hsm.ts';
 import type { SwitchConfig } from '../processor-kit/index.ts';
 import type { HsmKeysFile } from '../switches/open-hsm.ts';
 
-/** Two DES keys: what MACs, zone PIN keys and base derivation keys of DUKPT take. */
-const KEY_BYTES = 16;
-
 /**
- * A software HSM that knows every key the configurations name. Anyone can compute these keys from their ids, so they
- * protect nothing: they let both sides of a simulated line agree without a ceremony.
+ * A software HSM that knows a demo key for every key the configurations name.
  *
  * @param environment `dev` or `qa`
  * @throws {CryptoError} SOFT_HSM_FORBIDDEN in any other environment
@@ -30,14 +25,9 @@ export function demoKeys(configs: readonly SwitchConfig[]): SoftHsmKey[] {
   return Array.from(usages, ([keyId, usage]) => demoKey(keyId, usage));
 }
 
-/** The same keys as a file for HSM_KEYS_FILE: what a gateway on the other side of the line starts with. */
+/** The same keys as a file for HSM_KEYS_FILE, and those of demo readers: what a gateway between the two starts with. */
 export function demoKeysFile(configs: readonly SwitchConfig[]): string {
-  const keys = demoKeys(configs).map(({ bytes, ...key }) => ({ ...key, key: toHex(bytes.reveal()) }));
+  const all = [...demoKeys(configs), demoKey(DEMO_READER_KEY, 'dukptBase')];
+  const keys = all.map(({ bytes, ...key }) => ({ ...key, key: toHex(bytes.reveal()) }));
   return `${JSON.stringify({ keys } satisfies HsmKeysFile, null, 2)}\n`;
-}
-
-/** The key of that id, for installations that want demo keys in a software HSM of their own. */
-export function demoKey(keyId: string, usage: KeyUsage): SoftHsmKey {
-  const bytes = createHash('sha256').update(`tapwire demo key ${keyId}`).digest().subarray(0, KEY_BYTES);
-  return { keyId, usage, algorithm: 'tdes', bytes: new Secret<Uint8Array>(bytes) };
 }

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { Disposition } from '../transactions/disposition.ts';
+import { PinState } from '../transactions/pin-step.ts';
 import type { GuardedSettlement } from '../transactions/ports.ts';
 import { OUTCOME_GRACE_SECONDS } from '../transactions/time-limits.ts';
 import { releaseReservations } from './commit-refunds.ts';
@@ -20,17 +21,20 @@ const RESULT_COLUMNS = {
   errorCode: 'integer',
   reversalState: 'integer',
   needsReview: 'boolean',
+  pinState: 'integer',
+  pinTries: 'integer',
+  pinJob: 'uuid',
   updatedAtMs: 'ms',
 } as const satisfies ColumnList;
 
 const SETTLE = `
-with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, "fromStatus" integer, "isOverdue" boolean, ${recordset(RESULT_COLUMNS).record}, moves jsonb)),
+with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, "fromStatus" integer, "isOverdue" boolean, "pinSeconds" float8, ${recordset(RESULT_COLUMNS).record}, moves jsonb)),
 settled as (
   update transactions t
-  set ${assignments(RESULT_COLUMNS)}, handover = null
+  set ${assignments(RESULT_COLUMNS)}, handover = null, pin_expires_at = clock_timestamp() + x."pinSeconds" * interval '1 s'
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus"
-    and t.disposition is null
+    and t.disposition is null and t.pin_state <> ${PinState.awaiting}
     and coalesce(clock_timestamp() >= t.deadline_at + interval '${OUTCOME_GRACE_SECONDS} s', x."isOverdue") = x."isOverdue"
   returning t.acquirer_id, t.id
 ),
@@ -52,6 +56,8 @@ export async function commitSettlements(
 ): Promise<boolean[]> {
   const records = settlements.map(({ transaction, settlement, isOverdue, nowMs }) => ({
     ...settlement.result,
+    ...settlement.pin,
+    pinSeconds: settlement.pinSeconds,
     acquirerId: transaction.acquirerId,
     id: transaction.id,
     attempt: transaction.attempt,

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { PinState } from '../transactions/pin-step.ts';
 import type { NewSubmission } from '../transactions/ports.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 import { assignments, base64, type ColumnList, recordset } from './transaction-columns.ts';
@@ -22,7 +23,8 @@ submitted as (
   update transactions t
   set ${assignments(SUBMISSION_COLUMNS)}, deadline_at = clock_timestamp() + x."deadlineSeconds" * interval '1 s', handover = null
   from x
-  where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus" and t.disposition is null
+  where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus"
+    and t.disposition is null and t.pin_state <> ${PinState.awaiting}
     and t.answer_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'
   returning t.acquirer_id, t.id
 ),

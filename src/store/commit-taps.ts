@@ -19,14 +19,20 @@ const BIRTH_COLUMNS = {
 const ALL = { ...BIRTH_COLUMNS, ...ATTEMPT_COLUMNS } as const satisfies ColumnList;
 const { record, names, values } = recordset(ALL);
 
-// `moves` stays jsonb text on its way through; deadlines are counted from the database's clock, at the statement.
-const TIMES = `clock_timestamp() + x."answerBySeconds" * interval '1 s', clock_timestamp() + x."deadlineSeconds" * interval '1 s'`;
+/** Times that the database counts from its own clock, at the statement: what they are made of, their columns, their values. */
+export const TIMES = {
+  record: '"answerBySeconds" float8, "deadlineSeconds" float8, "pinSeconds" float8',
+  names: 'answer_by, deadline_at, pin_expires_at',
+  values: ['answerBySeconds', 'deadlineSeconds', 'pinSeconds']
+    .map((seconds) => `clock_timestamp() + x."${seconds}" * interval '1 s'`)
+    .join(', '),
+} as const;
 
 const INSERT = `
-with x as (select * from json_to_recordset($1::text::json) as x(${record}, "answerBySeconds" float8, "deadlineSeconds" float8, moves jsonb)),
+with x as (select * from json_to_recordset($1::text::json) as x(${record}, ${TIMES.record}, moves jsonb)),
 born as (
-  insert into transactions (${names}, answer_by, deadline_at)
-  select ${values}, ${TIMES} from x
+  insert into transactions (${names}, ${TIMES.names})
+  select ${values}, ${TIMES.values} from x
   on conflict (acquirer_id, merchant_id, merchant_reference) do nothing
   returning acquirer_id, id
 ),
@@ -62,13 +68,13 @@ export async function insertTaps(
 const attempt = recordset(ATTEMPT_COLUMNS);
 
 const RETRY = `
-with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, ${attempt.record}, "answerBySeconds" float8, "deadlineSeconds" float8, moves jsonb)),
+with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, ${attempt.record}, ${TIMES.record}, moves jsonb)),
 retried as (
   update transactions t
-  set (${attempt.names}, answer_by, deadline_at) = row(${attempt.values}, ${TIMES})
+  set (${attempt.names}, ${TIMES.names}) = row(${attempt.values}, ${TIMES.values})
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt - 1
-    and (t.status in (0, 2) or t.disposition in (2, 3)) and t.status in (0, 2, 8, 9)
+    and (t.status in (0, 2) or t.disposition in (2, 3)) and t.status in (0, 2, 8, 9) and t.pin_fingerprint is null
   returning t.acquirer_id, t.id
 ),
 told as (
@@ -97,13 +103,21 @@ export async function retryTaps(
   return taps.map(({ transaction }) => retried.has(transaction.id));
 }
 
-function toRecord({ transaction, moves, answerBySeconds, handover }: NewAttempt) {
+/** An attempt on its way to the database, under the names of its columns. */
+export function toRecord({
+  transaction,
+  moves,
+  answerBySeconds,
+  pinSeconds,
+  handover,
+}: NewAttempt): Record<string, unknown> {
   const record: Record<string, unknown> = {
     ...transaction,
     sealedCard: base64(transaction.sealedCard),
     chipTags: base64(transaction.chipTags),
     handover: base64(handover),
     answerBySeconds,
+    pinSeconds,
     moves,
   };
   // What is absent reads as null: half of the properties need not travel.

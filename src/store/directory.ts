@@ -61,7 +61,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
   #timer: NodeJS.Timeout | undefined;
   #integrators = new Set<string>();
   #merchants = new Map<string, MerchantRecord>();
-  #terminals = new Map<string, TerminalRecord>();
+  #terminals = new Map<string, TerminalRecord & { readonly acquirerId: number }>();
   #routes = new Map<number, RouteRecord[]>();
   #blockedDevices = new Set<string>();
   #users = new Map<string, { id: string; isBlocked: boolean }>();
@@ -97,6 +97,12 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
 
   terminal(acquirerId: number, xTid: string): TerminalRecord | undefined {
     return this.#terminals.get(`${acquirerId} ${xTid}`);
+  }
+
+  /** Terminals that take PINs, each as `<x-tid> of acquirer <id>`. */
+  pinTerminals(): string[] {
+    const all = [...this.#terminals.values()].filter(({ canTakePin }) => canTakePin);
+    return all.map(({ acquirerId, xTid }) => `${xTid} of acquirer ${acquirerId}`);
   }
 
   routes(acquirerId: number): readonly RouteRecord[] {

@@ -14,6 +14,7 @@ const PROPERTIES = [
   'refundedMinor',
   'voidState',
   ...Object.keys(ATTEMPT_COLUMNS),
+  'pinExpiresAtMs',
 ].filter((property) => property !== 'handover');
 
 /** Every column under its property's name; times as milliseconds. */

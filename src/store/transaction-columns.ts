@@ -47,6 +47,10 @@ export const ATTEMPT_COLUMNS = {
   reversalState: 'integer',
   reversalAttempt: 'integer',
   needsReview: 'boolean',
+  pinState: 'integer',
+  pinTries: 'integer',
+  pinJob: 'uuid',
+  pinFingerprint: 'text',
   earlierAttempts: 'jsonb',
   updatedAtMs: 'ms',
 } as const satisfies ColumnList;

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { PinAttempt, PinExpiry } from '../transactions/pin-ports.ts';
 import type {
   AnswerRecord,
   AuditEntry,
@@ -17,6 +18,8 @@ import type {
 } from '../transactions/ports.ts';
 import type { Transaction, TransactionKey } from '../transactions/transaction.ts';
 import { commitAnswers } from './commit-answers.ts';
+import { commitPinAttempts } from './commit-pin-attempts.ts';
+import { commitPinExpiries } from './commit-pin-expiries.ts';
 import { commitReversals } from './commit-reversals.ts';
 import { commitSettlements } from './commit-settlements.ts';
 import { commitSubmissions } from './commit-submissions.ts';
@@ -48,6 +51,8 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #database: Database;
   readonly #inserts: GroupCommit<NewAttempt, 'inserted' | 'exists'>;
   readonly #retries: GroupCommit<NewAttempt, boolean>;
+  readonly #pinAttempts: GroupCommit<PinAttempt, boolean>;
+  readonly #pinExpiries: GroupCommit<PinExpiry, boolean>;
   readonly #submissions: GroupCommit<NewSubmission, boolean>;
   readonly #settlements: GroupCommit<GuardedSettlement, boolean>;
   readonly #reversals: GroupCommit<ReversalStep, boolean>;
@@ -74,6 +79,8 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
       { maxQueued: MAX_WAITING_TAPS },
     );
     this.#retries = group(byId, retryTaps, { maxQueued: MAX_WAITING_TAPS });
+    this.#pinAttempts = group(byId, commitPinAttempts);
+    this.#pinExpiries = group(byId, commitPinExpiries);
     this.#submissions = group(byId, commitSubmissions);
     this.#settlements = group(byId, commitSettlements);
     this.#reversals = group(byId, commitReversals);
@@ -90,6 +97,14 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
 
   retry(attempt: NewAttempt): Promise<boolean> {
     return this.#retries.submit(attempt);
+  }
+
+  submitPin(attempt: PinAttempt): Promise<boolean> {
+    return this.#pinAttempts.submit(attempt);
+  }
+
+  expirePin(expiry: PinExpiry): Promise<boolean> {
+    return this.#pinExpiries.submit(expiry);
   }
 
   submit(submission: NewSubmission): Promise<boolean> {

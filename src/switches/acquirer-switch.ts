@@ -7,11 +7,12 @@ import type { MacKeys } from '../processor-kit/mac-rule.ts';
 import { macVerdictOf } from '../processor-kit/mac-verdict.ts';
 import { messageCodec } from '../processor-kit/message-codec.ts';
 import { answers, messageClass } from '../processor-kit/mti.ts';
-import type { IsoMessage, Processor, Purchase, Refund, SwitchConfig } from '../processor-kit/processor.ts';
+import type { IsoMessage, PinData, Processor, Purchase, Refund, SwitchConfig } from '../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
 import { profileOf } from '../processor-kit/switch-config.ts';
 import { switchProtocol } from '../processor-kit/switch-protocol.ts';
 import type { StrayResponse } from '../transactions/late-response.ts';
+import type { EnteredPin } from '../transactions/pin-ports.ts';
 import type {
   Clock,
   PreparedRequest,
@@ -30,6 +31,7 @@ import type { BusinessDates, Stans } from './ports.ts';
 import { providerValues } from './provider-values.ts';
 import { type StandardFields, standardFieldReader } from './standard-fields.ts';
 import { StrayCounters, type StrayResponses } from './stray-responses.ts';
+import { checkPinKeys, type PinTranslation, translatePin } from './translate-pin.ts';
 
 export interface AcquirerSwitchOptions {
   readonly acquirerId: number;
@@ -41,6 +43,7 @@ export interface AcquirerSwitchOptions {
   readonly strays: StrayResponses;
   /** The HSM's; undefined when the installation has none. */
   readonly macKeys: MacKeys | undefined;
+  readonly pins: PinTranslation | undefined;
   readonly clock: Clock;
   readonly log: ConnectionLog;
 }
@@ -105,9 +108,10 @@ export class AcquirerSwitch implements Switch {
 
   /** @throws StartError BAD_PROCESSOR when keys, files or addresses that the configuration names are not to be had */
   static async open(options: AcquirerSwitchOptions): Promise<AcquirerSwitch> {
-    const { acquirerId, processorId, processor, config, macKeys, stans, dates } = options;
+    const { acquirerId, processorId, processor, config, macKeys, pins, stans, dates } = options;
     const where = `processor ${processorId} of acquirer ${acquirerId} (${processor.type})`;
     checkMacKeys(processor, config, macKeys, where);
+    await checkPinKeys(pins, config.pinKey, where);
     const scope = { acquirerId, tid: `network ${processorId}` };
     const networkStans = await NetworkStans.open(() => stans.next(scope, dates.current(acquirerId)));
     return new AcquirerSwitch(options, networkStans, await openLineOptions(config, where));
@@ -130,6 +134,16 @@ export class AcquirerSwitch implements Switch {
     const { acquirerId, stans, dates } = this.#options;
     const scope = { acquirerId, tid: this.profile.stanScope === 'terminal' ? tid : null };
     return stans.next(scope, dates.current(acquirerId));
+  }
+
+  get takesPin(): boolean {
+    return this.#options.config.pinKey !== undefined;
+  }
+
+  async translatePin(pin: EnteredPin, pan: string): Promise<PinData> {
+    const { pins, config } = this.#options;
+    if (!pins || !config.pinKey) throw new Error('The switch takes no PINs');
+    return translatePin(pins, config.pinKey, pin, pan);
   }
 
   async takeSlot(connectionId?: string): Promise<SwitchSlot | undefined> {

@@ -1,6 +1,7 @@
 import { StoreUnavailable } from '../errors.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { lateFactsOf, recordLate } from './late-response.ts';
+import { isAwaitingPin } from './pin-step.ts';
 import type { PurchaseAnswer, SwitchAnswer } from './ports.ts';
 import { type Settlement, type SwitchEvent, settleOutcome } from './settle-outcome.ts';
 import { moves, Status, type StatusId } from './status.ts';
@@ -21,7 +22,7 @@ export async function authorize(world: World, transaction: Transaction, ready: R
     const submitted = next && (await submitReady(world, transaction, next).catch(afterSubmission));
     if (submitted) return authorize(world, submitted, next);
   }
-  return settle(world, transaction, answer);
+  return settle(world, transaction, answer, ready);
 }
 
 /**
@@ -59,10 +60,12 @@ async function settle(
   world: World,
   transaction: Transaction,
   answer: SwitchAnswer<PurchaseAnswer>,
+  ready: ReadySubmission,
 ): Promise<Transaction> {
   const nowMs = world.clock.nowMs();
   const reverseJob = world.newId();
-  const settlement = withWebhook(world, transaction, settlementOf(transaction, answer, reverseJob, nowMs), nowMs);
+  const decided = settlementOf(transaction, eventOf(answer, ready), reverseJob, nowMs);
+  const settlement = withWebhook(world, transaction, decided, nowMs);
   const rememberOriginal = () => world.originals.remember(transaction.id, answer.connectionId);
   // Before the commit: its job may be found at once.
   if (settlement.result.reversalState === ReversalState.owed) rememberOriginal();
@@ -70,8 +73,11 @@ async function settle(
     .settle({ transaction, settlement, isOverdue: false, nowMs })
     .catch(afterSubmission);
   world.wakeups.announce(transaction);
+  const { status, result, pin } = settlement;
+  // Until when a PIN is awaited, the row alone says.
+  if (isCommitted && isAwaitingPin(pin)) return awaitOutcome(world, transaction);
   const settled = isCommitted
-    ? { ...transaction, ...settlement.result, status: settlement.status, updatedAtMs: nowMs }
+    ? { ...transaction, ...result, ...pin, status, updatedAtMs: nowMs }
     : await awaitOutcome(world, transaction);
   if (settled.reversalState === ReversalState.none) return settled;
 
@@ -83,13 +89,8 @@ async function settle(
   return settled;
 }
 
-function settlementOf(
-  transaction: Transaction,
-  answer: SwitchAnswer<PurchaseAnswer>,
-  reverseJob: string,
-  nowMs: number,
-): Settlement {
-  const settlement = settleOutcome(transaction, eventOf(answer), nowMs);
+function settlementOf(transaction: Transaction, event: SwitchEvent, reverseJob: string, nowMs: number): Settlement {
+  const settlement = settleOutcome(transaction, event, nowMs);
   const enqueue = settlement.enqueue.map((job) => (job.queue === 'reverse' ? { ...job, id: reverseJob } : job));
   return { ...settlement, enqueue };
 }
@@ -99,10 +100,10 @@ function afterSubmission(cause: unknown): never {
   throw cause instanceof StoreUnavailable ? new StoreUnavailable(true, { cause }) : cause;
 }
 
-function eventOf(answer: SwitchAnswer<PurchaseAnswer>): SwitchEvent {
+function eventOf(answer: SwitchAnswer<PurchaseAnswer>, { pinWait }: ReadySubmission): SwitchEvent {
   switch (answer.kind) {
     case 'answered':
-      return { kind: 'answered', ...answer.value };
+      return { kind: 'answered', ...answer.value, pinWait };
     case 'garbled':
       return { kind: 'garbled' };
     case 'failed':

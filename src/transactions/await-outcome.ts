@@ -1,5 +1,6 @@
 import { StoreUnavailable } from '../errors.ts';
 import { decideOverdue } from './overdue.ts';
+import { hasAnswer } from './pin-step.ts';
 import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS, OUTCOME_GRACE_SECONDS } from './time-limits.ts';
 import type { Transaction } from './transaction.ts';
 import type { World } from './world.ts';
@@ -8,8 +9,9 @@ import type { World } from './world.ts';
 const LOOK_AGAIN_MS = 1_000;
 
 /**
- * Waits for an outcome that somebody else commits: a worker, the `overdue` job, the same request running elsewhere. The
- * answer always comes from the row. Past the last moment the caller makes the move itself; it never invents an outcome.
+ * Waits for an outcome, or the wish for a PIN, that somebody else commits: a worker, the `overdue` job, the same request
+ * running elsewhere. The answer always comes from the row. Past the last moment the caller makes the move itself; it never
+ * invents an outcome.
  *
  * @throws StoreUnavailable when the row is gone or stays undecided
  */
@@ -21,7 +23,7 @@ export async function awaitOutcome(world: World, transaction: Transaction): Prom
       throw new StoreUnavailable(true, { cause });
     });
     if (!current) throw new StoreUnavailable(true);
-    if (current.disposition !== null) return current;
+    if (hasAnswer(current)) return current;
     const leftMs = giveUpMs - world.clock.monotonicMs();
     if (leftMs <= 0) {
       if ((await decideOverdue(world, current)) === 'decided') continue;

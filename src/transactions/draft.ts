@@ -1,10 +1,11 @@
 import { Forbidden } from '../errors.ts';
 import { listChipTags } from './chip-tags.ts';
+import { NO_PIN, submitPinStep } from './pin-step.ts';
 import type { MerchantRecord, Principal, TapRequest } from './ports.ts';
 import { NO_FACTS } from './read-tap.ts';
 import { NO_RESULT } from './settle-outcome.ts';
 import { Status } from './status.ts';
-import { type Submission, type Transaction, TransactionType } from './transaction.ts';
+import { type AttemptDetail, type Submission, type Transaction, TransactionType } from './transaction.ts';
 import type { World } from './world.ts';
 
 export const NO_SUBMISSION: Submission = {
@@ -18,6 +19,26 @@ export const NO_SUBMISSION: Submission = {
   overdueJob: null,
 };
 
+/** As whom a request comes: the merchant's record, and our user when its token names one. */
+export interface Admitted {
+  readonly merchant: MerchantRecord;
+  readonly userId: string | null;
+}
+
+/** @throws Forbidden for a blocked user or device */
+export function admit({ directory }: World, principal: Principal, deviceInstallationId: string): Admitted {
+  const { acquirerId, merchantId, userClaim } = principal;
+  const merchant = directory.merchant(acquirerId, merchantId);
+  if (!merchant) throw new Forbidden('FORBIDDEN');
+  if (directory.isBlockedDevice(acquirerId, deviceInstallationId)) throw new Forbidden('BLOCKED_DEVICE');
+  const user = userClaim === null ? undefined : directory.userId(acquirerId, merchantId, userClaim);
+  if (user?.isBlocked) throw new Forbidden('BLOCKED_USER');
+  return { merchant, userId: user?.id ?? null };
+}
+
+/** Before a PIN was asked for, or came. */
+export const WITHOUT_PIN = { ...NO_PIN, pinFingerprint: null, pinExpiresAtMs: null } as const;
+
 /** A tap as it is before anything was read of it: who submits it, for whom, from which device. */
 export interface Draft {
   readonly merchant: MerchantRecord;
@@ -30,19 +51,13 @@ export interface Draft {
  * @throws Forbidden for a blocked user or device
  */
 export function draftTap(world: World, principal: Principal, request: TapRequest): Draft {
-  const { directory } = world;
-  const merchant = directory.merchant(principal.acquirerId, principal.merchantId);
-  if (!merchant) throw new Forbidden('FORBIDDEN');
-  if (directory.isBlockedDevice(principal.acquirerId, request.deviceInstallationId))
-    throw new Forbidden('BLOCKED_DEVICE');
-  const user =
-    principal.userClaim === null ? undefined : directory.userId(principal.acquirerId, merchant.id, principal.userClaim);
-  if (user?.isBlocked) throw new Forbidden('BLOCKED_USER');
+  const { merchant, userId } = admit(world, principal, request.deviceInstallationId);
   const nowMs = world.clock.nowMs();
   const transaction: Transaction = {
     ...NO_FACTS,
     ...NO_SUBMISSION,
     ...NO_RESULT,
+    ...WITHOUT_PIN,
     acquirerId: merchant.acquirerId,
     id: world.newId(),
     integratorId: merchant.integratorId,
@@ -50,7 +65,7 @@ export function draftTap(world: World, principal: Principal, request: TapRequest
     merchantReference: request.merchantReference,
     deviceInstallationId: request.deviceInstallationId,
     userClaim: principal.userClaim,
-    userId: user?.id ?? null,
+    userId,
     xTid: principal.xTid,
     consumerId: null,
     attempt: 1,
@@ -72,12 +87,7 @@ export function draftTap(world: World, principal: Principal, request: TapRequest
 
 /** The next attempt of a transaction of which nothing reached a switch: its id and birth, this request's everything else. */
 export function nextAttempt(draft: Draft, before: Transaction): Draft {
-  const detail = {
-    tags: listChipTags(before.chipTags),
-    maskedPAN: before.maskedPan ?? '',
-    paymentProviderId: before.routeId,
-  };
-  const { id, attempt, createdAtMs, earlierAttempts } = before;
+  const { id, attempt, createdAtMs } = before;
   return {
     merchant: draft.merchant,
     transaction: {
@@ -85,7 +95,38 @@ export function nextAttempt(draft: Draft, before: Transaction): Draft {
       id,
       createdAtMs,
       attempt: attempt + 1,
-      earlierAttempts: [...(earlierAttempts ?? []), detail],
+      earlierAttempts: attemptsUntil(before),
     },
   };
+}
+
+/** The next attempt of a transaction that was asked for its PIN: the same tap, on the way that it took before. */
+export function pinAttempt(
+  merchant: MerchantRecord,
+  before: Transaction,
+  pinFingerprint: string,
+  nowMs: number,
+): Draft {
+  return {
+    merchant,
+    transaction: {
+      ...before,
+      ...NO_SUBMISSION,
+      ...NO_RESULT,
+      ...submitPinStep(before),
+      routeId: before.routeId,
+      pinFingerprint,
+      pinExpiresAtMs: null,
+      attempt: before.attempt + 1,
+      status: Status.RequestReceived,
+      earlierAttempts: attemptsUntil(before),
+      updatedAtMs: nowMs,
+    },
+  };
+}
+
+/** What `details` shows of a transaction whose next attempt begins. */
+function attemptsUntil({ earlierAttempts, chipTags, maskedPan, routeId }: Transaction): readonly AttemptDetail[] {
+  const last = { tags: listChipTags(chipTags), maskedPAN: maskedPan ?? '', paymentProviderId: routeId };
+  return [...(earlierAttempts ?? []), last];
 }

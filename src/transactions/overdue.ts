@@ -1,3 +1,4 @@
+import { hasAnswer } from './pin-step.ts';
 import type { AnswerRecord } from './ports.ts';
 import { settleOutcome } from './settle-outcome.ts';
 import { moves, Status, type StatusId } from './status.ts';
@@ -11,12 +12,12 @@ import type { World } from './world.ts';
  *
  *   4, no outcome        5 and Indeterminate, a reversal is owed
  *   1 or 3, no outcome   UnableToGoOnline: nothing was ever written
- *   1, 3, 5, 6, 7        with an outcome that no phone took: 9 FailedToRespondToPhone
+ *   1, 3, 5, 6, 7        with an outcome, or a wish for a PIN, that no phone took: 9 FailedToRespondToPhone
  *
  * @returns `notYet` when the database's clock says that an outcome may still be committed
  */
 export async function decideOverdue(world: World, transaction: Transaction): Promise<'decided' | 'notYet'> {
-  if (transaction.disposition === null) return decideOutcome(world, transaction);
+  if (!hasAnswer(transaction)) return decideOutcome(world, transaction);
   if (isUnanswered(transaction.status)) await world.store.recordOverdueAnswer(answerRecord(world, transaction, false));
   return 'decided';
 }

@@ -1,8 +1,18 @@
 import type { TlvValues } from '../emv/tlv-values.ts';
-import type { OriginalData, Outcome, Purchase, Refund, Reversal, ReversalAnswer } from '../processor-kit/processor.ts';
+import type {
+  OriginalData,
+  Outcome,
+  PinData,
+  Purchase,
+  Refund,
+  Reversal,
+  ReversalAnswer,
+} from '../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
 import type { DispositionId } from './disposition.ts';
 import type { JobRequest } from './jobs.ts';
+import type { EnteredPin, PinAttempt, PinExpiry, PinRequest } from './pin-ports.ts';
+import type { PinEntry } from './pin-step.ts';
 import type { Settlement } from './settle-outcome.ts';
 import type { Move, StatusId } from './status.ts';
 import type { ProviderValues, Transaction, TransactionKey } from './transaction.ts';
@@ -19,10 +29,12 @@ export interface Clock {
 /** A new transaction, or the next attempt of one of which nothing reached a switch. */
 export interface NewAttempt {
   readonly transaction: Transaction;
-  readonly moves: readonly Move[];
+  readonly moves: readonly AuditEntry[];
   readonly enqueue: readonly JobRequest[];
   /** Until then somebody must have an answer: processor deadline + 5 s. The database adds it to its clock. */
   readonly answerBySeconds: number;
+  /** How long a PIN is awaited, where the attempt ends at once in the wish for one. The database adds it, too. */
+  readonly pinSeconds: number | null;
   /** The tap sealed for the workers; null where it goes to the switch from here. */
   readonly handover: Uint8Array | null;
 }
@@ -120,6 +132,10 @@ export type LateRecordOutcome = 'recorded' | 'known' | 'moved';
 export interface TransactionStore {
   insert(attempt: NewAttempt): Promise<'inserted' | 'exists'>;
   retry(attempt: NewAttempt): Promise<boolean>;
+  /** False when no PIN is awaited any more, or the row is in another status than it was. */
+  submitPin(attempt: PinAttempt): Promise<boolean>;
+  /** False when the PIN came, or may still come. */
+  expirePin(expiry: PinExpiry): Promise<boolean>;
   submit(submission: NewSubmission): Promise<boolean>;
   settle(settlement: GuardedSettlement): Promise<boolean>;
   /** The phone got its answer, or was gone. Nobody waits for the record, and one that is lost is made up for by a job. */
@@ -165,9 +181,10 @@ export interface TransactionReader {
   events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]>;
 }
 
-/** One line of the audit trail: a move of the status, a void, a step of the reversal, or a response that came too late. */
+/** One line of the audit trail: a move of the status or of the PIN step, a void, a step of the reversal, a late response. */
 export type AuditEntry =
   | Move
+  | PinEntry
   | (ReversalTold & { readonly at: string })
   /** A void was asked for: the id of its row. The reversal that follows is the void's. */
   | { readonly void: string; readonly at: string }
@@ -252,6 +269,8 @@ export interface SendTiming {
 export interface Switch {
   readonly type: string;
   readonly profile: ProcessorProfile;
+  /** Whether PINs can be enciphered for it. */
+  readonly takesPin: boolean;
   /** Whether connections are signed on, but all of them are taken: what came now would have to wait. */
   readonly isFull: boolean;
   /** The next STAN within the scope that the profile names; undefined when the business day has none left. */
@@ -267,6 +286,11 @@ export interface Switch {
   prepare(purchase: Purchase): PreparedRequest;
   /** The same for a refund; undefined when the switch takes none. */
   prepareRefund(refund: Refund): PreparedRequest | undefined;
+  /**
+   * Enciphers a PIN anew, from the reader's key to the switch's, inside the HSM.
+   * @throws PinUnusable when the block holds no PIN of this card
+   */
+  translatePin(pin: EnteredPin, pan: string): Promise<PinData>;
   /** Who the merchant is at this switch, for integrators. */
   providerId(terminal: TerminalRecord): ProviderValues;
 }
@@ -295,6 +319,8 @@ export interface CardVault {
   open(transactionId: string, sealed: Uint8Array): KeptCard;
   /** Keyed hash for search, with its key's id. */
   hashPan(pan: string): string;
+  /** Whether it is the hash of this PAN, under whichever key. */
+  isHashOf(hash: string, pan: string): boolean;
 }
 
 /** A tap as the phone submitted it. */
@@ -318,8 +344,8 @@ export interface OpenedTap {
 export interface CardDataOpener {
   /** @throws CardDataError, one and the same for every cause */
   open(request: TapRequest): OpenedTap;
-  fingerprint(request: TapRequest): string;
-  isFingerprintOf(fingerprint: string, request: TapRequest): boolean;
+  fingerprint(request: TapRequest | PinRequest): string;
+  isFingerprintOf(fingerprint: string, request: TapRequest | PinRequest): boolean;
 }
 
 /** From an `api` process to a `worker`: sealed to keys that live in the workers' memory alone. */

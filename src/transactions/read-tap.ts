@@ -3,9 +3,12 @@ import { decideOnline } from '../emv/cryptogram.ts';
 
 import { schemeOf } from '../emv/scheme.ts';
 import { joinTlv, type TlvValues } from '../emv/tlv-values.ts';
-import { CardError, TapRefused, TlvError } from '../errors.ts';
+import { CardDataError, CardError, TapRefused, TlvError } from '../errors.ts';
 import { keepChipTags } from './chip-tags.ts';
 import { type Currency, findCurrency } from './money.ts';
+import type { EnteredPin } from './pin-ports.ts';
+import type { CardDataOpener, OpenedTap, TapRequest } from './ports.ts';
+import { readPin } from './read-pin.ts';
 import type { TapFacts } from './transaction.ts';
 
 /** Tags of the general blob (design: card data). */
@@ -26,6 +29,8 @@ export interface ReadTap {
   readonly amountMinor: number;
   readonly currency: Currency;
   readonly facts: TapFacts;
+  /** Undefined when the reader took none. */
+  readonly pin: EnteredPin | undefined;
 }
 
 export const NO_FACTS: TapFacts = {
@@ -39,6 +44,16 @@ export const NO_FACTS: TapFacts = {
   maskedPan: null,
   chipTags: null,
 };
+
+/** @throws TapRefused when the blobs cannot be opened, one and the same for every cause */
+export function openTap(cardData: CardDataOpener, request: TapRequest): OpenedTap {
+  try {
+    return cardData.open(request);
+  } catch (error) {
+    if (error instanceof CardDataError) throw new TapRefused('/paymentCardData', error.code, 202);
+    throw error;
+  }
+}
 
 /**
  * Reads an opened tap and refuses what must not go online: no amount or currency, no usable card, a card that approved
@@ -63,7 +78,7 @@ export function readTap({ general, payment }: { general: TlvValues; payment: Tlv
       maskedPan: maskPan(card.pan),
       chipTags: keepChipTags(chip),
     };
-    return { decision, card, chip, amountMinor, currency, facts };
+    return { decision, card, chip, amountMinor, currency, facts, pin: readPin(payment) };
   } catch (error) {
     if (error instanceof CardError || error instanceof TlvError)
       throw new TapRefused('/paymentCardData', error.code, 202, { cause: error });

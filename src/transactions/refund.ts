@@ -11,13 +11,13 @@ import { retrievalReference } from '../processor-kit/rrn.ts';
 import { authorize, submitReady } from './authorize.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { Disposition } from './disposition.ts';
-import { NO_SUBMISSION } from './draft.ts';
+import { NO_SUBMISSION, WITHOUT_PIN } from './draft.ts';
 import { currencyOf, parseAmount } from './money.ts';
+import { NEW, newAttempt } from './plan-attempt.ts';
 import type { NewAttempt, PreparedRequest, Switch, Switches, SwitchSlot } from './ports.ts';
 import { ERROR_CODES, NO_RESULT } from './settle-outcome.ts';
 import { Status, type StatusId } from './status.ts';
 import { giveUp, unlessOverloaded } from './submit-handover.ts';
-import { newAttempt } from './submit-tap.ts';
 import type { ReadySubmission } from './take-route.ts';
 import { LOCAL_ANSWER_SECONDS, LONGEST_DEADLINE_SECONDS, SEND_WITHIN_MS } from './time-limits.ts';
 import { type Transaction, type TransactionKey, TransactionType } from './transaction.ts';
@@ -139,6 +139,7 @@ function draftRefund(world: World, sale: Transaction, reference: string, amountM
     ...sale,
     ...NO_SUBMISSION,
     ...NO_RESULT,
+    ...WITHOUT_PIN,
     id: world.newId(),
     merchantReference: reference,
     type: TransactionType.Refund,
@@ -224,6 +225,7 @@ async function prepare(
     },
     request,
     slot,
+    pinWait: null,
     deadlineMs: startMs + deadlineMs,
     sendByMs: startMs + Math.min(SEND_WITHIN_MS, deadlineMs),
     next: () => Promise.resolve(undefined),
@@ -265,7 +267,7 @@ const ACCEPTED: readonly StatusId[] = [Status.RequestReceived, Status.ReadyToSub
 function submitted(world: World, draft: Transaction, ready: ReadySubmission): Plan {
   const status = Status.SubmittedToPaymentProcessor;
   const transaction: Transaction = { ...draft, ...ready.submission, overdueJob: world.newId(), status };
-  const attempt = newAttempt(world, transaction, [...ACCEPTED, status], ready.submission.deadlineSeconds ?? 0);
+  const attempt = newAttempt(world, NEW, transaction, [...ACCEPTED, status], ready.submission.deadlineSeconds ?? 0);
   const proceed = () => authorize(world, transaction, ready);
   return { attempt, reserves: true, proceed, abandon: () => ready.slot.release() };
 }
@@ -274,7 +276,7 @@ function submitted(world: World, draft: Transaction, ready: ReadySubmission): Pl
 function handedOver(world: World, draft: Transaction): Plan {
   const status = Status.ReadyToSubmitToPaymentProcessor;
   const transaction: Transaction = { ...draft, overdueJob: world.newId(), status };
-  const planned = newAttempt(world, transaction, ACCEPTED, LONGEST_DEADLINE_SECONDS);
+  const planned = newAttempt(world, NEW, transaction, ACCEPTED, LONGEST_DEADLINE_SECONDS);
   const { acquirerId, id, attempt: number } = transaction;
   const refundJob = { queue: 'refund', data: { acquirerId, id, attempt: number } } as const;
   const attempt: NewAttempt = { ...planned, enqueue: [...planned.enqueue, refundJob] };
@@ -290,7 +292,7 @@ function unableToGoOnline(world: World, draft: Transaction): Plan {
     disposition: Disposition.UnableToGoOnline,
     errorCode: ERROR_CODES.unableToGoOnline,
   };
-  const planned = newAttempt(world, transaction, ACCEPTED, LOCAL_ANSWER_SECONDS);
+  const planned = newAttempt(world, NEW, transaction, ACCEPTED, LOCAL_ANSWER_SECONDS);
   const enqueue = [...planned.enqueue, ...webhookJobs(world, transaction, transaction, world.clock.nowMs())];
   const attempt: NewAttempt = { ...planned, enqueue };
   return { attempt, reserves: false, proceed: () => Promise.resolve(transaction), abandon: () => {} };

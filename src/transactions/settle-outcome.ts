@@ -1,25 +1,47 @@
 import type { Outcome } from '../processor-kit/processor.ts';
 import { Disposition } from './disposition.ts';
 import type { JobRequest } from './jobs.ts';
-import { type Move, moves, Status, type StatusId } from './status.ts';
+import {
+  isAwaitingPin,
+  judgePin,
+  PIN_TRIES_EXCEEDED,
+  PinState,
+  type PinStep,
+  type PinVerdict,
+  type PinWait,
+  pinEntries,
+} from './pin-step.ts';
+import type { AuditEntry } from './ports.ts';
+import { moves, Status, type StatusId } from './status.ts';
+import { PIN_EXPIRY_AFTER_SECONDS } from './time-limits.ts';
 import { type ProviderValues, type Result, ReversalState, type Transaction } from './transaction.ts';
 
 /** What may happen to a transaction that was on its way to a switch. */
 export type SwitchEvent =
-  /** A matched, well-formed response. */
-  | { readonly kind: 'answered'; readonly outcome: Outcome; readonly providerFields: ProviderValues }
+  /** A matched, well-formed response. `pinWait` says how a PIN would be awaited; null where none can be taken. */
+  | {
+      readonly kind: 'answered';
+      readonly outcome: Outcome;
+      readonly providerFields: ProviderValues;
+      readonly pinWait: PinWait | null;
+    }
   /** At least one byte was handed to the socket, and no usable response came. */
   | { readonly kind: 'unanswered' }
   /** A response came that cannot be used: it does not decode, or its MAC is bad. */
   | { readonly kind: 'garbled' }
   /** It is certain that no byte was written, and no other processor is left. */
-  | { readonly kind: 'unsent' };
+  | { readonly kind: 'unsent' }
+  /** The HSM cannot open the PIN block: nothing was written, and the PIN is as wrong as one that the issuer refuses. */
+  | { readonly kind: 'pinUnusable'; readonly pinWait: PinWait | null };
 
 /** A decision: the result to commit, the moves that lead there, and the jobs to commit with them. */
 export interface Settlement {
   readonly status: StatusId;
-  readonly moves: readonly Move[];
+  readonly moves: readonly AuditEntry[];
   readonly result: Result;
+  readonly pin: PinStep;
+  /** How long the phone has for a PIN from the commit on; null where none is awaited. */
+  readonly pinSeconds: number | null;
   readonly enqueue: readonly JobRequest[];
 }
 
@@ -30,6 +52,7 @@ export const ERROR_CODES = {
   indeterminate: 203,
   declined: 209,
   unableToGoOnline: 210,
+  invalidPin: 211,
 } as const;
 
 export const NO_RESULT: Result = {
@@ -51,7 +74,8 @@ export const NO_RESULT: Result = {
  * decided from, or drops it when somebody else was faster.
  *
  * A reversal is owed if and only if bytes may have been written and no definitive response was accepted (states,
- * "Reversal"): so `unanswered`, `garbled` and an unknown outcome owe one, `unsent` does not.
+ * "Reversal"): so `unanswered`, `garbled` and an unknown outcome owe one, `unsent` does not. A decline that asks for a
+ * PIN leaves the outcome open for as long as the PIN is awaited.
  */
 export function settleOutcome(transaction: Transaction, event: SwitchEvent, nowMs: number): Settlement {
   switch (event.kind) {
@@ -63,20 +87,21 @@ export function settleOutcome(transaction: Transaction, event: SwitchEvent, nowM
       return indeterminate(transaction, Status.BadResponseFromPaymentProcessor, null, nowMs);
     case 'unsent':
       return unableToGoOnline(transaction, nowMs);
+    case 'pinUnusable':
+      return unusablePin(transaction, event.pinWait, nowMs);
   }
 }
 
 function settleAnswer(
   transaction: Transaction,
-  { outcome, providerFields }: Extract<SwitchEvent, { kind: 'answered' }>,
+  { outcome, providerFields, pinWait }: Extract<SwitchEvent, { kind: 'answered' }>,
   nowMs: number,
 ): Settlement {
   if (outcome.kind === 'unknown') {
     return indeterminate(transaction, Status.BadResponseFromPaymentProcessor, outcome.responseCode || null, nowMs);
   }
   const isApproved = outcome.kind === 'approved';
-  const declinedAs = outcome.kind === 'pinRequired' ? ERROR_CODES.pinRequired : ERROR_CODES.declined;
-  return settled(transaction, Status.ResponseReceivedFromPaymentProcessor, nowMs, {
+  const result: Result = {
     ...NO_RESULT,
     disposition: isApproved ? Disposition.Approved : Disposition.Declined,
     responseCode: outcome.responseCode,
@@ -86,9 +111,24 @@ function settleAnswer(
     cardType: outcome.cardType ?? null,
     providerReference: outcome.rrn ?? transaction.rrn,
     providerFields,
-    errorCode: isApproved ? null : declinedAs,
+    errorCode: isApproved ? null : declineCodeOf(transaction, outcome),
     needsReview: outcome.kind === 'declined' && outcome.needsReview === true,
-  });
+  };
+  const pin = { verdict: pinVerdictOf(outcome), wait: pinWait };
+  return settled(transaction, Status.ResponseReceivedFromPaymentProcessor, nowMs, { result, pin });
+}
+
+const WRONG_PIN = '55';
+
+function declineCodeOf({ pinState }: PinStep, { kind, responseCode }: Outcome): number {
+  if (kind !== 'pinRequired') return ERROR_CODES.declined;
+  const wasWrong = pinState === PinState.submitted && responseCode === WRONG_PIN;
+  return wasWrong ? ERROR_CODES.invalidPin : ERROR_CODES.pinRequired;
+}
+
+function pinVerdictOf({ kind, responseCode }: Outcome): PinVerdict {
+  if (kind === 'pinRequired') return 'wanted';
+  return kind === 'declined' && PIN_TRIES_EXCEEDED.includes(responseCode) ? 'triesExceeded' : 'final';
 }
 
 function indeterminate(
@@ -106,9 +146,8 @@ function indeterminate(
     reversalState: ReversalState.owed,
   };
   const { acquirerId, id, attempt } = transaction;
-  return settled(transaction, status, nowMs, result, [
-    { queue: 'reverse', data: { acquirerId, id, attempt, reversalAttempt: 1 } },
-  ]);
+  const enqueue: JobRequest[] = [{ queue: 'reverse', data: { acquirerId, id, attempt, reversalAttempt: 1 } }];
+  return settled(transaction, status, nowMs, { result, enqueue });
 }
 
 /** The status goes back to 3: that nothing was submitted is what it says. The live `overdue` job lets it rest. */
@@ -118,16 +157,45 @@ function unableToGoOnline(transaction: Transaction, nowMs: number): Settlement {
     disposition: Disposition.UnableToGoOnline,
     errorCode: ERROR_CODES.unableToGoOnline,
   };
-  return settled(transaction, Status.ReadyToSubmitToPaymentProcessor, nowMs, result);
+  return settled(transaction, Status.ReadyToSubmitToPaymentProcessor, nowMs, { result });
 }
+
+function unusablePin(transaction: Transaction, wait: PinWait | null, nowMs: number): Settlement {
+  const result: Result = { ...NO_RESULT, disposition: Disposition.Declined, errorCode: ERROR_CODES.invalidPin };
+  const pin = { verdict: 'wanted', wait } as const;
+  return settled(transaction, Status.ReadyToSubmitToPaymentProcessor, nowMs, { result, pin });
+}
+
+interface Decided {
+  readonly result: Result;
+  readonly pin?: { readonly verdict: PinVerdict; readonly wait: PinWait | null };
+  readonly enqueue?: readonly JobRequest[];
+}
+
+const NO_PIN_WANTED = { verdict: 'final', wait: null } as const;
 
 function settled(
   transaction: Transaction,
   status: StatusId,
   nowMs: number,
-  result: Result,
-  enqueue: readonly JobRequest[] = [],
+  { result, pin: { verdict, wait } = NO_PIN_WANTED, enqueue = [] }: Decided,
 ): Settlement {
   const path = status === transaction.status ? [] : [status];
-  return { status, moves: moves(transaction.status, path, nowMs), result, enqueue };
+  const pin = judgePin(transaction, verdict, wait);
+  const told = [...moves(transaction.status, path, nowMs), ...pinEntries(transaction, pin, nowMs)];
+  if (!isAwaitingPin(pin) || !wait) return { status, moves: told, result, pin, pinSeconds: null, enqueue };
+  return {
+    status,
+    moves: told,
+    result: { ...result, disposition: null },
+    pin,
+    pinSeconds: wait.seconds,
+    enqueue: [...enqueue, expiryJob(transaction, wait)],
+  };
+}
+
+/** Committed with the wish for a PIN: ends the wait if nobody else does. */
+function expiryJob({ acquirerId, id, attempt }: Transaction, { job, seconds }: PinWait): JobRequest {
+  const startAfterSeconds = seconds + PIN_EXPIRY_AFTER_SECONDS;
+  return { queue: 'expire-pin', id: job, data: { acquirerId, id, attempt }, startAfterSeconds };
 }

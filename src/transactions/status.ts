@@ -10,7 +10,8 @@
  * switch heard of it.
  *
  * Who moves it on: from 1, 3, 4, 5, 6 and 7 there is always a live job, committed with the status, that will (see
- * `MUST_NOT_REST`). Nothing goes backwards but 4 -> 3, when it is proven that nothing was written.
+ * `MUST_NOT_REST`). 8 and 9 may rest, unless a PIN is awaited: then there is a job, too (see pin-step.ts). Nothing goes
+ * backwards but 4 -> 3, when it is proven that nothing was written.
  */
 export const Status = {
   BadRequestReceived: 0,
@@ -35,7 +36,7 @@ export function statusName(id: StatusId): StatusName {
   return NAMES[id]!;
 }
 
-/** Every allowed move; `null` is the row's birth. A new attempt of the same transaction begins at 1 again. */
+/** Every allowed move; `null` is the row's birth. A PIN, or a new attempt of the same transaction, begins at 1 again. */
 export const STATUS_MOVES: ReadonlyMap<StatusId | null, readonly StatusId[]> = new Map<
   StatusId | null,
   readonly StatusId[]

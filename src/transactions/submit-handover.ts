@@ -1,9 +1,11 @@
-import { NoConfiguration, Overloaded, TapRefused } from '../errors.ts';
+import { NoConfiguration, Overloaded, PinUnusable, TapRefused } from '../errors.ts';
 import { authorize, submitReady } from './authorize.ts';
 import type { Draft } from './draft.ts';
+import { hasAnswer } from './pin-step.ts';
+import { pinUnusable } from './plan-attempt.ts';
 import type { OpenedTap } from './ports.ts';
 import { readTap } from './read-tap.ts';
-import { settleOutcome } from './settle-outcome.ts';
+import { type SwitchEvent, settleOutcome } from './settle-outcome.ts';
 import { Status } from './status.ts';
 import { takeRoute } from './take-route.ts';
 import type { Transaction, TransactionKey } from './transaction.ts';
@@ -28,7 +30,7 @@ export async function submitHandover(
 ): Promise<void> {
   const transaction = await world.store.find(asked);
   if (!transaction || transaction.attempt !== asked.attempt) return;
-  if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || transaction.disposition !== null) return;
+  if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || hasAnswer(transaction)) return;
   const waiting = await world.store.findHandover(asked);
   const merchant = world.directory.merchant(asked.acquirerId, transaction.merchantId);
   const opened = waiting && open(asked, waiting.handover);
@@ -36,6 +38,7 @@ export async function submitHandover(
   const draft: Draft = { merchant, transaction };
   const tap = readTap(opened);
   const ready = await takeRoute(world, world.path.switches, draft, tap).catch(unlessOverloaded);
+  if (ready instanceof PinUnusable) return decide(world, transaction, pinUnusable(world));
   if (!ready || ready instanceof NoConfiguration || ready instanceof TapRefused) return giveUp(world, transaction);
   if (waiting.secondsLeft < (ready.submission.deadlineSeconds ?? 0)) {
     ready.slot.release();
@@ -51,9 +54,13 @@ export function unlessOverloaded(error: unknown): undefined {
 }
 
 /** Nothing was written and nothing will be: the phone learns it at once. */
-export async function giveUp(world: World, transaction: Transaction): Promise<void> {
+export function giveUp(world: World, transaction: Transaction): Promise<void> {
+  return decide(world, transaction, { kind: 'unsent' });
+}
+
+async function decide(world: World, transaction: Transaction, event: SwitchEvent): Promise<void> {
   const nowMs = world.clock.nowMs();
-  const settlement = withWebhook(world, transaction, settleOutcome(transaction, { kind: 'unsent' }, nowMs), nowMs);
+  const settlement = withWebhook(world, transaction, settleOutcome(transaction, event, nowMs), nowMs);
   await world.store.settle({ transaction, settlement, isOverdue: true, nowMs });
   world.wakeups.announce(transaction);
 }

@@ -1,9 +1,10 @@
-import { Iso8583Error, NoConfiguration, Overloaded, TapRefused } from '../errors.ts';
+import { Iso8583Error, NoConfiguration, Overloaded, PinUnusable, TapRefused } from '../errors.ts';
 import { localDateTime } from '../processor-kit/local-time.ts';
 import type { Purchase } from '../processor-kit/processor.ts';
 import { retrievalReference } from '../processor-kit/rrn.ts';
 import { chooseRoutes } from './choose-route.ts';
 import type { Draft } from './draft.ts';
+import type { PinWait } from './pin-step.ts';
 import type { PreparedRequest, RouteRecord, Switch, Switches, SwitchSlot, TerminalRecord } from './ports.ts';
 import type { ReadTap } from './read-tap.ts';
 import { SEND_WITHIN_MS } from './time-limits.ts';
@@ -15,6 +16,8 @@ export interface ReadySubmission {
   readonly submission: Submission & Pick<Transaction, 'sealedCard'>;
   readonly request: PreparedRequest;
   readonly slot: SwitchSlot;
+  /** How a PIN would be awaited; null where none can be taken. */
+  readonly pinWait: PinWait | null;
   /** On the monotonic clock, counted from before the commit: never later than the database's own deadline. */
   readonly deadlineMs: number;
   readonly sendByMs: number;
@@ -26,7 +29,8 @@ export interface ReadySubmission {
  * Finds the first route whose switch has a place, takes the place and builds the message.
  *
  * @returns undefined when no switch can be reached now; NoConfiguration when no route or terminal fits at all; TapRefused when
- *   a value of the card fits no field of the switch's
+ *   a value of the card fits no field of the switch's, or it comes with a PIN that may not be taken; PinUnusable when the
+ *   HSM cannot open its PIN block
  * @throws Overloaded when a switch can be reached, but has no place in good time
  */
 export async function takeRoute(
@@ -34,12 +38,14 @@ export async function takeRoute(
   switches: Switches,
   draft: Draft,
   tap: ReadTap,
-): Promise<ReadySubmission | NoConfiguration | TapRefused | undefined> {
-  const { acquirerId, xTid } = draft.transaction;
+): Promise<ReadySubmission | NoConfiguration | TapRefused | PinUnusable | undefined> {
+  const { acquirerId, xTid, routeId } = draft.transaction;
   const terminal = xTid === null ? undefined : world.directory.terminal(acquirerId, xTid);
   if (!terminal) return new NoConfiguration('NO_TERMINAL');
   const question = { currency: tap.currency.code, scheme: tap.facts.scheme, xTid: terminal.xTid };
-  const routes = chooseRoutes(world.directory.routes(acquirerId), question);
+  const known = world.directory.routes(acquirerId);
+  // A PIN goes the way that its tap went.
+  const routes = chooseRoutes(routeId === null ? known : known.filter(({ id }) => id === routeId), question);
   if (routes.length === 0) return new NoConfiguration('NO_ROUTE');
   const taken = await takeFirst(world, switches, { draft, tap, terminal }, routes);
   if (taken === 'full') throw new Overloaded();
@@ -58,7 +64,7 @@ async function takeFirst(
   switches: Switches,
   wanted: Wanted,
   routes: readonly RouteRecord[],
-): Promise<ReadySubmission | TapRefused | 'full' | 'down'> {
+): Promise<ReadySubmission | TapRefused | PinUnusable | 'full' | 'down'> {
   let isFull = false;
   for (const [index, { id: routeId, processorId }] of routes.entries()) {
     const target = switches.find(wanted.draft.transaction.acquirerId, processorId);
@@ -74,6 +80,7 @@ async function takeFirst(
       slot.release(); // the switch's business day has no STAN left
     } catch (error) {
       slot.release();
+      if (error instanceof PinUnusable || error instanceof TapRefused) return error;
       if (!(error instanceof Iso8583Error)) throw error;
       // What the directory adds has limits of its own: so it is the card's.
       return new TapRefused('/paymentCardData', 'VALUE_MALFORMED', 202, { cause: error });
@@ -84,7 +91,7 @@ async function takeFirst(
 
 async function takeNext(...question: Parameters<typeof takeFirst>): Promise<ReadySubmission | undefined> {
   const taken = await takeFirst(...question);
-  return taken === 'full' || taken === 'down' || taken instanceof TapRefused ? undefined : taken;
+  return typeof taken === 'object' && 'slot' in taken ? taken : undefined;
 }
 
 interface Chosen extends Wanted {
@@ -94,11 +101,14 @@ interface Chosen extends Wanted {
 }
 
 async function prepareSubmission(world: World, chosen: Chosen): Promise<Omit<ReadySubmission, 'next'> | undefined> {
-  const { draft, terminal, routeId, target, slot } = chosen;
+  const { draft, tap, routeId, target, slot } = chosen;
+  const terminal = { ...chosen.terminal, canTakePin: chosen.terminal.canTakePin && target.takesPin };
+  if (tap.pin && !terminal.canTakePin) throw new TapRefused('/paymentCardData', 'PIN_NOT_TAKEN', 202);
+  const pin = tap.pin && (await target.translatePin(tap.pin, tap.card.pan));
   const stan = await target.nextStan(terminal.tid);
   if (stan === undefined) return undefined;
   const sentAtMs = world.clock.nowMs();
-  const purchase = buildPurchase(chosen, stan, sentAtMs);
+  const purchase = { ...buildPurchase({ ...chosen, terminal }, stan, sentAtMs), pin };
   const request = target.prepare(purchase);
   const startMs = world.clock.monotonicMs();
   const { pan, expiry } = purchase.card;
@@ -116,6 +126,7 @@ async function prepareSubmission(world: World, chosen: Chosen): Promise<Omit<Rea
     },
     request,
     slot,
+    pinWait: terminal.canTakePin ? { job: world.newId(), seconds: world.pinSeconds } : null,
     deadlineMs: startMs + target.profile.deadlineMs,
     sendByMs: startMs + Math.min(SEND_WITHIN_MS, target.profile.deadlineMs),
   };

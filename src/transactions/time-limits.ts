@@ -15,6 +15,9 @@ export const LOCAL_ANSWER_SECONDS = 10;
 /** What an `api` process allows for, not knowing the route a worker will choose: the default deadline of a profile. */
 export const LONGEST_DEADLINE_SECONDS = 40;
 
+/** A job that starts this much after the time for a PIN finds it over, whatever milliseconds two statements lie apart. */
+export const PIN_EXPIRY_AFTER_SECONDS = 0.1;
+
 /** Bytes that would leave later than this after the decision to send them stay here: the answer would come too late. */
 export const SEND_WITHIN_MS = 5_000;
 

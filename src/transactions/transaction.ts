@@ -1,4 +1,5 @@
 import type { DispositionId } from './disposition.ts';
+import type { PinStep } from './pin-step.ts';
 import type { StatusId } from './status.ts';
 
 /** `transactionTypeId` (contract, "Numeric ids"). */
@@ -99,13 +100,17 @@ export interface Result {
 }
 
 /** One purchase, refund or void: the row that everything else speaks of. */
-export interface Transaction extends TransactionKey, Submitter, TapFacts, Submission, Result {
+export interface Transaction extends TransactionKey, Submitter, TapFacts, Submission, Result, PinStep {
   readonly attempt: number;
   readonly status: StatusId;
   readonly type: TransactionTypeId;
   readonly originalId: string | null;
   /** HMAC over both blobs: tells a repeated request from another one under the same reference. */
   readonly fingerprint: string | null;
+  /** The same over the request that brought this attempt's PIN. */
+  readonly pinFingerprint: string | null;
+  /** Until when a PIN is awaited, by the database's clock; null while the row is being decided. */
+  readonly pinExpiresAtMs: number | null;
   readonly panHash: string | null;
   /** PAN, expiry and what a reversal repeats, encrypted. */
   readonly sealedCard: Uint8Array | null;

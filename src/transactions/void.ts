@@ -1,7 +1,7 @@
 import { RequestRefused } from '../errors.ts';
 import type { ReversalAnswer } from '../processor-kit/processor.ts';
 import { Disposition } from './disposition.ts';
-import { NO_SUBMISSION } from './draft.ts';
+import { NO_SUBMISSION, WITHOUT_PIN } from './draft.ts';
 import type { NewAttempt, ReversalStep } from './ports.ts';
 import type { Attempt } from './reversal-steps.ts';
 import { NO_RESULT } from './settle-outcome.ts';
@@ -42,6 +42,7 @@ export async function voidSale(world: World, sale: Transaction): Promise<Transac
     moves: moves(null, PATH, nowMs),
     enqueue: [],
     answerBySeconds: 0,
+    pinSeconds: null,
     handover: null,
   };
   const data = { acquirerId: sale.acquirerId, id: sale.id, attempt: sale.attempt, reversalAttempt: 1 };
@@ -57,6 +58,7 @@ function draftVoid(world: World, sale: Transaction, nowMs: number): Transaction 
     ...sale,
     ...NO_SUBMISSION,
     ...NO_RESULT,
+    ...WITHOUT_PIN,
     id,
     // The sale may be voided again after a refusal, so the void's name is its own.
     merchantReference: id,

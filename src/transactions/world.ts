@@ -1,4 +1,5 @@
 import type { OriginalConnections } from './original-connections.ts';
+import type { PinTokens } from './pin-ports.ts';
 import type {
   Alarms,
   CardDataOpener,
@@ -25,6 +26,9 @@ export interface World {
   readonly refunds: RefundStore;
   readonly wakeups: Wakeups;
   readonly originals: OriginalConnections;
+  readonly pinTokens: PinTokens;
+  /** How long a PIN is awaited. */
+  readonly pinSeconds: number;
   readonly alarms: Alarms;
   /** Sends a reversal from this process without waiting for its job, if there is a hand free. */
   readonly reverseAhead: (asked: ReversalAttempt, jobId: string | undefined) => void;

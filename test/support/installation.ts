@@ -52,6 +52,12 @@ export interface AskedOfSwitch {
   readonly reversals: number;
 }
 
+/** Each type's switch takes PINs in the way of its network. */
+const PIN_KEYS: Readonly<Record<string, SwitchConfig['pinKey']>> = {
+  'type-1': { keyId: 'zone-pin', format: 0, derivation: 'zone' },
+  'type-2': { keyId: 'acquirer-bdk', format: 0, derivation: 'dukpt' },
+};
+
 /** As short as a busy machine allows: silence of the switch is waited for. */
 export const DEADLINE_MS = 1_500;
 /** 10 s of the scenarios are half a second. */
@@ -105,7 +111,12 @@ export class Installation {
   }: InstallationOptions): Promise<Installation> {
     const testDatabase = given ?? (await createTestDatabase());
     const processor = (await loadProcessors()).get(type)!;
-    const behaviour = { ...processor.exampleConfig, ...differences, profile: { deadlineMs: DEADLINE_MS, ...profile } };
+    const behaviour: SwitchConfig = {
+      ...processor.exampleConfig,
+      pinKey: PIN_KEYS[type],
+      ...differences,
+      profile: { deadlineMs: DEADLINE_MS, ...profile },
+    };
     const simulator = await startSimulator({ processors: [{ processor, config: behaviour, port: 0 }], timeScale });
     const switchPort = simulator.ports[0]!;
     const port = (await connectTo?.(switchPort)) ?? switchPort;

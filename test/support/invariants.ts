@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { LedgerEntry } from '../../src/simulator/ledger.ts';
 import type { Database } from '../../src/store/open-database.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
+import { PinState } from '../../src/transactions/pin-step.ts';
 import {
   MUST_NOT_REST,
   STATUS_MOVES,
@@ -22,6 +23,7 @@ const LIVE_JOBS = `select name, data from pgboss.job where state < 'completed'`;
  */
 export async function expectSoundStates(database: Database): Promise<void> {
   expect(await restingWithoutJob(database), 'transactions that rest where they must not').toEqual([]);
+  expect(await pinsWithoutJob(database), 'waits for a PIN that nobody will end').toEqual([]);
   expect(await reversalsWithoutJob(database), 'reversals that nobody will send').toEqual([]);
   expect(await wrongReservations(database), 'sales whose reservations are not those of their refunds').toEqual([]);
   expect(await wrongVoids(database), 'sales whose void is another than its row says').toEqual([]);
@@ -76,6 +78,18 @@ async function restingWithoutJob(database: Database): Promise<object[]> {
     [MUST_NOT_REST],
   );
   return rows.map((row) => ({ ...row, status: statusName(row.status) }));
+}
+
+/** Whatever the status: 8 and 9 may not rest either while a PIN is awaited. */
+async function pinsWithoutJob(database: Database): Promise<object[]> {
+  const { rows } = await database.query(
+    `with live as (${LIVE_JOBS})
+     select id, status, attempt from transactions t where pin_state = $1 and not exists (
+       select from live where name = 'expire-pin' and data ->> 'id' = t.id::text
+         and (data ->> 'attempt')::integer = t.attempt)`,
+    [PinState.awaiting],
+  );
+  return rows;
 }
 
 /** Owed (1), sent (2) or confirming (5): the next attempt's job waits, or the one that is under way. */

@@ -49,15 +49,25 @@ export function untilStatus(
   }, withinMs);
 }
 
-/** The audit trail in words: `RequestReceived`, ..., `reversal sent 1`. */
+/** The audit trail in words: `RequestReceived`, ..., `PIN awaiting`, `reversal sent 1`. */
 export async function trailOf(database: Database, id: string): Promise<string[]> {
-  const { rows } = await database.query<{
-    move: { to?: string; late?: string; void?: string; reversal?: string; attempt?: number };
-  }>(`select jsonb_array_elements(moves) as move from transaction_events where transaction_id = $1 order by id`, [id]);
-  return rows.map(({ move: { to, late, void: asked, reversal, attempt } }) => {
+  const { rows } = await database.query<{ move: Told }>(
+    `select jsonb_array_elements(moves) as move from transaction_events where transaction_id = $1 order by id`,
+    [id],
+  );
+  return rows.map(({ move: { to, pin, late, void: asked, reversal, attempt } }) => {
     if (asked !== undefined) return 'void';
-    return to ?? (late === undefined ? `reversal ${reversal} ${attempt}` : `late ${late}`);
+    return to ?? (pin && `PIN ${pin}`) ?? (late && `late ${late}`) ?? `reversal ${reversal} ${attempt}`;
   });
+}
+
+interface Told {
+  readonly to?: string;
+  readonly pin?: string;
+  readonly late?: string;
+  readonly void?: string;
+  readonly reversal?: string;
+  readonly attempt?: number;
 }
 
 /** A job that somebody will still take. */

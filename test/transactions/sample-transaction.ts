@@ -1,3 +1,4 @@
+import { NO_PIN } from '../../src/transactions/pin-step.ts';
 import { NO_RESULT } from '../../src/transactions/settle-outcome.ts';
 import { Status } from '../../src/transactions/status.ts';
 import { type Transaction, TransactionType } from '../../src/transactions/transaction.ts';
@@ -8,6 +9,7 @@ export const SENT_AT_MS = Date.parse('2026-03-01T10:00:00Z');
 export function sampleTransaction(changes: Partial<Transaction> = {}): Transaction {
   return {
     ...NO_RESULT,
+    ...NO_PIN,
     acquirerId: 1,
     id: '6f1c0a52-7f0e-4a57-9f57-0d9a2b1c8e11',
     integratorId: 10,
@@ -23,6 +25,8 @@ export function sampleTransaction(changes: Partial<Transaction> = {}): Transacti
     type: TransactionType.Tap,
     originalId: null,
     fingerprint: 'key:mac',
+    pinFingerprint: null,
+    pinExpiresAtMs: null,
     panHash: 'key:hash',
     sealedCard: Uint8Array.of(1),
     amountMinor: 1_000,

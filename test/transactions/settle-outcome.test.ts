@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/processor-kit/processor.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
+import { NO_PIN, PinState, type PinWait } from '../../src/transactions/pin-step.ts';
 import { type SwitchEvent, settleOutcome } from '../../src/transactions/settle-outcome.ts';
 import { Status } from '../../src/transactions/status.ts';
 import { ReversalState } from '../../src/transactions/transaction.ts';
@@ -21,8 +22,10 @@ function settle(event: SwitchEvent, changes = {}) {
   return settleOutcome(sampleTransaction(changes), event, NOW_MS);
 }
 
-function answered(outcome: Outcome): SwitchEvent {
-  return { kind: 'answered', outcome, providerFields: PROVIDER_FIELDS };
+const PIN_WAIT = { job: '99999999-2222-4333-8444-555555555555', seconds: 90 };
+
+function answered(outcome: Outcome, pinWait: PinWait | null = PIN_WAIT): SwitchEvent {
+  return { kind: 'answered', outcome, providerFields: PROVIDER_FIELDS, pinWait };
 }
 
 describe('an approval', () => {
@@ -91,9 +94,83 @@ describe('a decline', () => {
     expect(settlement.enqueue).toEqual([]);
   });
 
-  test('that asks for a PIN has 65', () => {
-    const { result } = settle(answered({ ...FACTS, responseCode: '70', kind: 'pinRequired' }));
-    expect(result).toMatchObject({ disposition: Disposition.Declined, errorCode: 65, approvedMinor: null });
+  test('that asks for a PIN where none can be taken has 65', () => {
+    const settlement = settle(answered({ ...FACTS, responseCode: '70', kind: 'pinRequired' }, null));
+    expect(settlement.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 65, approvedMinor: null });
+    expect(settlement).toMatchObject({ pin: NO_PIN, pinSeconds: null, enqueue: [] });
+  });
+});
+
+describe('a decline that asks for a PIN', () => {
+  const wanted = (responseCode: string) => answered({ ...FACTS, responseCode, kind: 'pinRequired' });
+  const EXPIRY = { queue: 'expire-pin', id: PIN_WAIT.job, startAfterSeconds: 90.1 };
+
+  test('leaves the outcome open, under the job that ends the wait', () => {
+    const { acquirerId, id } = sampleTransaction();
+    const settlement = settle(wanted('70'));
+    expect(settlement.status).toBe(Status.ResponseReceivedFromPaymentProcessor);
+    expect(settlement.result).toMatchObject({ disposition: null, errorCode: 65, responseCode: '70' });
+    expect(settlement).toMatchObject({
+      pin: { pinState: PinState.awaiting, pinTries: 0, pinJob: PIN_WAIT.job },
+      pinSeconds: 90,
+      enqueue: [{ ...EXPIRY, data: { acquirerId, id, attempt: 1 } }],
+    });
+    expect(settlement.moves).toMatchObject([{ to: 'ResponseReceivedFromPaymentProcessor' }, { pin: 'awaiting' }]);
+  });
+
+  test('after a PIN has 211 when the PIN was wrong, and 65 when the issuer asks as before', () => {
+    const afterPin = { pinState: PinState.submitted, attempt: 2 };
+    expect(settle(wanted('55'), afterPin).result).toMatchObject({ disposition: null, errorCode: 211 });
+    expect(settle(wanted('70'), afterPin).result).toMatchObject({ disposition: null, errorCode: 65 });
+    expect(settle(wanted('55')).result).toMatchObject({ disposition: null, errorCode: 65 });
+  });
+
+  test('for the third time is the outcome', () => {
+    const settlement = settle(wanted('55'), { pinState: PinState.submitted, pinTries: 2 });
+    expect(settlement.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 211, responseCode: '55' });
+    expect(settlement).toMatchObject({ pin: { pinState: PinState.exhausted }, pinSeconds: null, enqueue: [] });
+  });
+});
+
+describe('what a switch makes of a PIN', () => {
+  const afterPin = { pinState: PinState.submitted, attempt: 2 };
+
+  test.each([
+    ['an approval', answered({ ...FACTS, kind: 'approved', approvedMinor: 1_000 }), Disposition.Approved],
+    ['a decline', answered({ ...FACTS, responseCode: '51', kind: 'declined' }), Disposition.Declined],
+    ['silence', { kind: 'unanswered' }, Disposition.Indeterminate],
+    ['an answer that cannot be used', { kind: 'garbled' }, Disposition.Indeterminate],
+    ['no way to a switch', { kind: 'unsent' }, Disposition.UnableToGoOnline],
+  ] as const)('%s ends the step', (_what, event, disposition) => {
+    const settlement = settle(event, afterPin);
+    expect(settlement.result.disposition).toBe(disposition);
+    expect(settlement).toMatchObject({ pin: { pinState: PinState.done }, pinSeconds: null });
+    expect(settlement.moves).toContainEqual({ pin: 'done', at: new Date(NOW_MS).toISOString() });
+  });
+
+  test.each(['38', '75'])('%s, that it takes no more, exhausts the step and has 209', (responseCode) => {
+    const settlement = settle(answered({ ...FACTS, responseCode, kind: 'declined' }), afterPin);
+    expect(settlement.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 209, responseCode });
+    expect(settlement.pin.pinState).toBe(PinState.exhausted);
+  });
+});
+
+describe('a PIN block that the HSM cannot open', () => {
+  const unusable: SwitchEvent = { kind: 'pinUnusable', pinWait: PIN_WAIT };
+  const ready = { status: Status.ReadyToSubmitToPaymentProcessor, pinState: PinState.submitted };
+
+  test('is a wrong PIN of which nothing was sent: another one is awaited', () => {
+    const settlement = settle(unusable, ready);
+    expect(settlement.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
+    expect(settlement.result).toMatchObject({ disposition: null, errorCode: 211, responseCode: null });
+    expect(settlement.pin).toMatchObject({ pinState: PinState.awaiting, pinTries: 1 });
+    expect(settlement.moves).toMatchObject([{ pin: 'awaiting' }]);
+  });
+
+  test('costs a try like one', () => {
+    const settlement = settle(unusable, { ...ready, pinTries: 2 });
+    expect(settlement.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 211 });
+    expect(settlement.pin.pinState).toBe(PinState.exhausted);
   });
 });
 

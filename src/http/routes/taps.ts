@@ -3,8 +3,7 @@ import { bearerToken } from '../../auth/bearer.ts';
 import type { MerchantTokenVerifier } from '../../auth/verify-merchant-token.ts';
 import { submitTap } from '../../transactions/submit-tap.ts';
 import type { World } from '../../transactions/world.ts';
-import { onlineAuthorizationOf } from '../online-authorization.ts';
-import { recordWhenFlushed } from '../record-when-flushed.ts';
+import { answerPhone } from '../answer-phone.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
@@ -30,8 +29,7 @@ export function registerTapRoutes(server: Server, { world, tokens }: TapRoutesOp
     handler: async (request, reply) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
       const transaction = await submitTap(world, request.principal!, { ...request.body, deviceInstallationId });
-      recordWhenFlushed(world, transaction, reply);
-      return { onlineAuthorizationResponse: onlineAuthorizationOf(transaction, world.vault) };
+      return answerPhone(world, transaction, reply);
     },
   });
 }

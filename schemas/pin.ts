@@ -1,0 +1,36 @@
+/** The words of the PIN step (4.5): its address, its body, and the claims of a pinToken. */
+import { z } from 'zod';
+import { mobileTransaction } from './mobile-transaction.ts';
+import { MAX_TOKEN_CHARS } from './tokens.ts';
+
+export const pinParams = z.object({ transactionId: z.uuid() });
+
+/** 8 bytes, or 16 in ISO format 4 (ISO 9564-1:2017 9.3 and 9.4). */
+const pinBlock = z.string().regex(/^(?:[0-9A-Fa-f]{16}|[0-9A-Fa-f]{32})$/, 'not 8 or 16 bytes in hex');
+/** 10 bytes with TDES (ANSI X9.24-1), 12 with AES (X9.24-3). */
+const ksn = z.string().regex(/^(?:[0-9A-Fa-f]{20}|[0-9A-Fa-f]{24})$/, 'not 10 or 12 bytes in hex');
+
+/** The body of 4.5: that of 4.4 with the token, and the PIN block unless it lies in the sealed blob. */
+export const mobilePin = mobileTransaction
+  .extend({
+    pinToken: z.string().min(1).max(MAX_TOKEN_CHARS),
+    pinBlock: pinBlock.optional().describe('Encrypted PIN block in hex, where paymentCardData has none'),
+    ksn: ksn.optional().describe('Key serial number of the PIN block, in hex'),
+  })
+  .refine(({ pinBlock, ksn }) => pinBlock === undefined || ksn !== undefined, {
+    path: ['ksn'],
+    message: 'goes with pinBlock',
+  })
+  .meta({ id: 'MobilePin' });
+
+/** Besides what all of our tokens claim. */
+export const pinTokenClaims = z.object({
+  /** The transaction. */
+  txn: z.uuid(),
+  /** The attempt that asked for the PIN: the next one spends the token. */
+  attempt: z.int().positive(),
+  /** The device installation that may submit it. */
+  device: z.string(),
+});
+
+export type PinTokenClaims = z.infer<typeof pinTokenClaims>;

@@ -1,0 +1,32 @@
+import { mobileHeaders, onlineAuthorizationAnswer } from '#schemas/mobile-transaction';
+import { mobilePin, pinParams } from '#schemas/pin';
+import { bearerToken } from '../../auth/bearer.ts';
+import { submitPin } from '../../transactions/submit-pin.ts';
+import { answerPhone } from '../answer-phone.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+import type { TapRoutesOptions } from './taps.ts';
+
+/** 4.5: a phone submits the PIN that its tap was asked for, and waits for the outcome. */
+export function registerPinRoute(server: Server, { world, tokens }: TapRoutesOptions): void {
+  withZod(server).route({
+    method: 'POST',
+    url: '/transactions/:transactionId/submitPinMobile',
+    schema: {
+      params: pinParams,
+      headers: mobileHeaders,
+      body: mobilePin,
+      response: { 200: answerSchema(onlineAuthorizationAnswer) },
+    },
+    // Before the body is read: a stranger gets no further than the header.
+    onRequest: async (request) => {
+      request.principal = await tokens.verify(bearerToken(request.headers.authorization));
+    },
+    handler: async (request, reply) => {
+      const deviceInstallationId = request.headers['x-device-installation-id'];
+      const pin = { ...request.body, deviceInstallationId };
+      const transaction = await submitPin(world, request.principal!, request.params.transactionId, pin);
+      return answerPhone(world, transaction, reply);
+    },
+  });
+}
