@@ -1,5 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { createApiKey } from '../auth/api-key.ts';
 import { MANAGE_WEBHOOKS, READ_TRANSACTIONS } from '../auth/authenticator.ts';
 import { hashPassword } from '../auth/password.ts';
@@ -17,6 +18,7 @@ import {
   saveTerminals,
   saveUser,
 } from '../store/tenants.ts';
+import { demoSwitchConfig, writeDemoKeys } from './demo-keys.ts';
 
 const ACQUIRER = 1;
 const INTEGRATOR = 10;
@@ -30,13 +32,19 @@ export interface DemoSwitch {
   readonly port: number;
 }
 
+/** Where everything that a client of the demo needs is written down, secrets included. */
+export function demoProfilePath(folder: string): string {
+  return join(folder, 'demo.json');
+}
+
 /**
  * Creates the demo's tenants, or brings them up to date: an acquirer with a route to the simulated switch, an integrator
- * with an issuer key, a merchant with a terminal and a user. Secrets are made once and kept in the profile.
+ * with an issuer key, a merchant with a terminal and a user. Secrets are made once and kept in the profile; the keys that
+ * gateway and switch share lie beside it, in `folder`.
  */
 export async function installDemo(
   database: Database,
-  profilePath: string,
+  folder: string,
   url: string,
   { processor, host, port }: DemoSwitch,
 ): Promise<Profile> {
@@ -54,10 +62,12 @@ export async function installDemo(
   await saveTerminals(database, [
     { acquirerId: ACQUIRER, xTid, tid: 'TW000001', mid: 'DEMO00000001001', canTakePin: true },
   ]);
-  const config = { ...processor.exampleConfig, addresses: [{ host, port }] };
+  const config = { ...demoSwitchConfig(processor), addresses: [{ host, port }] };
+  writeDemoKeys(folder, config);
   await saveProcessor(database, { acquirerId: ACQUIRER, id: PROCESSOR, type: processor.type, config });
   await saveRoute(database, { acquirerId: ACQUIRER, id: ROUTE, processorId: PROCESSOR, priority: 1 });
 
+  const profilePath = demoProfilePath(folder);
   const known = existsSync(profilePath) ? readProfile(profilePath) : undefined;
   const profile = {
     ...(known && (await isCurrent(database, known)) ? known : await createSecrets(database, url)),

@@ -1,11 +1,10 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readConfig } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { openKeyRing, prepareDatabase } from '../main.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
-import { installDemo } from './demo-installation.ts';
+import { demoProfilePath, installDemo } from './demo-installation.ts';
 
 /** `tapwire demo-tenants --url http://api:8080 --switch host:port`: what docker-compose.yml runs before api and worker. */
 export async function run(args: string[]): Promise<number> {
@@ -24,9 +23,8 @@ export async function run(args: string[]): Promise<number> {
   try {
     await openKeyRing(config);
     const processor = (await loadProcessors()).get('type-1')!;
-    const profilePath = join(config.TAPWIRE_DATA, 'demo.json');
-    await installDemo(prepared.database, profilePath, values.url, { processor, host, port: Number(port) });
-    console.log(`The demo tenants are there; their secrets are in ${profilePath}.`);
+    await installDemo(prepared.database, config.TAPWIRE_DATA, values.url, { processor, host, port: Number(port) });
+    console.log(`The demo tenants are there; their secrets are in ${demoProfilePath(config.TAPWIRE_DATA)}.`);
   } finally {
     await prepared.stop();
   }

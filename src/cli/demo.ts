@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Config, readConfig } from '../config.ts';
 import { type PreparedDatabase, prepareDatabase, startGateway } from '../main.ts';
@@ -9,6 +8,7 @@ import type { Profile } from '../phone/profile.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { type Simulator, startSimulator } from '../simulator/start-simulator.ts';
 import { type DemoSwitch, installDemo } from './demo-installation.ts';
+import { demoHsmKeysPath, demoSwitchConfig } from './demo-keys.ts';
 import { submitDemoTaps } from './demo-taps.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
 
@@ -20,7 +20,9 @@ const SWITCH_TYPE = 'type-1';
  */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { stay: { type: 'boolean', default: false } } });
-  const config = readConfig({ LOG_LEVEL: 'warn', ...process.env, PORT: String(await choosePort(process.env.PORT)) });
+  const hsmKeys = demoHsmKeysPath(process.env.TAPWIRE_DATA ?? '.tapwire');
+  const settings = { LOG_LEVEL: 'warn', HSM_KEYS_FILE: hsmKeys, ...process.env };
+  const config = readConfig({ ...settings, PORT: String(await choosePort(process.env.PORT)) });
   mkdirSync(config.TAPWIRE_DATA, { recursive: true });
   const prepared = await prepareDatabase(config);
   try {
@@ -35,7 +37,7 @@ async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay:
   const { simulator, demoSwitch } = await startSwitch();
   try {
     const url = `http://${config.HOST}:${config.PORT}`;
-    const profile = await installDemo(prepared.database, join(config.TAPWIRE_DATA, 'demo.json'), url, demoSwitch);
+    const profile = await installDemo(prepared.database, config.TAPWIRE_DATA, url, demoSwitch);
     const gateway = await startGateway(config, prepared, createLog(config.LOG_LEVEL));
     try {
       introduce(profile, demoSwitch, simulator);
@@ -58,7 +60,10 @@ async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay:
 
 async function startSwitch(): Promise<{ simulator: Simulator; demoSwitch: DemoSwitch }> {
   const processor = (await loadProcessors()).get(SWITCH_TYPE)!;
-  const simulator = await startSimulator({ processors: [{ processor, port: 0 }], ledgerPort: 0 });
+  const simulator = await startSimulator({
+    processors: [{ processor, config: demoSwitchConfig(processor), port: 0 }],
+    ledgerPort: 0,
+  });
   return { simulator, demoSwitch: { processor, host: '127.0.0.1', port: simulator.ports[0]! } };
 }
 

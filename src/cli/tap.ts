@@ -1,16 +1,15 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import type { Problem } from '#schemas/problem';
 import { SAMPLE_CARDS, type SampleCardName } from '../card/sample-tap.ts';
-import { MoneyError, StartError } from '../errors.ts';
-import { Phone, type PhoneAnswer } from '../phone/phone.ts';
+import { CryptoError, MoneyError, StartError } from '../errors.ts';
+import { authorizationOf, Phone, type PhoneAnswer } from '../phone/phone.ts';
 import { readProfile } from '../phone/profile.ts';
 
 const USAGE = `usage: tapwire tap --amount 10.00 [--currency ZAR] [--card ${Object.keys(SAMPLE_CARDS).join('|')}]
-                   [--reference TEXT] [--device ID] [--profile FILE] [--json]`;
+                   [--pin DIGITS] [--reference TEXT] [--device ID] [--profile FILE] [--json]`;
 
-/** `tapwire tap`: one tap, as a phone would submit it. Exit code 0 when approved, 3 for any other outcome, 1 for a refusal. */
+/** `tapwire tap`: one tap, as a phone would submit it, and its PIN when that is asked for. Exit code 0 when approved, 3 for any other outcome, 1 for a refusal. */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
@@ -18,6 +17,7 @@ export async function run(args: string[]): Promise<number> {
       amount: { type: 'string' },
       currency: { type: 'string', default: 'ZAR' },
       card: { type: 'string', default: 'visa' },
+      pin: { type: 'string' },
       reference: { type: 'string' },
       device: { type: 'string' },
       profile: { type: 'string' },
@@ -36,25 +36,25 @@ export async function run(args: string[]): Promise<number> {
       currency: values.currency,
       card: values.card as SampleCardName,
       merchantReference: values.reference,
+      pin: values.pin,
     })
     .catch((cause) => {
       if (cause instanceof MoneyError)
         throw new StartError('BAD_CONFIG', `--amount, --currency: ${cause.code}`, { cause });
+      if (cause instanceof CryptoError) throw new StartError('BAD_CONFIG', '--pin: 4 to 12 digits', { cause });
       throw new StartError('BAD_CONFIG', `Nobody answers at ${profile.url}: is the gateway running?`, { cause });
     });
   console.log(values.json ? JSON.stringify(answer.body) : describe(answer));
-  if (answer.status !== 200) return 1;
-  return authorization(answer).type === 'Approved' ? 0 : 3;
-}
-
-function authorization({ body }: PhoneAnswer): OnlineAuthorization {
-  return (body as { onlineAuthorizationResponse: OnlineAuthorization }).onlineAuthorizationResponse;
+  const outcome = authorizationOf(answer)?.type;
+  if (outcome === undefined) return 1;
+  return outcome === 'Approved' ? 0 : 3;
 }
 
 /** The answer on a few lines. */
 export function describe(answer: PhoneAnswer): string {
   const ms = `${answer.ms.toFixed(0)} ms`;
-  if (answer.status !== 200) {
+  const outcome = authorizationOf(answer);
+  if (outcome === undefined) {
     const { message, errors = [] } = answer.body as Problem;
     return [
       `${answer.status}  ${message}  (${ms})`,
@@ -70,9 +70,11 @@ export function describe(answer: PhoneAnswer): string {
     isoResponseCode,
     authorizationCode,
     errorMessage,
+    isSingleTapAndPin,
     serviceReference,
-  } = authorization(answer);
+  } = outcome;
   const code = isoResponseCode && `  code ${isoResponseCode}`;
   const approval = authorizationCode && `  approval ${authorizationCode}`;
-  return `${type}  ${currency} ${amount} minor units  ${cardScheme} ${maskedPAN}${code}${approval}  ${errorMessage ?? ''}  (${ms})\n     ${serviceReference}`;
+  const hint = isSingleTapAndPin ? '  (a PIN is wanted: --pin)' : '';
+  return `${type}  ${currency} ${amount} minor units  ${cardScheme} ${maskedPAN}${code}${approval}  ${errorMessage ?? ''}${hint}  (${ms})\n     ${serviceReference}`;
 }

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
-import type { CardDataPublicKey } from '#schemas/card-data';
+import { type CardDataPublicKey, READER_TAGS } from '#schemas/card-data';
+import type { OnlineAuthorization } from '#schemas/mobile-transaction';
+import { toHex } from '../bytes/hex.ts';
 import { type SampleCardName, sampleTap } from '../card/sample-tap.ts';
 import { createCardDataSealer } from '../card/seal-card-data.ts';
 import { currencyOf, parseAmount } from '../transactions/money.ts';
 import type { TapRequest } from '../transactions/ports.ts';
+import { PinPad } from './pin-pad.ts';
 import type { Profile } from './profile.ts';
 
 /** A token per hour is what a careful backend issues. */
@@ -19,6 +22,23 @@ export interface PhoneTap {
   readonly merchantReference?: string | undefined;
   /** Changes the card's values before they are sealed: to make a card misbehave. */
   readonly tamper?: ((values: Map<number, Uint8Array>) => void) | undefined;
+  /** Entered when the issuer asks for it. */
+  readonly pin?: string | undefined;
+}
+
+/** What the reader has of one tap until the phone is done with it: its PIN step seals the same values again. */
+export interface TapReading {
+  readonly merchantReference: string;
+  readonly values: ReadonlyMap<number, Uint8Array>;
+}
+
+/** A PIN request, as 4.5 has it. */
+export interface PinSubmission extends TapRequest {
+  readonly transactionId: string;
+  readonly pinToken: string;
+  /** Hex, for readers that do not seal the block. */
+  readonly pinBlock?: string;
+  readonly ksn?: string;
 }
 
 export interface PhoneAnswer {
@@ -27,10 +47,16 @@ export interface PhoneAnswer {
   readonly ms: number;
 }
 
+const TRACK_2 = 0x57;
+const CVM_RESULTS = 0x9f34;
+/** 9F34: enciphered PIN verified online, and what came of it the issuer will say (EMV Book 3 Annex C3). */
+const ONLINE_PIN = Uint8Array.of(0x42, 0x03, 0x00);
+
 /** A phone with a reader and a merchant's backend in one: signs tokens, seals card data, submits taps. */
 export class Phone {
   readonly #profile: Profile;
   readonly deviceInstallationId: string;
+  readonly #pinPad = new PinPad();
   #token: string | undefined;
   #keys: readonly CardDataPublicKey[] | undefined;
 
@@ -39,13 +65,23 @@ export class Phone {
     this.deviceInstallationId = deviceInstallationId;
   }
 
-  /** Submits a tap as 4.4 has it and waits for the answer. */
+  /** Submits a tap as 4.4 has it and waits for the answer; where that asks for a PIN and there is one, for the next. */
   async tap(tap: PhoneTap): Promise<PhoneAnswer> {
-    return this.submit(await this.seal(tap));
+    const reading = this.read(tap);
+    const answer = await this.submit(await this.sealReading(reading));
+    const { serviceReference, pinToken } = authorizationOf(answer) ?? {};
+    if (tap.pin === undefined || serviceReference === undefined || pinToken === undefined) return answer;
+    const request = await this.sealReading(this.enterPin(reading, tap.pin));
+    return this.submitPin({ ...request, transactionId: serviceReference, pinToken });
   }
 
   /** The request of a tap, with both blobs built and encrypted. */
-  async seal({ amount, currency, card, merchantReference = randomUUID(), tamper }: PhoneTap): Promise<TapRequest> {
+  async seal(tap: PhoneTap): Promise<TapRequest> {
+    return this.sealReading(this.read(tap));
+  }
+
+  /** What the reader reads of a card. */
+  read({ amount, currency, card, merchantReference = randomUUID(), tamper }: PhoneTap): TapReading {
     const known = currencyOf(currency);
     const values = sampleTap({
       card,
@@ -54,21 +90,41 @@ export class Phone {
       at: new Date(),
     });
     tamper?.(values);
+    return { merchantReference, values };
+  }
+
+  /** The same tap with its PIN, enciphered by the reader. */
+  enterPin({ merchantReference, values }: TapReading, pin: string): TapReading {
+    const [pan = ''] = toHex(values.get(TRACK_2) ?? new Uint8Array()).split('D', 1);
+    const { block, ksn } = this.#pinPad.enter(pin, pan);
+    const withPin = new Map(values).set(CVM_RESULTS, ONLINE_PIN);
+    return { merchantReference, values: withPin.set(READER_TAGS.pinBlock, block).set(READER_TAGS.ksn, ksn) };
+  }
+
+  async sealReading({ merchantReference, values }: TapReading): Promise<TapRequest> {
     const [key] = await this.#cardDataKeys();
     const { deviceInstallationId } = this;
     return createCardDataSealer(key!).seal(values, { deviceInstallationId, merchantReference });
   }
 
-  async submit({ merchantReference, generalCardData, paymentCardData }: TapRequest): Promise<PhoneAnswer> {
+  submit({ merchantReference, generalCardData, paymentCardData }: TapRequest): Promise<PhoneAnswer> {
+    return this.#post('/transactions/mobile', { merchantReference, generalCardData, paymentCardData });
+  }
+
+  submitPin({ transactionId, deviceInstallationId: _device, ...body }: PinSubmission): Promise<PhoneAnswer> {
+    return this.#post(`/transactions/${transactionId}/submitPinMobile`, body);
+  }
+
+  async #post(path: string, sent: object): Promise<PhoneAnswer> {
     const startMs = performance.now();
-    const response = await fetch(new URL('/transactions/mobile', this.#profile.url), {
+    const response = await fetch(new URL(path, this.#profile.url), {
       method: 'POST',
       headers: {
         authorization: `Bearer ${await this.token()}`,
         'content-type': 'application/json',
         'x-device-installation-id': this.deviceInstallationId,
       },
-      body: JSON.stringify({ merchantReference, generalCardData, paymentCardData }),
+      body: JSON.stringify(sent),
     });
     const body: unknown = await response.json();
     return { status: response.status, body, ms: performance.now() - startMs };
@@ -86,6 +142,12 @@ export class Phone {
     this.#keys = ((await response.json()) as { keys: CardDataPublicKey[] }).keys;
     return this.#keys;
   }
+}
+
+/** What the gateway says of a tap that it processed; undefined when it refused it. */
+export function authorizationOf({ status, body }: PhoneAnswer): OnlineAuthorization | undefined {
+  if (status !== 200) return undefined;
+  return (body as { onlineAuthorizationResponse: OnlineAuthorization }).onlineAuthorizationResponse;
 }
 
 /** Signs a merchant JWT with the issuer key of a profile; `claims` overrides any of its claims. */

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import { takeKey } from '../crypto/block-key.ts';
+import { DEMO_READER_KEY, demoKey } from '../crypto/demo-key.ts';
+import {
+  deriveTdesInitialKey,
+  deriveTdesTransactionKey,
+  deriveTdesWorkingKey,
+  TDES_KSN_BYTES,
+} from '../crypto/dukpt-tdes.ts';
+import { encipherPin, parsePin } from '../crypto/pin-block.ts';
+import type { EnteredPin } from '../transactions/pin-ports.ts';
+
+/** FFFF, and a key set id of our own (ANSI X9.24-1:2009 figure 3). */
+const KEY_SET = [0xff, 0xff, 0x54, 0x41, 0x50];
+/** Counters up to here have ten one bits at most, so a device skips none of them (X9.24-1 A.2). */
+const LAST_COUNTER = 1_023;
+
+/** The PIN pad of a demo reader: a TDES DUKPT device with a random id. A real one would never show its keys to software. */
+export class PinPad {
+  readonly #base = demoKey(DEMO_READER_KEY, 'dukptBase').bytes;
+  readonly #device = randomBytes(3);
+  #counter = 0;
+
+  /** Enciphers a PIN as an ISO format 0 block, under a key that no other PIN gets. */
+  enter(pin: string, pan: string): EnteredPin {
+    const ksn = this.#nextKsn();
+    const initial = deriveTdesInitialKey(takeKey('tdes', Uint8Array.from(this.#base.reveal())), ksn);
+    const key = deriveTdesWorkingKey(deriveTdesTransactionKey(initial, ksn), 'pin');
+    return { block: encipherPin(0, parsePin(pin), pan, key), ksn };
+  }
+
+  #nextKsn(): Uint8Array {
+    this.#counter = (this.#counter % LAST_COUNTER) + 1;
+    const [high = 0, middle = 0, low = 0] = this.#device;
+    const ksn = new Uint8Array(TDES_KSN_BYTES);
+    ksn.set([...KEY_SET, high, middle, low & 0xe0, this.#counter >> 8, this.#counter & 0xff]);
+    return ksn;
+  }
+}
