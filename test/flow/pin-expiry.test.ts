@@ -1,0 +1,143 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Phone } from '../../src/phone/phone.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { outcomeOf, problemOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { GatewayProcess } from '../support/gateway-process.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
+import { askedFor, enterPin, sealPin, tapForPin, WRONG_PIN } from '../support/pins.ts';
+import { jobsOf, letTimePass, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+import { Backend, verifiedEvent } from '../webhooks/backend.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
+
+function untilDeclined(installation: Installation, id: string) {
+  return eventually(async () => {
+    const stored = await storedTransaction(installation.database, id);
+    expect(stored.disposition).toBe(Disposition.Declined);
+    return stored;
+  });
+}
+
+describe('with a second to enter the PIN', () => {
+  let installation: Installation;
+  beforeAll(async () => {
+    installation = await startInstallation({ settings: { PIN_SECONDS: '1' } });
+  });
+  afterEach(() => expectInvariants(installation));
+  afterAll(() => installation.stop());
+
+  test('a PIN that never comes leaves the decline that asked for it, with its codes, and no job', async () => {
+    const { database } = installation;
+    const phone = installation.phone();
+    const reading = phone.read({ amount: '50.05', currency: 'ZAR' });
+    const request = await phone.sealReading(reading);
+    const asked = askedFor(reading, await phone.submit(request));
+    await untilAnswered(database, asked.id);
+    expect(await untilDeclined(installation, asked.id)).toMatchObject({ status: 'RespondedToPhone', attempt: 1 });
+    expect((await trailOf(database, asked.id)).slice(-2)).toEqual(['RespondedToPhone', 'PIN expired']);
+    await eventually(async () => expect(await jobsOf(database, asked.id)).toEqual([]));
+
+    const { pinToken: _spent, ...told } = asked.answer;
+    expect(outcomeOf(await phone.submit(request))).toEqual({ ...told, isSingleTapAndPin: false });
+  });
+
+  test('a PIN that comes too late is 409, also after a wrong one', async () => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const again = askedFor(asked.reading, await enterPin(phone, asked, WRONG_PIN));
+    await untilDeclined(installation, asked.id);
+    const { authorizations } = installation.asked;
+    expect(problemOf(await enterPin(phone, again))).toMatchObject({ status: 409, errorCode: 104 });
+    expect(installation.asked.authorizations).toBe(authorizations);
+    expect(await storedTransaction(installation.database, asked.id)).toMatchObject({ attempt: 2, responseCode: '55' });
+  });
+
+  test('the integrator is told when the step ends, and not before', async () => {
+    const receiver = await startReceiver();
+    try {
+      const secret = await (await Backend.open(installation)).listenAt(receiver.url);
+      const phone = installation.phone();
+      const expired = await tapForPin(phone);
+      const approved = await tapForPin(phone);
+      expect(outcomeOf(await enterPin(phone, approved)).type).toBe('Approved');
+      await untilDeclined(installation, expired.id);
+      const told = await eventually(() => {
+        expect(receiver.received).toHaveLength(2);
+        return receiver.received.map((received) => verifiedEvent(received, secret));
+      });
+      expect(told).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({
+            serviceReference: approved.id,
+            disposition: 'Approved',
+            type: 'transaction.completed',
+          }),
+          expect.objectContaining({
+            serviceReference: expired.id,
+            disposition: 'Declined',
+            type: 'transaction.completed',
+          }),
+        ]),
+      );
+    } finally {
+      await receiver.close();
+    }
+  });
+});
+
+describe('with as long as usual', () => {
+  let installation: Installation;
+  beforeAll(async () => {
+    installation = await startInstallation({ role: 'none' });
+  });
+  afterEach(() => expectInvariants(installation));
+  afterAll(() => installation.stop());
+
+  test('a gateway killed while a PIN is awaited: the next one takes the PIN', async () => {
+    const killed = await GatewayProcess.start(installation, 'all');
+    const phone = new Phone(installation.profile('coffee', killed.url));
+    const asked = await tapForPin(phone);
+    await killed.kill('SIGKILL');
+    await expectSoundStates(installation.database);
+
+    const next = await installation.startGateway();
+    const samePhone = new Phone(installation.profile('coffee', next.url), phone.deviceInstallationId);
+    expect(outcomeOf(await enterPin(samePhone, asked)).type).toBe('Approved');
+    await untilAnswered(installation.database, asked.id);
+    await next.stop();
+  });
+
+  test('a gateway killed while a PIN is awaited: the next one ends the wait', async () => {
+    const { database } = installation;
+    const killed = await GatewayProcess.start(installation, 'all');
+    const phone = new Phone(installation.profile('coffee', killed.url));
+    const asked = await tapForPin(phone);
+    await untilAnswered(database, asked.id);
+    await killed.kill('SIGKILL');
+    const [job] = await jobsOf(database, asked.id);
+    expect((job?.startsAtMs ?? 0) - Date.now()).toBeGreaterThan(80_000);
+    await letTimePass(database, asked.id, 91);
+
+    const next = await installation.startGateway();
+    expect(await untilDeclined(installation, asked.id)).toMatchObject({ attempt: 1 });
+    await next.stop();
+  });
+
+  test('a wait that is over takes no PIN, however late its job is', async () => {
+    const { database } = installation;
+    const gateway = await installation.startGateway();
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const pin = await sealPin(phone, asked);
+    await untilAnswered(database, asked.id);
+    // The row's time is over by the database's clock; the token's, and the job's, are not.
+    await database.query("update transactions set pin_expires_at = pin_expires_at - interval '91 s' where id = $1", [
+      asked.id,
+    ]);
+    const { authorizations } = installation.asked;
+    expect(problemOf(await phone.submitPin(pin))).toMatchObject({ status: 409 });
+    expect(installation.asked.authorizations).toBe(authorizations);
+    await gateway.stop();
+  });
+});

@@ -1,0 +1,132 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { askedFor, enterPin, RIGHT_PIN, tapForPin, WRONG_PIN } from '../support/pins.ts';
+import { request } from '../support/requests.ts';
+import { jobsOf, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
+
+const SUBMITTED = ['RequestReceived', 'ReadyToSubmitToPaymentProcessor', 'SubmittedToPaymentProcessor'];
+const ANSWERED = ['ResponseReceivedFromPaymentProcessor'];
+const WRONG = { type: 'Declined', errorCode: 211, isoResponseCode: '55' };
+
+/** How each scheme asks: the simulated issuer keeps wrong PINs per card, so every test has a card of its own. */
+describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
+  let installation: Installation;
+  beforeAll(async () => {
+    installation = await startInstallation({ type });
+  });
+  afterEach(() => expectInvariants(installation));
+  afterAll(() => installation.stop());
+
+  test('a tap whose issuer wants a PIN is Declined with a pinToken, waits under a job, and its outcome is open', async () => {
+    const { database } = installation;
+    const { id, answer } = await tapForPin(installation.phone());
+    expect(answer).toMatchObject({
+      type: 'Declined',
+      errorCode: 65,
+      isoResponseCode: '70',
+      isSingleTapAndPin: true,
+      authorizationCode: '',
+    });
+    expect(await untilAnswered(database, id)).toMatchObject({ disposition: null, attempt: 1 });
+    const [job, ...others] = await jobsOf(database, id);
+    expect(job?.queue).toBe('expire-pin');
+    expect(others).toEqual([]);
+    expect(await trailOf(database, id)).toEqual([...SUBMITTED, ...ANSWERED, 'PIN awaiting', 'RespondedToPhone']);
+    expect(installation.ledger).toEqual([]);
+  });
+
+  test.each([
+    ['visa', '70'],
+    ['mastercard', '65'],
+    ['maestro', '65'],
+    ['amex', '1A'],
+  ] as const)('the right PIN of a %s card is approved, in a new message of the same transaction', async (card, code) => {
+    const { database } = installation;
+    const phone = installation.phone();
+    const asked = await tapForPin(phone, { card, amount: '12.65' });
+    expect(asked.answer).toMatchObject({ errorCode: 65, isoResponseCode: code });
+    const first = await storedTransaction(database, asked.id);
+
+    const approved = outcomeOf(await enterPin(phone, asked));
+    expect(approved).toMatchObject({
+      serviceReference: asked.id,
+      type: 'Approved',
+      isoResponseCode: '00',
+      isSingleTapAndPin: false,
+      amount: 1_265,
+    });
+    expect(approved).not.toHaveProperty('pinToken');
+    expect(approved).not.toHaveProperty('errorCode');
+    const second = await untilAnswered(database, asked.id);
+    expect(second).toMatchObject({ attempt: 2, disposition: Disposition.Approved });
+    expect(second.stan).not.toBe(first.stan);
+    expect(installation.ledger.filter(({ rrn }) => rrn === second.rrn)).toMatchObject([
+      { state: 'approved', approvedMinor: 1_265 },
+    ]);
+    expect((await trailOf(database, asked.id)).slice(6)).toEqual([
+      ...SUBMITTED.slice(0, 0),
+      'RequestReceived',
+      'ReadyToSubmitToPaymentProcessor',
+      'SubmittedToPaymentProcessor',
+      'PIN submitted',
+      ...ANSWERED,
+      'PIN done',
+      'RespondedToPhone',
+    ]);
+    await eventually(async () => expect(await jobsOf(database, asked.id)).toEqual([]));
+  });
+
+  test('a transaction with a PIN shows both attempts in its details', async () => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    await enterPin(phone, asked);
+    const { body } = await request(installation.url, `/transactions/${asked.id}`, {
+      headers: { 'x-api-key': await installation.apiKey() },
+    });
+    expect(body).toMatchObject({ transactionDispositionId: Disposition.Approved, responseCode: 0 });
+    expect((body as { details: object[] }).details).toHaveLength(2);
+  });
+
+  test('a wrong PIN asks again with another token, and the right one is approved then', async () => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const again = askedFor(asked.reading, await enterPin(phone, asked, WRONG_PIN));
+    expect(again.answer).toMatchObject({ ...WRONG, isSingleTapAndPin: true, serviceReference: asked.id });
+    expect(again.pinToken).not.toBe(asked.pinToken);
+    expect(outcomeOf(await enterPin(phone, again, RIGHT_PIN)).type).toBe('Approved');
+    expect(await storedTransaction(installation.database, asked.id)).toMatchObject({ attempt: 3 });
+  });
+
+  test('the issuer that takes no more PINs (75) ends it', async () => {
+    const { database } = installation;
+    const phone = installation.phone();
+    let asked = await tapForPin(phone, { card: 'mastercard' });
+    for (const _try of [1, 2]) asked = askedFor(asked.reading, await enterPin(phone, asked, WRONG_PIN));
+    const last = outcomeOf(await enterPin(phone, asked, WRONG_PIN));
+    expect(last).toMatchObject({ type: 'Declined', errorCode: 209, isoResponseCode: '75', isSingleTapAndPin: false });
+    expect(last).not.toHaveProperty('pinToken');
+    expect(await untilAnswered(database, asked.id)).toMatchObject({ attempt: 4, disposition: Disposition.Declined });
+    expect((await trailOf(database, asked.id)).slice(-2)).toEqual(['PIN exhausted', 'RespondedToPhone']);
+    await eventually(async () => expect(await jobsOf(database, asked.id)).toEqual([]));
+  });
+
+  test('the third wrong PIN ends it, whatever the issuer would still take', async () => {
+    const phone = installation.phone();
+    // 55 whatever the PIN is.
+    let asked = await tapForPin(phone, { card: 'maestro', amount: '10.55' });
+    expect(asked.answer).toMatchObject({ errorCode: 65, isoResponseCode: '55' });
+    for (const _try of [1, 2]) {
+      asked = askedFor(asked.reading, await enterPin(phone, asked));
+      expect(asked.answer).toMatchObject(WRONG);
+    }
+    const last = outcomeOf(await enterPin(phone, asked));
+    expect(last).toMatchObject({ ...WRONG, isSingleTapAndPin: false });
+    expect(last).not.toHaveProperty('pinToken');
+    const { disposition } = await untilAnswered(installation.database, asked.id);
+    expect(disposition).toBe(Disposition.Declined);
+  });
+});

@@ -1,0 +1,288 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Phone, type PinSubmission } from '../../src/phone/phone.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { PinState } from '../../src/transactions/pin-step.ts';
+import { outcomeOf, problemOf } from '../support/answers.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { askedFor, enterPin, sealPin, tapForPin, WRONG_PIN } from '../support/pins.ts';
+import { storedTransaction, untilAnswered } from '../support/transactions.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation();
+});
+afterEach(() => expectInvariants(installation));
+afterAll(() => installation.stop());
+
+async function authorizationsDuring(work: () => Promise<unknown>): Promise<number> {
+  const before = installation.asked.authorizations;
+  await work();
+  return installation.asked.authorizations - before;
+}
+
+/** The wait goes on as it was: no refused request costs a try. */
+async function expectStillAwaited(id: string): Promise<void> {
+  const { rows } = await installation.database.query(
+    'select pin_state, pin_tries, attempt from transactions where id = $1',
+    [id],
+  );
+  expect(rows).toEqual([{ pin_state: PinState.awaiting, pin_tries: 0, attempt: 1 }]);
+}
+
+describe('who may submit the PIN', () => {
+  test('of another device: 403, and the wait goes on', async () => {
+    const asked = await tapForPin(installation.phone());
+    const answer = problemOf(await enterPin(installation.phone(), asked));
+    expect(answer).toMatchObject({ status: 403, errorCode: 101 });
+    await expectStillAwaited(asked.id);
+  });
+
+  test('another user on the same device: 403', async () => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const profile = installation.profile();
+    const merchant = { ...profile.merchant, user: 'somebody else' };
+    const other = new Phone({ ...profile, merchant }, phone.deviceInstallationId);
+    expect(problemOf(await enterPin(other, asked))).toMatchObject({ status: 403, errorCode: 101 });
+    await expectStillAwaited(asked.id);
+  });
+
+  test.each([
+    'bakery',
+    'flowers',
+    'tailor',
+  ] as const)('the %s, for a transaction of the coffee shop: 404, as for an unknown one', async (merchant) => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const other = installation.phone(merchant, phone.deviceInstallationId);
+    const { requestId: _its, instance: _at, ...answer } = problemOf(await enterPin(other, asked));
+    const unknown = { ...asked, id: randomUUID() };
+    const { requestId: _own, instance: _where, ...unknownAnswer } = problemOf(await enterPin(phone, unknown));
+    expect(answer).toMatchObject({ status: 404, errorCode: 122 });
+    expect(answer).toEqual(unknownAnswer);
+    await expectStillAwaited(asked.id);
+  });
+});
+
+describe('a PIN request that does not fit', () => {
+  test.each<[what: string, pointer: string, change: (pin: PinSubmission) => PinSubmission | Promise<PinSubmission>]>([
+    ['the reference of another transaction', '/merchantReference', (pin) => ({ ...pin, merchantReference: 'another' })],
+    ['no pinToken', '/pinToken', ({ pinToken: _none, ...pin }) => pin as PinSubmission],
+    ['a pinToken that is no token', '/pinToken', (pin) => ({ ...pin, pinToken: 'let me in' })],
+    [
+      'a pinToken with a changed claim',
+      '/pinToken',
+      (pin) => ({ ...pin, pinToken: withClaim(pin.pinToken, 'attempt', 2) }),
+    ],
+    [
+      'a merchant JWT as pinToken',
+      '/pinToken',
+      async (pin) => ({ ...pin, pinToken: await installation.phone().token() }),
+    ],
+    [
+      'a PIN block that is no hex',
+      '/pinBlock',
+      (pin) => ({ ...pin, pinBlock: 'no hex at all!!!', ksn: '0'.repeat(20) }),
+    ],
+    ['a PIN block of 7 bytes', '/pinBlock', (pin) => ({ ...pin, pinBlock: '0'.repeat(14), ksn: '0'.repeat(20) })],
+    ['a PIN block without its key serial number', '/ksn', (pin) => ({ ...pin, pinBlock: '0'.repeat(16) })],
+  ])('%s is 400 and points there', async (_what, pointer, change) => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const asks = await authorizationsDuring(async () => {
+      const answer = problemOf(await phone.submitPin(await change(await sealPin(phone, asked))));
+      expect(answer).toMatchObject({ status: 400, errorCode: 104 });
+      expect(answer.errors?.map((error) => error.pointer)).toContain(pointer);
+    });
+    expect(asks).toBe(0);
+    await expectStillAwaited(asked.id);
+  });
+
+  test('no PIN block, neither sealed nor in the body, is 400 and points to it', async () => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const withoutPin = await phone.sealReading(asked.reading);
+    const answer = problemOf(
+      await phone.submitPin({ ...withoutPin, transactionId: asked.id, pinToken: asked.pinToken }),
+    );
+    expect(answer).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/pinBlock' }] });
+    await expectStillAwaited(asked.id);
+  });
+
+  test('the pinToken of another transaction is 400', async () => {
+    const phone = installation.phone();
+    const [asked, other] = [await tapForPin(phone), await tapForPin(phone)];
+    const answer = problemOf(await enterPin(phone, { ...asked, pinToken: other.pinToken }));
+    expect(answer).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/pinToken' }] });
+    await expectStillAwaited(asked.id);
+    await expectStillAwaited(other.id);
+  });
+
+  test.each([
+    ['another card', { card: 'mastercard' }],
+    ['another amount', { amount: '60.65' }],
+    ['another currency', { currency: 'USD' }],
+    ['another tap of the same card', {}],
+  ] as const)('%s is 400: a PIN block is tried on the tap that it was entered for', async (_what, tap) => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const { merchantReference } = asked.reading;
+    const reading = phone.read({ amount: '50.05', currency: 'ZAR', merchantReference, ...tap });
+    const answer = problemOf(await enterPin(phone, { ...asked, reading }));
+    expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ pointer: '/paymentCardData' }] });
+    await expectStillAwaited(asked.id);
+  });
+
+  test('blobs that do not open are 400', async () => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const pin = await sealPin(phone, asked);
+    const answer = problemOf(await phone.submitPin({ ...pin, paymentCardData: pin.paymentCardData.slice(0, -8) }));
+    expect(answer).toMatchObject({ status: 400, errorCode: 202 });
+    await expectStillAwaited(asked.id);
+  });
+
+  test('a transaction id that is none is 400, and no token at all 401', async () => {
+    const phone = installation.phone();
+    const pin = await sealPin(phone, await tapForPin(phone));
+    expect(problemOf(await phone.submitPin({ ...pin, transactionId: 'nonsense' }))).toMatchObject({ status: 400 });
+    const answer = await fetch(new URL(`/transactions/${pin.transactionId}/submitPinMobile`, installation.url), {
+      method: 'POST',
+    });
+    expect(answer.status).toBe(401);
+  });
+});
+
+describe('a PIN that nobody waits for is 409', () => {
+  test.each(['10.00', '10.51', '10.69'])('after a tap of %s', async (amount) => {
+    const phone = installation.phone();
+    const reading = phone.read({ amount, currency: 'ZAR' });
+    const { serviceReference: id } = outcomeOf(await phone.submit(await phone.sealReading(reading)));
+    const { pinToken } = await tapForPin(phone);
+    expect(problemOf(await enterPin(phone, { id, pinToken, reading }))).toMatchObject({ status: 409, errorCode: 104 });
+  });
+
+  test('once it was approved', async () => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
+    expect(problemOf(await enterPin(phone, asked))).toMatchObject({ status: 409, errorCode: 104 });
+  });
+
+  test('with a token that a wrong PIN has spent; the new one is good', async () => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const again = askedFor(asked.reading, await enterPin(phone, asked, WRONG_PIN));
+    expect(problemOf(await enterPin(phone, asked))).toMatchObject({ status: 409, errorCode: 104 });
+    expect(outcomeOf(await enterPin(phone, again)).type).toBe('Approved');
+  });
+});
+
+describe('two at once', () => {
+  test('a hundred different PIN requests make one authorization: one is taken, the others are 409', async () => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const pins = await Promise.all(Array.from({ length: 100 }, () => sealPin(phone, asked)));
+    const asks = await authorizationsDuring(async () => {
+      const answers = await Promise.all(pins.map((pin) => phone.submitPin(pin)));
+      expect(answers.filter(({ status }) => status === 200).map((answer) => outcomeOf(answer).type)).toEqual([
+        'Approved',
+      ]);
+      expect(answers.filter(({ status }) => status === 409)).toHaveLength(99);
+    });
+    expect(asks).toBe(1);
+    expect(await storedTransaction(installation.database, asked.id)).toMatchObject({ attempt: 2 });
+  });
+
+  test('the same PIN request a hundred times makes one authorization and one answer', async () => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const pin = await sealPin(phone, asked);
+    const asks = await authorizationsDuring(async () => {
+      const answers = await Promise.all(Array.from({ length: 100 }, () => phone.submitPin(pin)));
+      const [first, ...others] = answers.map(outcomeOf);
+      expect(first?.type).toBe('Approved');
+      for (const other of others) expect(other).toEqual(first);
+    });
+    expect(asks).toBe(1);
+  });
+});
+
+describe('a request that is repeated', () => {
+  test('4.4 while the PIN is awaited gets the stored answer, with a token that is good', async () => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const sealed = await phone.sealReading(asked.reading);
+    const tapped = phone.read({ amount: '50.05', currency: 'ZAR' });
+    const request = await phone.sealReading(tapped);
+    const first = askedFor(tapped, await phone.submit(request));
+    const repeated = askedFor(tapped, await phone.submit(request));
+    expect({ ...repeated.answer, pinToken: '' }).toEqual({ ...first.answer, pinToken: '' });
+    expect(claimsOf(repeated.pinToken)).toMatchObject({
+      ...claimsOf(first.pinToken),
+      iat: expect.any(Number),
+    });
+    expect(outcomeOf(await enterPin(phone, repeated)).type).toBe('Approved');
+    // Other blobs under the reference are still refused.
+    expect(problemOf(await phone.submit(sealed))).toMatchObject({ status: 409, errorCode: 124 });
+  });
+
+  test('4.4 after the PIN gets the outcome', async () => {
+    const phone = installation.phone();
+    const reading = phone.read({ amount: '50.05', currency: 'ZAR' });
+    const request = await phone.sealReading(reading);
+    const asked = askedFor(reading, await phone.submit(request));
+    const approved = outcomeOf(await enterPin(phone, asked));
+    expect(outcomeOf(await phone.submit(request))).toEqual(approved);
+  });
+
+  test('4.5 after a wrong PIN gets the stored answer, and costs no try', async () => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    const pin = await sealPin(phone, asked, WRONG_PIN);
+    const first = askedFor(asked.reading, await phone.submitPin(pin));
+    const asks = await authorizationsDuring(async () => {
+      const { pinToken: _again, ...repeated } = outcomeOf(await phone.submitPin(pin));
+      const { pinToken: _once, ...answer } = first.answer;
+      expect(repeated).toEqual(answer);
+    });
+    expect(asks).toBe(0);
+    expect(outcomeOf(await enterPin(phone, first)).type).toBe('Approved');
+  });
+});
+
+test('a PIN block that the HSM cannot open is a wrong PIN: it costs a try, and nothing is sent', async () => {
+  const { database } = installation;
+  const phone = installation.phone();
+  let asked = await tapForPin(phone);
+  const { authorizations } = installation.asked;
+  for (const left of [2, 1, 0]) {
+    // Of another reader's key: it deciphers to no PIN.
+    const withoutPin = await phone.sealReading(asked.reading);
+    const ksn = `FFFF54415000000000${left === 2 ? '01' : left === 1 ? '02' : '04'}`;
+    const pin = { ...withoutPin, transactionId: asked.id, pinToken: asked.pinToken, pinBlock: '0123456789ABCDEF', ksn };
+    const phoneAnswer = await phone.submitPin(pin);
+    const isLast = left === 0;
+    expect(outcomeOf(phoneAnswer)).toMatchObject({
+      type: 'Declined',
+      errorCode: 211,
+      isoResponseCode: '',
+      isSingleTapAndPin: !isLast,
+    });
+    if (!isLast) asked = askedFor(asked.reading, phoneAnswer);
+  }
+  expect(installation.asked.authorizations).toBe(authorizations);
+  expect(await untilAnswered(database, asked.id)).toMatchObject({ disposition: Disposition.Declined, attempt: 4 });
+});
+
+function claimsOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
+}
+
+function withClaim(token: string, name: string, value: unknown): string {
+  const [header, , signature] = token.split('.');
+  const payload = Buffer.from(JSON.stringify({ ...claimsOf(token), [name]: value })).toString('base64url');
+  return [header, payload, signature].join('.');
+}

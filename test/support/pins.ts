@@ -1,0 +1,42 @@
+import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
+import type { Phone, PhoneAnswer, PhoneTap, PinSubmission, TapReading } from '../../src/phone/phone.ts';
+import { outcomeOf } from './answers.ts';
+
+/** The PIN of every simulated card. */
+export const RIGHT_PIN = '12345';
+export const WRONG_PIN = '99999';
+
+/** A tap that was asked for its PIN. */
+export interface AskedForPin {
+  readonly id: string;
+  readonly pinToken: string;
+  readonly answer: OnlineAuthorization;
+  readonly reading: TapReading;
+}
+
+/** Taps a card whose issuer wants a PIN. @throws when it wants none */
+export async function tapForPin(phone: Phone, tap: Partial<PhoneTap> = {}): Promise<AskedForPin> {
+  const reading = phone.read({ amount: '50.05', currency: 'ZAR', ...tap });
+  return askedFor(reading, await phone.submit(await phone.sealReading(reading)));
+}
+
+/** What an answer says that asks for a PIN, or for another one. @throws when it does not */
+export function askedFor(reading: TapReading, phoneAnswer: PhoneAnswer): AskedForPin {
+  const answer = outcomeOf(phoneAnswer);
+  if (answer.pinToken === undefined) throw new Error(`no PIN is wanted: ${JSON.stringify(answer)}`);
+  return { id: answer.serviceReference, pinToken: answer.pinToken, answer, reading };
+}
+
+/** The request that brings a PIN. */
+export async function sealPin(
+  phone: Phone,
+  { id: transactionId, pinToken, reading }: Omit<AskedForPin, 'answer'>,
+  pin: string = RIGHT_PIN,
+): Promise<PinSubmission> {
+  return { ...(await phone.sealReading(phone.enterPin(reading, pin))), transactionId, pinToken };
+}
+
+/** Enters a PIN and waits for the answer. */
+export async function enterPin(phone: Phone, asked: Omit<AskedForPin, 'answer'>, pin?: string): Promise<PhoneAnswer> {
+  return phone.submitPin(await sealPin(phone, asked, pin));
+}
