@@ -14,9 +14,13 @@ type FirstJob = WebhookJob & { readonly outcome: WebhookOutcome };
 /** Gives the body of an event from the row as it is now. */
 export type WriteBody = (transaction: Transaction, outcome: WebhookOutcome) => string;
 
+/** Nobody stands at a till for a webhook: what is read gathers for so long, and what is recorded for longer. */
+const GATHER_MS = 10;
+const RECORD_EVERY_MS = 50;
+
 /**
- * What deliveries read and write, batched like everything else. None of it waits for the disk: a job goes in the commit
- * that records what came of it, so what a crash loses is done again, under the same event id.
+ * What deliveries read and write, in batches. None of it waits for the disk: a job goes in the commit that records what
+ * came of it, so what a crash loses is done again, under the same event id.
  */
 export class PostgresWebhookDeliveries implements DeliveryStore {
   readonly #writes: GroupCommit<FirstJob, StoredEvent | undefined>;
@@ -24,17 +28,20 @@ export class PostgresWebhookDeliveries implements DeliveryStore {
   readonly #outcomes: GroupCommit<JobOutcome, true>;
 
   constructor(database: Database, jobs: JobsInCommit, writeBody: WriteBody) {
-    this.#writes = new GroupCommit<FirstJob, StoredEvent | undefined>(database, {
+    this.#writes = new GroupCommit(database, {
       keyOf: ({ eventId }) => eventId,
-      write: async (client, firsts) => {
-        await insertEvents(client, firsts, writeBody);
-        return findEvents(client, firsts);
-      },
+      write: (client, firsts) => writeEvents(client, firsts, writeBody),
+      everyMs: GATHER_MS,
     });
-    this.#reads = new GroupCommit(database, { keyOf: ({ eventId }) => eventId, write: findEvents });
+    this.#reads = new GroupCommit(database, {
+      keyOf: ({ eventId }) => eventId,
+      write: readEvents,
+      everyMs: GATHER_MS,
+    });
     this.#outcomes = new GroupCommit(database, {
       keyOf: ({ event }) => event.id,
       write: (client, outcomes) => settle(client, outcomes, jobs),
+      everyMs: RECORD_EVERY_MS,
     });
   }
 
@@ -51,13 +58,36 @@ export class PostgresWebhookDeliveries implements DeliveryStore {
   }
 }
 
-const INSERT = `
-insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body, next_at)
-select "acquirerId", id, "integratorId", "endpointId", "transactionId", type, body, clock_timestamp()
-from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, "integratorId" integer, "endpointId" uuid, "transactionId" uuid, type text, body text)
-on conflict do nothing`;
+const EVENT = 'acquirer_id, id, endpoint_id, body, state, round, delivery';
 
-async function insertEvents(client: pg.ClientBase, firsts: readonly FirstJob[], writeBody: WriteBody): Promise<void> {
+/** Events `e` with where they go, each under the names of an `EventRow`. */
+const WITH_ENDPOINT = `
+select e.acquirer_id as "acquirerId", e.id, e.body, e.state, e.round, e.delivery, e.endpoint_id as "endpointId",
+  p.integrator_id as "integratorId", p.serves, p.url, p.sealed_secret as "sealedSecret",
+  p.previous_sealed_secret as "previousSealedSecret", (extract(epoch from p.previous_until) * 1000)::float8 as "previousUntilMs",
+  p.disabled_at is not null as "isDisabled"
+from e join webhook_endpoints p on p.acquirer_id = e.acquirer_id and p.id = e.endpoint_id`;
+
+// An event that was written before keeps its body, whatever its transaction says by now.
+const WRITE = `
+with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, "integratorId" integer, "endpointId" uuid, "transactionId" uuid, type text, body text)),
+written as (
+  insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body, next_at)
+  select "acquirerId", id, "integratorId", "endpointId", "transactionId", type, body, clock_timestamp() from x
+  on conflict do nothing
+  returning ${EVENT}
+),
+e as (
+  select ${EVENT} from written union all
+  select ${EVENT} from webhook_events where (acquirer_id, id) in (select "acquirerId", id from x)
+)
+${WITH_ENDPOINT}`;
+
+async function writeEvents(
+  client: pg.ClientBase,
+  firsts: readonly FirstJob[],
+  writeBody: WriteBody,
+): Promise<(StoredEvent | undefined)[]> {
   await client.query('set local synchronous_commit = off');
   const keys: TransactionKey[] = firsts.map(({ acquirerId, outcome }) => ({ acquirerId, id: outcome.transactionId }));
   const transactions = new Map((await findTransactions(client, keys)).map((row) => [row.id, row]));
@@ -68,25 +98,24 @@ async function insertEvents(client: pg.ClientBase, firsts: readonly FirstJob[], 
     const { integratorId } = transaction;
     return [{ acquirerId, id, integratorId, endpointId, transactionId, type, body: writeBody(transaction, outcome) }];
   });
-  await client.query({ name: 'insert-webhook-events', text: INSERT, values: [JSON.stringify(records)] });
+  const values = [JSON.stringify(records)];
+  const { rows } = await client.query<EventRow>({ name: 'write-webhook-events', text: WRITE, values });
+  return inOrder(firsts, rows);
 }
 
-const FIND = `
-select e.acquirer_id as "acquirerId", e.id, e.body, e.state, e.round, e.delivery, e.endpoint_id as "endpointId",
-  p.integrator_id as "integratorId", p.serves, p.url, p.sealed_secret as "sealedSecret",
-  p.previous_sealed_secret as "previousSealedSecret", (extract(epoch from p.previous_until) * 1000)::float8 as "previousUntilMs",
-  p.disabled_at is not null as "isDisabled"
-from webhook_events e join webhook_endpoints p on p.acquirer_id = e.acquirer_id and p.id = e.endpoint_id
-where (e.acquirer_id, e.id) in (select * from unnest($1::integer[], $2::uuid[]))`;
+const READ = `
+with e as (select ${EVENT} from webhook_events where (acquirer_id, id) in (select * from unnest($1::integer[], $2::uuid[])))
+${WITH_ENDPOINT}`;
+
+async function readEvents(client: pg.ClientBase, jobs: readonly WebhookJob[]): Promise<(StoredEvent | undefined)[]> {
+  const values = [jobs.map(({ acquirerId }) => acquirerId), jobs.map(({ eventId }) => eventId)];
+  const { rows } = await client.query<EventRow>({ name: 'read-webhook-events', text: READ, values });
+  return inOrder(jobs, rows);
+}
 
 type EventRow = Omit<StoredEvent, 'endpoint'> & Omit<WebhookEndpoint, 'id'> & { readonly endpointId: string };
 
-async function findEvents(client: pg.ClientBase, jobs: readonly WebhookJob[]): Promise<(StoredEvent | undefined)[]> {
-  const { rows } = await client.query<EventRow>({
-    name: 'find-webhook-events',
-    text: FIND,
-    values: [jobs.map(({ acquirerId }) => acquirerId), jobs.map(({ eventId }) => eventId)],
-  });
+function inOrder(jobs: readonly WebhookJob[], rows: readonly EventRow[]): (StoredEvent | undefined)[] {
   const events = new Map(rows.map((row) => [row.id, eventOf(row)]));
   return jobs.map(({ eventId }) => events.get(eventId));
 }

@@ -45,39 +45,27 @@ export class WebhookDeliverer {
    * @throws StoreUnavailable; the job then comes again
    */
   async deliver(job: WebhookJob, jobId: string): Promise<DeliveryResult> {
-    const { store, lanes } = this.#options;
+    const { store, lanes, random } = this.#options;
     const { outcome, ...later } = job;
-    const written = outcome && (await store.write({ ...job, outcome }));
-    const turn = await lanes.enter(job.endpointId);
-    if (turn.kind === 'putOff') return { againAfterSeconds: turn.seconds, payload: later };
-    try {
-      const event = written ?? (await store.open(job));
-      if (!event || !isDue(event, job)) return 'done';
-      return await this.#attempt(event, later, jobId);
-    } finally {
-      turn.leave();
+    const event = await (outcome ? store.write({ ...job, outcome }) : store.open(job));
+    if (!event || !isDue(event, job)) return 'done';
+    if (event.endpoint.isDisabled) {
+      await store.settle({ event, jobId, attempt: null, state: 'stopped', next: null, disablesEndpoint: false });
+      return 'settled';
     }
+    const turn = await lanes.enter(event.endpoint.id);
+    if (turn.kind === 'putOff') return { againAfterSeconds: turn.seconds, payload: later };
+    const made = await this.#post(event).finally(turn.leave);
+    if (made === undefined) return { againAfterSeconds: 0, payload: later };
+    const { attempt, result } = made;
+    if ('status' in result && result.retryAfterSeconds) lanes.pause(event.endpoint.id, result.retryAfterSeconds);
+    await store.settle({ event, jobId, attempt, ...decide(nextStep(job.delivery, result, random())) });
+    return 'settled';
   }
 
   /** Attempts under way are given up soon; their jobs are taken up by the next process. */
   stop(): void {
     setTimeout(() => this.#stopping.abort(), STOP_AFTER_MS);
-  }
-
-  async #attempt(event: StoredEvent, job: WebhookJob, jobId: string): Promise<DeliveryResult> {
-    const { store, random } = this.#options;
-    if (event.endpoint.isDisabled) {
-      await store.settle({ event, jobId, attempt: null, state: 'stopped', next: null, disablesEndpoint: false });
-      return 'settled';
-    }
-    const made = await this.#post(event);
-    if (made === undefined) return { againAfterSeconds: 0, payload: job };
-    const { attempt, result } = made;
-    if ('status' in result && result.retryAfterSeconds) {
-      this.#options.lanes.pause(event.endpoint.id, result.retryAfterSeconds);
-    }
-    await store.settle({ event, jobId, attempt, ...decide(nextStep(job.delivery, result, random())) });
-    return 'settled';
   }
 
   /** Undefined when we stopped before there was an answer: that was no attempt. */

@@ -19,13 +19,13 @@ import { type LoadResult, percentile, saturate, sustain } from './http-load.ts';
 import { type ProcessorTime, processorTime } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
 
-const CONNECTIONS = 256;
+export const CONNECTIONS = 256;
 const SECONDS = 6;
 const ROUNDS = 3;
 const WARM_UP_SECONDS = 3;
 const SOLO_TAPS = 200;
 /** More than any round can use: a source that runs dry would end the round early, and the bench would say so. */
-const MOST_PER_SECOND = 12_000;
+export const MOST_PER_SECOND = 12_000;
 
 export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
@@ -41,7 +41,7 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
   }
 }
 
-interface Parts {
+export interface Parts {
   readonly database: Database;
   readonly gatewayPort: number;
   readonly echoPort: number;
@@ -50,7 +50,7 @@ interface Parts {
   readonly pids: Readonly<Record<string, number>>;
 }
 
-async function startParts(folder: string, closers: (() => unknown)[]): Promise<Parts> {
+export async function startParts(folder: string, closers: (() => unknown)[]): Promise<Parts> {
   const config = readConfig({ ...process.env, TAPWIRE_DATA: folder, LOG_LEVEL: 'warn' });
   const prepared = await prepareDatabase(config);
   closers.push(() => prepared.stop());
@@ -217,7 +217,7 @@ async function solo(port: number, taps: TapSource): Promise<number> {
   return percentile(latencies, 0.5);
 }
 
-function checked(result: LoadResult): LoadResult {
+export function checked(result: LoadResult): LoadResult {
   const wrong = [...result.statuses].filter(([status]) => status !== 200);
   if (wrong.length > 0)
     throw new Error(

@@ -8,6 +8,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
   mac: () => import('./mac.ts'),
   connection: () => import('./connection.ts'),
   e2e: () => import('./e2e.ts'),
+  'webhook-backlog': () => import('./webhook-backlog.ts'),
 };
 
 export interface BenchOptions {

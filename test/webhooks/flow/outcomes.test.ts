@@ -117,6 +117,8 @@ test('nobody else is told, and one who registered nothing is told nothing', asyn
   await untilTold(receiver, secret, own);
   expect(await other.events()).toEqual([]);
   expect(genuine(receiver, secret, serviceReference)).toEqual([]);
-  const { rows } = await installation.database.query("select data from pgboss.job where name = 'webhook'");
-  expect(rows).toEqual([]);
+  await eventually(async () => {
+    const { rows } = await installation.database.query("select data from pgboss.job where name = 'webhook'");
+    expect(rows).toEqual([]);
+  });
 });

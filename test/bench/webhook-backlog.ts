@@ -1,0 +1,152 @@
+/**
+ * What a backlog of 100,000 webhooks does to taps: taps per second without one, with one for a receiver that takes them, and
+ * with one for a receiver that hangs. The three are measured in turns, on one gateway.
+ */
+import { spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { readConfig } from '../../src/config.ts';
+import { openKeyRing } from '../../src/main.ts';
+import type { Database } from '../../src/store/open-database.ts';
+import { createSecretVault } from '../../src/webhooks/secret-vault.ts';
+import { createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';
+import { CONNECTIONS, checked, MOST_PER_SECOND, type Parts, startParts } from './e2e.ts';
+import { percentile, saturate } from './http-load.ts';
+import { processorTime } from './processor-time.ts';
+import type { BenchOptions } from './run.ts';
+
+const BACKLOG = 100_000;
+const SECONDS = 6;
+const ROUNDS = 3;
+const WARM_UP_SECONDS = 3;
+/** Follows the directory of the gateway, and lets the first attempts begin. */
+const SETTLE_MS = 3_000;
+/** Not the bench's own integrator: its taps have no webhooks of their own. */
+const INTEGRATOR = 2;
+
+const KINDS = ['none', 'taken', 'hanging'] as const;
+type Kind = (typeof KINDS)[number];
+
+interface Figure {
+  readonly tapsPerSecond: number;
+  readonly attemptsPerSecond: number;
+  /** Processor time of gateway and Postgres, in microseconds: what a machine that does other things besides cannot blur. */
+  readonly microsecondsPerTap: number;
+}
+
+type Figures = Record<Kind, Figure[]>;
+
+export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchOptions): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
+  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  try {
+    const parts = await startParts(folder, closers);
+    const receiverPort = await startReceiver(closers);
+    const endpoints = await saveEndpoints(parts.database, folder, receiverPort);
+    await parts.taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
+    checked(await saturate(parts.gatewayPort, CONNECTIONS, WARM_UP_SECONDS, parts.taps.next));
+    const figures: Figures = { none: [], taken: [], hanging: [] };
+    for (let round = 0; round < rounds; round++) {
+      for (const kind of KINDS) figures[kind].push(await measure(parts, kind, endpoints[kind], seconds));
+    }
+    printTable(figures);
+    if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+}
+
+/** A process of its own, so that the gateway's share of the machine is the gateway's. */
+async function startReceiver(closers: (() => unknown)[]): Promise<number> {
+  const program = fileURLToPath(new URL('./webhook-receiver.ts', import.meta.url));
+  const child = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  closers.push(async () => {
+    child.kill();
+    await once(child, 'exit');
+  });
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  return Number(line);
+}
+
+async function saveEndpoints(
+  database: Database,
+  folder: string,
+  port: number,
+): Promise<Record<Kind, string | undefined>> {
+  await database.query("insert into integrators (acquirer_id, id, name) values (1, 2, 'Told of everything')");
+  const vault = createSecretVault(await openKeyRing(readConfig({ TAPWIRE_DATA: folder })));
+  const [taken, hanging] = [randomUUID(), randomUUID()];
+  for (const [id, serves, path] of [
+    [taken, 'taps', 'taken'],
+    [hanging, 'links', 'hanging'],
+  ] as const) {
+    await database.query(
+      `insert into webhook_endpoints (acquirer_id, id, integrator_id, serves, url, sealed_secret) values (1, $1, $2, $3, $4, $5)`,
+      [id, INTEGRATOR, serves, `http://127.0.0.1:${port}/${path}`, vault.seal(id, createWebhookSecret())],
+    );
+  }
+  return { none: undefined, taken, hanging };
+}
+
+async function measure(parts: Parts, kind: Kind, endpoint: string | undefined, seconds: number): Promise<Figure> {
+  const { database, gatewayPort, taps } = parts;
+  await taps.prepare(seconds * MOST_PER_SECOND);
+  if (endpoint) await makeBacklog(database, endpoint);
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  const attempts = await attemptsOf(database);
+  const before = processorTime(parts.pids);
+  const { perSecond: tapsPerSecond, answered } = checked(await saturate(gatewayPort, CONNECTIONS, seconds, taps.next));
+  const after = processorTime(parts.pids);
+  const used = (part: string) => after[part]! - before[part]!;
+  const microsecondsPerTap = ((used('gateway') + used('Postgres')) * 1e6) / answered;
+  const attemptsPerSecond = ((await attemptsOf(database)) - attempts) / seconds;
+  const { rows } = await database.query("select count(*)::int as left from pgboss.job where name = 'webhook'");
+  console.log(
+    `${kind.padEnd(8)} ${tapsPerSecond.toFixed(0)} taps/s of ${microsecondsPerTap.toFixed(0)} µs, ${attemptsPerSecond.toFixed(0)} attempts/s, ${rows[0].left} jobs left`,
+  );
+  await database.query("delete from pgboss.job where name = 'webhook'");
+  return { tapsPerSecond, attemptsPerSecond, microsecondsPerTap };
+}
+
+async function attemptsOf(database: Database): Promise<number> {
+  const { rows } = await database.query('select count(*)::int as attempts from webhook_attempts');
+  return rows[0].attempts;
+}
+
+/** As if so many outcomes had been committed while no gateway ran. */
+async function makeBacklog(database: Database, endpoint: string): Promise<void> {
+  const body = JSON.stringify({ padding: randomBytes(300).toString('hex') });
+  await database.query(
+    `with events as (
+       insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body)
+       select 1, gen_random_uuid(), $2, $1, gen_random_uuid(), 'transaction.completed', $3 from generate_series(1, ${BACKLOG})
+       returning id
+     )
+     insert into pgboss.job (name, data, retry_limit, expire_seconds, deletion_seconds, keep_until)
+     select 'webhook', jsonb_build_object('acquirerId', 1, 'eventId', id, 'endpointId', $1::text, 'round', 1, 'delivery', 1),
+       10000, 60, 3600, now() + interval '1 day' from events`,
+    [endpoint, INTEGRATOR, body],
+  );
+}
+
+function printTable(figures: Figures): void {
+  const median = (kind: Kind, key: keyof Figure) =>
+    percentile(
+      figures[kind].map((figure) => figure[key]),
+      0.5,
+    );
+  const ofNone = (kind: Kind, key: keyof Figure) => `${((median(kind, key) / median('none', key)) * 100).toFixed(1)} %`;
+  console.log(`
+| backlog of ${BACKLOG} | taps per second | | gateway and Postgres per tap | | attempts per second |
+|---|---|---|---|---|---|`);
+  for (const kind of KINDS) {
+    const taps = `${median(kind, 'tapsPerSecond').toFixed(0)} | ${ofNone(kind, 'tapsPerSecond')}`;
+    const cost = `${median(kind, 'microsecondsPerTap').toFixed(0)} µs | ${ofNone(kind, 'microsecondsPerTap')}`;
+    console.log(`| ${kind} | ${taps} | ${cost} | ${median(kind, 'attemptsPerSecond').toFixed(0)} |`);
+  }
+}
