@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest';
+import { faultsOfHistory } from './history.ts';
+
+/**
+ * Seeds of a run: as many as fit into a test of every commit. `SIMULATION_HISTORIES=100000` runs more,
+ * `SIMULATION_SEED=4711` the one that failed.
+ */
+const HISTORIES = Number(process.env.SIMULATION_HISTORIES ?? 2_000);
+const SEED = process.env.SIMULATION_SEED;
+const TIMEOUT_MS = 3_600_000;
+
+/** What must have come up in a run, or it would prove little. */
+const EVERYTHING = [
+  ...['Approved', 'Declined', 'UnableToGoOnline', 'Voided'],
+  ...['reversal sent', 'reversal unsent', 'reversal confirming', 'reversal acknowledged', 'reversal owed'],
+  ...['late approved', 'late declined', 'a second attempt', 'a process killed'],
+];
+
+async function runHistories(): Promise<void> {
+  const seeds = SEED === undefined ? Array.from({ length: HISTORIES }, (_, index) => index + 1) : [Number(SEED)];
+  const seen = new Set<string>();
+  for (const seed of seeds) {
+    expect(await faultsOfHistory(seed, { seen }), `replay it with SIMULATION_SEED=${seed}`).toEqual([]);
+  }
+  if (SEED === undefined) expect([...seen]).toEqual(expect.arrayContaining(EVERYTHING));
+}
+
+test(
+  'no history of crashes, failures, silence and late answers loses money or takes it twice',
+  runHistories,
+  TIMEOUT_MS,
+);
+
+test('a seed is one history, however often it is run', async () => {
+  for (const seed of [1, 2, 3]) {
+    const faults = () => faultsOfHistory(seed, { sabotage: 'forgets reverse jobs' });
+    expect(await faults()).toEqual(await faults());
+  }
+});
+
+describe('a guard that is missing is found', () => {
+  test.each([
+    ['no outcome guard'],
+    ['no reversal guard'],
+    ['forgets reverse jobs'],
+    ['takes a reference twice'],
+  ] as const)(
+    '%s',
+    async (sabotage) => {
+      let found: string[] = [];
+      for (let seed = 1; seed <= 1_000 && found.length === 0; seed++) found = await faultsOfHistory(seed, { sabotage });
+      expect(found).not.toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,56 @@
+import { sampleTap } from '../../src/card/sample-tap.ts';
+import { encodeTlv, indexTlv } from '../../src/emv/tlv.ts';
+import { REVERSAL_SCHEDULE } from '../../src/processor-kit/profile.ts';
+import type { Directory, OpenedTap, Principal, Switch } from '../../src/transactions/ports.ts';
+
+export const AMOUNT_MINOR = 1_000;
+export const DEADLINE_MS = 5_000;
+
+/** The same card each time: what it says is no part of what is simulated. */
+export const TAP: OpenedTap = (() => {
+  const at = new Date('2026-03-01T10:00:00Z');
+  const values = sampleTap({ card: 'visa', amountMinor: AMOUNT_MINOR, currencyNumeric: '710', at });
+  const bytes = encodeTlv([...values].map(([tag, value]) => ({ tag, value })));
+  const index = indexTlv(bytes);
+  return { general: index, payment: index, bytes: { general: bytes, payment: bytes } };
+})();
+
+export const KEPT = { pan: '4111111111111111', expiry: '3012' };
+export const PRINCIPAL: Principal = { acquirerId: 1, merchantId: '1001', userClaim: null, xTid: 'TERM0001' };
+
+export const PROFILE = {
+  deadlineMs: DEADLINE_MS,
+  reversal: { keepsStan: true, ...REVERSAL_SCHEDULE, acknowledged: ['00'], unableToLocate: ['25'] },
+} as unknown as Switch['profile'];
+
+export const DIRECTORY: Directory = {
+  hasIntegrator: () => true,
+  merchant: () => ({
+    acquirerId: 1,
+    id: '1001',
+    integratorId: 10,
+    name: 'Corner Coffee',
+    street: '',
+    city: '',
+    country: 'ZA',
+    mcc: '5814',
+    currency: 'ZAR',
+    timeZone: 'UTC',
+    feesConfigId: null,
+    fee: null,
+  }),
+  terminal: () => ({ xTid: 'TERM0001', tid: 'TW000001', mid: 'TEST00000001001', canTakePin: true }),
+  routes: () =>
+    [1, 2].map((id) => ({
+      id,
+      processorId: id,
+      priority: id,
+      currency: null,
+      scheme: null,
+      xTid: null,
+      isRemoved: false,
+    })),
+  isBlockedDevice: () => false,
+  userId: () => undefined,
+  webhookEndpoint: () => 'b8f0d0c0-0000-4000-8000-000000000001',
+};
