@@ -18,15 +18,26 @@ import {
   saveTerminals,
   saveUser,
 } from '../store/tenants.ts';
-import { demoSwitchConfig, writeDemoKeys } from './demo-keys.ts';
+import { DEMO_TYPES, type DemoType, demoSwitchConfig, writeDemoKeys } from './demo-keys.ts';
 
 const ACQUIRER = 1;
 const INTEGRATOR = 10;
-const PROCESSOR = 1;
-const ROUTE = 100;
 const MERCHANT = { id: '1001', name: 'Corner Coffee', mcc: '5814', xTid: 'TERM0001', user: 'till@corner.example' };
 
+/** A processor of the acquirer for each of the demo's switches, and the taps that it gets. */
+const SWITCHES = {
+  'type-1': { processorId: 1, route: { id: 100, priority: 1 } },
+  // Of two routes that fit with one priority the more specific goes first; the other takes over when its switch is down.
+  'type-2': { processorId: 2, route: { id: 200, priority: 1, scheme: 'Mastercard' } },
+} as const satisfies Record<DemoType, object>;
+
+/** The switch that a route of the demo leads to. */
+export function demoTypeOf(routeId: number | null | undefined): DemoType | undefined {
+  return DEMO_TYPES.find((type) => SWITCHES[type].route.id === routeId);
+}
+
 export interface DemoSwitch {
+  readonly type: DemoType;
   readonly processor: Processor;
   readonly host: string;
   readonly port: number;
@@ -38,15 +49,15 @@ export function demoProfilePath(folder: string): string {
 }
 
 /**
- * Creates the demo's tenants, or brings them up to date: an acquirer with a route to the simulated switch, an integrator
+ * Creates the demo's tenants, or brings them up to date: an acquirer with routes to the simulated switches, an integrator
  * with an issuer key, a merchant with a terminal and a user. Secrets are made once and kept in the profile; the keys that
- * gateway and switch share lie beside it, in `folder`.
+ * gateway and switches share lie beside it, in `folder`.
  */
 export async function installDemo(
   database: Database,
   folder: string,
   url: string,
-  { processor, host, port }: DemoSwitch,
+  switches: readonly DemoSwitch[],
 ): Promise<Profile> {
   await saveAcquirer(database, ACQUIRER, 'Demo Acquirer');
   await saveIntegrator(database, ACQUIRER, INTEGRATOR, 'Demo Integrator');
@@ -62,10 +73,8 @@ export async function installDemo(
   await saveTerminals(database, [
     { acquirerId: ACQUIRER, xTid, tid: 'TW000001', mid: 'DEMO00000001001', canTakePin: true },
   ]);
-  const config = { ...demoSwitchConfig(processor), addresses: [{ host, port }] };
-  writeDemoKeys(folder, config);
-  await saveProcessor(database, { acquirerId: ACQUIRER, id: PROCESSOR, type: processor.type, config });
-  await saveRoute(database, { acquirerId: ACQUIRER, id: ROUTE, processorId: PROCESSOR, priority: 1 });
+  await saveSwitches(database, switches);
+  writeDemoKeys(folder, new Map(switches.map(({ type, processor }) => [type, demoSwitchConfig(processor, type)])));
 
   const profilePath = demoProfilePath(folder);
   const known = existsSync(profilePath) ? readProfile(profilePath) : undefined;
@@ -83,6 +92,15 @@ export async function installDemo(
   });
   writeProfile(profilePath, profile);
   return profile;
+}
+
+async function saveSwitches(database: Database, switches: readonly DemoSwitch[]): Promise<void> {
+  for (const { type, processor, host, port } of switches) {
+    const { processorId, route } = SWITCHES[type];
+    const config = { ...demoSwitchConfig(processor, type), addresses: [{ host, port }] };
+    await saveProcessor(database, { acquirerId: ACQUIRER, id: processorId, type, config });
+    await saveRoute(database, { acquirerId: ACQUIRER, processorId, ...route });
+  }
 }
 
 /** A profile outlives its database when somebody deletes the one and not the other. */

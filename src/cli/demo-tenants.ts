@@ -4,29 +4,43 @@ import { readConfig } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { openKeyRing, prepareDatabase } from '../main.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
-import { demoProfilePath, installDemo } from './demo-installation.ts';
+import { type DemoSwitch, demoProfilePath, installDemo } from './demo-installation.ts';
+import { DEMO_TYPES } from './demo-keys.ts';
 
-/** `tapwire demo-tenants --url http://api:8080 --switch host:port`: what docker-compose.yml runs before api and worker. */
+/**
+ * `tapwire demo-tenants --url http://api:8080 --switch type-1=HOST:PORT [--switch type-2=HOST:PORT]`: what docker-compose.yml
+ * runs before api and worker.
+ */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
     options: {
       url: { type: 'string', default: 'http://127.0.0.1:8080' },
-      switch: { type: 'string', default: '127.0.0.1:9101' },
+      switch: { type: 'string', multiple: true, default: ['type-1=127.0.0.1:9101'] },
     },
   });
-  const [host, port] = values.switch.split(':');
-  if (!host || !port || !/^\d+$/.test(port)) throw new StartError('BAD_CONFIG', '--switch: expected HOST:PORT');
+  const switches = await readSwitches(values.switch);
   const config = readConfig(process.env);
   mkdirSync(config.TAPWIRE_DATA, { recursive: true });
   const prepared = await prepareDatabase(config);
   try {
     await openKeyRing(config);
-    const processor = (await loadProcessors()).get('type-1')!;
-    await installDemo(prepared.database, config.TAPWIRE_DATA, values.url, { processor, host, port: Number(port) });
+    await installDemo(prepared.database, config.TAPWIRE_DATA, values.url, switches);
     console.log(`The demo tenants are there; their secrets are in ${demoProfilePath(config.TAPWIRE_DATA)}.`);
   } finally {
     await prepared.stop();
   }
   return 0;
+}
+
+async function readSwitches(words: readonly string[]): Promise<DemoSwitch[]> {
+  const types = await loadProcessors();
+  return words.map((word) => {
+    const [, type, host, port] = /^([^=]+)=(.+):(\d{1,5})$/.exec(word) ?? [];
+    const known = DEMO_TYPES.find((each) => each === type);
+    if (known === undefined || host === undefined) {
+      throw new StartError('BAD_CONFIG', `--switch ${word}: expected TYPE=HOST:PORT with ${DEMO_TYPES.join(' or ')}`);
+    }
+    return { type: known, processor: types.get(known)!, host, port: Number(port) };
+  });
 }

@@ -8,14 +8,12 @@ import type { Profile } from '../phone/profile.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { type Simulator, startSimulator } from '../simulator/start-simulator.ts';
 import { type DemoSwitch, installDemo } from './demo-installation.ts';
-import { demoHsmKeysPath, demoSwitchConfig } from './demo-keys.ts';
+import { DEMO_TYPES, demoHsmKeysPath, demoSwitchConfig } from './demo-keys.ts';
 import { submitDemoTaps } from './demo-taps.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
 
-const SWITCH_TYPE = 'type-1';
-
 /**
- * `tapwire demo [--stay]`: everything on one machine, in one process: Postgres, a simulated switch, the gateway, a phone.
+ * `tapwire demo [--stay]`: everything on one machine, in one process: Postgres, two simulated switches, the gateway, a phone.
  * Exit code 1 when a tap ends otherwise than it should.
  */
 export async function run(args: string[]): Promise<number> {
@@ -34,13 +32,13 @@ export async function run(args: string[]): Promise<number> {
 
 async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay: boolean): Promise<number> {
   const stopping = untilAskedToStop();
-  const { simulator, demoSwitch } = await startSwitch();
+  const { simulator, switches } = await startSwitches();
   try {
     const url = `http://${config.HOST}:${config.PORT}`;
-    const profile = await installDemo(prepared.database, config.TAPWIRE_DATA, url, demoSwitch);
+    const profile = await installDemo(prepared.database, config.TAPWIRE_DATA, url, switches);
     const gateway = await startGateway(config, prepared, createLog(config.LOG_LEVEL));
     try {
-      introduce(profile, demoSwitch, simulator);
+      introduce(profile, switches, simulator);
       const isAsExpected = await submitDemoTaps(profile);
       if (isToStay) {
         console.log(
@@ -58,24 +56,27 @@ async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay:
   }
 }
 
-async function startSwitch(): Promise<{ simulator: Simulator; demoSwitch: DemoSwitch }> {
-  const processor = (await loadProcessors()).get(SWITCH_TYPE)!;
-  const simulator = await startSimulator({
-    processors: [{ processor, config: demoSwitchConfig(processor), port: 0 }],
-    ledgerPort: 0,
+async function startSwitches(): Promise<{ simulator: Simulator; switches: DemoSwitch[] }> {
+  const types = await loadProcessors();
+  const processors = DEMO_TYPES.map((type) => {
+    const processor = types.get(type)!;
+    return { type, processor, config: demoSwitchConfig(processor, type), port: 0 };
   });
-  return { simulator, demoSwitch: { processor, host: '127.0.0.1', port: simulator.ports[0]! } };
+  const simulator = await startSimulator({ processors, ledgerPort: 0 });
+  const switches = processors.map((each, at) => ({ ...each, host: '127.0.0.1', port: simulator.ports[at]! }));
+  return { simulator, switches };
 }
 
 function introduce(
   { url, apiKey, login, merchant, issuer }: Profile,
-  { processor, host, port }: DemoSwitch,
+  switches: readonly DemoSwitch[],
   { ledgerPort }: Simulator,
 ): void {
   console.log(`Tapwire is up.
 
   gateway    ${url}    health ${url}/readyz
-  switch     ${host}:${port}  ${processor.name}, simulated    ledger http://127.0.0.1:${ledgerPort}/ledger
+${switches.map(({ processor, host, port }) => `  switch     ${host}:${port}  ${processor.name}, simulated`).join('\n')}
+  ledger     http://127.0.0.1:${ledgerPort}/ledger  what the switches have booked
   api key    ${apiKey}
   login      ${login.username}  ${login.password}
   merchant   ${merchant.id}  ${merchant.name}, terminal ${merchant.xTid}
@@ -84,8 +85,9 @@ ${issuer.privateKey.trim().replace(/^/gm, '             ')}
 `);
 }
 
-/** PORT as given; without it 8080, or a free one when another installation has that already. */
+/** PORT as given, 0 for a free one; without it 8080, or a free one when another installation has that already. */
 async function choosePort(wanted: string | undefined): Promise<number | string> {
+  if (wanted === '0') return canListen(0);
   if (wanted !== undefined && wanted !== '') return wanted;
   return (await canListen(8080)) || canListen(0);
 }

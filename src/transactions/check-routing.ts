@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ProcessorSettings, RouteSettings } from '#schemas/admin';
 import { SCHEMES } from '../emv/scheme.ts';
 import { RequestRefused } from '../errors.ts';
-import type { Processor } from '../processor-kit/processor.ts';
+import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import { findCurrency } from './money.ts';
 
 /** The types that this installation has, by name. */
@@ -21,9 +21,27 @@ interface Fault {
 export function checkProcessorSettings(types: ProcessorTypes, { type, config }: ProcessorSettings): void {
   const processor = types.get(type);
   if (!processor) throw refused([{ path: ['type'], detail: `none of ${[...types.keys()].join(', ')}` }]);
-  const { error } = processor.configSchema.safeParse(config);
-  if (!error) return;
-  throw refused(error.issues.flatMap(faultsIn).map(({ path, detail }) => ({ path: ['config', ...path], detail })));
+  const { data, error } = processor.configSchema.safeParse(config);
+  const faults = error ? error.issues.flatMap(faultsIn) : contradictionsIn(processor, data);
+  if (faults.length === 0) return;
+  throw refused(faults.map(({ path, detail }) => ({ path: ['config', ...path], detail })));
+}
+
+/** What each setting allows and the line does not: found here, it does not wait for the next start of a worker. */
+function contradictionsIn(processor: Processor, { addresses, accept, tls, macKeys, ...rest }: SwitchConfig): Fault[] {
+  const headerBytes = (rest.transportHeader?.length ?? 0) / 2;
+  const rules: readonly (readonly [isBroken: boolean, path: string, detail: string])[] = [
+    [addresses.length === 0 && !accept, 'addresses', 'neither addresses nor accept: there would be no line'],
+    [(tls?.certFile === undefined) !== (tls?.keyFile === undefined), 'tls', 'certFile and keyFile go together'],
+    [accept !== undefined && tls !== undefined && !tls.certFile, 'tls', 'accept needs certFile and keyFile'],
+    [macKeys !== undefined && !processor.mac, 'macKeys', 'messages of this type carry no MAC'],
+    [
+      headerBytes > 0 && headerBytes !== (processor.framing.transportHeader?.length ?? 0),
+      'transportHeader',
+      'of another length than the type’s',
+    ],
+  ];
+  return rules.filter(([isBroken]) => isBroken).map(([, path, detail]) => ({ path: [path], detail }));
 }
 
 /** A name that the schema does not have is told at that name, not at the object around it. */

@@ -121,6 +121,16 @@ describe('a processor', () => {
       },
       ['/config/addresses/1/port'],
     ],
+    [
+      'neither an address nor a port to listen on',
+      { type: 'type-1', config: { acquirerId: '1' } },
+      ['/config/addresses'],
+    ],
+    [
+      'half of a client certificate, and a header that the type has not',
+      { type: 'type-1', config: { ...CONFIG, tls: { certFile: 'a.pem' }, transportHeader: '6000000000' } },
+      ['/config/tls', '/config/transportHeader'],
+    ],
     ['a control character', { type: 'type-1', config: { ...CONFIG, note: 'a\u0000b' } }, ['/config']],
     ['half of a surrogate pair', { type: 'type-1', config: { ...CONFIG, note: '\ud800' } }, ['/config']],
     ['nesting without end', `{"type":"type-1","config":{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}}`, ['/config']],

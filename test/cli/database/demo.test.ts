@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TapwireProcess } from '../../support/tapwire-process.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+
+let testDatabase: TestDatabase;
+let folder: string;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  folder = mkdtempSync(join(tmpdir(), 'tapwire-demo-'));
+});
+afterAll(async () => {
+  await testDatabase.drop();
+  rmSync(folder, { recursive: true });
+});
+
+const demo = (settings: NodeJS.ProcessEnv = {}) =>
+  TapwireProcess.run(['demo'], {
+    environment: { DATABASE_URL: testDatabase.url, TAPWIRE_DATA: folder, PORT: '0', ...settings },
+  });
+
+test('the demo takes taps by both types of switches, tells their ways in under forty lines, and ends with 0', async () => {
+  const { exitCode, stdout, stderr } = await demo();
+  expect(stderr).toBe('');
+  expect(exitCode).toBe(0);
+  const rows = stdout.split('\n').filter((line) => line.startsWith('tap '));
+  expect(rows.every((row) => row.endsWith('ok'))).toBe(true);
+  expect(rows.some((row) => /Visa +Approved 00 +type-1/.test(row))).toBe(true);
+  expect(rows.some((row) => /Mastercard +Approved 00 +type-2/.test(row))).toBe(true);
+  expect(rows.some((row) => /Declined 51/.test(row))).toBe(true);
+  expect(stdout.split('\n').length).toBeLessThan(40);
+});
+
+test('it ends with 1, and says what it expected, when a tap goes another way', async () => {
+  const strange = { keyId: 'type-2-mac', usage: 'mac', algorithm: 'tdes', key: '0123456789ABCDEFFEDCBA9876543210' };
+  const HSM_KEYS_FILE = join(folder, 'strange-keys.json');
+  writeFileSync(HSM_KEYS_FILE, JSON.stringify({ keys: [strange] }));
+  const { exitCode, stdout } = await demo({ HSM_KEYS_FILE }); // the line of type 2 does not come up
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/Mastercard +Approved 00 +type-1 .*EXPECTED Approved 00 type-2/);
+});
