@@ -1,5 +1,7 @@
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:net';
+import tls from 'node:tls';
 import { listenForSwitch } from '../connection/acceptor.ts';
 import type { AcceptOptions } from '../connection/pool-options.ts';
 import type { SwitchAddress, SwitchTls } from '../connection/switch-socket.ts';
@@ -25,11 +27,11 @@ export async function openLineOptions(config: SwitchConfig, where: string): Prom
   if (addresses.length === 0 && !accept) {
     throw new StartError('BAD_PROCESSOR', `${where}: neither addresses to connect to, nor accept`);
   }
-  const tls = config.tls && (await readTls(config.tls, where));
-  const options = { addresses, balance, connectionsPerAddress, tls };
+  const secure = config.tls && (await readTls(config.tls, where));
+  const options = { addresses, balance, connectionsPerAddress, tls: secure };
   if (!accept) return { ...options, accept: undefined };
   const { from, maxConnections } = accept;
-  return { ...options, accept: { server: await listen(accept, tls, where), from, maxConnections } };
+  return { ...options, accept: { server: await listen(accept, secure, where), from, maxConnections } };
 }
 
 type TlsFiles = NonNullable<SwitchConfig['tls']>;
@@ -45,19 +47,28 @@ async function readTls({ serverName, ...files }: TlsFiles, where: string): Promi
       throw new StartError('BAD_PROCESSOR', `${where}: tls.${name} ${path} cannot be read (${cause.code})`);
     });
   };
-  return { serverName, ca: await read('caFile'), cert: await read('certFile'), key: await read('keyFile') };
+  const pem = { ca: await read('caFile'), cert: await read('certFile'), key: await read('keyFile') };
+  try {
+    // A file of authorities that holds none would be passed over, and the system's trusted instead.
+    if (pem.ca !== undefined) new X509Certificate(pem.ca);
+    tls.createSecureContext(pem);
+  } catch (cause) {
+    const code = (cause as { code?: string }).code ?? 'unknown';
+    throw new StartError('BAD_PROCESSOR', `${where}: its tls files cannot be used (${code})`, { cause });
+  }
+  return { serverName, ...pem };
 }
 
 type Accept = NonNullable<SwitchConfig['accept']>;
 
-async function listen(address: Accept, tls: SwitchTls | undefined, where: string): Promise<Server> {
-  if (tls && (tls.cert === undefined || tls.key === undefined)) {
+async function listen(address: Accept, secure: SwitchTls | undefined, where: string): Promise<Server> {
+  if (secure && (secure.cert === undefined || secure.key === undefined)) {
     throw new StartError('BAD_PROCESSOR', `${where}: accept with tls needs tls.certFile and tls.keyFile`);
   }
   try {
-    return await listenForSwitch(address, tls && { cert: tls.cert!, key: tls.key!, ca: tls.ca });
+    return await listenForSwitch(address, secure && { cert: secure.cert!, key: secure.key!, ca: secure.ca });
   } catch (cause) {
-    const code = (cause as { code?: string }).code ?? 'a wrong certificate or key';
+    const code = (cause as { code?: string }).code ?? 'unknown';
     throw new StartError('BAD_PROCESSOR', `${where}: cannot listen on ${address.host}:${address.port} (${code})`, {
       cause,
     });

@@ -120,7 +120,7 @@ export class Installation {
     const simulator = await startSimulator({ processors: [{ processor, config: behaviour, port: 0 }], timeScale });
     const switchPort = simulator.ports[0]!;
     const port = (await connectTo?.(switchPort)) ?? switchPort;
-    const config = { ...behaviour, addresses: [{ host: '127.0.0.1', port }] };
+    const config = { ...behaviour, addresses: differences?.addresses ?? [{ host: '127.0.0.1', port }] };
     const tenants = await saveTenants(testDatabase.database, { type: processor.type, config });
     const folder = mkdtempSync(join(tmpdir(), 'tapwire-installation-'));
     const keysFile = join(folder, 'hsm-keys.json');

@@ -1,4 +1,4 @@
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import tls from 'node:tls';
 import { FrameReader, writeFrameHeader } from '../../src/connection/framing.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
@@ -74,11 +74,9 @@ export class ScriptedSwitch {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Opens a line from this side. */
-  dial(port: number): Socket {
-    const socket = connect(port, '127.0.0.1');
+  /** Takes a connection that was opened from this side for a line. */
+  join(socket: Socket): void {
     this.#join(socket);
-    return socket;
   }
 
   of(mti: string): ReceivedRequest[] {
