@@ -16,15 +16,16 @@ export default defineConfig({
     // More than the cores of a small machine: tests that wait for deadlines leave them free. The cluster's connections
     // suffice for three at once, each with an api, a worker and its checks.
     maxWorkers: 3,
+    // A hang is found this late; nothing else waits for it. Some tests start processes, on a machine that may be busy.
+    testTimeout: 30_000,
     projects: [
-      { test: { name: 'pure', include: ['test/**/*.test.ts'], exclude: ON_POSTGRES } },
+      { extends: true, test: { name: 'pure', include: ['test/**/*.test.ts'], exclude: ON_POSTGRES } },
       {
+        extends: true,
         test: {
           name: 'postgres',
           include: ON_POSTGRES,
           globalSetup: 'test/support/postgres-cluster.ts',
-          // Real sockets, processes and deadlines, on a machine that may be busy with all of them at once.
-          testTimeout: 30_000,
           hookTimeout: 60_000,
         },
       },
