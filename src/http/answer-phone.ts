@@ -1,10 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
-import { recordAnswer } from '../transactions/overdue.ts';
 import { isAwaitingPin } from '../transactions/pin-step.ts';
 import type { Transaction } from '../transactions/transaction.ts';
 import type { World } from '../transactions/world.ts';
 import { onlineAuthorizationOf } from './online-authorization.ts';
+import { recordWhenFlushed } from './record-when-flushed.ts';
 
 /** The answer of 4.4 and 4.5, from the committed row; that it reached the phone is recorded when it has. */
 export async function answerPhone(
@@ -15,13 +15,4 @@ export async function answerPhone(
   const pinToken = isAwaitingPin(transaction) ? await world.pinTokens.issue(transaction) : undefined;
   recordWhenFlushed(world, transaction, reply);
   return { onlineAuthorizationResponse: onlineAuthorizationOf(transaction, world.vault, pinToken) };
-}
-
-/** 7 -> 8 when the last byte left for the phone, 7 -> 9 when the phone was gone. Nobody waits for the record. */
-function recordWhenFlushed(world: World, transaction: Transaction, reply: FastifyReply): void {
-  const { raw } = reply;
-  const record = () => recordAnswer(world, transaction, raw.writableFinished);
-  if (raw.closed)
-    record(); // the phone hung up while the switch was asked
-  else raw.once('close', record);
 }

@@ -1,4 +1,5 @@
 import { Forbidden, NotFound, RequestRefused, StoreUnavailable } from '../errors.ts';
+import { admit } from './draft.ts';
 import type { AnswerRecord, Principal } from './ports.ts';
 import { canMove, moves, Status, type StatusId } from './status.ts';
 import type { Transaction } from './transaction.ts';
@@ -20,24 +21,17 @@ export async function acknowledge(
   principal: Principal,
   { id, deviceInstallationId }: { readonly id: string; readonly deviceInstallationId: string },
 ): Promise<Transaction> {
+  admit(world, principal, deviceInstallationId);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const transaction = await world.store.find({ acquirerId: principal.acquirerId, id });
     if (transaction?.merchantId !== principal.merchantId) throw new NotFound();
-    refuseOthers(world, transaction, principal, deviceInstallationId);
+    const { userClaim, deviceInstallationId: device } = transaction;
+    if (userClaim !== principal.userClaim || device !== deviceInstallationId) throw new Forbidden('FORBIDDEN');
     if (transaction.status === Status.AcknowledgedByPhone) return transaction;
     const record = acknowledgementOf(world, transaction);
     if (await world.refunds.acknowledge(record)) return { ...transaction, status: record.status };
   }
   throw new StoreUnavailable(false); // it moves faster than it can be read
-}
-
-function refuseOthers(world: World, transaction: Transaction, { userClaim }: Principal, device: string): void {
-  if (world.directory.isBlockedDevice(transaction.acquirerId, device)) throw new Forbidden('BLOCKED_DEVICE');
-  const { acquirerId, merchantId } = transaction;
-  if (userClaim !== null && world.directory.userId(acquirerId, merchantId, userClaim)?.isBlocked)
-    throw new Forbidden('BLOCKED_USER');
-  if (transaction.userClaim !== userClaim || transaction.deviceInstallationId !== device)
-    throw new Forbidden('FORBIDDEN');
 }
 
 function acknowledgementOf(world: World, transaction: Transaction): AnswerRecord {

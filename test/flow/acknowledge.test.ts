@@ -95,12 +95,11 @@ test('a tap without an outcome cannot be acknowledged: 409', async () => {
 test('a tap that waits for a PIN cannot be acknowledged: 409', async () => {
   const { database } = installation;
   const phone = installation.phone();
-  const id = await tapped(phone);
-  await untilAnswered(database, id);
-  // As the PIN step leaves it: the phone has its answer, and the outcome is open.
-  await database.query('update transactions set disposition = null where id = $1', [id]);
+  const answer = outcomeOf(await phone.tap({ amount: '50.05', currency: 'ZAR' }));
+  expect(answer).toMatchObject({ isSingleTapAndPin: true, pinToken: expect.any(String) });
+  const { id } = await untilAnswered(database, answer.serviceReference);
   expect(await acknowledge(phone, id)).toMatchObject({ status: 409, body: { errorCode: 134 } });
-  await database.query('update transactions set disposition = 0 where id = $1', [id]);
+  await untilStatus(database, id, 'RespondedToPhone');
 });
 
 test("another device or another user of the merchant's gets 403, another merchant 404, and nothing moves", async () => {
