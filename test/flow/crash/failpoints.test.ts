@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { FailpointName } from '../../../src/ops/failpoints.ts';
 import { expectSoundStates } from '../../support/invariants.ts';
-import { CrashSite } from './crash-site.ts';
+import { CrashSite, PATIENT_MS } from './crash-site.ts';
 import { startDoomed } from './doomed-gateway.ts';
 
 let site: CrashSite;
@@ -42,16 +42,20 @@ test.each(
   await site.letClaimsLapse();
 });
 
-test('after the last one the books of all agree: nothing is lost, nothing taken twice, everyone was told', async () => {
-  const gateway = await site.installation.startGateway();
-  expect(await site.tap(gateway.url, TRAFFIC)).toEqual([
-    'Approved',
-    'Approved',
-    'Declined',
-    'Indeterminate',
-    'Indeterminate',
-    'Approved',
-  ]);
-  await site.untilQuiet();
-  await site.expectNothingLost(gateway.url);
-});
+test(
+  'after the last one the books of all agree: nothing is lost, nothing taken twice, everyone was told',
+  async () => {
+    const gateway = await site.installation.startGateway();
+    expect(await site.tap(gateway.url, TRAFFIC)).toEqual([
+      'Approved',
+      'Approved',
+      'Declined',
+      'Indeterminate',
+      'Indeterminate',
+      'Approved',
+    ]);
+    await site.untilQuiet();
+    await site.expectNothingLost(gateway.url);
+  },
+  PATIENT_MS,
+);
