@@ -59,7 +59,7 @@ const PIN_KEYS: Readonly<Record<string, SwitchConfig['pinKey']>> = {
 };
 
 /** As short as a busy machine allows: silence of the switch is waited for. */
-export const DEADLINE_MS = 1_500;
+export const DEADLINE_MS = 2_500;
 /** 10 s of the scenarios are half a second. */
 const TIME_SCALE = 0.05;
 /** Two gateways, a listener each and the test must fit into the cluster, three times over. */
