@@ -44,6 +44,7 @@ export class StrayResponses {
   readonly #timers = new Set<NodeJS.Timeout>();
   #settle: SettleStrays | undefined;
   #queue: Waiting[] = [];
+  #waiting = 0;
   #looking: Promise<void> | undefined;
   #pause: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -58,15 +59,19 @@ export class StrayResponses {
     this.#lookSoon();
   }
 
-  /** Those at hand, and those to be looked for again. */
+  /** Those at hand, those being looked up, and those to be looked for again. */
   get waiting(): number {
-    return this.#queue.length + this.#timers.size;
+    return this.#waiting;
   }
 
   /** @param decidedAfterMs until then every request that is under way now will have been decided */
   take(stray: StrayResponse, counters: StrayCounters, decidedAfterMs: number): void {
-    if (this.#isClosed || this.waiting >= MAX_WAITING) counters.dropped++;
-    else this.#put({ stray, counters, againMs: [FIRST_AGAIN_MS, decidedAfterMs] });
+    if (this.#isClosed || this.#waiting >= MAX_WAITING) {
+      counters.dropped++;
+      return;
+    }
+    this.#waiting++;
+    this.#put({ stray, counters, againMs: [FIRST_AGAIN_MS, decidedAfterMs] });
   }
 
   /** Looks up what is at hand, and ends. */
@@ -109,10 +114,14 @@ export class StrayResponses {
 
   #end({ stray, counters, againMs }: Waiting, kind: StrayKind): void {
     const [nextMs, ...laterMs] = againMs;
+    if (kind === 'unknown' && nextMs !== undefined && !this.#isClosed) {
+      this.#putLater({ stray, counters, againMs: laterMs }, nextMs);
+      return;
+    }
+    this.#waiting--;
     if (kind === 'late') counters.late++;
     else if (kind === 'duplicate') counters.duplicates++;
-    else if (nextMs === undefined || this.#isClosed) counters.unknown++;
-    else this.#putLater({ stray, counters, againMs: laterMs }, nextMs);
+    else counters.unknown++;
   }
 
   #putLater(waiting: Waiting, delayMs: number): void {

@@ -1,0 +1,90 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { StartError } from '../../src/errors.ts';
+import { openHsm } from '../../src/switches/open-hsm.ts';
+
+const KEY = '0123456789ABCDEFFEDCBA9876543210';
+const MAC_KEY = { keyId: 'mac-1', usage: 'mac', algorithm: 'tdes', key: KEY };
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tapwire-hsm-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function fileOf(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+function open(options: { keysFile?: string; module?: string; environment?: string }) {
+  return openHsm({ environment: 'dev', keysFile: undefined, module: undefined, ...options });
+}
+
+async function reasonOf(opening: Promise<unknown>): Promise<string> {
+  const error = await opening.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(StartError);
+  return (error as StartError).reason;
+}
+
+test('without a configuration there is none', async () => {
+  expect(await open({})).toBeUndefined();
+});
+
+describe('a software HSM', () => {
+  test('has the keys of its file', async () => {
+    const keysFile = fileOf('keys.json', JSON.stringify({ keys: [MAC_KEY] }));
+    const hsm = await open({ keysFile });
+    expect(hsm!.keyMac('mac-1', { algorithm: 'cbc', padding: 1 })(Buffer.from('a message'))).toHaveLength(8);
+    expect(() => hsm!.keyMac('mac-2', { algorithm: 'cbc', padding: 1 })).toThrow('KEY_UNKNOWN');
+  });
+
+  test.each([
+    ['is not there', undefined, /cannot be read \(ENOENT\)/],
+    ['is no JSON', `{"keys": [{"key": "${KEY}"`, /is wrong at/],
+    ['names a use that there is not', JSON.stringify({ keys: [{ ...MAC_KEY, usage: 'anything' }] }), /keys\/0\/usage/],
+    ['has a key that is no hex', JSON.stringify({ keys: [{ ...MAC_KEY, key: `${KEY.slice(2)}XY` }] }), /keys\/0\/key/],
+    ['has two keys of one id', JSON.stringify({ keys: [MAC_KEY, MAC_KEY] }), /KEY_EXISTS/],
+    ['has a key of a wrong length', JSON.stringify({ keys: [{ ...MAC_KEY, key: KEY.slice(0, 20) }] }), /KEY_LENGTH/],
+  ])('does not open when its file %s, and never quotes it', async (_what, text, reason) => {
+    const keysFile = text === undefined ? join(folder, 'nowhere.json') : fileOf('wrong.json', text);
+    const told = await reasonOf(open({ keysFile }));
+    expect(told).toMatch(reason);
+    expect(told).not.toMatch(/0123456789/);
+  });
+
+  test('is not for prod, neither by its file nor by its setting', async () => {
+    const keysFile = fileOf('keys.json', JSON.stringify({ keys: [MAC_KEY] }));
+    expect(await reasonOf(open({ keysFile, environment: 'prod' }))).toMatch(/SOFT_HSM_FORBIDDEN/);
+    const prod = { TAPWIRE_ENV: 'prod', DATABASE_URL: 'postgres://db', TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k' };
+    expect(() => readConfig({ ...prod, HSM_KEYS_FILE: keysFile })).toThrow(/HSM_KEYS_FILE: .*set HSM_MODULE/);
+    expect(readConfig({ ...prod, HSM_MODULE: 'vendor-hsm' }).HSM_MODULE).toBe('vendor-hsm');
+  });
+});
+
+describe('an HSM module', () => {
+  test('is opened by its openHsm, from a path', async () => {
+    const source = 'export const openHsm = async () => ({ keyMac: () => () => new Uint8Array(8), translatePin() {} });';
+    const hsm = await open({ module: fileOf('vendor.mjs', source) });
+    expect(hsm!.keyMac('any', { algorithm: 'cmac' } as never)(new Uint8Array())).toHaveLength(8);
+  });
+
+  test.each([
+    ['is not there', undefined, /cannot be opened/],
+    [
+      'throws',
+      'export const openHsm = async () => { throw new Error("no token in the slot"); };',
+      /no token in the slot/,
+    ],
+    ['has no openHsm', 'export const anything = 1;', /has no openHsm\(\)/],
+    ['gives something else', 'export const openHsm = async () => ({});', /has no openHsm\(\) that gives a LocalHsm/],
+  ])('does not open when it %s, and says so', async (what, source, reason) => {
+    const name = `${what.replaceAll(' ', '-')}.mjs`;
+    const module = source === undefined ? join(folder, 'nowhere.mjs') : fileOf(name, source);
+    expect(await reasonOf(open({ module }))).toMatch(reason);
+  });
+});
