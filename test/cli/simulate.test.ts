@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import { Secret } from '../../src/bytes/secret.ts';
@@ -8,6 +8,9 @@ import type { MacKeys, Processor } from '../../src/processor-kit/index.ts';
 import { RawLine } from '../simulator/raw-line.ts';
 import { Acquirer } from '../simulator/support.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
+
+// Each command is a process of its own, on a machine that may be busy with all of them at once.
+vi.setConfig({ testTimeout: 30_000 });
 
 /** The command with its switches up: their ports in the order of the words. */
 async function simulate(...words: string[]) {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -34,10 +34,13 @@ test('the demo takes taps by both types of switches, tells their ways in under f
 });
 
 test('it ends with 1, and says what it expected, when a tap goes another way', async () => {
-  const strange = { keyId: 'type-2-mac', usage: 'mac', algorithm: 'tdes', key: '0123456789ABCDEFFEDCBA9876543210' };
+  const { keys } = JSON.parse(readFileSync(join(folder, 'hsm-keys.json'), 'utf8')) as { keys: { keyId: string }[] };
+  const strange = keys.map((each) =>
+    each.keyId === 'type-2-mac' ? { ...each, key: '0123456789ABCDEFFEDCBA9876543210' } : each,
+  );
   const HSM_KEYS_FILE = join(folder, 'strange-keys.json');
-  writeFileSync(HSM_KEYS_FILE, JSON.stringify({ keys: [strange] }));
-  const { exitCode, stdout } = await demo({ HSM_KEYS_FILE }); // the line of type 2 does not come up
-  expect(exitCode).toBe(1);
+  writeFileSync(HSM_KEYS_FILE, JSON.stringify({ keys: strange }));
+  const { exitCode, stdout, stderr } = await demo({ HSM_KEYS_FILE }); // the line of type 2 does not come up
+  expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: '' });
   expect(stdout).toMatch(/Mastercard +Approved 00 +type-1 .*EXPECTED Approved 00 type-2/);
 });
