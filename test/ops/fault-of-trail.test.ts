@@ -57,6 +57,14 @@ describe('attempts', () => {
     expect(faultOfTrail([first, second], Status.RespondedToPhone)).toBeUndefined();
   });
 
+  test('a PIN may come before it was recorded that the phone was asked for it: its row then tells that, too', () => {
+    const asked = { attempt: 1, moves: told([1, 3, 4, 7]) };
+    const pin = { attempt: 2, moves: [...told([8], 7), ...told([1, 3, 4, 7, 8], 8)] };
+    expect(faultOfTrail([asked, pin], Status.RespondedToPhone)).toBeUndefined();
+    const early = { attempt: 2, moves: told([8], 4) };
+    expect(faultOfTrail([asked, early], Status.RespondedToPhone)).toContain('does not follow');
+  });
+
   test('none begins while the one before is under way, and none is left out', () => {
     const underWay = { attempt: 1, moves: told([1, 3, 4]) };
     const next = { attempt: 2, moves: told([1]) };
@@ -68,6 +76,18 @@ describe('attempts', () => {
     const again = { attempt: 1, moves: told([1]) };
     expect(faultOfTrail([{ attempt: 1, moves: told([1]) }, again], Status.RequestReceived)).toContain(
       'does not follow',
+    );
+  });
+
+  test('a void that was refused may be followed by another, whose attempts count from one', () => {
+    const asked: AuditEntry = { void: 'id', at: AT };
+    const approved = told([1, 3, 4, 7, 8]);
+    const refused = [...approved, asked, ...reversal('sent 1', 'sent 2', 'refused 2')];
+    const again = [...refused, asked, ...reversal('sent 1', 'acknowledged 1')];
+    expect(faultOfTrail([{ attempt: 1, moves: again }], Status.RespondedToPhone)).toBeUndefined();
+    const unasked = [...refused, ...reversal('sent 3')];
+    expect(faultOfTrail([{ attempt: 1, moves: unasked }], Status.RespondedToPhone)).toContain(
+      'does not follow refused',
     );
   });
 

@@ -28,7 +28,7 @@ const REVERSAL_MOVES: Readonly<Record<ReversalStepName, readonly ReversalStepNam
   unsent: ['sent', 'needsReview', 'owed'],
   confirming: ['sent', 'needsReview', 'owed'],
   acknowledged: ['owed'],
-  refused: ['sent'],
+  refused: [],
   needsReview: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'owed'],
 };
 
@@ -61,20 +61,29 @@ class Walk {
 
   step(attempt: number, entry: AuditEntry): string | undefined {
     if ('late' in entry) return undefined;
+    if ('void' in entry) return this.#beginVoid();
     if ('reversal' in entry) return this.#stepReversal(entry);
     return 'to' in entry ? this.#move(attempt, entry) : undefined;
   }
 
   #move(attempt: number, { from, to }: { from: StatusName | null; to: StatusName }): string | undefined {
     const said = `attempt ${attempt}: ${from ?? 'new'} -> ${to}`;
-    const isNew = attempt !== this.#attempt;
+    // A PIN proves that the phone has the answer that asked for it: its attempt's row tells so first, where nobody had.
+    const isOfLast = attempt === this.#attempt + 1 && this.#attempt > 0 && to === 'RespondedToPhone';
+    const isNew = attempt !== this.#attempt && !isOfLast;
     if (isNew && attempt !== this.#attempt + 1) return `${said} follows attempt ${this.#attempt}`;
     if (isNew && this.#attempt > 0 && !MAY_BEGIN_AGAIN.includes(this.at)) return `${said} begins again from ${this.at}`;
     if (!(isNew && from === null) && from !== this.at) return `${said} does not follow ${this.at}`;
     if (!MOVES.get(from)?.includes(to)) return `${said} is no declared move`;
     this.at = to;
-    this.#attempt = attempt;
+    if (isNew) this.#attempt = attempt;
     return undefined;
+  }
+
+  /** A void is a reversal of its own; one that was refused may be followed by another. */
+  #beginVoid(): undefined {
+    this.#reversal = 'owed';
+    this.#reversals = 0;
   }
 
   #stepReversal({ reversal, attempt }: Pick<ReversalTold, 'reversal' | 'attempt'>): string | undefined {

@@ -12,9 +12,8 @@ const { owed, sent, confirming, needsReview } = ReversalState;
 const IS_OPEN = `(t.reversal_state in (${[owed, sent, confirming, needsReview].join()})
   or (t.disposition is null and t.status in (${MUST_NOT_REST.join()})))`;
 
-/** A void on request is a row of its own that names its original. */
-const IS_BEING_VOIDED = `exists (select from transactions v where v.acquirer_id = t.acquirer_id and v.original_id = t.id
-  and v.type = ${TransactionType.Void})`;
+/** Asked for, or done: whoever asked was told of the void, and not of an approval that stands. */
+const IS_BEING_VOIDED = 't.void_state is not null';
 
 const ENTRY = `concat('entry ', e.processor, ' ', e.key)`;
 const ENTRIES_WITH_ROWS = `ledger_entries e join matched m using (n) join transactions t using (acquirer_id, id)`;
