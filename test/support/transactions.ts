@@ -94,7 +94,7 @@ export async function jobsOf(database: Database, id: string): Promise<LiveJob[]>
 export async function letTimePass(database: Database, id: string, seconds: number): Promise<void> {
   const earlier = (columns: readonly string[]) =>
     columns.map((column) => `${column} = ${column} - $2 * interval '1 s'`).join(', ');
-  const times = ['created_at', 'updated_at', 'sent_at', 'answer_by', 'deadline_at'];
+  const times = ['created_at', 'updated_at', 'sent_at', 'answer_by', 'deadline_at', 'pin_expires_at'];
   await database.query(`update transactions set ${earlier(times)} where id = $1`, [id, seconds]);
   await database.query(`update pgboss.job set ${earlier(['start_after'])} where data ->> 'id' = $1::text`, [
     id,
