@@ -28,10 +28,10 @@ const WEBHOOK_CREDITS = 256;
 /** Old data waits for a purge, and then for the next: there is no hurry in either. */
 const PURGE_POLL_MS = 5_000;
 const PURGE_AGAIN_SECONDS = 3_600;
-/** Nobody stands at a till for a webhook. */
-const WEBHOOK_POLL_MS = 100;
+/** Nobody stands at a till for a webhook, and each look costs what a dozen of them cost. */
+const WEBHOOK_POLL_MS = 200;
 /** Per look: 2,000 a second for a process with nothing else to do, 100 beside taps at full load. */
-const WEBHOOK_RATION = { idle: 200, busy: 10 };
+const WEBHOOK_RATION = { idle: 400, busy: 20 };
 
 export interface PipelineOptions {
   readonly onError: (error: unknown, queue: QueueName) => void;
