@@ -13,6 +13,9 @@ export type JobResult<Payload = unknown> =
   | 'settled'
   | { readonly againAfterSeconds: number; readonly payload?: Payload };
 
+/** All that was in flight on the lines of a process may have to be reversed at once; beyond it the jobs wait to be found. */
+const MAX_AHEAD = 10_000;
+
 export interface PumpOptions<Queue extends QueueName> {
   readonly queue: Queue;
   /** How many jobs may be worked on at once. */
@@ -33,6 +36,7 @@ export class Pump<Queue extends QueueName> {
   readonly #table: JobTable;
   readonly #options: PumpOptions<Queue>;
   readonly #running = new Set<Promise<void>>();
+  readonly #ahead: (() => Promise<unknown>)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #fetching: Promise<number> | undefined;
   #isStopped = false;
@@ -50,9 +54,15 @@ export class Pump<Queue extends QueueName> {
     void this.#turn();
   }
 
-  /** Does what a job of this queue asks for ahead of its turn, if a hand is free. The job stays, and finds it done. */
+  /** Does what a job of this queue asks for ahead of its turn, as soon as a hand is free. The job stays, and finds it done. */
   runAhead(work: () => Promise<unknown>): void {
-    if (!this.#isStopped && this.#running.size < this.#options.credits) this.#track(work());
+    if (this.#isStopped || this.#ahead.length >= MAX_AHEAD) return;
+    this.#ahead.push(work);
+    this.#startAhead();
+  }
+
+  #startAhead(): void {
+    while (this.#ahead.length > 0 && this.#running.size < this.#options.credits) this.#track(this.#ahead.shift()!());
   }
 
   get busy(): number {
@@ -62,6 +72,7 @@ export class Pump<Queue extends QueueName> {
   /** Takes no more jobs and resolves when those at hand are settled. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#ahead.length = 0;
     clearTimeout(this.#timer);
     await this.#fetching?.catch(() => {}); // whatever it takes yet is at hand, too
     await Promise.all(this.#running);
@@ -105,6 +116,7 @@ export class Pump<Queue extends QueueName> {
     this.#running.add(running);
     void running.finally(() => {
       this.#running.delete(running);
+      this.#startAhead();
       const isFreeAgain = this.#running.size === credits - 1;
       if (isFreeAgain && ration === undefined) this.wake();
     });

@@ -76,6 +76,8 @@ export class AcquirerSwitch implements Switch {
   readonly #codec: ReturnType<typeof messageCodec>;
   readonly #fieldsOf: (message: IsoMessage) => StandardFields;
   readonly #strays = new StrayCounters();
+  /** The last one that an answer named: nearly all of a day name the same. */
+  #settlementDate: string | undefined;
   readonly #macs = new MacWatch((connectionId) => this.#pool.signOnAgain(connectionId));
 
   private constructor(options: AcquirerSwitchOptions, networkStans: NetworkStans, lines: LineOptions) {
@@ -234,7 +236,9 @@ export class AcquirerSwitch implements Switch {
   #watch(response: IsoMessage, connectionId: string): void {
     if (this.#options.config.macKeys !== undefined) this.#macs.note(connectionId, macVerdictOf(response));
     const { settlementDate } = this.#fieldsOf(response);
-    if (settlementDate !== undefined && this.#isTrusted(response)) this.#announce(settlementDate);
+    if (settlementDate === undefined || settlementDate === this.#settlementDate || !this.#isTrusted(response)) return;
+    this.#settlementDate = settlementDate;
+    this.#announce(settlementDate);
   }
 
   #isTrusted(response: IsoMessage): boolean {
