@@ -54,6 +54,9 @@ const LATE_BY_MS = 3_000;
 
 const SILENT: Reaction = { answer: undefined, delayMs: 0, spoil: 'no', outageMs: 0 };
 
+/** Codes by which an issuer says yes to the whole amount; each of them is booked. */
+const APPROVALS: readonly string[] = ['00', '08', '11', '16'];
+
 /** Counters since the start, for a line of statistics. */
 export interface SwitchCounters {
   requests: number;
@@ -145,8 +148,9 @@ export class SimulatedSwitch {
       this.counters.declined++;
       return this.#onItsWay({ ...SILENT, answer: { responseCode: '', asksForPin: true } }, fault);
     }
-    if (scenario.kind === 'answer' && scenario.responseCode !== '00')
+    if (scenario.kind === 'answer' && !APPROVALS.includes(scenario.responseCode)) {
       return this.#decline(scenario.responseCode, fault);
+    }
     if (fault === 'decline') return this.#decline('05');
     if (this.#options.ledger.find(this.#processor.type, request.key) !== undefined) return this.#decline('94');
     if (this.#options.ledger.isFull) return this.#refuse('96', 'the ledger is full');
@@ -177,7 +181,8 @@ export class SimulatedSwitch {
       approvedAtMs: Date.now(),
     } as const;
     this.#options.ledger.approve(entry, scenario.kind === 'deafToReversals' ? scenario.times : 0);
-    return this.#approvalOf(scenario, { responseCode: '00', authorizationCode }, approvedMinor);
+    const responseCode = scenario.kind === 'answer' ? scenario.responseCode : '00';
+    return this.#approvalOf(scenario, { responseCode, authorizationCode }, approvedMinor);
   }
 
   #approvalOf(scenario: Scenario, answer: SimulatedAnswer, approvedMinor: number): Reaction {
