@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { JobPayloads } from '../../schemas/jobs.ts';
+import { JobTable } from '../../src/jobs/job-table.ts';
+import { Pump, type PumpOptions } from '../../src/jobs/pump.ts';
+import { inTransaction } from '../../src/store/group-commit.ts';
+import { eventually } from '../support/eventually.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+type Payload = JobPayloads['webhook'];
+
+let testDatabase: TestDatabase;
+let jobs: JobTable;
+let pump: Pump<'webhook'> | undefined;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  jobs = await JobTable.open(testDatabase.database, (error) => {
+    throw error;
+  });
+});
+afterEach(async () => {
+  await pump?.stop();
+  await jobs.boss.deleteAllJobs();
+});
+afterAll(async () => {
+  await jobs.close();
+  await testDatabase.drop();
+});
+
+const payload = (delivery = 1): Payload => ({
+  acquirerId: 1,
+  eventId: randomUUID(),
+  endpointId: randomUUID(),
+  round: 1,
+  delivery,
+});
+
+function start(handle: PumpOptions<'webhook'>['handle'], changes: Partial<PumpOptions<'webhook'>> = {}): void {
+  const onError = (error: unknown) => {
+    throw error;
+  };
+  pump = new Pump<'webhook'>(jobs, { queue: 'webhook', credits: 100, pollMs: 150, onError, handle, ...changes });
+}
+
+const enqueue = (payloads: readonly Payload[]) =>
+  inTransaction(testDatabase.database, (client) =>
+    jobs.enqueue(
+      client,
+      payloads.map((data) => ({ queue: 'webhook', data })),
+    ),
+  );
+
+async function stored(): Promise<{ id: string; data: Payload; state: string; startsInSeconds: number }[]> {
+  const { rows } = await testDatabase.database.query(
+    `select id, data, state, extract(epoch from start_after - clock_timestamp())::float8 as "startsInSeconds"
+     from pgboss.job where name = 'webhook'`,
+  );
+  return rows;
+}
+
+test('a rationed queue gives no more than its ration at a look, however many hands are free', async () => {
+  await enqueue(Array.from({ length: 12 }, () => payload()));
+  const rations = [5, 0, 0, 2];
+  let looks = 0;
+  let taken = 0;
+  const takenByLook: number[] = [];
+  const ration = () => {
+    takenByLook.push(taken);
+    return rations[looks++] ?? 0;
+  };
+  start(
+    async () => {
+      taken++;
+      return 'done';
+    },
+    { ration, pollMs: 50 },
+  );
+  await eventually(() => expect(looks).toBeGreaterThan(5));
+  expect(takenByLook.slice(0, 6)).toEqual([0, 5, 5, 5, 7, 7]);
+});
+
+test('a job that its handler settled in a commit of its own is left to that commit', async () => {
+  await enqueue([payload()]);
+  const seen: string[] = [];
+  start(async (_payload, jobId) => {
+    seen.push(jobId);
+    return 'settled';
+  });
+  await eventually(() => expect(seen).toHaveLength(1));
+  await pump!.stop();
+  expect(await stored()).toMatchObject([{ id: seen[0], state: 'active' }]);
+});
+
+test('a job that is wanted again may come back with another payload', async () => {
+  const [first, second] = [payload(1), payload(2)];
+  await enqueue([first]);
+  start(async () => ({ againAfterSeconds: 60, payload: second }));
+  await eventually(async () => expect(await stored()).toMatchObject([{ data: second, state: 'created' }]));
+  const [job] = await stored();
+  expect(job!.startsInSeconds).toBeGreaterThan(50);
+});
