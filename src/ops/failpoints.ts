@@ -110,6 +110,7 @@ function armStore(store: TransactionStore, failpoints: Failpoints): TransactionS
         (outcome) => outcome === 'inserted',
       ),
     retry: (attempt) => submitting(attempt.transaction.status, () => store.retry(attempt), Boolean),
+    submitPin: (attempt) => submitting(attempt.transaction.status, () => store.submitPin(attempt), Boolean),
     submit: (submission) => submitting(submission.transaction.status, () => store.submit(submission), Boolean),
     settle: async (settlement) => {
       const isCommitted = await store.settle(settlement);

@@ -3,11 +3,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Phone, type PinSubmission } from '../../src/phone/phone.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { PinState } from '../../src/transactions/pin-step.ts';
+import { Status } from '../../src/transactions/status.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { askedFor, enterPin, sealPin, tapForPin, WRONG_PIN } from '../support/pins.ts';
-import { storedTransaction, untilAnswered } from '../support/transactions.ts';
+import { storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -251,6 +253,72 @@ describe('a request that is repeated', () => {
     expect(asks).toBe(0);
     expect(outcomeOf(await enterPin(phone, first)).type).toBe('Approved');
   });
+});
+
+describe('the record that the phone has its answer', () => {
+  /** A row whose answer is not recorded yet, as it is for a tenth of a second, and the job that guards it meanwhile. */
+  async function unrecorded(id: string): Promise<void> {
+    await untilAnswered(installation.database, id);
+    await installation.database.query('update transactions set status = $1 where id = $2', [
+      Status.ResponseReceivedFromPaymentProcessor,
+      id,
+    ]);
+  }
+
+  test('may land between the look at the row and the commit of the PIN', async () => {
+    const { database } = installation;
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    await unrecorded(asked.id);
+    const recorder = await database.connect();
+    try {
+      await recorder.query('begin');
+      await recorder.query('update transactions set status = $1 where id = $2', [Status.RespondedToPhone, asked.id]);
+      const answer = enterPin(phone, asked);
+      await eventually(async () => {
+        const { rowCount } = await database.query('select from pg_locks where not granted');
+        expect(rowCount).toBeGreaterThan(0);
+      });
+      await recorder.query('commit');
+      expect(outcomeOf(await answer).type).toBe('Approved');
+    } finally {
+      recorder.release();
+    }
+  });
+
+  test('is made by the PIN itself where nobody has made it', async () => {
+    const { database } = installation;
+    const phone = installation.phone();
+    // The trail of a phone that was faster than the record.
+    const answers: string[] = [];
+    for (let taps = 0; taps < 10; taps++) {
+      const asked = await tapForPin(phone);
+      answers.push(outcomeOf(await enterPin(phone, asked)).type);
+      await untilAnswered(database, asked.id);
+      const statuses = (await trailOf(database, asked.id)).filter((told) => !told.startsWith('PIN'));
+      expect(statuses.slice(3, 6)).toEqual([
+        'ResponseReceivedFromPaymentProcessor',
+        'RespondedToPhone',
+        'RequestReceived',
+      ]);
+    }
+    expect(new Set(answers)).toEqual(new Set(['Approved']));
+  });
+});
+
+test('a device that was blocked meanwhile may not submit the PIN', async () => {
+  const { database } = installation;
+  const phone = installation.phone();
+  const asked = await tapForPin(phone);
+  await database.query('insert into blocked_devices (acquirer_id, device_installation_id) values (1, $1)', [
+    phone.deviceInstallationId,
+  ]);
+  const withoutPin = await phone.sealReading(asked.reading); // 400 until the directory knows
+  await eventually(async () => {
+    const answer = await phone.submitPin({ ...withoutPin, transactionId: asked.id, pinToken: asked.pinToken });
+    expect(problemOf(answer)).toMatchObject({ status: 403, errorCode: 139 });
+  });
+  await expectStillAwaited(asked.id);
 });
 
 test('a PIN block that the HSM cannot open is a wrong PIN: it costs a try, and nothing is sent', async () => {

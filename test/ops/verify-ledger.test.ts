@@ -5,7 +5,8 @@ import { Ledger } from '../../src/simulator/ledger.ts';
 import { ledgerServer } from '../../src/simulator/ledger-http.ts';
 import { listen, stopListening } from '../../src/simulator/listening.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
-import { Status } from '../../src/transactions/status.ts';
+import { PinState } from '../../src/transactions/pin-step.ts';
+import { moves, Status } from '../../src/transactions/status.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 import { move, PlantedBooks } from './planted-books.ts';
 
@@ -168,6 +169,16 @@ test('J: a status that must not rest, and a reversal that nobody will send', asy
   const owed = await books.transaction({ disposition: Disposition.Indeterminate, reversalState: 1 });
   const ids = (await books.faults()).J!.map(({ id }) => id);
   expect(ids.sort()).toEqual([resting.id, owed.id].sort());
+});
+
+test('J: a PIN that is awaited, and a wait that nobody will end, in a status that may rest otherwise', async () => {
+  const asked = await books.transaction({
+    disposition: null,
+    status: Status.RespondedToPhone,
+    trail: moves(null, [1, 3, 4, 7, 8], 0),
+  });
+  await books.database.query('update transactions set pin_state = $1 where id = $2', [PinState.awaiting, asked.id]);
+  expect((await books.faults()).J).toEqual([{ id: asked.id, what: 'awaits a PIN without a job that ends the wait' }]);
 });
 
 test('what was submitted before the ledger began is not looked for in it', async () => {

@@ -1,3 +1,4 @@
+import { PinState } from '../../transactions/pin-step.ts';
 import { MUST_NOT_REST } from '../../transactions/status.ts';
 import { ReversalState } from '../../transactions/transaction.ts';
 import type { Books } from './books.ts';
@@ -7,22 +8,27 @@ import type { Finding } from './finding.ts';
 const { owed, sent, confirming } = ReversalState;
 
 const RESTLESS = `t.status in (${MUST_NOT_REST.join()})`;
+const AWAITING_PIN = `t.pin_state = ${PinState.awaiting}`;
 const REVERSING = `t.reversal_state in (${[owed, sent, confirming].join()})`;
 const LIVE = `select name, data ->> 'id' as id, (data ->> 'attempt')::integer as attempt from pgboss.job
-  where state < 'completed' and name in ('overdue', 'authorize', 'refund', 'reverse')`;
+  where state < 'completed' and name in ('overdue', 'authorize', 'refund', 'reverse', 'expire-pin')`;
 
 /** J: whatever must not rest has a live job that will move it on. */
 export function checkJobs(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'J',
     says: 'what must not rest has a live job that will move it on',
-    lookedAt: `select count(*) from transactions t where ${RESTLESS} or ${REVERSING}`,
+    lookedAt: `select count(*) from transactions t where ${RESTLESS} or ${AWAITING_PIN} or ${REVERSING}`,
     open: `select count(*) from transactions t where t.reversal_state = ${ReversalState.needsReview}`,
     violations: `
       with live as materialized (${LIVE})
       select t.id::text, concat('rests in status ', t.status, ' without a job') as what from transactions t
       where ${RESTLESS} and not exists (
         select from live where name in ('overdue', 'authorize', 'refund') and live.id = t.id::text and live.attempt = t.attempt)
+      union all
+      select t.id::text, 'awaits a PIN without a job that ends the wait' from transactions t
+      where ${AWAITING_PIN} and not exists (
+        select from live where name = 'expire-pin' and live.id = t.id::text and live.attempt = t.attempt)
       union all
       select t.id::text, concat('its reversal is in state ', t.reversal_state, ' without a job') from transactions t
       where ${REVERSING} and not exists (
