@@ -13,9 +13,9 @@ import type { KeyRing } from './card/key-ring.ts';
 import { type LiveKeyRing, openLiveKeyRing } from './card/live-key-ring.ts';
 import { createCardDataOpener } from './card/open-card-data.ts';
 import { HandoverOpener } from './card/open-handover.ts';
+import { readHandovers } from './card/read-handover.ts';
 import { HandoverSealer, LIVE_KEYS_TRUSTED_MS } from './card/seal-handover.ts';
 import type { Config } from './config.ts';
-import { indexTlv } from './emv/tlv.ts';
 import { StartError } from './errors.ts';
 import { createIdempotency } from './http/idempotency.ts';
 import { registerAcknowledgeRoutes } from './http/routes/acknowledge.ts';
@@ -201,7 +201,7 @@ async function compose(
     const deliverer = createDeliverer({ config, database, jobs, world, keys, fetcher });
     pipeline = new Pipeline(jobs, world, {
       onError: (error, queue) => log.error({ error, queue }, 'a job failed and will be tried again'),
-      openHandover: opener && ((key, sealed) => indexed(opener.open(key, sealed))),
+      openHandover: opener && readHandovers(opener),
       deliverWebhook: (payload, jobId) => deliverer.deliver(payload, jobId),
       purge: () => purge(database, retentionOf(config)),
     });
@@ -285,10 +285,6 @@ async function openHandovers(
 async function withdraw(opener: HandoverOpener): Promise<void> {
   await opener.withdraw();
   await sleep(LIVE_KEYS_TRUSTED_MS);
-}
-
-function indexed(bytes: { general: Uint8Array; payment: Uint8Array }) {
-  return { general: indexTlv(bytes.general), payment: indexTlv(bytes.payment), bytes };
 }
 
 interface DeliveryParts {

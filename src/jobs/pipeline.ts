@@ -105,10 +105,7 @@ export class Pipeline {
           queue: 'authorize',
           credits: AUTHORIZE_CREDITS,
           pollMs: AUTHORIZE_POLL_MS,
-          handle: async (asked) => {
-            await submitHandover(world, openHandover, asked);
-            return 'done';
-          },
+          handle: (asked) => submitHandover(world, openHandover, asked),
         }),
       }),
     };

@@ -8,6 +8,7 @@ import { readTap } from './read-tap.ts';
 import { type SwitchEvent, settleOutcome } from './settle-outcome.ts';
 import { Status } from './status.ts';
 import { takeRoute } from './take-route.ts';
+import { LONGEST_DEADLINE_SECONDS } from './time-limits.ts';
 import type { Transaction, TransactionKey } from './transaction.ts';
 import { withWebhook } from './webhook-job.ts';
 import type { World } from './world.ts';
@@ -18,29 +19,44 @@ export type OpenHandover = (
   sealed: Uint8Array,
 ) => OpenedTap | undefined;
 
+/** Sealed for other workers, as a tap is that was accepted before this one started: one of them may come by so soon. */
+const LEAVE_TO_OTHERS = { againAfterSeconds: 1 };
+
 /**
  * A worker's part of a tap that an `api` process accepted: choose, submit, authorize.
  *
- * @returns once the transaction has an outcome, whoever committed it
+ * @returns once the transaction has an outcome, whoever committed it, or when to try again
  */
 export async function submitHandover(
   world: World,
   open: OpenHandover,
   asked: TransactionKey & { readonly attempt: number },
-): Promise<void> {
+): Promise<'done' | { readonly againAfterSeconds: number }> {
   const transaction = await world.store.find(asked);
-  if (!transaction || transaction.attempt !== asked.attempt) return;
-  if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || hasAnswer(transaction)) return;
+  if (!transaction || transaction.attempt !== asked.attempt) return 'done';
+  if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || hasAnswer(transaction)) return 'done';
   const waiting = await world.store.findHandover(asked);
-  const merchant = world.directory.merchant(asked.acquirerId, transaction.merchantId);
   const opened = waiting && open(asked, waiting.handover);
-  if (!merchant || !opened || world.path.kind !== 'direct') return giveUp(world, transaction);
+  if (waiting && !opened && waiting.secondsLeft > LONGEST_DEADLINE_SECONDS) return LEAVE_TO_OTHERS;
+  if (!opened) await giveUp(world, transaction);
+  else await submitOpened(world, transaction, opened, waiting.secondsLeft);
+  return 'done';
+}
+
+async function submitOpened(
+  world: World,
+  transaction: Transaction,
+  opened: OpenedTap,
+  secondsLeft: number,
+): Promise<void> {
+  const merchant = world.directory.merchant(transaction.acquirerId, transaction.merchantId);
+  if (!merchant || world.path.kind !== 'direct') return giveUp(world, transaction);
   const draft: Draft = { merchant, transaction };
   const tap = readTap(opened);
   const ready = await takeRoute(world, world.path.switches, draft, tap).catch(unlessOverloaded);
   if (ready instanceof PinUnusable) return decide(world, transaction, pinUnusable(world));
   if (!ready || ready instanceof NoConfiguration || ready instanceof TapRefused) return giveUp(world, transaction);
-  if (waiting.secondsLeft < (ready.submission.deadlineSeconds ?? 0)) {
+  if (secondsLeft < (ready.submission.deadlineSeconds ?? 0)) {
     ready.slot.release();
     return giveUp(world, transaction);
   }
