@@ -7,7 +7,6 @@ import { DEADLINE_MS, type Installation, type StartedGateway, startInstallation 
 import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
 import {
   jobsOf,
-  letTimePass,
   storedTransaction,
   storedTransactions,
   trailOf,
@@ -146,7 +145,7 @@ describe('a worker killed', () => {
     await expectSoundStates(database);
     expect((await jobsOf(database, id)).map(({ queue }) => queue)).toEqual(['authorize', 'overdue']);
     const other = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
-    await letTimePass(database, id, 60);
+    // Long before the `overdue` job, which this test has no time for.
     expect(outcomeOf(await answer)).toMatchObject({ ...UNABLE_TO_GO_ONLINE, serviceReference: id });
     await untilAnswered(database, id);
     expect(installation.asked.authorizations).toBe(authorizations);
