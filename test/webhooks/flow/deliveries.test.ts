@@ -250,13 +250,14 @@ describe('a receiver that hangs', () => {
     const promptSecret = await neighbour.listenAt(prompt.url);
     receiver.answer = hang;
     const hanging = await Promise.all(Array.from({ length: 30 }, tap));
-    await eventually(() => expect(receiver.received.filter(({ body }) => body.includes(hanging[0]!)).length).toBe(1));
+    const received = () => hanging.filter((id) => receiver.received.some(({ body }) => body.includes(id)));
+    await eventually(() => expect(received().length).toBeGreaterThan(0));
 
     const startMs = performance.now();
     const phone = installation.phone('flowers');
     const told = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' })).serviceReference;
     await untilTold(prompt, promptSecret, told);
-    expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(performance.now() - startMs).toBeLessThan(10_000);
     for (const id of hanging) await untilEvent(id, { state: 'pending' });
 
     receiver.answer = ok;
