@@ -86,7 +86,10 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
   /** Proves the card for a debit order mandate, without taking money: amount zero where the switch asks so. */
   mandateAuthorization?(purchase: Purchase, config: Config): Message;
   refund?(refund: Refund, config: Config): Message;
-  /** What a later reversal or refund must repeat, as text. PAN and expiry included: the gateway seals it whole. */
+  /**
+   * What a later reversal or refund must repeat, as text, and by which `readOutcome` understands an answer that comes too
+   * late: `mti` and the fields of `profile.echoed`. PAN and expiry included: the gateway seals it whole.
+   */
   originalData(request: Message): OriginalData;
   reversal(reversal: Reversal, config: Config): Message;
   /** True for `acknowledged` and `unableToLocate` of `readReversalAnswer`. */

@@ -59,6 +59,20 @@ export const reversalChecks: readonly Check[] = [
     },
   },
   {
+    name: 'an answer that comes when nobody waits is understood by what was kept of its request',
+    run(subject) {
+      const { processor } = subject;
+      const request = authorization(subject);
+      const kept: IsoMessage = { mti: '', ...processor.originalData(request) };
+      const late = (responseCode: string) => {
+        return processor.readOutcome(respond(subject, request, { responseCode, authorizationCode: '123456' }), kept);
+      };
+      expectEqual(late('00').kind, 'approved', 'an approval');
+      expectEqual(late('00').authorizationCode, '123456', 'its DE38');
+      expectEqual(late('05').kind, 'declined', 'a decline');
+    },
+  },
+  {
     name: 'an acknowledgement is told from a refusal',
     run(subject) {
       const { acknowledged, unableToLocate } = subject.processor.profile.reversal;
