@@ -45,7 +45,7 @@ export async function startEmbeddedPostgres({ directory, durable = true }: Optio
   // A postmaster.pid that survived a power cut names a process that is not ours; pg_ctl has just said so.
   rmSync(join(dataDirectory, 'postmaster.pid'), { force: true });
   startServer(run, binaries.pg_ctl, dataDirectory, serverSettings(socketDirectory, durable));
-  return { url, stop: stopWithUs(account, binaries.pg_ctl, dataDirectory) };
+  return { url, stop: stopWithUs(account, binaries.pg_ctl, dataDirectory, socketDirectory) };
 }
 
 async function findBinaries() {
@@ -138,8 +138,13 @@ function startServer(run: Run, pgCtl: string, dataDirectory: string, settings: r
  * The server must outlive Ctrl-C (we close our connections first) but not us: a shell that reads from our end of a pipe
  * stops it as soon as that end closes, be it by `stop()` or by kill -9.
  */
-function stopWithUs(account: PostgresAccount, pgCtl: string, dataDirectory: string): () => Promise<void> {
-  const script = 'cat > /dev/null; exec "$0" stop --mode=fast --wait --pgdata="$1"';
+function stopWithUs(
+  account: PostgresAccount,
+  pgCtl: string,
+  dataDirectory: string,
+  socketDirectory: string,
+): () => Promise<void> {
+  const script = 'cat > /dev/null; "$0" stop --mode=fast --wait --pgdata="$1"';
   const [program, args] = account.command('sh', ['-c', script, pgCtl, dataDirectory]);
   const watcher = spawn(program, args, {
     ...account.identity,
@@ -154,6 +159,7 @@ function stopWithUs(account: PostgresAccount, pgCtl: string, dataDirectory: stri
     watcher.ref();
     watcher.stdin?.end();
     await stopped;
+    rmSync(socketDirectory, { recursive: true, force: true });
   };
 }
 

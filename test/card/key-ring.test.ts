@@ -1,8 +1,8 @@
-import { chmod, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { importJWK, jwtVerify, SignJWT } from 'jose';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cardDataKeySet } from '../../schemas/card-data.ts';
 import { createKeyRing } from '../../src/card/create-key-ring.ts';
 import { readKeyRing } from '../../src/card/key-ring.ts';
@@ -16,6 +16,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tapwire-key-ring-'));
   path = join(folder, 'keys.json');
 });
+afterEach(() => rm(folder, { recursive: true }));
 
 /** The file as it was made, then changed by the test. */
 async function changedFile(change: (file: KeyRingFile) => void): Promise<string> {
