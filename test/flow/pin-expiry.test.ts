@@ -124,6 +124,21 @@ describe('with as long as usual', () => {
     await next.stop();
   });
 
+  test('a job that comes before its time leaves the wait as it is, and comes again', async () => {
+    const { database } = installation;
+    const gateway = await installation.startGateway();
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    await untilAnswered(database, asked.id);
+    await database.query("update pgboss.job set start_after = now() where data ->> 'id' = $1", [asked.id]);
+    await eventually(async () => {
+      const [job] = await jobsOf(database, asked.id);
+      expect(job?.startsAtMs).toBeGreaterThan(Date.now()); // another one, a second later
+    });
+    expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
+    await gateway.stop();
+  });
+
   test('a wait that is over takes no PIN, however late its job is', async () => {
     const { database } = installation;
     const gateway = await installation.startGateway();

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { fromHex } from '../../src/bytes/hex.ts';
 import { Phone, type PinSubmission } from '../../src/phone/phone.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { PinState } from '../../src/transactions/pin-step.ts';
@@ -8,7 +9,7 @@ import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { askedFor, enterPin, sealPin, tapForPin, WRONG_PIN } from '../support/pins.ts';
+import { askedFor, enterPin, RIGHT_PIN, sealPin, tapForPin, WRONG_PIN } from '../support/pins.ts';
 import { storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
 
 let installation: Installation;
@@ -123,17 +124,20 @@ describe('a PIN request that does not fit', () => {
   });
 
   test.each([
-    ['another card', { card: 'mastercard' }],
-    ['another amount', { amount: '60.65' }],
-    ['another currency', { currency: 'USD' }],
-    ['another tap of the same card', {}],
-  ] as const)('%s is 400: a PIN block is tried on the tap that it was entered for', async (_what, tap) => {
+    ['PAN', 0x57, '5413330089010640D31122010000000000000F'],
+    ['amount', 0x9f02, '000000006065'],
+    ['currency', 0x5f2a, '0840'],
+    ['cryptogram', 0x9f26, '0011223344556677'],
+    ['transaction counter', 0x9f36, 'FFFF'],
+    ['unpredictable number', 0x9f37, '00000000'],
+    ['decision of the card', 0x9f27, '00'],
+  ])('another %s than the tap had is 400: a PIN block is tried on the tap that it was entered for', async (_what, tag, hex) => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
-    const { merchantReference } = asked.reading;
-    const reading = phone.read({ amount: '50.05', currency: 'ZAR', merchantReference, ...tap });
-    const answer = problemOf(await enterPin(phone, { ...asked, reading }));
-    expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ pointer: '/paymentCardData' }] });
+    const { merchantReference, values } = phone.enterPin(asked.reading, RIGHT_PIN);
+    const request = await phone.sealReading({ merchantReference, values: new Map(values).set(tag, fromHex(hex)) });
+    const answer = problemOf(await phone.submitPin({ ...request, transactionId: asked.id, pinToken: asked.pinToken }));
+    expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: 'OTHER_TAP' }] });
     await expectStillAwaited(asked.id);
   });
 

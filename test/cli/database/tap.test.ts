@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { run } from '../../../src/cli/tap.ts';
+import { writeProfile } from '../../../src/phone/profile.ts';
+import { type Installation, startInstallation } from '../../support/installation.ts';
+import { expectInvariants } from '../../support/invariants.ts';
+import { RIGHT_PIN, WRONG_PIN } from '../../support/pins.ts';
+import { runHere } from '../../support/run-here.ts';
+
+let installation: Installation;
+let folder: string;
+beforeAll(async () => {
+  installation = await startInstallation();
+  folder = mkdtempSync(join(tmpdir(), 'tapwire-tap-'));
+  writeProfile(join(folder, 'demo.json'), installation.profile());
+});
+afterEach(() => expectInvariants(installation));
+afterAll(async () => {
+  await installation.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const tap = (...words: string[]) => runHere(run, words, { TAPWIRE_DATA: folder });
+
+describe('tapwire tap', () => {
+  test.each([
+    ['an approval', '10.00', 0, /^Approved {2}ZAR 1000 minor units .* code 00 {2}approval \d{6}/],
+    ['a decline', '10.51', 3, /^Declined .* code 51 {2}Not sufficient funds/],
+  ])('shows %s of the demo’s merchant, and ends with what came of it', async (_what, amount, exitCode, words) => {
+    const ended = await tap('--amount', amount);
+    expect(ended).toMatchObject({ exitCode, stderr: '' });
+    expect(ended.stdout).toMatch(words);
+  });
+
+  test('says that a PIN is wanted, and how to enter it', async () => {
+    const ended = await tap('--amount', '50.05');
+    expect(ended.exitCode).toBe(3);
+    expect(ended.stdout).toMatch(/^Declined .* code 70 {2}The card issuer wants a PIN .*--pin/);
+  });
+
+  test('enters the PIN when it is asked for, and shows what came of that', async () => {
+    expect(await tap('--amount', '50.05', '--pin', RIGHT_PIN)).toMatchObject({ exitCode: 0 });
+    const wrong = await tap('--amount', '50.05', '--pin', WRONG_PIN);
+    expect(wrong.exitCode).toBe(3);
+    expect(wrong.stdout).toMatch(/^Declined .* code 55 {2}The PIN was wrong/);
+    expect(await tap('--amount', '10.00', '--pin', RIGHT_PIN)).toMatchObject({ exitCode: 0 });
+  });
+
+  test.each([
+    '123',
+    '1234567890123',
+    'abcd',
+  ])('refuses %s as a PIN, in one line that does not repeat it', async (pin) => {
+    const ended = await tap('--amount', '50.05', '--pin', pin);
+    expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(ended.stderr).toContain('--pin: 4 to 12 digits');
+    expect(ended.stderr).not.toContain(pin);
+  });
+
+  test('prints the answer as it came when asked for JSON', async () => {
+    const { stdout } = await tap('--amount', '50.05', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ onlineAuthorizationResponse: { isSingleTapAndPin: true } });
+  });
+});
