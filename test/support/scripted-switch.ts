@@ -49,6 +49,8 @@ export class ScriptedSwitch {
   /** Every authorization and reversal that came, in order. */
   readonly requests: ReceivedRequest[] = [];
   readonly signOns: ReceivedRequest[] = [];
+  /** What came in answer to the switch's own requests. */
+  readonly answers: IsoMessage[] = [];
   readonly lines: ScriptedLine[] = [];
   /** Told of each request; the default approves and acknowledges everything. */
   onRequest: (request: ReceivedRequest) => void = (request) => request.answer();
@@ -139,7 +141,9 @@ export class ScriptedSwitch {
     if (message.mti === '0800') {
       if (this.#processor.readRequest(message).network === 'signOn') this.signOns.push(request);
       request.answer({ authorizationCode: undefined });
-    } else if (message.mti !== '0810') {
+    } else if (message.mti === '0810') {
+      this.answers.push(message);
+    } else {
       this.requests.push(request);
       this.onRequest(request);
     }
