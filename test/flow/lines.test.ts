@@ -8,11 +8,13 @@ import { StartError } from '../../src/errors.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { SwitchConfig } from '../../src/processor-kit/switch-config.ts';
 import { demoHsm } from '../../src/simulator/demo-hsm.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type InstallationOptions, startInstallation } from '../support/installation.ts';
 import { ScriptedSwitch, type ScriptedSwitchOptions } from '../support/scripted-switch.ts';
+import { letTimePass } from '../support/transactions.ts';
 
 const ACCEPT_ANYWHERE = { host: '127.0.0.1', port: 1, maxConnections: 1 };
 
@@ -214,16 +216,22 @@ describe('MACs', () => {
   test('that do not agree keep the line signing on, and taps are Indeterminate and reversed, never approved', async () => {
     const { installation, scripted } = await installWithMacs();
     scripted.onRequest = ({ answer }) => answer({}, { isMacSpoilt: true });
-    await Promise.all(
+    const ids = await Promise.all(
       Array.from({ length: 3 }, async () => {
-        const { type } = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
-        expect(type).toBe('Indeterminate');
+        const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+        expect(answer.type).toBe('Indeterminate');
+        return answer.serviceReference;
       }),
     );
     await eventually(() => expect(scripted.signOns.length).toBeGreaterThan(1));
-    // A reversal's acknowledgement with a bad MAC is none.
+    // A reversal's acknowledgement with a bad MAC is none: it is repeated.
+    await eventually(() => expect(scripted.of('0420')).toHaveLength(3));
+    await eventually(async () => {
+      for (const id of ids) await letTimePass(installation.database, id, 5);
+      expect(scripted.of('0421').length).toBeGreaterThanOrEqual(3);
+    });
     const { rows } = await installation.database.query('select distinct disposition from transactions');
-    expect(rows).toEqual([{ disposition: 4 }]);
+    expect(rows).toEqual([{ disposition: Disposition.Indeterminate }]);
   });
 });
 
