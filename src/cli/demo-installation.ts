@@ -5,7 +5,7 @@ import { createApiKey } from '../auth/api-key.ts';
 import { MANAGE_WEBHOOKS, READ_TRANSACTIONS } from '../auth/authenticator.ts';
 import { hashPassword } from '../auth/password.ts';
 import { type Profile, readProfile, writeProfile } from '../phone/profile.ts';
-import type { Processor } from '../processor-kit/processor.ts';
+import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import { insertApiKey } from '../store/api-keys.ts';
 import type { Database } from '../store/open-database.ts';
 import {
@@ -18,22 +18,37 @@ import {
   saveTerminals,
   saveUser,
 } from '../store/tenants.ts';
-import { DEMO_TYPES, type DemoType, demoSwitchConfig, writeDemoKeys } from './demo-keys.ts';
+import { type DemoType, demoSwitchConfig, writeDemoKeys } from './demo-keys.ts';
 
 const ACQUIRER = 1;
 const INTEGRATOR = 10;
 const MERCHANT = { id: '1001', name: 'Corner Coffee', mcc: '5814', xTid: 'TERM0001', user: 'till@corner.example' };
 
-/** A processor of the acquirer for each of the demo's switches, and the taps that it gets. */
-const SWITCHES = {
-  'type-1': { processorId: 1, route: { id: 100, priority: 1 } },
-  // Of two routes that fit with one priority the more specific goes first; the other takes over when its switch is down.
-  'type-2': { processorId: 2, route: { id: 200, priority: 1, scheme: 'Mastercard' } },
-} as const satisfies Record<DemoType, object>;
+/** Its line gives up after two seconds: what becomes of a silent switch can be watched without patience. */
+export const HASTY_TERMINAL = 'TERM0002';
+
+interface DemoLine {
+  readonly type: DemoType;
+  readonly processorId: number;
+  readonly profile?: SwitchConfig['profile'];
+  readonly route: { readonly id: number; readonly priority: number; readonly scheme?: string; readonly xTid?: string };
+}
+
+/** The acquirer's processors, each with the taps that it gets. Of routes with one priority the more specific goes first. */
+const LINES: readonly DemoLine[] = [
+  { type: 'type-1', processorId: 1, route: { id: 100, priority: 1 } },
+  { type: 'type-2', processorId: 2, route: { id: 200, priority: 1, scheme: 'Mastercard' } },
+  {
+    type: 'type-1',
+    processorId: 3,
+    profile: { deadlineMs: 2_000 },
+    route: { id: 300, priority: 1, xTid: HASTY_TERMINAL },
+  },
+];
 
 /** The switch that a route of the demo leads to. */
 export function demoTypeOf(routeId: number | null | undefined): DemoType | undefined {
-  return DEMO_TYPES.find((type) => SWITCHES[type].route.id === routeId);
+  return LINES.find(({ route }) => route.id === routeId)?.type;
 }
 
 export interface DemoSwitch {
@@ -70,8 +85,10 @@ export async function installDemo(
   };
   const { id, name, mcc, xTid } = MERCHANT;
   await saveMerchants(database, [{ acquirerId: ACQUIRER, id, integratorId: INTEGRATOR, name, mcc, ...place }]);
+  const terminal = { acquirerId: ACQUIRER, mid: 'DEMO00000001001', canTakePin: true };
   await saveTerminals(database, [
-    { acquirerId: ACQUIRER, xTid, tid: 'TW000001', mid: 'DEMO00000001001', canTakePin: true },
+    { ...terminal, xTid, tid: 'TW000001' },
+    { ...terminal, xTid: HASTY_TERMINAL, tid: 'TW000002' },
   ]);
   await saveSwitches(database, switches);
   writeDemoKeys(folder, new Map(switches.map(({ type, processor }) => [type, demoSwitchConfig(processor, type)])));
@@ -95,9 +112,11 @@ export async function installDemo(
 }
 
 async function saveSwitches(database: Database, switches: readonly DemoSwitch[]): Promise<void> {
-  for (const { type, processor, host, port } of switches) {
-    const { processorId, route } = SWITCHES[type];
-    const config = { ...demoSwitchConfig(processor, type), addresses: [{ host, port }] };
+  for (const { type, processorId, profile, route } of LINES) {
+    const demoSwitch = switches.find((each) => each.type === type);
+    if (!demoSwitch) continue;
+    const { processor, host, port } = demoSwitch;
+    const config = { ...demoSwitchConfig(processor, type), addresses: [{ host, port }], profile };
     await saveProcessor(database, { acquirerId: ACQUIRER, id: processorId, type, config });
     await saveRoute(database, { acquirerId: ACQUIRER, processorId, ...route });
   }

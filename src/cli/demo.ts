@@ -10,6 +10,7 @@ import { type Simulator, startSimulator } from '../simulator/start-simulator.ts'
 import { type DemoSwitch, installDemo } from './demo-installation.ts';
 import { DEMO_TYPES, demoHsmKeysPath, demoSwitchConfig } from './demo-keys.ts';
 import { submitDemoTaps } from './demo-taps.ts';
+import { demonstrateWebhooks } from './demo-webhooks.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
 
 /**
@@ -39,7 +40,7 @@ async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay:
     const gateway = await startGateway(config, prepared, createLog(config.LOG_LEVEL));
     try {
       introduce(profile, switches, simulator);
-      const isAsExpected = await submitDemoTaps(profile);
+      const isAsExpected = (await submitDemoTaps(profile)) && (await demonstrateWebhooks(profile));
       if (isToStay) {
         console.log(
           '\nTapwire stays up. Try: npm run -s tapwire -- tap --amount 10.00 --currency ZAR        (Ctrl-C stops it)',

@@ -28,11 +28,11 @@ export function onlineAuthorizationOf(
   vault: CardVault,
   pinToken?: string,
 ): OnlineAuthorization {
-  const { responseCode, errorCode, disposition } = transaction;
+  const { responseCode, errorCode } = transaction;
   const label = textOfTag(transaction, APPLICATION_LABEL);
   return {
     serviceReference: transaction.id,
-    type: isAwaitingPin(transaction) ? 'Declined' : dispositionName(disposition as DispositionId),
+    type: typeOf(transaction),
     authorizationCode: transaction.authorizationCode ?? '',
     tags: [...(transaction.cardTags ?? [])],
     isSingleTapAndPin: isAwaitingPin(transaction),
@@ -53,4 +53,14 @@ export function onlineAuthorizationOf(
     errorCode: errorCode ?? undefined,
     errorMessage: errorCode === null ? undefined : (OWN_TEXTS[errorCode] ?? responseCodeText(responseCode ?? '')),
   };
+}
+
+/**
+ * What the phone is told stays what it is told: of a tap whose outcome was uncertain, Indeterminate, also when the
+ * reversal was acknowledged before the answer left, or the phone asks again.
+ */
+function typeOf(transaction: Transaction): OnlineAuthorization['type'] {
+  if (isAwaitingPin(transaction)) return 'Declined';
+  if (transaction.errorCode === ERROR_CODES.indeterminate) return 'Indeterminate';
+  return dispositionName(transaction.disposition as DispositionId);
 }

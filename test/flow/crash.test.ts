@@ -68,7 +68,7 @@ test('a gateway killed while the switch works on a tap: after the restart the ta
   await untilStatus(database, id, 'FailedToRespondToPhone');
 
   const again = new Phone({ ...profile, url: restarted.url }, phone.deviceInstallationId);
-  expect(outcomeOf(await again.submit(sealed))).toMatchObject({ type: 'Voided', serviceReference: id });
+  expect(outcomeOf(await again.submit(sealed))).toMatchObject({ type: 'Indeterminate', serviceReference: id });
   await untilStatus(database, id, 'RespondedToPhone');
   await expectInvariants(installation);
 });
