@@ -11,6 +11,11 @@ const ON_POSTGRES = [
   'test/webhooks/flow/**/*.test.ts',
 ];
 
+/** Real processes killed and real databases stopped: minutes, so a command of its own (`npm run test:crash`). */
+const CRASHES = ['test/flow/crash/**/*.test.ts'];
+
+const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts', hookTimeout: 60_000 };
+
 export default defineConfig({
   test: {
     // More than the cores of a small machine: tests that wait for deadlines leave them free. The cluster's connections
@@ -20,15 +25,8 @@ export default defineConfig({
     testTimeout: 30_000,
     projects: [
       { extends: true, test: { name: 'pure', include: ['test/**/*.test.ts'], exclude: ON_POSTGRES } },
-      {
-        extends: true,
-        test: {
-          name: 'postgres',
-          include: ON_POSTGRES,
-          globalSetup: 'test/support/postgres-cluster.ts',
-          hookTimeout: 60_000,
-        },
-      },
+      { extends: true, test: { name: 'postgres', include: ON_POSTGRES, exclude: CRASHES, ...onPostgres } },
+      { extends: true, test: { name: 'crash', include: CRASHES, ...onPostgres } },
     ],
   },
 });
