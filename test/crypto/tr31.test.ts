@@ -181,13 +181,12 @@ describe('lengths that lie, behind a good MAC', () => {
     return payload;
   };
 
-  test.each([0, 1, 7, 63, 65, 127, 129, 176, 192, 200, 0x7fff, 0xfff8, 0xffff])(
-    'a TDES key of %i bits in 22 bytes',
-    (bits) => {
-      const block = seal(header('P0TE00N0000', 24), payloadOf(bits), protectionKey);
-      expect(() => unwrapTr31(block, protectionKey)).toThrow(new CryptoError('KEY_BLOCK'));
-    },
-  );
+  test.each([
+    0, 1, 7, 63, 65, 127, 129, 176, 192, 200, 0x7fff, 0xfff8, 0xffff,
+  ])('a TDES key of %i bits in 22 bytes', (bits) => {
+    const block = seal(header('P0TE00N0000', 24), payloadOf(bits), protectionKey);
+    expect(() => unwrapTr31(block, protectionKey)).toThrow(new CryptoError('KEY_BLOCK'));
+  });
 
   test('the same block with 128 bits is taken', () => {
     const block = seal(header('P0TE00N0000', 24), payloadOf(128), protectionKey);
