@@ -23,13 +23,11 @@ export function isFingerprintOf(keys: SecretKeys, fingerprint: string, blobs: Bl
 }
 
 /** The dot is in no Base64 and no hex, so it keeps them apart. */
-function fingerprintWith({ id, key }: NamedSecretKey, blobs: Blobs): string {
-  const hmac = createHmac('sha256', key).update(blobs.generalCardData).update('.').update(blobs.paymentCardData);
-  if (blobs.pinBlock !== undefined)
-    hmac
-      .update('.')
-      .update(blobs.pinBlock)
-      .update('.')
-      .update(blobs.ksn ?? '');
+function fingerprintWith(
+  { id, key }: NamedSecretKey,
+  { generalCardData, paymentCardData, pinBlock, ksn = '' }: Blobs,
+): string {
+  const hmac = createHmac('sha256', key).update(generalCardData).update('.').update(paymentCardData);
+  if (pinBlock !== undefined) hmac.update(`.${pinBlock}.${ksn}`);
   return `${id}:${hmac.digest('base64url')}`;
 }

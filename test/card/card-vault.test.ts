@@ -100,5 +100,7 @@ describe("a PAN's hash", () => {
     const before = createCardVault({ ...ring, panHash: secretKeysOf(old) }).hashPan(CARD.pan);
     const rotated = createCardVault({ ...ring, panHash: secretKeysOf(current, old) });
     expect(rotated.panHashes(CARD.pan)).toEqual([rotated.hashPan(CARD.pan), before]);
+    for (const hash of [before, rotated.hashPan(CARD.pan)]) expect(rotated.isHashOf(hash, CARD.pan)).toBe(true);
+    expect(rotated.isHashOf(before, '5413330089010640')).toBe(false);
   });
 });

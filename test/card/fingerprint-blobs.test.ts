@@ -22,6 +22,15 @@ describe('the fingerprint of a tap', () => {
     expect(opener.isFingerprintOf(one, { ...tap, generalCardData: 'AAAAB', paymentCardData: 'BBB' })).toBe(false);
   });
 
+  it('tells PIN blocks beside the blobs apart, and from none', () => {
+    const pin = { ...tap, pinToken: '', pinBlock: '0123456789ABCDEF', ksn: 'FFFF9876543210E00001' };
+    const fingerprint = opener.fingerprint(pin);
+    expect(opener.isFingerprintOf(fingerprint, { ...pin, pinToken: 'made again' })).toBe(true);
+    expect(opener.isFingerprintOf(fingerprint, tap)).toBe(false);
+    expect(opener.isFingerprintOf(fingerprint, { ...pin, pinBlock: '0123456789ABCDEE' })).toBe(false);
+    expect(opener.isFingerprintOf(fingerprint, { ...pin, ksn: 'FFFF9876543210E00002' })).toBe(false);
+  });
+
   it('still recognises the tap after the key was rotated, and not once that key is gone', () => {
     const old = ring.blobHmac.current;
     const current = freshSecretKey('blob-new');

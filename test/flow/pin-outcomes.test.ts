@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
@@ -5,6 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { askedFor, enterPin, RIGHT_PIN, tapForPin, WRONG_PIN } from '../support/pins.ts';
+import { refundSale, voidSale } from '../support/refunds.ts';
 import { request } from '../support/requests.ts';
 import { jobsOf, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
 
@@ -89,6 +91,25 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
     });
     expect(body).toMatchObject({ transactionDispositionId: Disposition.Approved, responseCode: 0 });
     expect((body as { details: object[] }).details).toHaveLength(2);
+  });
+
+  test('what was approved with a PIN can be given back in part', async () => {
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
+    const refunded = await refundSale(installation, asked.id, { amount: '10.00', refundReference: randomUUID() });
+    expect(refunded).toMatchObject({ status: 200, body: { type: 'Approved' } });
+  });
+
+  test('what was approved with a PIN can be voided', async () => {
+    const { database } = installation;
+    const phone = installation.phone();
+    const asked = await tapForPin(phone);
+    expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
+    expect((await voidSale(installation, asked.id)).status).toBe(202);
+    await eventually(async () => {
+      expect(await storedTransaction(database, asked.id)).toMatchObject({ disposition: Disposition.Voided });
+    });
   });
 
   test('a wrong PIN asks again with another token, and the right one is approved then', async () => {
