@@ -96,7 +96,7 @@ export interface Reversal extends LocalStamp {
   readonly reason: ReversalReason;
   /** Attempt number, from 1: the first is the plain reversal, later ones are repeats. */
   readonly attempt: number;
-  /** DE38 of an approval that came after the deadline and before the first attempt, or of the sale that is voided. */
+  /** DE38 of an approval that came after the deadline, or of the sale that is voided. */
   readonly authorizationCode?: string | undefined;
 }
 

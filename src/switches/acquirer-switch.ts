@@ -123,6 +123,10 @@ export class AcquirerSwitch implements Switch {
     return this.#pool.availability;
   }
 
+  get isSignedOn(): boolean {
+    return this.#pool.availability === 'ready' || this.isFull;
+  }
+
   get isFull(): boolean {
     return this.#pool.availability === 'full';
   }

@@ -271,6 +271,8 @@ export interface Switch {
   readonly profile: ProcessorProfile;
   /** Whether PINs can be enciphered for it. */
   readonly takesPin: boolean;
+  /** Whether a connection is signed on, taken or not; otherwise one may be coming up, or none is. */
+  readonly isSignedOn: boolean;
   /** Whether connections are signed on, but all of them are taken: what came now would have to wait. */
   readonly isFull: boolean;
   /** The next STAN within the scope that the profile names; undefined when the business day has none left. */

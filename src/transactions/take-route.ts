@@ -47,7 +47,10 @@ export async function takeRoute(
   // A PIN goes the way that its tap went.
   const routes = chooseRoutes(routeId === null ? known : known.filter(({ id }) => id === routeId), question);
   if (routes.length === 0) return new NoConfiguration('NO_ROUTE');
-  const taken = await takeFirst(world, switches, { draft, tap, terminal }, routes);
+  const isSignedOn = ({ processorId }: RouteRecord) => switches.find(acquirerId, processorId)?.isSignedOn === true;
+  // Nobody at a till waits for a line to come up while another one is there.
+  const ordered = [...routes.filter(isSignedOn), ...routes.filter((route) => !isSignedOn(route))];
+  const taken = await takeFirst(world, switches, { draft, tap, terminal }, ordered);
   if (taken === 'full') throw new Overloaded();
   return taken === 'down' ? undefined : taken;
 }

@@ -42,7 +42,8 @@ async function install(
   const own = { ...config, addresses, profile: { deadlineMs } };
   await saveProcessor(database, { acquirerId: 1, id: SECOND.processorId, type, config: own });
   await saveRoute(database, { acquirerId: 1, id: SECOND.routeId, processorId: SECOND.processorId, priority: 2 });
-  await installation.startGateway();
+  await installation.startGateway({}, { isSwitchDown: first.isDeaf });
+  await eventually(async () => expect((await installation.switchStats(installation.url, '1 2')).ready).toBe(1));
 }
 
 /** Runs `meanwhile` while a tap holds its place on the first switch's line, and its commit has not been taken yet. */
@@ -137,6 +138,16 @@ describe('once a byte may have been written', () => {
     expect(type).toBe('Indeterminate');
     expect(second.requests).toEqual([]);
   });
+});
+
+test('a tap does not wait for a line to come up while the next processor has one', async () => {
+  first.isDeaf = true;
+  await install({ profile: { deadlineMs: 1_000 } });
+  expect((await installation.switchStats()).availability).toBe('connecting');
+  const startMs = performance.now();
+  expect(outcomeOf(await installation.phone().tap(TAP)).type).toBe('Approved');
+  expect(performance.now() - startMs).toBeLessThan(2_000);
+  expect(second.of('0200')).toHaveLength(1);
 });
 
 describe('a switch without a place', () => {

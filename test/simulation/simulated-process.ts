@@ -192,6 +192,7 @@ export class SimulatedProcess {
     return {
       type: 'simulated',
       profile: PROFILE,
+      isSignedOn: true,
       isFull: false,
       nextStan: async () => nextStan(),
       takeSlot: async (connectionId?: string) => {

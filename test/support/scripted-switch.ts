@@ -52,6 +52,8 @@ export class ScriptedSwitch {
   /** What came in answer to the switch's own requests. */
   readonly answers: IsoMessage[] = [];
   readonly lines: ScriptedLine[] = [];
+  /** Whether it leaves sessions unanswered: lines are open then, and never signed on. */
+  isDeaf = false;
   /** Told of each request; the default approves and acknowledges everything. */
   onRequest: (request: ReceivedRequest) => void = (request) => request.answer();
   readonly #processor: Processor;
@@ -140,7 +142,7 @@ export class ScriptedSwitch {
     };
     if (message.mti === '0800') {
       if (this.#processor.readRequest(message).network === 'signOn') this.signOns.push(request);
-      request.answer({ authorizationCode: undefined });
+      if (!this.isDeaf) request.answer({ authorizationCode: undefined });
     } else if (message.mti === '0810') {
       this.answers.push(message);
     } else {
