@@ -17,9 +17,17 @@ export interface TokenKey {
   readonly publicKey: KeyObject;
 }
 
+/** The keys of the installation for tokens. */
+export interface TokenKeys {
+  /** Newest first: the first one signs. */
+  readonly tokenSigning: readonly TokenKey[];
+  /** Any of them, to verify: one too that another process has signed with and this one has not seen before. */
+  tokenKey(kid: string): TokenKey | undefined;
+}
+
 export interface OwnTokensOptions {
-  /** Newest first: the first one signs, all of them verify. Looked at each time, since a rotation needs no restart. */
-  readonly keys: { readonly tokenSigning: readonly TokenKey[] };
+  /** Looked at each time, since a rotation needs no restart. */
+  readonly keys: TokenKeys;
   /** The name of the installation: it issues these tokens, and is their audience. */
   readonly name: string;
   /** Milliseconds since 1970, for `iat` and `exp`. */
@@ -80,7 +88,7 @@ export class OwnTokens {
   }
 
   #keyOf(kid: string | undefined): KeyObject {
-    const key = this.#options.keys.tokenSigning.find((candidate) => candidate.kid === kid);
+    const key = kid === undefined ? undefined : this.#options.keys.tokenKey(kid);
     if (key === undefined) throw new AuthError('JWT_INVALID', 'key');
     return key.publicKey;
   }

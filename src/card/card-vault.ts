@@ -27,7 +27,7 @@ export function createCardVault({ panSealing, panHash }: Pick<KeyRing, 'panSeali
     seal: (transactionId, card) => seal(panSealing, transactionId, card),
     open: (transactionId, sealed) => open(panSealing, transactionId, sealed),
     hashPan: (pan) => hashPan(panHash.current, pan),
-    isHashOf: (hash, pan) => panHash.all.some((key) => hashPan(key, pan) === hash),
+    isHashOf: (hash, pan) => isHashOf(panHash, hash, pan),
     panHashes: (pan) => panHash.all.map((key) => hashPan(key, pan)),
   };
 }
@@ -58,6 +58,12 @@ function parseCard(plaintext: Buffer): KeptCard | undefined {
   } finally {
     plaintext.fill(0);
   }
+}
+
+/** Under the key that the hash names, whichever it is; false when it is gone. */
+function isHashOf(keys: SecretKeys, hash: string, pan: string): boolean {
+  const key = keys.find(hash.split(':', 1)[0]!);
+  return key !== undefined && hashPan(key, pan) === hash;
 }
 
 /** A plain hash would give the PAN away: there are few enough to try them all. */

@@ -51,6 +51,8 @@ export interface KeyRing {
   readonly webhookSealing: SecretKeys;
   /** Newest first; the first one signs. */
   readonly tokenSigning: readonly TokenSigningKey[];
+  /** The key a token names. */
+  tokenKey(kid: string): TokenSigningKey | undefined;
 }
 
 /**
@@ -96,6 +98,10 @@ export function buildKeyRing(file: KeyRingFile, path: string): KeyRing {
     const retireAtMs = retireAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(retireAt);
     return { kid, curve: privateKey.crv, privateKey: key, publicJwk: publicJwk(kid, key), retireAtMs };
   });
+  const tokenSigning = file.tokenSigning.map(({ kid, privateKey }, position): TokenSigningKey => {
+    const key = importKey(privateKey, `/tokenSigning/${position}`);
+    return { kid, privateKey: key, publicKey: createPublicKey(key) };
+  });
   const byKid = new Map(cardData.map((key) => [key.kid, key]));
   return {
     cardDataKey: (kid) => byKid.get(kid),
@@ -106,10 +112,8 @@ export function buildKeyRing(file: KeyRingFile, path: string): KeyRing {
     panHash: secretKeys(file.panHash),
     blobHmac: secretKeys(file.blobHmac),
     webhookSealing: secretKeys(file.webhookSealing),
-    tokenSigning: file.tokenSigning.map(({ kid, privateKey }, position) => {
-      const key = importKey(privateKey, `/tokenSigning/${position}`);
-      return { kid, privateKey: key, publicKey: createPublicKey(key) };
-    }),
+    tokenSigning,
+    tokenKey: (kid) => tokenSigning.find((key) => key.kid === kid),
   };
 }
 

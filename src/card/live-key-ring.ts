@@ -34,6 +34,7 @@ export async function openLiveKeyRing(path: string, onError: (error: unknown) =>
     get tokenSigning() {
       return file.ring.tokenSigning;
     },
+    tokenKey: (kid) => file.find((ring) => ring.tokenKey(kid)),
     close: () => clearInterval(timer),
   };
 }

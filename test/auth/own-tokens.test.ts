@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { OwnTokens, type TokenKey, type TokenUse } from '../../src/auth/own-tokens.ts';
+import { OwnTokens, type TokenKey, type TokenKeys, type TokenUse } from '../../src/auth/own-tokens.ts';
 import { AuthError } from '../../src/errors.ts';
 
 const NAME = 'tapwire-test';
@@ -23,7 +23,12 @@ function keyOf(kid: string): TokenKey {
 }
 
 function tokensOf(keys: readonly TokenKey[], name = NAME): OwnTokens {
-  return new OwnTokens({ keys: { tokenSigning: keys }, name, nowMs: () => nowMs });
+  return new OwnTokens({ keys: ringOf(keys), name, nowMs: () => nowMs });
+}
+
+/** As a key ring has them. */
+function ringOf(tokenSigning: readonly TokenKey[]): TokenKeys {
+  return { tokenSigning, tokenKey: (kid) => tokenSigning.find((candidate) => candidate.kid === kid) };
 }
 
 /** Why a token is refused: its code and the check. */

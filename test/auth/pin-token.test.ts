@@ -8,13 +8,14 @@ import { sampleTransaction } from '../transactions/sample-transaction.ts';
 
 const START_MS = Date.parse('2026-03-01T12:00:00Z');
 const KEY = { kid: 'key-1', ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) };
+const RING = { tokenSigning: [KEY], tokenKey: () => KEY };
 const AWAITING = sampleTransaction({ pinExpiresAtMs: START_MS + 89_400 });
 
 let nowMs: number;
 let pinTokens: PinTokens;
 beforeEach(() => {
   nowMs = START_MS;
-  pinTokens = createPinTokens(new OwnTokens({ keys: { tokenSigning: [KEY] }, name: 'tapwire', nowMs: () => nowMs }));
+  pinTokens = createPinTokens(new OwnTokens({ keys: RING, name: 'tapwire', nowMs: () => nowMs }));
 });
 
 test('a pinToken names transaction, attempt and device, and ends with the second in which the wait ends', async () => {
@@ -60,7 +61,7 @@ test.each(['', 'nonsense', 'a.b.c'])('%j is foreign', async (token) => {
 });
 
 test('a token of ours that claims nothing of a PIN is foreign', async () => {
-  const tokens = new OwnTokens({ keys: { tokenSigning: [KEY] }, name: 'tapwire', nowMs: () => nowMs });
+  const tokens = new OwnTokens({ keys: RING, name: 'tapwire', nowMs: () => nowMs });
   const token = await tokens.sign('pin', { sub: '1001', jti: 'x', exp: START_MS / 1_000 + 90 });
   expect(await pinTokens.check(token, AWAITING)).toBe('foreign');
 });

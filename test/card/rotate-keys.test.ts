@@ -95,6 +95,15 @@ describe('a live ring', () => {
     ring.close();
   });
 
+  test('verifies at once what another process signed with a key that is newer than its own', async () => {
+    const ring = await openLiveKeyRing(path, () => {});
+    const [before] = ring.tokenSigning;
+    const { added } = await rotate('token-signing');
+    expect(ring.tokenKey(added[0]!)).toMatchObject({ kid: added[0] });
+    expect(ring.tokenKey(before!.kid)).toMatchObject({ kid: before!.kid });
+    ring.close();
+  });
+
   test('keeps its keys when the file is broken, and says so', async () => {
     const errors: unknown[] = [];
     const ring = await openLiveKeyRing(path, (error) => errors.push(error));

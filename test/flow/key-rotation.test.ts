@@ -6,6 +6,7 @@ import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
+import { enterPin, tapForPin } from '../support/pins.ts';
 import { request } from '../support/requests.ts';
 import { storedTransaction } from '../support/transactions.ts';
 
@@ -50,5 +51,17 @@ test('a gateway that runs takes up every new key by itself, and still opens what
   await eventually(async () =>
     expect(await storedTransaction(database, serviceReference)).toMatchObject({ disposition: Disposition.Voided }),
   );
+  await expectInvariants(installation);
+});
+
+test('a PIN that was asked for under the old keys is taken under the new ones', async () => {
+  const phone = installation.phone();
+  const asked = await tapForPin(phone);
+  const path = join(installation.environment().TAPWIRE_DATA!, 'keys.json');
+  const times = { nowMs: Date.now(), retireAfterMs: HOUR_MS };
+  for (const purpose of KEY_PURPOSES) await rotateKeys(path, purpose, times);
+  const { added } = await rotateKeys(path, 'card-data', times);
+  await eventually(async () => expect(await publishedKids()).toEqual(expect.arrayContaining([...added])));
+  expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
   await expectInvariants(installation);
 });
