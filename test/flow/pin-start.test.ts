@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { StartError } from '../../src/errors.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation(); // makes the keys that prod must find
+});
+afterAll(() => installation.stop());
+
+/** Why a gateway with these settings does not start. */
+async function refusalOf(settings: NodeJS.ProcessEnv): Promise<string> {
+  try {
+    await installation.startGateway(settings);
+  } catch (error) {
+    if (error instanceof StartError) return error.reason;
+    throw error;
+  }
+  return 'it started';
+}
+
+const PROD = { TAPWIRE_ENV: 'prod', TRUSTED_PROXIES: '127.0.0.1', HSM_KEYS_FILE: undefined };
+
+test('in prod without an HSM a gateway does not start while terminals take PINs, and names them', async () => {
+  expect(await refusalOf(PROD)).toMatch(/^There is no HSM, and 4 terminals take PINs \(.*TERM-coffee of acquirer 1/);
+});
+
+test('nor while a switch takes them, in whatever environment', async () => {
+  await installation.database.query('update terminals set can_take_pin = false');
+  const noHsm = /processor 1 of acquirer 1 \(type-1\): it takes PINs, and there is no HSM that has the keys/;
+  expect(await refusalOf(PROD)).toMatch(noHsm);
+  expect(await refusalOf({ HSM_KEYS_FILE: undefined })).toMatch(noHsm);
+});
+
+test('nor when the HSM lacks the key of the readers', async () => {
+  expect(await refusalOf({ READER_PIN_KEY: 'another' })).toMatch(/the HSM refuses READER_PIN_KEY \(another\)/);
+});
