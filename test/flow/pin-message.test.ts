@@ -12,6 +12,7 @@ import { Relay } from '../support/relay.ts';
 import { postTap } from '../support/requests.ts';
 import { ROUTE_ID } from '../support/tenants.ts';
 import {
+  jobsOf,
   letDoubtPass,
   letTimePass,
   storedTransaction,
@@ -103,6 +104,11 @@ test('a line that is lost under the PIN leaves the outcome open: Indeterminate, 
   relay.onRequest = () => {};
   expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203, isSingleTapAndPin: false });
   // On another line the reversal waits until nothing of the PIN's message can be on its way, and is confirmed.
+  await untilAnswered(database, asked.id);
+  await eventually(async () => {
+    const jobs = await jobsOf(database, asked.id);
+    expect(jobs.map(({ queue, startsAtMs }) => [queue, startsAtMs > Date.now() + 30_000])).toEqual([['reverse', true]]);
+  });
   await letTimePass(database, asked.id, REVERSAL_ELSEWHERE_AFTER_SECONDS + 10);
   await letDoubtPass(database, asked.id);
   await eventually(async () => {
