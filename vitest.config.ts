@@ -14,7 +14,8 @@ const ON_POSTGRES = [
 /** Real processes killed and real databases stopped: minutes, so a command of its own (`npm run test:crash`). */
 const CRASHES = ['test/flow/crash/**/*.test.ts'];
 
-const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts', hookTimeout: 60_000 };
+// Real processes, sockets and clocks on a machine that may be busy: a failure must show twice to count, and is told as flaky otherwise.
+const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts', hookTimeout: 60_000, retry: 1 };
 
 export default defineConfig({
   test: {
