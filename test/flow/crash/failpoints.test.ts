@@ -35,12 +35,20 @@ const MOMENTS: readonly (readonly [FailpointName, string])[] = [
 test.each(
   MOMENTS,
 )('%s: a gateway killed %s leaves every transaction with a job that will move it on', async (moment) => {
+  // Only of an orphan does the job decide: a gateway that lives decides its own taps first.
+  if (moment === 'after-overdue-commit') await leaveOrphan();
   const gateway = await startDoomed(site.installation, `${moment}:kill`);
   if (gateway.isUp) await site.tap(gateway.process.url, TRAFFIC);
   expect((await gateway.process.end()).exitCode, gateway.process.output).toBeNull(); // by its own signal
   await expectSoundStates(site.installation.database);
   await site.letClaimsLapse();
 });
+
+async function leaveOrphan(): Promise<void> {
+  const gateway = await startDoomed(site.installation, 'after-write:kill');
+  if (gateway.isUp) await site.tap(gateway.process.url, TRAFFIC);
+  await gateway.process.end();
+}
 
 test(
   'after the last one the books of all agree: nothing is lost, nothing taken twice, everyone was told',
