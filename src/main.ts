@@ -380,5 +380,5 @@ async function listen(server: Server, { HOST, PORT }: Config): Promise<string> {
 
 /** In the reverse order; a fault in one does not keep the others open. */
 async function closeAll(closers: (() => unknown)[]): Promise<void> {
-  for (const close of closers.splice(0).reverse()) await Promise.resolve(close()).catch(() => {});
+  for (const close of closers.splice(0).reverse()) await Promise.try(close).catch(() => {});
 }

@@ -46,14 +46,6 @@ export function buildDe55(tap: TlvValues, tags = DE55_TAGS): Uint8Array {
   return target.slice(0, writeDe55(tap, target, 0, tags));
 }
 
-/** What of a tap may be kept and shown: the values that went into DE55. */
-export function shownTags(tap: TlvValues): TagValue[] {
-  return DE55_TAGS.flatMap((tag) => {
-    const value = tap.hex(tag);
-    return value === undefined ? [] : [{ tag: tagText(tag), value }];
-  });
-}
-
 /** What of a response's DE55 goes back to the phone: 91, 71, 72 and 8A in their order, repeated scripts too. */
 export function issuerTags(response: TlvIndex): TagValue[] {
   const tags: TagValue[] = [];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { buildDe55, DE55_TAGS, issuerTags, shownTags, writeDe55 } from '../../src/emv/de55.ts';
+import { buildDe55, DE55_TAGS, issuerTags, writeDe55 } from '../../src/emv/de55.ts';
 import { tagMeanings } from '../../src/emv/tags.ts';
 import { encodeTlv, indexTlv } from '../../src/emv/tlv.ts';
 import { joinTlv } from '../../src/emv/tlv-values.ts';
@@ -72,16 +72,6 @@ test('the allow-list has no tag that anyone marks as card data', () => {
   for (const tag of DE55_TAGS) {
     expect(tagMeanings(tag).map(({ secrecy }) => secrecy)).toEqual(tagMeanings(tag).map(() => undefined));
   }
-});
-
-test('what may be shown of a tap is what DE55 may carry', () => {
-  expect(shownTags(tap)).toEqual([
-    { tag: '84', value: 'A0000000031010' },
-    { tag: '5F34', value: '01' },
-    { tag: '9F02', value: '000000001000' },
-    { tag: '9F26', value: '1122334455667788' },
-    { tag: '9F27', value: '80' },
-  ]);
 });
 
 test('whatever a tap carries, DE55 reads back as its allowed values', () => {
