@@ -2,19 +2,8 @@ import { AuthError, NotFound } from '../errors.ts';
 import type { Tenant } from '../transactions/ports.ts';
 import { type ApiKeyPrincipal, type ApiKeyVerifier, requireScope } from './api-key.ts';
 import { bearerToken } from './bearer.ts';
+import type { Scope } from './scopes.ts';
 import type { MerchantTokenVerifier } from './verify-merchant-token.ts';
-
-/** The scope that lets a key read transactions. */
-export const READ_TRANSACTIONS = 'transactions:read';
-
-/** The scope that lets a key refund and void sales. */
-export const REFUND_TRANSACTIONS = 'transactions:refund';
-
-/** The scope that lets a key see to webhooks: where they go, what signs them, which are sent again. */
-export const MANAGE_WEBHOOKS = 'webhooks:manage';
-
-/** The scope that lets a key manage an acquirer's processors and routes. */
-export const MANAGE_PROCESSORS = 'processors:manage';
 
 interface CredentialHeaders {
   readonly authorization?: string | undefined;
@@ -36,7 +25,7 @@ export class Authenticator {
    *
    * @throws AuthError for a credential that is missing, refused, or of somebody else than the other one
    */
-  async owner(headers: CredentialHeaders, scope: string = READ_TRANSACTIONS): Promise<Tenant> {
+  async owner(headers: CredentialHeaders, scope: Scope = 'transactions:read'): Promise<Tenant> {
     const key = headers['x-api-key'];
     const byKey = typeof key === 'string' ? await this.#ownerOfKey(key, scope) : undefined;
     if (byKey !== undefined && headers.authorization === undefined) return byKey;
@@ -54,7 +43,7 @@ export class Authenticator {
    */
   async integrator(
     headers: CredentialHeaders,
-    { scope, needsBearer }: { readonly scope: string; readonly needsBearer: boolean },
+    { scope, needsBearer }: { readonly scope: Scope; readonly needsBearer: boolean },
   ): Promise<{ acquirerId: number; integratorId: number }> {
     const key = headers['x-api-key'];
     if (typeof key !== 'string') throw new AuthError('UNAUTHORISED', 'key');
@@ -76,7 +65,7 @@ export class Authenticator {
    * @throws AuthError for a credential that is missing, refused, or of somebody with lesser rights; NotFound for a key of
    *   another acquirer, which is answered as if there were no such acquirer
    */
-  async administrator(headers: CredentialHeaders, acquirerId: string, scope: string): Promise<ApiKeyPrincipal> {
+  async administrator(headers: CredentialHeaders, acquirerId: string, scope: Scope): Promise<ApiKeyPrincipal> {
     const key = headers['x-api-key'];
     if (headers.authorization !== undefined) {
       await this.#tokens.verify(bearerToken(headers.authorization));
@@ -105,7 +94,7 @@ export class Authenticator {
     return JSON.stringify([byKey?.keyId, token.issuer, token.acquirerId, token.merchantId, token.userClaim]);
   }
 
-  async #ownerOfKey(text: string, scope: string): Promise<Tenant> {
+  async #ownerOfKey(text: string, scope: Scope): Promise<Tenant> {
     const principal = await this.#apiKeys.verify(text);
     requireScope(principal, scope);
     // The operator has nothing of this kind of its own: it uses a key of the acquirer.

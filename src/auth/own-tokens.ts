@@ -8,7 +8,7 @@ import { MAX_TOKEN_CHARS } from '#schemas/tokens';
 import { AuthError } from '../errors.ts';
 
 /** What a token is for. */
-export type TokenUse = 'pin';
+export type TokenUse = 'login' | 'intent' | 'intentSession' | 'proximity' | 'pin';
 
 /** A key pair of the installation, P-256. */
 export interface TokenKey {

@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import type { z } from 'zod';
 import { readConfig } from '../config.ts';
 import { StartError } from '../errors.ts';
-import { prepareDatabase } from '../main.ts';
+import { prepareDatabase } from '../gateway/prepare-database.ts';
 import { AcquirerSettings, type Change, type SettingsTable } from '../store/acquirer-settings.ts';
 import type { Database } from '../store/open-database.ts';
 import { refused } from '../transactions/check-routing.ts';

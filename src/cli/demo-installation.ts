@@ -2,7 +2,6 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createApiKey } from '../auth/api-key.ts';
-import { MANAGE_WEBHOOKS, READ_TRANSACTIONS } from '../auth/authenticator.ts';
 import { hashPassword } from '../auth/password.ts';
 import { type Profile, readProfile, writeProfile } from '../phone/profile.ts';
 import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
@@ -132,7 +131,7 @@ async function createSecrets(database: Database, url: string): Promise<Profile> 
   const { text, record } = createApiKey({
     mode: 'test',
     owner: { acquirerId: ACQUIRER, integratorId: INTEGRATOR },
-    scopes: [READ_TRANSACTIONS, MANAGE_WEBHOOKS],
+    scopes: ['transactions:read', 'webhooks:manage'],
     name: 'demo',
     expiresAtMs: null,
   });

@@ -2,17 +2,16 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createApiKey } from '../auth/api-key.ts';
-import { MANAGE_PROCESSORS } from '../auth/authenticator.ts';
 import { createKeyRing } from '../card/create-key-ring.ts';
 import { type Config, readConfig } from '../config.ts';
 import { StartError } from '../errors.ts';
-import { keyRingPath } from '../main.ts';
+import { keyRingPath } from '../gateway/open-key-ring.ts';
 import { hasOperatorKey, insertApiKey } from '../store/api-keys.ts';
 import type { Database } from '../store/open-database.ts';
 import { onDatabase } from './administration.ts';
 
 /** What the operator may do; it reads no transactions: those are the acquirers'. */
-const OPERATOR_SCOPES = [MANAGE_PROCESSORS];
+const OPERATOR_SCOPES = ['processors:manage'];
 
 const ANOTHER_KEY = 'The operator has a key already; tapwire init --another-key makes one more.';
 

@@ -1,5 +1,5 @@
 import { readConfig } from '../config.ts';
-import { prepareDatabase } from '../main.ts';
+import { prepareDatabase } from '../gateway/prepare-database.ts';
 
 /** `tapwire migrate`: for deployments that migrate before they start. */
 export async function run(): Promise<number> {

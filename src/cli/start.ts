@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { readConfig } from '../config.ts';
-import { prepareDatabase, startGateway } from '../main.ts';
+import { prepareDatabase } from '../gateway/prepare-database.ts';
+import { startGateway } from '../main.ts';
 import { createLog } from '../ops/log.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
 

@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
 import { readConfig } from '../config.ts';
 import { StartError } from '../errors.ts';
-import { callbackPolicy, openKeyRing } from '../main.ts';
+import { openKeyRing } from '../gateway/open-key-ring.ts';
 import { PostgresWebhookEndpoints } from '../store/webhook-endpoints.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
+import { callbackPolicy } from '../webhooks/callback-url.ts';
 import { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import type { Integrator } from '../webhooks/ports.ts';
 import { createSecretVault } from '../webhooks/secret-vault.ts';
@@ -37,7 +38,7 @@ export async function run(args: string[]): Promise<number> {
 
 async function onCallbacks<Result>(act: (callbacks: CallbackRegistry) => Promise<Result>): Promise<Result> {
   const config = readConfig(process.env);
-  const policy = callbackPolicy(config);
+  const policy = callbackPolicy(config.TAPWIRE_ENV);
   const fetcher = new GuardedFetch({ policy });
   return onDatabase(async (database) => {
     const endpoints = new PostgresWebhookEndpoints(database);

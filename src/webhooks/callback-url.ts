@@ -7,6 +7,11 @@ export interface UrlPolicy extends AddressPolicy {
   readonly allowHttp: boolean;
 }
 
+/** Receivers on the developer's own machine are for dev alone. */
+export function callbackPolicy(environment: 'dev' | 'qa' | 'prod'): UrlPolicy {
+  return { allowHttp: environment === 'dev', allowLoopback: environment === 'dev' };
+}
+
 /** What browsers and proxies take without trouble. */
 export const MAX_URL_CHARS = 2_048;
 /** Ports below belong to other protocols, whose servers may take a request for commands (SMTP, for one). */

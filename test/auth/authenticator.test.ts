@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ApiKeyRecord, createApiKey, createApiKeyVerifier } from '../../src/auth/api-key.ts';
-import { Authenticator, MANAGE_WEBHOOKS, READ_TRANSACTIONS } from '../../src/auth/authenticator.ts';
+import { Authenticator } from '../../src/auth/authenticator.ts';
 import { createMerchantTokenVerifier } from '../../src/auth/verify-merchant-token.ts';
 import { AuthError } from '../../src/errors.ts';
 import { AUDIENCE, createRegistry, createSigner, ISSUER, NOW_MS, OWNER, signToken } from '../support/merchant-token.ts';
@@ -14,7 +14,7 @@ const authenticator = new Authenticator(
   createApiKeyVerifier({ mode: 'test', keys: { find: async (id) => records.get(id), recordUse: () => {} } }),
 );
 
-function keyOf(owner: ApiKeyRecord['owner'], scopes: readonly string[] = [READ_TRANSACTIONS]): string {
+function keyOf(owner: ApiKeyRecord['owner'], scopes: readonly string[] = ['transactions:read']): string {
   const { text, record } = createApiKey({ mode: 'test', owner, scopes, name: 'test', expiresAtMs: null });
   records.set(record.id, record);
   return text.reveal();
@@ -72,11 +72,11 @@ describe('who may read transactions', () => {
 });
 
 describe('who speaks for an integrator', () => {
-  const key = (owner: ApiKeyRecord['owner'] = OWNER, scopes = [MANAGE_WEBHOOKS]) => ({
+  const key = (owner: ApiKeyRecord['owner'] = OWNER, scopes = ['webhooks:manage']) => ({
     'x-api-key': keyOf(owner, scopes),
   });
-  const alone = { scope: MANAGE_WEBHOOKS, needsBearer: false };
-  const both = { scope: MANAGE_WEBHOOKS, needsBearer: true };
+  const alone = { scope: 'webhooks:manage', needsBearer: false } as const;
+  const both = { scope: 'webhooks:manage', needsBearer: true } as const;
 
   it('is the holder of its key, and of a token that it signed where one is needed', async () => {
     expect(await authenticator.integrator(key(), alone)).toEqual(OWNER);
@@ -119,7 +119,7 @@ describe('who speaks for an integrator', () => {
   });
 
   it('is nobody without the scope', async () => {
-    const reader = key(OWNER, [READ_TRANSACTIONS]);
+    const reader = key(OWNER, ['transactions:read']);
     await expect(authenticator.integrator({ ...reader, ...bearer }, both)).rejects.toMatchObject({ code: 'FORBIDDEN' });
   });
 });

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/config.ts';
-import { prepareDatabase } from '../../src/main.ts';
+import { prepareDatabase } from '../../src/gateway/prepare-database.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { Database } from '../../src/store/open-database.ts';
 import { seedInstallation, type TapSource, tapSource } from './e2e-taps.ts';

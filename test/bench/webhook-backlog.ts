@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/config.ts';
-import { openKeyRing } from '../../src/main.ts';
+import { openKeyRing } from '../../src/gateway/open-key-ring.ts';
 import type { Database } from '../../src/store/open-database.ts';
 import { createSecretVault } from '../../src/webhooks/secret-vault.ts';
 import { createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';

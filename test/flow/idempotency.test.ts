@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { MANAGE_PROCESSORS } from '../../src/auth/authenticator.ts';
 import { IdempotencyKeys } from '../../src/store/idempotency.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { freshKeyRing } from '../support/card-data.ts';
@@ -145,7 +144,7 @@ describe('other creations', () => {
   test('a processor of an acquirer is added once', async () => {
     const { database, url } = installation;
     const count = async () => (await database.query('select from processors where acquirer_id = 1')).rowCount;
-    const operator = await saveApiKey(database, 'operator', [MANAGE_PROCESSORS]);
+    const operator = await saveApiKey(database, 'operator', ['processors:manage']);
     const headers = { ...withKey(randomUUID(), operator), 'content-type': 'application/json' };
     const config = { addresses: [{ host: 'switch.example', port: 9101 }], acquirerId: '50001' };
     const body = JSON.stringify({ type: 'type-1', config });

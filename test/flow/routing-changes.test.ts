@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { StoredProcessor, StoredRoute } from '../../schemas/admin.ts';
 import type { Problem } from '../../schemas/problem.ts';
-import { MANAGE_PROCESSORS } from '../../src/auth/authenticator.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
 import { outcomeOf } from '../support/answers.ts';
@@ -20,7 +19,7 @@ beforeAll(async () => {
   installation = await startInstallation({ timeScale });
   const processor = (await loadProcessors()).get('type-1')!;
   others = await Promise.all([1, 2].map(() => startSimulator({ processors: [{ processor, port: 0 }], timeScale })));
-  key = await saveApiKey(installation.database, { acquirerId: 1 }, [MANAGE_PROCESSORS]);
+  key = await saveApiKey(installation.database, { acquirerId: 1 }, ['processors:manage']);
 });
 afterEach(async () => {
   await expectSoundStates(installation.database);

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { StoredProcessor, StoredRoute } from '../../schemas/admin.ts';
 import type { Problem } from '../../schemas/problem.ts';
-import { MANAGE_PROCESSORS, READ_TRANSACTIONS } from '../../src/auth/authenticator.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { type RawAnswer, request } from '../support/requests.ts';
@@ -12,8 +11,8 @@ let operator: string;
 let acquirer: string;
 beforeAll(async () => {
   installation = await startInstallation({ role: 'api' });
-  operator = await saveApiKey(installation.database, 'operator', [MANAGE_PROCESSORS]);
-  acquirer = await saveApiKey(installation.database, { acquirerId: 1 }, [MANAGE_PROCESSORS]);
+  operator = await saveApiKey(installation.database, 'operator', ['processors:manage']);
+  acquirer = await saveApiKey(installation.database, { acquirerId: 1 }, ['processors:manage']);
 });
 afterAll(() => installation.stop());
 
@@ -283,14 +282,14 @@ describe('who may', () => {
       { acquirerId: 1, integratorId: 10 },
       { acquirerId: 1, integratorId: 10, merchantId: '1001' },
     ]) {
-      const key = await saveApiKey(installation.database, owner, [MANAGE_PROCESSORS]);
+      const key = await saveApiKey(installation.database, owner, ['processors:manage']);
       expectProblem(await call('GET', '1/processors', undefined, { 'x-api-key': key }), FORBIDDEN);
     }
   });
 
   test('no key without the scope', async () => {
     for (const owner of ['operator', { acquirerId: 1 }] as const) {
-      const key = await saveApiKey(installation.database, owner, [READ_TRANSACTIONS]);
+      const key = await saveApiKey(installation.database, owner, ['transactions:read']);
       expectProblem(await call('DELETE', '1/processors/1', undefined, { 'x-api-key': key }), FORBIDDEN);
     }
   });

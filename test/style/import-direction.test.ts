@@ -5,6 +5,7 @@ import { sourceFiles, targetOf } from './source-files.ts';
 const LAYERS: Readonly<Record<string, number>> = {
   bytes: 0,
   'errors.ts': 0,
+  errors: 0,
   emv: 1,
   iso8583: 1,
   crypto: 1,
@@ -24,6 +25,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   phone: 5,
   load: 5,
   cli: 6,
+  gateway: 6,
   'main.ts': 6,
   'config.ts': 6,
 };
@@ -31,13 +33,15 @@ const LAYERS: Readonly<Record<string, number>> = {
 /** Within a layer, and why. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   bytes: ['errors.ts'],
+  'errors.ts': ['errors'],
   iso8583: ['emv', 'crypto'], // DE55 is BER-TLV, DE64 a MAC
   store: ['auth', 'card', 'webhooks'], // implements their ports on Postgres
   webhooks: ['card'], // seals its secrets under the installation's keys
   jobs: ['store'], // jobs join its commits
   http: ['ops'], // tells the log, asks for health
-  cli: ['main.ts', 'config.ts'],
-  'main.ts': ['config.ts'],
+  cli: ['main.ts', 'gateway', 'config.ts'],
+  gateway: ['config.ts'], // constructs by it
+  'main.ts': ['gateway', 'config.ts'],
 };
 
 const roomOf = (path: string) => path.split('/')[1]!;

@@ -1,6 +1,5 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createApiKey } from '../../src/auth/api-key.ts';
-import { MANAGE_WEBHOOKS, READ_TRANSACTIONS, REFUND_TRANSACTIONS } from '../../src/auth/authenticator.ts';
 import type { Profile } from '../../src/phone/profile.ts';
 import { insertApiKey } from '../../src/store/api-keys.ts';
 import type { Database } from '../../src/store/open-database.ts';
@@ -115,7 +114,7 @@ function profileOf(name: MerchantName, url: string, issuer: Profile['issuer']): 
 }
 
 async function createKey(database: Database, owner: Tenant): Promise<string> {
-  const scopes = [READ_TRANSACTIONS, REFUND_TRANSACTIONS, MANAGE_WEBHOOKS];
+  const scopes = ['transactions:read', 'transactions:refund', 'webhooks:manage'];
   const wanted = { mode: 'test', owner, scopes, name: randomUUID(), expiresAtMs: null } as const;
   const { text, record } = createApiKey(wanted);
   await insertApiKey(database, record);

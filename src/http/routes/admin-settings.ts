@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { acquirerPath, settingPath } from '#schemas/admin';
-import { type Authenticator, MANAGE_PROCESSORS } from '../../auth/authenticator.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
 import type { AcquirerSettings } from '../../store/acquirer-settings.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { answerSchema, type Server } from '../server.ts';
@@ -31,7 +31,7 @@ export function registerSettingsRoutes<Settings extends object, Stored extends {
   // Before the body is read: a stranger gets no further than the headers.
   const onRequest = async (request: FastifyRequest) => {
     const { acquirerId } = request.params as { acquirerId: string };
-    const { keyId } = await authenticator.administrator(request.headers, acquirerId, MANAGE_PROCESSORS);
+    const { keyId } = await authenticator.administrator(request.headers, acquirerId, 'processors:manage');
     request.change = { acquirerId: Number(acquirerId), actor: `key ${keyId}` };
   };
 

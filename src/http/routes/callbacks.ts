@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { callback, callbackRegistration, callbackSecret, secretRotation } from '#schemas/webhook';
-import { type Authenticator, MANAGE_WEBHOOKS } from '../../auth/authenticator.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
 import { NotFound, RequestRefused } from '../../errors.ts';
 import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
@@ -15,7 +15,7 @@ export interface CallbackRoutesOptions {
 }
 
 /** Key and token together (4.9, 4.10), both of the same integrator. */
-const BOTH = { scope: MANAGE_WEBHOOKS, needsBearer: true };
+const BOTH = { scope: 'webhooks:manage', needsBearer: true } as const;
 /** What integrators register is for taps of the SDK; for links and intents the operator decides. */
 const SERVES = 'taps';
 

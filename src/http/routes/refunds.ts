@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { type RefundAnswer, refundAnswer, refundRequest, type VoidAnswer, voidAnswer } from '#schemas/refund';
 import { responseCodeText } from '#schemas/response-codes';
 import { transactionId } from '#schemas/transaction';
-import { type Authenticator, REFUND_TRANSACTIONS } from '../../auth/authenticator.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
 import { NotFound } from '../../errors.ts';
 import { type DispositionId, dispositionName } from '../../transactions/disposition.ts';
 import type { Tenant, TransactionReader } from '../../transactions/ports.ts';
@@ -36,7 +36,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
   const { world, authenticator, transactions, idempotent } = options;
   // Before the body is read: a stranger gets no further than the headers.
   const identify = async (request: FastifyRequest) => {
-    request.owner = await authenticator.owner(request.headers, REFUND_TRANSACTIONS);
+    request.owner = await authenticator.owner(request.headers, 'transactions:refund');
   };
   const findSale = async (request: FastifyRequest, id: string): Promise<Transaction> => {
     const sale = await transactions.findOwned(request.owner!, id);

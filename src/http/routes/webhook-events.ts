@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { eventId, eventQuery, replayed, replayRange, webhookAttempt, webhookEvent } from '#schemas/webhook';
-import { type Authenticator, MANAGE_WEBHOOKS, READ_TRANSACTIONS } from '../../auth/authenticator.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
 import { NotFound, RequestRefused } from '../../errors.ts';
 import type { EventReader, EventReplayer } from '../../webhooks/ports.ts';
 import { nextPage } from '../next-page.ts';
@@ -13,14 +13,14 @@ export interface WebhookEventRoutesOptions {
 }
 
 /** An event says what its transaction says. */
-const READ = { scope: READ_TRANSACTIONS, needsBearer: false };
-const MANAGE = { scope: MANAGE_WEBHOOKS, needsBearer: false };
+const READ = { scope: 'transactions:read', needsBearer: false } as const;
+const MANAGE = { scope: 'webhooks:manage', needsBearer: false } as const;
 /** More at once would be a load test of the receiver. */
 const MAX_REPLAYED = 10_000;
 
 /** What integrators were told, how it went, and telling it again (extensions). */
 export function registerWebhookEventRoutes(server: Server, { authenticator, events }: WebhookEventRoutesOptions): void {
-  const identify = (wanted: typeof READ) => async (request: FastifyRequest) => {
+  const identify = (wanted: typeof READ | typeof MANAGE) => async (request: FastifyRequest) => {
     request.integrator = await authenticator.integrator(request.headers, wanted);
   };
 

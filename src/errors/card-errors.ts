@@ -1,0 +1,80 @@
+import { TapwireError } from './tapwire-error.ts';
+
+/**
+ * Card data of a reader that could not be used. One code for every cause, so that nobody learns from the answer how far
+ * an attempt came: 400 with errorCode 202.
+ */
+export type CardDataErrorCode = 'CARD_DATA_UNREADABLE';
+
+export class CardDataError extends TapwireError<CardDataErrorCode> {
+  readonly httpStatus = 400;
+  /** DecryptRequestError. */
+  readonly errorCode = 202;
+
+  constructor() {
+    super('CARD_DATA_UNREADABLE');
+  }
+}
+
+/** Why a value that we sealed for ourselves (PAN at rest, handover between processes) cannot be sealed or opened. */
+export type SealErrorCode = 'KEY_GONE' | 'SEAL_BROKEN' | 'NO_WORKER' | 'TOO_LARGE';
+
+export class SealError extends TapwireError<SealErrorCode> {
+  override readonly retryable: boolean;
+
+  constructor(code: SealErrorCode) {
+    super(code);
+    this.retryable = code === 'NO_WORKER';
+  }
+}
+
+/** Why a tap is refused for what its card says; none of it is the issuer's to judge. */
+export type CardErrorCode = keyof typeof CARD_ERRORS;
+
+const CARD_ERRORS = {
+  PAN_MISSING: 'neither 57 nor 5A is there',
+  PAN_MALFORMED: '5A is no PAN',
+  PAN_LUHN: 'the check digit of the PAN is wrong',
+  PAN_MISMATCH: '5A is another PAN than 57',
+  TRACK2_MALFORMED: 'track 2 is no PAN, separator, YYMM and digits',
+  TRACK2_TOO_LONG: 'track 2 is longer than 37 characters',
+  EXPIRY_MALFORMED: '5F24 is no date',
+  SEQUENCE_NUMBER_MALFORMED: '5F34 is not two digits',
+  CRYPTOGRAM_MISSING: '9F27 is missing',
+  CRYPTOGRAM_RFU: '9F27 announces a cryptogram that EMV does not define',
+  APPROVED_OFFLINE: '9F27 announces a TC: the card approved offline',
+  MAGSTRIPE_MODE: 'the card was read in magstripe mode',
+} as const;
+
+export class CardError extends TapwireError<CardErrorCode> {
+  constructor(code: CardErrorCode) {
+    super(code, CARD_ERRORS[code]);
+  }
+}
+
+/** Why a cryptographic operation was refused. The text says no more than the code: neither key nor PIN shows through it. */
+export type CryptoErrorCode = keyof typeof CRYPTO_ERRORS;
+
+const CRYPTO_ERRORS = {
+  KEY_LENGTH: 'the key has a length that its algorithm or its use does not allow',
+  KEY_PARITY: 'a byte of the DES key has even parity: wrong key encryption key, or a damaged cryptogram',
+  KEY_UNKNOWN: 'no key has this id',
+  KEY_EXISTS: 'a live key has this id already',
+  KEY_USAGE: 'the key may not be used for this',
+  KEY_TOO_WEAK: 'a key may be carried only under one that is at least as strong',
+  KEY_CHECK_VALUE: 'the check value is another than announced',
+  TOO_MANY_KEYS: 'the key store is full',
+  KEY_BLOCK: 'not a well-formed TR-31 key block',
+  KEY_BLOCK_UNSUPPORTED: 'a TR-31 version, algorithm or use that is not accepted',
+  KEY_BLOCK_MAC: 'the TR-31 key block is not authentic under this key',
+  KSN: 'not a key serial number of a transaction',
+  PIN_BLOCK: 'the PIN block cannot be used',
+  DATA_LENGTH: 'the data is too long, or not whole blocks',
+  SOFT_HSM_FORBIDDEN: 'the software HSM works in dev and qa only',
+} as const;
+
+export class CryptoError extends TapwireError<CryptoErrorCode> {
+  constructor(code: CryptoErrorCode) {
+    super(code, CRYPTO_ERRORS[code]);
+  }
+}

@@ -1,0 +1,36 @@
+import { TapwireError } from './tapwire-error.ts';
+
+/** Why the gateway cannot start: shown to whoever started it, in one line, before exit code 1. */
+export type StartErrorCode = 'NO_DATABASE' | 'DATABASE_TOO_OLD' | 'BAD_CONFIG' | 'BAD_PROCESSOR' | 'PORT_IN_USE';
+
+export class StartError extends TapwireError<StartErrorCode> {
+  /** For whoever started it: a sentence. */
+  readonly reason: string;
+
+  constructor(code: StartErrorCode, reason: string, options?: ErrorOptions) {
+    super(code, reason, options);
+    this.reason = reason;
+  }
+}
+
+/** Why a processor plug-in cannot be used. */
+export type ProcessorErrorCode =
+  | 'PROCESSOR_NOT_FOUND'
+  | 'PROCESSOR_BROKEN'
+  | 'PROCESSOR_INVALID'
+  | 'PROCESSOR_DUPLICATE';
+
+/** A plug-in that is missing, does not run or is not one: the message names the file and the reason. */
+export class ProcessorError extends TapwireError<ProcessorErrorCode> {
+  readonly reason: string;
+
+  constructor(code: ProcessorErrorCode, reason: string, options?: ErrorOptions) {
+    super(code, reason, options);
+    this.reason = reason;
+  }
+}
+
+/** Why a simulated switch cannot be started as asked. */
+export type SimulatorErrorCode = 'LATENCY_INVALID' | 'FAULT_INVALID' | 'PORT_TAKEN';
+
+export class SimulatorError extends TapwireError<SimulatorErrorCode> {}

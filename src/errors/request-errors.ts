@@ -1,0 +1,83 @@
+import { TapwireError } from './tapwire-error.ts';
+
+/**
+ * A tap that must not go online: recorded as BadRequestReceived and answered 400. `pointer` is the JSON pointer of the
+ * field at fault, `code` the check that failed, `errorCode` 202 for what the card or its seal says, 104 for the rest.
+ */
+export class TapRefused extends TapwireError {
+  readonly pointer: string;
+  readonly errorCode: 104 | 202;
+
+  constructor(pointer: string, code: string, errorCode: 104 | 202, options?: ErrorOptions) {
+    super(code, `in ${pointer}`, options);
+    this.pointer = pointer;
+    this.errorCode = errorCode;
+  }
+}
+
+/** A PIN block that the HSM cannot open for this card: as wrong as a PIN that the issuer refuses. */
+export class PinUnusable extends TapwireError {
+  constructor(options?: ErrorOptions) {
+    super('PIN_UNUSABLE', undefined, options);
+  }
+}
+
+/** A PIN for a transaction that waits for none, or no more: 409. */
+export class PinNotAwaited extends TapwireError {
+  constructor() {
+    super('PIN_NOT_AWAITED');
+  }
+}
+
+/** The merchant has used this reference for something else: 409, errorCode 124. */
+export class DuplicateReference extends TapwireError {
+  constructor() {
+    super('DUPLICATE_REFERENCE');
+  }
+}
+
+/** No terminal, route or currency fits the tap: recorded as ErrorFindingConfig and answered 500, errorCode 208. */
+export class NoConfiguration extends TapwireError<'NO_TERMINAL' | 'NO_ROUTE'> {}
+
+/** So much waits already that a new tap would be answered late: refused before anything is stored, 503. */
+export class Overloaded extends TapwireError {
+  override readonly retryable = true;
+
+  constructor() {
+    super('OVERLOADED');
+  }
+}
+
+/** The database did not take, or may not have taken, a commit: 503 when nothing was stored, 500 when it may have been. */
+export class StoreUnavailable extends TapwireError {
+  override readonly retryable = true;
+  readonly mayBeStored: boolean;
+
+  constructor(mayBeStored: boolean, options?: ErrorOptions) {
+    super('STORE_UNAVAILABLE', undefined, options);
+    this.mayBeStored = mayBeStored;
+  }
+}
+
+/** A request that an endpoint cannot take as it stands: its status, errorCode and, where a field is at fault, JSON pointers. */
+export class RequestRefused extends TapwireError {
+  readonly status: number;
+  readonly errorCode: number;
+  readonly detail: string;
+  readonly errors: readonly { readonly pointer: string; readonly detail: string }[] | undefined;
+
+  constructor(status: number, errorCode: number, detail: string, errors?: RequestRefused['errors']) {
+    super('REQUEST_REFUSED', detail);
+    this.status = status;
+    this.errorCode = errorCode;
+    this.detail = detail;
+    this.errors = errors;
+  }
+}
+
+/** Unknown, or somebody else's: answered alike. */
+export class NotFound extends TapwireError {
+  constructor() {
+    super('NOT_FOUND');
+  }
+}

@@ -1,0 +1,15 @@
+/** `message` is the code, followed by fixed words on what went wrong and where. */
+export abstract class TapwireError<Code extends string = string> extends Error {
+  readonly code: Code;
+  /** True when the same call may succeed later without a change by the caller. */
+  readonly retryable: boolean = false;
+
+  constructor(code: Code, words?: string, options?: ErrorOptions) {
+    super(words === undefined ? code : `${code}: ${words}`, options);
+    this.code = code;
+  }
+
+  override get name(): string {
+    return this.constructor.name;
+  }
+}

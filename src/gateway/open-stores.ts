@@ -1,0 +1,28 @@
+import type { Config } from '../config.ts';
+import { JobTable } from '../jobs/job-table.ts';
+import { PostgresDirectory } from '../store/directory.ts';
+import type { Database } from '../store/open-database.ts';
+import { PostgresRefundStore } from '../store/refund-store.ts';
+import { PostgresTransactionStore } from '../store/transaction-store.ts';
+import type { Closers } from './closers.ts';
+import { openKeyRing } from './open-key-ring.ts';
+
+/** Makes what tells of faults in the background, each under its own words. */
+export type Report = (what: string) => (error: unknown) => void;
+
+export type Stores = Awaited<ReturnType<typeof openStores>>;
+
+/** Keys and everything on Postgres that each role needs. */
+export async function openStores(config: Config, database: Database, report: Report, closers: Closers) {
+  const keys = await openKeyRing(config, report('the key file cannot be used; its last keys stay'));
+  closers.push(() => keys.close());
+  const jobs = await JobTable.open(database, report('the job table reports a fault'));
+  closers.push(() => jobs.close());
+  const directory = await PostgresDirectory.open(database);
+  closers.push(() => directory.close());
+  const store = new PostgresTransactionStore(database, jobs, report('an answer could not be recorded'));
+  closers.push(() => store.close());
+  const refunds = new PostgresRefundStore(database, jobs);
+  closers.push(() => refunds.close());
+  return { keys, jobs, directory, store, refunds };
+}

@@ -1,0 +1,43 @@
+import type { Config } from '../config.ts';
+import type { Log } from '../ops/log.ts';
+import type { MacKeys } from '../processor-kit/mac-rule.ts';
+import { BusinessDates } from '../store/business-dates.ts';
+import type { PostgresDirectory } from '../store/directory.ts';
+import type { Database } from '../store/open-database.ts';
+import { StanBlocks } from '../store/stan-blocks.ts';
+import { AcquirerSwitches } from '../switches/acquirer-switches.ts';
+import { openHsm } from '../switches/open-hsm.ts';
+import type { StrayResponses } from '../switches/stray-responses.ts';
+import { refusePinTerminals } from '../switches/translate-pin.ts';
+import type { ProcessorTypes } from '../transactions/check-routing.ts';
+import type { World } from '../transactions/world.ts';
+import type { Closers } from './closers.ts';
+
+const ANOTHER_DATABASE = 'the database is another than before, a backup or a standby: STANs jump ahead';
+
+export interface SwitchParts {
+  readonly config: Config;
+  readonly types: ProcessorTypes;
+  readonly directory: PostgresDirectory;
+  readonly database: Database;
+  readonly clock: World['clock'];
+  readonly strays: StrayResponses;
+  readonly log: Log;
+  readonly closers: Closers;
+}
+
+/** The lines to every acquirer's switches, with the HSM whose keys they use. */
+export async function openSwitches({ config, directory, database, closers, ...shared }: SwitchParts) {
+  const { log, clock } = shared;
+  const { TAPWIRE_ENV: environment, HSM_KEYS_FILE: keysFile, HSM_MODULE: module } = config;
+  const hsm = await openHsm({ environment, keysFile, module });
+  if (environment === 'prod' && !hsm) refusePinTerminals(directory.pinTerminals());
+  const macKeys: MacKeys | undefined = hsm && ((keyId, method) => hsm.keyMac(keyId, method));
+  const pins = hsm && { hsm, reader: { keyId: config.READER_PIN_KEY, format: config.READER_PIN_FORMAT } };
+  const stans = await StanBlocks.open(database, (scopes) => log.warn({ scopes }, ANOTHER_DATABASE));
+  const dates = await BusinessDates.open(database, clock.nowMs, (error) =>
+    log.error({ error }, 'a business date could not be recorded'),
+  );
+  closers.push(() => dates.close());
+  return AcquirerSwitches.open({ ...shared, stored: () => directory.processors(), stans, dates, macKeys, pins });
+}

@@ -1,0 +1,90 @@
+import { createApiKeyVerifier } from '../auth/api-key.ts';
+import { Authenticator } from '../auth/authenticator.ts';
+import type { OwnTokens } from '../auth/own-tokens.ts';
+import { createMerchantTokenVerifier } from '../auth/verify-merchant-token.ts';
+import type { Config } from '../config.ts';
+import { createIdempotency, type IdempotentRoute } from '../http/idempotency.ts';
+import { registerAcknowledgeRoutes } from '../http/routes/acknowledge.ts';
+import { registerProcessorRoutes } from '../http/routes/admin-processors.ts';
+import { registerCallbackRoutes } from '../http/routes/callbacks.ts';
+import { registerPinRoute } from '../http/routes/pin.ts';
+import { registerRefundRoutes } from '../http/routes/refunds.ts';
+import { registerTapRoutes } from '../http/routes/taps.ts';
+import { registerTransactionRoutes } from '../http/routes/transactions.ts';
+import { registerWebhookEventRoutes } from '../http/routes/webhook-events.ts';
+import { registerWellKnownRoutes } from '../http/routes/well-known.ts';
+import type { Server } from '../http/server.ts';
+import { postgresApiKeys } from '../store/api-keys.ts';
+import { IdempotencyKeys } from '../store/idempotency.ts';
+import type { Database } from '../store/open-database.ts';
+import { PostgresWebhookEndpoints } from '../store/webhook-endpoints.ts';
+import { PostgresWebhookEvents } from '../store/webhook-events.ts';
+import type { ProcessorTypes } from '../transactions/check-routing.ts';
+import type { World } from '../transactions/world.ts';
+import { CallbackRegistry } from '../webhooks/callback-registry.ts';
+import { callbackPolicy } from '../webhooks/callback-url.ts';
+import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import { createSecretVault } from '../webhooks/secret-vault.ts';
+import type { Closers } from './closers.ts';
+import type { Report, Stores } from './open-stores.ts';
+
+export interface RouteParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly stores: Stores;
+  readonly types: ProcessorTypes;
+  readonly ownTokens: OwnTokens;
+  readonly world: World;
+  readonly fetcher: GuardedFetch;
+  readonly closers: Closers;
+  readonly report: Report;
+}
+
+/** Every route that a caller with a credential reaches, and the public ones beside them. */
+export function registerRoutes(server: Server, parts: RouteParts): void {
+  const { world, stores } = parts;
+  const { tokens, authenticator, idempotent } = createGuards(parts);
+  const { store: transactions, directory } = stores;
+  registerTapRoutes(server, { world, tokens });
+  registerPinRoute(server, { world, tokens });
+  registerAcknowledgeRoutes(server, { world, tokens });
+  registerRefundRoutes(server, { world, authenticator, transactions, idempotent });
+  registerTransactionRoutes(server, { authenticator, transactions, directory, vault: world.vault });
+  registerWebhookRoutes(server, parts, authenticator, idempotent);
+  registerProcessorRoutes(server, { authenticator, idempotent, database: parts.database, types: parts.types });
+  registerWellKnownRoutes(server, stores.keys);
+}
+
+/** What stands in front of routes: who may pass, and what makes a repeat harmless. */
+function createGuards({ config, database, stores: { directory, keys }, closers, report }: RouteParts) {
+  const tokens = createMerchantTokenVerifier({
+    keys: directory,
+    merchants: directory,
+    audience: config.TAPWIRE_AUDIENCE,
+  });
+  const apiKeys = createApiKeyVerifier({
+    keys: postgresApiKeys(database, report('the use of an api key could not be recorded')),
+    mode: config.TAPWIRE_ENV === 'prod' ? 'live' : 'test',
+  });
+  const authenticator = new Authenticator(tokens, apiKeys);
+  const idempotencyKeys = new IdempotencyKeys(database, keys);
+  closers.push(() => idempotencyKeys.close());
+  return { tokens, authenticator, idempotent: createIdempotency(authenticator, idempotencyKeys) };
+}
+
+function registerWebhookRoutes(
+  server: Server,
+  { config, database, stores: { keys, directory, jobs }, fetcher }: RouteParts,
+  authenticator: Authenticator,
+  idempotent: IdempotentRoute,
+): void {
+  const callbacks = new CallbackRegistry({
+    endpoints: new PostgresWebhookEndpoints(database),
+    vault: createSecretVault(keys),
+    policy: callbackPolicy(config.TAPWIRE_ENV),
+    fetcher,
+    onChange: () => directory.refresh(),
+  });
+  registerCallbackRoutes(server, { authenticator, idempotent, callbacks });
+  registerWebhookEventRoutes(server, { authenticator, events: new PostgresWebhookEvents(database, jobs) });
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HandoverOpener } from '../card/open-handover.ts';
+import { readHandovers } from '../card/read-handover.ts';
+import { LIVE_KEYS_TRUSTED_MS } from '../card/seal-handover.ts';
+import type { Config } from '../config.ts';
+import { Pipeline } from '../jobs/pipeline.ts';
+import { armFetcher } from '../ops/failpoints.ts';
+import type { Log } from '../ops/log.ts';
+import type { postgresHandoverKeys } from '../store/handover-keys.ts';
+import type { Database } from '../store/open-database.ts';
+import { purge, type Retention } from '../store/purge.ts';
+import { PostgresWebhookDeliveries } from '../store/webhook-deliveries.ts';
+import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from '../transactions/time-limits.ts';
+import type { World } from '../transactions/world.ts';
+import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import { Lanes } from '../webhooks/lanes.ts';
+import { providerIdOf } from '../webhooks/provider-id.ts';
+import { createSecretVault } from '../webhooks/secret-vault.ts';
+import { webhookBody } from '../webhooks/webhook-body.ts';
+import { WebhookDeliverer } from '../webhooks/webhook-deliverer.ts';
+import type { Closers } from './closers.ts';
+import type { Report, Stores } from './open-stores.ts';
+
+export interface JobParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly stores: Stores;
+  readonly handoverKeys: ReturnType<typeof postgresHandoverKeys>;
+  readonly world: World;
+  readonly fetcher: GuardedFetch;
+  readonly log: Log;
+  readonly report: Report;
+  readonly closers: Closers;
+}
+
+/** Everything that works through queues: the pipeline of statuses, the deliverer of webhooks, the opener of handovers. */
+export async function startJobs(parts: JobParts): Promise<Pipeline> {
+  const { config, database, stores, handoverKeys, world, log, report, closers } = parts;
+  const opener =
+    config.TAPWIRE_ROLE === 'worker'
+      ? await openHandovers(handoverKeys, report('a handover key could not be published'))
+      : undefined;
+  if (opener) closers.push(() => opener.stop());
+  const deliverer = createDeliverer(parts);
+  const pipeline = new Pipeline(stores.jobs, world, {
+    onError: (error, queue) => log.error({ error, queue }, 'a job failed and will be tried again'),
+    openHandover: opener && readHandovers(opener),
+    deliverWebhook: (payload, jobId) => deliverer.deliver(payload, jobId),
+    purge: () => purge(database, retentionOf(config)),
+  });
+  await stores.jobs.keepOne({ queue: 'purge', data: {} });
+  closers.push(() => pipeline.stop());
+  closers.push(() => deliverer.stop());
+  if (opener) closers.push(() => withdraw(opener));
+  return pipeline;
+}
+
+async function openHandovers(
+  keys: ReturnType<typeof postgresHandoverKeys>,
+  onError: (error: unknown) => void,
+): Promise<HandoverOpener> {
+  const longestWaitMs = (LONGEST_DEADLINE_SECONDS + ANSWER_SLACK_SECONDS) * 1_000;
+  const opener = new HandoverOpener({ keys, workerId: randomUUID(), longestWaitMs, onError });
+  await opener.start();
+  return opener;
+}
+
+/** Until no api process can be sealing taps for this worker any more: those that are on their way still find it at work. */
+async function withdraw(opener: HandoverOpener): Promise<void> {
+  await opener.withdraw();
+  await sleep(LIVE_KEYS_TRUSTED_MS);
+}
+
+function createDeliverer({ config, database, stores, world, fetcher }: JobParts): WebhookDeliverer {
+  const { clock } = world;
+  const store = new PostgresWebhookDeliveries(database, stores.jobs, (transaction, outcome) =>
+    webhookBody(transaction, outcome, providerIdOf(world, transaction)),
+  );
+  const lanes = new Lanes(clock.monotonicMs);
+  const vault = createSecretVault(stores.keys);
+  const armed = armFetcher(fetcher, config.TAPWIRE_FAILPOINTS);
+  return new WebhookDeliverer({ store, fetcher: armed, vault, lanes, clock, random: Math.random });
+}
+
+function retentionOf({ RETENTION_CARD_DAYS, RETENTION_AUDIT_DAYS, RETENTION_WEBHOOK_DAYS }: Config): Retention {
+  return { cardDays: RETENTION_CARD_DAYS, auditDays: RETENTION_AUDIT_DAYS, webhookDays: RETENTION_WEBHOOK_DAYS };
+}

@@ -1,0 +1,37 @@
+import type { Scope } from '../auth/scopes.ts';
+
+/** What a caller may show to a route. Keys are named by whose they are, tokens by who signed them and what for. */
+export type Credential =
+  | 'operatorKey'
+  | 'acquirerKey'
+  | 'integratorKey'
+  | 'merchantKey'
+  /** Signed by an integrator's backend, for a merchant. */
+  | 'merchantToken'
+  | 'loginToken'
+  | 'intentToken'
+  | 'intentSessionToken'
+  | 'proximityToken';
+
+/**
+ * What a route says of itself, as `config: { facts }`. The API reference, the table of credentials and the matrix that tries every
+ * route with another tenant's ids are made from it.
+ */
+export interface RouteFacts {
+  /** One line, as an order: "Submit a tap". */
+  readonly summary: string;
+  /** The row of the published interface, `4.4`, or `extension`. */
+  readonly section: string;
+  /** Any of these will do; none where the route is open to everyone. */
+  readonly takes: readonly Credential[];
+  /** What a key must be allowed to do. */
+  readonly scope?: Scope;
+  /** A key and a token must be there, of the same owner. */
+  readonly takesBoth?: true;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    facts?: RouteFacts;
+  }
+}

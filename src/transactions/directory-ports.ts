@@ -1,0 +1,48 @@
+export interface MerchantRecord {
+  readonly acquirerId: number;
+  readonly id: string;
+  readonly integratorId: number;
+  readonly name: string;
+  readonly street: string;
+  readonly city: string;
+  readonly country: string;
+  readonly mcc: string;
+  readonly currency: string;
+  readonly timeZone: string;
+  readonly feesConfigId: number | null;
+  readonly fee: number | null;
+}
+
+export interface TerminalRecord {
+  readonly xTid: string;
+  readonly tid: string;
+  readonly mid: string;
+  readonly canTakePin: boolean;
+}
+
+/** One way to a switch, for taps that fit; tried by priority, the lowest first. */
+export interface RouteRecord {
+  readonly id: number;
+  readonly processorId: number;
+  readonly priority: number;
+  readonly currency: string | null;
+  readonly scheme: string | null;
+  readonly xTid: string | null;
+  /** No tap goes by it any more; transactions that did still find their switch through it. */
+  readonly isRemoved: boolean;
+}
+
+/** Configuration by tenant, cached for a few seconds. */
+export interface Directory {
+  hasIntegrator(acquirerId: number, integratorId: number): boolean;
+  merchant(acquirerId: number, merchantId: string): MerchantRecord | undefined;
+  terminal(acquirerId: number, xTid: string): TerminalRecord | undefined;
+  routes(acquirerId: number): readonly RouteRecord[];
+  isBlockedDevice(acquirerId: number, deviceInstallationId: string): boolean;
+  userId(acquirerId: number, merchantId: string, claim: string): { id: string; isBlocked: boolean } | undefined;
+  /** Where an integrator is told of outcomes, by the id of the endpoint; undefined when it does not want to be. */
+  webhookEndpoint(acquirerId: number, integratorId: number, serves: WebhookOrigin): string | undefined;
+}
+
+/** What an endpoint serves: taps of the SDK, or what came by link or intent. Neither stands in for the other. */
+export type WebhookOrigin = 'taps' | 'links';
