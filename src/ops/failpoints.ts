@@ -2,6 +2,7 @@ import type { Switch, SwitchSlot, TransactionStore } from '../transactions/ports
 import { Status } from '../transactions/status.ts';
 import type { World } from '../transactions/world.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import { overriding } from './overriding.ts';
 
 /**
  * The moments at which a crash test ends this process: between two effects, where what is in memory is lost and what is
@@ -151,17 +152,6 @@ function armSlot(slot: SwitchSlot, failpoints: Failpoints): SwitchSlot {
       const answer = await answering;
       if (answer.kind === 'answered') failpoints.pass('after-reversal-response');
       return answer;
-    },
-  });
-}
-
-/** An object with some of its methods replaced; private members stay within reach of the others. */
-function overriding<T extends object>(target: T, overrides: Partial<T>): T {
-  return new Proxy(target, {
-    get: (_, name) => {
-      if (Object.hasOwn(overrides, name)) return Reflect.get(overrides, name);
-      const value: unknown = Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
     },
   });
 }
