@@ -83,6 +83,11 @@ const environment = z.object({
     .max(600)
     .default(90)
     .describe('How long a phone may take to submit a PIN that was asked for'),
+  METRICS_TOKEN: z
+    .string()
+    .min(16)
+    .optional()
+    .describe('What a scraper of /metrics shows as Bearer; without it /metrics is open in dev and absent elsewhere'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   DATABASE_CONNECTIONS: z.coerce
     .number()

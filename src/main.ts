@@ -7,17 +7,20 @@ import { HandoverSealer } from './card/seal-handover.ts';
 import type { Config } from './config.ts';
 import { StartError } from './errors.ts';
 import { type Closers, closeAll } from './gateway/closers.ts';
+import { openMetrics } from './gateway/open-metrics.ts';
 import { openStores, type Report } from './gateway/open-stores.ts';
 import { openSwitches } from './gateway/open-switches.ts';
 import type { PreparedDatabase } from './gateway/prepare-database.ts';
 import { registerRoutes } from './gateway/register-routes.ts';
 import { startJobs } from './gateway/start-jobs.ts';
 import { registerHealthRoutes } from './http/routes/health.ts';
+import { registerMetricsRoute } from './http/routes/metrics.ts';
 import { createServer, type Server } from './http/server.ts';
 import type { Pipeline } from './jobs/pipeline.ts';
 import { armWorld } from './ops/failpoints.ts';
 import { Health } from './ops/health.ts';
 import type { Log } from './ops/log.ts';
+import { countOutcomes } from './ops/metrics/count-outcomes.ts';
 import { createRequestLog } from './ops/request-log.ts';
 import { loadProcessors } from './processor-kit/load-processors.ts';
 import { postgresHandoverKeys } from './store/handover-keys.ts';
@@ -100,7 +103,8 @@ async function compose(
     reverseAhead: (asked, jobId) => pipeline?.reverseAhead(asked, jobId),
     path: switches ? { kind: 'direct', switches } : { kind: 'handover', handover: new HandoverSealer(handoverKeys) },
   };
-  const world = armWorld(plain, config.TAPWIRE_FAILPOINTS);
+  const metrics = openMetrics(database, switches, closers);
+  const world = armWorld(countOutcomes(plain, metrics), config.TAPWIRE_FAILPOINTS);
   const fetcher = new GuardedFetch({ policy: callbackPolicy(config.TAPWIRE_ENV) });
   closers.push(() => fetcher.close());
   if (switches) {
@@ -112,8 +116,9 @@ async function compose(
   const health = new Health(database, switches);
   closers.push(() => health.stop());
   const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config) };
-  const server = createServer({ ...front, log: createRequestLog(log) });
+  const server = createServer({ ...front, log: metrics.watchRequests(createRequestLog(log)) });
   registerHealthRoutes(server, health);
+  registerMetricsRoute(server, { metrics, token: config.METRICS_TOKEN, isOpen: config.TAPWIRE_ENV === 'dev' });
   if (role !== 'worker') {
     registerRoutes(server, { config, database, stores, types, ownTokens, world, fetcher, closers, report });
   }

@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel';
 import type pg from 'pg';
 import { Overloaded, StoreUnavailable } from '../errors.ts';
 import type { Database } from './open-database.ts';
@@ -6,6 +7,17 @@ import type { Database } from './open-database.ts';
 const MAX_BATCH = 256;
 /** While one batch waits for its fsync the next one gathers; more in flight only makes batches smaller. */
 const MAX_IN_FLIGHT = 2;
+
+/** Told of each commit, a {@link CommitTold}; nobody listens unless there are metrics. */
+export const COMMITS = 'tapwire:commits';
+
+export interface CommitTold {
+  readonly seconds: number;
+  /** How many writes it carried. */
+  readonly writes: number;
+}
+
+const commits = channel(COMMITS);
 
 interface Waiting<Item, Outcome> {
   readonly item: Item;
@@ -103,7 +115,10 @@ export class GroupCommit<Item, Outcome> {
   async #commit(batch: readonly Waiting<Item, Outcome>[]): Promise<void> {
     try {
       const items = batch.map(({ item }) => item);
+      const startedMs = performance.now();
       const outcomes = await inTransaction(this.#database, (client) => this.#options.write(client, items));
+      const told: CommitTold = { seconds: (performance.now() - startedMs) / 1_000, writes: items.length };
+      commits.publish(told);
       for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index]!);
     } catch (error) {
       if (batch.length === 1 || !isTheFaultOfOne(error)) {

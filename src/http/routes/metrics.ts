@@ -1,0 +1,35 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { AuthError, NotFound } from '../../errors.ts';
+import type { Server } from '../server.ts';
+
+export interface MetricsRouteOptions {
+  readonly metrics: { text(): Promise<string> };
+  /** Who scrapes shows it as Bearer. */
+  readonly token: string | undefined;
+  /** dev: without a token it is open; elsewhere there is then no such route. */
+  readonly isOpen: boolean;
+}
+
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const BEARER = 'Bearer ';
+
+/** `/metrics`: the figures of this process for Prometheus. */
+export function registerMetricsRoute(server: Server, { metrics, token, isOpen }: MetricsRouteOptions): void {
+  server.route({
+    method: 'GET',
+    url: '/metrics',
+    config: { facts: { summary: 'Figures of this process for Prometheus', section: 'extension', takes: [] } },
+    onRequest: async (request) => {
+      if (token === undefined && isOpen) return;
+      if (token === undefined) throw new NotFound();
+      if (!isBearer(request.headers.authorization, token)) throw new AuthError('UNAUTHORISED', 'metrics token');
+    },
+    handler: async (_request, reply) => reply.type(CONTENT_TYPE).send(await metrics.text()),
+  });
+}
+
+/** Hashes are compared, so that neither content nor length shows in the time. */
+function isBearer(header: string | undefined, token: string): boolean {
+  const given = header?.startsWith(BEARER) ? header.slice(BEARER.length) : '';
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'));
+}

@@ -1,0 +1,53 @@
+import { Disposition, type DispositionId, dispositionName } from '../../transactions/disposition.ts';
+import type { NewAttempt, TransactionStore } from '../../transactions/ports.ts';
+import type { Transaction } from '../../transactions/transaction.ts';
+import type { World } from '../../transactions/world.ts';
+import { overriding } from '../overriding.ts';
+import type { Metrics } from './metrics.ts';
+
+/** The world, in which every outcome that this process commits is counted. */
+export function countOutcomes(world: World, metrics: Metrics): World {
+  const { store, directory } = world;
+  const count = (transaction: Transaction, disposition: DispositionId | null) => {
+    if (disposition === null) return;
+    const { acquirerId, routeId, scheme } = transaction;
+    const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
+    metrics.countOutcome({
+      disposition: dispositionName(disposition),
+      scheme: scheme ?? 'none',
+      processor: route ? `${acquirerId} ${route.processorId}` : '',
+    });
+  };
+  return { ...world, store: counting(store, count) };
+}
+
+type Count = (transaction: Transaction, disposition: DispositionId | null) => void;
+
+function counting(store: TransactionStore, count: Count): TransactionStore {
+  const started = async <T>(write: Promise<T>, { transaction }: NewAttempt, isDone: (told: T) => boolean) => {
+    const told = await write;
+    if (isDone(told)) count(transaction, transaction.disposition);
+    return told;
+  };
+  return overriding(store, {
+    insert: (attempt) => started(store.insert(attempt), attempt, (told) => told === 'inserted'),
+    retry: (attempt) => started(store.retry(attempt), attempt, Boolean),
+    settle: async (guarded) => {
+      const isCommitted = await store.settle(guarded);
+      if (isCommitted) count(guarded.transaction, guarded.settlement.result.disposition);
+      return isCommitted;
+    },
+    expirePin: async (expiry) => {
+      const isExpired = await store.expirePin(expiry);
+      if (isExpired) count(expiry.transaction, expiry.disposition);
+      return isExpired;
+    },
+    stepReversal: async (step) => {
+      const isCommitted = await store.stepReversal(step);
+      const isVoided =
+        step.to.disposition === Disposition.Voided && step.transaction.disposition !== Disposition.Voided;
+      if (isCommitted && isVoided) count(step.transaction, Disposition.Voided);
+      return isCommitted;
+    },
+  });
+}

@@ -1,0 +1,100 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import type { RequestLog } from '../request-log.ts';
+
+/** From an echo to a switch's longest deadline. */
+const REQUEST_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 35, 60];
+/** One fsync of a good disk is a millisecond; a commit of a second is an alarm. */
+const COMMIT_BUCKETS_S = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
+const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+type RequestLabel = 'http_request_method' | 'http_route' | 'http_response_status_code';
+type RequestSeries = Histogram.Internal<RequestLabel>;
+
+/** An outcome that was committed, in words of the interface. */
+export interface CountedOutcome {
+  readonly disposition: string;
+  readonly scheme: string;
+  /** Of acquirer and processor; empty where no switch was asked. */
+  readonly processor: string;
+}
+
+/**
+ * The figures of this process for Prometheus, under OpenTelemetry's names where it has any. Labels are patterns, states and ids
+ * of configuration: never a reference, an address or anything of a card.
+ */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #requests: Histogram<RequestLabel>;
+  readonly #outcomes: Counter;
+  readonly #commits: Histogram;
+  readonly #batches: Histogram;
+  readonly #requestSeries = new Map<string, RequestSeries>();
+
+  constructor() {
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry });
+    this.#requests = new Histogram({
+      name: 'http_server_request_duration_seconds',
+      help: 'From the request line to the last byte of the answer',
+      labelNames: ['http_request_method', 'http_route', 'http_response_status_code'],
+      buckets: REQUEST_BUCKETS_S,
+      registers,
+    });
+    this.#outcomes = new Counter({
+      name: 'tapwire_outcomes_total',
+      help: 'Outcomes committed, by disposition, card scheme and processor',
+      labelNames: ['disposition', 'scheme', 'processor'],
+      registers,
+    });
+    this.#commits = new Histogram({
+      name: 'tapwire_commit_duration_seconds',
+      help: 'A group commit from BEGIN to the answer to COMMIT',
+      buckets: COMMIT_BUCKETS_S,
+      registers,
+    });
+    this.#batches = new Histogram({
+      name: 'tapwire_commit_writes',
+      help: 'How many writes shared one commit',
+      buckets: BATCH_BUCKETS,
+      registers,
+    });
+  }
+
+  /** A request log that also measures. */
+  watchRequests(log: RequestLog): RequestLog {
+    return {
+      answered: (request, reply) => {
+        this.#seriesOf(request.method, request.routeOptions.url ?? 'unknown', reply.statusCode).observe(
+          reply.elapsedTime / 1_000,
+        );
+        log.answered(request, reply);
+      },
+      unforeseen: (error, request) => log.unforeseen(error, request),
+    };
+  }
+
+  countOutcome(outcome: CountedOutcome): void {
+    this.#outcomes.inc({ ...outcome });
+  }
+
+  recordCommit(seconds: number, writes: number): void {
+    this.#commits.observe(seconds);
+    this.#batches.observe(writes);
+  }
+
+  /** What a scrape is answered. */
+  text(): Promise<string> {
+    return this.registry.metrics();
+  }
+
+  /** Routes and status codes are few; making the label's key anew for each request would cost more than the rest. */
+  #seriesOf(method: string, route: string, status: number): RequestSeries {
+    const key = `${method} ${route} ${status}`;
+    let series = this.#requestSeries.get(key);
+    if (series === undefined) {
+      series = this.#requests.labels(method, route, String(status));
+      this.#requestSeries.set(key, series);
+    }
+    return series;
+  }
+}

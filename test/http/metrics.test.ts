@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+
+const TOKEN = 'a token of a scraper';
+
+let installation: Installation;
+let text: string;
+beforeAll(async () => {
+  installation = await startInstallation({ settings: { METRICS_TOKEN: TOKEN } });
+  for (const amount of ['10.00', '10.51', '10.97']) await installation.phone().tap({ amount, currency: 'ZAR' });
+  await eventually(async () => {
+    text = await (await scrape()).text();
+    expect(seriesOf(text, 'tapwire_outcomes_total')).toHaveLength(4);
+  });
+});
+afterAll(() => installation.stop());
+
+const scrape = (token = TOKEN) =>
+  fetch(new URL('/metrics', installation.url), { headers: { authorization: `Bearer ${token}` } });
+
+/** Lines of one metric, as `labels value`. */
+function seriesOf(metrics: string, name: string): string[] {
+  return metrics.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+}
+
+describe('/metrics', () => {
+  test('counts each outcome once, under its disposition, scheme and processor', () => {
+    const told = seriesOf(text, 'tapwire_outcomes_total').map((line) =>
+      /disposition="(\w+)",scheme="(\w+)",processor="(\d+ \d+)"} (\d+)/.exec(line)?.slice(1).join(' '),
+    );
+    // The reversal of the garbled one is acknowledged: it is Voided after it was Indeterminate.
+    expect(told.sort()).toEqual([
+      'Approved Visa 1 1 1',
+      'Declined Visa 1 1 1',
+      'Indeterminate Visa 1 1 1',
+      'Voided Visa 1 1 1',
+    ]);
+  });
+
+  test('has the duration of each request under its route, never under its address', () => {
+    const [taps] = seriesOf(text, 'http_server_request_duration_seconds_count').filter((line) =>
+      line.includes('"/transactions/mobile"'),
+    );
+    expect(taps).toMatch(
+      /http_request_method="POST",http_route="\/transactions\/mobile",http_response_status_code="200"} 3$/,
+    );
+  });
+
+  test('has what the lines to the switch have seen', () => {
+    expect(seriesOf(text, 'tapwire_switch_connections')).toContain(
+      'tapwire_switch_connections{acquirer="1",processor="1",type="type-1",state="ready"} 1',
+    );
+    const ofFirst = (suffix: string) =>
+      seriesOf(text, `tapwire_switch_round_trip_seconds${suffix}`).filter((line) => line.includes('acquirer="1"'));
+    const numberOf = (line?: string) => Number(line?.split(' ').at(-1));
+    const last = ofFirst('_bucket').at(-1);
+    expect(last).toContain('le="+Inf"');
+    expect(numberOf(last)).toBe(numberOf(ofFirst('_count')[0]));
+    expect(numberOf(last)).toBeGreaterThan(2);
+  });
+
+  test('has how long commits take and how many writes share one', () => {
+    const [commits] = seriesOf(text, 'tapwire_commit_duration_seconds_count');
+    expect(Number(commits?.split(' ').at(-1))).toBeGreaterThan(3);
+    expect(seriesOf(text, 'db_client_connection_count')).toHaveLength(2);
+  });
+
+  test('is well-formed: every line is a comment or a series with a number, every series has its type', () => {
+    for (const line of text.split('\n').filter(Boolean))
+      expect(line).toMatch(
+        /^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="[^"\n]*"(,\w+="[^"\n]*")*\})? (NaN|[+-]?(Inf|[\d.e+-]+)))$/,
+      );
+    const names = new Set(text.match(/^# TYPE (\w+)/gm));
+    expect(names.size).toBeGreaterThan(30);
+  });
+
+  test('is for those who know its token alone', async () => {
+    expect((await scrape('another')).status).toBe(401);
+    expect((await fetch(new URL('/metrics', installation.url))).status).toBe(401);
+  });
+});
