@@ -52,7 +52,7 @@ const environment = z.object({
   PROCESSORS: list.describe('More processors than those in processors/: folders or packages, by comma'),
   TRUSTED_PROXIES: list.describe('Addresses or networks of the TLS-terminating proxies in front, by comma'),
   TLS_CERT_FILE: z.string().min(1).optional().describe('PEM: serve HTTPS with it'),
-  TLS_KEY_FILE: z.string().min(1).optional().describe('PEM'),
+  TLS_KEY_FILE: z.string().min(1).optional().describe('PEM: the private key of TLS_CERT_FILE'),
   ALLOW_BARE_CARD_DATA: flag.default(false).describe('dev alone: take card data that is not encrypted'),
   RETENTION_CARD_DAYS: days(1, 180).describe('How long PANs are kept, sealed, for refunds and disputes'),
   RETENTION_AUDIT_DAYS: days(AUDIT_DAYS, AUDIT_DAYS).describe('How long the audit trail is kept: seven years or more'),
@@ -88,7 +88,10 @@ const environment = z.object({
     .min(16)
     .optional()
     .describe('What a scraper of /metrics shows as Bearer; without it /metrics is open in dev and absent elsewhere'),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('debug tells of each request; nothing of a card is on any level'),
   DATABASE_CONNECTIONS: z.coerce
     .number()
     .int()
@@ -131,4 +134,22 @@ export function readConfig(variables: NodeJS.ProcessEnv): Config {
   if (result.success) return result.data;
   const faults = result.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
   throw new StartError('BAD_CONFIG', `The configuration is wrong:\n${faults.join('\n')}`);
+}
+
+/** A setting as a person reads of it. */
+export interface Setting {
+  /** Of the environment variable. */
+  readonly name: string;
+  readonly says: string;
+  /** What holds without it, as it would be written; undefined where that is nothing. */
+  readonly usual: string | undefined;
+}
+
+/** Every setting there is, in the order of the table above. */
+export function settings(): readonly Setting[] {
+  return Object.entries(environment.shape).map(([name, schema]) => {
+    const usual: unknown = schema.safeParse(undefined).data;
+    const text = Array.isArray(usual) ? usual.join(',') : usual === undefined ? '' : String(usual);
+    return { name, says: schema.description ?? '', usual: text === '' ? undefined : text };
+  });
 }

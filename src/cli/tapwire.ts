@@ -11,6 +11,10 @@ const COMMANDS: Commands = {
     says: 'make the keys of a new installation and the first one of its operator',
     load: () => import('./init.ts'),
   },
+  config: {
+    says: 'show the settings in effect, secrets withheld (--example: all there are)',
+    load: () => import('./config.ts'),
+  },
   'demo-tenants': { says: 'create the demo tenants in the database and end', load: () => import('./demo-tenants.ts') },
   processor: { says: 'make, prove and list processors; give them to acquirers', load: () => import('./processor.ts') },
   route: { says: 'lead taps of an acquirer to its processors', load: () => import('./route.ts') },
