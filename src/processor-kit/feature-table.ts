@@ -12,6 +12,7 @@ const FEATURES: readonly (readonly [feature: string, tell: (processor: Processor
   ['refund', refundMti],
   ['reversal, repeats', (processor) => [1, 2].map((attempt) => mtiOf(reversalOf(processor, attempt))).join(', ')],
   ['STAN of a reversal', ({ profile }) => (profile.reversal.keepsStan ? 'the sale’s' : 'its own')],
+  ['a reversal on another line waits', ({ profile }) => `${profile.reversal.overtakingGuardSeconds} s`],
   ['a STAN is unique per', ({ profile }) => profile.stanScope],
   [
     'asks for a PIN by',

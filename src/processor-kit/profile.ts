@@ -50,16 +50,35 @@ export interface ReversalProfile {
   /** Seconds before attempt 2, 3, ...; the last delay repeats until `giveUpAfterSeconds`. */
   readonly delaysSeconds: readonly number[];
   readonly giveUpAfterSeconds: number;
+  /**
+   * Seconds after the original's deadline before its reversal may go on another connection than the one that carried it: how
+   * long the switch may still take in bytes of a connection that is gone.
+   */
+  readonly overtakingGuardSeconds: number;
   /** DE39 of an answer that takes the reversal over. */
   readonly acknowledged: readonly string[];
   /** DE39 of an answer that takes it over without having found the original. */
   readonly unableToLocate: readonly string[];
 }
 
-/** When reversals are repeated, unless a network wants it otherwise: soon at first, hourly for three days at last. */
+/**
+ * When reversals are sent and repeated, unless a network wants it otherwise: soon at first, hourly for three days at last.
+ *
+ * Why five seconds are guard enough: by then the original left a deadline and five seconds ago, 35 or more. TCP repeats
+ * what is not acknowledged after 0.2 s, 0.4 s and so on, twice as late each time. For bytes to be still on their way, the path
+ * must have been down from the write to the repeat after 25 s without a break, and be up again, as the line that takes the reversal
+ * is signed on. Bytes that did reach the switch's host wait for its program alone, which has had a whole deadline to read
+ * them. What is left of the danger ends with the acknowledgement: one from another connection is asked for once more a
+ * minute later, and by then a kernel has given up on the connection of a dead process (Linux, tcp_orphan_retries: eight
+ * repeats, the last after 51 s).
+ *
+ * A switch needs more that acknowledges a reversal it cannot locate, remembers that, and does not look again for the repeat; so
+ * does one with a deadline much shorter than 30 s. A minute covers the last repeat of TCP.
+ */
 export const REVERSAL_SCHEDULE = {
   delaysSeconds: [5, 30, 120, 600, 1_800, 3_600],
   giveUpAfterSeconds: 72 * 3_600,
+  overtakingGuardSeconds: 5,
 } as const;
 
 /** DE70 (ISO 8583:1987) or the processing codes that a dialect uses instead. */
@@ -85,5 +104,7 @@ export const profileOverrides = z
     idleEchoMs: z.int().min(1_000).max(3_600_000),
     partialApproval: z.boolean(),
     stanScope: z.enum(['terminal', 'acquirer']),
+    /** Of the reversals' profile. Ten minutes are longer than any kernel keeps bytes for a connection that is gone. */
+    overtakingGuardSeconds: z.int().min(0).max(600),
   })
   .partial();

@@ -84,7 +84,13 @@ export function profileOf<Config extends SwitchConfig>(
   processor: Pick<Processor<Config>, 'profile'>,
   config: Config,
 ): ProcessorProfile {
-  return { ...processor.profile, ...definedOnly(config.profile ?? {}) };
+  const { overtakingGuardSeconds, ...numbers } = config.profile ?? {};
+  const { reversal } = processor.profile;
+  return {
+    ...processor.profile,
+    ...definedOnly(numbers),
+    reversal: { ...reversal, ...definedOnly({ overtakingGuardSeconds }) },
+  };
 }
 
 /**

@@ -4,7 +4,7 @@ import { REVERSAL_SCHEDULE } from '../processor-kit/profile.ts';
 import type { OriginalFacts, ReversalStep, Switch, SwitchSlot } from './ports.ts';
 import { type Attempt, answeredStep, exhaustedStep, isDue, sentStep, unsentStep } from './reversal-steps.ts';
 import { Status } from './status.ts';
-import { REVERSAL_ELSEWHERE_AFTER_SECONDS, SEND_WITHIN_MS } from './time-limits.ts';
+import { SEND_WITHIN_MS } from './time-limits.ts';
 import { ReversalState, type Transaction, type TransactionKey, VoidState } from './transaction.ts';
 import { refusedVoidStep } from './void.ts';
 import { webhookJobs } from './webhook-job.ts';
@@ -16,13 +16,13 @@ import type { World } from './world.ts';
  *
  * On the connection that carried the original it follows it: at the original's deadline, what was unsent of it went down
  * with its connection. On another connection nothing orders the two, so there it waits until the original's deadline is
- * a minute past, unless the switch has answered the original: then nothing of it is on its way any more.
+ * past by the guard of the switch's profile (`overtakingGuardSeconds`, which tells why it is enough), unless the switch has
+ * answered the original: then nothing of it is on its way any more.
  *
- * A worker that was killed makes no exception. Its kernel still delivers what lay in the socket's buffer, as long as TCP
- * repeats a segment, and closes the connection only behind it; Node cannot ask for the abortive close that would drop
- * it (SO_LINGER 0). A switch that met the reversal first may acknowledge it, approve the original behind it, and take every
- * repeat for one it has answered: so a minute later for an orphan is the price of never losing its money. What recovers
- * at once, at the deadline and two seconds, is the transaction: Indeterminate, and its reversal owed.
+ * A worker that was killed makes no exception: its kernel still delivers what lay in the socket's buffer. Its orphans are
+ * decided at the deadline and two seconds, and their reversals are on the wire when the guard is over: with the guard of
+ * five seconds, within ten of the deadline. The acknowledgement that comes on another connection leaves a doubt, and is asked
+ * for once more a minute later (reversal-steps.ts).
  */
 
 /** What a job asks for: one attempt, the first or a repeat. */
@@ -73,8 +73,9 @@ async function takeLine(
   const behind = carrier === undefined ? undefined : await target.takeSlot(carrier);
   if (behind) return { slot: behind, couldOvertake: false };
   if (carrier !== undefined && target.hasConnection(carrier)) return NOT_NOW; // it signs on again, or is full
-  const waitSeconds = original.wasAnswered ? 0 : REVERSAL_ELSEWHERE_AFTER_SECONDS - original.sinceDeadlineSeconds;
-  if (waitSeconds > 0) return { againAfterSeconds: Math.ceil(waitSeconds) };
+  const { overtakingGuardSeconds } = target.profile.reversal;
+  const waitSeconds = original.wasAnswered ? 0 : overtakingGuardSeconds - original.sinceDeadlineSeconds;
+  if (waitSeconds > 0) return { againAfterSeconds: waitSeconds };
   const slot = await target.takeSlot();
   return slot ? { slot, couldOvertake: !original.wasAnswered } : NOT_NOW;
 }

@@ -21,8 +21,5 @@ export const PIN_EXPIRY_AFTER_SECONDS = 0.1;
 /** Bytes that would leave later than this after the decision to send them stay here: the answer would come too late. */
 export const SEND_WITHIN_MS = 5_000;
 
-/** On another connection than the original's, a reversal waits so long after the original's deadline, not to overtake it. */
-export const REVERSAL_ELSEWHERE_AFTER_SECONDS = 60;
-
 /** An acknowledgement that leaves a doubt is asked for again so much later: an original still on its way is there by then. */
 export const REVERSAL_CONFIRMED_AFTER_SECONDS = 60;

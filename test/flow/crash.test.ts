@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Phone } from '../../src/phone/phone.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
-import { OUTCOME_GRACE_SECONDS, REVERSAL_ELSEWHERE_AFTER_SECONDS } from '../../src/transactions/time-limits.ts';
+import { OUTCOME_GRACE_SECONDS } from '../../src/transactions/time-limits.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
-import { type Installation, startInstallation } from '../support/installation.ts';
+import { GUARD_SECONDS, type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
 import {
   jobsOf,
@@ -54,9 +54,9 @@ test('a gateway killed while the switch works on a tap: after the restart the ta
     return job!;
   });
   const deadlineAtMs = guard!.startsAtMs - OUTCOME_GRACE_SECONDS * 1_000;
-  expect(reversal.startsAtMs).toBeGreaterThan(deadlineAtMs + REVERSAL_ELSEWHERE_AFTER_SECONDS * 1_000 - 1_000);
+  expect(reversal.startsAtMs).toBeGreaterThan(deadlineAtMs + GUARD_SECONDS * 1_000 - 1_000);
 
-  await letTimePass(database, id, REVERSAL_ELSEWHERE_AFTER_SECONDS + 10);
+  await letTimePass(database, id, GUARD_SECONDS + 10);
   await letDoubtPass(database, id); // on another line the switch may have had the reversal first
   await eventually(async () =>
     expect((await storedTransactions(database))[0]).toMatchObject({ disposition: Disposition.Voided }),

@@ -2,11 +2,15 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Phone } from '../../src/phone/phone.ts';
 import { transmissionDateTime } from '../../src/processor-kit/local-time.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
-import { REVERSAL_ELSEWHERE_AFTER_SECONDS } from '../../src/transactions/time-limits.ts';
 import { ReversalState } from '../../src/transactions/transaction.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Installation, type InstallationOptions, startInstallation } from '../support/installation.ts';
+import {
+  GUARD_SECONDS,
+  type Installation,
+  type InstallationOptions,
+  startInstallation,
+} from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { type ReceivedRequest, type ScriptedLine, ScriptedSwitch } from '../support/scripted-switch.ts';
@@ -114,7 +118,7 @@ describe('a late approval', () => {
       reversalState: ReversalState.owed,
       reversalAttempt: 0,
     });
-    await letTimePass(installation.database, id, REVERSAL_ELSEWHERE_AFTER_SECONDS + 5);
+    await letTimePass(installation.database, id, GUARD_SECONDS + 5);
     const reversal = await scripted.next('0420');
     expect(reversal.message).toMatchObject({ authorizationCode: '123456', reasonCode: '4006' });
     // The switch has answered the original: no reversal can have overtaken it, and one acknowledgement is enough.

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Disposition } from '../../src/transactions/disposition.ts';
-import { REVERSAL_ELSEWHERE_AFTER_SECONDS } from '../../src/transactions/time-limits.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
-import { DEADLINE_MS, type Installation, startInstallation } from '../support/installation.ts';
+import { DEADLINE_MS, GUARD_SECONDS, type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { Relay } from '../support/relay.ts';
 import {
@@ -81,13 +80,13 @@ test('a line lost in the middle of the answer is Indeterminate at once; its reve
     `select (extract(epoch from deadline_at) * 1000)::float8 as "deadlineMs" from transactions where id = $1`,
     [id],
   );
-  const notBeforeMs = rows[0]!.deadlineMs + REVERSAL_ELSEWHERE_AFTER_SECONDS * 1_000;
+  const notBeforeMs = rows[0]!.deadlineMs + GUARD_SECONDS * 1_000;
   expect(waiting).toMatchObject({ queue: 'reverse', data: { attempt: 1, reversalAttempt: 1 } });
   expect(waiting.startsAtMs).toBeGreaterThan(notBeforeMs - 1_000);
   expect(waiting.startsAtMs).toBeLessThan(notBeforeMs + 5_000);
   expect(installation.ledger.filter(({ state }) => state === 'reversed')).toEqual([]);
 
-  await letTimePass(database, id, REVERSAL_ELSEWHERE_AFTER_SECONDS + 5);
+  await letTimePass(database, id, GUARD_SECONDS + 5);
   await letDoubtPass(database, id); // on another line the switch may have had the reversal first
   await eventually(async () =>
     expect(await storedTransaction(database, id)).toMatchObject({ disposition: Disposition.Voided }),

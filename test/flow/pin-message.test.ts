@@ -2,10 +2,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { IsoMessage } from '../../src/processor-kit/processor.ts';
 import { saveRoute } from '../../src/store/tenants.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
-import { REVERSAL_ELSEWHERE_AFTER_SECONDS } from '../../src/transactions/time-limits.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Installation, startInstallation } from '../support/installation.ts';
+import { GUARD_SECONDS, type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { askedFor, enterPin, tapForPin } from '../support/pins.ts';
 import { Relay } from '../support/relay.ts';
@@ -109,7 +108,7 @@ test('a line that is lost under the PIN leaves the outcome open: Indeterminate, 
     const jobs = await jobsOf(database, asked.id);
     expect(jobs.map(({ queue, startsAtMs }) => [queue, startsAtMs > Date.now() + 30_000])).toEqual([['reverse', true]]);
   });
-  await letTimePass(database, asked.id, REVERSAL_ELSEWHERE_AFTER_SECONDS + 10);
+  await letTimePass(database, asked.id, GUARD_SECONDS + 10);
   await letDoubtPass(database, asked.id);
   await eventually(async () => {
     const stored = await storedTransaction(database, asked.id);

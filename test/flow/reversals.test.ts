@@ -1,14 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Phone } from '../../src/phone/phone.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
-import {
-  REVERSAL_CONFIRMED_AFTER_SECONDS,
-  REVERSAL_ELSEWHERE_AFTER_SECONDS,
-} from '../../src/transactions/time-limits.ts';
+import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../../src/transactions/time-limits.ts';
 import { ReversalState } from '../../src/transactions/transaction.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Installation, type InstallationOptions, startInstallation } from '../support/installation.ts';
+import {
+  GUARD_SECONDS,
+  type Installation,
+  type InstallationOptions,
+  startInstallation,
+} from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { type ReceivedRequest, ScriptedSwitch } from '../support/scripted-switch.ts';
@@ -129,8 +131,8 @@ describe('a reversal does not overtake its original', () => {
     };
     const { id } = await tapInVain();
     await eventually(async () => expect(await secondsToAttempt(1, id)).toBeGreaterThan(50));
-    expect(await secondsToAttempt(1, id)).toBeLessThan(REVERSAL_ELSEWHERE_AFTER_SECONDS + 2);
-    await letTimePass(installation.database, id, REVERSAL_ELSEWHERE_AFTER_SECONDS + 2);
+    expect(await secondsToAttempt(1, id)).toBeLessThan(GUARD_SECONDS + 2);
+    await letTimePass(installation.database, id, GUARD_SECONDS + 2);
     const doubted = await untilReversal(id, 'confirming', 1);
     expect(doubted.disposition).toBe(Disposition.Indeterminate);
     expect(await secondsToAttempt(2, id)).toBeGreaterThan(REVERSAL_CONFIRMED_AFTER_SECONDS - 5);
@@ -233,7 +235,7 @@ describe('a reversal is repeated until the switch takes it', () => {
       reversalState: ReversalState.sent,
     });
     expect(scripted.of('0421')).toEqual([]);
-    await letTimePass(installation.database, id, REVERSAL_ELSEWHERE_AFTER_SECONDS + 10);
+    await letTimePass(installation.database, id, GUARD_SECONDS + 10);
     await untilReversal(id, 'confirming', 2);
     expect(scripted.of('0421')).toHaveLength(1);
   });

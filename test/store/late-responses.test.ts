@@ -16,6 +16,7 @@ const PROFILE = {
   keepsStan: true,
   delaysSeconds: [5],
   giveUpAfterSeconds: 1e9,
+  overtakingGuardSeconds: 5,
   acknowledged: ['00'],
   unableToLocate: ['25'],
 };

@@ -9,7 +9,6 @@ import type { Log } from '../../src/ops/log.ts';
 import { Phone } from '../../src/phone/phone.ts';
 import type { Profile } from '../../src/phone/profile.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import type { ProcessorProfile } from '../../src/processor-kit/profile.ts';
 import type { SwitchConfig } from '../../src/processor-kit/switch-config.ts';
 import { demoKeysFile } from '../../src/simulator/demo-hsm.ts';
 import type { LedgerEntry } from '../../src/simulator/ledger.ts';
@@ -28,7 +27,7 @@ export interface InstallationOptions {
   /** The role of the gateway that is started with it; `none` starts none. */
   readonly role?: Config['TAPWIRE_ROLE'] | 'none';
   /** What differs from the type's profile; the deadline is `DEADLINE_MS` unless given. */
-  readonly profile?: Partial<Pick<ProcessorProfile, 'deadlineMs' | 'maxInFlight' | 'partialApproval'>>;
+  readonly profile?: SwitchConfig['profile'];
   /** What else differs from the type's example configuration. */
   readonly config?: Partial<SwitchConfig>;
   /** Stretches the times of the switch's scenarios: 10.10 answers after 10 s times this. */
@@ -61,6 +60,8 @@ const PIN_KEYS: Readonly<Record<string, SwitchConfig['pinKey']>> = {
 
 /** As short as a busy machine allows: silence of the switch is waited for. */
 export const DEADLINE_MS = 2_500;
+/** Of reversals on another line. A test sees them wait, however busy the machine, and lets the time pass. */
+export const GUARD_SECONDS = 60;
 /** 10 s of the scenarios are half a second. */
 const TIME_SCALE = 0.05;
 /** Two gateways, a listener each and the test must fit into the cluster, three times over. */
@@ -116,7 +117,7 @@ export class Installation {
       ...processor.exampleConfig,
       pinKey: PIN_KEYS[type],
       ...differences,
-      profile: { deadlineMs: DEADLINE_MS, ...profile },
+      profile: { deadlineMs: DEADLINE_MS, overtakingGuardSeconds: GUARD_SECONDS, ...profile },
     };
     const simulator = await startSimulator({ processors: [{ processor, config: behaviour, port: 0 }], timeScale });
     const switchPort = simulator.ports[0]!;

@@ -19,6 +19,7 @@ const PROFILE: ReversalProfile = {
   keepsStan: true,
   delaysSeconds: [5, 30, 120, 600, 1_800, HOUR],
   giveUpAfterSeconds: 72 * HOUR,
+  overtakingGuardSeconds: 5,
   acknowledged: ['00'],
   unableToLocate: ['25'],
 };
