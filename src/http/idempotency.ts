@@ -1,9 +1,15 @@
 import { hash } from 'node:crypto';
-import type { FastifyReply, FastifyRequest, onSendAsyncHookHandler, preHandlerAsyncHookHandler } from 'fastify';
+import type {
+  FastifyReply,
+  FastifyRequest,
+  onSendAsyncHookHandler,
+  preHandlerAsyncHookHandler,
+  RouteOptions,
+} from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { RequestRefused } from '../errors.ts';
 import type { Claim, ClaimOutcome, KeptAnswer, KeyedRequest } from '../store/idempotency.ts';
-import { refuseHeader } from './server.ts';
+import { refuseHeader } from './refuse-header.ts';
 
 /** Where answers are kept. */
 export interface AnswerKeeper {
@@ -34,9 +40,16 @@ const KEPT_HEADERS = ['content-type', 'location', 'cache-control'];
 const NOT_KEPT = new Set([401, 403, 408, 425, 429]);
 
 const claims = new WeakMap<FastifyRequest, Claim>();
+/** By which routes are known that take the header. */
+const preHandlers = new WeakSet<object>();
+
+/** Whether a route was made so. */
+export function isIdempotent({ preHandler }: RouteOptions): boolean {
+  return [preHandler].flat().some((each) => each !== undefined && preHandlers.has(each));
+}
 
 export function createIdempotency(authenticator: Authenticator, keeper: AnswerKeeper): IdempotentRoute {
-  return {
+  const idempotent: IdempotentRoute = {
     preHandler: async (request, reply) => {
       const key = readKey(request.headers[HEADER]);
       if (key === undefined) return undefined;
@@ -61,6 +74,8 @@ export function createIdempotency(authenticator: Authenticator, keeper: AnswerKe
       return payload;
     },
   };
+  preHandlers.add(idempotent.preHandler);
+  return idempotent;
 }
 
 /** Without its quotes; undefined when there is none. */

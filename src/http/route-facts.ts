@@ -1,3 +1,4 @@
+import type { ErrorCode } from '#schemas/problem';
 import type { Scope } from '../auth/scopes.ts';
 
 /** What a caller may show to a route. Keys are named by whose they are, tokens by who signed them and what for. */
@@ -28,6 +29,14 @@ export interface RouteFacts {
   readonly scope?: Scope;
   /** A key and a token must be there, of the same owner. */
   readonly takesBoth?: true;
+  /** What the summary leaves out, in Markdown. */
+  readonly description?: string;
+  /** Under which public URL integrators find it; the base URL unless given. */
+  readonly under?: 'auth' | 'app';
+  /** It goes on as it is, and this address does it better. */
+  readonly deprecated?: { readonly since: string; readonly successor: string };
+  /** By status the errorCodes of its own, beside those that any route of its kind can answer. */
+  readonly problems?: Readonly<Record<number, readonly ErrorCode[]>>;
 }
 
 declare module 'fastify' {

@@ -3,9 +3,12 @@ import { readFileSync } from 'node:fs';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { RequestRefused } from '../errors.ts';
 import type { RequestLog } from '../ops/request-log.ts';
+import { parseJsonBodies } from './json-body.ts';
 import { type ProblemAnswer, problemBody, problemOf } from './problem.ts';
+import { RouteTable } from './route-table.ts';
+
+export { answerSchema } from './answer-schema.ts';
 
 /** Both blobs at their largest, and the reference. */
 const MAX_BODY_BYTES = 192 * 1024;
@@ -15,6 +18,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 /** Longer than the idle time of usual load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_MS = 72_000;
 const MAX_PARAM_CHARS = 255;
+/** Of a route that takes no parameters. */
+const NO_QUERY = z.strictObject({});
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
 export type Server = FastifyInstance;
@@ -59,14 +64,20 @@ export function createServer({ log, trustedProxies, tls }: ServerOptions): Serve
       sendProblem(frameworkProblem(error) ?? unforeseen(error, request, log), request, reply);
     },
   });
-  server.removeContentTypeParser('text/plain');
+  parseJsonBodies(server);
   server.server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.setValidatorCompiler(validatorCompiler);
-  const routes = new KnownRoutes();
-  server.addHook('onRoute', ({ url, method }) => routes.add(url, method));
+  const routes = new RouteTable();
+  server.decorate('routeTable', routes);
+  server.addHook('onRoute', (route) => {
+    // A misspelt parameter must not widen a list, nor be thought to have had an effect.
+    if (route.config?.facts && !route.schema?.querystring) route.schema = { ...route.schema, querystring: NO_QUERY };
+    routes.add(route);
+  });
   server.decorateRequest('correlationId', '');
   server.addHook('onRequest', (request, reply, done) => {
     identify(request, reply);
+    announceEnd(request, reply);
     done();
   });
   closeAnsweredConnections(server);
@@ -88,6 +99,14 @@ function identify(request: FastifyRequest, reply: FastifyReply): void {
   const given = request.headers['x-correlation-id'];
   request.correlationId = typeof given === 'string' && UUID.test(given) ? given : request.id;
   reply.header('x-correlation-id', request.correlationId).header('api-version', '4.0');
+}
+
+/** A route that has a better successor says so in each answer (RFC 9745, RFC 5829). */
+function announceEnd({ routeOptions: { config } }: FastifyRequest, reply: FastifyReply): void {
+  const deprecated = config.facts?.deprecated;
+  if (deprecated === undefined) return;
+  reply.header('deprecation', `@${Date.parse(deprecated.since) / 1_000}`);
+  reply.header('link', `<${deprecated.successor}>; rel="successor-version"`);
 }
 
 /** While the server stops, a connection ends with its answer: a stop would otherwise wait for its keep-alive to run out. */
@@ -113,30 +132,8 @@ export function sendProblem(answer: ProblemAnswer, request: FastifyRequest, repl
     .send(problemBody(answer, path, request.correlationId));
 }
 
-/** Which methods each registered address takes. */
-class KnownRoutes {
-  readonly #patterns = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
-
-  add(url: string, methods: string | readonly string[]): void {
-    const known = this.#patterns.get(url) ?? { pattern: patternOf(url), methods: new Set() };
-    for (const method of [methods].flat()) known.methods.add(method);
-    this.#patterns.set(url, known);
-  }
-
-  methodsOf(path: string): string[] {
-    const matching = [...this.#patterns.values()].filter(({ pattern }) => pattern.test(path));
-    return [...new Set(matching.flatMap(({ methods }) => [...methods]))].sort();
-  }
-}
-
-/** `/transactions/:id` -> ^/transactions/[^/]+$ */
-function patternOf(url: string): RegExp {
-  const segments = url.split('/').map((segment) => (segment.startsWith(':') ? '[^/]+' : RegExp.escape(segment)));
-  return new RegExp(`^${segments.join('/')}$`);
-}
-
 /** A wrong method on a known path is 405 with what is allowed; anything else is 404. */
-function answerUnknownRoute(routes: KnownRoutes, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function answerUnknownRoute(routes: RouteTable, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const allowed = routes.methodsOf(request.url.split('?', 1)[0]!).join(', ');
   if (allowed === '') {
     return sendProblem({ status: 404, errorCode: 122, detail: 'There is nothing under this address.' }, request, reply);
@@ -196,14 +193,4 @@ function invalidRequest({
 function unforeseen(error: unknown, request: FastifyRequest, log: RequestLog): ProblemAnswer {
   log.unforeseen(error, request);
   return { status: 500, errorCode: 203, detail: 'Something went wrong on our side.' };
-}
-
-/** JSON Schema of an answer, for fastify's compiled serializer. */
-export function answerSchema(schema: z.ZodType): object {
-  return z.toJSONSchema(schema, { target: 'draft-7', unrepresentable: 'any', io: 'output' });
-}
-
-/** @throws RequestRefused 400 naming the header */
-export function refuseHeader(name: string, detail: string): never {
-  throw new RequestRefused(400, 104, 'The request does not fit its schema.', [{ pointer: `/headers/${name}`, detail }]);
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { MerchantPrincipal } from '../auth/verify-merchant-token.ts';
 import type { Change } from '../store/acquirer-settings.ts';
+import type { Tenant } from '../transactions/ports.ts';
 import type { Integrator } from '../webhooks/ports.ts';
 import type { Server } from './server.ts';
 
@@ -9,6 +10,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** As whom the request's token speaks; set by the route's `onRequest`. */
     principal?: MerchantPrincipal;
+    /** Whose transactions the request may see or give back; set by the route's `onRequest`. */
+    owner?: Tenant;
     /** For which integrator the request speaks; set by the route's `onRequest`. */
     integrator?: Integrator;
     /** Who is changing which acquirer's settings; set by the route's `onRequest`. */

@@ -18,6 +18,15 @@ export function registerAcknowledgeRoutes(server: Server, { world, tokens }: Ack
   withZod(server).route({
     method: 'POST',
     url: '/transactions/:id/acknowledge',
+    config: {
+      facts: {
+        summary: 'Acknowledge an outcome',
+        section: 'extension',
+        takes: ['merchantToken'],
+        description: 'The device that submitted the tap has its outcome: the status becomes AcknowledgedByPhone.',
+        problems: { 409: [104, 134] },
+      },
+    },
     schema: { params: transactionId, headers: mobileHeaders, response: { 200: answerSchema(acknowledgement) } },
     onRequest: async (request) => {
       request.principal = await tokens.verify(bearerToken(request.headers.authorization));

@@ -16,6 +16,8 @@ export interface CallbackRoutesOptions {
 
 /** Key and token together (4.9, 4.10), both of the same integrator. */
 const BOTH = { scope: 'webhooks:manage', needsBearer: true } as const;
+/** Key and token of the integrator, as every route here wants them. */
+const OWN = { takes: ['integratorKey', 'merchantToken'], scope: BOTH.scope, takesBoth: true, under: 'app' } as const;
 /** What integrators register is for taps of the SDK; for links and intents the operator decides. */
 const SERVES = 'taps';
 
@@ -32,6 +34,13 @@ export function registerCallbackRoutes(
   withZod(server).route({
     method: 'POST',
     url: '/integrator/callbackUrl',
+    config: {
+      facts: {
+        summary: 'Register the callback URL',
+        section: '4.9',
+        ...OWN,
+      },
+    },
     schema: { body: callbackRegistration, response: { 200: answerSchema(z.object({})) } },
     onRequest: identify,
     handler: async (request) => {
@@ -45,6 +54,13 @@ export function registerCallbackRoutes(
   withZod(server).route({
     method: 'GET',
     url: '/integrator/callbackUrl',
+    config: {
+      facts: {
+        summary: 'Get the callback URL',
+        section: '4.10',
+        ...OWN,
+      },
+    },
     schema: { response: { 200: answerSchema(callback) } },
     onRequest: identify,
     handler: async (request) => {
@@ -59,6 +75,14 @@ export function registerCallbackRoutes(
   withZod(server).route({
     method: 'POST',
     url: '/integrator/callbackUrl/secret',
+    config: {
+      facts: {
+        summary: 'Make a secret for webhooks',
+        section: 'extension',
+        ...OWN,
+        description: 'The only time that it is shown. The one before stays valid for overlapHours.',
+      },
+    },
     schema: { body: secretRotation, response: { 200: answerSchema(callbackSecret) } },
     onRequest: identify,
     ...idempotent,

@@ -1,19 +1,37 @@
+import { health, liveness, readiness } from '#schemas/health';
 import type { Health } from '../../ops/health.ts';
-import type { Server } from '../server.ts';
+import type { RouteFacts } from '../route-facts.ts';
+import { answerSchema, type Server } from '../server.ts';
 
 /**
  * `/livez`: the process turns. `/readyz`: it can take taps; 503 with what is missing otherwise. `/healthz`: the same with
  * what each switch's lines have seen, for people; always 200.
  */
-export function registerHealthRoutes(server: Server, health: Pick<Health, 'readiness' | 'switchStats'>): void {
-  server.get('/livez', async () => ({ status: 'ok' }));
-  server.get('/readyz', async (_request, reply) => {
-    const { isReady, ...checks } = await health.readiness();
+export function registerHealthRoutes(server: Server, checks: Pick<Health, 'readiness' | 'switchStats'>): void {
+  const alive = { config: open('Tell that the process turns'), schema: { response: { 200: answerSchema(liveness) } } };
+  server.get('/livez', alive, async () => ({ status: 'ok' }));
+
+  const isReady = answerSchema(readiness);
+  const ready = {
+    config: open(
+      'Tell whether taps can be taken',
+      '503 with what is missing otherwise. A switch that is down does not count.',
+    ),
+    schema: { response: { 200: isReady, 503: isReady } },
+  };
+  server.get('/readyz', ready, async (_request, reply) => {
+    const { isReady, ...rest } = await checks.readiness();
     reply.code(isReady ? 200 : 503);
-    return { status: isReady ? 'ok' : 'unready', ...checks };
+    return { status: isReady ? 'ok' : 'unready', ...rest };
   });
-  server.get('/healthz', async () => {
-    const { isReady, ...checks } = await health.readiness();
-    return { status: isReady ? 'ok' : 'unready', ...checks, switches: health.switchStats() };
+
+  const healthy = { config: open('Show the health'), schema: { response: { 200: answerSchema(health) } } };
+  server.get('/healthz', healthy, async () => {
+    const { isReady, ...rest } = await checks.readiness();
+    return { status: isReady ? 'ok' : 'unready', ...rest, switches: checks.switchStats() };
   });
+}
+
+function open(summary: string, description?: string): { facts: RouteFacts } {
+  return { facts: { summary, section: 'extension', takes: [], ...(description !== undefined && { description }) } };
 }

@@ -12,6 +12,15 @@ export function registerPinRoute(server: Server, { world, tokens }: TapRoutesOpt
   withZod(server).route({
     method: 'POST',
     url: '/transactions/:transactionId/submitPinMobile',
+    config: {
+      facts: {
+        summary: 'Submit a PIN',
+        section: '4.5',
+        takes: ['merchantToken'],
+        description: 'Valid only while the transaction waits for a PIN. Waits for the switch as the tap did.',
+        problems: { 400: [202], 409: [104, 124], 500: [208], 503: [203] },
+      },
+    },
     schema: {
       params: pinParams,
       headers: mobileHeaders,

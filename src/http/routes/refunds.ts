@@ -5,7 +5,7 @@ import { transactionId } from '#schemas/transaction';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { NotFound } from '../../errors.ts';
 import { type DispositionId, dispositionName } from '../../transactions/disposition.ts';
-import type { Tenant, TransactionReader } from '../../transactions/ports.ts';
+import type { TransactionReader } from '../../transactions/ports.ts';
 import { refund } from '../../transactions/refund.ts';
 import { ERROR_CODES } from '../../transactions/settle-outcome.ts';
 import type { Transaction } from '../../transactions/transaction.ts';
@@ -24,13 +24,6 @@ export interface RefundRoutesOptions {
   readonly idempotent: IdempotentRoute;
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Whose transactions the request may give back; set by the route's `onRequest`. */
-    owner?: Tenant;
-  }
-}
-
 /** Refund and void of a sale (extensions that 2.12 promises), for whom the sale belongs to. */
 export function registerRefundRoutes(server: Server, options: RefundRoutesOptions): void {
   const { world, authenticator, transactions, idempotent } = options;
@@ -47,6 +40,16 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
   withZod(server).route({
     method: 'POST',
     url: '/transactions/:id/refund',
+    config: {
+      facts: {
+        summary: 'Refund a sale',
+        section: 'extension',
+        takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken'],
+        scope: 'transactions:refund',
+        description: 'A transaction of its own. Refunds never exceed what was approved.',
+        problems: { 400: [104], 409: [104, 124, 212, 213], 500: [208], 503: [203] },
+      },
+    },
     schema: { params: transactionId, body: refundRequest, response: { 200: answerSchema(refundAnswer) } },
     onRequest: identify,
     ...idempotent,
@@ -62,6 +65,16 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
   withZod(server).route({
     method: 'POST',
     url: '/transactions/:id/void',
+    config: {
+      facts: {
+        summary: 'Void a sale',
+        section: 'extension',
+        takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken'],
+        scope: 'transactions:refund',
+        description: 'Before settlement only. The sale is Voided once the switch has acknowledged; a webhook tells it.',
+        problems: { 409: [104, 212, 213], 500: [208], 503: [203] },
+      },
+    },
     schema: { params: transactionId, response: { 202: answerSchema(voidAnswer) } },
     onRequest: identify,
     ...idempotent,

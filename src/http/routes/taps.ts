@@ -12,11 +12,24 @@ export interface TapRoutesOptions {
   readonly tokens: MerchantTokenVerifier;
 }
 
+const SUBMIT =
+  'Waits for the switch: its deadline (30 s unless configured) and 5 s more. Every outcome that was processed is 200. ' +
+  'The same merchantReference with the same blobs from the same device gets the same answer again.';
+
 /** 4.4: a phone submits a tap and waits for its outcome. */
 export function registerTapRoutes(server: Server, { world, tokens }: TapRoutesOptions): void {
   withZod(server).route({
     method: 'POST',
     url: '/transactions/mobile',
+    config: {
+      facts: {
+        summary: 'Submit a tap',
+        section: '4.4',
+        takes: ['merchantToken'],
+        description: SUBMIT,
+        problems: { 400: [202], 409: [124], 500: [208], 503: [203] },
+      },
+    },
     schema: {
       headers: mobileHeaders,
       body: mobileTransaction,

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { transaction, transactionEvents, transactionId, transactionQuery } from '#schemas/transaction';
 import type { Authenticator } from '../../auth/authenticator.ts';
@@ -16,19 +17,34 @@ export interface TransactionRoutesOptions {
   readonly vault: CardVault;
 }
 
+const READERS = ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken'] as const;
+
 /** 4.1 and 4.2, and the audit trail of one transaction (extension). A tenant sees its own, and nothing tells it of others. */
 export function registerTransactionRoutes(server: Server, options: TransactionRoutesOptions): void {
   const { authenticator, transactions, directory, vault } = options;
+  // Before anything is validated: a stranger gets no further than the headers.
+  const identify = async (request: FastifyRequest) => {
+    request.owner = await authenticator.owner(request.headers);
+  };
   const view = (row: Parameters<typeof transactionView>[0]) =>
     transactionView(row, directory.merchant(row.acquirerId, row.merchantId), vault);
 
   withZod(server).route({
     method: 'GET',
     url: '/transactions',
+    config: {
+      facts: {
+        summary: 'List transactions',
+        section: '4.1',
+        takes: READERS,
+        scope: 'transactions:read',
+        description: 'Newest first. The header Link leads to the next page (rel="next").',
+      },
+    },
     schema: { querystring: transactionQuery, response: { 200: answerSchema(transaction.array()) } },
+    onRequest: identify,
     handler: async (request, reply) => {
-      const owner = await authenticator.owner(request.headers);
-      const tenant = narrow(owner, request.query, directory);
+      const tenant = narrow(request.owner!, request.query, directory);
       const rows = await transactions.list(tenant, filterOf(request.query));
       if (rows.length === request.query.limit) reply.header('link', nextPage(request.url, rows.at(-1)!.id));
       return rows.map(view);
@@ -38,10 +54,18 @@ export function registerTransactionRoutes(server: Server, options: TransactionRo
   withZod(server).route({
     method: 'GET',
     url: '/transactions/:id',
+    config: {
+      facts: {
+        summary: 'Get a transaction',
+        section: '4.2',
+        takes: READERS,
+        scope: 'transactions:read',
+      },
+    },
     schema: { params: transactionId, response: { 200: answerSchema(transaction) } },
+    onRequest: identify,
     handler: async (request) => {
-      const owner = await authenticator.owner(request.headers);
-      const row = await transactions.findOwned(owner, request.params.id);
+      const row = await transactions.findOwned(request.owner!, request.params.id);
       if (!row) throw new NotFound();
       return view(row);
     },
@@ -50,10 +74,19 @@ export function registerTransactionRoutes(server: Server, options: TransactionRo
   withZod(server).route({
     method: 'GET',
     url: '/transactions/:id/events',
+    config: {
+      facts: {
+        summary: 'List the events of a transaction',
+        section: 'extension',
+        takes: READERS,
+        scope: 'transactions:read',
+        description: 'The audit trail: an entry per move, oldest first.',
+      },
+    },
     schema: { params: transactionId, response: { 200: answerSchema(transactionEvents) } },
+    onRequest: identify,
     handler: async (request) => {
-      const owner = await authenticator.owner(request.headers);
-      const row = await transactions.findOwned(owner, request.params.id);
+      const row = await transactions.findOwned(request.owner!, request.params.id);
       if (!row) throw new NotFound();
       const events = await transactions.events(row);
       return events.flatMap(({ attempt, moves }) => moves.map((move) => ({ attempt, ...move })));

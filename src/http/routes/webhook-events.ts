@@ -19,16 +19,31 @@ const MANAGE = { scope: 'webhooks:manage', needsBearer: false } as const;
 const MAX_REPLAYED = 10_000;
 
 /** What integrators were told, how it went, and telling it again (extensions). */
-export function registerWebhookEventRoutes(server: Server, { authenticator, events }: WebhookEventRoutesOptions): void {
-  const identify = (wanted: typeof READ | typeof MANAGE) => async (request: FastifyRequest) => {
-    request.integrator = await authenticator.integrator(request.headers, wanted);
+export function registerWebhookEventRoutes(server: Server, options: WebhookEventRoutesOptions): void {
+  registerLists(server, options);
+  registerReplays(server, options);
+}
+
+function registerLists(server: Server, { authenticator, events }: WebhookEventRoutesOptions): void {
+  const identify = async (request: FastifyRequest) => {
+    request.integrator = await authenticator.integrator(request.headers, READ);
   };
 
   withZod(server).route({
     method: 'GET',
     url: '/integrator/events',
+    config: {
+      facts: {
+        summary: 'List webhook events',
+        section: 'extension',
+        takes: ['integratorKey'],
+        scope: READ.scope,
+        under: 'app',
+        description: 'Newest first. The header Link leads to the next page (rel="next").',
+      },
+    },
     schema: { querystring: eventQuery, response: { 200: answerSchema(webhookEvent.array()) } },
-    onRequest: identify(READ),
+    onRequest: identify,
     handler: async (request, reply) => {
       const owner = request.integrator!;
       const found = await events.list(owner, request.query);
@@ -40,8 +55,17 @@ export function registerWebhookEventRoutes(server: Server, { authenticator, even
   withZod(server).route({
     method: 'GET',
     url: '/integrator/events/:id/attempts',
+    config: {
+      facts: {
+        summary: 'List the attempts of a webhook event',
+        section: 'extension',
+        takes: ['integratorKey'],
+        scope: READ.scope,
+        under: 'app',
+      },
+    },
     schema: { params: eventId, response: { 200: answerSchema(webhookAttempt.array()) } },
-    onRequest: identify(READ),
+    onRequest: identify,
     handler: async (request) => {
       const owner = request.integrator!;
       const attempts = await events.attempts(owner, request.params.id);
@@ -49,12 +73,27 @@ export function registerWebhookEventRoutes(server: Server, { authenticator, even
       return attempts;
     },
   });
+}
+
+function registerReplays(server: Server, { authenticator, events }: WebhookEventRoutesOptions): void {
+  const identify = async (request: FastifyRequest) => {
+    request.integrator = await authenticator.integrator(request.headers, MANAGE);
+  };
 
   withZod(server).route({
     method: 'POST',
     url: '/integrator/events/:id/replay',
+    config: {
+      facts: {
+        summary: 'Replay a webhook event',
+        section: 'extension',
+        takes: ['integratorKey'],
+        scope: MANAGE.scope,
+        under: 'app',
+      },
+    },
     schema: { params: eventId, response: { 202: answerSchema(replayed) } },
-    onRequest: identify(MANAGE),
+    onRequest: identify,
     handler: async (request, reply) => {
       const owner = request.integrator!;
       if (!(await events.replay(owner, request.params.id))) throw new NotFound();
@@ -66,8 +105,17 @@ export function registerWebhookEventRoutes(server: Server, { authenticator, even
   withZod(server).route({
     method: 'POST',
     url: '/integrator/events/replay',
+    config: {
+      facts: {
+        summary: 'Replay webhook events',
+        section: 'extension',
+        takes: ['integratorKey'],
+        scope: MANAGE.scope,
+        under: 'app',
+      },
+    },
     schema: { body: replayRange, response: { 202: answerSchema(replayed) } },
-    onRequest: identify(MANAGE),
+    onRequest: identify,
     handler: async (request, reply) => {
       const owner = request.integrator!;
       const count = await events.replayRange(owner, request.body, MAX_REPLAYED);

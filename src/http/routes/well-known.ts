@@ -9,7 +9,18 @@ const CACHE = 'public, max-age=3600';
 export function registerWellKnownRoutes(server: Server, keys: Pick<KeyRing, 'publicCardDataKeys'>): void {
   server.get(
     '/.well-known/card-data-keys.json',
-    { schema: { response: { 200: answerSchema(cardDataKeySet) } } },
+    {
+      config: {
+        facts: {
+          summary: 'Get the card data keys',
+          section: 'extension',
+          takes: [],
+          description:
+            'Public keys that readers seal card data for, the newest first. During a rotation both are there.',
+        },
+      },
+      schema: { response: { 200: answerSchema(cardDataKeySet) } },
+    },
     async (_request, reply) => {
       reply.header('cache-control', CACHE);
       return keys.publicCardDataKeys(Date.now());
