@@ -55,3 +55,18 @@ export const merchantTokenClaims = z.object({
 });
 
 export type MerchantTokenClaims = z.infer<typeof merchantTokenClaims>;
+
+/** Besides what all of our tokens claim. Whose the user is and what it may do is looked up: rights change while a session lasts. */
+export const loginTokenClaims = z.object({
+  /** The user. */
+  sub: z.uuid(),
+  acquirerId: z.int(),
+});
+
+/** Besides what all of our tokens claim; `sub` is the merchant. */
+export const intentSessionTokenClaims = z.object({
+  sub: claimText,
+  acquirerId: z.int(),
+  /** Numeric when it is (contract, "Values"). */
+  merchantId: idText,
+});

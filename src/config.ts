@@ -88,6 +88,12 @@ const environment = z.object({
     .min(16)
     .optional()
     .describe('What a scraper of /metrics shows as Bearer; without it /metrics is open in dev and absent elsewhere'),
+  LOGIN_TOKEN_MINUTES: z.coerce
+    .number()
+    .min(1)
+    .max(720)
+    .default(60)
+    .describe('How long a portal user stays logged in; half a day at most'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')

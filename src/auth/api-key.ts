@@ -7,15 +7,14 @@ import { LruMap } from '../bytes/lru-map.ts';
 import { Secret } from '../bytes/secret.ts';
 import { AuthError } from '../errors.ts';
 import type { Tenant } from '../transactions/ports.ts';
+import { RecentReads } from './recent-reads.ts';
 
 const ID_BYTES = 8;
 const SECRET_BYTES = 32;
 /** Hex throughout: one spelling only, and a double click selects the whole key. */
 const API_KEY = /^tw_(test|live)_([0-9a-f]{16})_([0-9a-f]{64})$/;
-/** A revoked key must stop working within 5 s (contract, "Authentication"). */
-const TRUSTED_FOR_MS = 4_000;
-/** Keys in use at once, unknown ids too. */
-const MAX_CACHED_KEYS = 4_096;
+/** Keys in use at once, whose last use was told. */
+const MAX_KEYS_IN_USE = 4_096;
 /** `last use` is told to the minute; a write per request would be the costliest part of the check. */
 const USE_RECORDED_EVERY_MS = 60_000;
 /** Compared with when the id is unknown, so that this takes as long as a wrong secret. */
@@ -70,12 +69,6 @@ export interface ApiKeyVerifierOptions {
   readonly monotonicMs?: () => number;
 }
 
-interface CachedKey {
-  readonly record: Promise<ApiKeyRecord | undefined>;
-  /** When the look-up began. */
-  readonly asOfMs: number;
-}
-
 /** Makes a key: `text` is shown once and never again, `record` is what is stored. */
 export function createApiKey(wanted: Pick<ApiKeyRecord, 'mode' | 'owner' | 'scopes' | 'name' | 'expiresAtMs'>): {
   readonly text: Secret<string>;
@@ -102,21 +95,20 @@ class CachingVerifier implements ApiKeyVerifier {
   readonly #keys: ApiKeys;
   readonly #mode: ApiKeyMode;
   readonly #nowMs: () => number;
-  readonly #monotonicMs: () => number;
-  readonly #records = new LruMap<string, CachedKey>(MAX_CACHED_KEYS);
-  readonly #usedAtMs = new LruMap<string, number>(MAX_CACHED_KEYS);
+  readonly #records: RecentReads<ApiKeyRecord | undefined>;
+  readonly #usedAtMs = new LruMap<string, number>(MAX_KEYS_IN_USE);
 
-  constructor({ keys, mode, nowMs = Date.now, monotonicMs = () => performance.now() }: ApiKeyVerifierOptions) {
+  constructor({ keys, mode, nowMs = Date.now, monotonicMs }: ApiKeyVerifierOptions) {
     this.#keys = keys;
     this.#mode = mode;
     this.#nowMs = nowMs;
-    this.#monotonicMs = monotonicMs;
+    this.#records = new RecentReads((id) => keys.find(id), monotonicMs);
   }
 
   async verify(text: string): Promise<ApiKeyPrincipal> {
     const [, mode, id, secret] = API_KEY.exec(text) ?? [];
     if (mode === undefined || id === undefined || secret === undefined) throw invalid('shape');
-    const record = await this.#find(id);
+    const record = await this.#records.get(id);
     const isRight = timingSafeEqual(hashSecret(secret), record?.secretHash ?? NOBODYS_HASH);
     if (record === undefined) throw invalid('unknown');
     if (!isRight) throw invalid('secret');
@@ -127,16 +119,6 @@ class CachingVerifier implements ApiKeyVerifier {
     if (record.expiresAtMs !== null && nowMs >= record.expiresAtMs) throw invalid('expired');
     this.#recordUse(id, nowMs);
     return { keyId: id, owner: record.owner, scopes: new Set(record.scopes) };
-  }
-
-  #find(id: string): Promise<ApiKeyRecord | undefined> {
-    const nowMs = this.#monotonicMs();
-    const cached = this.#records.get(id);
-    if (cached !== undefined && nowMs - cached.asOfMs < TRUSTED_FOR_MS) return cached.record;
-    const record = this.#keys.find(id);
-    this.#records.set(id, { record, asOfMs: nowMs });
-    record.catch(() => this.#records.delete(id));
-    return record;
   }
 
   #recordUse(id: string, nowMs: number): void {

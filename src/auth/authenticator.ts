@@ -2,37 +2,69 @@ import { AuthError, NotFound } from '../errors.ts';
 import type { Tenant } from '../transactions/ports.ts';
 import { type ApiKeyPrincipal, type ApiKeyVerifier, requireScope } from './api-key.ts';
 import { bearerToken } from './bearer.ts';
+import type { Merchants } from './issuer-keys.ts';
+import type { LoginTokens } from './login-tokens.ts';
+import type { OwnToken, OwnTokens } from './own-tokens.ts';
+import { mayUser, type PortalUser } from './portal-user.ts';
 import type { Scope } from './scopes.ts';
-import type { MerchantTokenVerifier } from './verify-merchant-token.ts';
+import type { MerchantPrincipal, MerchantTokenVerifier } from './verify-merchant-token.ts';
 
-interface CredentialHeaders {
+export interface CredentialHeaders {
   readonly authorization?: string | undefined;
   readonly 'x-api-key'?: string | string[] | undefined;
 }
 
+export interface AuthenticatorOptions {
+  readonly tokens: MerchantTokenVerifier;
+  readonly apiKeys: ApiKeyVerifier;
+  readonly ownTokens: OwnTokens;
+  readonly loginTokens: LoginTokens;
+  readonly merchants: Merchants;
+}
+
+/** Who a Bearer token is. */
+type Bearer =
+  | { readonly kind: 'merchant'; readonly principal: MerchantPrincipal }
+  | { readonly kind: 'login'; readonly user: PortalUser }
+  /** Of another use: made for a device or an app. */
+  | { readonly kind: 'device'; readonly token: OwnToken };
+
 /** As whom a request speaks: by `x-api-key`, by Bearer, or by both, which must then be of the same owner. */
 export class Authenticator {
-  readonly #tokens: MerchantTokenVerifier;
-  readonly #apiKeys: ApiKeyVerifier;
+  readonly #options: AuthenticatorOptions;
 
-  constructor(tokens: MerchantTokenVerifier, apiKeys: ApiKeyVerifier) {
-    this.#tokens = tokens;
-    this.#apiKeys = apiKeys;
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options;
   }
 
   /**
-   * Who may read transactions, or do what else a key needs `scope` for: whoever the key or the token is of.
+   * Who may read transactions, or do what else takes `scope`: whoever the key or the token is of. Tokens are those of a
+   * merchant's backend, and those of portal users whose role or rights allow it.
    *
-   * @throws AuthError for a credential that is missing, refused, or of somebody else than the other one
+   * @throws AuthError for a credential that is missing, refused, or of somebody else than the other one; Forbidden for a
+   *   blocked user
    */
   async owner(headers: CredentialHeaders, scope: Scope = 'transactions:read'): Promise<Tenant> {
-    const key = headers['x-api-key'];
-    const byKey = typeof key === 'string' ? await this.#ownerOfKey(key, scope) : undefined;
-    if (byKey !== undefined && headers.authorization === undefined) return byKey;
-    const { acquirerId, integratorId, merchantId } = await this.#tokens.verify(bearerToken(headers.authorization));
-    const byToken: Tenant = { acquirerId, integratorId, merchantId };
-    if (byKey !== undefined && !includes(byKey, byToken)) throw new AuthError('FORBIDDEN', 'owner');
-    return byToken;
+    return this.#owner(headers, scope, (bearer) => {
+      if (bearer.kind === 'login') return ownerOfUser(bearer.user, scope);
+      if (bearer.kind === 'device') throw new AuthError('FORBIDDEN', 'use');
+      const { acquirerId, integratorId, merchantId } = bearer.principal;
+      return { acquirerId, integratorId, merchantId };
+    });
+  }
+
+  /**
+   * Who may create payments, or do what else is for servers and people alone: a key with the scope, or a portal user whose
+   * role or rights allow it. Tokens that devices hold do not, be they a merchant's or ours.
+   *
+   * @throws AuthError for a credential that is missing, refused, a device's, or of somebody else than the other one;
+   *   Forbidden for a blocked user
+   */
+  async creator(headers: CredentialHeaders, scope: Scope): Promise<Tenant> {
+    return this.#owner(headers, scope, (bearer) => {
+      if (bearer.kind !== 'login') throw new AuthError('FORBIDDEN', 'device');
+      return ownerOfUser(bearer.user, scope);
+    });
   }
 
   /**
@@ -50,7 +82,9 @@ export class Authenticator {
     const { acquirerId, integratorId, merchantId } = await this.#ownerOfKey(key, scope);
     if (integratorId === undefined || merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
     if (needsBearer || headers.authorization !== undefined) {
-      const { keyOwner } = await this.#tokens.verify(bearerToken(headers.authorization));
+      const bearer = await this.#bearer(headers.authorization);
+      if (bearer.kind !== 'merchant') throw new AuthError('FORBIDDEN', 'use');
+      const { keyOwner } = bearer.principal;
       const isSame = keyOwner.acquirerId === acquirerId && keyOwner.integratorId === integratorId;
       if (!isSame || keyOwner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
     }
@@ -66,14 +100,7 @@ export class Authenticator {
    *   another acquirer, which is answered as if there were no such acquirer
    */
   async administrator(headers: CredentialHeaders, acquirerId: string, scope: Scope): Promise<ApiKeyPrincipal> {
-    const key = headers['x-api-key'];
-    if (headers.authorization !== undefined) {
-      await this.#tokens.verify(bearerToken(headers.authorization));
-      throw new AuthError('FORBIDDEN', 'bearer');
-    }
-    if (typeof key !== 'string') throw new AuthError('UNAUTHORISED', 'key');
-    const principal = await this.#apiKeys.verify(key);
-    requireScope(principal, scope);
+    const principal = await this.keyAlone(headers, scope);
     const { owner } = principal;
     if (owner === 'operator') return principal;
     if (owner.integratorId !== undefined || owner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
@@ -82,25 +109,80 @@ export class Authenticator {
   }
 
   /**
-   * Names the credential of a request, the same for each request by it: a key's id, or as whom an issuer's tokens speak.
+   * The holder of an API key, whoever it is, where no token is taken.
+   *
+   * @throws AuthError for a key that is missing, refused or without the scope, and for any token
+   */
+  async keyAlone(headers: CredentialHeaders, scope: Scope): Promise<ApiKeyPrincipal> {
+    const key = headers['x-api-key'];
+    if (headers.authorization !== undefined) {
+      await this.#bearer(headers.authorization);
+      throw new AuthError('FORBIDDEN', 'bearer');
+    }
+    if (typeof key !== 'string') throw new AuthError('UNAUTHORISED', 'key');
+    const principal = await this.#options.apiKeys.verify(key);
+    requireScope(principal, scope);
+    return principal;
+  }
+
+  /**
+   * Names the credential of a request, the same for each request by it: a key's id, a user, as whom an issuer's tokens
+   * speak, or one token of ours.
    *
    * @throws AuthError for one that is missing or refused
    */
   async credential(headers: CredentialHeaders): Promise<string> {
     const key = headers['x-api-key'];
-    const byKey = typeof key === 'string' ? await this.#apiKeys.verify(key) : undefined;
+    const byKey = typeof key === 'string' ? await this.#options.apiKeys.verify(key) : undefined;
     if (byKey !== undefined && headers.authorization === undefined) return `key ${byKey.keyId}`;
-    const token = await this.#tokens.verify(bearerToken(headers.authorization));
-    return JSON.stringify([byKey?.keyId, token.issuer, token.acquirerId, token.merchantId, token.userClaim]);
+    return JSON.stringify([byKey?.keyId, ...nameOf(await this.#bearer(headers.authorization))]);
+  }
+
+  async #owner(headers: CredentialHeaders, scope: Scope, ownerOf: (bearer: Bearer) => Tenant): Promise<Tenant> {
+    const key = headers['x-api-key'];
+    const byKey = typeof key === 'string' ? await this.#ownerOfKey(key, scope) : undefined;
+    if (byKey !== undefined && headers.authorization === undefined) return this.#unblocked(byKey);
+    const byToken = ownerOf(await this.#bearer(headers.authorization));
+    if (byKey !== undefined && !includes(byKey, byToken)) throw new AuthError('FORBIDDEN', 'owner');
+    return this.#unblocked(byToken);
+  }
+
+  /** @throws AuthError, Forbidden */
+  async #bearer(authorization: string | undefined): Promise<Bearer> {
+    const { tokens, ownTokens, loginTokens } = this.#options;
+    const text = bearerToken(authorization);
+    if (!ownTokens.isOwn(text)) return { kind: 'merchant', principal: await tokens.verify(text) };
+    const token = await ownTokens.verifyAny(text);
+    return token.use === 'login' ? { kind: 'login', user: await loginTokens.userOf(token) } : { kind: 'device', token };
   }
 
   async #ownerOfKey(text: string, scope: Scope): Promise<Tenant> {
-    const principal = await this.#apiKeys.verify(text);
+    const principal = await this.#options.apiKeys.verify(text);
     requireScope(principal, scope);
     // The operator has nothing of this kind of its own: it uses a key of the acquirer.
     if (principal.owner === 'operator') throw new AuthError('FORBIDDEN', 'owner');
     return principal.owner;
   }
+
+  /** A merchant that is blocked is so for its keys and users, too. */
+  async #unblocked(owner: Tenant): Promise<Tenant> {
+    if (owner.merchantId === undefined) return owner;
+    const merchant = await this.#options.merchants.findOwned({ acquirerId: owner.acquirerId }, owner.merchantId);
+    if (merchant?.isBlocked) throw new AuthError('FORBIDDEN', 'blocked');
+    return owner;
+  }
+}
+
+function ownerOfUser(user: PortalUser, scope: Scope): Tenant {
+  if (!mayUser(user, scope)) throw new AuthError('FORBIDDEN', 'scope');
+  return user.owner;
+}
+
+function nameOf(bearer: Bearer): readonly unknown[] {
+  if (bearer.kind === 'login') return ['user', bearer.user.owner.acquirerId, bearer.user.id];
+  if (bearer.kind === 'device') return ['token', bearer.token.claims.jti];
+  const { issuer, acquirerId, merchantId, userClaim } = bearer.principal;
+  return [issuer, acquirerId, merchantId, userClaim];
 }
 
 /** Whether `inner` is `outer` or one of its own. */

@@ -3,12 +3,14 @@
  * passes for another. The package `jose` signs and verifies.
  */
 import type { KeyObject } from 'node:crypto';
-import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { decodeJwt, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { MAX_TOKEN_CHARS } from '#schemas/tokens';
 import { AuthError } from '../errors.ts';
+import { REFUSED_PARAMETERS } from './read-token.ts';
 
-/** What a token is for. */
-export type TokenUse = 'login' | 'intent' | 'intentSession' | 'proximity' | 'pin';
+/** What tokens are for. */
+const TOKEN_USES = ['login', 'intent', 'intentSession', 'proximity', 'pin'] as const;
+export type TokenUse = (typeof TOKEN_USES)[number];
 
 /** A key pair of the installation, P-256. */
 export interface TokenKey {
@@ -32,6 +34,12 @@ export interface OwnTokensOptions {
   readonly name: string;
   /** Milliseconds since 1970, for `iat` and `exp`. */
   readonly nowMs: () => number;
+}
+
+/** A token of ours that is good, whatever it is for. */
+export interface OwnToken {
+  readonly use: TokenUse;
+  readonly claims: JWTPayload;
 }
 
 /** What every token claims besides its use, issuer, audience and `iat`. */
@@ -61,11 +69,37 @@ export class OwnTokens {
       .sign(privateKey);
   }
 
+  /** Whether a token says that it is ours. Then it is to be verified here, and nowhere else. */
+  isOwn(token: string): boolean {
+    if (token.length > MAX_TOKEN_CHARS) return false;
+    try {
+      return decodeJwt(token).iss === this.#options.name;
+    } catch {
+      return false;
+    }
+  }
+
   /**
    * @returns the claims of a token of ours for this use
    * @throws {AuthError} JWT_INVALID with the check that it fails, JWT_EXPIRED when it is good in everything else
    */
   async verify(use: TokenUse, token: string): Promise<JWTPayload> {
+    const { payload, isExpired } = await this.#read(token);
+    if (payload.use !== use) throw new AuthError('JWT_INVALID', 'use');
+    if (isExpired) throw new AuthError('JWT_EXPIRED', 'expired');
+    return payload;
+  }
+
+  /** A token of ours for any use. @throws {AuthError} as `verify` does */
+  async verifyAny(token: string): Promise<OwnToken> {
+    const { payload, isExpired } = await this.#read(token);
+    const use = TOKEN_USES.find((known) => known === payload.use);
+    if (use === undefined) throw new AuthError('JWT_INVALID', 'use');
+    if (isExpired) throw new AuthError('JWT_EXPIRED', 'expired');
+    return { use, claims: payload };
+  }
+
+  async #read(token: string): Promise<{ readonly payload: JWTPayload; readonly isExpired: boolean }> {
     if (token.length > MAX_TOKEN_CHARS) throw new AuthError('JWT_INVALID', 'size');
     const { name, nowMs } = this.#options;
     const options = {
@@ -77,24 +111,21 @@ export class OwnTokens {
       currentDate: new Date(nowMs()),
     };
     try {
-      const { payload } = await jwtVerify(token, (header: { kid?: string }) => this.#keyOf(header.kid), options);
-      return ofUse(use, payload);
+      const { payload } = await jwtVerify(token, (header: object) => this.#keyOf(header), options);
+      return { payload, isExpired: false };
     } catch (error) {
       if (error instanceof AuthError) throw error;
-      if (!(error instanceof errors.JWTExpired)) throw new AuthError('JWT_INVALID', 'signature');
-      ofUse(use, error.payload);
-      throw new AuthError('JWT_EXPIRED', 'expired');
+      if (error instanceof errors.JWTExpired) return { payload: error.payload, isExpired: true };
+      throw new AuthError('JWT_INVALID', 'signature');
     }
   }
 
-  #keyOf(kid: string | undefined): KeyObject {
+  #keyOf(header: object): KeyObject {
+    const { kid } = header as { readonly kid?: string };
+    // We never write any of these, so whoever did wants something else to be read.
+    if (REFUSED_PARAMETERS.some((name) => Object.hasOwn(header, name))) throw new AuthError('JWT_INVALID', 'header');
     const key = kid === undefined ? undefined : this.#options.keys.tokenKey(kid);
     if (key === undefined) throw new AuthError('JWT_INVALID', 'key');
     return key.publicKey;
   }
-}
-
-function ofUse(use: TokenUse, payload: JWTPayload): JWTPayload {
-  if (payload.use !== use) throw new AuthError('JWT_INVALID', 'use');
-  return payload;
 }

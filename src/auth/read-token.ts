@@ -9,7 +9,7 @@ import { decodeBase64Url } from '../bytes/base64.ts';
 import { AuthError } from '../errors.ts';
 
 /** Header parameters by which a token would bring its own key, or ask to be read in another way (RFC 7515 4.1, RFC 7797). */
-const REFUSED_PARAMETERS = ['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64', 'enc', 'zip'];
+export const REFUSED_PARAMETERS: readonly string[] = ['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64', 'enc', 'zip'];
 const MAX_KID_CHARS = 255;
 /** Throws on bytes that are not UTF-8, as RFC 7519 7.2 step 10 asks; U+FFFD in a name would be a name nobody registered. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

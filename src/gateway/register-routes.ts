@@ -1,9 +1,7 @@
-import { createApiKeyVerifier } from '../auth/api-key.ts';
-import { Authenticator } from '../auth/authenticator.ts';
+import type { Authenticator } from '../auth/authenticator.ts';
 import type { OwnTokens } from '../auth/own-tokens.ts';
-import { createMerchantTokenVerifier } from '../auth/verify-merchant-token.ts';
 import type { Config } from '../config.ts';
-import { createIdempotency, type IdempotentRoute } from '../http/idempotency.ts';
+import type { IdempotentRoute } from '../http/idempotency.ts';
 import { registerAcknowledgeRoutes } from '../http/routes/acknowledge.ts';
 import { registerProcessorRoutes } from '../http/routes/admin-processors.ts';
 import { registerCallbackRoutes } from '../http/routes/callbacks.ts';
@@ -14,8 +12,6 @@ import { registerTransactionRoutes } from '../http/routes/transactions.ts';
 import { registerWebhookEventRoutes } from '../http/routes/webhook-events.ts';
 import { registerWellKnownRoutes } from '../http/routes/well-known.ts';
 import type { Server } from '../http/server.ts';
-import { postgresApiKeys } from '../store/api-keys.ts';
-import { IdempotencyKeys } from '../store/idempotency.ts';
 import type { Database } from '../store/open-database.ts';
 import { PostgresWebhookEndpoints } from '../store/webhook-endpoints.ts';
 import { PostgresWebhookEvents } from '../store/webhook-events.ts';
@@ -26,6 +22,7 @@ import { callbackPolicy } from '../webhooks/callback-url.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { createSecretVault } from '../webhooks/secret-vault.ts';
 import type { Closers } from './closers.ts';
+import { createGuards } from './create-guards.ts';
 import type { Report, Stores } from './open-stores.ts';
 
 export interface RouteParts {
@@ -53,23 +50,6 @@ export function registerRoutes(server: Server, parts: RouteParts): void {
   registerWebhookRoutes(server, parts, authenticator, idempotent);
   registerProcessorRoutes(server, { authenticator, idempotent, database: parts.database, types: parts.types });
   registerWellKnownRoutes(server, stores.keys);
-}
-
-/** What stands in front of routes: who may pass, and what makes a repeat harmless. */
-function createGuards({ config, database, stores: { directory, keys }, closers, report }: RouteParts) {
-  const tokens = createMerchantTokenVerifier({
-    keys: directory,
-    merchants: directory,
-    audience: config.TAPWIRE_AUDIENCE,
-  });
-  const apiKeys = createApiKeyVerifier({
-    keys: postgresApiKeys(database, report('the use of an api key could not be recorded')),
-    mode: config.TAPWIRE_ENV === 'prod' ? 'live' : 'test',
-  });
-  const authenticator = new Authenticator(tokens, apiKeys);
-  const idempotencyKeys = new IdempotencyKeys(database, keys);
-  closers.push(() => idempotencyKeys.close());
-  return { tokens, authenticator, idempotent: createIdempotency(authenticator, idempotencyKeys) };
 }
 
 function registerWebhookRoutes(

@@ -1,18 +1,55 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { type ApiKeyRecord, createApiKey, createApiKeyVerifier } from '../../src/auth/api-key.ts';
 import { Authenticator } from '../../src/auth/authenticator.ts';
+import { LoginTokens } from '../../src/auth/login-tokens.ts';
+import type { TokenUse } from '../../src/auth/own-tokens.ts';
+import type { PortalUser } from '../../src/auth/portal-user.ts';
 import { createMerchantTokenVerifier } from '../../src/auth/verify-merchant-token.ts';
 import { AuthError } from '../../src/errors.ts';
 import { AUDIENCE, createRegistry, createSigner, ISSUER, NOW_MS, OWNER, signToken } from '../support/merchant-token.ts';
+import { createTokenKey, ownTokensOf } from '../support/own-tokens.ts';
 
 const signer = createSigner('EdDSA');
 const registry = createRegistry(signer);
 const token = await signToken(signer);
 const records = new Map<string, ApiKeyRecord>();
-const authenticator = new Authenticator(
-  createMerchantTokenVerifier({ keys: registry, merchants: registry, audience: AUDIENCE, nowMs: () => NOW_MS }),
-  createApiKeyVerifier({ mode: 'test', keys: { find: async (id) => records.get(id), recordUse: () => {} } }),
-);
+const users = new Map<string, PortalUser>();
+const ownTokens = ownTokensOf([createTokenKey('own')], AUDIENCE, () => NOW_MS);
+const loginTokens = new LoginTokens({
+  tokens: ownTokens,
+  users: { find: async (_acquirerId, id) => users.get(id) },
+  lifetimeSeconds: 3_600,
+  nowMs: () => NOW_MS,
+});
+const authenticator = new Authenticator({
+  tokens: createMerchantTokenVerifier({ keys: registry, merchants: registry, audience: AUDIENCE, nowMs: () => NOW_MS }),
+  apiKeys: createApiKeyVerifier({ mode: 'test', keys: { find: async (id) => records.get(id), recordUse: () => {} } }),
+  ownTokens,
+  loginTokens,
+  merchants: registry,
+});
+
+/** Logs a new user in, who may be changed behind the back of the session. */
+async function session(wanted: Partial<PortalUser> = {}): Promise<{ readonly authorization: string }> {
+  const user: PortalUser = {
+    id: randomUUID(),
+    username: 'thandi@shop.example',
+    owner: OWNER,
+    role: 'operator',
+    permissions: [],
+    isBlocked: false,
+    passwordChangedAtMs: NOW_MS - 60_000,
+    ...wanted,
+  };
+  users.set(user.id, user);
+  return { authorization: `Bearer ${await loginTokens.issue(user)}` };
+}
+
+async function deviceToken(use: Exclude<TokenUse, 'login'>): Promise<{ readonly authorization: string }> {
+  const claims = { sub: '1001', acquirerId: 1, merchantId: 1001, jti: randomUUID(), exp: NOW_MS / 1_000 + 60 };
+  return { authorization: `Bearer ${await ownTokens.sign(use, claims)}` };
+}
 
 function keyOf(owner: ApiKeyRecord['owner'], scopes: readonly string[] = ['transactions:read']): string {
   const { text, record } = createApiKey({ mode: 'test', owner, scopes, name: 'test', expiresAtMs: null });
@@ -68,6 +105,106 @@ describe('who may read transactions', () => {
     });
     await expect(authenticator.owner({ 'x-api-key': keyOf(OWNER, []) })).rejects.toMatchObject({ code: 'FORBIDDEN' });
     await expect(authenticator.owner({ 'x-api-key': keyOf('operator') })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  });
+});
+
+describe('a portal user', () => {
+  it('reads what is its owner’s', async () => {
+    expect(await authenticator.owner(await session({ role: 'viewer' }))).toEqual(OWNER);
+    const cashier = await session({ owner: MERCHANT });
+    expect(await authenticator.owner({ ...cashier, 'x-api-key': keyOf(OWNER) })).toEqual(MERCHANT);
+  });
+
+  it('does what its role allows, and what it was allowed besides', async () => {
+    expect(await authenticator.creator(await session(), 'payments:create')).toEqual(OWNER);
+    const scope = { code: 'FORBIDDEN', check: 'scope' };
+    await expect(authenticator.creator(await session({ role: 'viewer' }), 'payments:create')).rejects.toMatchObject(
+      scope,
+    );
+    await expect(authenticator.creator(await session(), 'devices:manage')).rejects.toMatchObject(scope);
+    await expect(authenticator.owner(await session({ role: 'viewer' }), 'transactions:refund')).rejects.toMatchObject(
+      scope,
+    );
+    const trusted = await session({ role: 'viewer', permissions: ['payments:create'] });
+    expect(await authenticator.creator(trusted, 'payments:create')).toEqual(OWNER);
+    const admin = await session({ role: 'admin' });
+    expect(await authenticator.creator(admin, 'devices:manage')).toEqual(OWNER);
+    await expect(authenticator.creator(admin, 'tenants:manage')).rejects.toMatchObject(scope);
+  });
+
+  it('is nobody when it is blocked, gone, or its password another one since', async () => {
+    await expect(authenticator.owner(await session({ isBlocked: true }))).rejects.toMatchObject({
+      code: 'BLOCKED_USER',
+    });
+    const gone = await session();
+    users.clear();
+    await expect(authenticator.owner(gone)).rejects.toMatchObject({ code: 'JWT_INVALID', check: 'user' });
+    const before = await session({ passwordChangedAtMs: NOW_MS + 1_000 });
+    await expect(authenticator.owner(before)).rejects.toMatchObject({ code: 'JWT_INVALID', check: 'password' });
+    expect(await authenticator.owner(await session({ passwordChangedAtMs: NOW_MS + 900 }))).toEqual(OWNER);
+  });
+
+  it('configures nothing and speaks for no integrator', async () => {
+    const admin = await session({ role: 'admin', owner: { acquirerId: 1 } });
+    const forbidden = { code: 'FORBIDDEN' };
+    await expect(authenticator.administrator(admin, '1', 'processors:manage')).rejects.toMatchObject(forbidden);
+    const headers = { ...admin, 'x-api-key': keyOf(OWNER, ['webhooks:manage']) };
+    const wanted = { scope: 'webhooks:manage', needsBearer: true } as const;
+    await expect(authenticator.integrator(headers, wanted)).rejects.toMatchObject(forbidden);
+  });
+
+  it('is one credential, whatever session', async () => {
+    const first = await session({ id: randomUUID() });
+    expect(await authenticator.credential(first)).toBe(await authenticator.credential(first));
+    expect(await authenticator.credential(await session())).not.toBe(await authenticator.credential(first));
+  });
+});
+
+describe('who creates payments', () => {
+  it('is the holder of a key with the scope', async () => {
+    expect(await authenticator.creator({ 'x-api-key': keyOf(OWNER, ['payments:create']) }, 'payments:create')).toEqual(
+      OWNER,
+    );
+    await expect(authenticator.creator({ 'x-api-key': keyOf(OWNER) }, 'payments:create')).rejects.toMatchObject({
+      check: 'scope',
+    });
+  });
+
+  it('is not the holder of a token that devices have', async () => {
+    const device = { code: 'FORBIDDEN', httpStatus: 403, check: 'device' };
+    await expect(authenticator.creator(bearer, 'payments:create')).rejects.toMatchObject(device);
+    for (const use of ['intent', 'intentSession', 'proximity', 'pin'] as const) {
+      const held = await deviceToken(use);
+      await expect(authenticator.creator(held, 'payments:create')).rejects.toMatchObject(device);
+      const both = { ...held, 'x-api-key': keyOf(OWNER, ['payments:create']) };
+      await expect(authenticator.creator(both, 'payments:create')).rejects.toMatchObject(device);
+      await expect(authenticator.owner(held)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+      await expect(authenticator.administrator(held, '1', 'tenants:manage')).rejects.toMatchObject({
+        code: 'FORBIDDEN',
+      });
+    }
+  });
+
+  it('is nobody with two credentials unless both are good and of one owner', async () => {
+    const key = { 'x-api-key': keyOf(OWNER, ['payments:create']) };
+    const own = await session();
+    expect(await authenticator.creator({ ...key, ...own }, 'payments:create')).toEqual(OWNER);
+    const other = await session({ owner: { acquirerId: 2 } });
+    const owner = { code: 'FORBIDDEN', check: 'owner' };
+    await expect(authenticator.creator({ ...key, ...other }, 'payments:create')).rejects.toMatchObject(owner);
+    const bad = { ...key, authorization: `${own.authorization.slice(0, -4)}AAAA` };
+    await expect(authenticator.creator(bad, 'payments:create')).rejects.toMatchObject({ code: 'JWT_INVALID' });
+  });
+
+  it('is nobody of a blocked merchant', async () => {
+    const blocked = { ...MERCHANT, merchantId: '1003' };
+    registry.merchants.set('1003', { ...blocked, isBlocked: true });
+    const refused = { code: 'FORBIDDEN', check: 'blocked' };
+    const key = { 'x-api-key': keyOf(blocked, ['payments:create']) };
+    await expect(authenticator.creator(key, 'payments:create')).rejects.toMatchObject(refused);
+    await expect(authenticator.creator(await session({ owner: blocked }), 'payments:create')).rejects.toMatchObject(
+      refused,
+    );
   });
 });
 

@@ -1,0 +1,34 @@
+import { LruMap } from '../bytes/lru-map.ts';
+
+interface RecentRead<Value> {
+  readonly value: Promise<Value>;
+  /** When the reading began. */
+  readonly asOfMs: number;
+}
+
+/** A key revoked and a user blocked must stop working within 5 s (contract, "Authentication"). */
+const TRUSTED_FOR_MS = 4_000;
+/** Those in use at once, unknown ones too. */
+const MAX_READS = 4_096;
+
+/** Rows behind credentials, by id, as they were at most 4 s ago. A reading that fails is not remembered. */
+export class RecentReads<Value> {
+  readonly #read: (id: string) => Promise<Value>;
+  readonly #monotonicMs: () => number;
+  readonly #reads = new LruMap<string, RecentRead<Value>>(MAX_READS);
+
+  constructor(read: (id: string) => Promise<Value>, monotonicMs: () => number = () => performance.now()) {
+    this.#read = read;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  get(id: string): Promise<Value> {
+    const nowMs = this.#monotonicMs();
+    const recent = this.#reads.get(id);
+    if (recent !== undefined && nowMs - recent.asOfMs < TRUSTED_FOR_MS) return recent.value;
+    const value = this.#read(id);
+    this.#reads.set(id, { value, asOfMs: nowMs });
+    value.catch(() => this.#reads.delete(id));
+    return value;
+  }
+}

@@ -1,0 +1,34 @@
+import { createApiKeyVerifier } from '../auth/api-key.ts';
+import { Authenticator } from '../auth/authenticator.ts';
+import { LoginTokens } from '../auth/login-tokens.ts';
+import { createMerchantTokenVerifier } from '../auth/verify-merchant-token.ts';
+import { createIdempotency } from '../http/idempotency.ts';
+import { postgresApiKeys } from '../store/api-keys.ts';
+import { IdempotencyKeys } from '../store/idempotency.ts';
+import { postgresUsers } from '../store/users.ts';
+import type { RouteParts } from './register-routes.ts';
+
+/** What stands in front of routes: who may pass, and what makes a repeat harmless. */
+export function createGuards(parts: RouteParts) {
+  const { config, database, stores, ownTokens, world, closers, report } = parts;
+  const { directory, keys } = stores;
+  const tokens = createMerchantTokenVerifier({
+    keys: directory,
+    merchants: directory,
+    audience: config.TAPWIRE_AUDIENCE,
+  });
+  const apiKeys = createApiKeyVerifier({
+    keys: postgresApiKeys(database, report('the use of an api key could not be recorded')),
+    mode: config.TAPWIRE_ENV === 'prod' ? 'live' : 'test',
+  });
+  const loginTokens = new LoginTokens({
+    tokens: ownTokens,
+    users: postgresUsers(database),
+    lifetimeSeconds: config.LOGIN_TOKEN_MINUTES * 60,
+    nowMs: world.clock.nowMs,
+  });
+  const authenticator = new Authenticator({ tokens, apiKeys, ownTokens, loginTokens, merchants: directory });
+  const idempotencyKeys = new IdempotencyKeys(database, keys);
+  closers.push(() => idempotencyKeys.close());
+  return { tokens, loginTokens, authenticator, idempotent: createIdempotency(authenticator, idempotencyKeys) };
+}

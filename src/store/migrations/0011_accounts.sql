@@ -1,0 +1,50 @@
+-- Up Migration
+
+-- A portal user belongs to an acquirer, to an integrator or to a merchant, and sees what is theirs. Logging in names no
+-- acquirer, so usernames are unique everywhere, in whatever case they are typed.
+alter table users
+  alter column merchant_id drop not null,
+  add column integrator_id integer,
+  add column permissions text[] not null default '{}',
+  add column password_changed_at timestamptz not null default now(),
+  add column last_login_at timestamptz,
+  add foreign key (acquirer_id, integrator_id) references integrators,
+  add check (merchant_id is null or integrator_id is null);
+create unique index users_by_login on users (lower(username));
+
+alter table merchants add column if not exists is_blocked boolean not null default false;
+
+-- An issuer's keys: one by one as PEM, or wherever its JWKS is. A key that is registered without a kid is tried for any. All
+-- keys of an issuer are of one owner (store/issuer-keys.ts sees to it).
+alter table issuer_keys drop constraint issuer_keys_pkey;
+alter table issuer_keys
+  add column jwks_url text check (length(jwks_url) <= 2048),
+  alter column public_key drop not null,
+  alter column kid drop not null,
+  add unique (issuer, kid),
+  add check (num_nonnulls(public_key, jwks_url) = 1),
+  add check (jwks_url is null or kid is null);
+
+-- What counts against guessing passwords, for all processes together: a user's tries and an address's, within a window.
+-- Before a login nobody knows whose they are, so no tenant stands here. Names are kept as hashes, for as long as the
+-- window is open and the next few logins take to sweep it away.
+create table login_tries (
+  subject text primary key check (length(subject) <= 64),
+  tries integer not null,
+  window_ends_at timestamptz not null
+);
+create index login_tries_by_end on login_tries (window_ends_at);
+
+-- Down Migration
+
+drop table login_tries;
+delete from issuer_keys where public_key is null or kid is null;
+alter table issuer_keys drop constraint issuer_keys_pkey;
+alter table issuer_keys drop constraint issuer_keys_issuer_kid_key;
+alter table issuer_keys drop column jwks_url, alter column public_key set not null, alter column kid set not null,
+  add primary key (issuer, kid);
+alter table merchants drop column is_blocked;
+drop index users_by_login;
+delete from users where merchant_id is null;
+alter table users drop column integrator_id, drop column permissions, drop column password_changed_at,
+  drop column last_login_at, alter column merchant_id set not null;
