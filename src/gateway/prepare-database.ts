@@ -4,32 +4,40 @@ import { startEmbeddedPostgres } from '../store/embedded-postgres.ts';
 import { migrate } from '../store/migrate.ts';
 import { type Database, openDatabase } from '../store/open-database.ts';
 
-/** A database that is up and migrated, embedded or not. */
+/** A database that is up, embedded or not. */
 export interface PreparedDatabase {
   readonly url: string;
   readonly database: Database;
   stop(): Promise<void>;
 }
 
-/** @throws StartError NO_DATABASE, DATABASE_TOO_OLD */
-export async function prepareDatabase(config: Config): Promise<PreparedDatabase> {
+/** As it is. @throws StartError NO_DATABASE, DATABASE_TOO_OLD */
+export async function connectDatabase(config: Config): Promise<PreparedDatabase> {
   const embedded = config.DATABASE_URL
     ? undefined
     : await startEmbeddedPostgres({ directory: join(config.TAPWIRE_DATA, 'postgres') });
   const url = config.DATABASE_URL ?? embedded!.url;
   try {
     const database = await openDatabase(url, { maxConnections: config.DATABASE_CONNECTIONS });
-    await migrate(database);
-    return {
-      url,
-      database,
-      stop: async () => {
-        await database.end();
-        await embedded?.stop();
-      },
+    const stop = async () => {
+      await database.end();
+      await embedded?.stop();
     };
+    return { url, database, stop };
   } catch (error) {
     await embedded?.stop();
+    throw error;
+  }
+}
+
+/** The same, brought to this version's schema. */
+export async function prepareDatabase(config: Config): Promise<PreparedDatabase> {
+  const connected = await connectDatabase(config);
+  try {
+    await migrate(connected.database);
+    return connected;
+  } catch (error) {
+    await connected.stop();
     throw error;
   }
 }

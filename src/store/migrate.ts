@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import type { Database } from './open-database.ts';
@@ -20,4 +21,12 @@ export async function migrate(database: Database): Promise<void> {
   } finally {
     client.release();
   }
+}
+
+/** What `migrate` would do, by name; everything, where it was never run. */
+export async function pendingMigrations(database: Database): Promise<string[]> {
+  const { rows } = await database.query<{ known: boolean }>(`select to_regclass('migrations') is not null as known`);
+  const done = rows[0]!.known ? (await database.query<{ name: string }>('select name from migrations')).rows : [];
+  const names = (await readdir(MIGRATIONS)).filter((file) => file.endsWith('.sql')).map((file) => file.slice(0, -4));
+  return names.filter((name) => !done.some((row) => row.name === name)).sort();
 }

@@ -1,0 +1,97 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { readKeyRing } from '../card/key-ring.ts';
+import { type Config, readConfig } from '../config.ts';
+import { ProcessorError, StartError } from '../errors.ts';
+import { keyRingPath } from '../gateway/open-key-ring.ts';
+import { connectDatabase } from '../gateway/prepare-database.ts';
+import { backlogFindings } from '../ops/doctor/backlog-findings.ts';
+import { certificateFindings } from '../ops/doctor/certificate-findings.ts';
+import { databaseFindings } from '../ops/doctor/database-findings.ts';
+import { type Finding, fault, good } from '../ops/doctor/finding.ts';
+import { keyFindings } from '../ops/doctor/key-findings.ts';
+import { switchFindings } from '../ops/doctor/switch-findings.ts';
+import { loadProcessors } from '../processor-kit/load-processors.ts';
+import { pendingMigrations } from '../store/migrate.ts';
+import type { Database } from '../store/open-database.ts';
+import type { StoredProcessor } from '../switches/acquirer-switches.ts';
+import { openHsm } from '../switches/open-hsm.ts';
+
+const SIGNS = { good: 'ok   ', warning: 'WARN ', fault: 'FAULT' } as const;
+
+/** `tapwire doctor [--json]`: what is wrong with this installation and what to do. Exit code 1 when something is. */
+export async function run(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } });
+  const findings = await examine(readConfig(process.env), Date.now());
+  console.log(values.json ? JSON.stringify(findings, null, 2) : findings.map(lineOf).join('\n'));
+  return findings.some(({ verdict }) => verdict === 'fault') ? 1 : 0;
+}
+
+/** Changes nothing, and goes on as far as it can. */
+export async function examine(config: Config, nowMs: number): Promise<Finding[]> {
+  const findings = await keyFindings(keyRingPath(config), readKeyRing, nowMs);
+  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = config;
+  if (certFile !== undefined) findings.push(...(await certificateFindings('https', { certFile, keyFile }, nowMs)));
+  findings.push(await hsmFinding(config));
+  if (config.DATABASE_URL === undefined && !existsSync(join(config.TAPWIRE_DATA, 'postgres'))) {
+    return [
+      ...findings,
+      fault('database', `there is none in ${config.TAPWIRE_DATA} yet`, 'tapwire start makes it, or set DATABASE_URL'),
+    ];
+  }
+  try {
+    const { database, stop } = await connectDatabase(config);
+    try {
+      findings.push(...(await behindTheDatabase(config, database, nowMs)));
+    } finally {
+      await stop();
+    }
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    findings.push(fault('database', error.reason, 'check DATABASE_URL, and that the server is up'));
+  }
+  return findings;
+}
+
+async function behindTheDatabase(config: Config, database: Database, nowMs: number): Promise<Finding[]> {
+  const questions = {
+    isProduction: config.TAPWIRE_ENV === 'prod',
+    connectionsPerProcess: config.DATABASE_CONNECTIONS,
+  };
+  const findings = await databaseFindings(database, questions);
+  if ((await pendingMigrations(database)).length > 0) return findings; // the rest asks tables that are not there yet
+  findings.push(...(await processorFindings(config, database, nowMs)), ...(await backlogFindings(database)));
+  return findings;
+}
+
+async function processorFindings(config: Config, database: Database, nowMs: number): Promise<Finding[]> {
+  try {
+    const types = await loadProcessors({ external: config.PROCESSORS });
+    const stored = await database.query<StoredProcessor>(STORED);
+    const unrouted = await database.query<{ id: number }>(WITHOUT_ROUTE);
+    return switchFindings({ types, stored: stored.rows, withoutRoute: unrouted.rows.map(({ id }) => id), nowMs });
+  } catch (error) {
+    if (!(error instanceof ProcessorError)) throw error;
+    return [fault('processors', error.reason, 'mend it, or take it out of PROCESSORS')];
+  }
+}
+
+async function hsmFinding({ TAPWIRE_ENV, HSM_KEYS_FILE, HSM_MODULE }: Config): Promise<Finding> {
+  try {
+    const hsm = await openHsm({ environment: TAPWIRE_ENV, keysFile: HSM_KEYS_FILE, module: HSM_MODULE });
+    return good('hsm', hsm ? 'opens' : 'none is configured: switches without MAC and PIN alone can be reached');
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    return fault('hsm', error.reason, 'check HSM_MODULE or HSM_KEYS_FILE');
+  }
+}
+
+const STORED = `select acquirer_id as "acquirerId", id, type, config from processors where removed_at is null
+  order by acquirer_id, id`;
+const WITHOUT_ROUTE = `select distinct acquirer_id as id from processors where removed_at is null
+  and acquirer_id not in (select acquirer_id from routes where removed_at is null) order by id`;
+
+function lineOf({ verdict, part, says, advice }: Finding): string {
+  return `${SIGNS[verdict]} ${part}: ${says}${advice === undefined ? '' : `\n        -> ${advice}`}`;
+}

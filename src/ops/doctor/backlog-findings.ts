@@ -1,0 +1,61 @@
+import type { Database } from '../../store/open-database.ts';
+import { type Finding, fault, good, warning } from './finding.ts';
+
+/** Ready jobs are taken within a second: one that lies for minutes has nobody to take it. */
+const LONGEST_WAIT_S = 120;
+
+const FIGURES = `
+select
+  (select count(*)::int from transactions where needs_review) as "needsReview",
+  (select count(*)::int from transactions where reversal_state in (1, 2, 4, 5)) as "reversals",
+  (select count(*)::int from pgboss.job where name = 'dead-letters') as "deadLetters",
+  (select coalesce(max(extract(epoch from now() - start_after)), 0)::int from pgboss.job
+     where state in ('created', 'retry') and start_after < now() and name <> 'dead-letters') as "oldestWaitSeconds",
+  (select count(*)::int from webhook_endpoints where disabled_at is not null) as "disabledCallbacks",
+  (select count(*)::int from webhook_events where state = 'failed' and created_at > now() - interval '1 day') as "failedEvents"`;
+
+interface Figures {
+  readonly needsReview: number;
+  readonly reversals: number;
+  readonly deadLetters: number;
+  readonly oldestWaitSeconds: number;
+  readonly disabledCallbacks: number;
+  readonly failedEvents: number;
+}
+
+/** What waits for somebody: a person, a worker or a receiver of webhooks. */
+export async function backlogFindings(database: Database): Promise<Finding[]> {
+  const { rows: known } = await database.query(`select where to_regclass('pgboss.job') is not null`);
+  if (known.length === 0) return [good('jobs', 'no gateway has been started yet')];
+  const { rows } = await database.query<Figures>(FIGURES);
+  const { needsReview, reversals, deadLetters, oldestWaitSeconds, disabledCallbacks, failedEvents } = rows[0]!;
+  return [
+    needsReview === 0
+      ? good('reversals', `${reversals} under way, none needs a person`)
+      : fault(
+          'reversals',
+          `${needsReview} transactions need a person: no switch acknowledged their reversal, or one answered in doubt`,
+          'GET /transactions?needsReview=true lists them; settle each with its acquirer',
+        ),
+    deadLetters === 0
+      ? good('jobs', 'no dead letters')
+      : warning('jobs', `${deadLetters} dead letters`, 'tapwire jobs dead-letters list shows why; redrive them there'),
+    oldestWaitSeconds <= LONGEST_WAIT_S
+      ? good('jobs', `the oldest ready one waits for ${oldestWaitSeconds} s`)
+      : fault('jobs', `the oldest ready one waits for ${oldestWaitSeconds} s`, 'start a process of role worker or all'),
+    disabledCallbacks === 0
+      ? good('callbacks', 'none is disabled')
+      : warning(
+          'callbacks',
+          `${disabledCallbacks} are disabled: the receiver said 410`,
+          'ask its integrator to register it anew',
+        ),
+    failedEvents === 0
+      ? good('callbacks', 'every event of the last day was delivered or is on its way')
+      : warning(
+          'callbacks',
+          `${failedEvents} events of the last day were given up`,
+          'have the receiver mended, then replay them',
+        ),
+  ];
+}

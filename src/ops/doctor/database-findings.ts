@@ -1,0 +1,91 @@
+import { pendingMigrations } from '../../store/migrate.ts';
+import type { Database } from '../../store/open-database.ts';
+import { type Finding, fault, good, warning } from './finding.ts';
+
+const PART = 'database';
+/** Deadlines are the database's; records are ours. A second is what an honest NTP keeps by far. */
+const MAX_CLOCK_DIFFERENCE_MS = 1_000;
+/** Room for a person, a backup and the next process during a rolling restart. */
+const CONNECTIONS_TO_SPARE = 10;
+
+/** Without these a commit that was confirmed can be lost, and with it the proof that money must be reversed. */
+const DURABILITY = ['fsync', 'full_page_writes', 'synchronous_commit'] as const;
+
+export interface DatabaseQuestions {
+  readonly isProduction: boolean;
+  /** How many clients one process of ours opens. */
+  readonly connectionsPerProcess: number;
+}
+
+/** Version, schema, durability, clock and room of the database. */
+export async function databaseFindings(
+  database: Database,
+  { isProduction, connectionsPerProcess }: DatabaseQuestions,
+): Promise<Finding[]> {
+  return [
+    await versionAndSchema(database),
+    ...(await durability(database, isProduction)),
+    await clock(database),
+    await room(database, connectionsPerProcess),
+  ];
+}
+
+async function versionAndSchema(database: Database): Promise<Finding> {
+  const { rows } = await database.query<{ version: string; size: string }>(
+    `select current_setting('server_version') as version, pg_size_pretty(pg_database_size(current_database())) as size`,
+  );
+  const { version, size } = rows[0]!;
+  const pending = await pendingMigrations(database);
+  if (pending.length === 0) return good(PART, `Postgres ${version}, ${size}, schema up to date`);
+  const says = `the schema lacks ${pending.join(', ')}`;
+  return fault(PART, says, 'run tapwire migrate, or start a gateway of this version');
+}
+
+async function durability(database: Database, isProduction: boolean): Promise<Finding[]> {
+  const { rows } = await database.query<{ name: string; setting: string }>(
+    'select name, setting from pg_settings where name = any($1)',
+    [[...DURABILITY, 'synchronous_standby_names']],
+  );
+  const setting = new Map(rows.map(({ name, setting: value }) => [name, value]));
+  const off = DURABILITY.filter((name) => setting.get(name) === 'off' || setting.get(name) === 'local');
+  const standbys = await database.query<{ state: string }>('select sync_state as state from pg_stat_replication');
+  const isSynchronous = standbys.rows.some(({ state }) => state === 'sync' || state === 'quorum');
+  const findings: Finding[] = [];
+  if (off.length === 0) findings.push(good(PART, `${DURABILITY.join(', ')} are on`));
+  else {
+    const says = `${off.join(', ')}: a confirmed commit can be lost in a crash, and a reversal with it`;
+    const advice = `set ${off.map((name) => `${name} = on`).join(', ')}`;
+    findings.push(isProduction ? fault(PART, says, advice) : warning(PART, says, advice));
+  }
+  if (standbys.rows.length > 0 && !isSynchronous) {
+    const says = 'there is a standby, and none is synchronous: a failover can lose confirmed commits';
+    const advice = 'name it in synchronous_standby_names';
+    findings.push(isProduction ? fault(PART, says, advice) : warning(PART, says, advice));
+  }
+  return findings;
+}
+
+async function clock(database: Database): Promise<Finding> {
+  const beforeMs = Date.now();
+  const { rows } = await database.query<{ ms: number }>(
+    'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
+  );
+  const afterMs = Date.now();
+  // Anywhere between the two is right.
+  const { ms } = rows[0]!;
+  const differenceMs = Math.round(Math.max(0, beforeMs - ms, ms - afterMs));
+  if (differenceMs <= MAX_CLOCK_DIFFERENCE_MS) return good('clock', `${differenceMs} ms from the database's`);
+  const says = `${differenceMs} ms from the database's: records and tokens are dated wrong`;
+  return fault('clock', says, 'keep both machines on NTP');
+}
+
+async function room(database: Database, connectionsPerProcess: number): Promise<Finding> {
+  const { rows } = await database.query<{ most: number; used: number }>(
+    `select current_setting('max_connections')::int as most, count(*)::int as used from pg_stat_activity
+     where backend_type = 'client backend'`,
+  );
+  const { most, used } = rows[0]!;
+  const says = `${used} of ${most} connections in use, ${connectionsPerProcess} per process of ours`;
+  if (most - used >= connectionsPerProcess + CONNECTIONS_TO_SPARE) return good(PART, says);
+  return warning(PART, says, 'raise max_connections, or lower DATABASE_CONNECTIONS: another process may not start');
+}

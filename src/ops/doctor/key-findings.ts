@@ -1,0 +1,45 @@
+import { stat } from 'node:fs/promises';
+import type { KeyRing } from '../../card/key-ring.ts';
+import { TapwireError } from '../../errors.ts';
+import { type Finding, fault, good, warning } from './finding.ts';
+
+const PART = 'keys';
+const DAY_MS = 86_400_000;
+/** PCI DSS 3.7.4: keys are changed at the end of their cryptoperiod; ours is a year. */
+const CRYPTOPERIOD_DAYS = 365;
+const OTHERS_MAY = 0o077;
+
+/** Whether the key file can be read, by its owner alone, and how old it is: each rotation writes it anew. */
+export async function keyFindings(
+  path: string,
+  open: (path: string) => Promise<KeyRing>,
+  nowMs: number,
+): Promise<Finding[]> {
+  let file: { readonly mode: number; readonly mtimeMs: number };
+  let keys: KeyRing;
+  try {
+    file = await stat(path);
+    keys = await open(path);
+  } catch (error) {
+    const reason = error instanceof TapwireError ? error.message : `${path} cannot be read`;
+    return [fault(PART, reason, 'run tapwire init for a new installation, or restore the file from its backup')];
+  }
+  return [permissions(path, file.mode), age(file.mtimeMs, nowMs), ...retiring(keys, nowMs)];
+}
+
+function permissions(path: string, mode: number): Finding {
+  if ((mode & OTHERS_MAY) === 0) return good(PART, `${path} is for its owner alone`);
+  return fault(PART, `${path} can be reached by others (mode ${(mode & 0o777).toString(8)})`, `chmod 600 ${path}`);
+}
+
+function age(changedMs: number, nowMs: number): Finding {
+  const days = Math.floor((nowMs - changedMs) / DAY_MS);
+  if (days <= CRYPTOPERIOD_DAYS) return good(PART, `last changed ${days} days ago`);
+  return warning(PART, `no key was changed for ${days} days`, 'tapwire keys rotate --purpose …, for each of them');
+}
+
+/** A previous card data key that has retired opens nothing any more: readers that still seal for it are refused. */
+function retiring(keys: KeyRing, nowMs: number): Finding[] {
+  const { keys: published } = keys.publicCardDataKeys(nowMs);
+  return [good(PART, `${published.length} card data keys are published`)];
+}

@@ -1,0 +1,81 @@
+import { connect } from 'node:net';
+import type { Processor } from '../../processor-kit/processor.ts';
+import type { SwitchConfig } from '../../processor-kit/switch-config.ts';
+import type { StoredProcessor } from '../../switches/acquirer-switches.ts';
+import { certificateFindings } from './certificate-findings.ts';
+import { type Finding, fault, good, warning } from './finding.ts';
+
+/** A switch in another country answers a SYN within this. */
+const DIAL_TIMEOUT_MS = 3_000;
+
+export interface SwitchQuestions {
+  readonly types: ReadonlyMap<string, Processor>;
+  readonly stored: readonly StoredProcessor[];
+  /** Acquirers that have a processor and no route to it. */
+  readonly withoutRoute: readonly number[];
+  readonly nowMs: number;
+}
+
+/** Whether each stored processor has its type, settings that fit, certificates that are valid, and a switch that answers. */
+export async function switchFindings({ types, stored, withoutRoute, nowMs }: SwitchQuestions): Promise<Finding[]> {
+  const each = await Promise.all(stored.map((processor) => findingsOf(processor, types, nowMs)));
+  const unrouted = withoutRoute.map((acquirerId) =>
+    warning(
+      `acquirer ${acquirerId}`,
+      'has processors and no route: its taps are ErrorFindingConfig',
+      'tapwire route add',
+    ),
+  );
+  if (stored.length === 0)
+    return [warning('switches', 'there is none', 'tapwire processor add, then tapwire route add')];
+  return [...each.flat(), ...unrouted];
+}
+
+async function findingsOf(stored: StoredProcessor, types: SwitchQuestions['types'], nowMs: number): Promise<Finding[]> {
+  const part = `processor ${stored.id} of acquirer ${stored.acquirerId}`;
+  const type = types.get(stored.type);
+  if (!type) {
+    return [fault(part, `there is no processor type ${stored.type}`, 'name its folder or package in PROCESSORS')];
+  }
+  const checked = type.configSchema.safeParse(stored.config);
+  if (!checked.success) {
+    const says = checked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
+    return [fault(part, says, 'tapwire processor change')];
+  }
+  const config: SwitchConfig = checked.data;
+  return [...(await tlsFindings(part, config, nowMs)), ...(await dialFindings(part, config))];
+}
+
+async function tlsFindings(part: string, { tls }: SwitchConfig, nowMs: number): Promise<Finding[]> {
+  const files: { certFile: string; keyFile: string | undefined }[] = [];
+  if (tls?.caFile !== undefined) files.push({ certFile: tls.caFile, keyFile: undefined });
+  if (tls?.certFile !== undefined) files.push({ certFile: tls.certFile, keyFile: tls.keyFile });
+  return (await Promise.all(files.map((pair) => certificateFindings(part, pair, nowMs)))).flat();
+}
+
+/** A connection is opened and closed again: a switch counts that as no more than a line that came and went. */
+async function dialFindings(part: string, { addresses }: SwitchConfig): Promise<Finding[]> {
+  if (addresses.length === 0) return [good(part, 'the switch connects to us')];
+  const dialled = await Promise.all(
+    addresses.map(async (address) => ({ ...address, answers: await answers(address) })),
+  );
+  const silent = dialled.filter(({ answers: did }) => !did).map(({ host, port }) => `${host}:${port}`);
+  const told = dialled.map(({ host, port }) => `${host}:${port}`).join(', ');
+  if (silent.length === 0) return [good(part, `${told} takes connections`)];
+  const says = `${silent.join(', ')} takes no connection`;
+  const advice = 'check address, firewall and whether the switch is up; tapwire simulate stands in for one';
+  return [silent.length === dialled.length ? fault(part, says, advice) : warning(part, says, advice)];
+}
+
+function answers({ host, port }: { readonly host: string; readonly port: number }): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: DIAL_TIMEOUT_MS });
+    const end = (did: boolean) => {
+      socket.destroy();
+      resolve(did);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('timeout', () => end(false));
+    socket.once('error', () => end(false));
+  });
+}

@@ -1,0 +1,89 @@
+import { chmodSync, mkdtempSync, rmSync, utimesSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createKeyRing } from '../../../src/card/create-key-ring.ts';
+import { examine } from '../../../src/cli/doctor.ts';
+import { readConfig } from '../../../src/config.ts';
+import type { Finding } from '../../../src/ops/doctor/finding.ts';
+import { type Installation, startInstallation } from '../../support/installation.ts';
+
+const NOW_MS = Date.now();
+
+let installation: Installation;
+let keysFile: string;
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tapwire-doctor-'));
+  keysFile = join(folder, 'keys.json');
+  await createKeyRing(keysFile);
+  installation = await startInstallation({ role: 'none' });
+});
+afterAll(async () => {
+  await installation.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const look = (settings: NodeJS.ProcessEnv = {}, nowMs = NOW_MS) =>
+  examine(readConfig({ ...installation.environment(), TAPWIRE_KEYS_FILE: keysFile, ...settings }), nowMs);
+const faultsOf = (findings: readonly Finding[]) => findings.filter(({ verdict }) => verdict === 'fault');
+const told = (findings: readonly Finding[]) => findings.map(({ part, says }) => `${part}: ${says}`).join('\n');
+
+describe('tapwire doctor', () => {
+  test('finds nothing wrong with an installation whose switches answer', async () => {
+    const findings = await look();
+    expect(faultsOf(findings)).toEqual([]);
+    expect(told(findings)).toContain('schema up to date');
+    expect(told(findings)).toMatch(/clock: \d+ ms from the database's/);
+    expect(told(findings)).toMatch(/processor 1 of acquirer 1: 127\.0\.0\.1:\d+ takes connections/);
+  });
+
+  test('names a switch that takes no connection, and a processor whose settings do not fit', async () => {
+    const { database } = installation;
+    await database.query(`insert into processors (acquirer_id, id, type, config) values
+      (1, 90, 'type-1', (select config || '{"addresses":[{"host":"127.0.0.1","port":1}]}' from processors where acquirer_id = 1 and id = 1)),
+      (1, 91, 'type-1', '{"adresses":[]}'), (1, 92, 'no-such-type', '{}')`);
+    const findings = faultsOf(await look());
+    await database.query('delete from processors where acquirer_id = 1 and id >= 90');
+    expect(told(findings)).toMatch(/processor 90 of acquirer 1: 127\.0\.0\.1:1 takes no connection/);
+    expect(told(findings)).toMatch(/processor 91 of acquirer 1: .*adresses/s);
+    expect(told(findings)).toMatch(/processor 92 of acquirer 1: there is no processor type no-such-type/);
+    expect(findings).toHaveLength(3);
+  });
+
+  test('names what waits for somebody', async () => {
+    const { database } = installation;
+    expect(told(await look())).toContain('callbacks: none is disabled');
+    await database.query(`insert into webhook_endpoints (acquirer_id, id, integrator_id, serves, url, sealed_secret, disabled_at)
+      values (1, gen_random_uuid(), 10, 'links', 'https://example.com', '', now())`);
+    const findings = await look();
+    expect(told(findings.filter(({ verdict }) => verdict === 'warning'))).toContain('callbacks: 1 are disabled');
+  });
+
+  test('names a key file that others may read, and keys that are old', async () => {
+    chmodSync(keysFile, 0o644);
+    utimesSync(keysFile, new Date(), new Date(NOW_MS - 400 * 86_400_000));
+    const findings = await look();
+    chmodSync(keysFile, 0o600);
+    expect(told(faultsOf(findings))).toMatch(/can be reached by others \(mode 644\)/);
+    expect(told(findings.filter(({ verdict }) => verdict === 'warning'))).toContain('no key was changed for 400 days');
+  });
+
+  test('names a certificate that cannot be read, and a key file that is not there', async () => {
+    const findings = await look({
+      TLS_CERT_FILE: join(folder, 'none.pem'),
+      TLS_KEY_FILE: keysFile,
+      TAPWIRE_KEYS_FILE: join(folder, 'none.json'),
+    });
+    expect(
+      faultsOf(findings)
+        .map(({ part }) => part)
+        .sort(),
+    ).toEqual(['https', 'keys']);
+  });
+
+  test('says that there is no database, and goes on with the rest', async () => {
+    const findings = faultsOf(await look({ DATABASE_URL: 'postgres://127.0.0.1:1/none' }));
+    expect(findings.map(({ part }) => part)).toEqual(['database']);
+  });
+});
