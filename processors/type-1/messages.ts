@@ -9,11 +9,13 @@ import {
   type Refund,
   type Reversal,
   type ReversalReason,
+  toHex,
   transmissionDateTime,
 } from '#processor-kit';
 import { chipFields } from './chip.ts';
 import type { Type1Config } from './config.ts';
 import { profile } from './profile.ts';
+import { encodeSecurityControl } from './security-control.ts';
 import type { Type1Message } from './spec.ts';
 
 /** DE3: what is asked, from which account, to which. 00 leaves the account to the issuer. */
@@ -121,6 +123,7 @@ function cardMessage(
     acceptorNameLocation: acceptorNameLocation(merchant),
     currency: purchase.amount.currencyNumeric,
     pinBlock: pin?.block,
+    securityControl: pin?.keyNumber === undefined ? undefined : encodeSecurityControl('pin', pin.keyNumber),
     posDataCode: posDataCode(terminal.canTakePin, pin !== undefined),
     switchData: { switchKey: switchKey(at, rrn), ...chipFields(purchase.chip, config.iccForm) },
   };
@@ -205,29 +208,34 @@ export function networkRequest(kind: NetworkRequestKind, stamp: MessageStamp): T
   };
 }
 
-/** The switch echoes, announces its cut-over or signs us off: all are taken note of with 00. Keys are not taken yet. */
+/** The switch echoes, announces its cut-over or signs us off: all are taken note of with 00. A key without an exchange is not. */
 export function answerSwitchRequest(request: Type1Message): Type1Message | undefined {
   if (request.mti !== '0800') return undefined;
   const { echo, cutOver, signOn, signOff } = profile.network;
   const isKnown = [echo, cutOver, signOn, signOff].includes(request.networkCode);
-  return {
-    mti: '0810',
-    transmissionDateTime: request.transmissionDateTime,
-    stan: request.stan,
-    responseCode: isKnown ? '00' : '40',
-    networkCode: request.networkCode,
-  };
+  return networkAnswer(request, isKnown ? '00' : '40');
+}
+
+export function networkAnswer(
+  { transmissionDateTime, stan, networkCode }: Type1Message,
+  responseCode: string,
+): Type1Message {
+  return { mti: '0810', transmissionDateTime, stan, responseCode, networkCode };
 }
 
 /**
  * DE128: number of the key, the first four bytes of the MAC, three zeros. The MAC of ANSI X9.9 runs over the values that
- * decide about money, each followed by a space, an absent one by the space alone.
+ * decide about money, each followed by a space, an absent one by the space alone; at the end DE53 in hex, where there is one.
  */
 export const mac: MacRule<Type1Message> = {
   method: { algorithm: 'cbc', padding: 1 },
   field: 'mac',
   lengthBytes: 8,
-  covered: (message) => Buffer.from(MAC_FIELDS.map((field) => message[field] ?? '').join(' '), 'latin1'),
+  covered: (message) => {
+    const fields = MAC_FIELDS.map((field) => message[field] ?? '');
+    if (message.securityControl) fields.push(toHex(message.securityControl));
+    return Buffer.from(fields.join(' '), 'latin1');
+  },
   compose: (keyNumber, mac) => Uint8Array.of(keyNumber, ...mac.subarray(0, 4), 0, 0, 0),
   keyNumber: (value) => value[0],
 };

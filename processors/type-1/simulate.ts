@@ -11,6 +11,7 @@ import {
 import { issuerFields } from './chip.ts';
 import { schemeOf } from './outcome.ts';
 import { profile } from './profile.ts';
+import { numberOfPinKey } from './security-control.ts';
 import type { IccElements, Type1Message } from './spec.ts';
 
 type FieldName = keyof Type1Message;
@@ -62,7 +63,7 @@ export function readRequest(request: Type1Message): SimulatedRequest {
     rrn: request.rrn ?? '',
     tid,
     pan: request.pan ?? '',
-    pin: request.pinBlock && { block: request.pinBlock },
+    pin: request.pinBlock && { block: request.pinBlock, keyNumber: numberOfPinKey(request.securityControl) },
     key: transactionKey(stan, transmissionDateTime, tid),
     originalKey: originalKeyOf(request, tid),
     isRepeat: mti === '0421',

@@ -1,5 +1,6 @@
 import { defineProcessor } from '#processor-kit';
 import { configSchema, exampleConfig } from './config.ts';
+import { keyChange } from './key-change.ts';
 import * as messages from './messages.ts';
 import * as outcome from './outcome.ts';
 import { framing, match, profile } from './profile.ts';
@@ -19,6 +20,7 @@ export default defineProcessor({
   match,
   profile,
   mac: messages.mac,
+  keyChange,
   authorization: messages.authorization,
   mandateAuthorization: messages.mandateAuthorization,
   refund: messages.refund,

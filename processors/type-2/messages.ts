@@ -178,19 +178,19 @@ export function networkRequest(
   };
 }
 
-/** The switch echoes, announces its cut-over or signs us off: all are taken note of with 00. Keys are not taken yet. */
+/** The switch echoes, announces its cut-over or signs us off: all are taken note of with 00. A key without an exchange is not. */
 export function answerSwitchRequest(request: Type2Message): Type2Message | undefined {
   if (request.mti !== '0800') return undefined;
   const { echo, cutOver, signOn, signOff } = profile.network;
   const isKnown = [echo, cutOver, signOn, signOff].includes(request.processingCode);
-  return {
-    mti: '0810',
-    processingCode: request.processingCode,
-    transmissionDateTime: request.transmissionDateTime,
-    stan: request.stan,
-    networkId: request.networkId,
-    responseCode: isKnown ? '00' : '40',
-  };
+  return networkAnswer(request, isKnown ? '00' : '40');
+}
+
+export function networkAnswer(
+  { processingCode, transmissionDateTime, stan, networkId }: Type2Message,
+  responseCode: string,
+): Type2Message {
+  return { mti: '0810', processingCode, transmissionDateTime, stan, networkId, responseCode };
 }
 
 /** DE64: retail MAC (ISO 9797-1 algorithm 3, zero padding) over all of the message in front of it. */

@@ -25,7 +25,7 @@ const ELEMENTS = {
   unknown: 'keep',
 } as const;
 
-/** DE48: who submits, and what the terminal and the issuer can do about a tap without a PIN. */
+/** DE48: who submits, what the terminal and the issuer can do about a tap without a PIN, and a key in a key change. */
 const submission = tagged({
   name: 'submission',
   bytes: 999,
@@ -44,6 +44,8 @@ const submission = tagged({
         '04': numeric({ name: 'isPinWanted', digits: 1, encoding: 'ascii', safe: true }),
       },
     }),
+    '31': text({ name: 'keyBlock', characters: 99, minCharacters: 16 }),
+    '32': text({ name: 'keyCheckValue', characters: 6, safe: true }),
   },
 });
 

@@ -7,6 +7,17 @@ import type { IsoMessage } from './processor.ts';
  */
 export type MacKeys = (keyId: string, method: MacMethod) => MacFunction;
 
+/** A key made ready, with the number by which messages name it. */
+export interface NumberedMacKey {
+  readonly number: number;
+  readonly mac: MacFunction;
+}
+
+/** The MAC keys of a line as they are at this moment: the first makes MACs, each of them checks. */
+export interface MacKeySet {
+  readonly keys: readonly NumberedMacKey[];
+}
+
 /** How a dialect authenticates its messages (DE64, DE128). */
 export interface MacRule<Message extends IsoMessage = IsoMessage> {
   readonly method: MacMethod;

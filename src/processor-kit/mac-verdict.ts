@@ -8,9 +8,18 @@ export type MacVerdict = 'good' | 'bad' | 'unverifiable';
 
 /** A symbol, so that no codec takes the verdict for a field. */
 const MAC_VERDICT = Symbol('MAC verdict');
+const JUDGE_AGAIN = Symbol('judges the MAC again');
 
-export function recordMacVerdict(message: IsoMessage, verdict: MacVerdict): void {
-  Object.defineProperty(message, MAC_VERDICT, { value: verdict });
+/** @param judgeAgain by the keys that there are when it is called; absent where keys do not change */
+export function recordMacVerdict(message: IsoMessage, verdict: MacVerdict, judgeAgain?: () => MacVerdict): void {
+  Object.defineProperty(message, MAC_VERDICT, { value: verdict, configurable: true });
+  if (judgeAgain) Object.defineProperty(message, JUDGE_AGAIN, { value: judgeAgain, configurable: true });
+}
+
+/** Judges a message anew, since keys have come that were not there when it was decoded. */
+export function judgeMacAgain(message: IsoMessage): void {
+  const judge = (message as { [JUDGE_AGAIN]?: () => MacVerdict })[JUDGE_AGAIN];
+  if (judge) recordMacVerdict(message, judge());
 }
 
 /** Undefined on a line without MACs. */

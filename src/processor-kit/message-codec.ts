@@ -1,7 +1,6 @@
-import type { MacFunction } from '../crypto/mac.ts';
 import { isSameMac } from '../crypto/mac.ts';
 import { ProcessorError } from '../errors.ts';
-import type { MacKeys, MacRule } from './mac-rule.ts';
+import type { MacKeySet, MacKeys, MacRule, NumberedMacKey } from './mac-rule.ts';
 import { type MacVerdict, recordMacVerdict } from './mac-verdict.ts';
 import type { IsoMessage, MessageCodec, Processor, SwitchConfig } from './processor.ts';
 
@@ -10,22 +9,28 @@ import type { IsoMessage, MessageCodec, Processor, SwitchConfig } from './proces
  * is decoded with a verdict on its MAC (`macVerdictOf`). Without keys a MAC that comes in counts as `unverifiable`: a
  * MAC that nobody can check is no MAC.
  *
+ * @param live keys that change while traffic runs, instead of those of the configuration
  * @throws ProcessorError `PROCESSOR_INVALID` when keys are configured and the dialect has no MAC, or no `macKeys` are given
  */
-export function messageCodec(processor: Processor, config: SwitchConfig, macKeys?: MacKeys): MessageCodec {
+export function messageCodec(
+  processor: Processor,
+  config: SwitchConfig,
+  macKeys?: MacKeys,
+  live?: MacKeySet,
+): MessageCodec {
   const codec = processor.codec(config);
   const rule = processor.mac;
   if (config.macKeys === undefined) return rule === undefined ? codec : withoutKeys(codec, rule);
   if (rule === undefined)
     throw new ProcessorError('PROCESSOR_INVALID', `${processor.type} has no MAC, yet macKeys are set`);
+  if (live !== undefined) return withKeys(codec, rule, live);
   if (macKeys === undefined) throw new ProcessorError('PROCESSOR_INVALID', `${processor.type}: no MAC keys to be had`);
-  const keys = config.macKeys.map(({ number, keyId }) => ({ number, mac: macKeys(keyId, rule.method) }));
-  return withKeys(codec, rule, keys);
+  return withKeys(codec, rule, { keys: configuredMacKeys(rule, config, macKeys) });
 }
 
-interface NumberedKey {
-  readonly number: number;
-  readonly mac: MacFunction;
+/** The keys that the configuration names, made ready. */
+export function configuredMacKeys(rule: MacRule, config: SwitchConfig, macKeys: MacKeys): NumberedMacKey[] {
+  return (config.macKeys ?? []).map(({ number, keyId }) => ({ number, mac: macKeys(keyId, rule.method) }));
 }
 
 function withoutKeys(codec: MessageCodec, rule: MacRule): MessageCodec {
@@ -39,8 +44,7 @@ function withoutKeys(codec: MessageCodec, rule: MacRule): MessageCodec {
   };
 }
 
-function withKeys(codec: MessageCodec, rule: MacRule, keys: readonly NumberedKey[]): MessageCodec {
-  const [current] = keys;
+function withKeys(codec: MessageCodec, rule: MacRule, live: MacKeySet): MessageCodec {
   const blank = new Uint8Array(rule.lengthBytes);
   return {
     /** Encodes with a blank MAC, which puts its bit in the bitmap, then writes the MAC over it. */
@@ -48,10 +52,8 @@ function withKeys(codec: MessageCodec, rule: MacRule, keys: readonly NumberedKey
       message[rule.field as 'mac'] = blank;
       const end = codec.encode(message, target, offset);
       const macStart = end - rule.lengthBytes;
-      const value = rule.compose(
-        current!.number,
-        current!.mac(rule.covered(message, target.subarray(offset, macStart))),
-      );
+      const { number, mac } = live.keys[0]!;
+      const value = rule.compose(number, mac(rule.covered(message, target.subarray(offset, macStart))));
       target.set(value, macStart);
       message[rule.field as 'mac'] = value;
       return end;
@@ -59,13 +61,15 @@ function withKeys(codec: MessageCodec, rule: MacRule, keys: readonly NumberedKey
     decode(bytes, start = 0, end = bytes.length) {
       const message = codec.decode(bytes, start, end);
       const body = bytes.subarray(start, Math.max(start, end - rule.lengthBytes));
-      recordMacVerdict(message, verdictOn(message, body, rule, keys));
+      const verdict = verdictOn(message, body, rule, live.keys);
+      const judgeAgain = verdict === 'good' ? undefined : () => verdictOn(message, body, rule, live.keys);
+      recordMacVerdict(message, verdict, judgeAgain);
       return message;
     },
   };
 }
 
-function verdictOn(message: IsoMessage, body: Uint8Array, rule: MacRule, keys: readonly NumberedKey[]): MacVerdict {
+function verdictOn(message: IsoMessage, body: Uint8Array, rule: MacRule, keys: readonly NumberedMacKey[]): MacVerdict {
   const value = message[rule.field];
   if (!(value instanceof Uint8Array)) return 'unverifiable';
   const number = rule.keyNumber(value);

@@ -53,6 +53,8 @@ export interface PinData {
   readonly block: Uint8Array;
   /** DUKPT key serial number, 10 or 12 bytes, where the switch wants one. */
   readonly ksn?: Uint8Array | undefined;
+  /** Of the zone PIN key, where it was exchanged: a dialect that exchanges PIN keys says in the message which one it is. */
+  readonly keyNumber?: number | undefined;
 }
 
 /** What every message to the switch carries, whatever it asks. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { fromHex } from '../bytes/hex.ts';
 import { ProcessorError } from '../errors.ts';
+import { keyExchangeConfig } from './key-change.ts';
 import type { Framing, Processor } from './processor.ts';
 import type { ProcessorProfile } from './profile.ts';
 import { profileOverrides } from './profile.ts';
@@ -73,6 +74,8 @@ export const switchConfig = z.strictObject({
       derivation: z.enum(['zone', 'dukpt']).default('zone'),
     })
     .optional(),
+  /** Present: working keys are exchanged with the switch while traffic runs; `macKeys` and `pinKey` are those to begin with. */
+  keyExchange: keyExchangeConfig.optional(),
   /** Where this switch differs from its type's profile. */
   profile: profileOverrides.optional(),
 });

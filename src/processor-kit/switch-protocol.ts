@@ -1,6 +1,6 @@
 import { Iso8583Error } from '../errors.ts';
 import { pairingKey } from '../iso8583/message.ts';
-import type { MacKeys } from './mac-rule.ts';
+import type { MacKeySet, MacKeys } from './mac-rule.ts';
 import { messageCodec } from './message-codec.ts';
 import { answers, isResponse, messageClass } from './mti.ts';
 import type { Framing, IsoMessage, NetworkRequestKind, Processor, SwitchConfig } from './processor.ts';
@@ -13,13 +13,36 @@ export interface SwitchProtocolOptions {
   readonly nowMs: () => number;
   /** Needed when the configuration names MAC keys. */
   readonly macKeys?: MacKeys | undefined;
+  /** Needed when the configuration has `keyExchange`: what is done about keys. */
+  readonly keys?: KeyChangeSide | undefined;
   /** Told of every request that the switch sends by itself, after it was answered: a cut-over matters to others, too. */
   readonly onSwitchRequest?: ((request: IsoMessage) => void) | undefined;
 }
 
 /** The part of a connection that session steps need. */
-interface ExchangeLine {
+export interface ExchangeLine {
+  readonly connectionId: string;
   exchange(request: IsoMessage): Promise<IsoMessage>;
+}
+
+/** What we answer to an announced key, and what is to be done as soon as the answer has been handed over. */
+export interface KeyDecision {
+  readonly responseCode: string;
+  readonly whenAnswered?: (() => void) | undefined;
+}
+
+/** Our side of a key change (`key-change.ts` tells its steps). */
+export interface KeyChangeSide {
+  /** The MAC keys that are live. */
+  readonly macKeys: MacKeySet;
+  /**
+   * Done when a line is signed on, before it is ready.
+   * @param answer that of the switch to the sign-on; undefined where there is none
+   * @returns whether the line may be used
+   */
+  afterSignOn(line: ExchangeLine, answer: IsoMessage | undefined): Promise<boolean>;
+  /** Takes what the switch announces, or refuses it. */
+  takeAnnouncement(announcement: IsoMessage, line: ExchangeLine): Promise<KeyDecision>;
 }
 
 type SessionStep = (line: ExchangeLine) => Promise<boolean>;
@@ -38,7 +61,7 @@ export interface ProcessorProtocol {
   readonly signOn: SessionStep | undefined;
   readonly echo: SessionStep | undefined;
   readonly signOff: SessionStep | undefined;
-  onRequest(request: IsoMessage, reply: (response: IsoMessage) => void): void;
+  onRequest(request: IsoMessage, reply: (response: IsoMessage) => void, line: ExchangeLine): void | Promise<void>;
 }
 
 /** A class that the processor pairs by nothing has no key: its responses are reported, never matched. */
@@ -55,7 +78,8 @@ export function switchProtocol(
   config: SwitchConfig,
   options: SwitchProtocolOptions,
 ): ProcessorProtocol {
-  const codec = messageCodec(processor, config, options.macKeys);
+  const { keys } = options;
+  const codec = messageCodec(processor, config, options.macKeys, keys?.macKeys);
   const step = (kind: NetworkRequestKind) => sessionStep(kind, processor, config, options);
   const fieldsOf = (message: IsoMessage) => processor.match[messageClass(message)] ?? NO_FIELDS;
   return {
@@ -68,15 +92,33 @@ export function switchProtocol(
     missingKeyFields: (response) => fieldsOf(response).filter((field) => response[field] === undefined),
     couldAnswer: (response, request) => couldAnswer(response, request, fieldsOf(request)),
     salvage: (error) => (error instanceof Iso8583Error ? (error.partial as IsoMessage | undefined) : undefined),
-    signOn: config.signOn ? step('signOn') : undefined,
+    signOn: signOnStep(processor, config, options),
     echo: step('echo'),
     signOff: config.signOn ? step('signOff') : undefined,
-    onRequest(request, reply) {
+    onRequest(request, reply, line) {
+      if (keys && isKeyAnnouncement(request, processor)) return takeKey(request, reply, processor, keys, line);
       const answer = processor.answerSwitchRequest(request, config);
       if (answer !== undefined) reply(answer);
       options.onSwitchRequest?.(request);
+      return undefined;
     },
   };
+}
+
+function isKeyAnnouncement(request: IsoMessage, processor: Processor): boolean {
+  return processor.keyChange !== undefined && processor.readRequest(request).network === 'keyChange';
+}
+
+async function takeKey(
+  announcement: IsoMessage,
+  reply: (response: IsoMessage) => void,
+  processor: Processor,
+  keys: KeyChangeSide,
+  line: ExchangeLine,
+): Promise<void> {
+  const { responseCode, whenAnswered } = await keys.takeAnnouncement(announcement, line);
+  reply(processor.keyChange!.answer(announcement, responseCode));
+  whenAnswered?.();
 }
 
 /** A class that is paired by no field has no keys: one for all its messages would pair strangers. */
@@ -91,13 +133,38 @@ function couldAnswer(response: IsoMessage, request: IsoMessage, fields: readonly
   return present.length > 0 && present.every((field) => response[field] === request[field]);
 }
 
+function signOnStep(
+  processor: Processor,
+  config: SwitchConfig,
+  options: SwitchProtocolOptions,
+): SessionStep | undefined {
+  const request = config.signOn ? networkMessages('signOn', processor, config, options) : undefined;
+  const { keys } = options;
+  if (!request && !keys) return undefined;
+  return async (line) => {
+    const answer = request && (await line.exchange(request()));
+    if (answer && !processor.isNetworkAccepted(answer)) return false;
+    return keys === undefined || keys.afterSignOn(line, answer);
+  };
+}
+
 function sessionStep(
   kind: NetworkRequestKind,
   processor: Processor,
   config: SwitchConfig,
   options: SwitchProtocolOptions,
 ): SessionStep | undefined {
-  const request = () => processor.networkRequest(kind, { stan: options.nextStan(), sentAtMs: options.nowMs() }, config);
+  const request = networkMessages(kind, processor, config, options);
+  return request && (async (line) => processor.isNetworkAccepted(await line.exchange(request())));
+}
+
+/** Makes one message of that kind after the other; undefined when the switch knows none. */
+function networkMessages(
+  kind: NetworkRequestKind,
+  processor: Processor,
+  config: SwitchConfig,
+  { nextStan, nowMs }: SwitchProtocolOptions,
+): (() => IsoMessage) | undefined {
   if (processor.networkRequest(kind, { stan: '000001', sentAtMs: 0 }, config) === undefined) return undefined;
-  return async (line) => processor.isNetworkAccepted(await line.exchange(request()!));
+  return () => processor.networkRequest(kind, { stan: nextStan(), sentAtMs: nowMs() }, config)!;
 }
