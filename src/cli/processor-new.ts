@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { StartError } from '../errors.ts';
 import { BUILT_IN_FOLDER } from '../processor-kit/load-processors.ts';
 import { newProcessor } from '../processor-kit/new-processor.ts';
-import { writeFeatureTable } from './processor-features.ts';
+import { run as writeDocs } from './docs.ts';
 
 const USAGE = 'usage: tapwire processor new NAME [--dir DIR]';
 
@@ -19,7 +19,7 @@ export async function run(args: string[]): Promise<number> {
   const folder = newProcessor(name, resolve(values.dir));
   const path = relative('.', folder);
   const isFoundByItself = relative(BUILT_IN_FOLDER, folder) === name;
-  if (isFoundByItself) await writeFeatureTable();
+  if (isFoundByItself) await writeDocs([]);
   const named = isFoundByItself ? '' : `PROCESSORS=${path} `;
   console.log(`${path} is a processor that conforms as it is; the places to edit are marked EDIT. Then:
 

@@ -22,7 +22,6 @@ const COMMANDS: Commands = {
   },
   change: { says: '--acquirer ID --config FILE PROCESSOR', load: async () => ({ run: (await settings()).change }) },
   remove: { says: '--acquirer ID PROCESSOR', load: async () => ({ run: (await settings()).remove }) },
-  features: { says: 'write the table of processors/README.md anew', load: () => import('./processor-features.ts') },
 };
 
 /** `tapwire processor ...`: the kinds of switches that this installation speaks to, and which acquirer has which. */

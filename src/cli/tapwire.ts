@@ -23,6 +23,10 @@ const COMMANDS: Commands = {
     says: 'write what the documentation has from the code (--check: only say what is out of date)',
     load: () => import('./docs.ts'),
   },
+  docs: {
+    says: 'write what the documentation has from the code (--check: only say what is out of date)',
+    load: () => import('./docs.ts'),
+  },
   'demo-tenants': { says: 'create the demo tenants in the database and end', load: () => import('./demo-tenants.ts') },
   processor: { says: 'make, prove and list processors; give them to acquirers', load: () => import('./processor.ts') },
   route: { says: 'lead taps of an acquirer to its processors', load: () => import('./route.ts') },

@@ -26,14 +26,6 @@ const FEATURES: readonly (readonly [feature: string, tell: (processor: Processor
   ['on its way at once', ({ profile }) => String(profile.maxInFlight)],
 ];
 
-/** Where the table stands in `processors/README.md`. */
-const GENERATED = /(?<=<!-- features -->\n)[\s\S]*(?=<!-- \/features -->)/;
-
-/** `processors/README.md` with the table as these processors make it. */
-export function withFeatureTable(readme: string, processors: Iterable<Processor>): string {
-  return readme.replace(GENERATED, () => `\n${featureTable(processors)}\n\n`);
-}
-
 /** The processors side by side, as Markdown. */
 export function featureTable(processors: Iterable<Processor>): string {
   const columns = [...processors];

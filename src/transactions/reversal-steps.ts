@@ -27,6 +27,17 @@ import { ReversalState, type ReversalStateId, type Transaction } from './transac
  * Owed, sent and confirming have a live job at all times.
  */
 
+/** What may follow what, as the audit trail tells it. A reversal begins owed, without an entry that says so. */
+export const REVERSAL_MOVES: Readonly<Record<ReversalTold['reversal'], readonly ReversalTold['reversal'][]>> = {
+  owed: ['sent', 'needsReview'],
+  sent: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'needsReview', 'owed'],
+  unsent: ['sent', 'needsReview', 'owed'],
+  confirming: ['sent', 'needsReview', 'owed'],
+  acknowledged: ['owed'],
+  refused: [],
+  needsReview: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'owed'],
+};
+
 const OPEN: readonly ReversalStateId[] = [
   ReversalState.owed,
   ReversalState.sent,

@@ -20,6 +20,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   webhooks: 4,
   push: 4,
   ops: 5,
+  docs: 5,
   http: 5,
   simulator: 5,
   phone: 5,

@@ -1,4 +1,5 @@
 import type { AuditEntry, ReversalTold } from '../../transactions/ports.ts';
+import { REVERSAL_MOVES } from '../../transactions/reversal-steps.ts';
 import { STATUS_MOVES, type StatusId, type StatusName, statusName } from '../../transactions/status.ts';
 
 /** An audit row: what one commit told of one attempt. */
@@ -20,17 +21,6 @@ const MAY_BEGIN_AGAIN: readonly (StatusName | null)[] = [
   'RespondedToPhone',
   'FailedToRespondToPhone',
 ];
-
-/** What may follow what in a reversal (see reversal-steps.ts). It begins owed, without an entry that says so. */
-const REVERSAL_MOVES: Readonly<Record<ReversalStepName, readonly ReversalStepName[]>> = {
-  owed: ['sent', 'needsReview'],
-  sent: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'needsReview', 'owed'],
-  unsent: ['sent', 'needsReview', 'owed'],
-  confirming: ['sent', 'needsReview', 'owed'],
-  acknowledged: ['owed'],
-  refused: [],
-  needsReview: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'owed'],
-};
 
 /**
  * What is wrong with the audit trail of one transaction; undefined when it is a path of the declared moves that ends where

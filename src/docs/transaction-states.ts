@@ -1,0 +1,36 @@
+import { DISPOSITION_MOVES, dispositionName } from '../transactions/disposition.ts';
+import { PIN_STATE_MOVES, pinStateName } from '../transactions/pin-step.ts';
+import { REVERSAL_MOVES } from '../transactions/reversal-steps.ts';
+import { MUST_NOT_REST, STATUS_MOVES, Status, type StatusName, statusName } from '../transactions/status.ts';
+import { type StateChart, stateChart } from './state-chart.ts';
+
+const HOME = new URL('../transactions/', import.meta.url);
+
+const CHARTS: Readonly<Record<string, StateChart>> = {
+  status: {
+    source: new URL('status.ts', HOME),
+    moves: named(STATUS_MOVES, statusName),
+    note: {
+      title: 'id, and whether it may rest',
+      of: (name) => {
+        const id = Status[name as StatusName];
+        return `${id}, ${MUST_NOT_REST.includes(id) ? 'only with a job' : 'may rest'}`;
+      },
+    },
+  },
+  disposition: { source: new URL('disposition.ts', HOME), moves: named(DISPOSITION_MOVES, dispositionName) },
+  'pin-step': { source: new URL('pin-step.ts', HOME), moves: named(PIN_STATE_MOVES, pinStateName) },
+  reversal: { source: new URL('reversal-steps.ts', HOME), moves: new Map(Object.entries(REVERSAL_MOVES)) },
+};
+
+/** What `src/transactions/README.md` tells of each state machine, by the name of its section. */
+export function transactionStates(): Record<string, string> {
+  return Object.fromEntries(Object.entries(CHARTS).map(([name, chart]) => [name, stateChart(chart)]));
+}
+
+function named<Id extends number>(
+  moves: ReadonlyMap<Id | null, readonly Id[]>,
+  nameOf: (id: Id) => string,
+): StateChart['moves'] {
+  return new Map([...moves].map(([from, to]) => [from === null ? null : nameOf(from), to.map(nameOf)]));
+}

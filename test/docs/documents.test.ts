@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { outdatedDocuments } from '../../src/cli/docs.ts';
+import { withSections } from '../../src/docs/sections.ts';
+import { transactionStates } from '../../src/docs/transaction-states.ts';
+
+test('every document that is made from the code is what the code says (`npm run docs` writes them anew)', async () => {
+  expect((await outdatedDocuments()).map(({ path }) => path)).toEqual([]);
+});
+
+test('a section is replaced, and what is around it stays', () => {
+  const before = '# Title\n\n<!-- one -->\nold\n<!-- /one -->\n\nby hand\n';
+  expect(withSections(before, { one: 'new $&' })).toBe(
+    '# Title\n\n<!-- one -->\n\nnew $&\n\n<!-- /one -->\n\nby hand\n',
+  );
+});
+
+test('a section without a place, and a place without a section, are both told', () => {
+  expect(() => withSections('', { one: '' })).toThrow('no place for one');
+  expect(() => withSections('<!-- one -->\n<!-- /one -->', {})).toThrow('Nothing is made for one');
+});
+
+test('the states are told with their prose, their diagram and every declared move', () => {
+  const { status, 'pin-step': pinStep } = transactionStates();
+  expect(status).toContain('Where a transaction stands');
+  expect(status).toContain('  [*] --> RequestReceived\n');
+  expect(status).toContain('| `AcknowledgedByPhone` | nothing | 10, may rest |');
+  expect(pinStep).toContain('| `awaiting` | `submitted`, `expired` |');
+});
