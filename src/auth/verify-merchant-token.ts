@@ -31,8 +31,6 @@ export interface MerchantPrincipal extends Principal {
   /** `mbn` */
   readonly merchantName: string | null;
   readonly mcc: string | null;
-  /** `spCfg` */
-  readonly profileName: string | null;
   /** From `scope` and `permissions`. */
   readonly permissions: ReadonlySet<string>;
   readonly expiresAtMs: number;

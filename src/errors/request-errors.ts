@@ -36,8 +36,8 @@ export class DuplicateReference extends TapwireError {
   }
 }
 
-/** No terminal, route or currency fits the tap: recorded as ErrorFindingConfig and answered 500, errorCode 208. */
-export class NoConfiguration extends TapwireError<'NO_TERMINAL' | 'NO_ROUTE'> {}
+/** No terminal, profile or route fits the tap: recorded as ErrorFindingConfig and answered 500, errorCode 208. */
+export class NoConfiguration extends TapwireError<'NO_TERMINAL' | 'NO_ROUTE' | 'NO_PROFILE' | 'OUTSIDE_PROFILE'> {}
 
 /** So much waits already that a new tap would be answered late: refused before anything is stored, 503. */
 export class Overloaded extends TapwireError {
@@ -45,6 +45,21 @@ export class Overloaded extends TapwireError {
 
   constructor() {
     super('OVERLOADED');
+  }
+}
+
+/** More requests than are allowed within a time: 429, to be repeated after so many seconds. */
+export class Throttled extends TapwireError {
+  override readonly retryable = true;
+  readonly errorCode: 132 | 203;
+  readonly detail: string;
+  readonly retryAfterSeconds: number;
+
+  constructor(errorCode: 132 | 203, detail: string, retryAfterSeconds: number) {
+    super('THROTTLED', detail);
+    this.errorCode = errorCode;
+    this.detail = detail;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 

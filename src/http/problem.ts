@@ -69,6 +69,16 @@ const FORBIDDEN: Readonly<Record<Forbidden['code'], ProblemAnswer>> = {
 
 const NO_CONFIGURATION: Readonly<Record<NoConfiguration['code'], ProblemAnswer>> = {
   NO_TERMINAL: { status: 500, errorCode: 208, detail: 'No terminal is configured for the x-tid of the token.' },
+  NO_PROFILE: {
+    status: 500,
+    errorCode: 208,
+    detail: 'There is no terminal profile of the name that the token or the terminal gives.',
+  },
+  OUTSIDE_PROFILE: {
+    status: 500,
+    errorCode: 208,
+    detail: 'The terminal profile does not take this application, transaction type, currency or country.',
+  },
   NO_ROUTE: { status: 500, errorCode: 208, detail: 'No processor is configured for this tap.' },
 };
 
@@ -92,13 +102,19 @@ function refusedTap({ pointer, code, errorCode }: TapRefused): ProblemAnswer {
   };
 }
 
-const TITLES: Readonly<Record<number, string>> = {
+/** Of every status that we answer with (RFC 9110 15). */
+export const STATUS_TITLES: Readonly<Record<number, string>> = {
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted',
+  204: 'No Content',
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',
   404: 'Not Found',
   405: 'Method Not Allowed',
   409: 'Conflict',
+  410: 'Gone',
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
@@ -111,8 +127,8 @@ const TITLES: Readonly<Record<number, string>> = {
 export function problemBody(answer: ProblemAnswer, instance: string, requestId: string): Problem {
   const { status, errorCode, detail, errors } = answer;
   return {
-    type: 'about:blank',
-    title: TITLES[status] ?? 'Error',
+    type: `/docs/errors#${errorCode}`,
+    title: STATUS_TITLES[status] ?? 'Error',
     status,
     detail,
     instance,

@@ -14,7 +14,9 @@ import type {
   TerminalRecord,
   WebhookOrigin,
 } from '../transactions/ports.ts';
+import type { TerminalProfile } from '../transactions/terminal-profile.ts';
 import type { Database } from './open-database.ts';
+import { TerminalProfileCache } from './terminal-profile-cache.ts';
 
 /** A processor of an acquirer with the configuration of its switch, as stored; its schema checks it where it is used. */
 export interface ProcessorRecord {
@@ -58,6 +60,7 @@ const REFRESH_EVERY_MS = 2_000;
  */
 export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
   readonly #database: Database;
+  readonly #profiles: TerminalProfileCache;
   #timer: NodeJS.Timeout | undefined;
   #integrators = new Set<string>();
   #merchants = new Map<string, MerchantRecord>();
@@ -74,6 +77,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
 
   private constructor(database: Database) {
     this.#database = database;
+    this.#profiles = new TerminalProfileCache(database);
   }
 
   static async open(database: Database): Promise<PostgresDirectory> {
@@ -97,6 +101,10 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
 
   terminal(acquirerId: number, xTid: string): TerminalRecord | undefined {
     return this.#terminals.get(`${acquirerId} ${xTid}`);
+  }
+
+  terminalProfile(acquirerId: number, name: string): TerminalProfile | undefined {
+    return this.#profiles.find(acquirerId, name);
   }
 
   /** Terminals that take PINs, each as `<x-tid> of acquirer <id>`. */
@@ -161,6 +169,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
       read<IssuerKeyRow>(ISSUER_KEYS),
       read<ProcessorRecord>(PROCESSORS),
       read<EndpointRow>(ENDPOINTS),
+      this.#profiles.refresh(),
     ]);
     this.#integrators = new Set(integrators.map(({ acquirerId, id }) => `${acquirerId} ${id}`));
     this.#merchants = new Map(merchants.map((row) => [`${row.acquirerId} ${row.id}`, row]));
@@ -210,7 +219,8 @@ function issuerKey({ issuer, kid, publicKey: pem, algorithms, ...owner }: Issuer
 const INTEGRATORS = 'select acquirer_id as "acquirerId", id from integrators';
 const MERCHANTS = `select acquirer_id as "acquirerId", id, integrator_id as "integratorId", name, street, city, country, mcc,
   currency, time_zone as "timeZone", fees_config_id as "feesConfigId", fee::float8 as fee from merchants`;
-const TERMINALS = `select acquirer_id as "acquirerId", x_tid as "xTid", tid, mid, can_take_pin as "canTakePin" from terminals`;
+const TERMINALS = `select acquirer_id as "acquirerId", x_tid as "xTid", tid, mid, can_take_pin as "canTakePin",
+  profile_name as "profileName" from terminals`;
 const ROUTES = `select acquirer_id as "acquirerId", id, processor_id as "processorId", priority, currency, scheme,
   x_tid as "xTid", removed_at is not null as "isRemoved" from routes order by priority, id`;
 const BLOCKED_DEVICES = `select acquirer_id as "acquirerId", device_installation_id as device from blocked_devices`;

@@ -7,21 +7,21 @@ import type { MacKeys } from '../processor-kit/mac-rule.ts';
 import { macVerdictOf } from '../processor-kit/mac-verdict.ts';
 import { messageCodec } from '../processor-kit/message-codec.ts';
 import { answers, messageClass } from '../processor-kit/mti.ts';
-import type { IsoMessage, PinData, Processor, Purchase, Refund, SwitchConfig } from '../processor-kit/processor.ts';
+import type {
+  IsoMessage,
+  PinData,
+  Processor,
+  Purchase,
+  Refund,
+  SwitchConfig,
+  Terminal,
+} from '../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
 import { profileOf } from '../processor-kit/switch-config.ts';
 import { switchProtocol } from '../processor-kit/switch-protocol.ts';
 import type { StrayResponse } from '../transactions/late-response.ts';
 import type { EnteredPin } from '../transactions/pin-ports.ts';
-import type {
-  Clock,
-  PreparedRequest,
-  SendTiming,
-  Switch,
-  SwitchAnswer,
-  SwitchSlot,
-  TerminalRecord,
-} from '../transactions/ports.ts';
+import type { Clock, PreparedRequest, SendTiming, Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
 import { OVERDUE_AFTER_SECONDS } from '../transactions/time-limits.ts';
 import type { ProviderValues } from '../transactions/transaction.ts';
 import { type LineOptions, openLineOptions } from './line-options.ts';
@@ -183,7 +183,7 @@ export class AcquirerSwitch implements Switch {
     return { message, original: this.#options.processor.originalData(message) };
   }
 
-  providerId(terminal: TerminalRecord): ProviderValues {
+  providerId(terminal: Terminal): ProviderValues {
     const { processor, config } = this.#options;
     return providerValues(() => processor.providerId(config, terminal));
   }

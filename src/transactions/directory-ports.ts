@@ -1,3 +1,5 @@
+import type { TerminalProfile } from './terminal-profile.ts';
+
 export interface MerchantRecord {
   readonly acquirerId: number;
   readonly id: string;
@@ -18,6 +20,8 @@ export interface TerminalRecord {
   readonly tid: string;
   readonly mid: string;
   readonly canTakePin: boolean;
+  /** The profile of taps whose token names none; null: nothing is restricted. */
+  readonly profileName: string | null;
 }
 
 /** One way to a switch, for taps that fit; tried by priority, the lowest first. */
@@ -37,6 +41,7 @@ export interface Directory {
   hasIntegrator(acquirerId: number, integratorId: number): boolean;
   merchant(acquirerId: number, merchantId: string): MerchantRecord | undefined;
   terminal(acquirerId: number, xTid: string): TerminalRecord | undefined;
+  terminalProfile(acquirerId: number, name: string): TerminalProfile | undefined;
   routes(acquirerId: number): readonly RouteRecord[];
   isBlockedDevice(acquirerId: number, deviceInstallationId: string): boolean;
   userId(acquirerId: number, merchantId: string, claim: string): { id: string; isBlocked: boolean } | undefined;

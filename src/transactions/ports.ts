@@ -74,6 +74,8 @@ export interface Principal {
   readonly merchantId: string;
   readonly userClaim: string | null;
   readonly xTid: string | null;
+  /** The terminal profile that the token chose (`spCfg`). */
+  readonly profileName: string | null;
 }
 
 /** Calls a person. */

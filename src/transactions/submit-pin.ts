@@ -1,12 +1,13 @@
 import { fromHex } from '../bytes/hex.ts';
 import { Forbidden, NoConfiguration, NotFound, PinNotAwaited, RequestRefused, TapRefused } from '../errors.ts';
+import { applyProfile, type ProfileApplied } from './apply-profile.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { indexChipTags } from './chip-tags.ts';
 import { admit, type Draft, pinAttempt } from './draft.ts';
 import type { PinAttempt, PinRequest } from './pin-ports.ts';
 import { isAwaitingPin, pinEntries } from './pin-step.ts';
 import { commitPlan, type Plan, planAttempt, planUnsent } from './plan-attempt.ts';
-import type { OpenedTap, Principal } from './ports.ts';
+import type { Principal } from './ports.ts';
 import { withPin } from './read-pin.ts';
 import { openTap, type ReadTap, readTap } from './read-tap.ts';
 import { moves, Status } from './status.ts';
@@ -33,10 +34,10 @@ export async function submitPin(
   const before = await findForPin(world, principal, transactionId, request);
   if (isRepeated(world, before, request)) return awaitOutcome(world, before);
   await checkToken(world, before, request.pinToken);
-  const { opened, tap } = readPinTap(world, before, request);
+  const { tap, ...applied } = readPinTap(world, principal, before, request);
   const nowMs = world.clock.nowMs();
   const draft = pinAttempt(merchant, before, world.cardData.fingerprint(request), nowMs);
-  const plan = await planPin(world, draft, before, tap, opened);
+  const plan = await planPin(world, draft, before, tap, applied);
   if (await commitPlan(world, plan, () => commitPin(world, plan, before))) return plan.proceed();
   plan.abandon();
   return answerLoser(world, before, request);
@@ -78,14 +79,19 @@ async function checkToken(world: World, before: Transaction, pinToken: string): 
 }
 
 /** The tap once more, now with its PIN. */
-function readPinTap(world: World, before: Transaction, request: PinRequest): { opened: OpenedTap; tap: ReadTap } {
-  const opened = openTap(world.cardData, request);
+function readPinTap(
+  world: World,
+  principal: Principal,
+  before: Transaction,
+  request: PinRequest,
+): ProfileApplied & { tap: ReadTap } {
+  const { opened, fault } = applyProfile(world.directory, principal, openTap(world.cardData, request));
   const tap = readTap(opened);
   if (!isSameTap(world, before, tap)) throw new TapRefused('/paymentCardData', 'OTHER_TAP', 202);
-  if (tap.pin) return { opened, tap };
+  if (tap.pin) return { opened, fault, tap };
   if (request.pinBlock === undefined || request.ksn === undefined) throw refusedAt('/pinBlock', 'is missing');
   const pin = { block: fromHex(request.pinBlock), ksn: fromHex(request.ksn) };
-  return { opened: withPin(opened, pin), tap: { ...tap, pin } };
+  return { opened: withPin(opened, pin), fault, tap: { ...tap, pin } };
 }
 
 /** A PIN for another card, or for more money, would let one block be tried on many. */
@@ -110,10 +116,11 @@ async function planPin(
   draft: Draft,
   before: Transaction,
   tap: ReadTap,
-  opened: OpenedTap,
+  { opened, fault }: ProfileApplied,
 ): Promise<Plan> {
   const told = pinEntries(before, draft.transaction, world.clock.nowMs());
   const origin = { status: Status.RespondedToPhone, told };
+  if (fault) return planUnsent(world, origin, draft);
   const plan = await planAttempt(world, origin, draft, tap, opened);
   if (plan instanceof TapRefused) throw plan;
   // The way that the tap took is there no more.

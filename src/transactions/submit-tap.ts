@@ -1,4 +1,5 @@
 import { DuplicateReference, Forbidden, NoConfiguration, StoreUnavailable, TapRefused } from '../errors.ts';
+import { applyProfile } from './apply-profile.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { Disposition } from './disposition.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
@@ -20,14 +21,19 @@ import type { World } from './world.ts';
  */
 export async function submitTap(world: World, principal: Principal, request: TapRequest): Promise<Transaction> {
   const draft = draftTap(world, principal, request);
-  const plan = await planTap(world, draft, request);
+  const plan = await planTap(world, principal, draft, request);
   if ((await commitPlan(world, plan, () => world.store.insert(plan.attempt))) === 'inserted') return plan.proceed();
   plan.abandon();
-  return answerRepeat(world, draft, request);
+  return answerRepeat(world, principal, draft, request);
 }
 
 /** The same merchant has used this reference before: the stored answer, a new attempt, or a refusal. */
-async function answerRepeat(world: World, draft: Draft, request: TapRequest): Promise<Transaction> {
+async function answerRepeat(
+  world: World,
+  principal: Principal,
+  draft: Draft,
+  request: TapRequest,
+): Promise<Transaction> {
   const { acquirerId, merchantId, merchantReference, deviceInstallationId, userClaim } = draft.transaction;
   const before = await world.store.findByReference(acquirerId, merchantId, merchantReference);
   if (!before) throw new StoreUnavailable(false);
@@ -38,7 +44,7 @@ async function answerRepeat(world: World, draft: Draft, request: TapRequest): Pr
     return awaitOutcome(world, before);
   }
   if (!reachedNoSwitch(before)) throw new DuplicateReference();
-  const plan = await planTap(world, nextAttempt(draft, before), request);
+  const plan = await planTap(world, principal, nextAttempt(draft, before), request);
   if (await commitPlan(world, plan, () => world.store.retry(plan.attempt))) return plan.proceed();
   plan.abandon();
   throw new DuplicateReference(); // another attempt of this reference was faster
@@ -52,11 +58,12 @@ function reachedNoSwitch({ status, disposition, pinFingerprint }: Transaction): 
   return rests && (disposition === Disposition.UnableToGoOnline || disposition === Disposition.DeclinedOffline);
 }
 
-async function planTap(world: World, draft: Draft, request: TapRequest): Promise<Plan> {
+async function planTap(world: World, principal: Principal, draft: Draft, request: TapRequest): Promise<Plan> {
   let opened: OpenedTap;
+  let fault: NoConfiguration | undefined;
   let tap: ReadTap;
   try {
-    opened = openTap(world.cardData, request);
+    ({ opened, fault } = applyProfile(world.directory, principal, openTap(world.cardData, request)));
     tap = readTap(opened);
     if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 202);
   } catch (error) {
@@ -66,6 +73,7 @@ async function planTap(world: World, draft: Draft, request: TapRequest): Promise
     ...draft,
     transaction: { ...draft.transaction, ...tap.facts, panHash: world.vault.hashPan(tap.card.pan) },
   };
+  if (fault) return misconfigured(world, read, fault);
   if (tap.decision === 'declinedOffline') return declinedOffline(world, read);
   const plan = tap.pin ? await planWithPin(world, read, tap, opened) : await planAttempt(world, NEW, read, tap, opened);
   if (plan instanceof NoConfiguration) return misconfigured(world, read, plan);

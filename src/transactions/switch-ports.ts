@@ -6,9 +6,9 @@ import type {
   Refund,
   Reversal,
   ReversalAnswer,
+  Terminal,
 } from '../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
-import type { TerminalRecord } from './directory-ports.ts';
 import type { EnteredPin } from './pin-ports.ts';
 import type { ProviderValues } from './transaction.ts';
 
@@ -67,7 +67,7 @@ export interface Switch {
    */
   translatePin(pin: EnteredPin, pan: string): Promise<PinData>;
   /** Who the merchant is at this switch, for integrators. */
-  providerId(terminal: TerminalRecord): ProviderValues;
+  providerId(terminal: Terminal): ProviderValues;
 }
 
 /** A request of one switch, ready to be written. */

@@ -7,5 +7,5 @@ export function providerIdOf({ directory, path }: World, transaction: Transactio
   const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
   if (path.kind !== 'direct' || !route || xTid === null || tid === null || mid === null) return undefined;
   const canTakePin = directory.terminal(acquirerId, xTid)?.canTakePin ?? false;
-  return path.switches.find(acquirerId, route.processorId)?.providerId({ xTid, tid, mid, canTakePin });
+  return path.switches.find(acquirerId, route.processorId)?.providerId({ tid, mid, canTakePin });
 }

@@ -16,7 +16,7 @@ export const TAP: OpenedTap = (() => {
 })();
 
 export const KEPT = { pan: '4111111111111111', expiry: '3012' };
-export const PRINCIPAL: Principal = { acquirerId: 1, merchantId: '1001', userClaim: null, xTid: 'TERM0001' };
+export const PRINCIPAL: Principal = { acquirerId: 1, merchantId: '1001', userClaim: null, xTid: 'TERM0001', profileName: null };
 
 export const PROFILE = {
   deadlineMs: DEADLINE_MS,
@@ -39,7 +39,8 @@ export const DIRECTORY: Directory = {
     feesConfigId: null,
     fee: null,
   }),
-  terminal: () => ({ xTid: 'TERM0001', tid: 'TW000001', mid: 'TEST00000001001', canTakePin: true }),
+  terminal: () => ({ xTid: 'TERM0001', tid: 'TW000001', mid: 'TEST00000001001', canTakePin: true, profileName: null }),
+  terminalProfile: () => undefined,
   routes: () =>
     [1, 2].map((id) => ({
       id,

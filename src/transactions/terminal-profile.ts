@@ -1,0 +1,79 @@
+import type { TerminalProfileSettings } from '#schemas/terminal-profile';
+
+/** A profile as an acquirer stored it, in its canonical form: hex in capitals, currencies and countries as digits. */
+export interface TerminalProfile extends TerminalProfileSettings {
+  readonly name: string;
+}
+
+export type KernelOverride = TerminalProfileSettings['overrides'][number];
+export type TypeConfig = NonNullable<KernelOverride['transactionTypeConfigs']>[number];
+export type TlvEntry = NonNullable<TypeConfig['tlvDatabase']>[number];
+
+/** The data objects of a profile that have a meaning to us: Terminal Country Code, Transaction Currency Code, floor limit. */
+export const PROFILE_TAGS = { country: '9F1A', currency: '5F2A', floorLimit: 'DF8123' } as const;
+
+/** What of a tap a profile decides by; undefined where the reader did not tell. */
+export interface ProfiledTap {
+  /** Upper-case hex. */
+  readonly aid: string | undefined;
+  /** As `kernelIdOf` has it. */
+  readonly kernelId: string | undefined;
+  /** 9C, two digits. */
+  readonly transactionType: string | undefined;
+  /** 5F2A and 9F1A, four digits. */
+  readonly currency: string | undefined;
+  readonly country: string | undefined;
+}
+
+/** What lies outside, or what the terminal is by its profile: 5F2A and 9F1A, four digits each, where the profile says. */
+export type ProfileFit =
+  | { readonly outside: 'application' | 'transactionType' | 'currency' | 'country' }
+  | { readonly outside: null; readonly currency: string | undefined; readonly country: string | undefined };
+
+/**
+ * Whether a profile takes a tap.
+ *
+ * On each level (applications, then the transaction types of the one that fits) an entry with `remove` takes something away,
+ * and entries without it name all that is taken; where there are none of these, everything else is. An application is an
+ * AID with its kernel: the longest AID with which the card's begins (EMV Book B 3.3.2.5 selects in the same way), on its own
+ * kernel where the tap tells which one that was.
+ */
+export function fitProfile({ terminalCurrencyCode, overrides }: TerminalProfile, tap: ProfiledTap): ProfileFit {
+  const override = findOverride(overrides, tap);
+  if (override ? override.remove : isList(overrides)) return { outside: 'application' };
+  const types = override?.transactionTypeConfigs ?? [];
+  const type = types.find(({ transactionType }) => transactionType === tap.transactionType);
+  if (type ? type.remove : isList(types)) return { outside: 'transactionType' };
+  const currency = tlvOf(type, PROFILE_TAGS.currency) ?? (terminalCurrencyCode && `0${terminalCurrencyCode}`);
+  const country = tlvOf(type, PROFILE_TAGS.country);
+  if (differs(tap.currency, currency)) return { outside: 'currency' };
+  if (differs(tap.country, country)) return { outside: 'country' };
+  return { outside: null, currency, country };
+}
+
+function findOverride(
+  overrides: readonly KernelOverride[],
+  { aid, kernelId }: ProfiledTap,
+): KernelOverride | undefined {
+  if (aid === undefined) return undefined;
+  let best: KernelOverride | undefined;
+  for (const override of overrides) {
+    const isOfKernel = kernelId === undefined || override.kernelID === kernelId;
+    if (!isOfKernel || !aid.startsWith(override.aid)) continue;
+    if (best === undefined || override.aid.length > best.aid.length) best = override;
+  }
+  return best;
+}
+
+/** Whether anything is named, so that what is not named is not taken. */
+function isList(entries: readonly { readonly remove?: true | undefined }[]): boolean {
+  return entries.some(({ remove }) => !remove);
+}
+
+function tlvOf(type: TypeConfig | undefined, wanted: string): string | undefined {
+  return type?.tlvDatabase?.find(({ tag }) => tag === wanted)?.value;
+}
+
+function differs(told: string | undefined, wanted: string | undefined): boolean {
+  return told !== undefined && wanted !== undefined && told !== wanted;
+}
