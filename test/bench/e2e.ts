@@ -3,12 +3,9 @@
  * audit trail; beside a bare Fastify echo, measured in the same run by the same client. Postgres, gateway, simulated
  * switch and this generator share the machine.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/config.ts';
 import { prepareDatabase } from '../../src/gateway/prepare-database.ts';
@@ -16,6 +13,7 @@ import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { Database } from '../../src/store/open-database.ts';
 import { seedInstallation, type TapSource, tapSource } from './e2e-taps.ts';
 import { type LoadResult, percentile, saturate, sustain } from './http-load.ts';
+import { freePort, startProcess, untilReady } from './parts.ts';
 import { type ProcessorTime, processorTime } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
 
@@ -74,49 +72,6 @@ export async function startParts(folder: string, closers: (() => unknown)[]): Pr
   const postgres = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
   const pids = { gateway: gateway.pid, Postgres: postgres, switch: simulator.pid, generator: process.pid };
   return { database: prepared.database, gatewayPort, echoPort, taps, pids };
-}
-
-/** Starts a part as a process of its own; gives its id and the first line of its output that contains `says`. */
-async function startProcess(
-  closers: (() => unknown)[],
-  args: string[],
-  environment: object,
-  says: string,
-): Promise<{ line: string; pid: number }> {
-  const child = spawn(process.execPath, args, {
-    env: { ...process.env, ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  closers.push(async () => {
-    child.kill('SIGTERM');
-    if (child.exitCode === null) await once(child, 'exit');
-  });
-  for await (const line of createInterface(child.stdout)) {
-    if (!line.includes(says)) continue;
-    child.stdout.resume();
-    return { line, pid: child.pid! };
-  }
-  throw new Error(`${args.join(' ')} ended before it was up`);
-}
-
-async function untilReady(port: number): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
-    const body = (await answer?.json().catch(() => undefined)) as { switches?: Record<string, string> } | undefined;
-    if (Object.values(body?.switches ?? {}).includes('ready')) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error('The gateway did not become ready');
-}
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
 
 /** Figures of a database that may forget are worth nothing. */
