@@ -1,22 +1,55 @@
+/** What every address and list of the admin API has in common. */
 import { z } from 'zod';
 import { plainText } from './plain-text.ts';
 
-/** What PostgreSQL's integer holds: acquirers, processors and routes are numbered by it. */
+/** What PostgreSQL's integer holds: acquirers, integrators, processors and routes are numbered by it. */
 const MAX_ID = 2_147_483_647;
-/** An order among a handful of routes; a thousand steps leave room between any two. */
-const MAX_PRIORITY = 999;
+/** As many as a list of transactions gives at once (contract, row 4.1). */
+const MAX_PAGE = 500;
+const USUAL_PAGE = 100;
+/** As long as the references and names of the interface (section 8). */
+const MAX_NAME_CHARS = 255;
 
-const id = z.int().min(1).max(MAX_ID);
-const idInPath = z
+export const numberedId = z.int().min(1).max(MAX_ID);
+/** A number among the words of an address. */
+export const numberInPath = z
   .string()
   .regex(/^\d{1,10}$/, 'not a whole number')
   .transform(Number)
-  .pipe(id);
+  .pipe(numberedId)
+  .describe('Its number, from 1');
 
-export const acquirerPath = z.object({ acquirerId: idInPath });
-export const settingPath = acquirerPath.extend({ id: idInPath });
+export const acquirerPath = z.object({
+  acquirerId: numberInPath.describe('The number of the acquirer').meta({ examples: ['1'] }),
+});
+export const numberedPath = acquirerPath.extend({ id: numberInPath });
+export const namedPath = acquirerPath.extend({ id: plainText(MAX_NAME_CHARS).describe('What names it') });
+export const uuidPath = acquirerPath.extend({ id: z.uuid().describe('Its id, a UUID') });
 
-/** Deeper or larger than this is no configuration of a switch, which is a page of names and numbers. */
+const limit = z.coerce
+  .number()
+  .int()
+  .min(1)
+  .max(MAX_PAGE)
+  .default(USUAL_PAGE)
+  .describe(`How many to give, at most ${MAX_PAGE}`);
+
+/** Of a list; unknown parameters are refused. `after` is what names the last row of the page before. */
+export const pageOf = <Id extends z.ZodType<number | string>>(id: Id) =>
+  z.strictObject({ limit, after: id.optional().describe('Goes on behind this one, the last of the page before') });
+
+export const name = plainText(MAX_NAME_CHARS).describe('For people');
+export const blocked = z
+  .boolean()
+  .describe('Whoever is blocked takes no tap, and nobody below takes one; a new value counts within seconds');
+
+/** Of every row that is shown. */
+export const times = {
+  createdAt: z.string().describe('ISO 8601, UTC'),
+  updatedAt: z.string().describe('ISO 8601, UTC: the last change'),
+};
+
+/** Deeper or larger than this is no configuration, which is a page of names and numbers. */
 const MAX_DEPTH = 8;
 const MAX_VALUES = 1_000;
 const MAX_CHARS = 2_048;
@@ -24,10 +57,12 @@ const MAX_CHARS = 2_048;
 const storableText = plainText(MAX_CHARS).or(z.literal(''));
 
 /** A JSON object that a jsonb column can hold: texts without control characters, neither deep nor large. */
-const settings = z.custom<Readonly<Record<string, unknown>>>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && isStorable(value),
-  'not an object of plain texts, numbers, lists and objects',
-);
+export const storableObject = z
+  .custom<Readonly<Record<string, unknown>>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && isStorable(value),
+    'not an object of plain texts, numbers, lists and objects',
+  )
+  .meta({ type: 'object' });
 
 /** Without recursion: what comes may be nested as deep as a body is long. */
 function isStorable(object: object): boolean {
@@ -47,42 +82,3 @@ function isStorable(object: object): boolean {
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
-
-/** A processor of an acquirer: a type, and what its switch wants; the type's own schema checks the latter. */
-export const processorSettings = z.object({ type: plainText(32), config: settings });
-
-/** What the tap must be to go this way; null fits all. Routes are tried by priority, the lowest first. */
-export const routeSettings = z.object({
-  processorId: id,
-  priority: z.int().min(0).max(MAX_PRIORITY),
-  currency: z
-    .string()
-    .regex(/^[A-Z]{3}$/, 'not three capital letters')
-    .nullable()
-    .default(null),
-  scheme: plainText(32).nullable().default(null),
-  xTid: plainText(255).nullable().default(null),
-});
-
-const times = { createdAt: z.string(), updatedAt: z.string() };
-
-export const storedProcessor = z
-  .object({ id: z.int(), type: z.string(), config: z.record(z.string(), z.unknown()), ...times })
-  .meta({ id: 'Processor' });
-
-export const storedRoute = z
-  .object({
-    id: z.int(),
-    processorId: z.int(),
-    priority: z.int(),
-    currency: z.string().nullable(),
-    scheme: z.string().nullable(),
-    xTid: z.string().nullable(),
-    ...times,
-  })
-  .meta({ id: 'Route' });
-
-export type ProcessorSettings = z.output<typeof processorSettings>;
-export type RouteSettings = z.output<typeof routeSettings>;
-export type StoredProcessor = z.output<typeof storedProcessor>;
-export type StoredRoute = z.output<typeof storedRoute>;

@@ -3,9 +3,16 @@ import type { z } from 'zod';
 import { readConfig } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { prepareDatabase } from '../gateway/prepare-database.ts';
-import { AcquirerSettings, type Change, type SettingsTable } from '../store/acquirer-settings.ts';
+import { AcquirerSettings, type Page } from '../store/acquirer-settings.ts';
+import type { Change } from '../store/admin-commit.ts';
 import type { Database } from '../store/open-database.ts';
+import type { SettingsTable } from '../store/settings-table.ts';
 import { refused } from '../transactions/check-routing.ts';
+
+/** As long as the record of changes takes it. */
+const MAX_ACTOR_CHARS = 255;
+/** Of a list that is read whole. */
+const PAGE = 500;
 
 /** Runs a command on the database of the environment, which is brought to this version first. */
 export async function onDatabase<Result>(act: (database: Database) => Promise<Result>): Promise<Result> {
@@ -18,16 +25,34 @@ export async function onDatabase<Result>(act: (database: Database) => Promise<Re
 }
 
 /** Runs a command on one kind of an acquirer's settings. */
-export function onSettings<Settings extends object, Stored extends { readonly id: number }, Result>(
+export function onSettings<Settings extends object, Stored extends object, Result>(
   table: SettingsTable<Settings, Stored>,
   act: (settings: AcquirerSettings<Settings, Stored>) => Promise<Result>,
 ): Promise<Result> {
   return onDatabase((database) => act(new AcquirerSettings(database, table)));
 }
 
-/** As whom a command changes an acquirer's settings. */
+/** As whom a command changes things. */
+export function actor(): string {
+  return `cli ${userInfo().username}@${hostname()}`.slice(0, MAX_ACTOR_CHARS);
+}
+
 export function changeOf(acquirerId: number): Change {
-  return { acquirerId, actor: `cli ${userInfo().username}@${hostname()}`.slice(0, 255) };
+  return { acquirerId, actor: actor() };
+}
+
+/** A whole list, page by page. `nameOf`: what names a row. */
+export async function listAll<Stored>(
+  list: (page: Page) => Promise<Stored[]>,
+  nameOf: (row: Stored) => number | string,
+): Promise<Stored[]> {
+  const all: Stored[] = [];
+  for (;;) {
+    const last = all.at(-1);
+    const rows = await list({ limit: PAGE, after: last && nameOf(last) });
+    all.push(...rows);
+    if (rows.length < PAGE) return all;
+  }
 }
 
 /** An id among the words of a command. @throws StartError BAD_CONFIG */

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { type ProcessorSettings, processorSettings, type StoredProcessor } from '#schemas/admin';
+import { type ProcessorSettings, processorSettings, type StoredProcessor } from '#schemas/admin-routing';
 import { readProcessorNames } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { PROCESSOR_SETTINGS } from '../store/processor-settings.ts';
 import { checkProcessorSettings } from '../transactions/check-routing.ts';
-import { changeOf, checkedBy, idOf, onSettings } from './administration.ts';
+import { changeOf, checkedBy, idOf, listAll, onSettings } from './administration.ts';
 import { tableOf } from './table.ts';
 
 /** The processors of an acquirer: types with the settings of one switch each. Gateways follow changes by themselves. */
@@ -15,7 +15,12 @@ const text = { type: 'string' } as const;
 
 /** `tapwire processor list --acquirer ID [--json]`. */
 export async function listOfAcquirer(acquirerId: number, asJson: boolean): Promise<number> {
-  const processors = await onSettings(PROCESSOR_SETTINGS, (settings) => settings.list(acquirerId));
+  const processors = await onSettings(PROCESSOR_SETTINGS, (settings) =>
+    listAll(
+      (page) => settings.list({ acquirerId }, page),
+      ({ id }) => id,
+    ),
+  );
   console.log(asJson ? JSON.stringify(processors, null, 2) : tableOf([TITLES, ...processors.map(rowOf)]));
   return 0;
 }
@@ -43,7 +48,7 @@ export async function change(args: string[]): Promise<number> {
   const id = idOf(positionals[0], 'PROCESSOR');
   const config = readConfigFile(values.config);
   const changed = await onSettings(PROCESSOR_SETTINGS, async (settings) => {
-    const { type } = await settings.find(acquirerId, id);
+    const { type } = await settings.find({ acquirerId }, id);
     return settings.change(changeOf(acquirerId), id, await checked({ type, config }));
   });
   console.log(tableOf([TITLES, rowOf(changed)]));

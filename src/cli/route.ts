@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util';
-import { routeSettings, type StoredRoute } from '#schemas/admin';
+import { routeSettings, type StoredRoute } from '#schemas/admin-routing';
 import { ROUTE_SETTINGS } from '../store/route-settings.ts';
-import { checkRouteSettings } from '../transactions/check-routing.ts';
-import { changeOf, checkedBy, idOf, onSettings } from './administration.ts';
+import { changeOf, checkedBy, idOf, listAll, onSettings } from './administration.ts';
 import { type Commands, runCommand } from './commands.ts';
 import { tableOf } from './table.ts';
 
@@ -29,7 +28,12 @@ async function list(args: string[]): Promise<number> {
   const options = { acquirer: text, json: { type: 'boolean', default: false } } as const;
   const { values } = parseArgs({ args, options });
   const acquirerId = idOf(values.acquirer, '--acquirer');
-  const routes = await onSettings(ROUTE_SETTINGS, (settings) => settings.list(acquirerId));
+  const routes = await onSettings(ROUTE_SETTINGS, (settings) =>
+    listAll(
+      (page) => settings.list({ acquirerId }, page),
+      ({ id }) => id,
+    ),
+  );
   console.log(values.json ? JSON.stringify(routes, null, 2) : tableOf([TITLES, ...routes.map(rowOf)]));
   return 0;
 }
@@ -51,7 +55,6 @@ async function add(args: string[]): Promise<number> {
     priority: Number(values.priority),
     ...{ currency, scheme, xTid: terminal },
   });
-  checkRouteSettings(given);
   const added = await onSettings(ROUTE_SETTINGS, (settings) => settings.add(changeOf(acquirerId), given));
   console.log(tableOf([TITLES, rowOf(added)]));
   return 0;

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { MerchantPrincipal } from '../auth/verify-merchant-token.ts';
-import type { Change } from '../store/acquirer-settings.ts';
+import type { Change } from '../store/admin-commit.ts';
 import type { Tenant } from '../transactions/ports.ts';
 import type { Integrator } from '../webhooks/ports.ts';
 import type { Server } from './server.ts';

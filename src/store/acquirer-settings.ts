@@ -1,39 +1,24 @@
 import type pg from 'pg';
-import { NotFound, StoreUnavailable, TapwireError } from '../errors.ts';
+import { NotFound, RequestRefused } from '../errors.ts';
 import { conflict } from '../transactions/check-routing.ts';
+import { type AdminEvent, type Change, inAdminCommit, type Reach, recordChange } from './admin-commit.ts';
 import type { Database } from './open-database.ts';
+import { assignmentsOf, type SettingsTable, selectionOf, shown } from './settings-table.ts';
 import { whileUp } from './while-up.ts';
 
-/** Who changes what: `actor` stands in the record of changes, `key 0123…` or `cli user@host`. */
-export interface Change {
-  readonly acquirerId: number;
-  readonly actor: string;
-}
+type Id = number | string;
 
-/** One kind of thing that acquirers configure: its table, and the rules that its changes obey. */
-export interface SettingsTable<Settings, Stored extends { readonly id: number }> {
-  readonly kind: 'processor' | 'route';
-  readonly table: 'processors' | 'routes';
-  /** How many of them an acquirer may have. */
-  readonly most: number;
-  /** What a row shows besides its id and times: column by name. */
-  readonly columns: Readonly<Record<keyof Settings & string, string>>;
-  /** Of both new and changed settings: do they name what is there? */
-  checkReferences?(client: pg.ClientBase, acquirerId: number, settings: Settings): Promise<void>;
-  checkChange(before: Stored, settings: Settings): void;
-  checkRemoval?(client: pg.ClientBase, acquirerId: number, id: number): Promise<void>;
-}
-
-interface Row {
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
+/** A page of a list: what comes behind the row named `after`. */
+export interface Page {
+  readonly after?: Id | undefined;
+  readonly limit: number;
 }
 
 /**
  * Settings of acquirers, as their administrators see and change them; gateways follow by the directory. Changes of one
- * acquirer wait for one another, and each is recorded in its own commit. What is removed keeps its row and its id.
+ * acquirer wait for one another, and each is recorded in its own commit.
  */
-export class AcquirerSettings<Settings extends object, Stored extends { readonly id: number }> {
+export class AcquirerSettings<Settings extends object, Stored extends object> {
   readonly #database: Database;
   readonly #table: SettingsTable<Settings, Stored>;
   readonly #select: string;
@@ -41,130 +26,144 @@ export class AcquirerSettings<Settings extends object, Stored extends { readonly
   constructor(database: Database, table: SettingsTable<Settings, Stored>) {
     this.#database = database;
     this.#table = table;
-    const columns = Object.entries(table.columns).map(([name, column]) => `${column} as "${name}"`);
-    this.#select = `select id, ${columns.join(', ')}, created_at as "createdAt", updated_at as "updatedAt"
-      from ${table.table} where acquirer_id = $1 and removed_at is null`;
+    this.#select = selectionOf(table);
   }
 
-  /** By id. @throws NotFound for an unknown acquirer */
-  async list(acquirerId: number): Promise<Stored[]> {
+  /** By what names them. @throws NotFound for an unknown acquirer */
+  async list(reach: Reach, { after, limit }: Page): Promise<Stored[]> {
+    const { acquirerId } = reach;
     const known = await whileUp(this.#database.query('select from acquirers where id = $1', [acquirerId]));
     if (known.rowCount === 0) throw new NotFound();
-    const { rows } = await whileUp(this.#database.query<Stored & Row>(`${this.#select} order by id`, [acquirerId]));
-    return rows.map(shown);
+    const { column } = this.#table.key;
+    const values: unknown[] = [acquirerId, limit];
+    const behind = after === undefined ? '' : ` and ${column} > $${values.push(after)}`;
+    const text = `${this.#select}${within(reach, values)}${behind} order by ${column} limit $2`;
+    const { rows } = await whileUp(this.#database.query(text, values));
+    return rows.map((row) => shown<Stored>(row));
   }
 
   /** @throws NotFound */
-  find(acquirerId: number, id: number): Promise<Stored> {
-    return this.#find(this.#database, acquirerId, id);
+  find(reach: Reach, id: Id): Promise<Stored> {
+    return this.#find(this.#database, reach, id);
   }
 
-  /** @throws NotFound for an unknown acquirer; RequestRefused for one too many, and for what the settings name in vain */
+  /**
+   * @throws NotFound for an unknown acquirer; RequestRefused for one too many, one that is there already, and what the settings
+   *   name in vain
+   */
   add(change: Change, settings: Settings): Promise<Stored> {
-    const { acquirerId } = change;
     return this.#inCommit(change, async (client) => {
-      await this.#table.checkReferences?.(client, acquirerId, settings);
-      const id = await this.#nextId(client, acquirerId);
-      const names = Object.values(this.#table.columns);
-      await client.query(
-        `insert into ${this.#table.table} (acquirer_id, id, ${names.join(', ')})
-         values ($1, $2, ${names.map((_, at) => `$${at + 3}`).join(', ')})`,
-        [acquirerId, id, ...this.#valuesOf(settings)],
-      );
-      const after = await this.#find(client, acquirerId, id);
-      await this.#record(client, change, 'add', { id, before: null, after });
+      this.#table.check?.(settings);
+      await this.#table.checkReferences?.(client, change, settings);
+      await this.#checkCount(client, change.acquirerId);
+      const id = await this.#insert(client, change.acquirerId, settings);
+      const after = await this.#find(client, change, id);
+      await this.#record(client, change, { action: 'add', id, before: null, after });
       return after;
     });
   }
 
-  /** @throws NotFound; RequestRefused as above, and where the rules of the kind forbid it */
-  change(change: Change, id: number, settings: Settings): Promise<Stored> {
-    const { acquirerId } = change;
+  /**
+   * @param settings those that change; the others stay
+   * @throws NotFound; RequestRefused as above, and where the rules of the kind forbid it
+   */
+  change(change: Change, id: Id, settings: Partial<Settings>): Promise<Stored> {
     return this.#inCommit(change, async (client) => {
-      const before = await this.#find(client, acquirerId, id);
-      this.#table.checkChange(before, settings);
-      await this.#table.checkReferences?.(client, acquirerId, settings);
-      const assignments = Object.values(this.#table.columns).map((column, at) => `${column} = $${at + 3}`);
-      await client.query(
-        `update ${this.#table.table} set ${assignments.join(', ')}, updated_at = now() where acquirer_id = $1 and id = $2`,
-        [acquirerId, id, ...this.#valuesOf(settings)],
-      );
-      const after = await this.#find(client, acquirerId, id);
-      await this.#record(client, change, 'change', { id, before, after });
+      const before = await this.#find(client, change, id);
+      const all = { ...before, ...settings } as unknown as Settings;
+      this.#table.check?.(all);
+      this.#table.checkChange?.(before, all);
+      await this.#table.checkReferences?.(client, change, all);
+      await this.#update(client, change.acquirerId, id, settings);
+      const after = await this.#find(client, change, id);
+      await this.#record(client, change, { action: 'change', id, before, after });
       return after;
     });
   }
 
   /** @throws NotFound; RequestRefused 409 while something needs it */
-  remove(change: Change, id: number): Promise<void> {
-    const { acquirerId } = change;
+  remove(change: Change, id: Id): Promise<void> {
     return this.#inCommit(change, async (client) => {
-      const before = await this.#find(client, acquirerId, id);
+      const { acquirerId } = change;
+      const { table, key, removed } = this.#table;
+      const before = await this.#find(client, change, id);
       await this.#table.checkRemoval?.(client, acquirerId, id);
-      await client.query(`update ${this.#table.table} set removed_at = now() where acquirer_id = $1 and id = $2`, [
-        acquirerId,
-        id,
-      ]);
-      await this.#record(client, change, 'remove', { id, before, after: null });
+      const row = `acquirer_id = $1 and ${key.column} = $2`;
+      const statement = removed
+        ? `update ${table} set ${removed.column} = now(), updated_at = now() where ${row} and ${removed.column} is null`
+        : `delete from ${table} where ${row}`;
+      const { rowCount } = await client.query(statement, [acquirerId, id]);
+      if (rowCount === 0) throw new NotFound();
+      const after = removed?.isShown ? await this.#find(client, change, id) : null;
+      await this.#record(client, change, { action: 'remove', id, before, after });
     });
   }
 
-  async #inCommit<Result>({ acquirerId }: Change, act: (client: pg.ClientBase) => Promise<Result>): Promise<Result> {
-    const client = await whileUp(this.#database.connect());
-    try {
-      await client.query('begin');
-      const locked = await client.query('select from acquirers where id = $1 for update', [acquirerId]);
-      if (locked.rowCount === 0) throw new NotFound();
-      const result = await act(client);
-      await client.query('commit').catch((cause) => {
-        throw new StoreUnavailable(true, { cause });
-      });
-      return result;
-    } catch (error) {
-      await client.query('rollback').catch(() => {});
-      if (error instanceof TapwireError) throw error;
-      return await whileUp(Promise.reject(error));
-    } finally {
-      client.release();
-    }
+  #inCommit<Result>(change: Change, act: (client: pg.ClientBase) => Promise<Result>): Promise<Result> {
+    return inAdminCommit(this.#database, change.acquirerId, act);
   }
 
-  async #find(client: Pick<pg.ClientBase, 'query'>, acquirerId: number, id: number): Promise<Stored> {
-    const { rows } = await whileUp(client.query<Stored & Row>(`${this.#select} and id = $2`, [acquirerId, id]));
+  async #find(client: Pick<pg.ClientBase, 'query'>, reach: Reach, id: Id): Promise<Stored> {
+    const values: unknown[] = [reach.acquirerId, id];
+    const text = `${this.#select} and ${this.#table.key.column} = $2${within(reach, values)}`;
+    const { rows } = await whileUp(client.query<object>(text, values));
     if (!rows[0]) throw new NotFound();
     return shown(rows[0]);
   }
 
-  async #nextId(client: pg.ClientBase, acquirerId: number): Promise<number> {
-    const { table, most } = this.#table;
-    const { rows } = await client.query<{ next: number; live: number }>(
-      `select coalesce(max(id), 0) + 1 as next, count(*) filter (where removed_at is null) as live
-       from ${table} where acquirer_id = $1`,
+  async #checkCount(client: pg.ClientBase, acquirerId: number): Promise<void> {
+    const { table, most, plural, removed } = this.#table;
+    const live = removed ? ` and ${removed.column} is null` : '';
+    const { rows } = await client.query<{ live: number }>(
+      `select count(*)::integer as live from ${table} where acquirer_id = $1${live}`,
       [acquirerId],
     );
-    if (rows[0]!.live >= most) throw conflict(`The acquirer has ${most} ${table}, and may have no more.`);
+    if (rows[0]!.live >= most) throw conflict(`The acquirer has ${most} ${plural}, and may have no more.`);
+  }
+
+  async #insert(client: pg.ClientBase, acquirerId: number, settings: Settings): Promise<Id> {
+    const { table, key } = this.#table;
+    const assignments: [string, unknown][] = [['acquirer_id', acquirerId], ...assignmentsOf(this.#table, settings)];
+    if (key.from === 'count') assignments.push([key.column, await this.#nextId(client, acquirerId)]);
+    const { rows } = await client.query<{ id: Id }>(
+      `insert into ${table} (${assignments.map(([column]) => column).join(', ')})
+       values (${assignments.map((_, at) => `$${at + 1}`).join(', ')}) on conflict do nothing returning ${key.column} as id`,
+      assignments.map(([, value]) => value),
+    );
+    if (!rows[0]) throw taken(this.#table.kind);
+    return rows[0].id;
+  }
+
+  /** What was removed keeps its number, where its row is kept. */
+  async #nextId(client: pg.ClientBase, acquirerId: number): Promise<number> {
+    const { table, key } = this.#table;
+    const { rows } = await client.query<{ next: number }>(
+      `select coalesce(max(${key.column}), 0) + 1 as next from ${table} where acquirer_id = $1`,
+      [acquirerId],
+    );
     return rows[0]!.next;
   }
 
-  async #record(
-    client: pg.ClientBase,
-    { acquirerId, actor }: Change,
-    action: 'add' | 'change' | 'remove',
-    { id, before, after }: { readonly id: number; readonly before: Stored | null; readonly after: Stored | null },
-  ): Promise<void> {
+  async #update(client: pg.ClientBase, acquirerId: number, id: Id, settings: Partial<Settings>): Promise<void> {
+    const { table, key } = this.#table;
+    const assignments = assignmentsOf(this.#table, settings);
+    const changes = assignments.map(([column], at) => `${column} = $${at + 3}`);
     await client.query(
-      `insert into admin_events (acquirer_id, actor, action, kind, subject_id, before, after)
-       values ($1, $2, $3, $4, $5, $6, $7)`,
-      [acquirerId, actor, action, this.#table.kind, id, before, after],
+      `update ${table} set ${[...changes, 'updated_at = now()'].join(', ')} where acquirer_id = $1 and ${key.column} = $2`,
+      [acquirerId, id, ...assignments.map(([, value]) => value)],
     );
   }
 
-  #valuesOf(settings: Settings): unknown[] {
-    return Object.keys(this.#table.columns).map((name) => settings[name as keyof Settings]);
+  #record(client: pg.ClientBase, change: Change, event: Omit<AdminEvent, 'kind'>): Promise<void> {
+    return recordChange(client, change, { kind: this.#table.kind, ...event });
   }
 }
 
-/** A row as it is shown: times in ISO 8601. */
-function shown<Stored>({ createdAt, updatedAt, ...row }: Stored & Row): Stored {
-  return { ...row, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() } as Stored;
+/** Of an integrator's own: only tables that have the column are asked by integrators. */
+function within({ integratorId }: Reach, values: unknown[]): string {
+  return integratorId === undefined ? '' : ` and integrator_id = $${values.push(integratorId)}`;
+}
+
+function taken(kind: string): RequestRefused {
+  return new RequestRefused(409, 119, `There is such a ${kind} already.`);
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import type { ProcessorSettings, StoredProcessor } from '#schemas/admin';
-import { conflict } from '../transactions/check-routing.ts';
-import type { SettingsTable } from './acquirer-settings.ts';
+import type { ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
+import { checkProcessorSettings, conflict, type ProcessorTypes } from '../transactions/check-routing.ts';
+import type { SettingsTable } from './settings-table.ts';
 
 /** Each has connections of its own in every worker. */
 const MAX_PROCESSORS = 64;
@@ -9,11 +9,15 @@ const MAX_PROCESSORS = 64;
 /** Gateways read the configuration every two seconds, and a tap that chose its route by it is committed soon after. */
 const STILL_TAKEN_SECONDS = 10;
 
-/** The processors of acquirers: a type, and what one switch of that type wants. */
+/** The processors of acquirers: a type, and what one switch of that type wants; to be listed and removed. */
 export const PROCESSOR_SETTINGS: SettingsTable<ProcessorSettings, StoredProcessor> = {
   kind: 'processor',
+  plural: 'processors',
   table: 'processors',
+  key: { name: 'id', column: 'id', from: 'count' },
   most: MAX_PROCESSORS,
+  // Transactions keep naming the route that they went by, and a reversal finds its switch through it.
+  removed: { column: 'removed_at', isShown: false },
   columns: { type: 'type', config: 'config' },
   // What a reversal repeats was kept in the words of the type.
   checkChange(before, { type }) {
@@ -33,6 +37,11 @@ export const PROCESSOR_SETTINGS: SettingsTable<ProcessorSettings, StoredProcesso
     }
   },
 };
+
+/** Of an installation with these types: settings that their type does not take are refused. */
+export function processorSettingsFor(types: ProcessorTypes): typeof PROCESSOR_SETTINGS {
+  return { ...PROCESSOR_SETTINGS, check: (settings) => checkProcessorSettings(types, settings) };
+}
 
 // Reversals that are owed, sent, ran out of attempts (they are still sent when a line returns) or are being confirmed: the
 // rows of the index transactions_owed.
@@ -56,7 +65,7 @@ select exists (
     and (j.data ->> 'acquirerId')::integer = $1 and r.processor_id = $2
 ) as "hasTaps"`;
 
-async function hasTapsUnderWay(client: pg.ClientBase, acquirerId: number, id: number): Promise<boolean> {
+async function hasTapsUnderWay(client: pg.ClientBase, acquirerId: number, id: number | string): Promise<boolean> {
   const { rows } = await client.query<{ hasJobs: boolean }>(
     `select to_regclass('pgboss.job') is not null as "hasJobs"`,
   );

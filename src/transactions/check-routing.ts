@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ProcessorSettings, RouteSettings } from '#schemas/admin';
+import type { ProcessorSettings, RouteSettings } from '#schemas/admin-routing';
 import { SCHEMES } from '../emv/scheme.ts';
 import { RequestRefused } from '../errors.ts';
 import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { StoredProcessor, StoredRoute } from '../../schemas/admin.ts';
+import type { StoredProcessor, StoredRoute } from '../../schemas/admin-routing.ts';
 import type { Problem } from '../../schemas/problem.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';

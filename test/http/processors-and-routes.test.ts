@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { StoredProcessor, StoredRoute } from '../../schemas/admin.ts';
+import type { StoredProcessor, StoredRoute } from '../../schemas/admin-routing.ts';
 import type { Problem } from '../../schemas/problem.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
@@ -64,7 +64,7 @@ describe('a processor', () => {
     expect(answer.status).toBe(201);
     expect(added).toMatchObject({ ...PROCESSOR, id: expect.any(Number), createdAt: expect.stringMatching(/T.*Z$/) });
     expect(answer.headers.get('location')).toBe(`/acquirers/1/processors/${added.id}`);
-    const record = { acquirerId: 1, actor, kind: 'processor', subjectId: added.id };
+    const record = { acquirerId: 1, actor, kind: 'processor', subjectId: String(added.id) };
     expect(await lastChange()).toEqual({ ...record, action: 'add', before: null, after: added });
 
     const path = `1/processors/${added.id}`;
@@ -132,7 +132,11 @@ describe('a processor', () => {
     ],
     ['a control character', { type: 'type-1', config: { ...CONFIG, note: 'a\u0000b' } }, ['/config']],
     ['half of a surrogate pair', { type: 'type-1', config: { ...CONFIG, note: '\ud800' } }, ['/config']],
-    ['nesting without end', `{"type":"type-1","config":{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}}`, ['/config']],
+    [
+      'nesting beyond what a configuration needs',
+      { type: 'type-1', config: { ...CONFIG, a: [[[[[[[[[]]]]]]]]] } },
+      ['/config'],
+    ],
     ['a list without end', { type: 'type-1', config: { ...CONFIG, a: Array(5_000).fill(0) } }, ['/config']],
   ])('with %s is refused, with a pointer to each fault', async (_what, body, pointers) => {
     const before = (await call('GET', '1/processors')).body;
@@ -141,6 +145,11 @@ describe('a processor', () => {
       expect(pointersOf(answer)).toEqual(pointers);
     }
     expect((await call('GET', '1/processors')).body).toEqual(before);
+  });
+
+  test('with nesting without end is refused, whatever it is in', async () => {
+    const body = `{"type":"type-1","config":{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}}`;
+    expectProblem(await call('POST', '1/processors', body), { status: 400, errorCode: 104 });
   });
 
   test('with a misspelt setting is refused: it would otherwise run without what was meant', async () => {
@@ -165,7 +174,7 @@ describe('a route', () => {
     expect(await lastChange()).toMatchObject({ action: 'change', kind: 'route', before: narrow, after: changed.body });
 
     expect((await call('DELETE', `1/routes/${narrow.id}`)).status).toBe(204);
-    expect(await lastChange()).toMatchObject({ action: 'remove', subjectId: narrow.id, after: null });
+    expect(await lastChange()).toMatchObject({ action: 'remove', subjectId: String(narrow.id), after: null });
     expectProblem(await call('GET', `1/routes/${narrow.id}`), { status: 404, errorCode: 122 });
   });
 

@@ -1,42 +1,40 @@
-import { processorSettings, routeSettings, storedProcessor, storedRoute } from '#schemas/admin';
-import type { Authenticator } from '../../auth/authenticator.ts';
+import { numberedPath } from '#schemas/admin';
+import { processorSettings, routeSettings, storedProcessor, storedRoute } from '#schemas/admin-routing';
 import { AcquirerSettings } from '../../store/acquirer-settings.ts';
 import type { Database } from '../../store/open-database.ts';
-import { PROCESSOR_SETTINGS } from '../../store/processor-settings.ts';
+import { processorSettingsFor } from '../../store/processor-settings.ts';
 import { ROUTE_SETTINGS } from '../../store/route-settings.ts';
-import { checkProcessorSettings, checkRouteSettings, type ProcessorTypes } from '../../transactions/check-routing.ts';
-import type { IdempotentRoute } from '../idempotency.ts';
+import type { ProcessorTypes } from '../../transactions/check-routing.ts';
 import type { Server } from '../server.ts';
-import { registerSettingsRoutes } from './admin-settings.ts';
+import { type AdminRoutes, registerSettingsRoutes } from './admin-settings.ts';
 
-export interface ProcessorRoutesOptions {
-  readonly authenticator: Authenticator;
-  readonly idempotent: IdempotentRoute;
+export interface ProcessorRoutesOptions extends AdminRoutes {
   readonly database: Database;
   readonly types: ProcessorTypes;
 }
 
-/** The processors of an acquirer, and the routes that lead taps to them. */
-export function registerProcessorRoutes(
-  server: Server,
-  { authenticator, idempotent, database, types }: ProcessorRoutesOptions,
-): void {
-  registerSettingsRoutes(server, {
-    authenticator,
-    idempotent,
+/** The processors of an acquirer, and the routes that lead taps to them. A PUT brings all settings. */
+export function registerProcessorRoutes(server: Server, { database, types, ...admin }: ProcessorRoutesOptions): void {
+  registerSettingsRoutes(server, admin, {
     name: 'processors',
+    one: 'a processor',
+    many: 'processors',
+    scope: 'processors:manage',
+    path: numberedPath,
     body: processorSettings,
+    change: { method: 'PUT', body: processorSettings },
     answer: storedProcessor,
-    settings: new AcquirerSettings(database, PROCESSOR_SETTINGS),
-    check: (settings) => checkProcessorSettings(types, settings),
+    settings: new AcquirerSettings(database, processorSettingsFor(types)),
   });
-  registerSettingsRoutes(server, {
-    authenticator,
-    idempotent,
+  registerSettingsRoutes(server, admin, {
     name: 'routes',
+    one: 'a route',
+    many: 'routes',
+    scope: 'processors:manage',
+    path: numberedPath,
     body: routeSettings,
+    change: { method: 'PUT', body: routeSettings },
     answer: storedRoute,
     settings: new AcquirerSettings(database, ROUTE_SETTINGS),
-    check: checkRouteSettings,
   });
 }

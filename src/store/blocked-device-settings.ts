@@ -1,0 +1,15 @@
+import type { NewBlockedDevice, StoredBlockedDevice } from '#schemas/admin-tenants';
+import type { SettingsTable } from './settings-table.ts';
+
+/** Every gateway holds them all in memory and asks them of each tap; lost and stolen phones are few. */
+const MAX_BLOCKED_DEVICES = 100_000;
+
+/** Installations that an acquirer takes no tap from. Removing one lets it in again. */
+export const BLOCKED_DEVICE_SETTINGS: SettingsTable<NewBlockedDevice, StoredBlockedDevice> = {
+  kind: 'blocked device',
+  plural: 'blocked devices',
+  table: 'blocked_devices',
+  key: { name: 'deviceInstallationId', column: 'device_installation_id', from: 'settings' },
+  most: MAX_BLOCKED_DEVICES,
+  columns: { deviceInstallationId: 'device_installation_id' },
+};

@@ -1,0 +1,15 @@
+import type { NewIntegrator, StoredIntegrator } from '#schemas/admin-tenants';
+import type { SettingsTable } from './settings-table.ts';
+
+/** Directories hold them all. */
+const MAX_INTEGRATORS = 10_000;
+
+/** The integrators of acquirers: who writes the software of their merchants. */
+export const INTEGRATOR_SETTINGS: SettingsTable<NewIntegrator, StoredIntegrator> = {
+  kind: 'integrator',
+  plural: 'integrators',
+  table: 'integrators',
+  key: { name: 'id', column: 'id', from: 'count' },
+  most: MAX_INTEGRATORS,
+  columns: { name: 'name', blocked: 'is_blocked' },
+};

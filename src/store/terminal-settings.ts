@@ -1,0 +1,23 @@
+import type { NewTerminal, StoredTerminal } from '#schemas/admin-tenants';
+import { conflict } from '../transactions/check-routing.ts';
+import type { SettingsTable } from './settings-table.ts';
+
+/** Every gateway holds them all in memory, a hundred bytes each, and reads them every two seconds. */
+const MAX_TERMINALS = 100_000;
+
+/** The terminals of acquirers: a name in tokens, and one at the switch. */
+export const TERMINAL_SETTINGS: SettingsTable<NewTerminal, StoredTerminal> = {
+  kind: 'terminal',
+  plural: 'terminals',
+  table: 'terminals',
+  key: { name: 'xTid', column: 'x_tid', from: 'settings' },
+  most: MAX_TERMINALS,
+  columns: { xTid: 'x_tid', tid: 'tid', mid: 'mid', canTakePin: 'can_take_pin' },
+  async checkRemoval(client, acquirerId, xTid) {
+    const { rowCount } = await client.query(
+      'select from routes where acquirer_id = $1 and x_tid = $2 and removed_at is null limit 1',
+      [acquirerId, xTid],
+    );
+    if (rowCount !== 0) throw conflict('A route is for this terminal: remove it first.');
+  },
+};
