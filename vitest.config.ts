@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 const ON_POSTGRES = [
   'test/flow/**/*.test.ts',
   'test/http/**/*.test.ts',
+  'test/contract/**/*.test.ts',
   'test/store/**/*.test.ts',
   'test/jobs/**/*.test.ts',
   'test/cli/database/**/*.test.ts',

@@ -11,6 +11,7 @@ import { openMetrics } from './gateway/open-metrics.ts';
 import { openStores, type Report } from './gateway/open-stores.ts';
 import { openSwitches } from './gateway/open-switches.ts';
 import type { PreparedDatabase } from './gateway/prepare-database.ts';
+import { registerReference } from './gateway/register-reference.ts';
 import { registerRoutes } from './gateway/register-routes.ts';
 import { startJobs } from './gateway/start-jobs.ts';
 import { registerHealthRoutes } from './http/routes/health.ts';
@@ -121,6 +122,7 @@ async function compose(
   registerMetricsRoute(server, { metrics, token: config.METRICS_TOKEN, isOpen: config.TAPWIRE_ENV === 'dev' });
   if (role !== 'worker') {
     registerRoutes(server, { config, database, stores, types, ownTokens, world, fetcher, closers, report });
+    registerReference(server, config);
   }
   const listening = await listen(server, config);
   closers.push(() => server.close());

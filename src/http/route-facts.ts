@@ -31,6 +31,8 @@ export interface RouteFacts {
   readonly takesBoth?: true;
   /** What the summary leaves out, in Markdown. */
   readonly description?: string;
+  /** Of its answer, where that is not JSON. */
+  readonly mediaType?: string;
   /** Under which public URL integrators find it; the base URL unless given. */
   readonly under?: 'auth' | 'app';
   /** It goes on as it is, and this address does it better. */

@@ -64,7 +64,7 @@ describe('every problem', () => {
     const answer = await send('/nothing?secret=1');
     expect(answer.headers.get('content-type')).toBe('application/problem+json');
     expect(problem.parse(answer.body)).toEqual({
-      type: 'about:blank',
+      type: '/docs/errors#122',
       title: 'Not Found',
       status: 404,
       detail: 'There is nothing under this address.',

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+
+/** JSON Schema 2020-12, as OpenAPI 3.1 takes it. */
+export type JsonSchema = { [keyword: string]: unknown };
+
+const DEFINITIONS = '"#/$defs/';
+const COMPONENTS = '"#/components/schemas/';
+
+/** The schemas of a document: those with a name of their own stand under `components`, once, and are referred to. */
+export class Components {
+  readonly schemas: Record<string, JsonSchema> = {};
+
+  /**
+   * @param io which side of a transformation is meant: `input` is what a caller sends, `output` what we answer
+   * @throws Error when two schemas have the same name, or one would need a name and has none: both are faults of ours
+   */
+  of(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+    const override = ({ jsonSchema }: { jsonSchema: JsonSchema }) => tidy(jsonSchema, io);
+    const made = z.toJSONSchema(schema, { target: 'draft-2020-12', io, unrepresentable: 'any', override });
+    const text = JSON.stringify(made).replaceAll(DEFINITIONS, COMPONENTS);
+    const { $schema: _schema, $defs: definitions = {}, ...root } = JSON.parse(text) as JsonSchema;
+    for (const [name, definition] of Object.entries(definitions as Record<string, JsonSchema>)) {
+      this.#add(name, definition);
+    }
+    return root;
+  }
+
+  #add(name: string, definition: JsonSchema): void {
+    const { id: _id, ...schema } = definition;
+    const known = this.schemas[name];
+    if (name.startsWith('__'))
+      throw new Error(`a schema that refers to itself needs a name: ${JSON.stringify(schema)}`);
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) {
+      throw new Error(`two schemas are called ${name}: a body with defaults needs a name other than its answer's`);
+    }
+    this.schemas[name] = schema;
+  }
+}
+
+const SPELLED_OUT_BY_FORMAT = new Set(['uuid', 'date', 'date-time']);
+
+/** What the validator needs and a reader does not. */
+function tidy(schema: JsonSchema, io: 'input' | 'output'): void {
+  // Clients must take fields that they do not know (section 9).
+  if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;
+  if (SPELLED_OUT_BY_FORMAT.has(schema.format as string)) delete schema.pattern;
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if ((schema.propertyNames as JsonSchema | undefined)?.type === 'string') delete schema.propertyNames;
+}

@@ -1,0 +1,105 @@
+import { webhook } from '#schemas/webhook';
+import type { RouteTable } from '../route-table.ts';
+import { Components, type JsonSchema } from './components.ts';
+import { HEADERS } from './headers.ts';
+import { introduction } from './introduction.ts';
+import { type DescribedRoute, operationOf } from './operation.ts';
+import { COMMON_PARAMETERS, pathTemplate } from './parameters.ts';
+import { SECURITY_SCHEMES } from './security.ts';
+import { TAGS } from './tags.ts';
+
+/** Where integrators find an installation. */
+export interface PublicUrls {
+  readonly base: string;
+  readonly auth: string;
+  readonly app: string;
+}
+
+export interface ApiDocument {
+  readonly openapi: '3.1.1';
+  readonly servers: readonly object[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>>; readonly [kind: string]: object };
+  readonly [member: string]: unknown;
+}
+
+/** The API reference (OpenAPI 3.1) of every route that says what it is. */
+export function apiDocument(table: RouteTable, servers: readonly object[], urls?: PublicUrls): ApiDocument {
+  const components = new Components();
+  const described = [...table].filter((route): route is DescribedRoute => route.facts !== undefined);
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const route of described) {
+    const { under } = route.facts;
+    const server = under && urls && urls[under] !== urls.base ? urls[under] : undefined;
+    const path = pathTemplate(route.url);
+    const operation = operationOf(route, components, server) as JsonSchema;
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
+  }
+  const webhooks = { transactionOutcome: { post: webhookOperation(components) } };
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Tapwire',
+      version: '4.0',
+      summary: "A gateway between a tap on a phone and a card processor's switch",
+      description: introduction(
+        described.map(({ method, url, facts }) => ({ method, path: pathTemplate(url), facts })),
+      ),
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers,
+    tags: TAGS,
+    paths,
+    webhooks,
+    components: {
+      schemas: sorted(components.schemas),
+      parameters: COMMON_PARAMETERS,
+      headers: HEADERS,
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  };
+}
+
+/** Any installation: for the copy that integrators read without one. */
+export const ANY_INSTALLATION = [
+  {
+    url: 'https://{env}.tapwire.example',
+    description: 'Kernel, authentication and application server of an environment',
+    variables: { env: { default: 'dev', enum: ['dev', 'qa', 'prod'], description: 'The environment' } },
+  },
+];
+
+function sorted(schemas: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
+  return Object.fromEntries(Object.entries(schemas).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+const header = (name: string, description: string) => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+});
+
+/** What a receiver is sent (section 6.1), signed as Standard Webhooks 1.0 has it. */
+function webhookOperation(components: Components): object {
+  return {
+    operationId: 'receiveOutcome',
+    summary: 'Receive the outcome of a transaction',
+    description:
+      'Sent to the callback URL after each final outcome, and again after a void. 2xx is success; 410 disables the URL; ' +
+      'anything else is tried again for a day. Fulfil an order only when `disposition` is Approved.',
+    tags: ['Webhooks'],
+    security: [],
+    parameters: [
+      header('webhook-id', 'The same on each retry'),
+      header('webhook-timestamp', 'Seconds since 1970, of this attempt'),
+      header(
+        'webhook-signature',
+        '`v1,` and the Base64 of HMAC-SHA256 over `id.timestamp.body`; two during a rotation',
+      ),
+    ],
+    requestBody: { required: true, content: { 'application/json': { schema: components.of(webhook, 'output') } } },
+    responses: { '2XX': { description: 'Taken' }, '410': { description: 'Send no more' } },
+  };
+}

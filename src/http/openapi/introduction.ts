@@ -1,0 +1,35 @@
+import type { RouteFacts } from '../route-facts.ts';
+import { credentialsText } from './security.ts';
+
+interface Listed {
+  readonly method: string;
+  readonly path: string;
+  readonly facts: RouteFacts;
+}
+
+/** What a newcomer reads first (Markdown), with the table of who may call what. */
+export function introduction(operations: readonly Listed[]): string {
+  return `A phone submits a tap over HTTPS; Tapwire opens the encrypted card data, asks the card processor's switch and answers
+with the outcome. Payments are created and queried from a server, never from an app.
+
+**Fields.** Unknown fields in a body are ignored, unknown query parameters refused; clients ignore fields they do not know.
+Operations beyond the published interface are tagged \`extension\`.
+
+**Errors** are \`application/problem+json\` (RFC 9457) with \`errorCode\`; [every code and what it means](/docs/errors).
+What belongs to somebody else is answered as if it were not there.
+
+**Repeats.** Requests that create something take \`Idempotency-Key\`; a tap has its \`merchantReference\` for that.
+
+**Tracing.** \`X-Correlation-Id\` and \`traceparent\` are taken along; \`API-Version\` is in each answer.
+
+## Credentials
+
+| operation | section | credential |
+|---|---|---|
+${operations.map(row).join('\n')}
+`;
+}
+
+function row({ method, path, facts }: Listed): string {
+  return `| \`${method} ${path}\` | ${facts.section} | ${credentialsText(facts)} |`;
+}

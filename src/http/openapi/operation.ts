@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { ERROR_CODE_NAMES, type ErrorCode, problem } from '#schemas/problem';
+import { answerSource } from '../answer-schema.ts';
+import { STATUS_TITLES } from '../problem.ts';
+import type { RouteFacts } from '../route-facts.ts';
+import type { KnownRoute } from '../route-table.ts';
+import type { Components, JsonSchema } from './components.ts';
+import { parametersOf } from './parameters.ts';
+import { problemsOf } from './problems.ts';
+import { credentialsText, securityOf } from './security.ts';
+import { tagOf } from './tags.ts';
+
+const JSON_TYPE = 'application/json';
+const EXTENSION = 'extension';
+
+/** A route that says what it is. */
+export type DescribedRoute = KnownRoute & { readonly facts: RouteFacts };
+
+export function operationOf(route: DescribedRoute, components: Components, server: string | undefined): object {
+  const { url, schema, facts } = route;
+  const isExtension = facts.section === EXTENSION;
+  return {
+    operationId: operationIdOf(facts.summary),
+    summary: facts.summary,
+    description: descriptionOf(facts),
+    tags: isExtension ? [tagOf(url), EXTENSION] : [tagOf(url)],
+    ...(facts.deprecated && { deprecated: true }),
+    ...(server !== undefined && { servers: [{ url: server }] }),
+    security: securityOf(facts),
+    parameters: parametersOf(route),
+    ...(schema.body instanceof z.ZodType && { requestBody: requestBodyOf(schema.body, components) }),
+    responses: responsesOf(route, components),
+  };
+}
+
+/** "List the events of a transaction" -> listEventsOfTransaction; acronyms are words. */
+export function operationIdOf(summary: string): string {
+  const words = summary
+    .replace(/[^A-Za-z0-9 ]/g, '')
+    .toLowerCase()
+    .split(' ');
+  const telling = words.filter((word) => !/^(an?|the)$/.test(word));
+  return telling.map((word, at) => (at === 0 ? word : word[0]!.toUpperCase() + word.slice(1))).join('');
+}
+
+function descriptionOf(facts: RouteFacts): string {
+  const { section, description, deprecated } = facts;
+  return [
+    description,
+    deprecated && `Deprecated since ${deprecated.since}: use \`${deprecated.successor}\`.`,
+    `Credentials: ${credentialsText(facts)}.`,
+    section === EXTENSION ? 'An extension of the interface.' : `Section ${section} of the interface.`,
+  ]
+    .filter(Boolean)
+    .join('\n\n');
+}
+
+function requestBodyOf(body: z.ZodType, components: Components): object {
+  return {
+    required: !body.safeParse(undefined).success,
+    content: { [JSON_TYPE]: { schema: components.of(body, 'input') } },
+  };
+}
+
+function responsesOf(route: DescribedRoute, components: Components): object {
+  const { facts, schema } = route;
+  const responses: Record<string, object> = {};
+  for (const [status, compiled] of Object.entries(schema.response ?? { 200: undefined })) {
+    const source = compiled && answerSource(compiled);
+    const headers = answerHeaders(route, Number(status));
+    const content = contentOf(facts, source, components);
+    responses[status] = { description: STATUS_TITLES[Number(status)] ?? 'OK', headers, ...(content && { content }) };
+  }
+  for (const [status, codes] of problemsOf(route)) {
+    responses[status] ??= problemResponse(status, codes, components);
+  }
+  return responses;
+}
+
+function contentOf(
+  { mediaType }: RouteFacts,
+  source: z.ZodType | undefined,
+  components: Components,
+): object | undefined {
+  if (mediaType !== undefined) return { [mediaType]: { schema: { type: 'string' } } };
+  if (source instanceof z.ZodNull) return undefined;
+  return { [JSON_TYPE]: { schema: source ? components.of(source, 'output') : {} } };
+}
+
+const headerRef = (name: string) => ({ $ref: `#/components/headers/${name}` });
+
+function answerHeaders({ schema, isIdempotent, facts }: DescribedRoute, status: number): object {
+  const isPaged = schema.querystring instanceof z.ZodObject && 'after' in schema.querystring.shape;
+  return {
+    'X-Correlation-Id': headerRef('CorrelationId'),
+    'API-Version': headerRef('ApiVersion'),
+    ...(status === 201 && { Location: headerRef('Location') }),
+    ...(isIdempotent && { 'Idempotency-Replayed': headerRef('IdempotencyReplayed') }),
+    ...((isPaged || facts.deprecated) && { Link: headerRef('Link') }),
+    ...(facts.deprecated && { Deprecation: headerRef('Deprecation') }),
+  };
+}
+
+/** Which headers an error brings besides what every answer has. */
+const PROBLEM_HEADERS: Readonly<Record<number, readonly string[]>> = {
+  401: ['WWW-Authenticate'],
+  429: ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
+  503: ['Retry-After'],
+};
+
+function problemResponse(status: number, codes: readonly ErrorCode[], components: Components): object {
+  const names = codes.map((code) => `${code} ${ERROR_CODE_NAMES[code]}`).join(', ');
+  const narrowed: JsonSchema = {
+    allOf: [
+      components.of(problem, 'output'),
+      { properties: { status: { const: status }, errorCode: { enum: codes } } },
+    ],
+  };
+  const special = (PROBLEM_HEADERS[status] ?? []).map((name) => [name, headerRef(name.replaceAll('-', ''))] as const);
+  return {
+    description: `${STATUS_TITLES[status] ?? 'Error'}: ${names}`,
+    headers: {
+      'X-Correlation-Id': headerRef('CorrelationId'),
+      'API-Version': headerRef('ApiVersion'),
+      ...Object.fromEntries(special),
+    },
+    content: { 'application/problem+json': { schema: narrowed } },
+  };
+}

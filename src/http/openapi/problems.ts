@@ -1,0 +1,47 @@
+import type { ErrorCode } from '#schemas/problem';
+import type { KnownRoute } from '../route-table.ts';
+import { CREDENTIALS } from './security.ts';
+
+const CARRIES_BODY = new Set(['POST', 'PUT', 'PATCH']);
+
+/** The problems that a route can answer: by status, the errorCodes. What every route of its kind can, and what its facts add. */
+export function problemsOf(route: KnownRoute): Map<number, ErrorCode[]> {
+  const problems = new Map<number, Set<ErrorCode>>();
+  const add = (status: number, ...codes: readonly ErrorCode[]) => {
+    problems.set(status, new Set([...(problems.get(status) ?? []), ...codes]));
+  };
+  const { method, url, schema, facts, isIdempotent } = route;
+  add(400, 104); // at least an unknown query parameter
+  if (facts && facts.takes.length > 0) addCredentialProblems(route, add);
+  if (url.includes(':')) add(404, 122);
+  if (CARRIES_BODY.has(method)) {
+    add(400, 103);
+    add(413, 104);
+    add(415, 104);
+  }
+  if (schema.headers !== undefined) add(403, 139);
+  if (isIdempotent) {
+    add(409, 119, 134);
+    add(422, 104);
+  }
+  add(500, 201, 203);
+  add(503, 201, 203);
+  for (const [status, codes] of Object.entries(facts?.problems ?? {})) add(Number(status), ...codes);
+  const byStatus = [...problems].sort(([one], [other]) => one - other);
+  return new Map(byStatus.map(([status, codes]) => [status, [...codes].sort((one, other) => one - other)]));
+}
+
+function addCredentialProblems(
+  { facts }: KnownRoute,
+  add: (status: number, ...codes: readonly ErrorCode[]) => void,
+): void {
+  const schemes = new Set(facts!.takes.map((credential) => CREDENTIALS[credential].scheme));
+  add(401, 100);
+  add(403, 101);
+  add(429, 132);
+  if (schemes.delete('apiKey')) add(401, 102);
+  if (schemes.size > 0) {
+    add(401, 117, 118);
+    add(403, 105);
+  }
+}

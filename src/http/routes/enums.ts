@@ -1,0 +1,19 @@
+import { ENUMS, enums } from '#schemas/enums';
+import { answerSchema, type Server } from '../server.ts';
+
+/** They change with a release. */
+const CACHE = 'public, max-age=3600';
+
+/** Every status, disposition, type, state and code with its meaning (extension). */
+export function registerEnumsRoute(server: Server): void {
+  server.route({
+    method: 'GET',
+    url: '/enums',
+    config: { facts: { summary: 'List enums', section: 'extension', takes: [] } },
+    schema: { response: { 200: answerSchema(enums) } },
+    handler: async (_request, reply) => {
+      reply.header('cache-control', CACHE);
+      return ENUMS;
+    },
+  });
+}
