@@ -51,6 +51,11 @@ interface UserRecord {
   readonly isBlocked: boolean;
 }
 
+/** Blocked are also those whose integrator or acquirer is. */
+interface MerchantRow extends MerchantRecord {
+  readonly isBlocked: boolean;
+}
+
 /** A change (a revoked key, a blocked device) counts everywhere within this time plus one query: below the promised 5 s. */
 const REFRESH_EVERY_MS = 2_000;
 
@@ -63,7 +68,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
   readonly #profiles: TerminalProfileCache;
   #timer: NodeJS.Timeout | undefined;
   #integrators = new Set<string>();
-  #merchants = new Map<string, MerchantRecord>();
+  #merchants = new Map<string, MerchantRow>();
   #terminals = new Map<string, TerminalRecord & { readonly acquirerId: number }>();
   #routes = new Map<number, RouteRecord[]>();
   #blockedDevices = new Set<string>();
@@ -135,10 +140,10 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
   }
 
   async findOwned({ acquirerId, integratorId, merchantId }: Tenant, id: string): Promise<OwnedMerchant | undefined> {
-    const merchant = this.merchant(acquirerId, id);
+    const merchant = this.#merchants.get(`${acquirerId} ${id}`);
     if (!merchant || (merchantId !== undefined && merchantId !== id)) return undefined;
     if (integratorId !== undefined && merchant.integratorId !== integratorId) return undefined;
-    return { acquirerId, integratorId: merchant.integratorId, merchantId: id, isBlocked: false };
+    return { acquirerId, integratorId: merchant.integratorId, merchantId: id, isBlocked: merchant.isBlocked };
   }
 
   processors(): readonly ProcessorRecord[] {
@@ -161,7 +166,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
     const read = async <Row extends object>(sql: string): Promise<Row[]> => (await this.#database.query<Row>(sql)).rows;
     const [integrators, merchants, terminals, routes, devices, users, keys, processors, endpoints] = await Promise.all([
       read<{ acquirerId: number; id: number }>(INTEGRATORS),
-      read<MerchantRecord>(MERCHANTS),
+      read<MerchantRow>(MERCHANTS),
       read<TerminalRecord & { acquirerId: number }>(TERMINALS),
       read<RouteRecord & { acquirerId: number }>(ROUTES),
       read<{ acquirerId: number; device: string }>(BLOCKED_DEVICES),
@@ -186,7 +191,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
     );
     const known = JSON.stringify([
       keys,
-      merchants.map(({ acquirerId, id, integratorId }) => [acquirerId, id, integratorId]),
+      merchants.map(({ acquirerId, id, integratorId, isBlocked }) => [acquirerId, id, integratorId, isBlocked]),
     ]);
     if (known !== this.#known) this.#generation++;
     this.#known = known;
@@ -217,8 +222,11 @@ function issuerKey({ issuer, kid, publicKey: pem, algorithms, ...owner }: Issuer
 }
 
 const INTEGRATORS = 'select acquirer_id as "acquirerId", id from integrators';
-const MERCHANTS = `select acquirer_id as "acquirerId", id, integrator_id as "integratorId", name, street, city, country, mcc,
-  currency, time_zone as "timeZone", fees_config_id as "feesConfigId", fee::float8 as fee from merchants`;
+const MERCHANTS = `select m.acquirer_id as "acquirerId", m.id, m.integrator_id as "integratorId", m.name, m.street, m.city, m.country,
+  m.mcc, m.currency, m.time_zone as "timeZone", m.fees_config_id as "feesConfigId", m.fee::float8 as fee,
+  m.is_blocked or i.is_blocked or a.is_blocked as "isBlocked"
+  from merchants m join integrators i on i.acquirer_id = m.acquirer_id and i.id = m.integrator_id
+  join acquirers a on a.id = m.acquirer_id`;
 const TERMINALS = `select acquirer_id as "acquirerId", x_tid as "xTid", tid, mid, can_take_pin as "canTakePin",
   profile_name as "profileName" from terminals`;
 const ROUTES = `select acquirer_id as "acquirerId", id, processor_id as "processorId", priority, currency, scheme,
