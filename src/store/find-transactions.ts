@@ -60,6 +60,33 @@ export async function findByReference(
   return rows[0];
 }
 
+/**
+ * The last tap that a reference stands for at the merchants of a tenant. That of a link stands for the last tap on it, whatever
+ * that one was submitted under.
+ */
+export async function findTapByReference(
+  database: Database,
+  { acquirerId, integratorId, merchantId }: Tenant,
+  merchantReference: string,
+): Promise<Transaction | undefined> {
+  const { rows } = await database.query<Transaction>({
+    name: 'find-tap-by-reference',
+    text: `
+      with m as (select id from merchants
+        where acquirer_id = $1 and ($2::integer is null or integrator_id = $2) and ($3::text is null or id = $3)),
+      named as (
+        select t.id from m join transactions t
+          on t.acquirer_id = $1 and t.merchant_id = m.id and t.merchant_reference = $4 and t.original_id is null
+        union
+        select t.id from m join links l on l.acquirer_id = $1 and l.merchant_id = m.id and l.payment_reference = $4
+        join transactions t on t.acquirer_id = $1 and t.id = l.transaction_id and t.consumer_id = l.id
+      )
+      ${SELECT} where acquirer_id = $1 and id in (select id from named) order by created_at desc limit 1`,
+    values: [acquirerId, integratorId, merchantId, merchantReference],
+  });
+  return rows[0];
+}
+
 export async function findHandover(
   database: Database,
   key: TransactionKey,
@@ -88,14 +115,16 @@ export async function listTransactions(
   filter: TransactionFilter,
 ): Promise<Transaction[]> {
   const conditions = new Conditions(tenant);
-  conditions.addIfGiven('$ in (user_claim, user_id::text)', filter.user);
+  if (filter.user !== undefined) conditions.add(`${USER} = ${knownUser(tenant.acquirerId)}`, filter.user);
   conditions.addIfGiven('created_at >= $::date', filter.startDate);
   conditions.addIfGiven('created_at < $::date + 1', filter.endDate);
-  conditions.addIfGiven('merchant_reference = $', filter.merchantReference);
-  conditions.addIfGiven('disposition = $', filter.disposition);
+  if (filter.merchantReference !== undefined) addReference(conditions, tenant, filter.merchantReference);
+  if (filter.disposition !== undefined) {
+    conditions.add(`${filter.disposition === 0 ? 'disposition' : 'other_disposition'} = $`, filter.disposition);
+  }
   conditions.addIfGiven(`${AMOUNT_MAJOR} >= $::numeric`, filter.minAmount);
   conditions.addIfGiven(`${AMOUNT_MAJOR} <= $::numeric`, filter.maxAmount);
-  conditions.addIfGiven('needs_review = $', filter.needsReview);
+  if (filter.needsReview !== undefined) conditions.addPlain(filter.needsReview ? 'needs_review' : 'not needs_review');
   if (filter.after !== undefined) {
     conditions.add(
       `(created_at, id) < (select created_at, id from transactions where acquirer_id = ${tenant.acquirerId} and id = $)`,
@@ -112,6 +141,28 @@ export async function listTransactions(
 // minAmount and maxAmount are major units whatever the currency, so each row is scaled by its own exponent.
 const AMOUNT_MAJOR = `(amount_minor / case when currency = any('{BIF,CLP,DJF,GNF,ISK,JPY,KMF,KRW,PYG,RWF,UGX,VND,VUV,XAF,XOF,XPF}') then 1 when currency = any('{BHD,IQD,JOD,KWD,LYD,OMR,TND}') then 1000 else 100 end::numeric)`;
 
+/** As transactions_by_user has it: our user's id, or what the token said of somebody else's. */
+const USER = 'coalesce(user_id::text, user_claim)';
+
+/** A name of one of our users means the user, whichever of the two it is. */
+function knownUser(acquirerId: number): string {
+  return `coalesce((select id::text from users where acquirer_id = ${acquirerId} and (id::text = $ or username = $) limit 1), $)`;
+}
+
+/** A reference is unique within a merchant: so it is asked of each that the tenant has, and that is what its index is for. */
+function addReference(
+  conditions: Conditions,
+  { acquirerId, integratorId, merchantId }: Tenant,
+  reference: string,
+): void {
+  conditions.add('merchant_reference = $', reference);
+  if (merchantId !== undefined) return;
+  const ofIntegrator = integratorId === undefined ? '' : ` and integrator_id = ${integratorId}`;
+  conditions.addPlain(
+    `merchant_id = any(array(select id from merchants where acquirer_id = ${acquirerId}${ofIntegrator}))`,
+  );
+}
+
 /** Collects `and`-ed conditions; a tenant always comes first. */
 class Conditions {
   readonly values: unknown[] = [];
@@ -123,9 +174,14 @@ class Conditions {
     this.addIfGiven('merchant_id = $', tenant.merchantId);
   }
 
-  /** `condition` has one `$`, which becomes the number of its value's parameter. */
+  /** Each `$` in `condition` becomes the number of its value's parameter. */
   add(condition: string, value: unknown): void {
-    this.#conditions.push(condition.replace('$', () => this.parameter(value)));
+    const number = this.parameter(value);
+    this.#conditions.push(condition.replaceAll('$', () => number));
+  }
+
+  addPlain(condition: string): void {
+    this.#conditions.push(condition);
   }
 
   addIfGiven(condition: string, value: unknown): void {

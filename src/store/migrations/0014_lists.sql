@@ -1,0 +1,23 @@
+-- Up Migration
+
+-- Every filter of the list has an index that gives its rows in the list's own order, so that a page costs what it shows.
+
+-- Outcomes other than Approved. A column of its own: were disposition itself in an index, every tap's outcome would be written
+-- to all indexes (no update is HOT that changes an indexed column), and not those alone that are looked for.
+alter table transactions
+  add column other_disposition smallint generated always as (nullif(disposition, 0)) stored;
+
+create index transactions_by_acquirer on transactions (acquirer_id, created_at desc, id desc);
+create index transactions_by_user on transactions (acquirer_id, coalesce(user_id::text, user_claim), created_at desc, id desc)
+  where coalesce(user_id::text, user_claim) is not null;
+create index transactions_not_approved_by_merchant
+  on transactions (acquirer_id, merchant_id, other_disposition, created_at desc, id desc) where other_disposition is not null;
+create index transactions_not_approved_by_integrator
+  on transactions (acquirer_id, integrator_id, other_disposition, created_at desc, id desc) where other_disposition is not null;
+create index transactions_to_review on transactions (acquirer_id, created_at desc, id desc) where needs_review;
+
+-- Down Migration
+
+drop index transactions_by_acquirer, transactions_by_user, transactions_not_approved_by_merchant,
+  transactions_not_approved_by_integrator, transactions_to_review;
+alter table transactions drop column other_disposition;

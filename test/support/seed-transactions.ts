@@ -1,0 +1,64 @@
+import type { Database } from '../../src/store/open-database.ts';
+
+/** What a busy acquirer has after a year or two, in proportion. */
+export interface SeedPlan {
+  readonly rows: number;
+  /** Merchants get ever fewer of the rows: the first one a fifth of them. */
+  readonly merchants: number;
+  readonly integrators: number;
+  readonly onProgress?: (rows: number) => void;
+}
+
+/** One statement's worth: enough for the server to be busy with rows and not with us. */
+const CHUNK_ROWS = 100_000;
+
+/** Each merchant's share is a fifth of what is left: 20 %, 16 %, 12.8 %, …; the last ones share the rest alike. */
+const MERCHANT = `least($3::int - 1, case when (i * 7919) % 100 < 80 then floor(ln(1 - ((i * 104729) % 100000) / 100001.0) / ln(0.8))::int
+  else (i % $3::int) end)`;
+
+/**
+ * Settled purchases as they come to rest, one per two seconds back from now: 88 in a hundred approved, the rest in every other
+ * disposition, one in a hundred thousand for review. Card data is left out: lists do not read it.
+ */
+const ROWS = `
+with n as (
+  select i, ${MERCHANT} as merchant, now() - i * interval '2 s' as at,
+    case when i % 100 < 88 then 0 when i % 100 < 97 then 1 when i % 1000 < 980 then 2 when i % 1000 < 990 then 3
+      when i % 10000 < 9980 then 4 else 5 end as disposition
+  from generate_series($1::bigint, $2::bigint) i
+)
+insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, disposition, type,
+  amount_minor, currency, user_claim, device_installation_id, scheme, masked_pan, x_tid, tid, mid, route_id, stan, rrn, answer_by,
+  response_code, authorization_code, approved_minor, needs_review, created_at, updated_at, chip_tags)
+select 1, md5('seed ' || i)::uuid, 'm' || merchant, 1 + merchant % $4::int, 'order-' || i, 1, 8, disposition, 1,
+  100 + (i * 31) % 100000, 'ZAR', case when i % 3 = 0 then 'till-' || i % 7 end, 'device-' || i % 5000,
+  (array['Visa', 'Mastercard', 'Amex'])[1 + i % 3], '411111******1111', 'T' || merchant, 'TW' || merchant % 1000000, 'SEED' || merchant % 1000000, 1,
+  lpad((1 + i % 999999)::text, 6, '0'), lpad((i % 1000000000000)::text, 12, '0'), at,
+  case disposition when 0 then '00' when 1 then '51' end, case when disposition = 0 then lpad((i % 1000000)::text, 6, '0') end,
+  case when disposition = 0 then 100 + (i * 31) % 100000 end, i % 100000 = 99991, at, at, '\\x9f2701804f07a0000000031010'
+from n`;
+
+/** Fills an empty database with transactions of acquirer 1, and lets the planner look at them. */
+export async function seedTransactions(database: Database, plan: SeedPlan): Promise<void> {
+  const { rows, merchants, integrators, onProgress } = plan;
+  await database.query(
+    `insert into acquirers (id, name) overriding system value values (1, 'Seeded Acquirer') on conflict do nothing`,
+  );
+  await database.query(
+    `insert into integrators (acquirer_id, id, name) select 1, i, 'Integrator ' || i from generate_series(1, $1::int) i on conflict do nothing`,
+    [integrators],
+  );
+  await database.query(
+    `insert into merchants (acquirer_id, id, integrator_id, name, country, mcc, currency, time_zone)
+     select 1, 'm' || i, 1 + i % $2::int, 'Merchant ' || i, 'ZA', '5411', 'ZAR', 'Africa/Johannesburg' from generate_series(0, $1::int - 1) i
+     on conflict do nothing`,
+    [merchants, integrators],
+  );
+  for (let from = 1; from <= rows; from += CHUNK_ROWS) {
+    const to = Math.min(rows, from + CHUNK_ROWS - 1);
+    await database.query(ROWS, [from, to, merchants, integrators]);
+    onProgress?.(to);
+  }
+  await database.query('analyze transactions');
+  await database.query('analyze merchants');
+}
