@@ -32,6 +32,10 @@ const COMMANDS: Commands = {
   route: { says: 'lead taps of an acquirer to its processors', load: () => import('./route.ts') },
   simulate: { says: 'run simulated switches', load: () => import('./simulate.ts') },
   keys: { says: 'rotate the keys of this installation', load: () => import('./keys.ts') },
+  jobs: {
+    says: 'show the queues and the jobs that were given up; give those back (dead-letters)',
+    load: () => import('./jobs.ts'),
+  },
   'verify-ledger': {
     says: 'compare the database with the ledger of the simulated switches (--ledger URL)',
     load: () => import('./verify-ledger.ts'),

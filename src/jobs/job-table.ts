@@ -11,6 +11,9 @@ const KEEP_COMPLETED_SECONDS = 3_600;
 /** A reversal may be due in 72 hours; a job that waits a month has lost its meaning. */
 const KEEP_WAITING_SECONDS = 30 * 86_400;
 
+/** In one commit: more would hold the table's rows for long. */
+const REDRIVEN_AT_ONCE = 1_000;
+
 /** A job whose work is done, and the one that takes its place if it is not done for good. */
 export interface SettledJob {
   readonly queue: QueueName;
@@ -119,6 +122,29 @@ export class JobTable implements JobsInCommit {
     const again = settled.flatMap((ended) => ended.again ?? []);
     if (again.length > 0) await this.enqueue(client, again);
     return settled.map(() => true as const);
+  }
+
+  /** Puts a job that no retry would help among the dead letters, with the reason. */
+  async giveUp(queue: QueueName, attempt: SettledJob['attempt'], reason: string): Promise<void> {
+    await inTransaction(this.#database, async (client) => {
+      // pg-boss gives up what has no retries left, and keeps where it came from.
+      const last = 'update pgboss.job set retry_limit = retry_count, dead_letter = $3 where name = $1 and id = $2';
+      await client.query(last, [queue, attempt.id, DEAD_LETTERS]);
+      const joining = { db: this.#joining(client) };
+      await this.boss.fail(queue, attempt, { reason }, joining);
+      await this.boss.deleteJob(queue, attempt.id, joining);
+    });
+  }
+
+  /** Gives dead letters back to the queues that they came from; their retries begin anew. @returns how many it moved */
+  async redrive(which: { readonly ids?: string[]; readonly queue?: QueueName }): Promise<number> {
+    const filter = { ...(which.ids && { ids: which.ids }), ...(which.queue && { sourceName: which.queue }) };
+    let moved = 0;
+    for (;;) {
+      const count = await this.boss.redrive(DEAD_LETTERS, { ...filter, limit: REDRIVEN_AT_ONCE });
+      moved += count;
+      if (count < REDRIVEN_AT_ONCE) return moved;
+    }
   }
 
   /** pg-boss speaks through the commit's own connection; its texts repeat, so they are named and planned once. */

@@ -2,7 +2,6 @@ import type { JobPayloads, QueueName } from '#schemas/jobs';
 import { jobPayloads } from '#schemas/jobs';
 import type { JobRequest } from '../transactions/jobs.ts';
 import type { JobTable } from './job-table.ts';
-import { DEAD_LETTERS } from './queues.ts';
 
 /**
  * What a handler says of its job: finished, or to be tried again at a time of its own (with another payload, if it got on
@@ -129,8 +128,7 @@ export class Pump<Queue extends QueueName> {
     const payload = jobPayloads[queue].safeParse(job.data);
     if (!payload.success) {
       const reason = payload.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
-      await boss.send(DEAD_LETTERS, { queue, jobId: job.id, reason, payload: job.data });
-      await boss.deleteJob(queue, attempt);
+      await this.#table.giveUp(queue, attempt, reason);
       return;
     }
     try {

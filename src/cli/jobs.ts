@@ -1,0 +1,94 @@
+import { parseArgs } from 'node:util';
+import type { QueueName } from '#schemas/jobs';
+import { StartError } from '../errors.ts';
+import { listDeadLetters, MAX_LISTED, queueFigures } from '../jobs/dead-letters.ts';
+import { JobTable } from '../jobs/job-table.ts';
+import { QUEUE_NAMES } from '../jobs/queues.ts';
+import { type Database, openDatabase } from '../store/open-database.ts';
+import { tableOf } from './table.ts';
+
+const USAGE = `usage: tapwire jobs [--json]                                what is in each queue
+       tapwire jobs dead-letters [list] [--queue NAME] [--json]   what was given up, and why
+       tapwire jobs dead-letters redrive ID... | --queue NAME     give it back to its queue
+
+  --database  the gateway's database; DATABASE_URL when not given`;
+
+const OPTIONS = {
+  database: { type: 'string' },
+  queue: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** `tapwire jobs`: the queues that drive transactions on, and the jobs that were given up. Shows names of rows, never what a job does. */
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  const [subject, verb = 'list', ...ids] = positionals;
+  const url = values.database ?? process.env.DATABASE_URL;
+  const isKnown = subject === undefined || (subject === 'dead-letters' && ['list', 'redrive'].includes(verb));
+  if (!isKnown || url === undefined || (verb === 'list' && ids.length > 0)) {
+    console.error(USAGE);
+    return 2;
+  }
+  const queue = queueOf(values.queue);
+  const database = await openDatabase(url, { maxConnections: 2 });
+  try {
+    if (subject === undefined) await showQueues(database, values.json);
+    else if (verb === 'list') await showDeadLetters(database, queue, values.json);
+    else return await redrive(database, ids, queue);
+    return 0;
+  } finally {
+    await database.end();
+  }
+}
+
+function queueOf(name: string | undefined): QueueName | undefined {
+  if (name === undefined || QUEUE_NAMES.includes(name as QueueName)) return name as QueueName | undefined;
+  throw new StartError('BAD_CONFIG', `--queue: one of ${QUEUE_NAMES.join(', ')}`);
+}
+
+async function showQueues(database: Database, isJson: boolean): Promise<void> {
+  const queues = await queueFigures(database);
+  if (isJson) return console.log(JSON.stringify(queues, null, 2));
+  const rows = queues.map(({ queue, ready, active, waiting, retry, dead, oldestReadySeconds }) => [
+    queue,
+    ...[ready, active, waiting, retry, dead].map(String),
+    oldestReadySeconds === null ? '-' : `${Math.round(oldestReadySeconds)} s`,
+  ]);
+  console.log(tableOf([['QUEUE', 'READY', 'ACTIVE', 'LATER', 'RETRY', 'DEAD', 'OLDEST READY'], ...rows]));
+}
+
+async function showDeadLetters(database: Database, queue: QueueName | undefined, isJson: boolean): Promise<void> {
+  const letters = await listDeadLetters(database, queue);
+  if (isJson) return console.log(JSON.stringify(letters, null, 2));
+  if (letters.length === 0) return console.log('No dead letters.');
+  const rows = letters.map(({ id, queue: from, diedAt, retries, reason, names }) => [
+    id,
+    from,
+    diedAt.toISOString(),
+    String(retries),
+    reason,
+    Object.entries(names)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' '),
+  ]);
+  console.log(tableOf([['ID', 'QUEUE', 'GIVEN UP', 'RETRIES', 'REASON', 'NAMES'], ...rows]));
+  if (letters.length === MAX_LISTED) console.log(`The newest ${MAX_LISTED}; there may be more.`);
+}
+
+/** Exit code 1 when nothing was there to be moved. */
+async function redrive(database: Database, ids: string[], queue: QueueName | undefined): Promise<number> {
+  if ((ids.length === 0) === (queue === undefined) || !ids.every((id) => UUID.test(id))) {
+    console.error(USAGE);
+    return 2;
+  }
+  const jobs = await JobTable.open(database, (error) => console.error(`tapwire: ${error}`));
+  try {
+    const moved = await jobs.redrive(queue === undefined ? { ids } : { queue });
+    console.log(`${moved} given back`);
+    return moved > 0 ? 0 : 1;
+  } finally {
+    await jobs.close();
+  }
+}

@@ -1,0 +1,88 @@
+import type pg from 'pg';
+import { jobPayloads, type QueueName } from '#schemas/jobs';
+import { DEAD_LETTERS, QUEUE_NAMES } from './queues.ts';
+
+/** A screen of them: whoever has more of one kind redrives a queue, not names. */
+export const MAX_LISTED = 100;
+
+/** What is in a queue. */
+export interface QueueFigures {
+  readonly queue: QueueName;
+  /** Due, and nobody has them yet. */
+  readonly ready: number;
+  /** In hand. */
+  readonly active: number;
+  /** Due later, for the first time. */
+  readonly waiting: number;
+  /** To be tried again after a failure. */
+  readonly retry: number;
+  /** Given up: in the dead letters. */
+  readonly dead: number;
+  /** Seconds that the oldest one has been due; null when none is. */
+  readonly oldestReadySeconds: number | null;
+}
+
+/** A job that was given up, told without what it carries but for names of rows. */
+export interface DeadLetter {
+  readonly id: string;
+  readonly queue: string;
+  /** Why it was given up: what is wrong with its payload, or the last failure's kind. */
+  readonly reason: string;
+  /** The numbers and ids of its payload by the names that the queue's schema has for them. */
+  readonly names: Readonly<Record<string, string | number>>;
+  /** Tries beyond the first. */
+  readonly retries: number;
+  readonly enqueuedAt: Date;
+  readonly diedAt: Date;
+}
+
+const FIGURES = `
+select coalesce(source_name, name) as queue,
+  count(*) filter (where source_name is null and state = 'created' and start_after <= now())::int as ready,
+  count(*) filter (where source_name is null and state = 'active')::int as active,
+  count(*) filter (where source_name is null and state = 'created' and start_after > now())::int as waiting,
+  count(*) filter (where source_name is null and state = 'retry')::int as retry,
+  count(*) filter (where source_name is not null)::int as dead,
+  extract(epoch from now() - min(start_after) filter (where source_name is null and state < 'active' and start_after <= now()))::float8 as "oldestReadySeconds"
+from pgboss.job where state < 'completed' group by 1`;
+
+/** Every queue of the pipeline, those without a job too. */
+export async function queueFigures(database: pg.Pool): Promise<QueueFigures[]> {
+  const { rows } = await database.query<QueueFigures>(FIGURES);
+  const none = { ready: 0, active: 0, waiting: 0, retry: 0, dead: 0, oldestReadySeconds: null };
+  return QUEUE_NAMES.map((queue) => rows.find((row) => row.queue === queue) ?? { queue, ...none });
+}
+
+// A failure tells its reason as our pump wrote it; a claim that lapsed tells pg-boss's message.
+const LIST = `
+select id, source_name as queue, coalesce(source_output ->> 'reason', source_output ->> 'message', 'unknown') as reason,
+  data, source_retry_count as retries, source_created_on as "enqueuedAt", created_on as "diedAt"
+from pgboss.job where name = $1 and state < 'active' and ($2::text is null or source_name = $2)
+order by created_on desc, id limit $3`;
+
+/** The newest first, at most `MAX_LISTED`. */
+export async function listDeadLetters(database: pg.Pool, queue?: QueueName): Promise<DeadLetter[]> {
+  const { rows } = await database.query(LIST, [DEAD_LETTERS, queue ?? null, MAX_LISTED]);
+  return rows.map(({ data, ...letter }) => ({ ...letter, names: namesIn(letter.queue, data) }));
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** No count or id of ours is larger, and every card number is. */
+const LARGEST_NUMBER = 2 ** 31;
+
+/** What a payload names, of all that may be in one that nobody could read. */
+function namesIn(queue: string, data: unknown): DeadLetter['names'] {
+  const schema = jobPayloads[queue as QueueName];
+  if (schema === undefined || typeof data !== 'object' || data === null) return {};
+  const given = new Map(Object.entries(data));
+  const declared = Object.keys(schema.shape).map((name) => [name, given.get(name)] as const);
+  return Object.fromEntries(declared.filter(([, value]) => isId(value) || isNumber(value)));
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === 'string' && UUID.test(value);
+}
+
+function isNumber(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) < LARGEST_NUMBER;
+}
