@@ -17,6 +17,13 @@ const AUDIT_DAYS = 2_557;
 /** A setting of days, never so many that a date before our era comes of it. */
 const days = (least: number, usual: number) => z.coerce.number().int().min(least).max(36_500).default(usual);
 
+/** Without a query or fragment, since paths are appended; given back without a slash at its end. */
+const publicUrl = z
+  .url({ protocol: /^https?$/, error: 'is no http or https URL' })
+  .regex(/^[^?#@]*$/, 'has a query, a fragment or a password')
+  .transform((url) => url.replace(/\/+$/, ''))
+  .optional();
+
 const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0', ''] });
 
 /** Every setting, by its environment variable. The descriptions are the documentation. */
@@ -56,6 +63,7 @@ const environment = z.object({
   ALLOW_BARE_CARD_DATA: flag.default(false).describe('dev alone: take card data that is not encrypted'),
   RETENTION_CARD_DAYS: days(1, 180).describe('How long PANs are kept, sealed, for refunds and disputes'),
   RETENTION_AUDIT_DAYS: days(AUDIT_DAYS, AUDIT_DAYS).describe('How long the audit trail is kept: seven years or more'),
+  RETENTION_LINK_DAYS: days(1, 180).describe('How long links and intents are kept, and the mandates of TT3 with them'),
   RETENTION_WEBHOOK_DAYS: days(1, 30).describe('How long webhook events and their attempts are kept'),
   TAPWIRE_FAILPOINTS: z
     .string()
@@ -83,6 +91,15 @@ const environment = z.object({
     .max(600)
     .default(90)
     .describe('How long a phone may take to submit a PIN that was asked for'),
+  BASE_URL: publicUrl.describe('Where integrators reach transactions and payments; the listening address when not set'),
+  AUTH_URL: publicUrl.describe('And logins and tokens'),
+  APP_URL: publicUrl.describe('And callbacks; links begin with it, so phones must reach it'),
+  LINK_MINUTES: z.coerce
+    .number()
+    .min(1)
+    .max(1_440)
+    .default(15)
+    .describe('How long a link or intent can be paid, and its token is good; a day at most'),
   METRICS_TOKEN: z
     .string()
     .min(16)
@@ -94,6 +111,26 @@ const environment = z.object({
     .max(720)
     .default(60)
     .describe('How long a portal user stays logged in; half a day at most'),
+  LOGIN_TRIES_PER_USER: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(10)
+    .default(10)
+    .describe('How often a password may be tried for one username within LOGIN_WINDOW_MINUTES'),
+  LOGIN_TRIES_PER_ADDRESS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(100)
+    .describe('And from one address, whose users may be many; those that succeed do not count'),
+  LOGIN_WINDOW_MINUTES: z.coerce
+    .number()
+    .min(30)
+    .max(1_440)
+    .default(30)
+    .describe('How long tries are counted, and a user who has none left is kept out'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')

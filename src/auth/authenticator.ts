@@ -126,6 +126,18 @@ export class Authenticator {
   }
 
   /**
+   * Refuses what a device holds where no credential is needed. Anything else passes: whoever logs in again may still send
+   * the session that is over.
+   *
+   * @throws AuthError FORBIDDEN
+   */
+  async refuseDevices({ authorization }: CredentialHeaders): Promise<void> {
+    if (authorization === undefined) return;
+    const bearer = await this.#bearer(authorization).catch(() => undefined);
+    if (bearer !== undefined && bearer.kind !== 'login') throw new AuthError('FORBIDDEN', 'device');
+  }
+
+  /**
    * Names the credential of a request, the same for each request by it: a key's id, a user, as whom an issuer's tokens
    * speak, or one token of ours.
    *

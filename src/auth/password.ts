@@ -1,9 +1,27 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { MAX_PASSWORD_CHARS } from '#schemas/login';
 
 /** OWASP's parameters for scrypt: 2^17 · 8 · 1, which takes 128 MB and about 0.3 s. */
 const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 160 * 1024 * 1024 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
+const STORED = /^scrypt\$(\d{1,7})\$(\d{1,2})\$(\d{1,2})\$([\w-]{22})\$([\w-]{43})$/;
+/** Compared with where there is no hash, so that it takes as long as a wrong password. */
+const NOBODYS = { salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
+
+/** NIST SP 800-63B 3.1.1.2 asks for length and forbids rules of composition. */
+const MIN_PASSWORD_CHARS = 12;
+/** `aaaaaaaaaaaa` has the length and nothing else. */
+const MIN_DIFFERENT_CHARS = 4;
+
+/** What is wrong with a password that somebody wants to have; undefined when nothing is. */
+export function passwordFault(password: string, username: string): string | undefined {
+  const chars = [...password.normalize('NFKC')];
+  if (chars.length < MIN_PASSWORD_CHARS) return `has less than ${MIN_PASSWORD_CHARS} characters`;
+  if (chars.length > MAX_PASSWORD_CHARS) return `has more than ${MAX_PASSWORD_CHARS} characters`;
+  if (new Set(chars).size < MIN_DIFFERENT_CHARS) return `repeats fewer than ${MIN_DIFFERENT_CHARS} characters`;
+  return password.toLowerCase().includes(username.toLowerCase()) ? 'contains the username' : undefined;
+}
 
 /** `scrypt$<N>$<r>$<p>$<salt>$<hash>`, Base64url: the parameters travel with the hash, so that they can grow. */
 export async function hashPassword(password: string): Promise<string> {
@@ -12,18 +30,16 @@ export async function hashPassword(password: string): Promise<string> {
   return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64url'), hash.toString('base64url')].join('$');
 }
 
-/** Whether the password is the one that was hashed; false for anything that is no such hash. */
-export async function isPassword(password: string, stored: string): Promise<boolean> {
-  const [name, N, r, p, salt, hash] = stored.split('$');
-  if (name !== 'scrypt' || salt === undefined || hash === undefined) return false;
-  const expected = Buffer.from(hash, 'base64url');
-  const given = await derive(password, Buffer.from(salt, 'base64url'), {
-    ...COST,
-    N: Number(N),
-    r: Number(r),
-    p: Number(p),
-  });
-  return expected.length === given.length && timingSafeEqual(expected, given);
+/** Whether the password is the one that was hashed; false, after the same work, where nothing was or it is no such hash. */
+export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
+  const [, N, r, p, salt, hash] = STORED.exec(stored ?? '') ?? [];
+  if (salt === undefined || hash === undefined) {
+    timingSafeEqual(await derive(password, NOBODYS.salt, COST), NOBODYS.hash);
+    return false;
+  }
+  const cost = { ...COST, N: Number(N), r: Number(r), p: Number(p) };
+  const given = await derive(password, Buffer.from(salt, 'base64url'), cost);
+  return timingSafeEqual(Buffer.from(hash, 'base64url'), given);
 }
 
 function derive(password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> {

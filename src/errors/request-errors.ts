@@ -48,18 +48,26 @@ export class Overloaded extends TapwireError {
   }
 }
 
-/** More requests than are allowed within a time: 429, to be repeated after so many seconds. */
+/** So many within so many seconds. */
+export interface Quota {
+  /** Which of our quotas it is. */
+  readonly name: string;
+  readonly most: number;
+  readonly windowSeconds: number;
+}
+
+/** More than a quota allows: 429, to be repeated after so many seconds; errorCode 132 for logins. */
 export class Throttled extends TapwireError {
   override readonly retryable = true;
-  readonly errorCode: 132 | 203;
-  readonly detail: string;
+  readonly quota: Quota;
   readonly retryAfterSeconds: number;
+  readonly errorCode: 132 | 203;
 
-  constructor(errorCode: 132 | 203, detail: string, retryAfterSeconds: number) {
-    super('THROTTLED', detail);
-    this.errorCode = errorCode;
-    this.detail = detail;
+  constructor(quota: Quota, retryAfterSeconds: number, errorCode: 132 | 203 = 203) {
+    super('THROTTLED', quota.name);
+    this.quota = quota;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.errorCode = errorCode;
   }
 }
 

@@ -1,10 +1,12 @@
 import { createApiKeyVerifier } from '../auth/api-key.ts';
 import { Authenticator } from '../auth/authenticator.ts';
+import { createLogIn } from '../auth/log-in.ts';
 import { LoginTokens } from '../auth/login-tokens.ts';
 import { createMerchantTokenVerifier } from '../auth/verify-merchant-token.ts';
 import { createIdempotency } from '../http/idempotency.ts';
 import { postgresApiKeys } from '../store/api-keys.ts';
 import { IdempotencyKeys } from '../store/idempotency.ts';
+import { postgresLoginTries } from '../store/login-tries.ts';
 import { postgresUsers } from '../store/users.ts';
 import type { RouteParts } from './register-routes.ts';
 
@@ -21,14 +23,25 @@ export function createGuards(parts: RouteParts) {
     keys: postgresApiKeys(database, report('the use of an api key could not be recorded')),
     mode: config.TAPWIRE_ENV === 'prod' ? 'live' : 'test',
   });
+  const users = postgresUsers(database);
   const loginTokens = new LoginTokens({
     tokens: ownTokens,
-    users: postgresUsers(database),
+    users,
     lifetimeSeconds: config.LOGIN_TOKEN_MINUTES * 60,
     nowMs: world.clock.nowMs,
   });
   const authenticator = new Authenticator({ tokens, apiKeys, ownTokens, loginTokens, merchants: directory });
   const idempotencyKeys = new IdempotencyKeys(database, keys);
   closers.push(() => idempotencyKeys.close());
-  return { tokens, loginTokens, authenticator, idempotent: createIdempotency(authenticator, idempotencyKeys) };
+  const logIn = createLogIn({
+    logins: users,
+    tries: postgresLoginTries(database),
+    tokens: loginTokens,
+    limits: {
+      perUser: config.LOGIN_TRIES_PER_USER,
+      perAddress: config.LOGIN_TRIES_PER_ADDRESS,
+      windowSeconds: config.LOGIN_WINDOW_MINUTES * 60,
+    },
+  });
+  return { tokens, logIn, authenticator, idempotent: createIdempotency(authenticator, idempotencyKeys) };
 }

@@ -5,6 +5,7 @@ import type { IdempotentRoute } from '../http/idempotency.ts';
 import { registerAcknowledgeRoutes } from '../http/routes/acknowledge.ts';
 import { registerProcessorRoutes } from '../http/routes/admin-processors.ts';
 import { registerCallbackRoutes } from '../http/routes/callbacks.ts';
+import { registerLoginRoute } from '../http/routes/login.ts';
 import { registerPinRoute } from '../http/routes/pin.ts';
 import { registerRefundRoutes } from '../http/routes/refunds.ts';
 import { registerTapRoutes } from '../http/routes/taps.ts';
@@ -40,7 +41,7 @@ export interface RouteParts {
 /** Every route that a caller with a credential reaches, and the public ones beside them. */
 export function registerRoutes(server: Server, parts: RouteParts): void {
   const { world, stores } = parts;
-  const { tokens, authenticator, idempotent } = createGuards(parts);
+  const { tokens, logIn, authenticator, idempotent } = createGuards(parts);
   const { store: transactions, directory } = stores;
   registerTapRoutes(server, { world, tokens });
   registerPinRoute(server, { world, tokens });
@@ -49,6 +50,7 @@ export function registerRoutes(server: Server, parts: RouteParts): void {
   registerTransactionRoutes(server, { authenticator, transactions, directory, vault: world.vault });
   registerWebhookRoutes(server, parts, authenticator, idempotent);
   registerProcessorRoutes(server, { authenticator, idempotent, database: parts.database, types: parts.types });
+  registerLoginRoute(server, { authenticator, logIn });
   registerWellKnownRoutes(server, stores.keys);
 }
 

@@ -10,6 +10,7 @@ import {
   RequestRefused,
   StoreUnavailable,
   TapRefused,
+  Throttled,
 } from '../errors.ts';
 
 /** What an error is answered with, apart from the request's own ids. */
@@ -53,6 +54,7 @@ export function problemOf(error: unknown): ProblemAnswer | undefined {
       headers: RETRY_AFTER,
     };
   }
+  if (error instanceof Throttled) return throttled(error);
   if (error instanceof StoreUnavailable) {
     return error.mayBeStored
       ? { status: 500, errorCode: 201, detail: 'The outcome is not known yet; repeat the request to learn it.' }
@@ -89,6 +91,21 @@ function refusedCredential({ code, httpStatus, errorCode }: AuthError): ProblemA
     errorCode: errorCode as ErrorCode,
     detail: httpStatus === 401 ? 'The credential is missing or was refused.' : 'The credential may not do this.',
     headers: httpStatus === 401 ? { 'www-authenticate': scheme } : undefined,
+  };
+}
+
+/** With the quota, as draft-ietf-httpapi-ratelimit-headers has it. */
+export function throttled({ quota, retryAfterSeconds, errorCode }: Throttled): ProblemAnswer {
+  const { name, most, windowSeconds } = quota;
+  return {
+    status: 429,
+    errorCode,
+    detail: errorCode === 132 ? 'Too many logins were tried.' : 'More requests than are allowed in this time.',
+    headers: {
+      'retry-after': String(retryAfterSeconds),
+      'ratelimit-policy': `"${name}";q=${most};w=${windowSeconds}`,
+      ratelimit: `"${name}";r=0;t=${retryAfterSeconds}`,
+    },
   };
 }
 

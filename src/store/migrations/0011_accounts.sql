@@ -12,6 +12,15 @@ alter table users
   add check (merchant_id is null or integrator_id is null);
 create unique index users_by_login on users (lower(username));
 
+-- Sessions end with the password that they began with, whoever changes it.
+create function note_password_change() returns trigger language plpgsql as $$
+begin
+  new.password_changed_at := now();
+  return new;
+end $$;
+create trigger users_password_change before update of password_hash on users
+  for each row when (old.password_hash is distinct from new.password_hash) execute function note_password_change();
+
 alter table merchants add column if not exists is_blocked boolean not null default false;
 
 -- An issuer's keys: one by one as PEM, or wherever its JWKS is. A key that is registered without a kid is tried for any. All
@@ -44,6 +53,8 @@ alter table issuer_keys drop constraint issuer_keys_issuer_kid_key;
 alter table issuer_keys drop column jwks_url, alter column public_key set not null, alter column kid set not null,
   add primary key (issuer, kid);
 alter table merchants drop column is_blocked;
+drop trigger users_password_change on users;
+drop function note_password_change;
 drop index users_by_login;
 delete from users where merchant_id is null;
 alter table users drop column integrator_id, drop column permissions, drop column password_changed_at,

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { plainText } from './plain-text.ts';
+
+/** NIST SP 800-63B asks for 64 at least; more than this is no sentence that anybody types. */
+export const MAX_PASSWORD_CHARS = 256;
+/** As long as the references and names of the interface (section 8). */
+const MAX_USERNAME_CHARS = 255;
+
+/** The body of 4.15. */
+export const login = z
+  .object({
+    username: plainText(MAX_USERNAME_CHARS)
+      .describe('Of a portal user, in any case')
+      .meta({ examples: ['thandi@coffee.example'] }),
+    password: z
+      .string()
+      .min(1)
+      .max(MAX_PASSWORD_CHARS)
+      .describe('Of the portal user')
+      .meta({ examples: ['correct horse battery staple'] }),
+  })
+  .meta({ id: 'Login' });
+
+export const loginAnswer = z
+  .object({
+    token: z.string().describe('JWT: send it as `Authorization: Bearer <token>`'),
+    tokenType: z.literal('Bearer').describe('The scheme of the header that carries the token'),
+    expiresIn: z
+      .int()
+      .describe('Seconds until the token expires')
+      .meta({ examples: [3600] }),
+  })
+  .meta({ id: 'LoginAnswer' });

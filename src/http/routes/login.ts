@@ -1,0 +1,28 @@
+import { login, loginAnswer } from '#schemas/login';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { LogIn } from '../../auth/log-in.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface LoginRouteOptions {
+  readonly authenticator: Authenticator;
+  readonly logIn: LogIn;
+}
+
+/** 4.15: a portal user's name and password against a token. */
+export function registerLoginRoute(server: Server, { authenticator, logIn }: LoginRouteOptions): void {
+  withZod(server).route({
+    method: 'POST',
+    url: '/login',
+    schema: { body: login, response: { 200: answerSchema(loginAnswer) } },
+    config: {
+      facts: { summary: 'Log in', section: '4.15', takes: [], under: 'auth', problems: { 401: [100], 429: [132] } },
+    },
+    onRequest: (request) => authenticator.refuseDevices(request.headers),
+    handler: async (request, reply) => {
+      const { token, expiresIn } = await logIn({ ...request.body, ip: request.ip });
+      reply.header('cache-control', 'no-store');
+      return { token, tokenType: 'Bearer' as const, expiresIn };
+    },
+  });
+}
