@@ -42,16 +42,36 @@ export const paymentCardData = z
   .max(MAX_PAYMENT_CARD_DATA_CHARS)
   .meta({ contentEncoding: 'base64', description: 'Compact JWE over BER-TLV, from the reader' });
 
-const publicKeyMembers = { kid: z.string(), use: z.literal('enc'), alg: z.literal('ECDH-ES') };
+const publicKeyMembers = {
+  kid: z.string().describe('Goes into the header of each JWE'),
+  use: z.literal('enc').describe('For encryption'),
+  alg: z.literal('ECDH-ES').describe('Direct key agreement'),
+};
+const coordinate = z.string().describe('32 bytes of the point, in base64url');
 
 /** A key to seal card data for, as `GET /.well-known/card-data-keys.json` shows it (RFC 7517, RFC 8037). */
-export const cardDataPublicKey = z.discriminatedUnion('kty', [
-  z.object({ kty: z.literal('OKP'), crv: z.literal('X25519'), x: z.string(), ...publicKeyMembers }),
-  z.object({ kty: z.literal('EC'), crv: z.literal('P-256'), x: z.string(), y: z.string(), ...publicKeyMembers }),
-]);
+export const cardDataPublicKey = z
+  .discriminatedUnion('kty', [
+    z.object({
+      kty: z.literal('OKP').describe('RFC 8037'),
+      crv: z.literal('X25519').describe('The curve'),
+      x: coordinate,
+      ...publicKeyMembers,
+    }),
+    z.object({
+      kty: z.literal('EC').describe('RFC 7518 6.2'),
+      crv: z.literal('P-256').describe('The curve'),
+      x: coordinate,
+      y: coordinate,
+      ...publicKeyMembers,
+    }),
+  ])
+  .meta({ id: 'CardDataKey' });
 
 /** Newest first: a reader takes the first key of a curve it knows. */
-export const cardDataKeySet = z.object({ keys: z.array(cardDataPublicKey).min(1) });
+export const cardDataKeySet = z
+  .object({ keys: z.array(cardDataPublicKey).min(1).describe('The newest first') })
+  .meta({ id: 'CardDataKeySet' });
 
 export type CardDataPublicKey = z.infer<typeof cardDataPublicKey>;
 export type CardDataKeySet = z.infer<typeof cardDataKeySet>;

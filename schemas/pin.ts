@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { mobileTransaction } from './mobile-transaction.ts';
 import { MAX_TOKEN_CHARS } from './tokens.ts';
 
-export const pinParams = z.object({ transactionId: z.uuid() });
+export const pinParams = z.object({ transactionId: z.uuid().describe('serviceReference of the tap') });
 
 /** 8 bytes, or 16 in ISO format 4 (ISO 9564-1:2017 9.3 and 9.4). */
 const pinBlock = z.string().regex(/^(?:[0-9A-Fa-f]{16}|[0-9A-Fa-f]{32})$/, 'not 8 or 16 bytes in hex');
@@ -13,7 +13,7 @@ const ksn = z.string().regex(/^(?:[0-9A-Fa-f]{20}|[0-9A-Fa-f]{24})$/, 'not 10 or
 /** The body of 4.5: that of 4.4 with the token, and the PIN block unless it lies in the sealed blob. */
 export const mobilePin = mobileTransaction
   .extend({
-    pinToken: z.string().min(1).max(MAX_TOKEN_CHARS),
+    pinToken: z.string().min(1).max(MAX_TOKEN_CHARS).describe('Of the answer that asked for the PIN'),
     pinBlock: pinBlock.optional().describe('Encrypted PIN block in hex, where paymentCardData has none'),
     ksn: ksn.optional().describe('Key serial number of the PIN block, in hex'),
   })

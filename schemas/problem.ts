@@ -31,19 +31,50 @@ export const ERROR_CODE_NAMES = {
 
 export type ErrorCode = keyof typeof ERROR_CODE_NAMES;
 
+const fault = z
+  .object({
+    pointer: z
+      .string()
+      .describe('JSON pointer (RFC 6901) of what is at fault')
+      .meta({ examples: ['/merchantReference'] }),
+    detail: z.string().describe('What is wrong with it'),
+  })
+  .meta({ id: 'ProblemDetail' });
+
 /** `application/problem+json` (RFC 9457) with our extension members. */
 export const problem = z
   .object({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    instance: z.string(),
-    errorCode: z.int(),
-    message: z.string(),
-    httpStatusCode: z.int(),
-    errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
-    requestId: z.string(),
+    type: z
+      .string()
+      .describe('Where the errorCode is explained')
+      .meta({ examples: ['/docs/errors#104'] }),
+    title: z
+      .string()
+      .describe('The name of the status')
+      .meta({ examples: ['Bad Request'] }),
+    status: z
+      .int()
+      .describe('The HTTP status')
+      .meta({ examples: [400] }),
+    detail: z.string().describe('What is wrong, for people'),
+    instance: z
+      .string()
+      .describe('The address that was asked')
+      .meta({ examples: ['/transactions/mobile'] }),
+    errorCode: z
+      .int()
+      .describe('`GET /enums`, errorCodes')
+      .meta({ examples: [104] }),
+    message: z
+      .string()
+      .describe('errorCode, its name and the detail')
+      .meta({ examples: ['E104 (InvalidRequest): The request does not fit its schema.'] }),
+    httpStatusCode: z
+      .int()
+      .describe('The HTTP status')
+      .meta({ examples: [400] }),
+    errors: z.array(fault).optional().describe('What is at fault in the request, each with a pointer'),
+    requestId: z.string().describe('The correlation id'),
   })
   .meta({ id: 'Problem' });
 

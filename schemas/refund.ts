@@ -9,7 +9,14 @@ const amount = z.union([
 ]);
 
 /** The body of a refund. `refundReference` is the refund's own merchantReference: unique among all of the merchant's. */
-export const refundRequest = z.object({ amount, refundReference: merchantReference }).meta({ id: 'Refund' });
+export const refundRequest = z
+  .object({
+    amount: amount.describe('Major units, as decimal text or a number').meta({ examples: ['25.00'] }),
+    refundReference: merchantReference
+      .describe("The refund's own merchantReference, unique among all of the merchant's")
+      .meta({ examples: ['refund-1'] }),
+  })
+  .meta({ id: 'Refund' });
 
 /**
  * The answer of a refund: the fields of 2.12 that a transaction without a card at hand has, flat, and the sale that it gives
@@ -18,19 +25,21 @@ export const refundRequest = z.object({ amount, refundReference: merchantReferen
 export const refundAnswer = z
   .object({
     serviceReference: z.uuid().describe('Of the refund'),
-    originalTransactionId: z.uuid(),
-    type: z.enum(DISPOSITIONS),
-    authorizationCode: z.string(),
+    originalTransactionId: z.uuid().describe('The sale'),
+    type: z.enum(DISPOSITIONS).describe('What became of it'),
+    authorizationCode: z.string().describe('Of the issuer; empty without one'),
     amount: z.int().describe('Minor units'),
-    currency: z.string(),
+    currency: z.string().describe('ISO 4217 code'),
     merchantReference: z.string().describe('The refundReference'),
-    cardScheme: z.string(),
-    cardType: z.string(),
-    maskedPAN: z.string(),
-    isoResponseCode: z.string(),
-    paymentProviderReference: z.string().optional(),
-    errorCode: z.int().optional(),
-    errorMessage: z.string().optional(),
+    cardScheme: z
+      .string()
+      .describe('Visa, Mastercard, Maestro, Amex, JCB, UnionPay, Discover, or the name of a domestic scheme'),
+    cardType: z.string().describe('credit or debit, where the switch says so'),
+    maskedPAN: z.string().describe('First six and last four digits'),
+    isoResponseCode: z.string().describe('DE39, two characters; empty when no usable answer came'),
+    paymentProviderReference: z.string().optional().describe("The processor's reference"),
+    errorCode: z.int().optional().describe('Left out when approved: `GET /enums`, errorCodes'),
+    errorMessage: z.string().optional().describe('The text of isoResponseCode, or why there is none'),
   })
   .meta({ id: 'RefundAnswer' });
 
@@ -40,9 +49,9 @@ export type RefundAnswer = z.infer<typeof refundAnswer>;
 export const voidAnswer = z
   .object({
     serviceReference: z.uuid().describe('Of the void'),
-    originalTransactionId: z.uuid(),
+    originalTransactionId: z.uuid().describe('The sale'),
     amount: z.int().describe('Minor units'),
-    currency: z.string(),
+    currency: z.string().describe('ISO 4217 code'),
   })
   .meta({ id: 'VoidAnswer' });
 
@@ -50,5 +59,8 @@ export type VoidAnswer = z.infer<typeof voidAnswer>;
 
 /** The answer of an acknowledgement: where the transaction stands now. */
 export const acknowledgement = z
-  .object({ serviceReference: z.uuid(), status: z.literal('AcknowledgedByPhone') })
+  .object({
+    serviceReference: z.uuid().describe('Transaction id'),
+    status: z.literal('AcknowledgedByPhone').describe('Where it stands now'),
+  })
   .meta({ id: 'Acknowledgement' });
