@@ -1,4 +1,5 @@
 import type { ReceiptData, TransactionView } from '#schemas/transaction';
+import { localDateTime } from '../processor-kit/local-time.ts';
 import { indexChipTags, listChipTags } from '../transactions/chip-tags.ts';
 import { Disposition } from '../transactions/disposition.ts';
 import { currencyOf, formatAmount } from '../transactions/money.ts';
@@ -94,15 +95,13 @@ function localDateAndTime(
   merchant: MerchantRecord | undefined,
   tag: (number: number) => string,
 ): { date: string; time: string } {
-  const [date, time] = new Intl.DateTimeFormat('sv-SE', {
-    timeZone: merchant?.timeZone ?? 'UTC',
-    dateStyle: 'short',
-    timeStyle: 'short',
-  })
-    .format(createdAtMs)
-    .split(' ') as [string, string];
+  const local = localDateTime(createdAtMs, merchant?.timeZone ?? 'UTC');
+  const [, year, month, day, hour, minute] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)/.exec(local)!;
   const clock = /^([01]\d|2[0-3])([0-5]\d)[0-5]\d$/.exec(tag(0x9f21));
-  return { date: isoDate(tag(0x9a)) ?? date.replaceAll('-', '/'), time: clock ? `${clock[1]}:${clock[2]}` : time };
+  return {
+    date: isoDate(tag(0x9a)) ?? `${year}/${month}/${day}`,
+    time: clock ? `${clock[1]}:${clock[2]}` : `${hour}:${minute}`,
+  };
 }
 
 /** YYMMDD in BCD as yyyy/MM/dd; undefined when it is no date. */

@@ -12,7 +12,7 @@ import { prepareDatabase } from '../../src/gateway/prepare-database.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { Database } from '../../src/store/open-database.ts';
 import { seedInstallation, type TapSource, tapSource } from './e2e-taps.ts';
-import { type LoadResult, percentile, saturate, sustain } from './http-load.ts';
+import { checked, percentile, saturate, sustain } from './http-load.ts';
 import { freePort, startProcess, untilReady } from './parts.ts';
 import { type ProcessorTime, processorTime } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
@@ -170,16 +170,6 @@ async function solo(port: number, taps: TapSource): Promise<number> {
     latencies.push(...latenciesMs);
   }
   return percentile(latencies, 0.5);
-}
-
-export function checked(result: LoadResult): LoadResult {
-  const wrong = [...result.statuses].filter(([status]) => status !== 200);
-  if (wrong.length > 0)
-    throw new Error(
-      `Not every answer was 200: ${wrong.map(([status, count]) => `${count} times ${status}`).join(', ')}`,
-    );
-  if (result.ranDry && result.answered > 1) console.log('(the source ran dry: the round was shorter)');
-  return result;
 }
 
 function printTable(figures: Figures, rounds: number): void {

@@ -190,3 +190,14 @@ export function percentile(values: readonly number[], fraction: number): number 
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? Number.NaN;
 }
+
+/** @throws when not every answer was a 200: figures of refusals are worth nothing */
+export function checked(result: LoadResult): LoadResult {
+  const wrong = [...result.statuses].filter(([status]) => status !== 200);
+  if (wrong.length > 0)
+    throw new Error(
+      `Not every answer was 200: ${wrong.map(([status, count]) => `${count} times ${status}`).join(', ')}`,
+    );
+  if (result.ranDry && result.answered > 1) console.log('(the source ran dry: the round was shorter)');
+  return result;
+}

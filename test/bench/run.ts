@@ -9,6 +9,8 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
   connection: () => import('./connection.ts'),
   e2e: () => import('./e2e.ts'),
   'webhook-backlog': () => import('./webhook-backlog.ts'),
+  seed: () => import('./seed.ts'),
+  http: () => import('./http.ts'),
 };
 
 export interface BenchOptions {
@@ -17,11 +19,21 @@ export interface BenchOptions {
   /** How long each round of a load lasts. */
   readonly seconds?: number | undefined;
   readonly rounds?: number | undefined;
+  /** How many transactions the database is to have; `http` and `seed`. */
+  readonly rows?: number | undefined;
+  /** The folder of that database, kept for the next time. */
+  readonly data?: string | undefined;
 }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'string' }, seconds: { type: 'string' }, rounds: { type: 'string' } },
+  options: {
+    json: { type: 'string' },
+    seconds: { type: 'string' },
+    rounds: { type: 'string' },
+    rows: { type: 'string' },
+    data: { type: 'string' },
+  },
 });
 const load = BENCHES[positionals[0] ?? ''];
 if (!load) {
@@ -30,4 +42,10 @@ if (!load) {
 }
 const { bench } = await load();
 const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
-await bench({ json: values.json, seconds: number(values.seconds), rounds: number(values.rounds) });
+await bench({
+  json: values.json,
+  seconds: number(values.seconds),
+  rounds: number(values.rounds),
+  rows: number(values.rows),
+  data: values.data,
+});

@@ -15,8 +15,8 @@ import { openKeyRing } from '../../src/gateway/open-key-ring.ts';
 import type { Database } from '../../src/store/open-database.ts';
 import { createSecretVault } from '../../src/webhooks/secret-vault.ts';
 import { createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';
-import { CONNECTIONS, checked, MOST_PER_SECOND, type Parts, startParts } from './e2e.ts';
-import { percentile, saturate } from './http-load.ts';
+import { CONNECTIONS, MOST_PER_SECOND, type Parts, startParts } from './e2e.ts';
+import { checked, percentile, saturate } from './http-load.ts';
 import { processorTime } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
 
