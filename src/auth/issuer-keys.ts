@@ -1,4 +1,5 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { publishedKey, publishedKeySet } from '#schemas/key-set';
 import type { SigningAlgorithm } from '#schemas/tokens';
 import type { Tenant } from '../transactions/ports.ts';
 
@@ -16,17 +17,35 @@ export interface IssuerKey {
 }
 
 /**
- * What is registered. Asked for every token and never waited for: answers come from memory and are at most 4 s behind what was
- * committed, because a revoked key must stop working within 5 s (contract, "Authentication").
+ * The keys that may sign. What is registered comes from memory and is at most 4 s behind what was committed, because a
+ * revoked key must stop working within 5 s (contract, "Authentication"). What issuers publish is waited for when it is not
+ * known yet.
  */
 export interface IssuerKeys {
-  /** The live keys of an issuer, newest first; none when nobody registered it. A JWKS URL is resolved here. */
-  find(issuer: string): Promise<readonly IssuerKey[]>;
+  /**
+   * The live keys of an issuer, newest first; none when nobody registered it.
+   *
+   * @param kid that is looked for: worth another look at what the issuer publishes
+   */
+  find(issuer: string, kid?: string): Promise<readonly IssuerKey[]>;
   /**
    * A text that changes with everything `find` and `Merchants.findOwned` may answer: a key registered, revoked or rotated, an
    * issuer removed, a merchant moved or blocked.
    */
   generation(): Promise<string>;
+}
+
+/** Where an issuer publishes its keys, instead of registering each. */
+export interface KeySetRegistration {
+  readonly url: string;
+  /** What its keys may sign with, whatever they say. */
+  readonly algorithms: readonly SigningAlgorithm[];
+  readonly owner: Tenant;
+}
+
+/** What is registered of issuers, from memory. */
+export interface RegisteredIssuers extends IssuerKeys {
+  keySets(issuer: string): readonly KeySetRegistration[];
 }
 
 export interface OwnedMerchant {
@@ -65,6 +84,44 @@ export function readIssuerPem(
     return algorithms.length === 0 ? undefined : { publicKey, algorithms };
   } catch {
     return undefined;
+  }
+}
+
+/** A key of a set that an issuer publishes. */
+export interface PublishedKey {
+  readonly kid: string | undefined;
+  readonly algorithms: readonly SigningAlgorithm[];
+  readonly publicKey: KeyObject;
+}
+
+/**
+ * Reads a key set (RFC 7517 5) as an issuer publishes it.
+ *
+ * @returns the keys among it that verify signatures of ours to take, or undefined when it is no key set at all
+ */
+export function readKeySet(json: string): readonly PublishedKey[] | undefined {
+  const set = publishedKeySet.safeParse(parseJson(json));
+  return set.success ? set.data.keys.flatMap(readPublishedKey) : undefined;
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** None for what is not understood (RFC 7517 5), or is for something else. */
+function readPublishedKey(entry: unknown): PublishedKey[] {
+  const { data: key } = publishedKey.safeParse(entry);
+  if (key === undefined) return [];
+  try {
+    const publicKey = createPublicKey({ key: key as JsonWebKey, format: 'jwk' });
+    const algorithms = algorithmsOf(publicKey).filter((algorithm) => (key.alg ?? algorithm) === algorithm);
+    return algorithms.length === 0 ? [] : [{ kid: key.kid, algorithms, publicKey }];
+  } catch {
+    return [];
   }
 }
 

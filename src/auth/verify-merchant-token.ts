@@ -108,7 +108,7 @@ class CachingVerifier implements MerchantTokenVerifier {
   }
 
   async #findSigner(token: string, unverified: UnverifiedToken): Promise<IssuerKey> {
-    const keys = await this.#options.keys.find(unverified.claims.iss);
+    const keys = await this.#options.keys.find(unverified.claims.iss, unverified.kid);
     if (keys.length === 0) throw new AuthError('JWT_INVALID', 'issuer');
     const named = keysNamed(keys, unverified.kid);
     if (named.length === 0) throw new AuthError('JWT_INVALID', 'key');

@@ -1,21 +1,33 @@
 import { createApiKeyVerifier } from '../auth/api-key.ts';
+import { AppTokens } from '../auth/app-tokens.ts';
 import { Authenticator } from '../auth/authenticator.ts';
+import { KeySets } from '../auth/key-sets.ts';
 import { createLogIn } from '../auth/log-in.ts';
 import { LoginTokens } from '../auth/login-tokens.ts';
+import { PublishedIssuerKeys } from '../auth/published-issuer-keys.ts';
+import { createTapTokens } from '../auth/tap-tokens.ts';
 import { createMerchantTokenVerifier } from '../auth/verify-merchant-token.ts';
 import { createIdempotency } from '../http/idempotency.ts';
 import { postgresApiKeys } from '../store/api-keys.ts';
 import { IdempotencyKeys } from '../store/idempotency.ts';
 import { postgresLoginTries } from '../store/login-tries.ts';
 import { postgresUsers } from '../store/users.ts';
+import { fetchKeySet } from '../webhooks/fetch-key-set.ts';
 import type { RouteParts } from './register-routes.ts';
 
 /** What stands in front of routes: who may pass, and what makes a repeat harmless. */
 export function createGuards(parts: RouteParts) {
-  const { config, database, stores, ownTokens, world, closers, report } = parts;
+  const { config, database, stores, ownTokens, world, fetcher, closers, report } = parts;
   const { directory, keys } = stores;
+  const keySets = new KeySets({
+    fetch: (url) => fetchKeySet(fetcher, url),
+    monotonicMs: world.clock.monotonicMs,
+    onError: report('the keys that an issuer publishes could not be fetched'),
+  });
+  closers.push(() => keySets.close());
+  const issuerKeys = new PublishedIssuerKeys(directory, keySets);
   const tokens = createMerchantTokenVerifier({
-    keys: directory,
+    keys: issuerKeys,
     merchants: directory,
     audience: config.TAPWIRE_AUDIENCE,
   });
@@ -43,5 +55,8 @@ export function createGuards(parts: RouteParts) {
       windowSeconds: config.LOGIN_WINDOW_MINUTES * 60,
     },
   });
-  return { tokens, logIn, authenticator, idempotent: createIdempotency(authenticator, idempotencyKeys) };
+  const appTokens = new AppTokens(ownTokens, directory, world.clock.nowMs);
+  const tapTokens = createTapTokens(tokens, appTokens);
+  const idempotent = createIdempotency(authenticator, idempotencyKeys);
+  return { tokens, tapTokens, appTokens, logIn, authenticator, idempotent };
 }

@@ -1,13 +1,13 @@
-import type { SigningAlgorithm } from '#schemas/tokens';
-import {
-  type IssuerKey,
-  type IssuerKeys,
-  type Merchants,
-  type OwnedMerchant,
-  readIssuerPem,
+import type {
+  IssuerKey,
+  KeySetRegistration,
+  Merchants,
+  OwnedMerchant,
+  RegisteredIssuers,
 } from '../auth/issuer-keys.ts';
 import type {
   Directory,
+  KnownUser,
   MerchantRecord,
   RouteRecord,
   Tenant,
@@ -15,6 +15,7 @@ import type {
   WebhookOrigin,
 } from '../transactions/ports.ts';
 import type { TerminalProfile } from '../transactions/terminal-profile.ts';
+import { IssuerDirectory } from './issuer-directory.ts';
 import type { Database } from './open-database.ts';
 import { TerminalProfileCache } from './terminal-profile-cache.ts';
 
@@ -26,16 +27,6 @@ export interface ProcessorRecord {
   readonly config: unknown;
 }
 
-interface IssuerKeyRow {
-  readonly issuer: string;
-  readonly kid: string;
-  readonly acquirerId: number;
-  readonly integratorId: number | null;
-  readonly merchantId: string | null;
-  readonly algorithms: readonly SigningAlgorithm[];
-  readonly publicKey: string;
-}
-
 interface EndpointRow {
   readonly acquirerId: number;
   readonly integratorId: number;
@@ -43,12 +34,11 @@ interface EndpointRow {
   readonly id: string;
 }
 
-interface UserRecord {
+interface UserRow extends Omit<KnownUser, 'isOfAnother'> {
   readonly acquirerId: number;
-  readonly id: string;
-  readonly merchantId: string;
+  readonly integratorId: number | null;
+  readonly merchantId: string | null;
   readonly username: string;
-  readonly isBlocked: boolean;
 }
 
 /** Blocked are also those whose integrator or acquirer is. */
@@ -63,17 +53,17 @@ const REFRESH_EVERY_MS = 2_000;
  * The installation's configuration by tenant, read whole and often: it is small, every tap asks for it, and a tap must
  * not wait for it. While the database is away the last known state serves.
  */
-export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
+export class PostgresDirectory implements Directory, RegisteredIssuers, Merchants {
   readonly #database: Database;
   readonly #profiles: TerminalProfileCache;
+  readonly #issuers: IssuerDirectory;
   #timer: NodeJS.Timeout | undefined;
   #integrators = new Set<string>();
   #merchants = new Map<string, MerchantRow>();
   #terminals = new Map<string, TerminalRecord & { readonly acquirerId: number }>();
   #routes = new Map<number, RouteRecord[]>();
   #blockedDevices = new Set<string>();
-  #users = new Map<string, { id: string; isBlocked: boolean }>();
-  #issuerKeys = new Map<string, IssuerKey[]>();
+  #users = new Map<string, UserRow>();
   /** What the last refresh read of keys and merchants: verified tokens stand while it stays the same. */
   #known = '';
   #generation = 0;
@@ -83,6 +73,7 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
   private constructor(database: Database) {
     this.#database = database;
     this.#profiles = new TerminalProfileCache(database);
+    this.#issuers = new IssuerDirectory(database);
   }
 
   static async open(database: Database): Promise<PostgresDirectory> {
@@ -126,13 +117,20 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
     return this.#blockedDevices.has(`${acquirerId} ${deviceInstallationId}`);
   }
 
-  /** By our id or by username, both of which a `usr` claim may carry. */
-  userId(acquirerId: number, merchantId: string, claim: string): { id: string; isBlocked: boolean } | undefined {
-    return this.#users.get(`${acquirerId} ${merchantId} ${claim}`);
+  user({ acquirerId, id: merchantId, integratorId }: MerchantRecord, claim: string): KnownUser | undefined {
+    const row = this.#users.get(`${acquirerId} ${claim.toLowerCase()}`);
+    if (!row) return undefined;
+    const { id, isBlocked, permissions } = row;
+    const isOwn = (row.merchantId ?? merchantId) === merchantId && (row.integratorId ?? integratorId) === integratorId;
+    return { id, isBlocked, isOfAnother: !isOwn, permissions };
   }
 
   async find(issuer: string): Promise<readonly IssuerKey[]> {
-    return this.#issuerKeys.get(issuer) ?? [];
+    return this.#issuers.keys(issuer);
+  }
+
+  keySets(issuer: string): readonly KeySetRegistration[] {
+    return this.#issuers.keySets(issuer);
   }
 
   async generation(): Promise<string> {
@@ -170,8 +168,8 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
       read<TerminalRecord & { acquirerId: number }>(TERMINALS),
       read<RouteRecord & { acquirerId: number }>(ROUTES),
       read<{ acquirerId: number; device: string }>(BLOCKED_DEVICES),
-      read<UserRecord>(USERS),
-      read<IssuerKeyRow>(ISSUER_KEYS),
+      read<UserRow>(USERS),
+      this.#issuers.refresh(),
       read<ProcessorRecord>(PROCESSORS),
       read<EndpointRow>(ENDPOINTS),
       this.#profiles.refresh(),
@@ -183,11 +181,8 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
     this.#blockedDevices = new Set(devices.map(({ acquirerId, device }) => `${acquirerId} ${device}`));
     this.#users = new Map(
       users.flatMap((user) =>
-        [user.id, user.username].map((claim) => [`${user.acquirerId} ${user.merchantId} ${claim}`, user]),
+        [user.id, user.username.toLowerCase()].map((claim) => [`${user.acquirerId} ${claim}`, user]),
       ),
-    );
-    this.#issuerKeys = new Map(
-      [...Map.groupBy(keys, ({ issuer }) => issuer)].map(([issuer, rows]) => [issuer, rows.flatMap(issuerKey)]),
     );
     const known = JSON.stringify([
       keys,
@@ -202,25 +197,6 @@ export class PostgresDirectory implements Directory, IssuerKeys, Merchants {
   }
 }
 
-/** None when the stored key cannot be read: it then verifies nothing. */
-function issuerKey({ issuer, kid, publicKey: pem, algorithms, ...owner }: IssuerKeyRow): IssuerKey[] {
-  const read = readIssuerPem(pem);
-  if (!read) return [];
-  return [
-    {
-      id: `${issuer} ${kid}`,
-      kid,
-      publicKey: read.publicKey,
-      algorithms: algorithms.filter((algorithm) => read.algorithms.includes(algorithm)),
-      owner: {
-        acquirerId: owner.acquirerId,
-        ...(owner.integratorId !== null && { integratorId: owner.integratorId }),
-        ...(owner.merchantId !== null && { merchantId: owner.merchantId }),
-      },
-    },
-  ];
-}
-
 const INTEGRATORS = 'select acquirer_id as "acquirerId", id from integrators';
 const MERCHANTS = `select m.acquirer_id as "acquirerId", m.id, m.integrator_id as "integratorId", m.name, m.street, m.city, m.country,
   m.mcc, m.currency, m.time_zone as "timeZone", m.fees_config_id as "feesConfigId", m.fee::float8 as fee,
@@ -232,9 +208,8 @@ const TERMINALS = `select acquirer_id as "acquirerId", x_tid as "xTid", tid, mid
 const ROUTES = `select acquirer_id as "acquirerId", id, processor_id as "processorId", priority, currency, scheme,
   x_tid as "xTid", removed_at is not null as "isRemoved" from routes order by priority, id`;
 const BLOCKED_DEVICES = `select acquirer_id as "acquirerId", device_installation_id as device from blocked_devices`;
-const USERS = `select acquirer_id as "acquirerId", id, merchant_id as "merchantId", username, is_blocked as "isBlocked" from users`;
-const ISSUER_KEYS = `select issuer, kid, acquirer_id as "acquirerId", integrator_id as "integratorId",
-  merchant_id as "merchantId", algorithms, public_key as "publicKey" from issuer_keys where revoked_at is null`;
+const USERS = `select acquirer_id as "acquirerId", id, integrator_id as "integratorId", merchant_id as "merchantId", username,
+  is_blocked as "isBlocked", permissions from users`;
 const ENDPOINTS = `select acquirer_id as "acquirerId", integrator_id as "integratorId", serves, id from webhook_endpoints`;
 const PROCESSORS = `select acquirer_id as "acquirerId", id, type, config from processors where removed_at is null
   order by acquirer_id, id`;

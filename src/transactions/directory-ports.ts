@@ -36,6 +36,16 @@ export interface RouteRecord {
   readonly isRemoved: boolean;
 }
 
+/** A portal user of the merchant's acquirer. */
+export interface KnownUser {
+  /** UUID. */
+  readonly id: string;
+  readonly isBlocked: boolean;
+  /** It belongs to another merchant, or to another's integrator, and has no business with this one. */
+  readonly isOfAnother: boolean;
+  readonly permissions: readonly string[];
+}
+
 /** Configuration by tenant, cached for a few seconds. */
 export interface Directory {
   hasIntegrator(acquirerId: number, integratorId: number): boolean;
@@ -44,7 +54,8 @@ export interface Directory {
   terminalProfile(acquirerId: number, name: string): TerminalProfile | undefined;
   routes(acquirerId: number): readonly RouteRecord[];
   isBlockedDevice(acquirerId: number, deviceInstallationId: string): boolean;
-  userId(acquirerId: number, merchantId: string, claim: string): { id: string; isBlocked: boolean } | undefined;
+  /** By our id or by username, in any case: both of which a `usr` claim may carry. Undefined for a user that is not ours. */
+  user(merchant: MerchantRecord, claim: string): KnownUser | undefined;
   /** Where an integrator is told of outcomes, by the id of the endpoint; undefined when it does not want to be. */
   webhookEndpoint(acquirerId: number, integratorId: number, serves: WebhookOrigin): string | undefined;
 }

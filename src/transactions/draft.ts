@@ -25,13 +25,14 @@ export interface Admitted {
   readonly userId: string | null;
 }
 
-/** @throws Forbidden for a blocked user or device */
+/** @throws Forbidden for a blocked device, and for a user who is blocked or somebody else's */
 export function admit({ directory }: World, principal: Principal, deviceInstallationId: string): Admitted {
   const { acquirerId, merchantId, userClaim } = principal;
   const merchant = directory.merchant(acquirerId, merchantId);
   if (!merchant) throw new Forbidden('FORBIDDEN');
   if (directory.isBlockedDevice(acquirerId, deviceInstallationId)) throw new Forbidden('BLOCKED_DEVICE');
-  const user = userClaim === null ? undefined : directory.userId(acquirerId, merchantId, userClaim);
+  const user = userClaim === null ? undefined : directory.user(merchant, userClaim);
+  if (user?.isOfAnother) throw new Forbidden('FORBIDDEN');
   if (user?.isBlocked) throw new Forbidden('BLOCKED_USER');
   return { merchant, userId: user?.id ?? null };
 }

@@ -16,7 +16,13 @@ export const TAP: OpenedTap = (() => {
 })();
 
 export const KEPT = { pan: '4111111111111111', expiry: '3012' };
-export const PRINCIPAL: Principal = { acquirerId: 1, merchantId: '1001', userClaim: null, xTid: 'TERM0001', profileName: null };
+export const PRINCIPAL: Principal = {
+  acquirerId: 1,
+  merchantId: '1001',
+  userClaim: null,
+  xTid: 'TERM0001',
+  profileName: null,
+};
 
 export const PROFILE = {
   deadlineMs: DEADLINE_MS,
@@ -52,6 +58,6 @@ export const DIRECTORY: Directory = {
       isRemoved: false,
     })),
   isBlockedDevice: () => false,
-  userId: () => undefined,
+  user: () => undefined,
   webhookEndpoint: () => 'b8f0d0c0-0000-4000-8000-000000000001',
 };

@@ -1,7 +1,13 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { SigningAlgorithm } from '../../schemas/tokens.ts';
-import type { IssuerKey, IssuerKeys, Merchants, OwnedMerchant } from '../../src/auth/issuer-keys.ts';
+import type {
+  IssuerKey,
+  KeySetRegistration,
+  Merchants,
+  OwnedMerchant,
+  RegisteredIssuers,
+} from '../../src/auth/issuer-keys.ts';
 import type { Tenant } from '../../src/transactions/ports.ts';
 
 export const AUDIENCE = 'https://tap.example';
@@ -52,8 +58,9 @@ export function signToken(
 }
 
 /** The registrations of a test, as a store would hold them; each change makes a new generation. */
-export class TestRegistry implements IssuerKeys, Merchants {
+export class TestRegistry implements RegisteredIssuers, Merchants {
   readonly keys = new Map<string, IssuerKey[]>();
+  readonly sets = new Map<string, KeySetRegistration[]>();
   readonly merchants = new Map<string, OwnedMerchant>();
   /** What the verifier asked for, in order. */
   readonly asked: string[] = [];
@@ -67,6 +74,10 @@ export class TestRegistry implements IssuerKeys, Merchants {
   async find(issuer: string): Promise<readonly IssuerKey[]> {
     this.asked.push(`keys of ${issuer}`);
     return [...(this.keys.get(issuer) ?? [])];
+  }
+
+  keySets(issuer: string): readonly KeySetRegistration[] {
+    return this.sets.get(issuer) ?? [];
   }
 
   async generation(): Promise<string> {

@@ -1,0 +1,37 @@
+import type { IssuerKey, IssuerKeys, KeySetRegistration, PublishedKey, RegisteredIssuers } from './issuer-keys.ts';
+import type { KeySets } from './key-sets.ts';
+
+/** The keys of issuers that registered each of them, and of those that registered where they publish them. */
+export class PublishedIssuerKeys implements IssuerKeys {
+  readonly #registered: RegisteredIssuers;
+  readonly #sets: Pick<KeySets, 'find' | 'changes'>;
+
+  constructor(registered: RegisteredIssuers, sets: Pick<KeySets, 'find' | 'changes'>) {
+    this.#registered = registered;
+    this.#sets = sets;
+  }
+
+  async find(issuer: string, kid?: string): Promise<readonly IssuerKey[]> {
+    const own = await this.#registered.find(issuer, kid);
+    const registrations = this.#registered.keySets(issuer);
+    if (registrations.length === 0 || (kid !== undefined && own.some((key) => key.kid === kid))) return own;
+    const published = registrations.map(async (registration) =>
+      (await this.#sets.find(registration.url, kid)).map((key) => issuerKey(registration, key)),
+    );
+    return [...own, ...(await Promise.all(published)).flat()];
+  }
+
+  async generation(): Promise<string> {
+    return `${await this.#registered.generation()}.${this.#sets.changes}`;
+  }
+}
+
+function issuerKey({ url, algorithms, owner }: KeySetRegistration, key: PublishedKey): IssuerKey {
+  return {
+    id: `${url} ${key.kid ?? ''}`,
+    kid: key.kid,
+    publicKey: key.publicKey,
+    algorithms: key.algorithms.filter((algorithm) => algorithms.includes(algorithm)),
+    owner,
+  };
+}
