@@ -33,6 +33,8 @@ export const jobPayloads = {
   overdue: transactionAttempt,
   /** The time for a PIN is over: the decline that asked for it stands. */
   'expire-pin': transactionAttempt,
+  /** The time of a link is over: its reference is free again, unless a tap holds it. */
+  'expire-link': z.strictObject({ acquirerId: z.int().positive(), id: z.uuid() }),
   /** Send one reversal, or a repeat of it. */
   reverse: transactionAttempt.extend({ reversalAttempt: z.int().positive() }),
   /** Remove what is older than it may be; one such job lives for ever. */
@@ -48,6 +50,15 @@ export const jobPayloads = {
     delivery: z.int().positive(),
     /** With the first job alone, which writes the event. */
     outcome: webhookOutcome.optional(),
+  }),
+  /** Tell a device once more of a payment that it may not have heard of. */
+  push: z.strictObject({
+    acquirerId: z.int().positive(),
+    /** Of the link. */
+    reference: z.uuid(),
+    /** Of the registration. */
+    deviceId: z.uuid(),
+    attempt: z.int().positive(),
   }),
 } as const;
 

@@ -70,3 +70,6 @@ export const intentSessionTokenClaims = z.object({
   /** Numeric when it is (contract, "Values"). */
   merchantId: idText,
 });
+
+/** Besides what all of our tokens claim; `sub` is the merchant, `txn` the link or intent. */
+export const intentTokenClaims = intentSessionTokenClaims.extend({ txn: z.uuid() });

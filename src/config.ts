@@ -61,6 +61,13 @@ const environment = z.object({
   TLS_CERT_FILE: z.string().min(1).optional().describe('PEM: serve HTTPS with it'),
   TLS_KEY_FILE: z.string().min(1).optional().describe('PEM: the private key of TLS_CERT_FILE'),
   ALLOW_BARE_CARD_DATA: flag.default(false).describe('dev alone: take card data that is not encrypted'),
+  DOCS_PROFILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "dev alone: a client's profile whose credentials make the examples of /docs work, for callers on this machine",
+    ),
   RETENTION_CARD_DAYS: days(1, 180).describe('How long PANs are kept, sealed, for refunds and disputes'),
   RETENTION_AUDIT_DAYS: days(AUDIT_DAYS, AUDIT_DAYS).describe('How long the audit trail is kept: seven years or more'),
   RETENTION_LINK_DAYS: days(1, 180).describe('How long links and intents are kept, and the mandates of TT3 with them'),
@@ -100,6 +107,17 @@ const environment = z.object({
     .max(1_440)
     .default(15)
     .describe('How long a link or intent can be paid, and its token is good; a day at most'),
+  FCM_SERVICE_ACCOUNT_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Key file of the Google service account that pushes payments; without it dev logs them, and links stand in',
+    ),
+  FCM_URL: z
+    .url({ protocol: /^https?$/ })
+    .default('https://fcm.googleapis.com')
+    .describe('Firebase Cloud Messaging, or what stands for it in tests'),
   METRICS_TOKEN: z
     .string()
     .min(16)
@@ -150,6 +168,7 @@ const checked = environment.superRefine((settings, context) => {
   const isDev = settings.TAPWIRE_ENV === 'dev';
   if (settings.ALLOW_BARE_CARD_DATA && !isDev) fault('ALLOW_BARE_CARD_DATA', 'is for dev alone');
   if (settings.TAPWIRE_FAILPOINTS && !isDev) fault('TAPWIRE_FAILPOINTS', 'is for dev alone');
+  if (settings.DOCS_PROFILE && !isDev) fault('DOCS_PROFILE', 'is for dev alone');
   if (!settings.DATABASE_URL && !isDev) fault('DATABASE_URL', 'is required: the embedded Postgres is for dev alone');
   if (settings.HSM_KEYS_FILE && settings.TAPWIRE_ENV === 'prod') {
     fault('HSM_KEYS_FILE', 'is for dev and qa alone: set HSM_MODULE');

@@ -96,6 +96,7 @@ async function compose(
     vault: createCardVault(keys),
     store: stores.store,
     refunds: stores.refunds,
+    links: stores.links,
     wakeups,
     originals: new OriginalConnections(),
     pinTokens: createPinTokens(ownTokens),

@@ -80,13 +80,15 @@ export class OwnTokens {
   }
 
   /**
+   * @param graceSeconds how long after its end a token still does: for what was begun with it in time
    * @returns the claims of a token of ours for this use
    * @throws {AuthError} JWT_INVALID with the check that it fails, JWT_EXPIRED when it is good in everything else
    */
-  async verify(use: TokenUse, token: string): Promise<JWTPayload> {
+  async verify(use: TokenUse, token: string, graceSeconds = 0): Promise<JWTPayload> {
     const { payload, isExpired } = await this.#read(token);
     if (payload.use !== use) throw new AuthError('JWT_INVALID', 'use');
-    if (isExpired) throw new AuthError('JWT_EXPIRED', 'expired');
+    const endsAtMs = (payload.exp! + graceSeconds) * 1_000;
+    if (isExpired && this.#options.nowMs() >= endsAtMs) throw new AuthError('JWT_EXPIRED', 'expired');
     return payload;
   }
 

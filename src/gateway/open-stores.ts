@@ -1,6 +1,8 @@
 import type { Config } from '../config.ts';
 import { JobTable } from '../jobs/job-table.ts';
+import { createMandateVault } from '../links/mandate-vault.ts';
 import { PostgresDirectory } from '../store/directory.ts';
+import { PostgresLinks } from '../store/links.ts';
 import type { Database } from '../store/open-database.ts';
 import { PostgresRefundStore } from '../store/refund-store.ts';
 import { PostgresTransactionStore } from '../store/transaction-store.ts';
@@ -24,5 +26,7 @@ export async function openStores(config: Config, database: Database, report: Rep
   closers.push(() => store.close());
   const refunds = new PostgresRefundStore(database, jobs);
   closers.push(() => refunds.close());
-  return { keys, jobs, directory, store, refunds };
+  const links = new PostgresLinks(database, jobs, createMandateVault(keys));
+  closers.push(() => links.close());
+  return { keys, jobs, directory, store, refunds, links };
 }

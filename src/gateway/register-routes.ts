@@ -25,6 +25,7 @@ import { createSecretVault } from '../webhooks/secret-vault.ts';
 import type { Closers } from './closers.ts';
 import { createGuards } from './create-guards.ts';
 import type { Report, Stores } from './open-stores.ts';
+import { registerPayments } from './register-payments.ts';
 
 export interface RouteParts {
   readonly config: Config;
@@ -41,13 +42,15 @@ export interface RouteParts {
 /** Every route that a caller with a credential reaches, and the public ones beside them. */
 export function registerRoutes(server: Server, parts: RouteParts): void {
   const { world, stores } = parts;
-  const { tokens, logIn, authenticator, idempotent } = createGuards(parts);
+  const guards = createGuards(parts);
+  const { tapTokens: tokens, logIn, authenticator, idempotent } = guards;
   const { store: transactions, directory } = stores;
   registerTapRoutes(server, { world, tokens });
   registerPinRoute(server, { world, tokens });
   registerAcknowledgeRoutes(server, { world, tokens });
   registerRefundRoutes(server, { world, authenticator, transactions, idempotent });
   registerTransactionRoutes(server, { authenticator, transactions, directory, vault: world.vault });
+  registerPayments(server, parts, guards);
   registerWebhookRoutes(server, parts, authenticator, idempotent);
   registerProcessorRoutes(server, { authenticator, idempotent, database: parts.database, types: parts.types });
   registerLoginRoute(server, { authenticator, logIn });

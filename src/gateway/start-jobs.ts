@@ -83,6 +83,11 @@ function createDeliverer({ config, database, stores, world, fetcher }: JobParts)
   return new WebhookDeliverer({ store, fetcher: armed, vault, lanes, clock, random: Math.random });
 }
 
-function retentionOf({ RETENTION_CARD_DAYS, RETENTION_AUDIT_DAYS, RETENTION_WEBHOOK_DAYS }: Config): Retention {
-  return { cardDays: RETENTION_CARD_DAYS, auditDays: RETENTION_AUDIT_DAYS, webhookDays: RETENTION_WEBHOOK_DAYS };
+function retentionOf(config: Config): Retention {
+  return {
+    cardDays: config.RETENTION_CARD_DAYS,
+    auditDays: config.RETENTION_AUDIT_DAYS,
+    webhookDays: config.RETENTION_WEBHOOK_DAYS,
+    linkDays: config.RETENTION_LINK_DAYS,
+  };
 }

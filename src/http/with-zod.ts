@@ -1,15 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import type { MerchantPrincipal } from '../auth/verify-merchant-token.ts';
 import type { Change } from '../store/admin-commit.ts';
-import type { Tenant } from '../transactions/ports.ts';
+import type { IntentClaims, IntentSession } from '../transactions/link-ports.ts';
+import type { Principal, Tenant } from '../transactions/ports.ts';
 import type { Integrator } from '../webhooks/ports.ts';
 import type { Server } from './server.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** As whom the request's token speaks; set by the route's `onRequest`. */
-    principal?: MerchantPrincipal;
+    principal?: Principal;
+    /** The link or intent whose own token the request has; set by the route's `onRequest`. */
+    intent?: IntentClaims;
+    /** As whom an app makes intents by itself; set by the route's `onRequest`. */
+    session?: IntentSession;
     /** Whose transactions the request may see or give back; set by the route's `onRequest`. */
     owner?: Tenant;
     /** For which integrator the request speaks; set by the route's `onRequest`. */

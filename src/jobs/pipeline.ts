@@ -1,4 +1,5 @@
 import type { JobPayloads, QueueName } from '#schemas/jobs';
+import { expireLink } from '../transactions/expire-link.ts';
 import { expirePin } from '../transactions/expire-pin.ts';
 import { decideOverdue } from '../transactions/overdue.ts';
 import { submitRefund } from '../transactions/refund.ts';
@@ -18,6 +19,8 @@ const AUTHORIZE_CREDITS = 512;
 const REVERSE_CREDITS = 32;
 const OVERDUE_CREDITS = 64;
 const EXPIRE_PIN_CREDITS = 32;
+/** Every link has one, and nobody waits for it: a day's links may expire in one minute without taps noticing. */
+const EXPIRE_LINK_CREDITS = 16;
 /** Refunds are rare; a day's worth in one file of a merchant's must not take the lines from taps. */
 const REFUND_CREDITS = 32;
 /** An outcome may still be committed: look again when the grace is surely over. */
@@ -25,6 +28,10 @@ const NOT_YET_SECONDS = 1;
 
 /** Most of them wait for a receiver, and some for a dead one. */
 const WEBHOOK_CREDITS = 256;
+/** A reference that is wanted before its job has come by is freed by whoever wants it. */
+const EXPIRE_LINK_POLL_MS = 1_000;
+/** They wait for the push service alone, and only while it is away. */
+const PUSH_CREDITS = 32;
 /** Old data waits for a purge, and then for the next: there is no hurry in either. */
 const PURGE_POLL_MS = 5_000;
 const PURGE_AGAIN_SECONDS = 3_600;
@@ -41,6 +48,7 @@ export interface PipelineOptions {
     payload: JobPayloads['webhook'],
     jobId: string,
   ) => Promise<JobResult<JobPayloads['webhook']>>;
+  readonly retryPush: (payload: JobPayloads['push']) => Promise<JobResult<JobPayloads['push']>>;
   /** Removes one batch of what is older than it may be. */
   readonly purge: () => Promise<'more' | 'done'>;
 }
@@ -50,7 +58,11 @@ export class Pipeline {
   readonly #pumps: Partial<Record<QueueName, Pump<QueueName>>>;
   readonly #world: World;
 
-  constructor(jobs: JobTable, world: World, { onError, openHandover, deliverWebhook, purge }: PipelineOptions) {
+  constructor(
+    jobs: JobTable,
+    world: World,
+    { onError, openHandover, deliverWebhook, retryPush, purge }: PipelineOptions,
+  ) {
     const pump = <Queue extends QueueName>(options: Omit<ConstructorParameters<typeof Pump<Queue>>[1], 'onError'>) =>
       new Pump<Queue>(jobs, { ...options, onError }) as unknown as Pump<QueueName>;
     this.#world = world;
@@ -71,6 +83,12 @@ export class Pipeline {
         credits: EXPIRE_PIN_CREDITS,
         pollMs: POLL_MS,
         handle: (asked) => expirePin(world, asked),
+      }),
+      'expire-link': pump({
+        queue: 'expire-link',
+        credits: EXPIRE_LINK_CREDITS,
+        pollMs: EXPIRE_LINK_POLL_MS,
+        handle: (asked) => expireLink(world, asked),
       }),
       reverse: pump({
         queue: 'reverse',
@@ -100,6 +118,7 @@ export class Pipeline {
         ration: rationByLoad(WEBHOOK_RATION),
         handle: deliverWebhook,
       }),
+      push: pump({ queue: 'push', credits: PUSH_CREDITS, pollMs: POLL_MS, handle: retryPush }),
       ...(openHandover && {
         authorize: pump({
           queue: 'authorize',

@@ -22,12 +22,15 @@ export const QUEUES: Readonly<Record<QueueName, QueuePolicy>> = {
   refund: { expireInSeconds: 50, retryLimit: 3, retryDelay: 1, retryBackoff: false },
   overdue: { expireInSeconds: 15, ...UNTIL_DONE },
   'expire-pin': { expireInSeconds: 15, ...UNTIL_DONE },
+  'expire-link': { expireInSeconds: 15, ...UNTIL_DONE },
   // Longer than any switch's deadline, so that a repeat is not sent while the first waits for its answer.
   reverse: { expireInSeconds: 150, ...UNTIL_DONE },
   // A batch takes seconds on a busy database; a second one beside it would do no harm.
   purge: { expireInSeconds: 300, ...UNTIL_DONE },
   // Longer than an attempt and the wait for its turn. Who takes an orphaned one over sends the event again, under its id.
   webhook: { expireInSeconds: 60, ...UNTIL_DONE },
+  // Longer than an attempt; the schedule is its own, and over before a till has forgotten the payment.
+  push: { expireInSeconds: 30, retryLimit: 3, retryDelay: 5, retryBackoff: false },
 };
 
 /** Queues that may hold a hundred thousand jobs have a table of their own: looking through it is nobody else's trouble. */

@@ -26,7 +26,7 @@ export async function commitRefund(
   try {
     return await inTransaction(database, async (client) => {
       const [inserted] = await insertTaps(client, [refund], jobs);
-      if (inserted === 'exists') return 'exists';
+      if (inserted !== 'inserted') return 'exists';
       const { rowCount } = await client.query({
         name: 'reserve-refund',
         text: RESERVE,

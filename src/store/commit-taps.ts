@@ -1,11 +1,16 @@
 import type pg from 'pg';
 import type { JobRequest } from '../transactions/jobs.ts';
 import type { NewAttempt } from '../transactions/ports.ts';
+import { TransactionType } from '../transactions/transaction.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
+import { findUnclaimable, IS_NAMED_LIKE_A_LINK, namedLink, recordClaims } from './link-claims.ts';
 import { ATTEMPT_COLUMNS, base64, type ColumnList, recordset } from './transaction-columns.ts';
 
-/** `exists`: the merchant has used this reference before; nothing was stored. */
-export type InsertOutcome = 'inserted' | 'exists';
+/**
+ * Where nothing was stored: `exists`, the merchant has used this reference before; `taken`, another tap holds the link, or its
+ * time is over; `named`, the reference is that of a link, and the tap does not know it.
+ */
+export type InsertOutcome = 'inserted' | 'exists' | 'taken' | 'named';
 
 const BIRTH_COLUMNS = {
   acquirerId: 'integer',
@@ -29,10 +34,11 @@ export const TIMES = {
 } as const;
 
 const INSERT = `
-with x as (select * from json_to_recordset($1::text::json) as x(${record}, ${TIMES.record}, moves jsonb)),
+with x as (select * from json_to_recordset($1::text::json) as x(${record}, ${TIMES.record}, moves jsonb, "namedLink" uuid)),
+named as materialized (select x.id from x where x."consumerId" is null and x.type = ${TransactionType.Tap} and ${IS_NAMED_LIKE_A_LINK}),
 born as (
   insert into transactions (${names}, ${TIMES.names})
-  select ${values}, ${TIMES.values} from x
+  select ${values}, ${TIMES.values} from x where x.id not in (select named.id from named)
   on conflict (acquirer_id, merchant_id, merchant_reference) do nothing
   returning acquirer_id, id
 ),
@@ -40,29 +46,35 @@ told as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
   select x."acquirerId", x.id, x.attempt, x.moves from x join born on born.acquirer_id = x."acquirerId" and born.id = x.id
 )
-select id from born`;
+select id, 'inserted' as outcome from born union all select id, 'named' from named`;
 
 /**
- * Inserts new transactions with their audit rows and jobs. Within the batch two taps under one reference are told apart
- * like two in different batches: `on conflict` lets the first one win.
+ * Inserts new transactions with their audit rows and jobs, and claims the links of those that have one. Within the batch two
+ * taps under one reference are told apart like two in different batches: `on conflict` lets the first one win.
  */
 export async function insertTaps(
   client: pg.PoolClient,
   taps: readonly NewAttempt[],
   jobs: JobsInCommit,
 ): Promise<InsertOutcome[]> {
-  const { rows } = await client.query<{ id: string }>({
+  const unclaimable = await findUnclaimable(client, taps);
+  const admitted = unclaimable.size === 0 ? taps : taps.filter((tap) => !unclaimable.has(tap));
+  const { rows } = await client.query<{ id: string; outcome: 'inserted' | 'named' }>({
     name: 'insert-taps',
     text: INSERT,
-    values: [JSON.stringify(taps.map(toRecord))],
+    values: [JSON.stringify(admitted.map(toBirthRecord))],
   });
-  const born = new Set(rows.map(({ id }) => id));
-  await enqueueAll(
-    client,
-    jobs,
-    taps.filter(({ transaction }) => born.has(transaction.id)),
-  );
-  return taps.map(({ transaction }) => (born.has(transaction.id) ? 'inserted' : 'exists'));
+  const outcomes = new Map(rows.map(({ id, outcome }) => [id, outcome]));
+  const born = admitted.filter(({ transaction }) => outcomes.get(transaction.id) === 'inserted');
+  await recordClaims(client, born);
+  await enqueueAll(client, jobs, born);
+  return taps.map((tap) => (unclaimable.has(tap) ? 'taken' : (outcomes.get(tap.transaction.id) ?? 'exists')));
+}
+
+function toBirthRecord(tap: NewAttempt): Record<string, unknown> {
+  const record = toRecord(tap);
+  record.namedLink = namedLink(tap.transaction.merchantReference);
+  return record;
 }
 
 const attempt = recordset(ATTEMPT_COLUMNS);
@@ -83,23 +95,25 @@ told as (
 )
 select id from retried`;
 
-/** Starts the next attempt of transactions of which nothing reached a switch; false where somebody was faster. */
+/**
+ * Starts the next attempt of transactions of which nothing reached a switch; false where somebody was faster, or the link is
+ * not free any more.
+ */
 export async function retryTaps(
   client: pg.PoolClient,
   taps: readonly NewAttempt[],
   jobs: JobsInCommit,
 ): Promise<boolean[]> {
+  const unclaimable = await findUnclaimable(client, taps);
   const { rows } = await client.query<{ id: string }>({
     name: 'retry-taps',
     text: RETRY,
-    values: [JSON.stringify(taps.map(toRecord))],
+    values: [JSON.stringify(taps.filter((tap) => !unclaimable.has(tap)).map(toRecord))],
   });
   const retried = new Set(rows.map(({ id }) => id));
-  await enqueueAll(
-    client,
-    jobs,
-    taps.filter(({ transaction }) => retried.has(transaction.id)),
-  );
+  const again = taps.filter(({ transaction }) => retried.has(transaction.id));
+  await recordClaims(client, again);
+  await enqueueAll(client, jobs, again);
   return taps.map(({ transaction }) => retried.has(transaction.id));
 }
 

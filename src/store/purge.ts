@@ -8,12 +8,14 @@ export interface Retention {
   readonly auditDays: number;
   /** Webhook events that are settled, and every attempt to deliver one. */
   readonly webhookDays: number;
+  /** Links and intents, with the mandates of TT3. */
+  readonly linkDays: number;
 }
 
 /** Rows that one statement takes: its locks are held for milliseconds. */
 const BATCH_ROWS = 1_000;
 
-type Kind = 'cards' | 'audit' | 'webhooks';
+type Kind = 'cards' | 'audit' | 'webhooks' | 'links';
 
 /** How far it was purged before; what is older needs no look. */
 const MARK = (kind: Kind) => `coalesce((select up_to from purge_marks where kind = '${kind}'), '-infinity')`;
@@ -45,6 +47,8 @@ const DELETE_LATE_RESPONSES = deletion('audit', 'late_responses', 'came_at', 'tr
 /** One that is still pending stays, however old: somebody waits for it. */
 const DELETE_EVENTS = deletion('webhooks', 'webhook_events', 'created_at', `state <> 'pending'`);
 const DELETE_ATTEMPTS = deletion('webhooks', 'webhook_attempts', 'at', 'true');
+/** What was paid stays paid: the transaction has the reference. */
+const DELETE_LINKS = deletion('links', 'links', 'created_at', 'true');
 
 function deletion(kind: Kind, table: string, at: string, condition: string): string {
   return `
@@ -67,7 +71,7 @@ select count(*) from deleted`;
  * @returns `more` while there may be another batch
  */
 export async function purge(database: Database, retention: Retention): Promise<'more' | 'done'> {
-  const { cardDays, auditDays, webhookDays } = retention;
+  const { cardDays, auditDays, webhookDays, linkDays } = retention;
   let isFull = false;
   for (const [statement, days] of [
     [ERASE_CARDS, cardDays],
@@ -75,6 +79,7 @@ export async function purge(database: Database, retention: Retention): Promise<'
     [DELETE_LATE_RESPONSES, auditDays],
     [DELETE_EVENTS, webhookDays],
     [DELETE_ATTEMPTS, webhookDays],
+    [DELETE_LINKS, linkDays],
   ] as const) {
     const { rows } = await database.query<{ count: string }>(statement, [days]);
     isFull ||= Number(rows[0]!.count) === BATCH_ROWS;

@@ -50,14 +50,18 @@ export interface NewTerminal {
   readonly tid: string;
   readonly mid: string;
   readonly canTakePin: boolean;
+  /** Whose links and intents it takes, where their token is all that a tap comes with. */
+  readonly merchantId?: string | undefined;
 }
 
 export async function saveTerminals(database: Database, terminals: readonly NewTerminal[]): Promise<void> {
   await database.query(
-    `insert into terminals (acquirer_id, x_tid, tid, mid, can_take_pin)
-     select "acquirerId", "xTid", tid, mid, "canTakePin"
-     from json_to_recordset($1::text::json) as x("acquirerId" integer, "xTid" text, tid text, mid text, "canTakePin" boolean)
-     on conflict (acquirer_id, x_tid) do update set tid = excluded.tid, mid = excluded.mid, can_take_pin = excluded.can_take_pin`,
+    `insert into terminals (acquirer_id, x_tid, tid, mid, can_take_pin, merchant_id)
+     select "acquirerId", "xTid", tid, mid, "canTakePin", "merchantId"
+     from json_to_recordset($1::text::json)
+       as x("acquirerId" integer, "xTid" text, tid text, mid text, "canTakePin" boolean, "merchantId" text)
+     on conflict (acquirer_id, x_tid) do update set tid = excluded.tid, mid = excluded.mid,
+       can_take_pin = excluded.can_take_pin, merchant_id = excluded.merchant_id`,
     [JSON.stringify(terminals)],
   );
 }

@@ -23,7 +23,7 @@ import { commitPinExpiries } from './commit-pin-expiries.ts';
 import { commitReversals } from './commit-reversals.ts';
 import { commitSettlements } from './commit-settlements.ts';
 import { commitSubmissions } from './commit-submissions.ts';
-import { insertTaps, retryTaps } from './commit-taps.ts';
+import { type InsertOutcome, insertTaps, retryTaps } from './commit-taps.ts';
 import {
   findByReference,
   findEvents,
@@ -49,7 +49,7 @@ const ANSWERS_EVERY_MS = 100;
 /** What the transactions' use cases ask of Postgres. Every write is group-committed, each kind with its own statement. */
 export class PostgresTransactionStore implements TransactionStore, TransactionReader {
   readonly #database: Database;
-  readonly #inserts: GroupCommit<NewAttempt, 'inserted' | 'exists'>;
+  readonly #inserts: GroupCommit<NewAttempt, InsertOutcome>;
   readonly #retries: GroupCommit<NewAttempt, boolean>;
   readonly #pinAttempts: GroupCommit<PinAttempt, boolean>;
   readonly #pinExpiries: GroupCommit<PinExpiry, boolean>;
@@ -91,7 +91,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
 
   readonly #onLostAnswer: (error: unknown) => void;
 
-  insert(attempt: NewAttempt): Promise<'inserted' | 'exists'> {
+  insert(attempt: NewAttempt): Promise<InsertOutcome> {
     return this.#inserts.submit(attempt);
   }
 

@@ -2,7 +2,7 @@ import { openPool, type Pool } from '../connection/pool.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import type { PoolStats } from '../connection/pool-stats.ts';
 import type { Slot } from '../connection/slot.ts';
-import { CryptoError, Iso8583Error, ProcessorError, StartError } from '../errors.ts';
+import { Iso8583Error } from '../errors.ts';
 import type { MacKeys } from '../processor-kit/mac-rule.ts';
 import { macVerdictOf } from '../processor-kit/mac-verdict.ts';
 import { messageCodec } from '../processor-kit/message-codec.ts';
@@ -24,9 +24,11 @@ import type { EnteredPin } from '../transactions/pin-ports.ts';
 import type { Clock, PreparedRequest, SendTiming, Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
 import { OVERDUE_AFTER_SECONDS } from '../transactions/time-limits.ts';
 import type { ProviderValues } from '../transactions/transaction.ts';
+import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
 import { type LineOptions, openLineOptions } from './line-options.ts';
 import { MacWatch } from './mac-watch.ts';
 import { NetworkStans } from './network-stans.ts';
+import { checkMacKeys, type KeyExchangeParts, openKeyExchange } from './open-keys.ts';
 import type { BusinessDates, Stans } from './ports.ts';
 import { providerValues } from './provider-values.ts';
 import { type StandardFields, standardFieldReader } from './standard-fields.ts';
@@ -44,6 +46,8 @@ export interface AcquirerSwitchOptions {
   /** The HSM's; undefined when the installation has none. */
   readonly macKeys: MacKeys | undefined;
   readonly pins: PinTranslation | undefined;
+  /** The HSM's, too. */
+  readonly keyExchange: KeyExchangeParts | undefined;
   readonly clock: Clock;
   readonly log: ConnectionLog;
 }
@@ -63,6 +67,13 @@ export interface SwitchStats extends PoolStats {
   readonly availability: string;
   readonly strays: Readonly<StrayCounters>;
   readonly badMacs: number;
+  /** Undefined where keys are not exchanged. */
+  readonly keyExchange: KeyExchangeStats | undefined;
+}
+
+interface Prepared extends PreparedRequest {
+  readonly message: IsoMessage;
+  readonly hasPin: boolean;
 }
 
 /** A processor type with an acquirer's configuration, wired to its connections. */
@@ -78,16 +89,26 @@ export class AcquirerSwitch implements Switch {
   readonly #strays = new StrayCounters();
   /** The last one that an answer named: nearly all of a day name the same. */
   #settlementDate: string | undefined;
-  readonly #macs = new MacWatch((connectionId) => this.#pool.signOnAgain(connectionId));
+  readonly #keys: KeyExchange | undefined;
+  readonly #macs = new MacWatch((connectionId) => {
+    this.#keys?.distrust();
+    this.#pool.signOnAgain(connectionId);
+  });
 
-  private constructor(options: AcquirerSwitchOptions, networkStans: NetworkStans, lines: LineOptions) {
+  private constructor(
+    options: AcquirerSwitchOptions,
+    networkStans: NetworkStans,
+    lines: LineOptions,
+    keys: KeyExchange | undefined,
+  ) {
     const { processor, config, acquirerId, processorId, macKeys, clock, log } = options;
     const { connectionsPerAddress, ...pool } = lines;
     this.#options = options;
     this.#networkStans = networkStans;
+    this.#keys = keys;
     this.type = processor.type;
     this.profile = profileOf(processor, config);
-    this.#codec = messageCodec(processor, config, macKeys);
+    this.#codec = messageCodec(processor, config, macKeys, keys?.macKeys);
     this.#fieldsOf = standardFieldReader(processor);
     this.#pool = openPool({
       ...pool,
@@ -96,14 +117,17 @@ export class AcquirerSwitch implements Switch {
         nextStan: () => networkStans.next(),
         nowMs: clock.nowMs,
         macKeys,
-        onSwitchRequest: (request) => this.#noteCutOver(request),
+        keys,
+        onSwitchRequest: (request) => void this.#noteCutOver(request),
       }),
       limits: { inFlight: this.profile.maxInFlight, connectionsPerAddress },
       timeouts: { idleEchoMs: this.profile.idleEchoMs },
       log,
-      onUnmatched: ({ response, connectionId }) => this.#takeStray(response, connectionId),
+      onUnmatched: ({ response, connectionId }) => void this.#takeStray(response, connectionId),
       onStateChange: ({ connectionId, to }) => {
-        if (to === 'down') this.#macs.forget(connectionId);
+        if (to !== 'down') return;
+        this.#macs.forget(connectionId);
+        keys?.forget(connectionId);
       },
     });
   }
@@ -116,7 +140,16 @@ export class AcquirerSwitch implements Switch {
     await checkPinKeys(pins, config.pinKey, where);
     const scope = { acquirerId, tid: `network ${processorId}` };
     const networkStans = await NetworkStans.open(() => stans.next(scope, dates.current(acquirerId)));
-    return new AcquirerSwitch(options, networkStans, await openLineOptions(config, where));
+    const { clock, log } = options;
+    const nextStamp = () => ({ stan: networkStans.next(), sentAtMs: clock.nowMs() });
+    const parts = { where: { acquirerId, processorId }, processor, config, nextStamp, log };
+    const { monotonicMs } = clock;
+    const keys = await openKeyExchange(options.keyExchange, { ...parts, monotonicMs }, where);
+    const lines = await openLineOptions(config, where).catch((fault: unknown) => {
+      keys?.close();
+      throw fault;
+    });
+    return new AcquirerSwitch(options, networkStans, lines, keys);
   }
 
   get availability(): string {
@@ -133,7 +166,8 @@ export class AcquirerSwitch implements Switch {
 
   get stats(): SwitchStats {
     const { type, availability } = this;
-    return { type, availability, ...this.#pool.stats, strays: { ...this.#strays }, badMacs: this.#macs.bad };
+    const counts = { strays: { ...this.#strays }, badMacs: this.#macs.bad, keyExchange: this.#keys?.stats };
+    return { type, availability, ...this.#pool.stats, ...counts };
   }
 
   nextStan(tid: string): Promise<string | undefined> {
@@ -149,7 +183,9 @@ export class AcquirerSwitch implements Switch {
   async translatePin(pin: EnteredPin, pan: string): Promise<PinData> {
     const { pins, config } = this.#options;
     if (!pins || !config.pinKey) throw new Error('The switch takes no PINs');
-    return translatePin(pins, config.pinKey, pin, pan);
+    const exchanged = this.#keys?.macKeys.current('pin');
+    const key = exchanged ? { ...config.pinKey, keyId: exchanged.keyId } : config.pinKey;
+    return { ...(await translatePin(pins, key, pin, pan)), keyNumber: exchanged?.number };
   }
 
   async takeSlot(connectionId?: string): Promise<SwitchSlot | undefined> {
@@ -164,23 +200,33 @@ export class AcquirerSwitch implements Switch {
     return this.#pool.hasConnection(connectionId);
   }
 
-  prepare(purchase: Purchase): PreparedRequest & { readonly message: IsoMessage } {
+  prepare(purchase: Purchase): Prepared {
     const { processor, config } = this.#options;
-    return this.#prepared(processor.authorization(purchase, config));
+    return this.#prepared(processor.authorization(purchase, config), purchase.pin !== undefined);
   }
 
-  prepareRefund(refund: Refund): ReturnType<AcquirerSwitch['prepare']> | undefined {
+  get takesMandates(): boolean {
+    return this.#options.processor.mandateAuthorization !== undefined;
+  }
+
+  prepareMandate(purchase: Purchase): ReturnType<AcquirerSwitch['prepare']> {
+    const { processor, config } = this.#options;
+    if (!processor.mandateAuthorization) throw new Error('The switch takes no mandates');
+    return this.#prepared(processor.mandateAuthorization(purchase, config));
+  }
+
+  prepareRefund(refund: Refund): Prepared | undefined {
     const { processor, config } = this.#options;
     return processor.refund && this.#prepared(processor.refund(refund, config));
   }
 
-  #prepared(message: IsoMessage): ReturnType<AcquirerSwitch['prepare']> {
+  #prepared(message: IsoMessage, hasPin = false): Prepared {
     try {
       this.#codec.encode(message, this.#scratch, 0);
     } finally {
       this.#scratch.fill(0);
     }
-    return { message, original: this.#options.processor.originalData(message) };
+    return { message, hasPin, original: this.#options.processor.originalData(message) };
   }
 
   providerId(terminal: Terminal): ProviderValues {
@@ -190,6 +236,7 @@ export class AcquirerSwitch implements Switch {
 
   async close(deadlineAtMs: number): Promise<void> {
     await this.#pool.close({ deadlineAtMs });
+    this.#keys?.close();
     this.#networkStans.close();
   }
 
@@ -197,11 +244,14 @@ export class AcquirerSwitch implements Switch {
     const { processor, config } = this.#options;
     return {
       release: () => slot.release(),
-      authorize: (request, timing) =>
-        this.#exchange(slot, (request as ReturnType<AcquirerSwitch['prepare']>).message, timing, (response, sent) => ({
+      authorize: async (request, timing) => {
+        const { message, hasPin } = request as Prepared;
+        if (hasPin) await this.#keys?.pinGate;
+        return this.#exchange(slot, message, timing, (response, sent) => ({
           outcome: processor.readOutcome(response, sent),
           providerFields: providerValues(() => processor.providerFields(response)),
-        })),
+        }));
+      },
       reverse: async (reversal, timing) => {
         const answer = await this.#exchange(slot, processor.reversal(reversal, config), timing, (response) =>
           this.#isTrusted(response) ? processor.readReversalAnswer(response) : undefined,
@@ -227,6 +277,7 @@ export class AcquirerSwitch implements Switch {
         return { kind: 'failed', written: result.written, reason: result.reason, connectionId };
       }
       if (result.kind === 'unreadable') return { kind: 'garbled', connectionId };
+      if (!this.#isTrusted(result.response)) await this.#keys?.isTrusted(result.response);
       this.#watch(result.response, connectionId);
       return { kind: 'answered', value: read(result.response, message), connectionId };
     } catch (error) {
@@ -249,8 +300,9 @@ export class AcquirerSwitch implements Switch {
     return (macVerdictOf(response) ?? 'good') === 'good';
   }
 
-  #noteCutOver(request: IsoMessage): void {
+  async #noteCutOver(request: IsoMessage): Promise<void> {
     const { processor } = this.#options;
+    await this.#keys?.isTrusted(request);
     const isCutOver = this.#isTrusted(request) && processor.readRequest(request).network === 'cutOver';
     if (isCutOver) this.#announce(this.#fieldsOf(request).settlementDate);
   }
@@ -260,7 +312,8 @@ export class AcquirerSwitch implements Switch {
     dates.announce({ acquirerId, processorId }, settlementDate);
   }
 
-  #takeStray(response: IsoMessage, connectionId: string): void {
+  async #takeStray(response: IsoMessage, connectionId: string): Promise<void> {
+    await this.#keys?.isTrusted(response);
     if (this.#options.config.macKeys !== undefined) this.#macs.note(connectionId, macVerdictOf(response));
     const stray = this.#strayOf(response);
     const decidedAfterMs = this.profile.deadlineMs + OVERDUE_AFTER_SECONDS * 1_000 + DECIDED_WITHIN_MS;
@@ -281,23 +334,5 @@ export class AcquirerSwitch implements Switch {
         return mti === '' || answers(response, request) ? processor.readOutcome(response, request) : undefined;
       },
     };
-  }
-}
-
-/** A line that is to be authenticated and cannot be must not open: every message on it would be refused, or trusted. */
-function checkMacKeys(processor: Processor, config: SwitchConfig, macKeys: MacKeys | undefined, where: string): void {
-  if (config.macKeys !== undefined && macKeys === undefined) {
-    const remedy = 'set HSM_MODULE, or in dev and qa HSM_KEYS_FILE';
-    throw new StartError('BAD_PROCESSOR', `${where}: it wants MACs, and there is no HSM that has the keys: ${remedy}`);
-  }
-  try {
-    messageCodec(processor, config, macKeys);
-  } catch (error) {
-    if (error instanceof CryptoError) {
-      const ids = config.macKeys?.map(({ keyId }) => keyId).join(', ');
-      throw new StartError('BAD_PROCESSOR', `${where}: the HSM refuses a key of macKeys (${ids}): ${error.message}`);
-    }
-    if (error instanceof ProcessorError) throw new StartError('BAD_PROCESSOR', `${where}: ${error.reason}`);
-    throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { Forbidden, NotFound, RequestRefused, StoreUnavailable } from '../errors.ts';
 import { admit } from './draft.ts';
+import { isOpenTo } from './link-of-tap.ts';
 import type { AnswerRecord, Principal } from './ports.ts';
 import { canMove, moves, Status, type StatusId } from './status.ts';
 import type { Transaction } from './transaction.ts';
@@ -24,7 +25,7 @@ export async function acknowledge(
   admit(world, principal, deviceInstallationId);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const transaction = await world.store.find({ acquirerId: principal.acquirerId, id });
-    if (transaction?.merchantId !== principal.merchantId) throw new NotFound();
+    if (transaction?.merchantId !== principal.merchantId || !isOpenTo(principal, transaction)) throw new NotFound();
     const { userClaim, deviceInstallationId: device } = transaction;
     if (userClaim !== principal.userClaim || device !== deviceInstallationId) throw new Forbidden('FORBIDDEN');
     if (transaction.status === Status.AcknowledgedByPhone) return transaction;

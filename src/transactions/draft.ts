@@ -1,5 +1,6 @@
 import { Forbidden } from '../errors.ts';
 import { listChipTags } from './chip-tags.ts';
+import type { Link } from './link.ts';
 import { NO_PIN, submitPinStep } from './pin-step.ts';
 import type { MerchantRecord, Principal, TapRequest } from './ports.ts';
 import { NO_FACTS } from './read-tap.ts';
@@ -26,7 +27,11 @@ export interface Admitted {
 }
 
 /** @throws Forbidden for a blocked device, and for a user who is blocked or somebody else's */
-export function admit({ directory }: World, principal: Principal, deviceInstallationId: string): Admitted {
+export function admit(
+  { directory }: Pick<World, 'directory'>,
+  principal: Principal,
+  deviceInstallationId: string,
+): Admitted {
   const { acquirerId, merchantId, userClaim } = principal;
   const merchant = directory.merchant(acquirerId, merchantId);
   if (!merchant) throw new Forbidden('FORBIDDEN');
@@ -44,6 +49,8 @@ export const WITHOUT_PIN = { ...NO_PIN, pinFingerprint: null, pinExpiresAtMs: nu
 export interface Draft {
   readonly merchant: MerchantRecord;
   readonly transaction: Transaction;
+  /** The link or intent that it is for. */
+  readonly link?: Link | undefined;
 }
 
 /**
@@ -51,7 +58,7 @@ export interface Draft {
  *
  * @throws Forbidden for a blocked user or device
  */
-export function draftTap(world: World, principal: Principal, request: TapRequest): Draft {
+export function draftTap(world: World, principal: Principal, request: TapRequest, link?: Link): Draft {
   const { merchant, userId } = admit(world, principal, request.deviceInstallationId);
   const nowMs = world.clock.nowMs();
   const transaction: Transaction = {
@@ -68,10 +75,10 @@ export function draftTap(world: World, principal: Principal, request: TapRequest
     userClaim: principal.userClaim,
     userId,
     xTid: principal.xTid,
-    consumerId: null,
+    consumerId: link?.id ?? null,
     attempt: 1,
     status: Status.RequestReceived,
-    type: TransactionType.Tap,
+    type: link?.type ?? TransactionType.Tap,
     originalId: null,
     fingerprint: world.cardData.fingerprint(request),
     panHash: null,
@@ -83,14 +90,14 @@ export function draftTap(world: World, principal: Principal, request: TapRequest
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
   };
-  return { merchant, transaction };
+  return { merchant, transaction, link };
 }
 
 /** The next attempt of a transaction of which nothing reached a switch: its id and birth, this request's everything else. */
 export function nextAttempt(draft: Draft, before: Transaction): Draft {
   const { id, attempt, createdAtMs } = before;
   return {
-    merchant: draft.merchant,
+    ...draft,
     transaction: {
       ...draft.transaction,
       id,

@@ -76,6 +76,8 @@ export interface Principal {
   readonly xTid: string | null;
   /** The terminal profile that the token chose (`spCfg`). */
   readonly profileName: string | null;
+  /** The link or intent whose own token it is: it opens nothing else. */
+  readonly consumerId?: string | undefined;
 }
 
 /** Calls a person. */

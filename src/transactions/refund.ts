@@ -254,7 +254,8 @@ function prepareMessage(world: World, target: Switch, draft: Transaction, stamp:
 /** Runs the commit that stands before everything else; what was taken for it is given back when it fails. */
 async function commit(world: World, { attempt, reserves, abandon }: Plan): Promise<'inserted' | 'exists' | 'refused'> {
   try {
-    return await (reserves ? world.refunds.reserve(attempt) : world.store.insert(attempt));
+    if (reserves) return await world.refunds.reserve(attempt);
+    return (await world.store.insert(attempt)) === 'inserted' ? 'inserted' : 'exists';
   } catch (error) {
     abandon();
     throw error; // one whose COMMIT has an unknown fate is decided by its job, if it stands

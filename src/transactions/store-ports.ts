@@ -110,7 +110,11 @@ export interface LateRecord {
 export type LateRecordOutcome = 'recorded' | 'known' | 'moved';
 
 export interface TransactionStore {
-  insert(attempt: NewAttempt): Promise<'inserted' | 'exists'>;
+  /**
+   * `exists`: the merchant has used this reference before; `taken`: another tap holds the link, or its time is over; `named`:
+   * the reference is that of a link, and the tap does not know it. Nothing was stored then.
+   */
+  insert(attempt: NewAttempt): Promise<'inserted' | 'exists' | 'taken' | 'named'>;
   retry(attempt: NewAttempt): Promise<boolean>;
   /** False when no PIN is awaited any more, or the row is in another status than it was. */
   submitPin(attempt: PinAttempt): Promise<boolean>;

@@ -4,6 +4,7 @@ import { applyProfile, type ProfileApplied } from './apply-profile.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { indexChipTags } from './chip-tags.ts';
 import { admit, type Draft, pinAttempt } from './draft.ts';
+import { isOpenTo } from './link-of-tap.ts';
 import type { PinAttempt, PinRequest } from './pin-ports.ts';
 import { isAwaitingPin, pinEntries } from './pin-step.ts';
 import { commitPlan, type Plan, planAttempt, planUnsent } from './plan-attempt.ts';
@@ -53,12 +54,13 @@ async function answerLoser(world: World, before: Transaction, request: PinReques
 /** Somebody else's transaction is not found; one of another device or user of the same merchant is forbidden. */
 async function findForPin(
   world: World,
-  { acquirerId, merchantId, userClaim }: Principal,
+  principal: Principal,
   id: string,
   { deviceInstallationId, merchantReference }: PinRequest,
 ): Promise<Transaction> {
+  const { acquirerId, merchantId, userClaim } = principal;
   const before = await world.store.find({ acquirerId, id });
-  if (!before || before.merchantId !== merchantId) throw new NotFound();
+  if (before?.merchantId !== merchantId || !isOpenTo(principal, before)) throw new NotFound();
   if (before.deviceInstallationId !== deviceInstallationId || before.userClaim !== userClaim)
     throw new Forbidden('FORBIDDEN');
   if (before.merchantReference !== merchantReference)
@@ -85,7 +87,8 @@ function readPinTap(
   before: Transaction,
   request: PinRequest,
 ): ProfileApplied & { tap: ReadTap } {
-  const { opened, fault } = applyProfile(world.directory, principal, openTap(world.cardData, request));
+  const submitter = { ...principal, xTid: principal.xTid ?? before.xTid };
+  const { opened, fault } = applyProfile(world.directory, submitter, openTap(world.cardData, request));
   const tap = readTap(opened);
   if (!isSameTap(world, before, tap)) throw new TapRefused('/paymentCardData', 'OTHER_TAP', 202);
   if (tap.pin) return { opened, fault, tap };

@@ -3,6 +3,7 @@ import { applyProfile } from './apply-profile.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { Disposition } from './disposition.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
+import { checkLinkedAmount, linkOfToken, refusedLink } from './link-of-tap.ts';
 import { NO_PIN, pinEntries, submitPinStep } from './pin-step.ts';
 import { answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
 import type { NewAttempt, OpenedTap, Principal, TapRequest } from './ports.ts';
@@ -13,21 +14,32 @@ import { moves, Status, type StatusId } from './status.ts';
 import type { Transaction } from './transaction.ts';
 import type { World } from './world.ts';
 
+/** A link may expire, or come to be, between the look for it and the commit; more often than that is no coincidence. */
+const MOST_LOOKS = 3;
+
 /**
  * Takes one tap from the phone's request to its outcome.
  *
  * @returns the transaction as committed, its answer known: an outcome, or that a PIN is wanted
- * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, Overloaded, StoreUnavailable
+ * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, Overloaded, StoreUnavailable; by the token of a link
+ *   NotFound, and RequestRefused 410 when it has expired
  */
 export async function submitTap(world: World, principal: Principal, request: TapRequest): Promise<Transaction> {
-  const draft = draftTap(world, principal, request);
-  const plan = await planTap(world, principal, draft, request);
-  if ((await commitPlan(world, plan, () => world.store.insert(plan.attempt))) === 'inserted') return plan.proceed();
-  plan.abandon();
-  return answerRepeat(world, principal, draft, request);
+  let link = await linkOfToken(world, principal);
+  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    const submitter = link ? { ...principal, xTid: principal.xTid ?? link.xTid } : principal;
+    const draft = draftTap(world, submitter, request, link);
+    const plan = await planTap(world, submitter, draft, request);
+    const outcome = await commitPlan(world, plan, () => world.store.insert(plan.attempt));
+    if (outcome === 'inserted') return plan.proceed();
+    plan.abandon();
+    if (outcome !== 'named') return answerRepeat(world, submitter, draft, request);
+    link = await world.links.findNamed(principal.acquirerId, principal.merchantId, request.merchantReference);
+  }
+  throw new StoreUnavailable(false);
 }
 
-/** The same merchant has used this reference before: the stored answer, a new attempt, or a refusal. */
+/** The same merchant has used this reference before, or the link is not free: the stored answer, a new attempt, or a refusal. */
 async function answerRepeat(
   world: World,
   principal: Principal,
@@ -36,7 +48,7 @@ async function answerRepeat(
 ): Promise<Transaction> {
   const { acquirerId, merchantId, merchantReference, deviceInstallationId, userClaim } = draft.transaction;
   const before = await world.store.findByReference(acquirerId, merchantId, merchantReference);
-  if (!before) throw new StoreUnavailable(false);
+  if (!before) throw draft.link ? refusedLink(draft.link) : new StoreUnavailable(false);
   if (before.deviceInstallationId !== deviceInstallationId || before.userClaim !== userClaim)
     throw new Forbidden('FORBIDDEN');
   const isSameTap = before.fingerprint !== null && world.cardData.isFingerprintOf(before.fingerprint, request);
@@ -65,6 +77,7 @@ async function planTap(world: World, principal: Principal, draft: Draft, request
   try {
     ({ opened, fault } = applyProfile(world.directory, principal, openTap(world.cardData, request)));
     tap = readTap(opened);
+    checkLinkedAmount(draft.link, tap);
     if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 202);
   } catch (error) {
     return refused(world, draft, error);
@@ -81,10 +94,10 @@ async function planTap(world: World, principal: Principal, draft: Draft, request
 }
 
 /** The reader took the PIN before it was asked for: it goes out with the first message. */
-function planWithPin(world: World, { merchant, transaction }: Draft, tap: ReadTap, opened: OpenedTap) {
+function planWithPin(world: World, draft: Draft, tap: ReadTap, opened: OpenedTap) {
   const step = submitPinStep(NO_PIN);
   const origin = { ...NEW, told: pinEntries(NO_PIN, step, world.clock.nowMs()) };
-  return planAttempt(world, origin, { merchant, transaction: { ...transaction, ...step } }, tap, opened);
+  return planAttempt(world, origin, { ...draft, transaction: { ...draft.transaction, ...step } }, tap, opened);
 }
 
 /** 0 BadRequestReceived: one row tells that it was tried; nothing else happens. */

@@ -59,6 +59,10 @@ export interface Switch {
    * @throws TapwireError when a value does not fit the switch's fields
    */
   prepare(purchase: Purchase): PreparedRequest;
+  /** Whether it proves cards for mandates. */
+  readonly takesMandates: boolean;
+  /** The same for a mandate, which proves the card and takes no money; only where mandates are taken. */
+  prepareMandate(purchase: Purchase): PreparedRequest;
   /** The same for a refund; undefined when the switch takes none. */
   prepareRefund(refund: Refund): PreparedRequest | undefined;
   /**

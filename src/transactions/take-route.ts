@@ -8,7 +8,7 @@ import type { PinWait } from './pin-step.ts';
 import type { PreparedRequest, RouteRecord, Switch, Switches, SwitchSlot, TerminalRecord } from './ports.ts';
 import type { ReadTap } from './read-tap.ts';
 import { SEND_WITHIN_MS } from './time-limits.ts';
-import type { Submission, Transaction } from './transaction.ts';
+import { type Submission, type Transaction, TransactionType } from './transaction.ts';
 import type { World } from './world.ts';
 
 /** Everything that a submission commits, and the slot that its bytes will take. */
@@ -45,7 +45,10 @@ export async function takeRoute(
   const question = { currency: tap.currency.code, scheme: tap.facts.scheme, xTid: terminal.xTid };
   const known = world.directory.routes(acquirerId);
   // A PIN goes the way that its tap went.
-  const routes = chooseRoutes(routeId === null ? known : known.filter(({ id }) => id === routeId), question);
+  const allowed = routeId === null ? known : known.filter(({ id }) => id === routeId);
+  const takesType = ({ processorId }: RouteRecord) =>
+    draft.transaction.type !== TransactionType.TT3 || switches.find(acquirerId, processorId)?.takesMandates === true;
+  const routes = chooseRoutes(allowed, question).filter(takesType);
   if (routes.length === 0) return new NoConfiguration('NO_ROUTE');
   const isSignedOn = ({ processorId }: RouteRecord) => switches.find(acquirerId, processorId)?.isSignedOn === true;
   // Nobody at a till waits for a line to come up while another one is there.
@@ -112,7 +115,8 @@ async function prepareSubmission(world: World, chosen: Chosen): Promise<Omit<Rea
   if (stan === undefined) return undefined;
   const sentAtMs = world.clock.nowMs();
   const purchase = { ...buildPurchase({ ...chosen, terminal }, stan, sentAtMs), pin };
-  const request = target.prepare(purchase);
+  const isMandate = draft.transaction.type === TransactionType.TT3;
+  const request = isMandate ? target.prepareMandate(purchase) : target.prepare(purchase);
   const startMs = world.clock.monotonicMs();
   const { pan, expiry } = purchase.card;
   return {

@@ -1,3 +1,4 @@
+import type { LinkStore } from './link-ports.ts';
 import type { OriginalConnections } from './original-connections.ts';
 import type { PinTokens } from './pin-ports.ts';
 import type {
@@ -24,6 +25,7 @@ export interface World {
   readonly vault: CardVault;
   readonly store: TransactionStore;
   readonly refunds: RefundStore;
+  readonly links: LinkStore;
   readonly wakeups: Wakeups;
   readonly originals: OriginalConnections;
   readonly pinTokens: PinTokens;

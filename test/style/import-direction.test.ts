@@ -15,6 +15,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   auth: 4,
   card: 4,
   jobs: 4,
+  links: 4,
   store: 4,
   switches: 4,
   webhooks: 4,
@@ -36,10 +37,12 @@ const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   bytes: ['errors.ts'],
   'errors.ts': ['errors'],
   iso8583: ['emv', 'crypto'], // DE55 is BER-TLV, DE64 a MAC
-  store: ['auth', 'card', 'webhooks'], // implements their ports on Postgres
+  store: ['auth', 'card', 'links', 'switches', 'webhooks'], // implements their ports on Postgres
+  links: ['card'], // seals mandates under the installation's keys
   webhooks: ['card'], // seals its secrets under the installation's keys
   jobs: ['store'], // jobs join its commits
   http: ['ops'], // tells the log, asks for health
+  load: ['phone', 'simulator', 'ops'], // submits as phones do, draws repeatably, has the books verified
   cli: ['main.ts', 'gateway', 'config.ts'],
   gateway: ['config.ts'], // constructs by it
   'main.ts': ['gateway', 'config.ts'],

@@ -97,6 +97,7 @@ async function saveMerchantsAndTerminals(database: Database): Promise<void> {
       tid: `TW${acquirerId}${id.padStart(5, '0')}`,
       mid: `TEST${id.padStart(11, '0')}`,
       canTakePin: true,
+      merchantId: id,
     })),
   );
 }
@@ -114,7 +115,7 @@ function profileOf(name: MerchantName, url: string, issuer: Profile['issuer']): 
 }
 
 async function createKey(database: Database, owner: Tenant): Promise<string> {
-  const scopes = ['transactions:read', 'transactions:refund', 'webhooks:manage'];
+  const scopes = ['transactions:read', 'transactions:refund', 'webhooks:manage', 'payments:create'];
   const wanted = { mode: 'test', owner, scopes, name: randomUUID(), expiresAtMs: null } as const;
   const { text, record } = createApiKey(wanted);
   await insertApiKey(database, record);

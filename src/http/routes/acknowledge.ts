@@ -2,7 +2,7 @@ import { mobileHeaders } from '#schemas/mobile-transaction';
 import { acknowledgement } from '#schemas/refund';
 import { transactionId } from '#schemas/transaction';
 import { bearerToken } from '../../auth/bearer.ts';
-import type { MerchantTokenVerifier } from '../../auth/verify-merchant-token.ts';
+import type { TapTokens } from '../../auth/tap-tokens.ts';
 import { acknowledge } from '../../transactions/acknowledge.ts';
 import type { World } from '../../transactions/world.ts';
 import { answerSchema, type Server } from '../server.ts';
@@ -10,7 +10,7 @@ import { withZod } from '../with-zod.ts';
 
 export interface AcknowledgeRoutesOptions {
   readonly world: World;
-  readonly tokens: MerchantTokenVerifier;
+  readonly tokens: TapTokens;
 }
 
 /** The device that submitted a tap says that it has the outcome (extension): nothing else reaches AcknowledgedByPhone. */
@@ -22,7 +22,7 @@ export function registerAcknowledgeRoutes(server: Server, { world, tokens }: Ack
       facts: {
         summary: 'Acknowledge an outcome',
         section: 'extension',
-        takes: ['merchantToken'],
+        takes: ['merchantToken', 'intentToken'],
         description: 'The device that submitted the tap has its outcome: the status becomes AcknowledgedByPhone.',
         problems: { 409: [104, 134] },
       },

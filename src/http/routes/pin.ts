@@ -16,7 +16,7 @@ export function registerPinRoute(server: Server, { world, tokens }: TapRoutesOpt
       facts: {
         summary: 'Submit a PIN',
         section: '4.5',
-        takes: ['merchantToken'],
+        takes: ['merchantToken', 'intentToken'],
         description: 'Valid only while the transaction waits for a PIN. Waits for the switch as the tap did.',
         problems: { 400: [202], 409: [104, 124], 500: [208], 503: [203] },
       },

@@ -1,6 +1,6 @@
 import { mobileHeaders, mobileTransaction, onlineAuthorizationAnswer } from '#schemas/mobile-transaction';
 import { bearerToken } from '../../auth/bearer.ts';
-import type { MerchantTokenVerifier } from '../../auth/verify-merchant-token.ts';
+import type { TapTokens } from '../../auth/tap-tokens.ts';
 import { submitTap } from '../../transactions/submit-tap.ts';
 import type { World } from '../../transactions/world.ts';
 import { answerPhone } from '../answer-phone.ts';
@@ -9,12 +9,15 @@ import { withZod } from '../with-zod.ts';
 
 export interface TapRoutesOptions {
   readonly world: World;
-  readonly tokens: MerchantTokenVerifier;
+  readonly tokens: TapTokens;
 }
 
 const SUBMIT =
   'Waits for the switch: its deadline (30 s unless configured) and 5 s more. Every outcome that was processed is 200. ' +
-  'The same merchantReference with the same blobs from the same device gets the same answer again.';
+  'The same merchantReference with the same blobs from the same device gets the same answer again. A tap is for a link or ' +
+  'intent when it comes with its token, or when its merchantReference is the paymentReference or the id of one: then amount ' +
+  'and currency must be the same, and one tap at a time holds it. A token of a link pays nothing else, on the terminal that ' +
+  'the link or its merchant has.';
 
 /** 4.4: a phone submits a tap and waits for its outcome. */
 export function registerTapRoutes(server: Server, { world, tokens }: TapRoutesOptions): void {
@@ -25,9 +28,9 @@ export function registerTapRoutes(server: Server, { world, tokens }: TapRoutesOp
       facts: {
         summary: 'Submit a tap',
         section: '4.4',
-        takes: ['merchantToken'],
+        takes: ['merchantToken', 'intentToken'],
         description: SUBMIT,
-        problems: { 400: [202], 409: [124], 500: [208], 503: [203] },
+        problems: { 400: [202], 404: [122], 409: [124], 410: [118], 500: [208], 503: [203] },
       },
     },
     schema: {

@@ -1,0 +1,37 @@
+import { registerConsumerRoutes } from '../http/routes/consumer.ts';
+import { registerIntentRoutes } from '../http/routes/intents.ts';
+import { registerLinkStatusRoutes } from '../http/routes/link-status.ts';
+import { registerLinkRoutes } from '../http/routes/links.ts';
+import type { Server } from '../http/server.ts';
+import type { LinkDesk } from '../links/create-link.ts';
+import type { createGuards } from './create-guards.ts';
+import type { RouteParts } from './register-routes.ts';
+
+/** Links and intents: how they are created, paid and looked up. */
+export function registerPayments(server: Server, parts: RouteParts, guards: ReturnType<typeof createGuards>): void {
+  const { authenticator, idempotent, appTokens } = guards;
+  const desk = linkDeskOf(server, parts, guards);
+  const { links } = parts.stores;
+  registerLinkRoutes(server, { authenticator, idempotent, desk });
+  registerIntentRoutes(server, { authenticator, idempotent, desk, appTokens, links });
+  registerLinkStatusRoutes(server, { authenticator, appTokens, links });
+  registerConsumerRoutes(server, { world: parts.world, appTokens });
+}
+
+/** What links are made with, whoever makes them. */
+export function linkDeskOf(
+  server: Server,
+  { config, stores: { links, directory }, world }: RouteParts,
+  { appTokens: tokens }: Pick<ReturnType<typeof createGuards>, 'appTokens'>,
+): LinkDesk {
+  return {
+    links,
+    tokens,
+    directory,
+    merchants: directory,
+    clock: world.clock,
+    newId: world.newId,
+    lifetimeMinutes: config.LINK_MINUTES,
+    appUrl: () => config.APP_URL ?? server.listeningOrigin,
+  };
+}

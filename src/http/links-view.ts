@@ -1,0 +1,92 @@
+import type { QrCodeDetails } from '#schemas/consumer';
+import type { LinkStatus, ShownMandate, TapOnOwnStatus, Tt3LinkStatus } from '#schemas/link';
+import { responseCodeText } from '#schemas/response-codes';
+import { Disposition, dispositionName } from '../transactions/disposition.ts';
+import { isExpired, type Link, type Mandate } from '../transactions/link.ts';
+import { linkStateName } from '../transactions/link-state.ts';
+import { type Currency, currencyOf, formatAmount } from '../transactions/money.ts';
+import type { OpenedLink } from '../transactions/pay-link.ts';
+import type { MerchantRecord } from '../transactions/ports.ts';
+import { statusName } from '../transactions/status.ts';
+import { TRANSACTION_TYPE_NAMES, type Transaction, TransactionType } from '../transactions/transaction.ts';
+import { OWN_TEXTS } from './online-authorization.ts';
+
+/** 2.3. `tap` is the last one on the link. */
+export function linkStatusOf(link: Link, tap: Transaction | undefined): LinkStatus {
+  const { paymentReference, createdAtMs, updatedAtMs, expiresAtMs } = link;
+  const isDecided = tap !== undefined && tap.disposition !== null;
+  return {
+    qrCodeState: linkStateName(link.state),
+    transactionId: tap?.id ?? null,
+    merchantTransactionReference: tap?.merchantReference ?? paymentReference,
+    userId: tap?.userId ?? '',
+    status: tap ? statusName(tap.status) : null,
+    disposition: dispositionOf(tap),
+    amount: formatAmount(tap?.approvedMinor ?? link.amountMinor, currencyOf(link.currency)),
+    currency: link.currency,
+    type: TRANSACTION_TYPE_NAMES[link.type],
+    responseCode: tap?.responseCode?.replace(/^0(?=.)/, '') ?? null,
+    authorisationCode: isDecided ? (tap.authorizationCode ?? '') : null,
+    createdAt: isoTime(createdAtMs),
+    updatedAt: isoTime(Math.max(updatedAtMs, tap?.updatedAtMs ?? 0)),
+    paymentReference,
+    expired: isExpired(link),
+    expiresAt: isoTime(expiresAtMs),
+  };
+}
+
+/** 2.4. The amount is what the mandate was asked with: proving the card takes none. */
+export function tt3LinkStatusOf(link: Link, mandate: Mandate, tap: Transaction | undefined): Tt3LinkStatus {
+  const currency = currencyOf(link.currency);
+  return {
+    ...linkStatusOf(link, tap),
+    amount: Number(formatAmount(link.amountMinor, currency)),
+    ...mandateOf(mandate, currency),
+  };
+}
+
+function mandateOf({ instalmentMinor, maxCollectionMinor, ...terms }: Mandate, currency: Currency): ShownMandate {
+  return {
+    ...terms,
+    instalmentAmount: formatAmount(instalmentMinor, currency),
+    maxCollectionAmount: formatAmount(maxCollectionMinor, currency),
+  };
+}
+
+/** 2.5. */
+export function tapOnOwnStatusOf(tap: Transaction, merchantReference: string): TapOnOwnStatus {
+  const errorCode = tap.errorCode ?? (tap.disposition === null ? null : 0);
+  const message = errorCode ? (OWN_TEXTS[errorCode] ?? responseCodeText(tap.responseCode ?? '')) : undefined;
+  return { id: tap.id, merchantReference, disposition: dispositionOf(tap), errorCode, message };
+}
+
+/** The status documents know five: what the card declined itself is Declined there (contract, "Values"). */
+function dispositionOf(tap: Transaction | undefined): LinkStatus['disposition'] {
+  if (!tap || tap.disposition === null) return null;
+  const { disposition } = tap;
+  return disposition === Disposition.DeclinedOffline
+    ? 'Declined'
+    : (dispositionName(disposition) as LinkStatus['disposition']);
+}
+
+/** What a payment app needs to read a card for a link. */
+export function qrCodeDetailsOf(
+  { link, merchantReference }: OpenedLink,
+  merchant: MerchantRecord | undefined,
+): QrCodeDetails {
+  const currency = currencyOf(link.currency);
+  return {
+    merchantName: merchant?.name ?? '',
+    amount: formatAmount(link.amountMinor, currency),
+    currency: link.currency,
+    merchantReference,
+    type: link.type === TransactionType.TT3 ? 'TT3' : 'Tap',
+    expiresAt: isoTime(link.expiresAtMs),
+    isConsumerApp: link.isConsumerApp,
+    ...(link.mandate && mandateOf(link.mandate, currency)),
+  };
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,73 @@
+import type { FastifyRequest } from 'fastify';
+import { linkAcknowledged, linkAcknowledgement, qrCodeDetails, qrCodePath } from '#schemas/consumer';
+import type { AppTokens } from '../../auth/app-tokens.ts';
+import { bearerToken } from '../../auth/bearer.ts';
+import { AuthError } from '../../errors.ts';
+import { linkExpired } from '../../transactions/link-of-tap.ts';
+import { LinkState, linkStateName } from '../../transactions/link-state.ts';
+import { acknowledgeLink, openLink } from '../../transactions/pay-link.ts';
+import type { World } from '../../transactions/world.ts';
+import { qrCodeDetailsOf } from '../links-view.ts';
+import type { RouteFacts } from '../route-facts.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface ConsumerRoutesOptions {
+  readonly world: World;
+  readonly appTokens: AppTokens;
+}
+
+const BY_TOKEN = { section: 'extension', takes: ['intentToken'] } as const satisfies Partial<RouteFacts>;
+
+/** What a payment app does with the link or intent that it was handed, besides the tap (extensions). */
+export function registerConsumerRoutes(server: Server, { world, appTokens }: ConsumerRoutesOptions): void {
+  const identify = async (request: FastifyRequest) => {
+    const token = bearerToken(request.headers.authorization);
+    request.intent = await appTokens.open(token).catch((error) => {
+      // The token ends with its link, and says that much by itself.
+      throw error instanceof AuthError && error.code === 'JWT_EXPIRED' ? linkExpired() : error;
+    });
+  };
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/consumer/qrCodeDetails/:id',
+    config: {
+      facts: {
+        ...BY_TOKEN,
+        summary: 'Get what a link or intent asks for',
+        description: 'It is QRCodeScanned from then on.',
+        problems: { 410: [118] },
+      },
+    },
+    schema: { params: qrCodePath, response: { 200: answerSchema(qrCodeDetails) } },
+    onRequest: identify,
+    handler: async (request, reply) => {
+      const opened = await openLink(world, request.intent!, request.params.id);
+      reply.header('cache-control', 'no-store');
+      const { acquirerId, merchantId } = opened.link;
+      return qrCodeDetailsOf(opened, world.directory.merchant(acquirerId, merchantId));
+    },
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/consumer/acknowledge',
+    config: {
+      facts: {
+        ...BY_TOKEN,
+        summary: 'Tell how far a link or intent has come on the phone',
+        description: 'It never goes back: what lies behind is taken and changes nothing.',
+        problems: { 409: [134], 410: [118] },
+      },
+    },
+    schema: { body: linkAcknowledgement, response: { 200: answerSchema(linkAcknowledged) } },
+    onRequest: identify,
+    handler: async (request) => {
+      const { qrCodeId, status, transactionId } = request.body;
+      const asked = { id: qrCodeId, state: LinkState[status], transactionId };
+      const state = await acknowledgeLink(world, request.intent!, asked);
+      return { qrCodeId, qrCodeState: linkStateName(state) };
+    },
+  });
+}

@@ -1,0 +1,138 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import {
+  intentAnswer,
+  intentRequest,
+  sessionAnswer,
+  sessionIntentRequest,
+  sessionRequest,
+  tt3IntentRequest,
+} from '#schemas/link';
+import type { AppTokens } from '../../auth/app-tokens.ts';
+import { bearerToken } from '../../auth/bearer.ts';
+import { NotFound, RequestRefused } from '../../errors.ts';
+import { type CreatedLink, createLink } from '../../links/create-link.ts';
+import type { LinkStore } from '../../transactions/link-ports.ts';
+import type { Tenant } from '../../transactions/ports.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+import { CREATION, type LinkRoutesOptions, withMandate } from './links.ts';
+
+export interface IntentRoutesOptions extends LinkRoutesOptions {
+  readonly appTokens: AppTokens;
+  readonly links: Pick<LinkStore, 'onlyMerchant'>;
+}
+
+/** 4.13 and 4.14: intents, TT3 intents, and what an app needs to make intents by itself (extensions). */
+export function registerIntentRoutes(server: Server, options: IntentRoutesOptions): void {
+  const { authenticator, idempotent, desk } = options;
+  const identify = async (request: FastifyRequest) => {
+    request.owner = await authenticator.creator(request.headers, 'payments:create');
+  };
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/consumer/intentTransaction',
+    config: { facts: { ...CREATION, summary: 'Create an intent transaction', section: '4.13' } },
+    schema: { body: intentRequest, response: { 200: answerSchema(intentAnswer) } },
+    onRequest: identify,
+    ...idempotent,
+    handler: async (request, reply) =>
+      intentAnswerOf(await createLink(desk, request.owner!, { ...request.body, ...INTENT }), reply),
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/consumer/tt3IntentTransaction',
+    config: {
+      facts: {
+        ...CREATION,
+        summary: 'Create an intent transaction for a debit order mandate',
+        section: 'extension',
+        description: 'The tap authenticates the mandate (TT3): it proves the card, and takes no money.',
+      },
+    },
+    schema: { body: tt3IntentRequest, response: { 200: answerSchema(intentAnswer) } },
+    onRequest: identify,
+    ...idempotent,
+    handler: async (request, reply) =>
+      intentAnswerOf(await createLink(desk, request.owner!, { ...withMandate(request.body), ...INTENT }), reply),
+  });
+
+  registerSessionRoutes(server, options, identify);
+}
+
+/** An app that was built for intents shows them itself. */
+const INTENT = { kind: 'intent', isConsumerApp: true } as const;
+
+function registerSessionRoutes(
+  server: Server,
+  { idempotent, desk, appTokens, links }: IntentRoutesOptions,
+  identify: (request: FastifyRequest) => Promise<void>,
+): void {
+  withZod(server).route({
+    method: 'POST',
+    url: '/refresh/intentSessionToken',
+    config: {
+      facts: {
+        ...CREATION,
+        summary: 'Issue an intent session token',
+        section: '4.14',
+        under: 'auth',
+        description: 'For the one merchant of the credential, or the one that is named among several.',
+        problems: { 400: [104], 404: [122] },
+      },
+    },
+    schema: { body: sessionRequest, response: { 200: answerSchema(sessionAnswer) } },
+    onRequest: identify,
+    ...idempotent,
+    handler: async (request, reply) => {
+      const { expiryMinutes, merchantId } = request.body;
+      const session = {
+        acquirerId: request.owner!.acquirerId,
+        merchantId: await merchantOf(request.owner!, merchantId),
+      };
+      const token = await appTokens.issueSession(session, expiryMinutes);
+      reply.header('cache-control', 'no-store');
+      return { token, expiresAt: new Date(desk.clock.nowMs() + expiryMinutes * 60_000).toISOString() };
+    },
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/consumer/intentSession/transactions',
+    config: {
+      facts: {
+        summary: 'Create an intent transaction by an intent session token',
+        section: 'extension',
+        takes: ['intentSessionToken'],
+        description: 'The merchant is that of the token. TT3 and links take another credential.',
+        problems: { 409: [124], 503: [203] },
+      },
+    },
+    schema: { body: sessionIntentRequest, response: { 200: answerSchema(intentAnswer) } },
+    onRequest: async (request) => {
+      request.session = await appTokens.openSession(bearerToken(request.headers.authorization));
+    },
+    ...idempotent,
+    handler: async (request, reply) => {
+      const { acquirerId, merchantId } = request.session!;
+      const wanted = { ...request.body, merchantId, ...INTENT };
+      return intentAnswerOf(await createLink(desk, { acquirerId, merchantId }, wanted), reply);
+    },
+  });
+
+  const merchantOf = async (owner: Tenant, named: string | undefined): Promise<string> => {
+    const merchantId = named ?? (await links.onlyMerchant(owner));
+    if (merchantId === undefined) {
+      const errors = [{ pointer: '/merchantId', detail: 'is needed: the credential has several merchants' }];
+      throw new RequestRefused(400, 104, 'The request does not fit its schema.', errors);
+    }
+    if (!(await desk.merchants.findOwned(owner, merchantId))) throw new NotFound();
+    return merchantId;
+  };
+}
+
+function intentAnswerOf({ link, token }: CreatedLink, reply: FastifyReply) {
+  reply.header('cache-control', 'no-store');
+  return { id: link.id, token, expiresAt: new Date(link.expiresAtMs).toISOString() };
+}

@@ -1,0 +1,91 @@
+import type { FastifyRequest } from 'fastify';
+import { linkReference, linkStatus, tapOnOwnPath, tapOnOwnStatus, tt3LinkStatus } from '#schemas/link';
+import type { AppTokens } from '../../auth/app-tokens.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import { bearerToken } from '../../auth/bearer.ts';
+import { AuthError, NotFound } from '../../errors.ts';
+import type { LinkStore } from '../../transactions/link-ports.ts';
+import { linkStatusOf, tapOnOwnStatusOf, tt3LinkStatusOf } from '../links-view.ts';
+import type { RouteFacts } from '../route-facts.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface LinkStatusRoutesOptions {
+  readonly authenticator: Authenticator;
+  readonly appTokens: AppTokens;
+  readonly links: Pick<LinkStore, 'findOwned' | 'findTap'>;
+}
+
+const BY_KEY = {
+  takes: ['acquirerKey', 'integratorKey', 'merchantKey'],
+  scope: 'transactions:read',
+} as const satisfies Partial<RouteFacts>;
+
+/** 4.6, 4.7 and 4.8: what has become of a link or intent, and of a tap by the reference that it was started with. */
+export function registerLinkStatusRoutes(server: Server, options: LinkStatusRoutesOptions): void {
+  const { authenticator, links } = options;
+  const identify = async (request: FastifyRequest) => {
+    if (request.headers['x-api-key'] === undefined) throw new AuthError('UNAUTHORISED', 'key');
+    request.owner = await authenticator.creator(request.headers, 'transactions:read');
+  };
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/consumer/QRCode/:reference',
+    config: { facts: { ...BY_KEY, summary: 'Get the status of a link or intent', section: '4.6' } },
+    schema: { params: linkReference, response: { 200: answerSchema(linkStatus) } },
+    onRequest: identify,
+    handler: async (request) => {
+      const found = await links.findOwned(request.owner!, request.params.reference);
+      if (!found || found.link.mandate) throw new NotFound();
+      return linkStatusOf(found.link, found.tap);
+    },
+  });
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/consumer/tt3QRCode/:reference',
+    config: { facts: { ...BY_KEY, summary: 'Get the status of a TT3 link or intent', section: '4.7' } },
+    schema: { params: linkReference, response: { 200: answerSchema(tt3LinkStatus) } },
+    onRequest: identify,
+    handler: async (request) => {
+      const found = await links.findOwned(request.owner!, request.params.reference);
+      if (!found?.link.mandate) throw new NotFound();
+      return tt3LinkStatusOf(found.link, found.link.mandate, found.tap);
+    },
+  });
+
+  registerTapOnOwnRoute(server, options);
+}
+
+function registerTapOnOwnRoute(server: Server, { authenticator, appTokens, links }: LinkStatusRoutesOptions): void {
+  withZod(server).route({
+    method: 'GET',
+    url: '/consumer/taponown/:merchantReference',
+    config: {
+      facts: {
+        summary: 'Get the status of a tap by its merchantReference',
+        section: '4.8',
+        takes: ['loginToken', 'intentSessionToken'],
+        description: 'The last tap that the reference stands for, its own or that of its link.',
+      },
+    },
+    schema: { params: tapOnOwnPath, response: { 200: answerSchema(tapOnOwnStatus) } },
+    onRequest: async (request) => {
+      const { authorization } = request.headers;
+      const token = bearerToken(authorization);
+      try {
+        request.owner = await appTokens.openSession(token);
+      } catch (error) {
+        if (!(error instanceof AuthError && error.check === 'use')) throw error;
+        request.owner = await authenticator.creator({ authorization }, 'transactions:read');
+      }
+    },
+    handler: async (request) => {
+      const { merchantReference } = request.params;
+      const tap = await links.findTap(request.owner!, merchantReference);
+      if (!tap) throw new NotFound();
+      return tapOnOwnStatusOf(tap, merchantReference);
+    },
+  });
+}

@@ -1,0 +1,122 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { linkAnswer, linkRequest, tt3LinkRequest } from '#schemas/link';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import { type CreatedLink, createLink, type LinkDesk } from '../../links/create-link.ts';
+import type { IdempotentRoute } from '../idempotency.ts';
+import type { Credential, RouteFacts } from '../route-facts.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface LinkRoutesOptions {
+  readonly authenticator: Authenticator;
+  readonly idempotent: IdempotentRoute;
+  readonly desk: LinkDesk;
+}
+
+/** Payments are created by servers and people, never by devices. */
+export const CREATORS: readonly Credential[] = ['acquirerKey', 'integratorKey', 'merchantKey', 'loginToken'];
+
+/** What every route says that creates a payment. */
+export const CREATION = {
+  takes: CREATORS,
+  scope: 'payments:create',
+  problems: { 404: [122], 409: [124], 503: [203] },
+} as const satisfies Partial<RouteFacts>;
+
+/** 4.12 took the place of 4.11 with version 4.0 of the interface. */
+const DEPRECATED = { since: '2026-01-01', successor: '/consumer/applink' };
+
+const CREATE =
+  'Gives a URL that opens the payment app, and where wanted a QR code of it. A paymentReference that stands for a live or ' +
+  'settled payment of the merchant is refused; one whose link has expired is free again.';
+
+/** 4.11 and 4.12: links, as a URL or a QR code; TT3 links (extension). */
+export function registerLinkRoutes(server: Server, { authenticator, idempotent, desk }: LinkRoutesOptions): void {
+  // Before the body is read: a stranger gets no further than the headers.
+  const identify = async (request: FastifyRequest) => {
+    request.owner = await authenticator.creator(request.headers, 'payments:create');
+  };
+  const create = async (request: FastifyRequest, reply: FastifyReply, body: LinkBody) => {
+    const { image, ...wanted } = body;
+    const qrCodeSize = image.required ? image.size : undefined;
+    const { mandate, ...payment } = withMandate(wanted);
+    const created = await createLink(desk, request.owner!, { ...payment, mandate, kind: 'link', qrCodeSize });
+    reply.header('cache-control', 'no-store');
+    return linkAnswerOf(created);
+  };
+  const schema = { body: linkRequest, response: { 200: answerSchema(linkAnswer) } };
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/consumer/qrCode',
+    config: {
+      facts: {
+        ...CREATION,
+        summary: 'Create a deep link',
+        section: '4.11',
+        description: CREATE,
+        deprecated: DEPRECATED,
+      },
+    },
+    schema,
+    onRequest: identify,
+    ...idempotent,
+    handler: (request, reply) => create(request, reply, request.body),
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/consumer/applink',
+    config: { facts: { ...CREATION, summary: 'Create an applink', section: '4.12', description: CREATE } },
+    schema,
+    onRequest: identify,
+    ...idempotent,
+    handler: (request, reply) => create(request, reply, request.body),
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/consumer/tt3Applink',
+    config: {
+      facts: {
+        ...CREATION,
+        summary: 'Create an applink for a debit order mandate',
+        section: 'extension',
+        description: 'The tap authenticates the mandate (TT3): it proves the card, and takes no money.',
+      },
+    },
+    schema: { body: tt3LinkRequest, response: { 200: answerSchema(linkAnswer) } },
+    onRequest: identify,
+    ...idempotent,
+    handler: (request, reply) => create(request, reply, request.body),
+  });
+}
+
+type LinkBody = z.output<typeof linkRequest> | z.output<typeof tt3LinkRequest>;
+type Tt3Fields = Omit<z.output<typeof tt3LinkRequest>, keyof z.output<typeof linkRequest>>;
+
+/** Apart from the payment, what a TT3 has besides. */
+export function withMandate<Body extends object>(body: Body | (Body & Tt3Fields)) {
+  if (!('collectionDay' in body)) return { ...body, mandate: undefined };
+  const {
+    collectionDay,
+    creditorABSN,
+    accountNumber,
+    idNumber,
+    instalmentAmount,
+    instalmentVisibility,
+    maxCollectionAmount,
+    contractReference,
+    ...payment
+  } = body;
+  const amounts = { instalmentAmount, instalmentVisibility, maxCollectionAmount };
+  return {
+    ...payment,
+    mandate: { collectionDay, creditorABSN, accountNumber, idNumber, ...amounts, contractReference },
+  };
+}
+
+function linkAnswerOf({ link, url, qrCode }: CreatedLink) {
+  return { url, reference: link.id, qrCode, expiresAt: new Date(link.expiresAtMs).toISOString() };
+}

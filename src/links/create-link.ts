@@ -1,0 +1,153 @@
+import { Forbidden, MoneyError, NotFound, RequestRefused } from '../errors.ts';
+import type { LinkKind, Mandate, NewLink } from '../transactions/link.ts';
+import type { IntentTokens, LinkStore } from '../transactions/link-ports.ts';
+import { type Currency, currencyOf, parseAmount } from '../transactions/money.ts';
+import type { Clock, Directory, Tenant } from '../transactions/ports.ts';
+import { TransactionType } from '../transactions/transaction.ts';
+import { drawQrCode } from './draw-qr-code.ts';
+
+/** A request that was made so long ago, or so far ahead, is a replay or a clock that is wrong. */
+const TIMESTAMP_WITHIN_MS = 24 * 60 * 60 * 1_000;
+
+/** What links are made with. */
+export interface LinkDesk {
+  readonly links: Pick<LinkStore, 'create'>;
+  readonly tokens: IntentTokens;
+  readonly directory: Pick<Directory, 'terminal'>;
+  /** The merchants that a credential speaks for. */
+  readonly merchants: {
+    findOwned(owner: Tenant, id: string): Promise<{ integratorId: number; isBlocked: boolean } | undefined>;
+  };
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** A UUID v4. */
+  readonly newId: () => string;
+  readonly lifetimeMinutes: number;
+  /** Where phones find pay pages, without a slash at its end. */
+  readonly appUrl: () => string;
+}
+
+/** A mandate as it is asked for, amounts as decimal text in major units. */
+export type MandateRequest = Omit<Mandate, 'instalmentMinor' | 'maxCollectionMinor'> & {
+  readonly instalmentAmount: string;
+  readonly maxCollectionAmount: string;
+};
+
+/** What a creator asks for; amounts are decimal text in major units. */
+export interface LinkRequest {
+  readonly merchantId: string;
+  readonly paymentReference: string;
+  readonly amount: string;
+  readonly currencyCode: string;
+  /** ISO 8601; none where the request was made just now. */
+  readonly timestamp?: string | undefined;
+  readonly kind: LinkKind;
+  readonly isConsumerApp: boolean;
+  readonly xTid?: string | undefined;
+  /** Makes it a TT3. */
+  readonly mandate?: MandateRequest | undefined;
+  /** Pixels of the QR code's side; none without. */
+  readonly qrCodeSize?: number | undefined;
+}
+
+export interface CreatedLink {
+  readonly link: NewLink;
+  /** Opens the link to whoever holds it. */
+  readonly token: string;
+  /** The token is behind the `#`: no server and no log sees it. */
+  readonly url: string;
+  /** `data:image/png;base64,...` of the URL. */
+  readonly qrCode: string | undefined;
+}
+
+/**
+ * Makes a link or intent for a merchant of the caller's.
+ *
+ * @throws NotFound for another's merchant, Forbidden for a blocked one; RequestRefused 400 with a pointer to the field at fault,
+ *   409 with errorCode 124 when the paymentReference is not free; Overloaded, StoreUnavailable
+ */
+export async function createLink(desk: LinkDesk, owner: Tenant, wanted: LinkRequest): Promise<CreatedLink> {
+  const merchant = await desk.merchants.findOwned(owner, wanted.merchantId);
+  if (!merchant) throw new NotFound();
+  if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
+  const link = draftLink(desk, { ...owner, integratorId: merchant.integratorId }, wanted);
+  const token = await desk.tokens.issue(link);
+  const url = payUrl(desk, link, token);
+  const qrCode = wanted.qrCodeSize === undefined ? undefined : await drawQrCode(url, wanted.qrCodeSize);
+  // Last, so that nobody has to find out what became of an answer that could not be made.
+  if ((await desk.links.create(link)) === 'created') return { link, token, url, qrCode };
+  throw new RequestRefused(409, 124, 'The paymentReference stands for another payment.');
+}
+
+/** Where a link opens. The token is behind the `#`: no server and no log sees it. */
+export function payUrl({ appUrl }: Pick<LinkDesk, 'appUrl'>, { id }: Pick<NewLink, 'id'>, token: string): string {
+  return `${appUrl()}/pay/${id}#${token}`;
+}
+
+function draftLink(
+  desk: LinkDesk,
+  { acquirerId, integratorId }: Tenant & { readonly integratorId: number },
+  wanted: LinkRequest,
+): NewLink {
+  const nowMs = desk.clock.nowMs();
+  const { merchantId, paymentReference, kind, isConsumerApp, xTid = null, timestamp, mandate } = wanted;
+  if (timestamp !== undefined && !(Math.abs(Date.parse(timestamp) - nowMs) <= TIMESTAMP_WITHIN_MS)) {
+    throw refusedAt('/timestamp', 'is not within 24 hours');
+  }
+  if (xTid !== null && !desk.directory.terminal(acquirerId, xTid)) throw refusedAt('/xTid', 'is no terminal');
+  const currency = readCurrency(wanted.currencyCode);
+  return {
+    acquirerId,
+    id: desk.newId(),
+    integratorId,
+    merchantId,
+    kind,
+    type: mandate ? TransactionType.TT3 : TransactionType.Tap,
+    paymentReference,
+    amountMinor: readAmount('/amount', wanted.amount, currency),
+    currency: currency.code,
+    isConsumerApp,
+    xTid,
+    mandate: mandate ? readMandate(mandate, currency) : null,
+    expiresAtMs: nowMs + desk.lifetimeMinutes * 60_000,
+  };
+}
+
+function readMandate(
+  { instalmentAmount, maxCollectionAmount, ...mandate }: MandateRequest,
+  currency: Currency,
+): Mandate {
+  const instalmentMinor = readAmount('/instalmentAmount', instalmentAmount, currency);
+  const maxCollectionMinor = readAmount('/maxCollectionAmount', maxCollectionAmount, currency);
+  if (instalmentMinor > maxCollectionMinor) throw refusedAt('/instalmentAmount', 'is more than maxCollectionAmount');
+  return { ...mandate, instalmentMinor, maxCollectionMinor };
+}
+
+function readCurrency(code: string): Currency {
+  try {
+    return currencyOf(code);
+  } catch (error) {
+    if (error instanceof MoneyError) throw refusedAt('/currencyCode', 'is no currency of ISO 4217');
+    throw error;
+  }
+}
+
+function readAmount(pointer: string, text: string, currency: Currency): number {
+  try {
+    const amountMinor = parseAmount(text, currency);
+    if (amountMinor > 0) return amountMinor;
+  } catch (error) {
+    if (!(error instanceof MoneyError)) throw error;
+    throw refusedAt(pointer, AMOUNT_FAULTS[error.code] ?? error.code);
+  }
+  throw refusedAt(pointer, 'is not more than zero');
+}
+
+const AMOUNT_FAULTS: Readonly<Partial<Record<MoneyError['code'], string>>> = {
+  NOT_AN_AMOUNT: 'is no decimal amount',
+  TOO_MANY_DECIMALS: 'has more decimals than the currency',
+  AMOUNT_TOO_LARGE: 'has more than 12 digits',
+};
+
+function refusedAt(pointer: string, detail: string): RequestRefused {
+  return new RequestRefused(400, 104, 'The request does not fit its schema.', [{ pointer, detail }]);
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../../src/store/open-database.ts';
+import type { Installation } from './installation.ts';
+import { type RawAnswer, request } from './requests.ts';
+import { MERCHANTS, type MerchantName } from './tenants.ts';
+
+/** What a creator sends, right in everything. */
+export function linkBody(merchant: MerchantName = 'coffee', changes: Readonly<Record<string, unknown>> = {}) {
+  return {
+    merchantId: MERCHANTS[merchant].id,
+    paymentReference: randomUUID(),
+    amount: '10.00',
+    timestamp: new Date().toISOString(),
+    currencyCode: 'ZAR',
+    isConsumerApp: true,
+    image: { required: false },
+    ...changes,
+  };
+}
+
+/** The fields of a debit order. */
+export const MANDATE = {
+  collectionDay: 25,
+  creditorABSN: 'ACME INSURE',
+  accountNumber: '62001234567',
+  idNumber: '8001015009087',
+  instalmentAmount: '250.00',
+  instalmentVisibility: 'both',
+  maxCollectionAmount: 375.5,
+  contractReference: 'contract-12',
+};
+
+/** Posts as an integrator's backend would: by its API key, unless other headers are given. */
+export async function post(
+  installation: Installation,
+  path: string,
+  body: unknown,
+  headers?: Readonly<Record<string, string | undefined>>,
+): Promise<RawAnswer> {
+  const credential = headers ?? { 'x-api-key': await installation.apiKey() };
+  return request(installation.url, path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...credential },
+    body: JSON.stringify(body),
+  });
+}
+
+/** A link or intent, as its payment app was handed it. */
+export interface HandedLink {
+  readonly id: string;
+  readonly token: string;
+  readonly paymentReference: string;
+}
+
+/** Creates a link, or what another route creates. @throws when it is refused */
+export async function createLink(
+  installation: Installation,
+  changes: Readonly<Record<string, unknown>> = {},
+  path = '/consumer/applink',
+): Promise<HandedLink> {
+  const sent = linkBody('coffee', changes);
+  const { status, body } = await post(installation, path, sent);
+  if (status !== 200) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+  const { paymentReference } = sent as { paymentReference: string };
+  const made = body as { url?: string; reference?: string; id?: string; token?: string };
+  const token = made.token ?? new URL(made.url!).hash.slice(1);
+  return { id: made.reference ?? made.id!, token, paymentReference };
+}
+
+/** Asks as the payment app would that holds the token. */
+export function ask(installation: Installation, { token }: Pick<HandedLink, 'token'>, path: string, body?: object) {
+  return request(installation.url, path, {
+    method: body ? 'POST' : 'GET',
+    headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+}
+
+export async function statusOf(installation: Installation, reference: string, path = 'QRCode') {
+  const headers = { 'x-api-key': await installation.apiKey() };
+  const { body } = await request(installation.url, `/consumer/${path}/${reference}`, { headers });
+  return body as Record<string, unknown>;
+}
+
+/** Lets a link's time run out; its job is due then. */
+export async function letExpire(database: Database, id: string): Promise<void> {
+  await database.query(`update links set expires_at = clock_timestamp() - interval '1 s' where id = $1`, [id]);
+  await database.query(
+    `update pgboss.job set start_after = now() where name = 'expire-link' and data ->> 'id' = $1::text`,
+    [id],
+  );
+}
