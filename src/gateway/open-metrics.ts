@@ -1,3 +1,5 @@
+import { createBacklogReader } from '../ops/backlog.ts';
+import { registerBacklogMetrics } from '../ops/metrics/backlog-metrics.ts';
 import { registerDatabaseMetrics, watchCommits } from '../ops/metrics/database-metrics.ts';
 import { Metrics } from '../ops/metrics/metrics.ts';
 import { registerSwitchMetrics, type WatchedSwitches } from '../ops/metrics/switch-metrics.ts';
@@ -8,6 +10,7 @@ import type { Closers } from './closers.ts';
 export function openMetrics(database: Database, switches: WatchedSwitches | undefined, closers: Closers): Metrics {
   const metrics = new Metrics();
   registerDatabaseMetrics(metrics.registry, database);
+  registerBacklogMetrics(metrics.registry, createBacklogReader(database));
   closers.push(watchCommits(metrics));
   if (switches) registerSwitchMetrics(metrics.registry, switches);
   return metrics;

@@ -66,6 +66,15 @@ describe('/metrics', () => {
     expect(seriesOf(text, 'db_client_connection_count')).toHaveLength(2);
   });
 
+  test('has what waits: jobs by queue and state, reversals, transactions for a person, the size of the database', () => {
+    expect(seriesOf(text, 'tapwire_jobs')).toContainEqual(expect.stringMatching(/queue="webhook",state="dead"} 0$/));
+    expect(seriesOf(text, 'tapwire_job_oldest_ready_seconds')).toContainEqual(
+      expect.stringContaining('queue="reverse"'),
+    );
+    expect(seriesOf(text, 'tapwire_needs_review')).toEqual(['tapwire_needs_review 0']);
+    expect(seriesOf(text, 'tapwire_database_bytes')).toHaveLength(1);
+  });
+
   test('is well-formed: every line is a comment or a series with a number, every series has its type', () => {
     for (const line of text.split('\n').filter(Boolean))
       expect(line).toMatch(

@@ -1,37 +1,25 @@
 import type { Database } from '../../store/open-database.ts';
+import { createBacklogReader } from '../backlog.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
 
 /** Ready jobs are taken within a second: one that lies for minutes has nobody to take it. */
 const LONGEST_WAIT_S = 120;
 
-const FIGURES = `
-select
-  (select count(*)::int from transactions where needs_review) as "needsReview",
-  (select count(*)::int from transactions where reversal_state in (1, 2, 4, 5)) as "reversals",
-  (select count(*)::int from pgboss.job where name = 'dead-letters') as "deadLetters",
-  (select coalesce(max(extract(epoch from now() - start_after)), 0)::int from pgboss.job
-     where state in ('created', 'retry') and start_after < now() and name <> 'dead-letters') as "oldestWaitSeconds",
-  (select count(*)::int from webhook_endpoints where disabled_at is not null) as "disabledCallbacks",
-  (select count(*)::int from webhook_events where state = 'failed' and created_at > now() - interval '1 day') as "failedEvents"`;
-
-interface Figures {
-  readonly needsReview: number;
-  readonly reversals: number;
-  readonly deadLetters: number;
-  readonly oldestWaitSeconds: number;
-  readonly disabledCallbacks: number;
-  readonly failedEvents: number;
-}
+const DISABLED = 'select count(*)::int as count from webhook_endpoints where disabled_at is not null';
+const GIVEN_UP = `select count(*)::int as count from webhook_events where state = 'failed' and created_at > now() - interval '1 day'`;
 
 /** What waits for somebody: a person, a worker or a receiver of webhooks. */
 export async function backlogFindings(database: Database): Promise<Finding[]> {
   const { rows: known } = await database.query(`select where to_regclass('pgboss.job') is not null`);
   if (known.length === 0) return [good('jobs', 'no gateway has been started yet')];
-  const { rows } = await database.query<Figures>(FIGURES);
-  const { needsReview, reversals, deadLetters, oldestWaitSeconds, disabledCallbacks, failedEvents } = rows[0]!;
+  const { queues, reversalsOwed, needsReview } = await createBacklogReader(database)();
+  const deadLetters = queues.reduce((sum, { dead }) => sum + dead, 0);
+  const oldestWaitSeconds = Math.round(Math.max(...queues.map(({ oldestReadySeconds }) => oldestReadySeconds ?? 0)));
+  const disabledCallbacks = await count(database, DISABLED);
+  const failedEvents = await count(database, GIVEN_UP);
   return [
     needsReview === 0
-      ? good('reversals', `${reversals} under way, none needs a person`)
+      ? good('reversals', `${reversalsOwed} under way, none needs a person`)
       : fault(
           'reversals',
           `${needsReview} transactions need a person: no switch acknowledged their reversal, or one answered in doubt`,
@@ -58,4 +46,8 @@ export async function backlogFindings(database: Database): Promise<Finding[]> {
           'have the receiver mended, then replay them',
         ),
   ];
+}
+
+async function count(database: Database, sql: string): Promise<number> {
+  return (await database.query<{ count: number }>(sql)).rows[0]!.count;
 }

@@ -1,0 +1,35 @@
+import type { Registry } from 'prom-client';
+import type { Backlog } from '../backlog.ts';
+import { registerSnapshot, type Sample } from './snapshot-metric.ts';
+
+const JOB_STATES = ['ready', 'active', 'waiting', 'retry', 'dead'] as const;
+
+/** Queues, reversals and webhooks of the installation. A database that is away leaves them out, not the whole scrape. */
+export function registerBacklogMetrics(registry: Registry, read: () => Promise<Backlog>): void {
+  const gauge = (name: string, help: string, samples: (backlog: Backlog) => readonly Sample[]) =>
+    registerSnapshot(registry, { name, help, type: 'gauge', read: () => read().then(samples, () => []) });
+
+  gauge('tapwire_jobs', 'Jobs by queue and state; dead ones were given up', ({ queues }) =>
+    queues.flatMap(({ queue, ...figures }) =>
+      JOB_STATES.map((state) => ({ labels: { queue, state }, value: figures[state] })),
+    ),
+  );
+  gauge('tapwire_job_oldest_ready_seconds', 'How long the oldest job that is due has waited', ({ queues }) =>
+    queues.map(({ queue, oldestReadySeconds }) => ({ labels: { queue }, value: oldestReadySeconds ?? 0 })),
+  );
+  gauge('tapwire_reversals_owed', 'Transactions that are uncertain at a switch', ({ reversalsOwed }) => [
+    { labels: {}, value: reversalsOwed },
+  ]);
+  gauge('tapwire_needs_review', 'Transactions that a person must look at', ({ needsReview }) => [
+    { labels: {}, value: needsReview },
+  ]);
+  gauge('tapwire_webhooks_pending', 'Events that a receiver has not taken yet', ({ webhooks }) =>
+    webhooks.map(({ acquirerId, integratorId, serves, pending }) => ({
+      labels: { acquirer: acquirerId, integrator: integratorId, serves },
+      value: pending,
+    })),
+  );
+  gauge('tapwire_database_bytes', 'The size of the database', ({ databaseBytes }) => [
+    { labels: {}, value: databaseBytes },
+  ]);
+}
