@@ -1,11 +1,19 @@
-import { CryptoError, NotFound, ProcessorError, RequestRefused, SimulatorError, StartError } from '../errors.ts';
+import {
+  CryptoError,
+  LoadError,
+  NotFound,
+  ProcessorError,
+  RequestRefused,
+  SimulatorError,
+  StartError,
+} from '../errors.ts';
 
 /**
  * What to tell about an error that whoever gave the command can mend: one sentence, what is at fault and why. Undefined
  * for errors of our own, whose stack somebody must see.
  */
 export function complaintOf(error: unknown): string | undefined {
-  if (error instanceof StartError || error instanceof ProcessorError) return error.reason;
+  if (error instanceof StartError || error instanceof ProcessorError || error instanceof LoadError) return error.reason;
   if (error instanceof SimulatorError || error instanceof CryptoError) return error.message;
   if (error instanceof NotFound) return 'There is no such acquirer, processor or route.';
   if (error instanceof RequestRefused) return [error.detail, ...faultsOf(error)].join('\n');

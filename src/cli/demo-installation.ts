@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createApiKey } from '../auth/api-key.ts';
 import { hashPassword } from '../auth/password.ts';
+import { type LoadProfile, writeLoadProfile } from '../load/load-profile.ts';
+import { saveLoadMerchants } from '../load/load-tenants.ts';
 import { type Profile, readProfile, writeProfile } from '../phone/profile.ts';
 import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import { insertApiKey } from '../store/api-keys.ts';
@@ -60,6 +62,23 @@ export interface DemoSwitch {
 /** Where everything that a client of the demo needs is written down, secrets included. */
 export function demoProfilePath(folder: string): string {
   return join(folder, 'demo.json');
+}
+
+/** Where everything that a load test of the demo needs is written down, secrets included. */
+export function loadProfilePath(folder: string): string {
+  return join(folder, 'load.json');
+}
+
+/** Creates merchants for load tests, and tells `tapwire load` of them, and of what it may look at. */
+export async function installLoadMerchants(
+  database: Database,
+  folder: string,
+  { url, issuer }: Profile,
+  visible: Pick<LoadProfile, 'books' | 'processes'>,
+): Promise<void> {
+  const merchants = await saveLoadMerchants(database, { acquirerId: ACQUIRER, integratorId: INTEGRATOR });
+  const own = { url, issuer, merchants, hastyTerminal: HASTY_TERMINAL };
+  writeLoadProfile(loadProfilePath(folder), { ...own, ...visible });
 }
 
 /**

@@ -5,7 +5,7 @@ import { StartError } from '../errors.ts';
 import { openKeyRing } from '../gateway/open-key-ring.ts';
 import { prepareDatabase } from '../gateway/prepare-database.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
-import { type DemoSwitch, demoProfilePath, installDemo } from './demo-installation.ts';
+import { type DemoSwitch, demoProfilePath, installDemo, installLoadMerchants } from './demo-installation.ts';
 import { DEMO_TYPES } from './demo-keys.ts';
 
 /**
@@ -26,7 +26,8 @@ export async function run(args: string[]): Promise<number> {
   const prepared = await prepareDatabase(config);
   try {
     await openKeyRing(config);
-    await installDemo(prepared.database, config.TAPWIRE_DATA, values.url, switches);
+    const profile = await installDemo(prepared.database, config.TAPWIRE_DATA, values.url, switches);
+    await installLoadMerchants(prepared.database, config.TAPWIRE_DATA, profile, {});
     console.log(`The demo tenants are there; their secrets are in ${demoProfilePath(config.TAPWIRE_DATA)}.`);
   } finally {
     await prepared.stop();

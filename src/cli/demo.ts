@@ -1,5 +1,6 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Config, readConfig } from '../config.ts';
 import { type PreparedDatabase, prepareDatabase } from '../gateway/prepare-database.ts';
@@ -8,7 +9,7 @@ import { createLog } from '../ops/log.ts';
 import type { Profile } from '../phone/profile.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { type Simulator, startSimulator } from '../simulator/start-simulator.ts';
-import { type DemoSwitch, installDemo } from './demo-installation.ts';
+import { type DemoSwitch, demoProfilePath, installDemo, installLoadMerchants } from './demo-installation.ts';
 import { DEMO_TYPES, demoHsmKeysPath, demoSwitchConfig } from './demo-keys.ts';
 import { submitDemoTaps } from './demo-taps.ts';
 import { demonstrateWebhooks } from './demo-webhooks.ts';
@@ -20,8 +21,9 @@ import { untilAskedToStop } from './until-asked-to-stop.ts';
  */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { stay: { type: 'boolean', default: false } } });
-  const hsmKeys = demoHsmKeysPath(process.env.TAPWIRE_DATA ?? '.tapwire');
-  const settings = { LOG_LEVEL: 'warn', HSM_KEYS_FILE: hsmKeys, ...process.env };
+  const folder = process.env.TAPWIRE_DATA ?? '.tapwire';
+  const own = { HSM_KEYS_FILE: demoHsmKeysPath(folder), DOCS_PROFILE: demoProfilePath(folder) };
+  const settings = { LOG_LEVEL: 'warn', ...own, ...process.env };
   const config = readConfig({ ...settings, PORT: String(await choosePort(process.env.PORT)) });
   mkdirSync(config.TAPWIRE_DATA, { recursive: true });
   const prepared = await prepareDatabase(config);
@@ -34,17 +36,24 @@ export async function run(args: string[]): Promise<number> {
 
 async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay: boolean): Promise<number> {
   const stopping = untilAskedToStop();
+  const since = new Date().toISOString();
   const { simulator, switches } = await startSwitches();
   try {
     const url = `http://${config.HOST}:${config.PORT}`;
     const profile = await installDemo(prepared.database, config.TAPWIRE_DATA, url, switches);
+    const ledgerUrl = `http://127.0.0.1:${simulator.ledgerPort}/ledger`;
+    await installLoadMerchants(prepared.database, config.TAPWIRE_DATA, profile, {
+      books: { ledgerUrl, databaseUrl: prepared.url, since },
+      processes: { 'gateway and switches': process.pid, ...embeddedPostgresPid(config) },
+    });
     const gateway = await startGateway(config, prepared, createLog(config.LOG_LEVEL));
     try {
       introduce(profile, switches, simulator);
       const isAsExpected = (await submitDemoTaps(profile)) && (await demonstrateWebhooks(profile));
       if (isToStay) {
         console.log(
-          '\nTapwire stays up. Try: npm run -s tapwire -- tap --amount 10.00 --currency ZAR        (Ctrl-C stops it)',
+          '\nTapwire stays up (Ctrl-C stops it). Try: npm run -s tapwire -- tap --amount 10.00 --currency ZAR\n' +
+            '                                         npm run load',
         );
         await stopping;
         console.log('\nstopping ...');
@@ -56,6 +65,13 @@ async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay:
   } finally {
     await simulator.close();
   }
+}
+
+/** None, where the database is somebody else's. */
+function embeddedPostgresPid({ DATABASE_URL, TAPWIRE_DATA }: Config): { readonly Postgres?: number } {
+  if (DATABASE_URL !== undefined) return {};
+  const [pid] = readFileSync(join(TAPWIRE_DATA, 'postgres', 'postmaster.pid'), 'utf8').split('\n', 1);
+  return { Postgres: Number(pid) };
 }
 
 async function startSwitches(): Promise<{ simulator: Simulator; switches: DemoSwitch[] }> {
@@ -76,7 +92,7 @@ function introduce(
 ): void {
   console.log(`Tapwire is up.
 
-  gateway    ${url}    health ${url}/readyz
+  gateway    ${url}    health ${url}/readyz    reference ${url}/docs
 ${switches.map(({ processor, host, port }) => `  switch     ${host}:${port}  ${processor.name}, simulated`).join('\n')}
   ledger     http://127.0.0.1:${ledgerPort}/ledger  what the switches have booked
   api key    ${apiKey}

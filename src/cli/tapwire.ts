@@ -23,10 +23,6 @@ const COMMANDS: Commands = {
     says: 'write what the documentation has from the code (--check: only say what is out of date)',
     load: () => import('./docs.ts'),
   },
-  docs: {
-    says: 'write what the documentation has from the code (--check: only say what is out of date)',
-    load: () => import('./docs.ts'),
-  },
   'demo-tenants': { says: 'create the demo tenants in the database and end', load: () => import('./demo-tenants.ts') },
   processor: { says: 'make, prove and list processors; give them to acquirers', load: () => import('./processor.ts') },
   route: { says: 'lead taps of an acquirer to its processors', load: () => import('./route.ts') },
@@ -39,6 +35,10 @@ const COMMANDS: Commands = {
   'verify-ledger': {
     says: 'compare the database with the ledger of the simulated switches (--ledger URL)',
     load: () => import('./verify-ledger.ts'),
+  },
+  load: {
+    says: 'run a load test and show what came of it (compare A.json B.json: two of them side by side)',
+    load: () => import('./load.ts'),
   },
   tap: { says: 'submit a tap as a phone would (--amount 10.00 --currency ZAR)', load: () => import('./tap.ts') },
   webhooks: {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { StartError } from '../errors.ts';
 
 /** Everything a client of an installation needs: where it is, and as whom to speak. Holds secrets; written with mode 0600. */
-const profile = z.object({
+export const profile = z.object({
   url: z.url(),
   apiKey: z.string(),
   login: z.object({ username: z.string(), password: z.string() }),

@@ -1,0 +1,16 @@
+/** What clients do in a load test, and how often. */
+import { z } from 'zod';
+
+/** A share needs no finer steps; and sums stay exact. */
+const MAX_WEIGHT = 1_000_000;
+/** More than there are scenarios. */
+const MAX_SCENARIOS = 128;
+
+/** Scenarios by weight: `{ "approve": 85, "decline": 10, "status": 5 }`. A weight of 0 leaves a scenario out. */
+export const loadMix = z
+  .record(z.string(), z.number().min(0).max(MAX_WEIGHT))
+  .refine((mix) => Object.keys(mix).length <= MAX_SCENARIOS, `more than ${MAX_SCENARIOS} scenarios`)
+  .refine((mix) => Object.values(mix).some((weight) => weight > 0), 'no scenario has a weight above 0')
+  .describe('How often each scenario comes, in relation to the others');
+
+export type LoadMix = z.infer<typeof loadMix>;

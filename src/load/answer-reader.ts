@@ -1,0 +1,109 @@
+/** An HTTP/1.1 answer, as far as a load test wants to know it. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body: Buffer;
+  /** Whether the server takes another request on the connection. */
+  readonly keepsAlive: boolean;
+}
+
+/** A page of a hundred transactions is a tenth of it; what is larger is no answer of a gateway. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+const NOTHING = Buffer.alloc(0);
+const HEAD_END = '\r\n\r\n';
+const LINE_END = '\r\n';
+
+/** How the end of a body shows (RFC 9112 6.3). */
+type Framing =
+  | { readonly kind: 'length'; readonly endsAt: number }
+  | { readonly kind: 'chunked' }
+  | { readonly kind: 'close' };
+
+interface Head {
+  readonly status: number;
+  readonly bodyAt: number;
+  readonly framing: Framing;
+  readonly keepsAlive: boolean;
+}
+
+/** Puts the answers on one connection together from the pieces in which they come. */
+export class AnswerReader {
+  #received: Buffer = NOTHING;
+  #head: Head | undefined;
+
+  /**
+   * @returns the answer when it is whole, undefined when more must come, `bad` when it is no HTTP or too large
+   */
+  read(chunk: Buffer): HttpAnswer | 'bad' | undefined {
+    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    if (this.#received.length > MAX_ANSWER_BYTES) return 'bad';
+    while (this.#head === undefined) {
+      const head = readHead(this.#received);
+      if (head === undefined || head === 'bad') return head;
+      // 1xx is only a word in between (RFC 9110 15.2).
+      if (head.status < 200) this.#received = this.#received.subarray(head.bodyAt);
+      else this.#head = head;
+    }
+    const body = readBody(this.#received, this.#head);
+    return body === undefined || body === 'bad' ? body : this.#answer(this.#head, body);
+  }
+
+  /** The connection has ended: the answer whose end was to be told by that. */
+  finish(): HttpAnswer | undefined {
+    const head = this.#head;
+    if (head?.framing.kind !== 'close') return undefined;
+    return this.#answer(head, this.#received.subarray(head.bodyAt));
+  }
+
+  #answer({ status, keepsAlive }: Head, body: Buffer): HttpAnswer {
+    this.#received = NOTHING;
+    this.#head = undefined;
+    return { status, body, keepsAlive };
+  }
+}
+
+function readHead(received: Buffer): Head | 'bad' | undefined {
+  const headEnd = received.indexOf(HEAD_END);
+  if (headEnd < 0) return undefined;
+  const text = received.toString('latin1', 0, headEnd);
+  const status = /^HTTP\/1\.[01] (\d{3})/.exec(text)?.[1];
+  if (status === undefined) return 'bad';
+  const bodyAt = headEnd + HEAD_END.length;
+  const framing = framingOf(text, Number(status), bodyAt);
+  const keepsAlive = framing.kind !== 'close' && !/\r\nconnection: *close/i.test(text);
+  return { status: Number(status), bodyAt, framing, keepsAlive };
+}
+
+function framingOf(head: string, status: number, bodyAt: number): Framing {
+  if (status < 200 || status === 204 || status === 304) return { kind: 'length', endsAt: bodyAt };
+  if (/\r\ntransfer-encoding: *chunked/i.test(head)) return { kind: 'chunked' };
+  const length = /\r\ncontent-length: *(\d{1,15})/i.exec(head)?.[1];
+  return length === undefined ? { kind: 'close' } : { kind: 'length', endsAt: bodyAt + Number(length) };
+}
+
+function readBody(received: Buffer, { bodyAt, framing }: Head): Buffer | 'bad' | undefined {
+  if (framing.kind === 'close') return undefined;
+  if (framing.kind === 'chunked') return readChunks(received, bodyAt);
+  if (framing.endsAt > MAX_ANSWER_BYTES) return 'bad';
+  return received.length >= framing.endsAt ? received.subarray(bodyAt, framing.endsAt) : undefined;
+}
+
+/** RFC 9112 7.1: a length in hex, so many bytes, and again until a length of 0; trailers are passed over. */
+function readChunks(received: Buffer, bodyAt: number): Buffer | 'bad' | undefined {
+  const parts: Buffer[] = [];
+  for (let at = bodyAt; ; ) {
+    const lineEnd = received.indexOf(LINE_END, at);
+    if (lineEnd < 0) return undefined;
+    const digits = /^[0-9a-f]{1,8}/i.exec(received.toString('latin1', at, lineEnd))?.[0];
+    if (digits === undefined) return 'bad';
+    const length = Number.parseInt(digits, 16);
+    const dataAt = lineEnd + LINE_END.length;
+    if (length === 0) return isAfterTrailers(received, dataAt) ? Buffer.concat(parts) : undefined;
+    if (received.length < dataAt + length + LINE_END.length) return undefined;
+    parts.push(received.subarray(dataAt, dataAt + length));
+    at = dataAt + length + LINE_END.length;
+  }
+}
+
+function isAfterTrailers(received: Buffer, at: number): boolean {
+  return received.indexOf(LINE_END, at) === at || received.indexOf(HEAD_END, at) >= 0;
+}

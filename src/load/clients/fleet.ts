@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import type { CardDataPublicKey } from '#schemas/card-data';
+import { type CardDataSealer, createCardDataSealer } from '../../card/seal-card-data.ts';
+import { signMerchantToken } from '../../phone/phone.ts';
+import { PinPad } from '../../phone/pin-pad.ts';
+import type { Profile } from '../../phone/profile.ts';
+
+/** A phone of a merchant's: a token, an ephemeral key for its session with the reader, and what it tapped last. */
+export interface LoadPhone {
+  readonly deviceInstallationId: string;
+  readonly token: string;
+  readonly sealer: CardDataSealer;
+  readonly pinPad: PinPad;
+  lastTransactionId?: string | undefined;
+}
+
+export interface FleetOptions {
+  readonly issuer: Profile['issuer'];
+  readonly merchants: readonly Profile['merchant'][];
+  readonly cardDataKey: CardDataPublicKey;
+  /** Spread evenly over the merchants. */
+  readonly phones: number;
+  /** How long the tokens must live. */
+  readonly seconds: number;
+  /** A terminal whose line gives up soon, for taps that no switch answers; any other terminal's when there is none. */
+  readonly hastyTerminal?: string | undefined;
+}
+
+/** For clocks that differ, and for requests at the very end. */
+const TOKEN_MARGIN_SECONDS = 300;
+/** Enough that taps without an answer do not stand in one another's way. */
+const HASTY_PHONES = 8;
+
+/** The phones of one worker process. They take turns. */
+export class Fleet {
+  readonly #phones: readonly LoadPhone[];
+  readonly #hasty: readonly LoadPhone[];
+  /** Those that have tapped. */
+  readonly #used: LoadPhone[] = [];
+  #turn = 0;
+  #hastyTurn = 0;
+
+  private constructor(phones: readonly LoadPhone[], hasty: readonly LoadPhone[]) {
+    this.#phones = phones;
+    this.#hasty = hasty;
+  }
+
+  static async create(options: FleetOptions): Promise<Fleet> {
+    const { merchants, phones, hastyTerminal } = options;
+    const one = (index: number, claims = {}) =>
+      createPhone(options, merchants[index % merchants.length]!, index, claims);
+    const ordinary = await Promise.all(Array.from({ length: phones }, (_, index) => one(index)));
+    if (hastyTerminal === undefined) return new Fleet(ordinary, ordinary);
+    const claims = { 'x-tid': hastyTerminal };
+    return new Fleet(
+      ordinary,
+      await Promise.all(Array.from({ length: HASTY_PHONES }, (_, index) => one(index, claims))),
+    );
+  }
+
+  next(): LoadPhone {
+    return this.#phones[this.#turn++ % this.#phones.length]!;
+  }
+
+  /** For a tap that no switch will answer. */
+  nextHasty(): LoadPhone {
+    return this.#hasty[this.#hastyTurn++ % this.#hasty.length]!;
+  }
+
+  /** One that has tapped; any, while none has. */
+  nextUsed(): LoadPhone {
+    return this.#used[this.#turn++ % Math.max(1, this.#used.length)] ?? this.next();
+  }
+
+  remember(phone: LoadPhone, transactionId: string): void {
+    if (phone.lastTransactionId === undefined) this.#used.push(phone);
+    phone.lastTransactionId = transactionId;
+  }
+}
+
+async function createPhone(
+  { issuer, cardDataKey, seconds }: FleetOptions,
+  merchant: Profile['merchant'],
+  index: number,
+  claims: object,
+): Promise<LoadPhone> {
+  const profile = { url: '', apiKey: '', login: { username: '', password: '' }, merchant, issuer };
+  const exp = Math.floor(Date.now() / 1_000) + Math.ceil(seconds) + TOKEN_MARGIN_SECONDS;
+  return {
+    deviceInstallationId: randomUUID(),
+    // A user of its own each, so that no two phones have one token.
+    token: await signMerchantToken(profile, { usr: `till-${index}`, exp, ...claims }),
+    sealer: createCardDataSealer(cardDataKey, { keepEphemeral: true }),
+    pinPad: new PinPad(),
+  };
+}

@@ -1,0 +1,108 @@
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { AnswerReader, type HttpAnswer } from './answer-reader.ts';
+
+/** Where requests go. */
+export interface HttpTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly isTls: boolean;
+}
+
+/** How a request ended: answered; sent, and never answered; or never sent, as there was no connection. */
+export type HttpEnd =
+  | ({ readonly kind: 'answered' } & HttpAnswer)
+  | { readonly kind: 'lost'; readonly reason: string }
+  | { readonly kind: 'unsent'; readonly reason: string };
+
+/** Of connections that end without a word. */
+const NO_REASON = 'closed';
+
+/**
+ * One HTTP/1.1 connection, one request at a time, which comes whole and ready to be written. It parses no more than it needs
+ * to know where an answer ends: the generator shall take as little of the machine as it can.
+ */
+export class HttpLine {
+  readonly #socket: Socket;
+  readonly #reader = new AnswerReader();
+  #isUp = false;
+  #isClosed = false;
+  #onUp: ((reason: string | undefined) => void) | undefined;
+  #onEnd: ((end: HttpEnd) => void) | undefined;
+  /** When the last answer was there, by the monotonic clock. */
+  idleSinceMs = 0;
+
+  constructor({ host, port, isTls }: HttpTarget) {
+    const socket = isTls
+      ? connectTls({ host, port, servername: host, ALPNProtocols: ['http/1.1'] })
+      : connectTcp({ host, port });
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      this.#isUp = true;
+      this.#onUp?.(undefined);
+    });
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+    socket.on('error', (error: NodeJS.ErrnoException) => this.#fail(error.code ?? error.message));
+    socket.on('end', () => this.#fail(NO_REASON));
+    socket.on('close', () => this.#fail(NO_REASON));
+  }
+
+  /** Resolves when it is connected; with the reason when it cannot be. */
+  connected(): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      if (this.#isUp) resolve(undefined);
+      else if (this.#isClosed) resolve(NO_REASON);
+      else this.#onUp = resolve;
+    });
+  }
+
+  /** Whether another request may be sent on it. */
+  get isUsable(): boolean {
+    return !this.#isClosed;
+  }
+
+  /** Sends a request; `onEnd` is called once. While the connection is being made, the request waits for it. */
+  send(request: Buffer, onEnd: (end: HttpEnd) => void): void {
+    this.#onEnd = onEnd;
+    if (this.#isClosed) this.#end({ kind: 'unsent', reason: NO_REASON });
+    else this.#socket.write(request);
+  }
+
+  /** @param reason what the request under way, if there is one, failed of */
+  close(reason = NO_REASON): void {
+    this.#fail(reason);
+  }
+
+  #onData(chunk: Buffer): void {
+    const read = this.#reader.read(chunk);
+    if (read === undefined) return;
+    if (read === 'bad') {
+      this.#fail('bad answer');
+      return;
+    }
+    this.idleSinceMs = performance.now();
+    if (!read.keepsAlive) this.#shut();
+    this.#end({ kind: 'answered', ...read });
+  }
+
+  #fail(reason: string): void {
+    if (this.#isClosed && this.#onEnd === undefined) return;
+    this.#shut();
+    this.#onUp?.(reason);
+    const read = this.#reader.finish();
+    if (read) this.#end({ kind: 'answered', ...read });
+    else this.#end({ kind: this.#isUp ? 'lost' : 'unsent', reason });
+  }
+
+  #shut(): void {
+    this.#isClosed = true;
+    this.#socket.destroy();
+  }
+
+  #end(end: HttpEnd): void {
+    const onEnd = this.#onEnd;
+    this.#onEnd = undefined;
+    onEnd?.(end);
+  }
+}

@@ -1,0 +1,35 @@
+import type { LoadResult } from '#schemas/load-result';
+import { Histogram } from './histogram.ts';
+import type { LoadRecord } from './load-run.ts';
+
+/** Timers and the gateway's answers cost a few milliseconds; calls that leave later than this bend the picture. */
+const MAX_LAG_P99_MS = 20;
+/** Above this an event loop queues by itself (M/D/1: at 90 % a call waits for five others). */
+const MAX_BUSY = 0.9;
+/** One call in a thousand. */
+const MAX_MISSED_SHARE = 0.001;
+
+/** Whether the figures tell of the gateway, or of the generator that could not keep up. */
+export function judgeGenerator(
+  { total, seconds, sendingSeconds }: LoadRecord,
+  workers: number,
+): LoadResult['generator'] {
+  const lags = new Histogram();
+  lags.add(total.lags);
+  const lagP99Ms = lags.percentileMs(0.99);
+  const sending = seconds.slice(0, Math.floor(sendingSeconds)).map(({ busy }) => busy);
+  const busy = median(sending);
+  const missed = total.reasons['too many wait for a connection'] ?? 0;
+  const mostWaiting = Math.max(0, ...seconds.map(({ waiting }) => waiting));
+  const says = [
+    lagP99Ms !== undefined && lagP99Ms > MAX_LAG_P99_MS && `calls left up to ${lagP99Ms.toFixed(0)} ms late (p99)`,
+    busy > MAX_BUSY && `its workers were busy ${(busy * 100).toFixed(0)} % of the time: try more of them (--workers)`,
+    missed > total.due * MAX_MISSED_SHARE && `${missed} calls found no connection and were given up`,
+    mostWaiting > 0 && `up to ${mostWaiting} calls waited for a connection: there were no more (--most-connections)`,
+  ].filter((why) => typeof why === 'string');
+  return { isLimit: says.length > 0, says, lagP99Ms: lagP99Ms ?? null, busy, workers };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+}

@@ -1,0 +1,73 @@
+import { HttpLine, type HttpTarget } from './http-line.ts';
+
+/** Servers close idle connections after 5 s and more (Node's default); a request on its way then would seem lost. */
+const MAX_IDLE_MS = 4_000;
+
+export interface LinePoolOptions {
+  readonly target: HttpTarget;
+  /** Opened beforehand, and kept. */
+  readonly kept: number;
+  /** Opened at most: above it requests wait, which is the generator's limit and not the gateway's. */
+  readonly most: number;
+  /** A connection for each request, as from phones that come once. */
+  readonly isNewEach: boolean;
+}
+
+/**
+ * Connections to the gateway. When all are busy, another one is opened, as another phone would: arrivals do not wait for
+ * answers to others.
+ */
+export class LinePool {
+  readonly #options: LinePoolOptions;
+  readonly #idle: HttpLine[] = [];
+  #open = 0;
+
+  constructor(options: LinePoolOptions) {
+    this.#options = options;
+  }
+
+  /** Connections at this moment, busy ones included. */
+  get size(): number {
+    return this.#open;
+  }
+
+  /** Opens those that are kept; resolves with the reason when the gateway takes none. */
+  async fill(): Promise<string | undefined> {
+    const { kept, isNewEach } = this.#options;
+    const lines = Array.from({ length: isNewEach ? 1 : kept }, () => this.#dial());
+    const reasons = await Promise.all(lines.map((line) => line.connected()));
+    for (const line of lines) this.putBack(line);
+    return reasons.find((reason) => reason !== undefined);
+  }
+
+  /** A connection that is free, or a new one; undefined when there may be no more. */
+  take(): HttpLine | undefined {
+    for (let line = this.#idle.pop(); line; line = this.#idle.pop()) {
+      if (line.isUsable && performance.now() - line.idleSinceMs < MAX_IDLE_MS) return line;
+      this.#drop(line);
+    }
+    return this.#open < this.#options.most ? this.#dial() : undefined;
+  }
+
+  /** Whoever took a line gives it back when its request has ended. */
+  putBack(line: HttpLine): void {
+    if (this.#options.isNewEach || !line.isUsable) this.#drop(line);
+    else this.#idle.push(line);
+  }
+
+  close(): void {
+    for (const line of this.#idle.splice(0)) this.#drop(line);
+  }
+
+  #dial(): HttpLine {
+    this.#open++;
+    const line = new HttpLine(this.#options.target);
+    line.idleSinceMs = performance.now();
+    return line;
+  }
+
+  #drop(line: HttpLine): void {
+    this.#open--;
+    line.close();
+  }
+}

@@ -1,0 +1,55 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import { LoadError } from '../errors.ts';
+import { profile } from '../phone/profile.ts';
+
+/** More merchants than any acquirer's test system has; each is a token at least. */
+const MAX_MERCHANTS = 100_000;
+
+const { url, issuer, merchant } = profile.shape;
+
+/** As whom a load test speaks, and what it may look at besides. Holds secrets; written with mode 0600. */
+const loadProfile = z.object({
+  url,
+  issuer,
+  merchants: z.array(merchant).min(1).max(MAX_MERCHANTS),
+  /** A terminal whose line gives up soon: for taps that no switch answers. */
+  hastyTerminal: z.string().optional(),
+  /** The books of simulated switches, and those of the gateway to compare them with. */
+  books: z
+    .object({
+      ledgerUrl: z.url(),
+      databaseUrl: z.string(),
+      /** The ledger knows nothing of what was submitted before. */
+      since: z.iso.datetime(),
+    })
+    .optional(),
+  /** Process ids on this machine, by what they are. */
+  processes: z.record(z.string(), z.int().positive()).optional(),
+});
+
+export type LoadProfile = z.infer<typeof loadProfile>;
+
+/**
+ * Reads a profile of a load test, or that of a single phone (`demo.json`).
+ *
+ * @throws LoadError BAD_FILE
+ */
+export function readLoadProfile(path: string): LoadProfile {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    const one = profile.safeParse(value);
+    if (!one.success) return loadProfile.parse(value);
+    return { url: one.data.url, issuer: one.data.issuer, merchants: [one.data.merchant] };
+  } catch (cause) {
+    throw new LoadError(
+      'BAD_FILE',
+      `There is no usable profile at ${path}: run npm start first, or name one with --profile.`,
+      { cause },
+    );
+  }
+}
+
+export function writeLoadProfile(path: string, value: LoadProfile): void {
+  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+}

@@ -1,0 +1,121 @@
+import { emptySlice, type Slice } from './slice.ts';
+import { Tally } from './tally.ts';
+import type { WorkerPlan } from './worker-messages.ts';
+import { WorkerProcess } from './worker-process.ts';
+
+/** One test, for all workers together. */
+export interface LoadPlan extends Omit<WorkerPlan, 'worker'> {
+  /** For the whole test. */
+  readonly phones: number;
+}
+
+export interface LoadRunHooks {
+  /** Told once for each second, in order, when all workers have told of it. */
+  readonly onSecond: (second: number, slice: Slice, total: Slice) => void;
+}
+
+/** What a test saw. */
+export interface LoadRecord {
+  readonly startedAtMs: number;
+  /** Second by second; those in which answers were waited for at the end, too. */
+  readonly seconds: readonly Slice[];
+  readonly total: Slice;
+  /** How long calls came in. */
+  readonly sendingSeconds: number;
+}
+
+/** From the word to start until the first call: all workers have heard it by then. */
+const START_IN_MS = 200;
+
+/** Runs the workers of a test and puts together what they tell. */
+export class LoadRun {
+  readonly #plan: LoadPlan;
+  readonly #hooks: LoadRunHooks;
+  readonly #workers: readonly WorkerProcess[];
+  readonly #total = new Tally();
+  readonly #seconds: Slice[] = [];
+  /** Seconds of which not all workers have told. */
+  readonly #open = new Map<number, { readonly tally: Tally; told: number }>();
+  #startedAtMs = 0;
+  #sendingSeconds: number;
+
+  constructor(plan: LoadPlan, hooks: LoadRunHooks) {
+    this.#plan = plan;
+    this.#hooks = hooks;
+    this.#sendingSeconds = plan.seconds;
+    const share = (total: number) => Math.max(1, Math.ceil(total / plan.workers));
+    const { kept, most, isNewEach } = plan.connections;
+    const connections = { kept: share(kept), most: share(most), isNewEach };
+    this.#workers = Array.from({ length: plan.workers }, (_, worker) => {
+      const own = { ...plan, worker, phones: share(plan.phones), connections };
+      return new WorkerProcess(own, (second, slice) => this.#add(second, slice));
+    });
+  }
+
+  /** Their process ids. */
+  get pids(): readonly number[] {
+    return this.#workers.flatMap(({ pid }) => pid ?? []);
+  }
+
+  /** Resolves when all phones have their tokens and all connections are open. @throws LoadError */
+  async ready(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.ready()));
+  }
+
+  /** Runs to its end. @throws LoadError WORKER_BROKEN */
+  async run(): Promise<LoadRecord> {
+    this.#startedAtMs = Date.now() + START_IN_MS;
+    for (const worker of this.#workers) worker.start(this.#startedAtMs);
+    await Promise.all(this.#workers.map((worker) => worker.done()));
+    for (const second of [...this.#open.keys()].sort((a, b) => a - b)) this.#close(second);
+    return {
+      startedAtMs: this.#startedAtMs,
+      seconds: this.#seconds,
+      total: this.#total.sum(),
+      sendingSeconds: this.#sendingSeconds,
+    };
+  }
+
+  /** No more calls; what is under way may be answered for so long. `run` resolves soon after. */
+  stop(withinMs: number): void {
+    const seconds = (Date.now() - this.#startedAtMs) / 1_000;
+    this.#sendingSeconds = Math.min(this.#sendingSeconds, Math.max(0.001, seconds));
+    for (const worker of this.#workers) worker.stop(withinMs);
+  }
+
+  close(): void {
+    for (const worker of this.#workers) worker.close();
+  }
+
+  #add(second: number, slice: Slice): void {
+    const open = this.#open.get(second) ?? { tally: new Tally(), told: 0 };
+    open.tally.add(slice);
+    open.told++;
+    this.#open.set(second, open);
+    // A worker that skips a second, or ends before the others, does not hold the seconds behind up for ever.
+    const isPast = [...this.#open.keys()].some((other) => other > second + 2);
+    if (open.told >= this.#plan.workers || isPast) this.#closeUpTo(second);
+  }
+
+  #closeUpTo(second: number): void {
+    for (const each of [...this.#open.keys()].sort((a, b) => a - b)) if (each <= second) this.#close(each);
+  }
+
+  #close(second: number): void {
+    const slice = this.#open.get(second)!.tally.sum();
+    this.#open.delete(second);
+    this.#total.add({ ...slice, inFlight: 0, waiting: 0, connections: 0 });
+    while (this.#seconds.length < second) this.#seconds.push(emptySlice());
+    this.#seconds[second] = merged(this.#seconds[second], slice);
+    this.#hooks.onSecond(second, slice, this.#total.sum());
+  }
+}
+
+/** A second that is told of twice: its last part came with the end. */
+function merged(before: Slice | undefined, slice: Slice): Slice {
+  if (before === undefined) return slice;
+  const tally = new Tally();
+  tally.add({ ...before, inFlight: 0, waiting: 0, connections: 0 });
+  tally.add(slice);
+  return tally.sum();
+}

@@ -1,0 +1,40 @@
+import type { Profile } from '../phone/profile.ts';
+import type { Database } from '../store/open-database.ts';
+import { saveMerchants, saveTerminals } from '../store/tenants.ts';
+
+/** Enough that no merchant, terminal or token is hotter than in a real installation; few enough to be made in a blink. */
+export const LOAD_MERCHANTS = 200;
+
+/** Ids from here on are free for merchants of load tests. */
+const FIRST_ID = 90_001;
+
+const PLACE = {
+  street: '1 Long Street',
+  city: 'Cape Town',
+  country: 'ZA',
+  currency: 'ZAR',
+  timeZone: 'Africa/Johannesburg',
+};
+
+/**
+ * Creates merchants for load tests, each with a terminal of its own, under an integrator whose key signs for them all. Can be
+ * repeated.
+ */
+export async function saveLoadMerchants(
+  database: Database,
+  { acquirerId, integratorId }: { readonly acquirerId: number; readonly integratorId: number },
+): Promise<Profile['merchant'][]> {
+  const merchants = Array.from({ length: LOAD_MERCHANTS }, (_, index) => {
+    const id = String(FIRST_ID + index);
+    return { id, name: `Load Test ${id}`, mcc: '5411', xTid: `LOAD${id}`, user: 'till' };
+  });
+  await saveMerchants(
+    database,
+    merchants.map(({ id, name, mcc }) => ({ acquirerId, id, integratorId, name, mcc, ...PLACE })),
+  );
+  await saveTerminals(
+    database,
+    merchants.map(({ id, xTid }) => ({ acquirerId, xTid, tid: `TL0${id}`, mid: `LOADTEST00${id}`, canTakePin: true })),
+  );
+  return merchants;
+}

@@ -1,0 +1,120 @@
+/**
+ * A process of its own that sends a share of the calls of a load test: entry point, started by `worker-process.ts`. It tells
+ * every second what it saw, so that a test which ends in the middle has a result.
+ */
+import type { CardDataPublicKey } from '#schemas/card-data';
+import { LoadError } from '../errors.ts';
+import { seededRandom } from '../simulator/random.ts';
+import { dueTimes } from './arrivals.ts';
+import type { ClientCall } from './clients/client-call.ts';
+import { Fleet } from './clients/fleet.ts';
+import { RequestWriter, targetOf } from './clients/request-writer.ts';
+import { LinePool } from './line-pool.ts';
+import { mixDraw } from './mix.ts';
+import { OpenLoop } from './open-loop.ts';
+import { findScenario } from './scenarios.ts';
+import { Tally } from './tally.ts';
+import type { FromWorker, ToWorker, WorkerPlan } from './worker-messages.ts';
+
+const SLICE_MS = 1_000;
+/** Two streams of random numbers, so that another mix leaves the moments as they are. */
+const MIX_SEED = 0x6d6978;
+
+process.on('message', (message: ToWorker) => {
+  handle(message).catch((error: unknown) => tell({ kind: 'broken', reason: reasonOf(error) }));
+});
+// Without whoever started it a worker has nobody to tell.
+process.on('disconnect', () => process.exit(0));
+// Ctrl-C on a terminal reaches all processes; the one in front says when to stop.
+process.on('SIGINT', () => {});
+
+let loop: OpenLoop;
+let lines: LinePool;
+const tally = new Tally();
+
+async function handle(message: ToWorker): Promise<void> {
+  if (message.kind === 'prepare') await prepare(message.plan);
+  else if (message.kind === 'start') await run(message.atMs);
+  else loop.stop(message.withinMs);
+}
+
+async function prepare(plan: WorkerPlan): Promise<void> {
+  const url = new URL(plan.url);
+  const { issuer, merchants, hastyTerminal } = plan.profile;
+  const cardDataKey = await fetchCardDataKey(url);
+  const { phones, seconds } = plan;
+  const fleet = await Fleet.create({ issuer, merchants, cardDataKey, phones, seconds, hastyTerminal });
+  const clients = { fleet, requests: new RequestWriter(url, plan.connections.isNewEach) };
+  lines = new LinePool({ target: targetOf(url), ...plan.connections });
+  const fault = await lines.fill();
+  if (fault !== undefined) throw new LoadError('UNREACHABLE', `${plan.url} takes no connections: ${fault}`);
+  const { segments, spacing } = plan.arrivals;
+  const times = dueTimes(segments, spacing, seededRandom(plan.seed));
+  const draw = shareOfMix(plan);
+  let number = plan.worker - plan.workers;
+  const makeCall = (): ClientCall => {
+    const name = draw();
+    number += plan.workers;
+    return findScenario(name)!.call(clients, name, number);
+  };
+  const { answerWithinMs } = plan;
+  loop = new OpenLoop({ dueTimes: everyNth(times, plan), makeCall, lines, tally, answerWithinMs });
+  tell({ kind: 'ready' });
+}
+
+async function fetchCardDataKey(url: URL): Promise<CardDataPublicKey> {
+  const path = `${url.pathname.replace(/\/$/, '')}/.well-known/card-data-keys.json`;
+  const response = await fetch(new URL(path, url)).catch((cause) => {
+    throw new LoadError('UNREACHABLE', `Nobody answers at ${url.origin}: is the gateway running?`, { cause });
+  });
+  const { keys } = (await response.json().catch(() => ({}))) as { keys?: CardDataPublicKey[] };
+  if (!response.ok || keys?.[0] === undefined)
+    throw new LoadError('UNREACHABLE', `${url.origin} tells no card data key: it is no Tapwire gateway`);
+  return keys[0];
+}
+
+/** All workers go through the whole schedule, each taking its own: together they are the one test, whatever their number. */
+function* everyNth(times: Iterable<number>, { worker, workers }: WorkerPlan): Generator<number> {
+  let at = 0;
+  for (const time of times) if (at++ % workers === worker) yield time;
+}
+
+function shareOfMix({ mix, seed, worker, workers }: WorkerPlan): () => string {
+  const draw = mixDraw(mix, seededRandom(seed ^ MIX_SEED));
+  return () => {
+    let own = '';
+    for (let at = 0; at < workers; at++) {
+      const name = draw();
+      if (at === worker) own = name;
+    }
+    return own;
+  };
+}
+
+async function run(atMs: number): Promise<void> {
+  const startMs = performance.now() + (atMs - Date.now());
+  let before = performance.eventLoopUtilization();
+  const report = () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, before);
+    before = now;
+    const levels = { inFlight: loop.inFlight, waiting: loop.waiting, connections: lines.size, busy: utilization };
+    const second = Math.max(0, Math.round((performance.now() - startMs) / SLICE_MS) - 1);
+    tell({ kind: 'slice', second, slice: tally.take(levels) });
+  };
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, atMs - Date.now())));
+  const timer = setInterval(report, SLICE_MS);
+  await loop.run(startMs);
+  clearInterval(timer);
+  report();
+  lines.close();
+  tell({ kind: 'done' });
+}
+
+function tell(message: FromWorker): void {
+  process.send?.(message);
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof LoadError ? error.reason : String((error as Error).stack);
+}

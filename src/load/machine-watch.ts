@@ -1,0 +1,63 @@
+import { type GatewaySample, sampleGateway } from './gateway-watch.ts';
+import { type ProcessUsage, processUsage } from './process-usage.ts';
+
+/** What was seen beside the calls at one moment of a test. */
+export interface MachineSample {
+  /** Since the start of the calls. */
+  readonly second: number;
+  readonly gateway: GatewaySample | undefined;
+  /** By process: cores in use since the last sample, and memory. */
+  readonly processes: Readonly<Record<string, { readonly cores: number; readonly memoryBytes: number }>>;
+}
+
+const EVERY_MS = 1_000;
+/** Half a day of seconds; after that, what came first is enough. */
+const MAX_SAMPLES = 50_000;
+
+/** Looks at the gateway's lines and at processes of this machine, once a second. */
+export class MachineWatch {
+  readonly samples: MachineSample[] = [];
+  readonly #url: string;
+  readonly #parts: Readonly<Record<string, number>>;
+  #before: Record<string, ProcessUsage> = {};
+  #beforeMs = 0;
+  #startMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isLooking = false;
+
+  /** @param parts process ids by what they are */
+  constructor(url: string, parts: Readonly<Record<string, number>>) {
+    this.#url = url;
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#before = processUsage(this.#parts);
+    this.#startMs = performance.now();
+    this.#beforeMs = this.#startMs;
+    this.#timer = setInterval(() => void this.#look(), EVERY_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking || this.samples.length >= MAX_SAMPLES) return;
+    this.#isLooking = true;
+    const nowMs = performance.now();
+    const usage = processUsage(this.#parts);
+    const seconds = (nowMs - this.#beforeMs) / 1_000;
+    const processes = Object.fromEntries(
+      Object.entries(usage).map(([name, now]) => {
+        const used = now.seconds - (this.#before[name]?.seconds ?? now.seconds);
+        return [name, { cores: used / seconds, memoryBytes: now.memoryBytes }];
+      }),
+    );
+    this.#before = usage;
+    this.#beforeMs = nowMs;
+    const gateway = await sampleGateway(this.#url);
+    this.samples.push({ second: (nowMs - this.#startMs) / 1_000, gateway, processes });
+    this.#isLooking = false;
+  }
+}

@@ -1,0 +1,49 @@
+import { readFileSync, statSync } from 'node:fs';
+import { type LoadMix, loadMix } from '#schemas/load-mix';
+import { LoadError } from '../errors.ts';
+import type { Random } from '../simulator/random.ts';
+import { findScenario, SCENARIO_NAMES } from './scenarios.ts';
+
+/** What a busy day is made of. */
+export const DEFAULT_MIX: LoadMix = { approve: 80, decline: 8, pin: 3, timeout: 0.1, status: 6, list: 2.9 };
+
+/** A page of text; a mix is a few lines. */
+const MAX_FILE_BYTES = 64 * 1024;
+
+/**
+ * Reads a file of scenarios by weight.
+ *
+ * @throws LoadError BAD_FILE naming what is wrong
+ */
+export function readMix(path: string): LoadMix {
+  const fault = (why: string) => new LoadError('BAD_FILE', `--mix ${path}: ${why}`);
+  let value: unknown;
+  try {
+    if (statSync(path).size > MAX_FILE_BYTES) throw new Error(`larger than ${MAX_FILE_BYTES} bytes`);
+    value = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw fault((cause as Error).message);
+  }
+  const checked = loadMix.safeParse(value);
+  if (!checked.success) {
+    const { path: where, message } = checked.error.issues[0]!;
+    throw fault(`${where.length > 0 ? `${where.join('.')}: ` : ''}${message}; expected {"approve": 90, "decline": 10}`);
+  }
+  const unknown = Object.keys(checked.data).find((name) => findScenario(name) === undefined);
+  if (unknown !== undefined) throw fault(`there is no scenario ${unknown}; there are ${SCENARIO_NAMES.join(', ')}`);
+  return checked.data;
+}
+
+/** Draws the name of a scenario, each as often as its weight says. */
+export function mixDraw(mix: LoadMix, random: Random): () => string {
+  const entries = Object.entries(mix).filter(([, weight]) => weight > 0);
+  const total = entries.reduce((sum, [, weight]) => sum + weight, 0);
+  return () => {
+    let left = random.next() * total;
+    for (const [name, weight] of entries) {
+      left -= weight;
+      if (left < 0) return name;
+    }
+    return entries.at(-1)![0];
+  };
+}

@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Clock ticks per second in /proc: 100 on every Linux there is. */
+const TICKS_PER_SECOND = 100;
+const PAGE_BYTES = 4_096;
+
+/** What a process, with its children, has used. */
+export interface ProcessUsage {
+  /** Of processor time since its start. Other programs on the machine do not count into it, as they do into throughput. */
+  readonly seconds: number;
+  /** Memory that is its own. Of pages shared between a parent and its children, Postgres' buffers say, the largest share is counted once. */
+  readonly memoryBytes: number;
+}
+
+interface ListedProcess {
+  readonly pid: number;
+  readonly parent: number;
+  readonly ticks: number;
+}
+
+/**
+ * What these processes have used so far, each with its children that are no parts themselves. Without those that are gone;
+ * empty where there is no /proc.
+ *
+ * @param parts process ids by name
+ */
+export function processUsage(parts: Readonly<Record<string, number>>): Record<string, ProcessUsage> {
+  const processes = listProcesses();
+  const named = new Set(Object.values(parts));
+  const familyOf = (pid: number): ListedProcess[] => {
+    const own = processes.filter((process) => process.pid === pid);
+    const children = processes.filter((child) => child.parent === pid && !named.has(child.pid));
+    return [...own, ...children.flatMap((child) => familyOf(child.pid))];
+  };
+  const usages = Object.entries(parts).map(([name, pid]) => [name, usageOf(familyOf(pid))] as const);
+  return Object.fromEntries(usages.filter((entry): entry is [string, ProcessUsage] => entry[1] !== undefined));
+}
+
+function usageOf(family: readonly ListedProcess[]): ProcessUsage | undefined {
+  if (family.length === 0) return undefined;
+  const memories = family.map(({ pid }) => memoryOf(pid));
+  const shared = Math.max(...memories.map((memory) => memory.shared));
+  const own = memories.reduce((sum, memory) => sum + memory.own, 0);
+  const ticks = family.reduce((sum, process) => sum + process.ticks, 0);
+  return { seconds: ticks / TICKS_PER_SECOND, memoryBytes: (own + shared) * PAGE_BYTES };
+}
+
+/** In pages. */
+function memoryOf(pid: number): { readonly own: number; readonly shared: number } {
+  try {
+    const [, resident, shared] = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ').map(Number);
+    return { own: resident! - shared!, shared: shared! };
+  } catch {
+    return { own: 0, shared: 0 }; // it ended while we looked
+  }
+}
+
+function listProcesses(): ListedProcess[] {
+  let names: string[];
+  try {
+    names = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
+  return names.flatMap((name) => {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+      // The command's name, in parentheses, may hold anything: fields are counted from behind it.
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return [{ pid: Number(name), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) }];
+    } catch {
+      return []; // it ended while we looked
+    }
+  });
+}

@@ -1,0 +1,70 @@
+import type { ArrivalPlan } from './arrival-plan.ts';
+import { percentilesOf } from './load-result.ts';
+import type { Slice } from './slice.ts';
+import { latenciesOf, Tally } from './tally.ts';
+import { failedThresholds, type Threshold } from './thresholds.ts';
+
+/** What one step came to. */
+export interface StepResult {
+  /** Due. */
+  readonly perSecond: number;
+  readonly answeredPerSecond: number;
+  readonly p99Ms: number | null;
+  /** Why it did not hold; null when it did. */
+  readonly broke: string | null;
+}
+
+/** A gateway that answers less than so large a share of what comes is behind, and will not catch up. */
+const LEAST_ANSWERED_SHARE = 0.95;
+/** A person at a till waits no longer; used where no conditions of one's own are given. */
+const MAX_P99_MS = 1_000;
+const MAX_ERROR_SHARE = 0.01;
+
+/** Watches the steps of a test that goes on until it breaks. */
+export class StepWatch {
+  readonly results: StepResult[] = [];
+  readonly #segments: ArrivalPlan['segments'];
+  readonly #thresholds: readonly Threshold[];
+  #tally = new Tally();
+  #step = 0;
+  /** Where the present step ends, in seconds of the test. */
+  #endsAt: number;
+
+  /** @param thresholds under which a step counts as broken, instead of one second, and one error in a hundred */
+  constructor({ segments }: ArrivalPlan, thresholds: readonly Threshold[]) {
+    this.#segments = segments;
+    this.#thresholds = thresholds;
+    this.#endsAt = segments[0]?.seconds ?? 0;
+  }
+
+  /** Takes the next second of the test; gives why its step, which ends with it, did not hold. */
+  add(second: number, slice: Slice): string | undefined {
+    this.#tally.add(slice);
+    const segment = this.#segments[this.#step];
+    if (segment === undefined || second + 1 < Math.floor(this.#endsAt)) return undefined;
+    const sum = this.#tally.take();
+    const answeredPerSecond = sum.answered / segment.seconds;
+    const broke = this.#faultOf(sum, segment.seconds) ?? null;
+    const { p99Ms } = percentilesOf(latenciesOf(sum));
+    this.results.push({ perSecond: segment.from, answeredPerSecond, p99Ms, broke });
+    this.#step++;
+    this.#endsAt += this.#segments[this.#step]?.seconds ?? 0;
+    return broke ?? undefined;
+  }
+
+  #faultOf(sum: Slice, seconds: number): string | undefined {
+    const scenarios = Object.values(sum.scenarios);
+    const errors = scenarios.reduce((all, each) => all + each.errors, 0) + sum.unsent + sum.lost;
+    if (sum.answered < sum.due * LEAST_ANSWERED_SHARE)
+      return `it answered ${(sum.answered / seconds).toFixed(0)} of ${(sum.due / seconds).toFixed(0)} a second`;
+    const percentiles = percentilesOf(latenciesOf(sum));
+    const unexpected = scenarios.reduce((all, each) => all + each.unexpected, 0);
+    if (this.#thresholds.length > 0) {
+      const { sent, unsent, lost } = sum;
+      const judged = { sent, unsent, lost, errors, unexpected, perSecond: sum.answered / seconds, ...percentiles };
+      return failedThresholds(this.#thresholds, judged)[0];
+    }
+    if ((percentiles.p99Ms ?? 0) > MAX_P99_MS) return `p99 is ${percentiles.p99Ms?.toFixed(0)} ms`;
+    return errors > sum.due * MAX_ERROR_SHARE ? `${errors} of ${sum.due} calls failed` : undefined;
+  }
+}

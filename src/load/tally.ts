@@ -1,0 +1,108 @@
+import type { CallOutcome } from './clients/client-call.ts';
+import { Histogram } from './histogram.ts';
+import { emptySlice, type ScenarioSlice, type Slice } from './slice.ts';
+
+type Counter = 'due' | 'sent' | 'answered' | 'lost' | 'unsent' | 'abandoned' | 'requests';
+type Level = 'inFlight' | 'waiting' | 'connections' | 'busy';
+
+const COUNTERS = ['due', 'sent', 'answered', 'lost', 'unsent', 'abandoned', 'requests'] as const satisfies Counter[];
+const SUMMED_LEVELS = ['inFlight', 'waiting', 'connections'] as const satisfies Level[];
+
+class ScenarioTally {
+  readonly outcomes: Record<string, number> = {};
+  readonly latencies = new Histogram();
+  unexpected = 0;
+  errors = 0;
+}
+
+/** Adds up what calls come to: in a worker second by second, and for the whole test where the workers' slices meet. */
+export class Tally {
+  #slice: Slice = emptySlice();
+  #scenarios = new Map<string, ScenarioTally>();
+  readonly #lags = new Histogram();
+
+  count(counter: Counter, reason?: string): void {
+    this.#slice[counter]++;
+    if (reason !== undefined) increase(this.#slice.reasons, reason, 1);
+  }
+
+  /** A call that seemed to have left, and had not. */
+  takeBack(counter: 'sent'): void {
+    this.#slice[counter]--;
+  }
+
+  countAnswer(scenario: string, { outcome, isExpected, isError }: CallOutcome, ms: number): void {
+    this.#slice.answered++;
+    const tally = this.#scenarioNamed(scenario);
+    increase(tally.outcomes, outcome, 1);
+    if (!isExpected) tally.unexpected++;
+    if (isError) tally.errors++;
+    tally.latencies.record(ms);
+  }
+
+  recordLag(ms: number): void {
+    this.#lags.record(ms);
+  }
+
+  /** Adds a slice of another one; levels of slices added in one stretch add up, too. */
+  add(slice: Slice): void {
+    for (const counter of COUNTERS) this.#slice[counter] += slice[counter];
+    for (const level of SUMMED_LEVELS) this.#slice[level] += slice[level];
+    this.#slice.busy = Math.max(this.#slice.busy, slice.busy);
+    for (const [reason, count] of Object.entries(slice.reasons)) increase(this.#slice.reasons, reason, count);
+    this.#lags.add(slice.lags);
+    for (const [name, { outcomes, unexpected, errors, latencies }] of Object.entries(slice.scenarios)) {
+      const tally = this.#scenarioNamed(name);
+      for (const [outcome, count] of Object.entries(outcomes)) increase(tally.outcomes, outcome, count);
+      tally.unexpected += unexpected;
+      tally.errors += errors;
+      tally.latencies.add(latencies);
+    }
+  }
+
+  /** What was counted since the last time. */
+  take(levels: Readonly<Partial<Record<Level, number>>> = {}): Slice {
+    const slice = { ...this.sum(), ...levels };
+    this.#slice = emptySlice();
+    this.#scenarios = new Map();
+    this.#lags.take();
+    return slice;
+  }
+
+  /** What was counted so far. */
+  sum(): Slice {
+    const scenarios = [...this.#scenarios].map(([name, tally]): [string, ScenarioSlice] => {
+      const { outcomes, unexpected, errors, latencies } = tally;
+      return [name, { outcomes: { ...outcomes }, unexpected, errors, latencies: latencies.counts() }];
+    });
+    return { ...this.#slice, scenarios: Object.fromEntries(scenarios), lags: this.#lags.counts() };
+  }
+
+  #scenarioNamed(name: string): ScenarioTally {
+    let tally = this.#scenarios.get(name);
+    if (tally === undefined) {
+      tally = new ScenarioTally();
+      this.#scenarios.set(name, tally);
+    }
+    return tally;
+  }
+}
+
+/** All latencies of a slice, whatever the scenario. */
+export function latenciesOf({ scenarios }: Slice): Histogram {
+  const all = new Histogram();
+  for (const { latencies } of Object.values(scenarios)) all.add(latencies);
+  return all;
+}
+
+/** All outcomes of a slice, whatever the scenario. */
+export function outcomesOf({ scenarios }: Slice): Record<string, number> {
+  const all: Record<string, number> = {};
+  for (const { outcomes } of Object.values(scenarios))
+    for (const [outcome, count] of Object.entries(outcomes)) increase(all, outcome, count);
+  return all;
+}
+
+function increase(counts: Record<string, number>, name: string, by: number): void {
+  counts[name] = (counts[name] ?? 0) + by;
+}
