@@ -1,4 +1,4 @@
-import { switchConfig, z } from '#processor-kit';
+import { keyExchangeConfig, switchConfig, z } from '#processor-kit';
 
 export const configSchema = switchConfig.extend({
   /** DE32: who we are to the switch. */
@@ -13,6 +13,8 @@ export const configSchema = switchConfig.extend({
     .optional(),
   /** This switch takes no message without a MAC. */
   macKeys: switchConfig.shape.macKeys.unwrap(),
+  /** Keys travel in TR-31 key blocks here. */
+  keyExchange: keyExchangeConfig.extend({ form: z.literal('keyBlock').default('keyBlock') }).optional(),
 });
 
 export type Type2Config = z.infer<typeof configSchema>;

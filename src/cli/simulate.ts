@@ -18,6 +18,8 @@ const EVENTS: Readonly<Record<SimulatorEvent['event'], string>> = {
   outage: 'the switch closes its lines and refuses new ones',
   recovered: 'the switch is back',
   lost: 'another program has taken the port of the switch',
+  keyChanged: 'a new key is in use',
+  keyNotChanged: 'the acquirer has not taken a new key',
 };
 
 /**

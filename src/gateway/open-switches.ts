@@ -3,6 +3,7 @@ import type { Log } from '../ops/log.ts';
 import type { MacKeys } from '../processor-kit/mac-rule.ts';
 import { BusinessDates } from '../store/business-dates.ts';
 import type { PostgresDirectory } from '../store/directory.ts';
+import { postgresExchangedKeys } from '../store/exchanged-keys.ts';
 import type { Database } from '../store/open-database.ts';
 import { StanBlocks } from '../store/stan-blocks.ts';
 import { AcquirerSwitches } from '../switches/acquirer-switches.ts';
@@ -39,5 +40,7 @@ export async function openSwitches({ config, directory, database, closers, ...sh
     log.error({ error }, 'a business date could not be recorded'),
   );
   closers.push(() => dates.close());
-  return AcquirerSwitches.open({ ...shared, stored: () => directory.processors(), stans, dates, macKeys, pins });
+  const keyExchange = hsm && { hsm, kept: postgresExchangedKeys(database) };
+  const stored = () => directory.processors();
+  return AcquirerSwitches.open({ ...shared, stored, stans, dates, macKeys, pins, keyExchange });
 }

@@ -18,7 +18,7 @@ export { acceptorNameLocation } from './acceptor.ts';
 export { classifyOutcome, classifyReversalAnswer, type OutcomeContext } from './classify-outcome.ts';
 export { defineProcessor } from './define-processor.ts';
 export { keepFields, missingFields } from './kept-fields.ts';
-export { keyExchangeFaults } from './key-change.ts';
+export { keyExchangeConfig, keyExchangeFaults } from './key-change.ts';
 export { localDateTime, transmissionDateTime } from './local-time.ts';
 export type { MacKeySet, MacKeys, MacRule, NumberedMacKey } from './mac-rule.ts';
 export { type MacVerdict, macVerdictOf } from './mac-verdict.ts';

@@ -57,6 +57,8 @@ export const keyExchangeConfig = z.strictObject({
   /** The key under which working keys travel and are kept: a zone master key (`keyEncryption`) or the protection key of
    * key blocks (`keyBlockProtection`), as the type wants it. */
   transportKeyId: z.string().min(1).max(64),
+  /** How they travel; a type takes one of the two. */
+  form: z.enum(['cryptogram', 'keyBlock']).default('cryptogram'),
   /** Which keys; those of a type that exchanges them. */
   keys: z
     .array(z.enum(['mac', 'pin']))
@@ -73,13 +75,14 @@ export type KeyExchangeConfig = z.infer<typeof keyExchangeConfig>;
 
 /** What of a configuration's `keyExchange` its type or its other settings do not allow. */
 export function keyExchangeFaults(
-  { keyChange }: { readonly keyChange?: Pick<KeyChange, 'uses'> | undefined },
+  { keyChange }: { readonly keyChange?: Pick<KeyChange, 'uses' | 'form'> | undefined },
   { keyExchange, macKeys, pinKey }: Pick<SwitchConfig, 'keyExchange' | 'macKeys' | 'pinKey'>,
 ): string[] {
   if (!keyExchange) return [];
   if (!keyChange) return ['this type exchanges no keys'];
   const wants = (use: WorkingKeyUse) => keyExchange.keys.includes(use);
   return [
+    ...(keyExchange.form !== keyChange.form ? [`this type wants the form ${keyChange.form}`] : []),
     ...keyExchange.keys
       .filter((use) => !keyChange.uses.includes(use))
       .map((use) => `this type exchanges no ${use} key`),

@@ -25,10 +25,10 @@ export interface ExchangeLine {
   exchange(request: IsoMessage): Promise<IsoMessage>;
 }
 
-/** What we answer to an announced key, and what is to be done as soon as the answer has been handed over. */
+/** What we answer to an announced key, and what is to be done as soon as the answer was handed over, or could not be. */
 export interface KeyDecision {
   readonly responseCode: string;
-  readonly whenAnswered?: (() => void) | undefined;
+  readonly whenAnswered?: ((isSent: boolean) => void) | undefined;
 }
 
 /** Our side of a key change (`key-change.ts` tells its steps). */
@@ -117,8 +117,13 @@ async function takeKey(
   line: ExchangeLine,
 ): Promise<void> {
   const { responseCode, whenAnswered } = await keys.takeAnnouncement(announcement, line);
-  reply(processor.keyChange!.answer(announcement, responseCode));
-  whenAnswered?.();
+  let isSent = false;
+  try {
+    reply(processor.keyChange!.answer(announcement, responseCode));
+    isSent = true;
+  } finally {
+    whenAnswered?.(isSent);
+  }
 }
 
 /** A class that is paired by no field has no keys: one for all its messages would pair strangers. */

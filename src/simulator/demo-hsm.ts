@@ -15,12 +15,15 @@ export function demoHsm(configs: readonly SwitchConfig[], environment: string): 
   return new SoftHsm({ environment, keys: demoKeys(configs) });
 }
 
+const TRANSPORT_USAGES = { cryptogram: 'keyEncryption', keyBlock: 'keyBlockProtection' } as const;
+
 /** The keys that the configurations name, each once. */
 export function demoKeys(configs: readonly SwitchConfig[]): SoftHsmKey[] {
   const usages = new Map<string, KeyUsage>();
-  for (const { macKeys = [], pinKey } of configs) {
+  for (const { macKeys = [], pinKey, keyExchange } of configs) {
     for (const { keyId } of macKeys) usages.set(keyId, 'mac');
     if (pinKey !== undefined) usages.set(pinKey.keyId, pinKey.derivation === 'dukpt' ? 'dukptBase' : 'pin');
+    if (keyExchange !== undefined) usages.set(keyExchange.transportKeyId, TRANSPORT_USAGES[keyExchange.form]);
   }
   return Array.from(usages, ([keyId, usage]) => demoKey(keyId, usage));
 }

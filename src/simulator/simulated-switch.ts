@@ -6,6 +6,7 @@ import {
   type SimulatedAnswer,
   type SimulatedRequest,
   type SwitchConfig,
+  type WorkingKeyUse,
 } from '../processor-kit/index.ts';
 import type { FaultDraw, FaultKind } from './faults.ts';
 import type { Latency } from './latency.ts';
@@ -13,6 +14,7 @@ import type { Ledger } from './ledger.ts';
 import { PinTries } from './pin-tries.ts';
 import type { Random } from './random.ts';
 import { type Scenario, scenarioOf } from './scenarios.ts';
+import type { SwitchKeys } from './switch-keys.ts';
 
 /** What the switch does about a request. */
 export interface Reaction {
@@ -22,6 +24,8 @@ export interface Reaction {
   readonly spoil: Spoil;
   /** The line goes down for this long once the answer is out; 0 for most. */
   readonly outageMs: number;
+  /** A key that was asked for: announced on the same line once the answer is out. */
+  readonly announces?: WorkingKeyUse | undefined;
 }
 
 /** How the answer is spoilt on its way. */
@@ -45,6 +49,7 @@ export interface SimulatedSwitchOptions {
   /** Stretches every time of a scenario: 0.01 makes 10 s of silence a tenth of a second. */
   readonly timeScale: number;
   readonly verifyPin: VerifyPin | undefined;
+  readonly keys: Pick<SwitchKeys, 'exchanged' | 'isPinKeyLive'>;
   /** Told of requests that were refused for their form or their moment; names of fields, never values. */
   readonly onRefused: (responseCode: string, reason: string) => void;
 }
@@ -91,14 +96,21 @@ export class SimulatedSwitch {
   react(message: IsoMessage, session: LineSession): Reaction | Promise<Reaction> {
     this.counters.requests++;
     const verdict = macVerdictOf(message) ?? 'good';
-    if (verdict !== 'good') return this.#refuse('30', `MAC ${verdict}`);
     const request = this.#processor.readRequest(message);
+    // Where keys are exchanged, the two sides may have different ones until they have exchanged them.
+    const canDisagree = request.kind === 'network' && this.#options.keys.exchanged.length > 0;
+    if (verdict !== 'good' && !canDisagree) return this.#refuse('30', `MAC ${verdict}`);
+    if (request.network === 'keyChange') return this.#promiseKey(message);
     if (request.kind === 'network') return this.#answerNetwork(request, session);
     if (request.kind === 'unsupported') return this.#refuse('12', 'message type not supported');
     if (request.faults.length > 0) return this.#refuse('30', `missing or malformed: ${request.faults.join(', ')}`);
     if (this.#needsSignOn && !session.isSignedOn) return this.#refuse('91', 'not signed on');
     if (request.kind === 'reversal') return this.#reverse(request);
-    if (request.pin !== undefined) return this.#checkPin(request, request.pin);
+    if (request.pin !== undefined) {
+      if (!this.#options.keys.isPinKeyLive(request.pin))
+        return this.#refuse('30', 'a PIN under a key that is not live');
+      return this.#checkPin(request, request.pin);
+    }
     return this.#authorize(request, scenarioOf(request.amountMinor));
   }
 
@@ -108,6 +120,14 @@ export class SimulatedSwitch {
     if (request.network === 'signOn') session.isSignedOn = true;
     if (request.network === 'signOff') session.isSignedOn = false;
     return { ...SILENT, answer: { responseCode: '00' } };
+  }
+
+  #promiseKey(message: IsoMessage): Reaction {
+    this.counters.network++;
+    const use = this.#processor.keyChange?.readUse(message);
+    const isAgreed = use !== undefined && this.#options.keys.exchanged.includes(use);
+    if (!isAgreed) return this.#refuse('40', 'no exchange of such a key was agreed');
+    return { ...SILENT, answer: { responseCode: '00' }, announces: use };
   }
 
   #refuse(responseCode: string, reason: string): Reaction {

@@ -1,4 +1,3 @@
-import type { LocalHsm, SwitchHsm } from '../crypto/hsm.ts';
 import { parsePin } from '../crypto/pin-block.ts';
 import {
   messageCodec,
@@ -15,8 +14,10 @@ import { ledgerServer } from './ledger-http.ts';
 import { listen, stopListening } from './listening.ts';
 import { type Random, seededRandom } from './random.ts';
 import { SimulatedSwitch, type SwitchCounters, type VerifyPin } from './simulated-switch.ts';
+import { type SimulatorHsm, SwitchKeys } from './switch-keys.ts';
 import { type SimulatorEvent, SwitchServer } from './switch-server.ts';
 
+export type { SimulatorHsm } from './switch-keys.ts';
 export type { SimulatorEvent } from './switch-server.ts';
 
 /** Demos wait longer than the profiles say, so that 30.30 is answered in time. */
@@ -34,9 +35,6 @@ export interface SimulatedProcessor {
   /** 0 takes a free one. */
   readonly port: number;
 }
-
-/** What of an HSM the far side of a line needs. */
-export type SimulatorHsm = Pick<LocalHsm, 'keyMac'> & Pick<SwitchHsm, 'verifyPin'>;
 
 export interface SimulatorOptions {
   readonly processors: readonly SimulatedProcessor[];
@@ -68,6 +66,8 @@ export interface Simulator {
    * that they accept; a line that closes before has not.
    */
   ask(kind: NetworkRequestKind): Promise<number>;
+  /** Has every switch announce new keys, where its configuration has `keyExchange`; gives how many were heard. */
+  changeKeys(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -99,7 +99,11 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       const accepted = await Promise.all(switches.map((server) => server.ask(kind)));
       return accepted.reduce((sum, count) => sum + count, 0);
     };
-    return { ports, ledgerPort, ledger, counters, ask, close };
+    const changeKeys = async () => {
+      const taken = await Promise.all(switches.map((server) => server.changeKeys()));
+      return taken.filter(Boolean).length;
+    };
+    return { ports, ledgerPort, ledger, counters, ask, changeKeys, close };
   } catch (error) {
     await close();
     throw error;
@@ -115,6 +119,7 @@ interface SwitchParts extends SimulatorOptions {
 function switchServer(simulated: SimulatedProcessor, config: SwitchConfig, parts: SwitchParts): SwitchServer {
   const { processor, deadlineMs } = simulated;
   const { hsm, ledger, random, onEvent = () => {} } = parts;
+  const keys = new SwitchKeys(processor, config, hsm);
   const bank = new SimulatedSwitch(processor, config, {
     ledger,
     random,
@@ -122,18 +127,23 @@ function switchServer(simulated: SimulatedProcessor, config: SwitchConfig, parts
     latency: parts.latency === undefined ? undefined : parseLatency(parts.latency),
     deadlineMs: deadlineMs ?? (simulated.config ? profileOf(processor, config).deadlineMs : DEMO_DEADLINE_MS),
     timeScale: parts.timeScale ?? timeScaleOfEnvironment(),
-    verifyPin: testPinVerifier(hsm, config),
+    verifyPin: testPinVerifier(hsm, config, keys),
+    keys,
     onRefused: (responseCode, reason) => onEvent({ event: 'refused', processor: processor.type, responseCode, reason }),
   });
-  const codec = messageCodec(processor, config, (keyId, method) => hsm.keyMac(keyId, method));
-  return new SwitchServer({ processor, config, codec, bank, onEvent });
+  const codec = messageCodec(processor, config, undefined, keys);
+  return new SwitchServer({ processor, config, codec, bank, keys, onEvent });
 }
 
 /** Undefined when no PIN key was agreed: nobody can open a PIN block then, and every PIN passes. */
-function testPinVerifier(hsm: SimulatorHsm, { pinKey }: SwitchConfig): VerifyPin | undefined {
+function testPinVerifier(hsm: SimulatorHsm, { pinKey }: SwitchConfig, keys: SwitchKeys): VerifyPin | undefined {
   if (pinKey === undefined) return undefined;
-  const { keyId, format } = pinKey;
-  return ({ block, ksn }, pan) => hsm.verifyPin({ from: { keyId, format, block, ksn }, pan, pin: TEST_PIN });
+  const { format } = pinKey;
+  return async (pin, pan) => {
+    const keyId = keys.pinKeyId(pin);
+    const { block, ksn } = pin;
+    return keyId !== undefined && hsm.verifyPin({ from: { keyId, format, block, ksn }, pan, pin: TEST_PIN });
+  };
 }
 
 function timeScaleOfEnvironment(): number {

@@ -1,7 +1,13 @@
 import type { Socket } from 'node:net';
 import { answerHeader, FrameReader } from '../connection/framing.ts';
 import { ConnectionError, Iso8583Error } from '../errors.ts';
-import { type IsoMessage, isResponse, type MessageCodec, type Processor } from '../processor-kit/index.ts';
+import {
+  type IsoMessage,
+  isResponse,
+  type MessageCodec,
+  type Processor,
+  type WorkingKeyUse,
+} from '../processor-kit/index.ts';
 import { AnswerBuffer, type WriteMessage } from './answer-buffer.ts';
 import type { LineSession, Reaction, SimulatedSwitch } from './simulated-switch.ts';
 
@@ -16,6 +22,8 @@ export interface SwitchLineOptions {
   readonly processor: Processor;
   readonly codec: MessageCodec;
   readonly bank: SimulatedSwitch;
+  /** The acquirer wants a new key. */
+  readonly onKeyWanted: (line: SwitchLine, use: WorkingKeyUse) => void;
   /** The whole switch goes down for this long. */
   readonly onOutage: (forMs: number) => void;
   /** Told of frames and messages that could not be read; never with their bytes. */
@@ -32,7 +40,7 @@ export class SwitchLine {
   readonly #answers: AnswerBuffer;
   readonly #headerBytes: number;
   /** Requests of the switch that wait for an answer, by their STAN. */
-  readonly #asked = new Map<string, (isAccepted: boolean) => void>();
+  readonly #asked = new Map<string, (isAccepted: boolean | undefined) => void>();
   #isReading = false;
   #isFlushPlanned = false;
 
@@ -48,8 +56,12 @@ export class SwitchLine {
     socket.on('close', () => this.#giveUpAsking());
   }
 
-  /** Sends a request of the switch's own; true when the acquirer accepts it, false when not or when the line closes. */
-  ask(request: IsoMessage): Promise<boolean> {
+  get isSignedOn(): boolean {
+    return this.#session.isSignedOn;
+  }
+
+  /** Sends a request of the switch's own; whether the acquirer accepts it, undefined when the line closes before it says. */
+  ask(request: IsoMessage): Promise<boolean | undefined> {
     return new Promise((resolve) => {
       this.#asked.set(askedKey(request), resolve);
       this.#append(request, this.#options.processor.framing.transportHeader);
@@ -110,7 +122,7 @@ export class SwitchLine {
   }
 
   #giveUpAsking(): void {
-    for (const resolve of this.#asked.values()) resolve(false);
+    for (const resolve of this.#asked.values()) resolve(undefined);
     this.#asked.clear();
   }
 
@@ -151,6 +163,7 @@ export class SwitchLine {
       default:
         this.#append(response, header);
     }
+    if (reaction.announces) this.#options.onKeyWanted(this, reaction.announces);
     if (reaction.outageMs > 0) {
       this.#flush();
       this.#options.onOutage(reaction.outageMs);

@@ -1,7 +1,15 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import type { MessageCodec, NetworkRequestKind, Processor, SwitchConfig } from '../processor-kit/index.ts';
+import type {
+  MessageCodec,
+  MessageStamp,
+  NetworkRequestKind,
+  Processor,
+  SwitchConfig,
+  WorkingKeyUse,
+} from '../processor-kit/index.ts';
 import { listen, stopListening } from './listening.ts';
 import type { SimulatedSwitch, SwitchCounters } from './simulated-switch.ts';
+import type { SwitchKeys } from './switch-keys.ts';
 import { SwitchLine } from './switch-line.ts';
 
 /** Acquirers keep a handful of connections; a load test may open many. Beyond it, connections are closed at once. */
@@ -11,7 +19,7 @@ const MAX_STAN = 999_999;
 
 export interface SimulatorEvent {
   /** `lost`: another program has taken the port while the switch was down. */
-  readonly event: 'refused' | 'badInput' | 'outage' | 'recovered' | 'lost';
+  readonly event: 'refused' | 'badInput' | 'outage' | 'recovered' | 'lost' | 'keyChanged' | 'keyNotChanged';
   readonly processor: string;
   readonly responseCode?: string | undefined;
   /** Names of fields and offsets, never values. */
@@ -23,6 +31,7 @@ export interface SwitchServerOptions {
   readonly config: SwitchConfig;
   readonly codec: MessageCodec;
   readonly bank: SimulatedSwitch;
+  readonly keys: SwitchKeys;
   readonly onEvent: (event: SimulatorEvent) => void;
 }
 
@@ -61,17 +70,37 @@ export class SwitchServer {
     const { processor, config } = this.#options;
     const answers = await Promise.all(
       Array.from(this.#lines, (line) => {
-        this.#stan = (this.#stan % MAX_STAN) + 1;
-        const stan = String(this.#stan).padStart(6, '0');
-        const request = processor.networkRequest(kind, { stan, sentAtMs: Date.now() }, config);
+        const request = processor.networkRequest(kind, this.#nextStamp(), config);
         return request === undefined ? false : line.ask(request);
       }),
     );
     return answers.filter(Boolean).length;
   }
 
+  /** Announces a new key for each use that the line exchanges, on one line; whether the acquirer has taken all of them. */
+  async changeKeys(): Promise<boolean> {
+    const line = [...this.#lines].find(({ isSignedOn }) => isSignedOn);
+    if (!line) return false;
+    let areTaken = true;
+    for (const use of this.#options.keys.exchanged) areTaken = (await this.#changeKey(line, use)) && areTaken;
+    return areTaken;
+  }
+
+  async #changeKey(line: SwitchLine, use: WorkingKeyUse): Promise<boolean> {
+    const { keys, processor, onEvent } = this.#options;
+    const isTaken = await keys.change(use, this.#nextStamp(), (announcement) => line.ask(announcement));
+    onEvent({ event: isTaken ? 'keyChanged' : 'keyNotChanged', processor: processor.type, reason: use });
+    return isTaken;
+  }
+
+  #nextStamp(): MessageStamp {
+    this.#stan = (this.#stan % MAX_STAN) + 1;
+    return { stan: String(this.#stan).padStart(6, '0'), sentAtMs: Date.now() };
+  }
+
   async close(): Promise<void> {
     clearTimeout(this.#recovery);
+    this.#options.keys.close();
     for (const line of this.#lines) line.destroy();
     await stopListening(this.#server);
   }
@@ -87,6 +116,7 @@ export class SwitchServer {
       processor,
       codec,
       bank,
+      onKeyWanted: (asking, use) => void this.#changeKey(asking, use),
       onOutage: (forMs) => this.#goDown(forMs),
       onBadInput: (reason) => onEvent({ event: 'badInput', processor: processor.type, reason }),
     });

@@ -1,3 +1,5 @@
+import type { WorkingKeyUse } from '../processor-kit/processor.ts';
+
 /** Within what a STAN is unique: a terminal of an acquirer's, or all of its messages. */
 export interface StanScope {
   readonly acquirerId: number;
@@ -17,4 +19,42 @@ export interface BusinessDates {
   current(acquirerId: number): string;
   /** A switch has cut over, or has named its settlement date (MMDD). */
   announce(processor: { readonly acquirerId: number; readonly processorId: number }, monthDay?: string): void;
+}
+
+/** A processor of an acquirer. */
+export interface ProcessorKey {
+  readonly acquirerId: number;
+  readonly processorId: number;
+}
+
+/** A working key as a switch has announced it: enciphered under a key of the HSM. */
+export interface ExchangedKey {
+  /** By which the HSM knows it. */
+  readonly keyId: string;
+  readonly use: WorkingKeyUse;
+  /** By which messages name it. */
+  readonly number: number;
+  readonly transportKeyId: string;
+  readonly form: 'keyBlock' | 'cryptogram';
+  /** The key block, or the cryptogram in hex. */
+  readonly wrapped: string;
+  readonly kcv: string;
+}
+
+export interface LiveKey extends ExchangedKey {
+  /** Since the switch was told that we have it; null when that is not certain. */
+  readonly acknowledgedMsAgo: number | null;
+}
+
+/** Where exchanged keys are kept: shared by all workers of an installation, and there after a restart. */
+export interface ExchangedKeys {
+  /** Those that are accepted, the newest first. */
+  live(processor: ProcessorKey): Promise<readonly LiveKey[]>;
+  /** Before the switch is told that we have it. */
+  keep(processor: ProcessorKey, key: ExchangedKey): Promise<void>;
+  /** The switch was told: those before it retire when the overlap is over. */
+  acknowledge(processor: ProcessorKey, key: Pick<ExchangedKey, 'keyId' | 'use'>, overlapSeconds: number): Promise<void>;
+  /** The right to ask for a key, for so many seconds; false while another process has it. */
+  claim(processor: ProcessorKey, use: WorkingKeyUse, seconds: number): Promise<boolean>;
+  release(processor: ProcessorKey, use: WorkingKeyUse): Promise<void>;
 }

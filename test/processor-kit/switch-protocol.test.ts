@@ -20,8 +20,10 @@ function answering(responseCode: string) {
     sent.push(message);
     return type1.simulate(message, { responseCode });
   };
-  return { sent, line: { exchange } };
+  return { sent, line: { connectionId: 'line-1', exchange } };
 }
+
+const LINE = answering('00').line;
 
 test('sign-on is one exchange with a STAN of its own, and succeeds when the switch says so', async () => {
   const { sent, line } = answering('00');
@@ -97,13 +99,13 @@ test('what the switch asks is answered first and told afterwards', () => {
   const told: string[] = [];
   const protocol = protocolWith({}, (message) => told.push(`told ${String(message.networkCode)}`));
   const cutOver = type1.networkRequest('cutOver', { stan: '000009', sentAtMs: 0 }, exampleConfig)!;
-  protocol.onRequest(cutOver, (answer) => told.push(`answered ${String(answer.responseCode)}`));
+  protocol.onRequest(cutOver, (answer) => told.push(`answered ${String(answer.responseCode)}`), LINE);
   expect(told).toEqual(['answered 00', 'told 201']);
 });
 
 test('a sale from the switch is told and not answered', () => {
   const told: string[] = [];
   const protocol = protocolWith({}, (message) => told.push(message.mti));
-  protocol.onRequest(request, () => told.push('answered'));
+  protocol.onRequest(request, () => told.push('answered'), LINE);
   expect(told).toEqual(['0200']);
 });

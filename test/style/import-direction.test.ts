@@ -37,8 +37,9 @@ const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   bytes: ['errors.ts'],
   'errors.ts': ['errors'],
   iso8583: ['emv', 'crypto'], // DE55 is BER-TLV, DE64 a MAC
-  store: ['auth', 'card', 'links', 'switches', 'webhooks'], // implements their ports on Postgres
+  store: ['auth', 'card', 'links', 'push', 'switches', 'webhooks'], // implements their ports on Postgres
   links: ['card'], // seals mandates under the installation's keys
+  push: ['card', 'links', 'webhooks'], // seals push tokens, makes the links that it sends, asks outside as webhooks do
   webhooks: ['card'], // seals its secrets under the installation's keys
   jobs: ['store'], // jobs join its commits
   http: ['ops'], // tells the log, asks for health

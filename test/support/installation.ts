@@ -187,6 +187,11 @@ export class Installation {
     return new Phone(this.profile(merchant), device);
   }
 
+  /** The same, at one of several gateways. */
+  phoneAt(url: string): Phone {
+    return new Phone(this.profile('coffee', url));
+  }
+
   /** What the lines of a gateway have seen: of the first acquirer's switch, unless another acquirer and processor are named. */
   async switchStats(url = this.url, name = '1 1'): Promise<SwitchStats> {
     const { switches } = (await (await fetch(new URL('/healthz', url))).json()) as {

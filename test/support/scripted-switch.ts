@@ -49,6 +49,7 @@ export class ScriptedSwitch {
   /** Every authorization and reversal that came, in order. */
   readonly requests: ReceivedRequest[] = [];
   readonly signOns: ReceivedRequest[] = [];
+  readonly keyRequests: ReceivedRequest[] = [];
   /** What came in answer to the switch's own requests. */
   readonly answers: IsoMessage[] = [];
   readonly lines: ScriptedLine[] = [];
@@ -56,6 +57,8 @@ export class ScriptedSwitch {
   isDeaf = false;
   /** Told of each request; the default approves and acknowledges everything. */
   onRequest: (request: ReceivedRequest) => void = (request) => request.answer();
+  /** Told of each message of a session; the default accepts everything. */
+  onSession: (request: ReceivedRequest) => void = (request) => request.answer({ authorizationCode: undefined });
   readonly #processor: Processor;
   readonly #codec: MessageCodec;
   readonly #server: Server;
@@ -99,8 +102,8 @@ export class ScriptedSwitch {
   }
 
   /** Sends a request of the switch's own on a line. */
-  send(line: ScriptedLine, message: IsoMessage): void {
-    this.#write(line, message);
+  send(line: ScriptedLine, message: IsoMessage, isMacSpoilt = false): void {
+    this.#write(line, message, isMacSpoilt);
   }
 
   /** Drops every line, or one. Gateways may dial again. */
@@ -141,8 +144,10 @@ export class ScriptedSwitch {
       answer: (answer = {}, how = {}) => this.#answer(message, { ...APPROVED, ...answer }, { on: line, ...how }),
     };
     if (message.mti === '0800') {
-      if (this.#processor.readRequest(message).network === 'signOn') this.signOns.push(request);
-      if (!this.isDeaf) request.answer({ authorizationCode: undefined });
+      const { network } = this.#processor.readRequest(message);
+      if (network === 'signOn') this.signOns.push(request);
+      if (network === 'keyChange') this.keyRequests.push(request);
+      if (!this.isDeaf) this.onSession(request);
     } else if (message.mti === '0810') {
       this.answers.push(message);
     } else {

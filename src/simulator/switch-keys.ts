@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import type { LocalHsm, SwitchHsm } from '../crypto/hsm.ts';
+import {
+  configuredMacKeys,
+  type IsoMessage,
+  type MacKeySet,
+  type MessageStamp,
+  type NumberedMacKey,
+  type PinData,
+  type Processor,
+  type SwitchConfig,
+  type WorkingKeyUse,
+} from '../processor-kit/index.ts';
+
+/** What of an HSM the far side of a line needs. */
+export type SimulatorHsm = Pick<LocalHsm, 'keyMac' | 'forgetKey'> & Pick<SwitchHsm, 'verifyPin' | 'generateKey'>;
+
+/** The number of a key has two digits in a configuration, and a byte at most in a message. */
+const MOST_NUMBER = 99;
+/** TDES keys of double length: what MACs of both types and zone PIN keys take. */
+const KEY = { algorithm: 'tdes', lengthBytes: 16 } as const;
+
+interface PinKeyInUse {
+  readonly keyId: string;
+  /** Undefined of the one of the configuration: messages do not name it. */
+  readonly number: number | undefined;
+}
+
+/**
+ * The working keys of one simulated switch: those of its configuration, and those that it has announced since. From its
+ * announcement on messages under a key are taken, from the acquirer's answer on it is the switch's own, and the one before
+ * stays for the overlap.
+ */
+export class SwitchKeys implements MacKeySet {
+  readonly #processor: Processor;
+  readonly #config: SwitchConfig;
+  readonly #hsm: SimulatorHsm;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #macKeys: readonly NumberedMacKey[];
+  #pinKeys: readonly PinKeyInUse[];
+  #lastNumber: number;
+
+  constructor(processor: Processor, config: SwitchConfig, hsm: SimulatorHsm) {
+    this.#processor = processor;
+    this.#config = config;
+    this.#hsm = hsm;
+    const { mac } = processor;
+    this.#macKeys = mac ? configuredMacKeys(mac, config, (keyId, method) => hsm.keyMac(keyId, method)) : [];
+    this.#pinKeys = config.pinKey ? [{ keyId: config.pinKey.keyId, number: undefined }] : [];
+    this.#lastNumber = Math.max(0, ...this.#macKeys.map(({ number }) => number));
+  }
+
+  /** The MAC keys that are live: the first makes MACs. */
+  get keys(): readonly NumberedMacKey[] {
+    return this.#macKeys;
+  }
+
+  /** Which keys the line exchanges. */
+  get exchanged(): readonly WorkingKeyUse[] {
+    return this.#config.keyExchange?.keys ?? [];
+  }
+
+  /** Whether a PIN is under a key that is live. */
+  isPinKeyLive({ keyNumber }: PinData): boolean {
+    return this.#pinKeys.length === 0 || this.#pinKeys.some(({ number }) => number === keyNumber);
+  }
+
+  /** The HSM's id of the key that a PIN is under; undefined when no PIN key was agreed. */
+  pinKeyId({ keyNumber }: PinData): string | undefined {
+    return this.#pinKeys.find(({ number }) => number === keyNumber)?.keyId;
+  }
+
+  /**
+   * Makes a key and announces it.
+   *
+   * @param send gives whether the acquirer has taken it; undefined when no answer came: the key then stays good
+   * @returns whether it is the switch's own now
+   */
+  async change(
+    use: WorkingKeyUse,
+    stamp: MessageStamp,
+    send: (announcement: IsoMessage) => Promise<boolean | undefined>,
+  ): Promise<boolean> {
+    const { keyExchange } = this.#config;
+    const { keyChange, mac } = this.#processor;
+    if (!keyExchange?.keys.includes(use) || !keyChange || !mac) return false;
+    const keyId = `announced-${randomUUID()}`;
+    const made = await this.#hsm.generateKey({ ...KEY, keyId, usage: use, transportKeyId: keyExchange.transportKeyId });
+    const number = this.#nextNumber();
+    const wrapped = 'block' in made ? { block: made.block } : { cryptogram: made.cryptogram };
+    const fresh: Fresh = use === 'pin' ? { pin: { keyId, number } } : { mac: this.#readied(keyId, number) };
+    this.#place(fresh, 'last');
+    const announced = { use, number, wrapped, kcv: made.kcv };
+    const isTaken = await send(keyChange.announcement(announced, stamp, this.#config));
+    if (isTaken === true) this.#settle(fresh, keyExchange.overlapSeconds);
+    else if (isTaken === false) this.#remove(fresh);
+    return isTaken === true;
+  }
+
+  close(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  #readied(keyId: string, number: number): NumberedMacKey {
+    return { number, mac: this.#hsm.keyMac(keyId, this.#processor.mac!.method) };
+  }
+
+  #nextNumber(): number {
+    const taken = [...this.#macKeys, ...this.#pinKeys].map(({ number }) => number);
+    do this.#lastNumber = (this.#lastNumber % MOST_NUMBER) + 1;
+    while (taken.includes(this.#lastNumber));
+    return this.#lastNumber;
+  }
+
+  /** The new key first; those before it go when the overlap is over. */
+  #settle(fresh: Fresh, overlapSeconds: number): void {
+    this.#remove(fresh);
+    const before = new Set<NumberedMacKey | PinKeyInUse>(fresh.mac ? this.#macKeys : this.#pinKeys);
+    this.#place(fresh, 'first');
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#macKeys = this.#macKeys.filter((key) => !before.has(key));
+      this.#pinKeys = this.#pinKeys.filter((key) => !before.has(key));
+    }, overlapSeconds * 1_000).unref();
+    this.#timers.add(timer);
+  }
+
+  #place({ mac, pin }: Fresh, where: 'first' | 'last'): void {
+    const placed = <Key>(keys: readonly Key[], key: Key | undefined): readonly Key[] =>
+      key === undefined ? keys : where === 'first' ? [key, ...keys] : [...keys, key];
+    this.#macKeys = placed(this.#macKeys, mac);
+    this.#pinKeys = placed(this.#pinKeys, pin);
+  }
+
+  #remove({ mac, pin }: Fresh): void {
+    this.#macKeys = this.#macKeys.filter((key) => key !== mac);
+    this.#pinKeys = this.#pinKeys.filter((key) => key !== pin);
+  }
+}
+
+interface Fresh {
+  readonly mac?: NumberedMacKey;
+  readonly pin?: PinKeyInUse;
+}

@@ -1,0 +1,15 @@
+import { setTimeout as after } from 'node:timers/promises';
+
+/** What the promise gives, unless it takes longer. @throws Error named `TimeoutError` */
+export async function within<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value> {
+  const giveUp = new AbortController();
+  const timeout = after(milliseconds, undefined, { signal: giveUp.signal, ref: false }).then(() => {
+    throw Object.assign(new Error('it took too long'), { name: 'TimeoutError' });
+  });
+  timeout.catch(() => {}); // that nobody waits for it any more is no fault
+  try {
+    return await Promise.race([promise, timeout]);
+  } finally {
+    giveUp.abort();
+  }
+}

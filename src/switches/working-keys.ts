@@ -1,0 +1,176 @@
+import { fromHex } from '../bytes/hex.ts';
+import type { ImportKeyRequest, LocalHsm } from '../crypto/hsm.ts';
+import { CryptoError } from '../errors.ts';
+import type { MacKeySet, NumberedMacKey } from '../processor-kit/mac-rule.ts';
+import { configuredMacKeys } from '../processor-kit/message-codec.ts';
+import type { Processor, SwitchConfig, WorkingKeyUse } from '../processor-kit/processor.ts';
+import type { ExchangedKey, ExchangedKeys, LiveKey, ProcessorKey } from './ports.ts';
+
+/** What of the HSM a key change needs. */
+export type KeyStore = Pick<LocalHsm, 'importKey' | 'forgetKey' | 'kcv' | 'keyMac'>;
+
+/** A key that no message is under any more leaves the HSM so much later: another worker may not have noticed yet. */
+const FORGET_AFTER_MS = 60_000;
+
+export interface WorkingKeysOptions {
+  readonly where: ProcessorKey;
+  readonly processor: Processor;
+  readonly config: SwitchConfig;
+  readonly hsm: KeyStore;
+  readonly kept: ExchangedKeys;
+  readonly monotonicMs: () => number;
+  /** Told of a key that the HSM does not take; the others serve. */
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * The working keys of one switch as they are now: those that its configuration begins with, and those that were exchanged
+ * since. The newest one that the switch knows we have is used; every one that has not retired is accepted.
+ */
+export class WorkingKeys implements MacKeySet {
+  readonly #options: WorkingKeysOptions;
+  readonly #configured: readonly NumberedMacKey[];
+  readonly #macs = new Map<string, NumberedMacKey>();
+  /** Every key that the HSM was given, with the moment from which on it was no longer accepted. */
+  readonly #inHsm = new Map<string, number | undefined>();
+  /** The switch was told of them here, whether or not the database knows. */
+  readonly #acknowledged = new Set<string>();
+  #live: readonly LiveKey[] = [];
+  #changes = 0;
+  #macKeys: readonly NumberedMacKey[];
+  #reading: Promise<void> = Promise.resolve();
+
+  private constructor(options: WorkingKeysOptions) {
+    const { processor, config, hsm } = options;
+    this.#options = options;
+    const macKeys = (keyId: string, method: Parameters<LocalHsm['keyMac']>[1]) => hsm.keyMac(keyId, method);
+    this.#configured = processor.mac ? configuredMacKeys(processor.mac, config, macKeys) : [];
+    this.#macKeys = this.#configured;
+  }
+
+  static async open(options: WorkingKeysOptions): Promise<WorkingKeys> {
+    const keys = new WorkingKeys(options);
+    await keys.refresh();
+    return keys;
+  }
+
+  /** The MAC keys that are accepted; the first makes MACs. */
+  get keys(): readonly NumberedMacKey[] {
+    return this.#macKeys;
+  }
+
+  /** Those that were exchanged and are accepted, the newest first. */
+  get live(): readonly LiveKey[] {
+    return this.#live;
+  }
+
+  /** The newest that the switch knows we have; undefined when none was exchanged. */
+  current(use: WorkingKeyUse): LiveKey | undefined {
+    return this.#live.find((key) => key.use === use && key.acknowledgedMsAgo !== null);
+  }
+
+  /** Looks for what other workers have exchanged: one look at a time, and never one that began before it was asked for. */
+  refresh(): Promise<void> {
+    const look = this.#reading.then(() => this.#read());
+    this.#reading = look.catch(() => {});
+    return look;
+  }
+
+  /** Gives a key to the HSM. @throws {CryptoError} what is wrong with it, KEY_CHECK_VALUE before all */
+  async import(key: ExchangedKey): Promise<void> {
+    const { hsm } = this.#options;
+    try {
+      await hsm.importKey(importRequest(key));
+    } catch (error) {
+      // A module that several workers share has it from the first of them.
+      const isThere =
+        error instanceof CryptoError && error.code === 'KEY_EXISTS' && (await hsm.kcv(key.keyId)) === key.kcv;
+      if (!isThere) throw error;
+    }
+    this.#inHsm.set(key.keyId, undefined);
+    if (key.use === 'mac') this.#readyMac(key);
+  }
+
+  /** What was imported is accepted from now on, and used once it `isCurrent`. */
+  accept(key: ExchangedKey, isCurrent: boolean): void {
+    if (isCurrent) this.#acknowledged.add(key.keyId);
+    this.#changes++;
+    this.#use([{ ...key, acknowledgedMsAgo: null }, ...this.#live.filter(({ keyId }) => keyId !== key.keyId)]);
+  }
+
+  async forget(keyId: string): Promise<void> {
+    this.#inHsm.delete(keyId);
+    this.#macs.delete(keyId);
+    this.#acknowledged.delete(keyId);
+    await this.#options.hsm.forgetKey(keyId);
+  }
+
+  async #read(): Promise<void> {
+    let changes: number;
+    let usable: readonly LiveKey[];
+    // A key that comes while they are read may not be among them.
+    do {
+      changes = this.#changes;
+      usable = await this.#readUsable();
+    } while (changes !== this.#changes);
+    this.#use(usable);
+    await this.#forgetRetired();
+  }
+
+  async #readUsable(): Promise<LiveKey[]> {
+    const { kept, where, onError } = this.#options;
+    const usable: LiveKey[] = [];
+    for (const key of await kept.live(where)) {
+      try {
+        if (!this.#inHsm.has(key.keyId)) await this.import(key);
+        usable.push(key);
+      } catch (error) {
+        onError(error);
+      }
+    }
+    return usable;
+  }
+
+  #use(read: readonly LiveKey[]): void {
+    const live = read.map((key) =>
+      this.#acknowledged.has(key.keyId) ? { ...key, acknowledgedMsAgo: key.acknowledgedMsAgo ?? 0 } : key,
+    );
+    this.#live = live;
+    const current = this.current('mac');
+    const macs = live.filter(({ use }) => use === 'mac');
+    const ordered = [...macs.filter((key) => key === current), ...macs.filter((key) => key !== current)];
+    const exchanged = ordered.flatMap(({ keyId }) => this.#macs.get(keyId) ?? []);
+    const configured = this.#acceptsConfigured() ? this.#configured : [];
+    // One that is not acknowledged yet makes no MACs: the one before does.
+    this.#macKeys = current ? [...exchanged, ...configured] : [...configured, ...exchanged];
+  }
+
+  /** They begin a line, and retire like any key when the first exchanged one has taken their place. */
+  #acceptsConfigured(): boolean {
+    const acknowledged = this.#live.filter(({ use, acknowledgedMsAgo }) => use === 'mac' && acknowledgedMsAgo !== null);
+    const [first] = acknowledged;
+    if (first === undefined) return true;
+    const overlapMs = (this.#options.config.keyExchange?.overlapSeconds ?? 0) * 1_000;
+    return acknowledged.length === 1 && first.acknowledgedMsAgo! < overlapMs;
+  }
+
+  #readyMac({ keyId, number }: ExchangedKey): void {
+    const { hsm, processor } = this.#options;
+    this.#macs.set(keyId, { number, mac: hsm.keyMac(keyId, processor.mac!.method) });
+  }
+
+  async #forgetRetired(): Promise<void> {
+    const nowMs = this.#options.monotonicMs();
+    const live = new Set(this.#live.map(({ keyId }) => keyId));
+    for (const [keyId, retiredAtMs] of this.#inHsm) {
+      if (live.has(keyId)) continue;
+      if (retiredAtMs === undefined) this.#inHsm.set(keyId, nowMs);
+      else if (nowMs - retiredAtMs > FORGET_AFTER_MS) await this.forget(keyId);
+    }
+  }
+}
+
+function importRequest({ keyId, use, transportKeyId, form, wrapped, kcv }: ExchangedKey): ImportKeyRequest {
+  const named = { keyId, usage: use, transportKeyId, kcv } as const;
+  return form === 'keyBlock' ? { ...named, block: wrapped } : { ...named, cryptogram: fromHex(wrapped) };
+}
