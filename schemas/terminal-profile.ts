@@ -1,6 +1,6 @@
 /** Terminal configuration profiles (interface 4.17): what an acquirer lets its readers take, and how they take it. */
 import { z } from 'zod';
-import { acquirerPath } from './admin.ts';
+import { acquirerPath, pageOf, times } from './admin.ts';
 import { plainText } from './plain-text.ts';
 
 /** As the contract has it. */
@@ -186,8 +186,7 @@ export const storedTerminalProfile = z
   .object({
     name,
     ...terminalProfileSettings.shape,
-    createdAt: z.iso.datetime().describe('ISO 8601, UTC'),
-    updatedAt: z.iso.datetime().describe('ISO 8601, UTC'),
+    ...times,
   })
   .meta({ id: 'TerminalProfile' });
 
@@ -195,23 +194,8 @@ export type StoredTerminalProfile = z.infer<typeof storedTerminalProfile>;
 
 export const profilePath = acquirerPath.extend({ profile: plainText(MAX_NAME_CHARS).describe('Name of the profile') });
 
-const MAX_LIMIT = 200;
-const DEFAULT_LIMIT = 100;
-
-/** By name. Unknown parameters are refused: a misspelt one must not widen a list. */
-export const profileQuery = z.strictObject({
-  after: plainText(MAX_NAME_CHARS).optional().describe('Begin behind the profile of this name'),
-  limit: z
-    .string()
-    .regex(/^\d{1,3}$/, 'not a whole number')
-    .transform(Number)
-    .pipe(z.int().min(1).max(MAX_LIMIT))
-    .default(DEFAULT_LIMIT)
-    .describe('How many at most'),
-});
-
-/** Name of a profile, where a terminal is given one of its own. */
-export const profileName = name;
+/** By name. */
+export const profilePage = pageOf(plainText(MAX_NAME_CHARS));
 
 /** What a reader gets by its proximity token (extension): how to take cards here. */
 export const terminalConfig = z

@@ -8,6 +8,7 @@ import type { Config } from './config.ts';
 import { StartError } from './errors.ts';
 import { type Closers, closeAll } from './gateway/closers.ts';
 import { openMetrics } from './gateway/open-metrics.ts';
+import { openPushes } from './gateway/open-pushes.ts';
 import { openStores, type Report } from './gateway/open-stores.ts';
 import { openSwitches } from './gateway/open-switches.ts';
 import type { PreparedDatabase } from './gateway/prepare-database.ts';
@@ -109,10 +110,23 @@ async function compose(
   const world = armWorld(countOutcomes(plain, metrics), config.TAPWIRE_FAILPOINTS);
   const fetcher = new GuardedFetch({ policy: callbackPolicy(config.TAPWIRE_ENV) });
   closers.push(() => fetcher.close());
+  const origin = () => server.listeningOrigin;
+  const pushes = await openPushes({ config, database, stores, ownTokens, world, fetcher, log, origin });
   if (switches) {
     strays.open((responses) => settleStrays(world, responses));
     closers.push(() => switches.close(clock.monotonicMs() + DRAIN_MS));
-    pipeline = await startJobs({ config, database, stores, handoverKeys, world, fetcher, log, report, closers });
+    pipeline = await startJobs({
+      config,
+      database,
+      stores,
+      handoverKeys,
+      world,
+      fetcher,
+      pushes,
+      log,
+      report,
+      closers,
+    });
   }
 
   const health = new Health(database, switches);
@@ -122,7 +136,7 @@ async function compose(
   registerHealthRoutes(server, health);
   registerMetricsRoute(server, { metrics, token: config.METRICS_TOKEN, isOpen: config.TAPWIRE_ENV === 'dev' });
   if (role !== 'worker') {
-    registerRoutes(server, { config, database, stores, types, ownTokens, world, fetcher, closers, report });
+    registerRoutes(server, { config, database, stores, types, ownTokens, world, fetcher, pushes, closers, report });
     registerReference(server, config);
   }
   const listening = await listen(server, config);

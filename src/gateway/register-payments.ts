@@ -4,13 +4,14 @@ import { registerLinkStatusRoutes } from '../http/routes/link-status.ts';
 import { registerLinkRoutes } from '../http/routes/links.ts';
 import type { Server } from '../http/server.ts';
 import type { LinkDesk } from '../links/create-link.ts';
+import type { IntentTokens } from '../transactions/link-ports.ts';
 import type { createGuards } from './create-guards.ts';
 import type { RouteParts } from './register-routes.ts';
 
 /** Links and intents: how they are created, paid and looked up. */
 export function registerPayments(server: Server, parts: RouteParts, guards: ReturnType<typeof createGuards>): void {
   const { authenticator, idempotent, appTokens } = guards;
-  const desk = linkDeskOf(server, parts, guards);
+  const desk = linkDeskOf(parts, appTokens, () => server.listeningOrigin);
   const { links } = parts.stores;
   registerLinkRoutes(server, { authenticator, idempotent, desk });
   registerIntentRoutes(server, { authenticator, idempotent, desk, appTokens, links });
@@ -20,9 +21,9 @@ export function registerPayments(server: Server, parts: RouteParts, guards: Retu
 
 /** What links are made with, whoever makes them. */
 export function linkDeskOf(
-  server: Server,
-  { config, stores: { links, directory }, world }: RouteParts,
-  { appTokens: tokens }: Pick<ReturnType<typeof createGuards>, 'appTokens'>,
+  { config, stores: { links, directory }, world }: Pick<RouteParts, 'config' | 'stores' | 'world'>,
+  tokens: IntentTokens,
+  origin: () => string,
 ): LinkDesk {
   return {
     links,
@@ -32,6 +33,6 @@ export function linkDeskOf(
     clock: world.clock,
     newId: world.newId,
     lifetimeMinutes: config.LINK_MINUTES,
-    appUrl: () => config.APP_URL ?? server.listeningOrigin,
+    appUrl: () => config.APP_URL ?? origin(),
   };
 }

@@ -24,8 +24,10 @@ import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { createSecretVault } from '../webhooks/secret-vault.ts';
 import type { Closers } from './closers.ts';
 import { createGuards } from './create-guards.ts';
+import type { Pushes } from './open-pushes.ts';
 import type { Report, Stores } from './open-stores.ts';
 import { registerPayments } from './register-payments.ts';
+import { registerTerminals } from './register-terminals.ts';
 
 export interface RouteParts {
   readonly config: Config;
@@ -35,6 +37,7 @@ export interface RouteParts {
   readonly ownTokens: OwnTokens;
   readonly world: World;
   readonly fetcher: GuardedFetch;
+  readonly pushes: Pushes;
   readonly closers: Closers;
   readonly report: Report;
 }
@@ -51,6 +54,7 @@ export function registerRoutes(server: Server, parts: RouteParts): void {
   registerRefundRoutes(server, { world, authenticator, transactions, idempotent });
   registerTransactionRoutes(server, { authenticator, transactions, directory, vault: world.vault });
   registerPayments(server, parts, guards);
+  registerTerminals(server, parts, guards);
   registerWebhookRoutes(server, parts, authenticator, idempotent);
   registerProcessorRoutes(server, { authenticator, idempotent, database: parts.database, types: parts.types });
   registerLoginRoute(server, { authenticator, logIn });

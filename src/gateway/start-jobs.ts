@@ -20,6 +20,7 @@ import { createSecretVault } from '../webhooks/secret-vault.ts';
 import { webhookBody } from '../webhooks/webhook-body.ts';
 import { WebhookDeliverer } from '../webhooks/webhook-deliverer.ts';
 import type { Closers } from './closers.ts';
+import type { Pushes } from './open-pushes.ts';
 import type { Report, Stores } from './open-stores.ts';
 
 export interface JobParts {
@@ -29,6 +30,7 @@ export interface JobParts {
   readonly handoverKeys: ReturnType<typeof postgresHandoverKeys>;
   readonly world: World;
   readonly fetcher: GuardedFetch;
+  readonly pushes: Pushes;
   readonly log: Log;
   readonly report: Report;
   readonly closers: Closers;
@@ -47,6 +49,7 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
     onError: (error, queue) => log.error({ error, queue }, 'a job failed and will be tried again'),
     openHandover: opener && readHandovers(opener),
     deliverWebhook: (payload, jobId) => deliverer.deliver(payload, jobId),
+    retryPush: (payload) => parts.pushes.payments.retry(payload),
     purge: () => purge(database, retentionOf(config)),
   });
   await stores.jobs.keepOne({ queue: 'purge', data: {} });

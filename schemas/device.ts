@@ -1,0 +1,60 @@
+/** Devices that payments can be pushed to (interface 2.14, 4.18). */
+import { z } from 'zod';
+import { pageOf } from './admin.ts';
+import { deviceInstallationId } from './card-data.ts';
+import { plainText } from './plain-text.ts';
+
+/** FCM promises no length; its tokens have 140 to 200 characters, and none above 4 KB was ever seen. */
+const MAX_PUSH_TOKEN_CHARS = 4_096;
+/** As the contract has it. */
+const MAX_FRIENDLY_NAME_CHARS = 32;
+/** As the record of a merchant has it. */
+const MAX_MERCHANT_ID_CHARS = 64;
+
+const friendlyName = plainText(MAX_FRIENDLY_NAME_CHARS)
+  .describe('What people call the device')
+  .meta({ examples: ['Till 3'] });
+const id = z.uuid().describe('Of the registration');
+
+/** For a credential that has several merchants; any other speaks for its own. */
+export const namedMerchant = z
+  .union([plainText(MAX_MERCHANT_ID_CHARS), z.int().nonnegative().transform(String)])
+  .optional()
+  .describe('The merchant, where the credential has several')
+  .meta({ examples: ['1001'] });
+
+/** The body of a registration. A device that is registered already gets this name and this token. */
+export const newDevice = z
+  .object({
+    deviceInstallationId,
+    pushToken: z
+      .string()
+      .regex(/^[\x21-\x7e]+$/, 'not visible ASCII')
+      .max(MAX_PUSH_TOKEN_CHARS)
+      .describe('By which the push service finds the app on the device; never shown again')
+      .meta({ examples: ['cXw1:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx'] }),
+    friendlyName,
+    merchantId: namedMerchant,
+  })
+  .meta({ id: 'NewDevice' });
+
+export type NewDevice = z.output<typeof newDevice>;
+
+export const deviceChange = z.object({ friendlyName }).meta({ id: 'DeviceChange' });
+
+export const registeredDevice = z.object({ id, deviceInstallationId, friendlyName }).meta({ id: 'RegisteredDevice' });
+
+export const device = registeredDevice
+  .extend({
+    merchantId: z.string().describe('Whose device it is'),
+    hasPushToken: z.boolean().describe('false once the push service said that the app is gone'),
+    createdAt: z.string().describe('ISO 8601, UTC'),
+  })
+  .meta({ id: 'Device' });
+
+export type Device = z.infer<typeof device>;
+
+export const removedDevice = z.object({ id }).meta({ id: 'RemovedDevice' });
+export const devicePath = z.object({ id });
+/** Newest first. */
+export const devicePage = pageOf(z.uuid());

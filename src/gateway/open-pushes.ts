@@ -1,0 +1,68 @@
+import { AppTokens } from '../auth/app-tokens.ts';
+import type { OwnTokens } from '../auth/own-tokens.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../ops/log.ts';
+import { DeviceRegistry } from '../push/device-registry.ts';
+import { FcmSender } from '../push/fcm-sender.ts';
+import { createLogSender, NO_PUSH_SENDER } from '../push/log-sender.ts';
+import type { PushSender } from '../push/ports.ts';
+import { PushPayments } from '../push/push-payments.ts';
+import { createPushTokenVault } from '../push/push-token-vault.ts';
+import { readServiceAccount } from '../push/service-account.ts';
+import { PostgresDevices } from '../store/devices.ts';
+import { inTransaction } from '../store/group-commit.ts';
+import type { Database } from '../store/open-database.ts';
+import type { World } from '../transactions/world.ts';
+import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import type { Stores } from './open-stores.ts';
+import { linkDeskOf } from './register-payments.ts';
+
+export interface PushParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly stores: Stores;
+  readonly ownTokens: OwnTokens;
+  readonly world: World;
+  readonly fetcher: GuardedFetch;
+  readonly log: Log;
+  /** Where this process listens. */
+  readonly origin: () => string;
+}
+
+/** The devices that payments are pushed to, and what pushes them: for routes, and for the jobs that try again. */
+export interface Pushes {
+  readonly registry: DeviceRegistry;
+  readonly payments: PushPayments;
+}
+
+/** @throws StartError BAD_CONFIG for a service account that cannot be used */
+export async function openPushes(parts: PushParts): Promise<Pushes> {
+  const { database, stores, ownTokens, world, log, origin } = parts;
+  const { keys, jobs, links, directory } = stores;
+  const devices = new PostgresDevices(database);
+  const vault = createPushTokenVault(keys);
+  const merchants = {
+    onlyMerchant: links.onlyMerchant.bind(links),
+    findOwned: directory.findOwned.bind(directory),
+  };
+  const payments = new PushPayments({
+    devices,
+    vault,
+    desk: linkDeskOf(parts, new AppTokens(ownTokens, directory, world.clock.nowMs), origin),
+    links,
+    sender: await openSender(parts),
+    directory,
+    enqueue: (job) => inTransaction(database, (client) => jobs.enqueue(client, [job])),
+    onGivenUp: (push) => log.warn(push, 'a payment could not be pushed to its device'),
+  });
+  return { registry: new DeviceRegistry({ devices, vault, merchants, directory }), payments };
+}
+
+async function openSender({ config, fetcher, world, log }: PushParts): Promise<PushSender> {
+  const { FCM_SERVICE_ACCOUNT_FILE: file, FCM_URL: url, TAPWIRE_ENV } = config;
+  if (file !== undefined) {
+    return new FcmSender({ account: await readServiceAccount(file), url, fetcher, clock: world.clock });
+  }
+  if (TAPWIRE_ENV !== 'dev') return NO_PUSH_SENDER;
+  return createLogSender((message) => log.info(message, 'a payment would be pushed to a device'));
+}

@@ -1,0 +1,27 @@
+import { registerDeviceRoutes } from '../http/routes/devices.ts';
+import { registerPushRoute } from '../http/routes/push.ts';
+import { registerTerminalConfigRoute } from '../http/routes/terminal-config.ts';
+import { registerTerminalProfileRoutes } from '../http/routes/terminal-profiles.ts';
+import type { Server } from '../http/server.ts';
+import { TerminalProfileSettings } from '../store/terminal-profile-settings.ts';
+import type { createGuards } from './create-guards.ts';
+import type { RouteParts } from './register-routes.ts';
+
+/** Terminals and the devices they are: what they may take, how they learn it, and what is pushed to them. */
+export function registerTerminals(server: Server, parts: RouteParts, guards: ReturnType<typeof createGuards>): void {
+  const { config, database, stores, ownTokens, world, pushes } = parts;
+  const { authenticator, idempotent } = guards;
+  registerTerminalProfileRoutes(server, {
+    authenticator,
+    idempotent,
+    profiles: new TerminalProfileSettings(database),
+    onChange: () => stores.directory.refresh(),
+  });
+  registerTerminalConfigRoute(server, {
+    world,
+    ownTokens,
+    cardDataKeysUrl: () => `${config.BASE_URL ?? server.listeningOrigin}/.well-known/card-data-keys.json`,
+  });
+  registerDeviceRoutes(server, { authenticator, idempotent, devices: pushes.registry });
+  registerPushRoute(server, { authenticator, idempotent, pushes: pushes.payments });
+}

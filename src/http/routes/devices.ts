@@ -1,0 +1,96 @@
+import type { FastifyRequest } from 'fastify';
+import {
+  device,
+  deviceChange,
+  devicePage,
+  devicePath,
+  newDevice,
+  registeredDevice,
+  removedDevice,
+} from '#schemas/device';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { DeviceRegistry } from '../../push/device-registry.ts';
+import type { IdempotentRoute } from '../idempotency.ts';
+import { nextPage } from '../next-page.ts';
+import type { RouteFacts } from '../route-facts.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface DeviceRoutesOptions {
+  readonly authenticator: Authenticator;
+  readonly idempotent: IdempotentRoute;
+  readonly devices: DeviceRegistry;
+}
+
+const SCOPE = 'devices:manage';
+
+function deviceFacts(summary: string, section: string, more: Partial<RouteFacts>): { facts: RouteFacts } {
+  // The SDK registers by the token that its merchant's backend has made.
+  const takes = ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'] as const;
+  return { facts: { summary, section, takes, scope: SCOPE, ...more } };
+}
+
+/** Devices that payments can be pushed to (4.18), for whoever their merchant belongs to. */
+export function registerDeviceRoutes(
+  server: Server,
+  { authenticator, idempotent, devices }: DeviceRoutesOptions,
+): void {
+  // Before the body is read: a stranger gets no further than the headers.
+  const onRequest = async (request: FastifyRequest) => {
+    request.owner = await authenticator.owner(request.headers, SCOPE);
+  };
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/devices',
+    config: deviceFacts('Register a device', '4.18', {
+      description: 'A device that its merchant has registered already gets the new name and push token, and 200.',
+      problems: { 403: [139], 404: [122], 409: [134] },
+    }),
+    schema: {
+      body: newDevice,
+      response: { 200: answerSchema(registeredDevice), 201: answerSchema(registeredDevice) },
+    },
+    onRequest,
+    ...idempotent,
+    handler: async (request, reply) => {
+      const { device, isNew } = await devices.register(request.owner!, request.body);
+      return reply.code(isNew ? 201 : 200).send(device);
+    },
+  });
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/devices',
+    config: deviceFacts('List devices', '4.18', { description: 'Newest first, never with their push tokens.' }),
+    schema: { querystring: devicePage, response: { 200: answerSchema(device.array()) } },
+    onRequest,
+    handler: async (request, reply) => {
+      const rows = await devices.list(request.owner!, request.query);
+      if (rows.length === request.query.limit) reply.header('link', nextPage(request.url, rows.at(-1)!.id));
+      return rows;
+    },
+  });
+
+  withZod(server).route({
+    method: 'PUT',
+    url: '/devices/:id',
+    config: deviceFacts('Rename a device', 'extension', { problems: { 404: [136] } }),
+    schema: { params: devicePath, body: deviceChange, response: { 200: answerSchema(registeredDevice) } },
+    onRequest,
+    handler: (request) => devices.rename(request.owner!, request.params.id, request.body.friendlyName),
+  });
+
+  withZod(server).route({
+    method: 'DELETE',
+    url: '/devices/:id',
+    config: deviceFacts('Remove a device', '4.18', { problems: { 404: [136] } }),
+    schema: { params: devicePath, response: { 200: answerSchema(removedDevice) } },
+    onRequest,
+    handler: async (request) => {
+      const { id } = request.params;
+      await devices.remove(request.owner!, id);
+      return { id };
+    },
+  });
+}

@@ -1,0 +1,45 @@
+import type { FastifyRequest } from 'fastify';
+import { newPush, pushAnswer } from '#schemas/push';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { PushPayments } from '../../push/push-payments.ts';
+import type { IdempotentRoute } from '../idempotency.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface PushRouteOptions {
+  readonly authenticator: Authenticator;
+  readonly idempotent: IdempotentRoute;
+  readonly pushes: PushPayments;
+}
+
+/** 4.18: a payment for a certain device. Like every payment it is made by a server or a person, not by a device. */
+export function registerPushRoute(server: Server, { authenticator, idempotent, pushes }: PushRouteOptions): void {
+  withZod(server).route({
+    method: 'POST',
+    url: '/consumer/push',
+    config: {
+      facts: {
+        summary: 'Push a payment to a device',
+        section: '4.18',
+        takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'loginToken'],
+        scope: 'payments:create',
+        description:
+          'Makes a link and tells the device of it. The link stands whatever becomes of the message: `failureReason` says why it did not go.',
+        problems: { 400: [104], 403: [139], 404: [136], 409: [124, 134] },
+      },
+    },
+    schema: { body: newPush, response: { 201: answerSchema(pushAnswer) } },
+    // Before the body is read: a stranger gets no further than the headers.
+    onRequest: async (request: FastifyRequest) => {
+      request.owner = await authenticator.creator(request.headers, 'payments:create');
+    },
+    ...idempotent,
+    handler: async (request, reply) => {
+      const { deviceId, amount, currency, merchantReference, image } = request.body;
+      const qrCodeSize = image?.required ? image.size : undefined;
+      const wanted = { deviceId, amount, currency, merchantReference, qrCodeSize };
+      const answer = await pushes.push(request.owner!, wanted);
+      return reply.code(201).header('cache-control', 'no-store').send(answer);
+    },
+  });
+}

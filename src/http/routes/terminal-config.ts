@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { deviceInstallationId } from '#schemas/card-data';
+import { terminalConfig } from '#schemas/terminal-profile';
+import { bearerToken } from '../../auth/bearer.ts';
+import type { OwnTokens } from '../../auth/own-tokens.ts';
+import { AuthError, NoConfiguration } from '../../errors.ts';
+import { chooseProfile } from '../../transactions/apply-profile.ts';
+import { admit } from '../../transactions/draft.ts';
+import type { Principal } from '../../transactions/ports.ts';
+import type { World } from '../../transactions/world.ts';
+import { sendUnlessKnown } from '../entity-tag.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { terminalConfigView } from '../terminal-config-view.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface TerminalConfigRouteOptions {
+  readonly world: Pick<World, 'directory'>;
+  readonly ownTokens: Pick<OwnTokens, 'verify'>;
+  /** Where readers find the public keys. */
+  readonly cardDataKeysUrl: () => string;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** As whom a reader speaks by its proximity token; set by the route's `onRequest`. */
+    reader?: Principal;
+  }
+}
+
+/** What a proximity token says of its terminal (contract, "Claims of our tokens"). */
+const readerClaims = z.object({
+  sub: z.string(),
+  acquirerId: z.int().positive(),
+  usr: z.string().nullish(),
+  'x-tid': z.string(),
+  spCfg: z.string().nullish(),
+});
+
+const readerHeaders = z.object({ 'x-device-installation-id': deviceInstallationId.optional() });
+
+/** The terminal's configuration, for the reader that holds a proximity token of it (extension). */
+export function registerTerminalConfigRoute(server: Server, options: TerminalConfigRouteOptions): void {
+  const { world, ownTokens, cardDataKeysUrl } = options;
+  withZod(server).route({
+    method: 'GET',
+    url: '/terminal/config',
+    config: {
+      facts: {
+        summary: 'Get the configuration of a reader',
+        section: 'extension',
+        takes: ['proximityToken'],
+        description:
+          'Floor limits, overrides by application, kernel and transaction type, currency and country. With `If-None-Match` it is 304 while nothing has changed.',
+        problems: { 403: [105, 139], 500: [208] },
+      },
+    },
+    schema: { headers: readerHeaders, response: { 200: answerSchema(terminalConfig) } },
+    onRequest: async (request) => {
+      const claims = readerClaims.safeParse(
+        await ownTokens.verify('proximity', bearerToken(request.headers.authorization)),
+      );
+      if (!claims.success) throw new AuthError('JWT_INVALID', 'claims');
+      const { sub, acquirerId, usr, 'x-tid': xTid, spCfg } = claims.data;
+      request.reader = { acquirerId, merchantId: sub, userClaim: usr ?? null, xTid, profileName: spCfg ?? null };
+    },
+    handler: async (request, reply) => {
+      const reader = request.reader!;
+      const { merchant } = admit(world, reader, request.headers['x-device-installation-id'] ?? '');
+      const terminal = world.directory.terminal(reader.acquirerId, reader.xTid!);
+      if (!terminal) throw new NoConfiguration('NO_TERMINAL');
+      const profile = chooseProfile(world.directory, reader);
+      if (profile instanceof NoConfiguration) throw profile;
+      const view = terminalConfigView({ merchant, terminal, profile, cardDataKeysUrl: cardDataKeysUrl() });
+      return sendUnlessKnown(request, reply, view);
+    },
+  });
+}

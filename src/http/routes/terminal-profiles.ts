@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { acquirerPath } from '#schemas/admin';
+import {
+  newTerminalProfile,
+  profilePage,
+  profilePath,
+  storedTerminalProfile,
+  terminalProfileChange,
+} from '#schemas/terminal-profile';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { TerminalProfileSettings } from '../../store/terminal-profile-settings.ts';
+import { readNewProfile, readProfileChange } from '../../transactions/read-profile.ts';
+import type { IdempotentRoute } from '../idempotency.ts';
+import { nextPage } from '../next-page.ts';
+import type { RouteFacts } from '../route-facts.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+import { identifyAdministrator } from './admin-settings.ts';
+
+export interface TerminalProfileRoutesOptions {
+  readonly authenticator: Authenticator;
+  readonly idempotent: IdempotentRoute;
+  readonly profiles: TerminalProfileSettings;
+  /** Told of every change, so that this process knows of it at once. */
+  readonly onChange: () => Promise<void>;
+}
+
+const SCOPE = 'profiles:manage';
+const ALL = '/acquirers/:acquirerId/softposconfigs';
+const ONE = `${ALL}/:profile`;
+
+function profileFacts(summary: string, section: string, description: string): { facts: RouteFacts } {
+  return { facts: { summary, section, takes: ['operatorKey', 'acquirerKey'], scope: SCOPE, description } };
+}
+
+/** 4.17: the terminal profiles of an acquirer, for itself and the operator. No token is taken here, whoever signed it. */
+export function registerTerminalProfileRoutes(server: Server, options: TerminalProfileRoutesOptions): void {
+  registerChanges(server, options);
+  registerReads(server, options);
+}
+
+function registerChanges(
+  server: Server,
+  { authenticator, idempotent, profiles, onChange }: TerminalProfileRoutesOptions,
+): void {
+  const onRequest = identifyAdministrator(authenticator, SCOPE);
+  const response = answerSchema(storedTerminalProfile);
+
+  withZod(server).route({
+    method: 'POST',
+    url: ALL,
+    config: profileFacts(
+      'Create a terminal profile',
+      '4.17',
+      'In the advanced format (`overrides`) or the simple one (`configList`); it is kept and shown in the advanced one.',
+    ),
+    schema: { params: acquirerPath, body: newTerminalProfile, response: { 201: response } },
+    onRequest,
+    ...idempotent,
+    handler: async (request, reply) => {
+      const { name, ...body } = request.body;
+      const added = await profiles.add(request.change!, { name, ...readNewProfile(body) });
+      await onChange();
+      reply.code(201).header('location', `${request.url.split('?', 1)[0]}/${encodeURIComponent(name)}`);
+      return added;
+    },
+  });
+
+  withZod(server).route({
+    method: 'PUT',
+    url: ONE,
+    config: profileFacts(
+      'Update a terminal profile',
+      '4.17',
+      'What the body names is replaced whole, the rest stays. Counts everywhere within seconds.',
+    ),
+    schema: { params: profilePath, body: terminalProfileChange, response: { 200: response } },
+    onRequest,
+    handler: async (request) => {
+      const changed = readProfileChange(request.body);
+      const stored = await profiles.change(request.change!, request.params.profile, changed);
+      await onChange();
+      return stored;
+    },
+  });
+
+  withZod(server).route({
+    method: 'DELETE',
+    url: ONE,
+    config: profileFacts(
+      'Delete a terminal profile',
+      '4.17',
+      'Not while a terminal has it. Taps whose token still names it are refused.',
+    ),
+    schema: { params: profilePath, response: { 204: answerSchema(z.null()) } },
+    onRequest,
+    handler: async (request, reply) => {
+      await profiles.remove(request.change!, request.params.profile);
+      await onChange();
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+function registerReads(server: Server, { authenticator, profiles }: TerminalProfileRoutesOptions): void {
+  const onRequest = identifyAdministrator(authenticator, SCOPE);
+
+  withZod(server).route({
+    method: 'GET',
+    url: ALL,
+    config: profileFacts('List terminal profiles', 'extension', 'By name.'),
+    schema: {
+      params: acquirerPath,
+      querystring: profilePage,
+      response: { 200: answerSchema(storedTerminalProfile.array()) },
+    },
+    onRequest,
+    handler: async (request, reply) => {
+      const rows = await profiles.list(request.change!, request.query);
+      if (rows.length === request.query.limit) reply.header('link', nextPage(request.url, rows.at(-1)!.name));
+      return rows;
+    },
+  });
+
+  withZod(server).route({
+    method: 'GET',
+    url: ONE,
+    config: profileFacts('Show a terminal profile', 'extension', 'In the advanced format.'),
+    schema: { params: profilePath, response: { 200: answerSchema(storedTerminalProfile) } },
+    onRequest,
+    handler: (request) => profiles.find(request.change!, request.params.profile),
+  });
+}

@@ -1,0 +1,99 @@
+import { SignJWT } from 'jose';
+import { z } from 'zod';
+import { Secret } from '../bytes/secret.ts';
+import type { Clock } from '../transactions/ports.ts';
+import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import type { ServiceAccount } from './service-account.ts';
+
+const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging';
+const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+/** Google takes no assertion that lives longer than an hour; it is used once, at once. */
+const ASSERTION_SECONDS = 300;
+/** A token that ends while a message is on its way is refused: it is renewed this much before. */
+const RENEW_BEFORE_MS = 60_000;
+/** Access tokens have up to 2 KB. */
+const MAX_ANSWER_BYTES = 16_384;
+
+const tokenAnswer = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
+
+export interface AccessTokensOptions {
+  readonly account: ServiceAccount;
+  readonly fetcher: Pick<GuardedFetch, 'request'>;
+  readonly clock: Clock;
+}
+
+interface HeldToken {
+  readonly token: Secret<string>;
+  /** On the monotonic clock. */
+  readonly untilMs: number;
+}
+
+/** OAuth 2 access tokens of a service account (RFC 7523 2.1), each used until it is about to end. */
+export class AccessTokens {
+  readonly #options: AccessTokensOptions;
+  #held: HeldToken | undefined;
+  #asking: Promise<HeldToken | undefined> | undefined;
+
+  constructor(options: AccessTokensOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * However many ask at once, one request goes out.
+   *
+   * @returns undefined when the authorization server gives none
+   * @throws OutboundError when it gives no answer
+   */
+  async get(timeoutMs: number): Promise<Secret<string> | undefined> {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (this.#held && nowMs < this.#held.untilMs) return this.#held.token;
+    this.#asking ??= this.#ask(timeoutMs).finally(() => {
+      this.#asking = undefined;
+    });
+    this.#held = await this.#asking;
+    return this.#held?.token;
+  }
+
+  /** The push service refuses this token: the next one is a new one. */
+  forget(token: Secret<string>): void {
+    if (this.#held?.token === token) this.#held = undefined;
+  }
+
+  async #ask(timeoutMs: number): Promise<HeldToken | undefined> {
+    const { account, fetcher, clock } = this.#options;
+    const startMs = clock.monotonicMs();
+    const body = new URLSearchParams({ grant_type: GRANT_TYPE, assertion: await this.#sign() }).toString();
+    const answer = await fetcher.request({
+      url: account.tokenUrl,
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'user-agent': 'Tapwire' },
+      body,
+      timeoutMs,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+    });
+    const given = answer.status === 200 ? tokenAnswer.safeParse(parseJson(answer.body)) : undefined;
+    if (!given?.success) return undefined;
+    const { access_token, expires_in } = given.data;
+    return { token: new Secret(access_token), untilMs: startMs + expires_in * 1_000 - RENEW_BEFORE_MS };
+  }
+
+  #sign(): Promise<string> {
+    const { account, clock } = this.#options;
+    const iat = Math.floor(clock.nowMs() / 1_000);
+    return new SignJWT({ scope: SCOPE })
+      .setProtectedHeader({ alg: 'RS256', typ: 'JWT', ...(account.keyId !== undefined && { kid: account.keyId }) })
+      .setIssuer(account.email)
+      .setAudience(account.tokenUrl.href)
+      .setIssuedAt(iat)
+      .setExpirationTime(iat + ASSERTION_SECONDS)
+      .sign(account.privateKey);
+  }
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,74 @@
+import type { Device, NewDevice } from '#schemas/device';
+import { Forbidden, NotFound, RequestRefused } from '../errors.ts';
+import type { Directory, Tenant } from '../transactions/ports.ts';
+import type { DevicePage, DeviceStore, OwnedMerchants } from './ports.ts';
+import type { PushTokenVault } from './push-token-vault.ts';
+
+export interface DeviceRegistryOptions {
+  readonly devices: DeviceStore;
+  readonly vault: PushTokenVault;
+  readonly merchants: OwnedMerchants;
+  readonly directory: Pick<Directory, 'isBlockedDevice'>;
+}
+
+/** The devices of merchants: registered by the SDK or a backend, seen to by whoever the merchant belongs to. */
+export class DeviceRegistry {
+  readonly #options: DeviceRegistryOptions;
+
+  constructor(options: DeviceRegistryOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Registers a device, or renews the name and token of one that is registered.
+   *
+   * @throws NotFound for a merchant that is not the owner's; Forbidden for a blocked merchant or device; RequestRefused 400
+   *   where the merchant must be named, 409 where it has as many devices as it may
+   */
+  async register(owner: Tenant, given: NewDevice): Promise<{ device: Device; isNew: boolean }> {
+    const { devices, vault, directory } = this.#options;
+    const { deviceInstallationId, friendlyName, pushToken } = given;
+    const { acquirerId } = owner;
+    const merchantId = await this.#merchantOf(owner, given.merchantId);
+    if (directory.isBlockedDevice(acquirerId, deviceInstallationId)) throw new Forbidden('BLOCKED_DEVICE');
+    const key = { acquirerId, merchantId, deviceInstallationId };
+    const registered = await devices.register({ ...key, friendlyName, sealedPushToken: vault.seal(key, pushToken) });
+    if (!registered)
+      throw new RequestRefused(409, 134, 'The merchant has as many devices as it may: remove one first.');
+    return registered;
+  }
+
+  list(owner: Tenant, page: DevicePage): Promise<Device[]> {
+    return this.#options.devices.list(owner, page);
+  }
+
+  /** @throws RequestRefused 404 */
+  async rename(owner: Tenant, id: string, friendlyName: string): Promise<Device> {
+    const renamed = await this.#options.devices.rename(owner, id, friendlyName);
+    if (!renamed) throw unknownDevice();
+    return renamed;
+  }
+
+  /** @throws RequestRefused 404 */
+  async remove(owner: Tenant, id: string): Promise<void> {
+    if (!(await this.#options.devices.remove(owner, id))) throw unknownDevice();
+  }
+
+  async #merchantOf(owner: Tenant, named: string | undefined): Promise<string> {
+    const { merchants } = this.#options;
+    const id = named ?? owner.merchantId ?? (await merchants.onlyMerchant(owner));
+    if (id === undefined) {
+      const errors = [{ pointer: '/merchantId', detail: 'is missing: the credential has no single merchant' }];
+      throw new RequestRefused(400, 104, 'The request does not fit its schema.', errors);
+    }
+    const merchant = await merchants.findOwned(owner, id);
+    if (!merchant) throw new NotFound();
+    if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
+    return id;
+  }
+}
+
+/** Nobody's, or somebody else's: answered alike. */
+export function unknownDevice(): RequestRefused {
+  return new RequestRefused(404, 136, 'No such device is registered.');
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { OutboundError } from '../errors.ts';
+import type { Clock } from '../transactions/ports.ts';
+import type { GuardedAnswer, GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import { parseRetryAfter } from '../webhooks/schedule.ts';
+import { AccessTokens } from './access-tokens.ts';
+import type { PushMessage, PushResult, PushSender } from './ports.ts';
+import type { ServiceAccount } from './service-account.ts';
+
+/** An answer names a message or an error, with a paragraph of help at most. */
+const MAX_ANSWER_BYTES = 8_192;
+const FCM_ERROR = 'type.googleapis.com/google.firebase.fcm.v1.FcmError';
+
+const errorAnswer = z.object({
+  error: z.object({
+    status: z.string().optional(),
+    details: z.array(z.object({ '@type': z.string(), errorCode: z.string().optional() })).optional(),
+  }),
+});
+
+export interface FcmSenderOptions {
+  readonly account: ServiceAccount;
+  /** `https://fcm.googleapis.com`. */
+  readonly url: string;
+  readonly fetcher: Pick<GuardedFetch, 'request'>;
+  readonly clock: Clock;
+}
+
+/** Firebase Cloud Messaging, HTTP v1: `projects.messages.send`. */
+export class FcmSender implements PushSender {
+  readonly #options: FcmSenderOptions;
+  readonly #tokens: AccessTokens;
+  readonly #url: URL;
+
+  constructor(options: FcmSenderOptions) {
+    this.#options = options;
+    this.#tokens = new AccessTokens(options);
+    this.#url = new URL(`/v1/projects/${options.account.projectId}/messages:send`, options.url);
+  }
+
+  async send(message: PushMessage, timeoutMs: number): Promise<PushResult> {
+    const untilMs = this.#options.clock.monotonicMs() + timeoutMs;
+    try {
+      const result = await this.#attempt(message, untilMs);
+      // The access token was revoked before its time: once more, with a new one.
+      return result === 'unauthenticated' ? await this.#secondAttempt(message, untilMs) : result;
+    } catch (error) {
+      if (error instanceof OutboundError) return { kind: 'unavailable', retryAfterSeconds: undefined };
+      throw error;
+    }
+  }
+
+  async #secondAttempt(message: PushMessage, untilMs: number): Promise<PushResult> {
+    const result = await this.#attempt(message, untilMs);
+    return result === 'unauthenticated' ? { kind: 'failed', reason: 'REFUSED' } : result;
+  }
+
+  async #attempt(message: PushMessage, untilMs: number): Promise<PushResult | 'unauthenticated'> {
+    const { fetcher, clock } = this.#options;
+    const leftMs = () => Math.max(1, untilMs - clock.monotonicMs());
+    const token = await this.#tokens.get(leftMs());
+    if (token === undefined) return { kind: 'unavailable', retryAfterSeconds: undefined };
+    const answer = await fetcher.request({
+      url: this.#url,
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token.reveal()}`,
+        'content-type': 'application/json',
+        'user-agent': 'Tapwire',
+      },
+      body: JSON.stringify(bodyOf(message)),
+      timeoutMs: leftMs(),
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+    });
+    if (answer.status === 401) {
+      this.#tokens.forget(token);
+      return 'unauthenticated';
+    }
+    return resultOf(answer, clock.nowMs());
+  }
+}
+
+/** Data alone, so that the app itself decides what to show; at once, since somebody stands at a till. */
+function bodyOf({ pushToken, data, ttlSeconds }: PushMessage): object {
+  return {
+    message: { token: pushToken.reveal(), data, android: { priority: 'HIGH', ttl: `${ttlSeconds}s` } },
+  };
+}
+
+/** FCM's error codes: UNREGISTERED ends a token, quotas and outages pass, the rest would be the same the next time. */
+function resultOf({ status, headers, body }: GuardedAnswer, nowMs: number): PushResult {
+  if (status >= 200 && status < 300) return { kind: 'sent' };
+  if (status === 429 || status >= 500) {
+    return { kind: 'unavailable', retryAfterSeconds: parseRetryAfter(headers['retry-after'], nowMs) };
+  }
+  return { kind: 'failed', reason: errorCodeOf(body) === 'UNREGISTERED' ? 'UNREGISTERED' : 'REFUSED' };
+}
+
+function errorCodeOf(body: Buffer): string | undefined {
+  try {
+    const { error } = errorAnswer.parse(JSON.parse(body.toString()));
+    return error.details?.find((detail) => detail['@type'] === FCM_ERROR)?.errorCode;
+  } catch {
+    return undefined;
+  }
+}

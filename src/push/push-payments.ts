@@ -1,0 +1,147 @@
+import type { JobPayloads } from '#schemas/jobs';
+import type { PushAnswer } from '#schemas/push';
+import { Forbidden, RequestRefused } from '../errors.ts';
+import { createLink, type LinkDesk, type LinkRequest, payUrl } from '../links/create-link.ts';
+import type { JobRequest } from '../transactions/jobs.ts';
+import type { NewLink } from '../transactions/link.ts';
+import type { LinkFinder } from '../transactions/link-ports.ts';
+import { currencyOf, findCurrency, formatAmount } from '../transactions/money.ts';
+import type { Directory, Tenant } from '../transactions/ports.ts';
+import { unknownDevice } from './device-registry.ts';
+import type { DeviceStore, PushDevice, PushedPayment, PushResult, PushSender } from './ports.ts';
+import { pushData } from './push-message.ts';
+import type { PushTokenVault } from './push-token-vault.ts';
+
+/** The caller waits for it, and has the link as its way out. */
+const FIRST_ATTEMPT_MS = 3_000;
+const ATTEMPT_MS = 10_000;
+/** Whoever stood at the till has gone after five minutes (contract: TTL 300 s). */
+const TTL_SECONDS = 300;
+/** Between attempts; together a little less than the TTL. */
+const DELAYS_SECONDS = [5, 10, 20, 40, 60, 60, 60];
+/** A push service that asks for more patience than this asks for more than a till has. */
+const MAX_DELAY_SECONDS = 60;
+
+export interface PushPaymentsOptions {
+  readonly devices: DeviceStore;
+  readonly vault: PushTokenVault;
+  /** Where links are made. */
+  readonly desk: LinkDesk;
+  readonly links: Pick<LinkFinder, 'find'>;
+  readonly sender: PushSender;
+  readonly directory: Pick<Directory, 'isBlockedDevice'>;
+  readonly enqueue: (job: JobRequest) => Promise<void>;
+  /** Told of a push whose attempts are over. */
+  readonly onGivenUp: (push: { readonly acquirerId: number; readonly reference: string }) => void;
+}
+
+/** What a device is to be asked for; `amount` is decimal text in major units. */
+export interface PushRequest extends Pick<LinkRequest, 'amount' | 'qrCodeSize'> {
+  readonly deviceId: string;
+  readonly currency: string;
+  readonly merchantReference: string;
+}
+
+type PushJob = JobPayloads['push'];
+
+/** Sends payments to devices: at once, or by jobs while the push service is away. */
+export class PushPayments {
+  readonly #options: PushPaymentsOptions;
+
+  constructor(options: PushPaymentsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes a link for the payment and tells the device of it. Whatever becomes of the message, the link stands.
+   *
+   * @throws RequestRefused 404 for a device that the owner has not, 409 for one that several of its merchants have; what the
+   *   link is refused for; Forbidden for a blocked device
+   */
+  async push(owner: Tenant, { deviceId, currency, merchantReference, ...request }: PushRequest): Promise<PushAnswer> {
+    const device = await this.#findDevice(owner, deviceId);
+    if (!findCurrency(currency)) throw unknownCurrency();
+    const { merchantId } = device;
+    const wanted = { ...request, merchantId, paymentReference: merchantReference, currencyCode: currency };
+    const created = await createLink(this.#options.desk, owner, { ...wanted, kind: 'link', isConsumerApp: true });
+    const { link, url, token, qrCode } = created;
+    const result = await this.#send(device, paymentOf(link, url, token), FIRST_ATTEMPT_MS);
+    if (result.kind === 'unavailable') await this.#options.enqueue(firstRetry(device, link.id, result));
+    return {
+      reference: link.id,
+      status: result.kind === 'unavailable' ? 'queued' : result.kind,
+      url,
+      ...(qrCode !== undefined && { qrCode }),
+      expiresAt: new Date(link.expiresAtMs).toISOString(),
+      ...(result.kind === 'failed' && { failureReason: result.reason }),
+    };
+  }
+
+  /** Runs one job: at most one attempt. Done, too, when the link was paid or ran out, or the device is gone. */
+  async retry(job: PushJob): Promise<'done' | { readonly againAfterSeconds: number; readonly payload: PushJob }> {
+    const { devices, links, desk, directory, onGivenUp } = this.#options;
+    const { acquirerId, reference, deviceId, attempt } = job;
+    const device = (await devices.find({ acquirerId }, deviceId)).find(({ id }) => id === deviceId);
+    const link = await links.find({ acquirerId, id: reference });
+    const isOver = !link || link.isPast || link.isHeld;
+    if (isOver || !device || directory.isBlockedDevice(acquirerId, device.deviceInstallationId)) return 'done';
+    const token = await desk.tokens.issue(link);
+    const result = await this.#send(device, paymentOf(link, payUrl(desk, link, token), token), ATTEMPT_MS);
+    const againAfterSeconds = result.kind === 'unavailable' ? delayAfter(attempt, result) : undefined;
+    if (againAfterSeconds !== undefined) return { againAfterSeconds, payload: { ...job, attempt: attempt + 1 } };
+    if (result.kind !== 'sent') onGivenUp({ acquirerId, reference });
+    return 'done';
+  }
+
+  async #findDevice(owner: Tenant, deviceId: string): Promise<PushDevice> {
+    const [device, another] = await this.#options.devices.find(owner, deviceId);
+    if (!device) throw unknownDevice();
+    if (another) throw new RequestRefused(409, 134, 'Several merchants have this device: name it by its id.');
+    const isBlocked = this.#options.directory.isBlockedDevice(device.acquirerId, device.deviceInstallationId);
+    if (isBlocked) throw new Forbidden('BLOCKED_DEVICE');
+    return device;
+  }
+
+  async #send(device: PushDevice, payment: PushedPayment, timeoutMs: number): Promise<PushResult> {
+    const { vault, sender, devices } = this.#options;
+    const pushToken = device.sealedPushToken && vault.open(device, device.sealedPushToken);
+    if (!pushToken) return { kind: 'failed', reason: 'NO_PUSH_TOKEN' };
+    const { reference } = payment;
+    const result = await sender.send(
+      { reference, pushToken, data: pushData(payment), ttlSeconds: TTL_SECONDS },
+      timeoutMs,
+    );
+    if (result.kind === 'failed' && result.reason === 'UNREGISTERED') await devices.dropToken(device);
+    return result;
+  }
+}
+
+type Unavailable = Extract<PushResult, { kind: 'unavailable' }>;
+
+function firstRetry({ acquirerId, id }: PushDevice, reference: string, result: Unavailable): JobRequest {
+  const data = { acquirerId, reference, deviceId: id, attempt: 2 };
+  return { queue: 'push', data, startAfterSeconds: delayAfter(1, result) ?? MAX_DELAY_SECONDS };
+}
+
+/** Undefined when the attempts are over. */
+function delayAfter(attempt: number, { retryAfterSeconds = 0 }: Unavailable): number | undefined {
+  const usual = DELAYS_SECONDS[attempt - 1];
+  return usual === undefined ? undefined : Math.max(usual, Math.min(retryAfterSeconds, MAX_DELAY_SECONDS));
+}
+
+function paymentOf(link: NewLink, url: string, token: string): PushedPayment {
+  const { id: reference, amountMinor, currency, paymentReference: merchantReference } = link;
+  return {
+    reference,
+    url,
+    token,
+    amount: formatAmount(amountMinor, currencyOf(currency)),
+    currency,
+    merchantReference,
+  };
+}
+
+function unknownCurrency(): RequestRefused {
+  const errors = [{ pointer: '/currency', detail: 'is no currency of ISO 4217' }];
+  return new RequestRefused(400, 104, 'The request does not fit its schema.', errors);
+}
