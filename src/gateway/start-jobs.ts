@@ -77,8 +77,8 @@ async function withdraw(opener: HandoverOpener): Promise<void> {
 
 function createDeliverer({ config, database, stores, world, fetcher }: JobParts): WebhookDeliverer {
   const { clock } = world;
-  const store = new PostgresWebhookDeliveries(database, stores.jobs, (transaction, outcome) =>
-    webhookBody(transaction, outcome, providerIdOf(world, transaction)),
+  const store = new PostgresWebhookDeliveries(database, stores.jobs, (transaction, outcome, paymentReference) =>
+    webhookBody(transaction, outcome, providerIdOf(world, transaction), paymentReference),
   );
   const lanes = new Lanes(clock.monotonicMs);
   const vault = createSecretVault(stores.keys);

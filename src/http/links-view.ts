@@ -8,7 +8,7 @@ import { type Currency, currencyOf, formatAmount } from '../transactions/money.t
 import type { OpenedLink } from '../transactions/pay-link.ts';
 import type { MerchantRecord } from '../transactions/ports.ts';
 import { statusName } from '../transactions/status.ts';
-import { TRANSACTION_TYPE_NAMES, type Transaction, TransactionType } from '../transactions/transaction.ts';
+import { TRANSACTION_TYPE_NAMES, type Transaction, TransactionType, toldMinor } from '../transactions/transaction.ts';
 import { OWN_TEXTS } from './online-authorization.ts';
 
 /** 2.3. `tap` is the last one on the link. */
@@ -22,7 +22,7 @@ export function linkStatusOf(link: Link, tap: Transaction | undefined): LinkStat
     userId: tap?.userId ?? '',
     status: tap ? statusName(tap.status) : null,
     disposition: dispositionOf(tap),
-    amount: formatAmount(tap?.approvedMinor ?? link.amountMinor, currencyOf(link.currency)),
+    amount: formatAmount((tap && toldMinor(tap)) ?? link.amountMinor, currencyOf(link.currency)),
     currency: link.currency,
     type: TRANSACTION_TYPE_NAMES[link.type],
     responseCode: tap?.responseCode?.replace(/^0(?=.)/, '') ?? null,
@@ -35,12 +35,13 @@ export function linkStatusOf(link: Link, tap: Transaction | undefined): LinkStat
   };
 }
 
-/** 2.4. The amount is what the mandate was asked with: proving the card takes none. */
+/** 2.4. */
 export function tt3LinkStatusOf(link: Link, mandate: Mandate, tap: Transaction | undefined): Tt3LinkStatus {
   const currency = currencyOf(link.currency);
+  const status = linkStatusOf(link, tap);
   return {
-    ...linkStatusOf(link, tap),
-    amount: Number(formatAmount(link.amountMinor, currency)),
+    ...status,
+    amount: Number(status.amount),
     ...mandateOf(mandate, currency),
   };
 }

@@ -4,7 +4,7 @@ import { type DispositionId, dispositionName } from '../transactions/disposition
 import { isAwaitingPin } from '../transactions/pin-step.ts';
 import type { CardVault } from '../transactions/ports.ts';
 import { ERROR_CODES } from '../transactions/settle-outcome.ts';
-import type { Transaction } from '../transactions/transaction.ts';
+import { type Transaction, toldMinor } from '../transactions/transaction.ts';
 import { expiryOf, textOfTag } from './transaction-view.ts';
 
 const APPLICATION_LABEL = 0x50;
@@ -39,7 +39,7 @@ export function onlineAuthorizationOf(
     pinToken,
     cardReaderId: transaction.readerId ?? '',
     cardReaderTransactionId: transaction.readerTransactionId ?? '',
-    amount: transaction.approvedMinor ?? transaction.amountMinor ?? 0,
+    amount: toldMinor(transaction) ?? 0,
     currency: transaction.currency ?? '',
     merchantReference: transaction.merchantReference,
     cardScheme: transaction.scheme ?? '',

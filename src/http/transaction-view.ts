@@ -4,7 +4,7 @@ import { indexChipTags, listChipTags } from '../transactions/chip-tags.ts';
 import { Disposition } from '../transactions/disposition.ts';
 import { currencyOf, formatAmount } from '../transactions/money.ts';
 import type { CardVault, MerchantRecord } from '../transactions/ports.ts';
-import { TRANSACTION_TYPE_NAMES, type Transaction } from '../transactions/transaction.ts';
+import { TRANSACTION_TYPE_NAMES, type Transaction, toldMinor } from '../transactions/transaction.ts';
 
 /** A transaction as 2.1 shows it to whom it belongs. `merchant` is its record as it is now. */
 export function transactionView(
@@ -83,9 +83,10 @@ function approvalText({ disposition }: Transaction): string {
   return disposition === Disposition.Voided ? 'Reversed' : 'Declined';
 }
 
-/** What was approved, else what was asked, as decimal text. */
-function amountText({ approvedMinor, amountMinor, currency }: Transaction): string | undefined {
-  const minor = approvedMinor ?? amountMinor;
+/** As decimal text. */
+function amountText(transaction: Transaction): string | undefined {
+  const { currency } = transaction;
+  const minor = toldMinor(transaction);
   return minor === null || currency === null ? undefined : formatAmount(minor, currencyOf(currency));
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { MerchantPrincipal } from '../auth/verify-merchant-token.ts';
 import type { Change } from '../store/admin-commit.ts';
 import type { IntentClaims, IntentSession } from '../transactions/link-ports.ts';
 import type { Principal, Tenant } from '../transactions/ports.ts';
@@ -9,7 +10,9 @@ import type { Server } from './server.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     /** As whom the request's token speaks; set by the route's `onRequest`. */
-    principal?: Principal;
+    principal?: MerchantPrincipal;
+    /** As whom the request submits a tap, or what follows one; set by the route's `onRequest`. */
+    submitter?: Principal;
     /** The link or intent whose own token the request has; set by the route's `onRequest`. */
     intent?: IntentClaims;
     /** As whom an app makes intents by itself; set by the route's `onRequest`. */

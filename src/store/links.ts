@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { MandateVault } from '../links/mandate-vault.ts';
-import type { Link, LinkKey, NewLink } from '../transactions/link.ts';
+import { claimedLink, type Link, type LinkKey, type NewLink } from '../transactions/link.ts';
 import type { LinkStore } from '../transactions/link-ports.ts';
 import type { LinkStateId } from '../transactions/link-state.ts';
 import type { Tenant } from '../transactions/ports.ts';
@@ -134,6 +134,23 @@ export class PostgresLinks implements LinkStore {
     const { sealedMandate, ...link } = rows[0];
     return { ...link, mandate: sealedMandate && this.#vault.open(link.id, sealedMandate) };
   }
+}
+
+/** The paymentReferences of the links that these taps were for, by the taps' ids. No statement where none was for one. */
+export async function findPaymentReferences(
+  client: pg.ClientBase,
+  transactions: readonly Transaction[],
+): Promise<ReadonlyMap<string, string>> {
+  const taps = transactions.filter((transaction) => claimedLink(transaction) !== undefined);
+  if (taps.length === 0) return new Map();
+  const { rows } = await client.query<{ id: string; reference: string }>({
+    name: 'find-payment-references',
+    text: `select x.tap as id, l.payment_reference as reference
+      from unnest($1::integer[], $2::uuid[], $3::uuid[]) as x(acquirer_id, link, tap)
+      join links l on l.acquirer_id = x.acquirer_id and l.id = x.link`,
+    values: [taps.map(({ acquirerId }) => acquirerId), taps.map(claimedLink), taps.map(({ id }) => id)],
+  });
+  return new Map(rows.map(({ id, reference }) => [id, reference]));
 }
 
 async function isGone(client: pg.ClientBase, acquirerId: number, id: string): Promise<boolean> {

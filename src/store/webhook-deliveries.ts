@@ -6,13 +6,14 @@ import type { DeliveryStore, JobOutcome, StoredEvent, WebhookEndpoint } from '..
 import { findTransactions } from './find-transactions.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
+import { findPaymentReferences } from './links.ts';
 import type { Database } from './open-database.ts';
 
 type WebhookJob = JobPayloads['webhook'];
 type FirstJob = WebhookJob & { readonly outcome: WebhookOutcome };
 
-/** Gives the body of an event from the row as it is now. */
-export type WriteBody = (transaction: Transaction, outcome: WebhookOutcome) => string;
+/** Gives the body of an event from the row as it is now, and from the paymentReference of the link that it paid. */
+export type WriteBody = (transaction: Transaction, outcome: WebhookOutcome, paymentReference?: string) => string;
 
 /** Nobody stands at a till for a webhook: what is read gathers for so long, and what is recorded for longer. */
 const GATHER_MS = 10;
@@ -90,17 +91,20 @@ async function writeEvents(
 ): Promise<(StoredEvent | undefined)[]> {
   await client.query('set local synchronous_commit = off');
   const keys: TransactionKey[] = firsts.map(({ acquirerId, outcome }) => ({ acquirerId, id: outcome.transactionId }));
-  const transactions = new Map((await findTransactions(client, keys)).map((row) => [row.id, row]));
+  const rows = await findTransactions(client, keys);
+  const transactions = new Map(rows.map((row) => [row.id, row]));
+  const references = await findPaymentReferences(client, rows);
   const records = firsts.flatMap(({ acquirerId, eventId: id, endpointId, outcome }) => {
     const transaction = transactions.get(outcome.transactionId);
     if (!transaction) return [];
     const { transactionId, type } = outcome;
     const { integratorId } = transaction;
-    return [{ acquirerId, id, integratorId, endpointId, transactionId, type, body: writeBody(transaction, outcome) }];
+    const body = writeBody(transaction, outcome, references.get(transactionId));
+    return [{ acquirerId, id, integratorId, endpointId, transactionId, type, body }];
   });
   const values = [JSON.stringify(records)];
-  const { rows } = await client.query<EventRow>({ name: 'write-webhook-events', text: WRITE, values });
-  return inOrder(firsts, rows);
+  const written = await client.query<EventRow>({ name: 'write-webhook-events', text: WRITE, values });
+  return inOrder(firsts, written.rows);
 }
 
 const READ = `

@@ -122,3 +122,12 @@ export interface Transaction extends TransactionKey, Submitter, TapFacts, Submis
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
+
+/** The amount that everybody is told: what was approved, else what was asked for. A mandate takes no money, and keeps its own. */
+export function toldMinor({
+  type,
+  approvedMinor,
+  amountMinor,
+}: Pick<Transaction, 'type' | 'approvedMinor' | 'amountMinor'>): number | null {
+  return type === TransactionType.TT3 ? amountMinor : (approvedMinor ?? amountMinor);
+}

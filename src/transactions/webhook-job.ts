@@ -2,7 +2,7 @@ import type { WebhookType } from '#schemas/webhook';
 import { Disposition, type DispositionId, dispositionName } from './disposition.ts';
 import type { JobRequest } from './jobs.ts';
 import type { Settlement } from './settle-outcome.ts';
-import { type Result, type Transaction, TransactionType, type TransactionTypeId } from './transaction.ts';
+import { type Result, type Transaction, TransactionType, type TransactionTypeId, toldMinor } from './transaction.ts';
 import type { World } from './world.ts';
 
 /**
@@ -19,7 +19,7 @@ export function webhookJobs(
 ): JobRequest[] {
   const type = disposition === null ? undefined : webhookTypeOf(transaction.type, disposition);
   if (disposition === null || type === undefined) return [];
-  const { acquirerId, integratorId, id: transactionId, consumerId, attempt, amountMinor, currency } = transaction;
+  const { acquirerId, integratorId, id: transactionId, consumerId, attempt, currency } = transaction;
   const endpointId = world.directory.webhookEndpoint(acquirerId, integratorId, consumerId === null ? 'taps' : 'links');
   if (endpointId === undefined) return [];
   const outcome = {
@@ -29,7 +29,7 @@ export function webhookJobs(
     sequence: sequenceOf(attempt, disposition),
     at: new Date(nowMs).toISOString(),
     // A later attempt may be of another amount, and may be committed before the event is written.
-    amountMinor: approvedMinor ?? amountMinor ?? 0,
+    amountMinor: toldMinor({ ...transaction, approvedMinor }) ?? 0,
     currency: currency ?? '',
   };
   return [

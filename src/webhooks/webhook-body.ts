@@ -13,11 +13,13 @@ type Facts = Pick<Webhook, 'disposition' | 'errorCode' | 'authorisationCode'> & 
  * @param transaction as it is when the event is written; its outcome may be a later one by then
  * @param outcome as it was committed
  * @param providerId who the merchant is at the processor, when one is known
+ * @param paymentReference of the link that a tap was for: its creator knows it by that, whatever the app submitted it under
  */
 export function webhookBody(
   transaction: Transaction,
   outcome: WebhookOutcome,
   providerId: ProviderValues | undefined,
+  paymentReference?: string,
 ): string {
   const { type, at: timestamp, sequence, amountMinor, currency } = outcome;
   const { disposition, errorCode, authorisationCode, ...ofProvider } = factsOf(transaction, outcome, providerId);
@@ -26,7 +28,7 @@ export function webhookBody(
     timestamp,
     sequence,
     id: transaction.consumerId ?? transaction.id,
-    merchantReference: transaction.merchantReference,
+    merchantReference: paymentReference ?? transaction.merchantReference,
     disposition,
     ...(errorCode !== undefined && { errorCode }),
     authorisationCode,

@@ -29,11 +29,11 @@ export function registerAcknowledgeRoutes(server: Server, { world, tokens }: Ack
     },
     schema: { params: transactionId, headers: mobileHeaders, response: { 200: answerSchema(acknowledgement) } },
     onRequest: async (request) => {
-      request.principal = await tokens.verify(bearerToken(request.headers.authorization));
+      request.submitter = await tokens.verify(bearerToken(request.headers.authorization));
     },
     handler: async (request) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
-      const { id } = await acknowledge(world, request.principal!, { id: request.params.id, deviceInstallationId });
+      const { id } = await acknowledge(world, request.submitter!, { id: request.params.id, deviceInstallationId });
       return { serviceReference: id, status: 'AcknowledgedByPhone' as const };
     },
   });

@@ -29,12 +29,12 @@ export function registerPinRoute(server: Server, { world, tokens }: TapRoutesOpt
     },
     // Before the body is read: a stranger gets no further than the header.
     onRequest: async (request) => {
-      request.principal = await tokens.verify(bearerToken(request.headers.authorization));
+      request.submitter = await tokens.verify(bearerToken(request.headers.authorization));
     },
     handler: async (request, reply) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
       const pin = { ...request.body, deviceInstallationId };
-      const transaction = await submitPin(world, request.principal!, request.params.transactionId, pin);
+      const transaction = await submitPin(world, request.submitter!, request.params.transactionId, pin);
       return answerPhone(world, transaction, reply);
     },
   });

@@ -40,11 +40,11 @@ export function registerTapRoutes(server: Server, { world, tokens }: TapRoutesOp
     },
     // Before the body is read: a stranger gets no further than the header.
     onRequest: async (request) => {
-      request.principal = await tokens.verify(bearerToken(request.headers.authorization));
+      request.submitter = await tokens.verify(bearerToken(request.headers.authorization));
     },
     handler: async (request, reply) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
-      const transaction = await submitTap(world, request.principal!, { ...request.body, deviceInstallationId });
+      const transaction = await submitTap(world, request.submitter!, { ...request.body, deviceInstallationId });
       return answerPhone(world, transaction, reply);
     },
   });

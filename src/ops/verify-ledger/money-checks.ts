@@ -82,6 +82,10 @@ function checkOneAuthorization(books: Books): Promise<Finding> {
   });
 }
 
+/** A mandate proves the card for nothing, and its integrator is told what it was asked with. */
+const ASKED_OF_THE_SWITCH = `case when t.type = ${TransactionType.TT3} then 0 else t.amount_minor end`;
+const TOLD = `case when t.type = ${TransactionType.TT3} then t.amount_minor else t.approved_minor end`;
+
 /** I8: amount and currency are the same in the row, at the switch and in what the integrator was sent. */
 export async function checkAmounts(books: Books): Promise<Finding> {
   const currencies = await currenciesOf(books);
@@ -93,7 +97,7 @@ export async function checkAmounts(books: Books): Promise<Finding> {
       with currencies as (select * from json_to_recordset($1::text::json) as x(code text, numeric text, exponent integer))
       select t.id::text, concat('asked for ', t.amount_minor, ' ', t.currency, ', the switch for ', e.amount_minor, ' ', e.currency_numeric) as what
       from ${ENTRIES_WITH_ROWS} left join currencies c on c.code = t.currency
-      where t.amount_minor is distinct from e.amount_minor or c.numeric is distinct from e.currency_numeric
+      where e.amount_minor is distinct from ${ASKED_OF_THE_SWITCH} or c.numeric is distinct from e.currency_numeric
       union all
       select t.id::text, concat('Approved for ', t.approved_minor, ', and for ', e.approved_minor, ' at the switch')
       from ${ENTRIES_WITH_ROWS}
@@ -103,7 +107,7 @@ export async function checkAmounts(books: Books): Promise<Finding> {
       from ${ENTRIES_WITH_ROWS} join currencies c on c.code = t.currency
       join webhook_events w on w.acquirer_id = t.acquirer_id and w.transaction_id = t.id
       where t.disposition = ${Disposition.Approved} and w.body::jsonb ->> 'disposition' = 'Approved'
-        and (w.body::jsonb ->> 'amount')::numeric <> t.approved_minor / 10 ^ c.exponent::numeric`,
+        and (w.body::jsonb ->> 'amount')::numeric <> ${TOLD} / 10 ^ c.exponent::numeric`,
     values: [JSON.stringify(currencies)],
   });
 }
