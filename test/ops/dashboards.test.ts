@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { registerBacklogMetrics } from '../../src/ops/metrics/backlog-metrics.ts';
+import { registerDatabaseMetrics } from '../../src/ops/metrics/database-metrics.ts';
+import { Metrics } from '../../src/ops/metrics/metrics.ts';
+import { registerSwitchMetrics } from '../../src/ops/metrics/switch-metrics.ts';
+import type { Database } from '../../src/store/open-database.ts';
+
+/** Everything a process tells, without one. */
+function knownMetrics(): Set<string> {
+  const { registry } = new Metrics();
+  registerSwitchMetrics(registry, []);
+  registerDatabaseMetrics(registry, {} as Database);
+  registerBacklogMetrics(registry, () => Promise.reject(new Error('no database')));
+  return new Set(registry.getMetricsAsArray().map(({ name }) => name));
+}
+
+const text = (path: string) => readFileSync(new URL(`../../src/ops/${path}`, import.meta.url), 'utf8');
+/** Written by Prometheus itself. */
+const PROMETHEUS_OWN = 'up';
+
+function metricsIn(expressions: readonly string[]): Set<string> {
+  const names = expressions.join('\n').matchAll(/\b((?:tapwire|http|db|process)_\w+|up)\b(?=[{[)\s]|$)/g);
+  const isLabel = (name: string) =>
+    /^(http_(route|response_status_code|request_method)|db_client_connection_(state|pool_name))$/.test(name);
+  return new Set(
+    [...names]
+      .map(([, name]) =>
+        name!.replace(/_(bucket|sum|count)$/, (part) => (name === 'db_client_connection_count' ? part : '')),
+      )
+      .filter((name) => !isLabel(name)),
+  );
+}
+
+describe.each([
+  [
+    'the dashboard',
+    () => JSON.stringify(JSON.parse(text('grafana/tapwire.json'))).match(/"expr":"(?:[^"\\]|\\.)*"/g) ?? [],
+    20,
+  ],
+  [
+    'the alert rules',
+    () =>
+      text('prometheus/alerts.yml')
+        .split(/^ {6}- alert:/m)
+        .slice(1)
+        .map((rule) => /expr:([\s\S]*?)\n {8}(?:for|labels):/.exec(rule)![1]!),
+    10,
+  ],
+] as const)('%s', (_, read, least) => {
+  const used = metricsIn(read());
+
+  test('asks for a good many figures', () => {
+    expect(used.size).toBeGreaterThanOrEqual(least);
+  });
+
+  test('asks for none that no process tells', () => {
+    const known = knownMetrics();
+    expect([...used].filter((name) => !known.has(name) && name !== PROMETHEUS_OWN)).toEqual([]);
+  });
+});
+
+test('every alert says what it means, what to do and how urgent it is', () => {
+  const rules = text('prometheus/alerts.yml')
+    .split(/^ {6}- alert:/m)
+    .slice(1);
+  for (const rule of rules) {
+    expect(rule).toMatch(/severity: (page|ticket)/);
+    expect(rule).toMatch(/summary: '.+'/);
+    expect(rule).toMatch(/action: '.+'/);
+  }
+});
