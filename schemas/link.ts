@@ -20,6 +20,7 @@ const MAX_SESSION_MINUTES = 720;
 const amount = z
   .union([z.string().regex(/^\d{1,12}(\.\d{1,3})?$/, 'not a decimal amount'), z.number().positive().max(MAX_AMOUNT)])
   .transform(String)
+  .meta({ examples: ['100.00'] })
   .meta({ examples: ['100.00'] });
 
 const merchantId = z
@@ -137,7 +138,7 @@ export const sessionRequest = z
 export const sessionAnswer = z
   .object({
     token: z.string().describe('JWT for many intent transactions of the merchant'),
-    expiresAt: z.iso.datetime(),
+    expiresAt: z.iso.datetime().describe('Until then the token is good (extension)'),
   })
   .meta({ id: 'IntentSessionAnswer' });
 
