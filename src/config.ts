@@ -129,6 +129,12 @@ const environment = z.object({
     .max(720)
     .default(60)
     .describe('How long a portal user stays logged in; half a day at most'),
+  PROXIMITY_TOKEN_HOURS: z.coerce
+    .number()
+    .min(1)
+    .max(168)
+    .default(48)
+    .describe('How long the token of a reader is good; a week at most'),
   LOGIN_TRIES_PER_USER: z.coerce
     .number()
     .int()

@@ -1,10 +1,34 @@
 import type { Config } from '../config.ts';
+import { type ApiDocument, apiDocument, type PublicUrls } from '../http/openapi/document.ts';
+import { registerDocsRoutes } from '../http/routes/docs.ts';
 import { registerEnumsRoute } from '../http/routes/enums.ts';
 import { registerOpenApiRoute } from '../http/routes/openapi.ts';
 import type { Server } from '../http/server.ts';
+import { demoExamples } from './demo-examples.ts';
 
-/** What integrators read: the API description, the closed lists. */
+/** What integrators read: the API description, as data and as a page, and the closed lists. */
 export function registerReference(server: Server, config: Config): void {
+  const { DOCS_PROFILE: profile } = config;
+  const document = describeOnce(server, config);
   registerEnumsRoute(server);
-  registerOpenApiRoute(server, config.TAPWIRE_ENV);
+  registerOpenApiRoute(server, document);
+  registerDocsRoutes(server, { document, ...(profile !== undefined && { examples: () => demoExamples(profile) }) });
+}
+
+/** When it is first asked for: routes are registered until the server listens. */
+function describeOnce(server: Server, { TAPWIRE_ENV, BASE_URL, AUTH_URL, APP_URL }: Config): () => ApiDocument {
+  let document: ApiDocument | undefined;
+  return () => {
+    if (document) return document;
+    const base = BASE_URL ?? server.listeningOrigin;
+    const urls: PublicUrls = { base, auth: AUTH_URL ?? base, app: APP_URL ?? base };
+    document = apiDocument(server.routeTable, [thisInstallation(TAPWIRE_ENV, base)], urls);
+    return document;
+  };
+}
+
+/** Its address is that of one environment; which one it is stands beside it. */
+function thisInstallation(env: string, url: string): object {
+  const variable = { default: env, enum: ['dev', 'qa', 'prod'], description: 'Which environment this is' };
+  return { url, description: `This installation (${env})`, variables: { env: variable } };
 }

@@ -31,6 +31,8 @@ export interface RouteFacts {
   readonly takesBoth?: true;
   /** What the summary leaves out, in Markdown. */
   readonly description?: string;
+  /** A part of a page, and no operation for integrators: the API reference leaves it out. */
+  readonly isAsset?: true;
   /** Of its answer, where that is not JSON. */
   readonly mediaType?: string;
   /** Under which public URL integrators find it; the base URL unless given. */

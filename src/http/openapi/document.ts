@@ -1,5 +1,5 @@
 import { webhook } from '#schemas/webhook';
-import type { RouteTable } from '../route-table.ts';
+import type { KnownRoute, RouteTable } from '../route-table.ts';
 import { Components, type JsonSchema } from './components.ts';
 import { HEADERS } from './headers.ts';
 import { introduction } from './introduction.ts';
@@ -26,7 +26,7 @@ export interface ApiDocument {
 /** The API reference (OpenAPI 3.1) of every route that says what it is. */
 export function apiDocument(table: RouteTable, servers: readonly object[], urls?: PublicUrls): ApiDocument {
   const components = new Components();
-  const described = [...table].filter((route): route is DescribedRoute => route.facts !== undefined);
+  const described = [...table].filter(isDescribed);
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of described) {
     const { under } = route.facts;
@@ -58,6 +58,10 @@ export function apiDocument(table: RouteTable, servers: readonly object[], urls?
       securitySchemes: SECURITY_SCHEMES,
     },
   };
+}
+
+function isDescribed(route: KnownRoute): route is DescribedRoute {
+  return route.facts !== undefined && !route.facts.isAsset;
 }
 
 /** Any installation: for the copy that integrators read without one. */

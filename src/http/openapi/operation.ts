@@ -5,6 +5,7 @@ import { STATUS_TITLES } from '../problem.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import type { KnownRoute } from '../route-table.ts';
 import type { Components, JsonSchema } from './components.ts';
+import { exampleOf } from './example.ts';
 import { parametersOf } from './parameters.ts';
 import { problemsOf } from './problems.ts';
 import { credentialsText, securityOf } from './security.ts';
@@ -56,10 +57,9 @@ function descriptionOf(facts: RouteFacts): string {
 }
 
 function requestBodyOf(body: z.ZodType, components: Components): object {
-  return {
-    required: !body.safeParse(undefined).success,
-    content: { [JSON_TYPE]: { schema: components.of(body, 'input') } },
-  };
+  const schema = components.of(body, 'input');
+  const example = exampleOf(schema, components.schemas);
+  return { required: !body.safeParse(undefined).success, content: { [JSON_TYPE]: { schema, example } } };
 }
 
 function responsesOf(route: DescribedRoute, components: Components): object {

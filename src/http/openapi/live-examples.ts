@@ -1,0 +1,57 @@
+import type { JsonSchema } from './components.ts';
+import type { ApiDocument } from './document.ts';
+import { type ExampleValues, exampleOf } from './example.ts';
+
+/** What makes the examples of a document work here and now. */
+export interface LiveExamples {
+  /** By security scheme. */
+  readonly credentials: Readonly<Record<string, string>>;
+  /** By the name of a property, path parameter or header; for one operation by `operationId.name`. */
+  readonly values: ExampleValues;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly parameters: readonly { readonly name?: string; readonly required?: boolean }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
+}
+
+/** The document with examples that can be sent as they are, to the server that it comes from. */
+export function withLiveExamples(document: ApiDocument, { credentials, values }: LiveExamples): object {
+  const schemas = document.components.schemas;
+  const paths = mapValues(document.paths, (path) =>
+    mapValues(path, (given) => {
+      const operation = given as unknown as Operation;
+      const own = { ...values, ...valuesOf(operation.operationId, values) };
+      return { ...operation, ...parametersOf(operation, own), ...bodyOf(operation, schemas, own) };
+    }),
+  );
+  return { ...document, servers: [{ url: '/' }], paths, 'x-credentials': credentials };
+}
+
+/** `submitTap.merchantReference` as `merchantReference`, for that operation. */
+function valuesOf(operationId: string, values: ExampleValues): ExampleValues {
+  const prefix = `${operationId}.`;
+  const own = Object.entries(values).filter(([name]) => name.startsWith(prefix));
+  return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value]));
+}
+
+function parametersOf({ parameters }: Operation, values: ExampleValues): object {
+  const exampled = parameters.map((each) =>
+    each.required && each.name !== undefined && each.name in values ? { ...each, example: values[each.name] } : each,
+  );
+  return { parameters: exampled };
+}
+
+function bodyOf({ requestBody }: Operation, schemas: ApiDocument['components']['schemas'], values: ExampleValues) {
+  if (requestBody === undefined) return {};
+  const content = mapValues(requestBody.content, (media) => ({
+    ...media,
+    example: exampleOf(media.schema, schemas, values),
+  }));
+  return { requestBody: { ...requestBody, content } };
+}
+
+function mapValues<Value, Made>(record: Readonly<Record<string, Value>>, make: (value: Value) => Made) {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, make(value)]));
+}

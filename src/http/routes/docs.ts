@@ -1,0 +1,83 @@
+import { readFile } from 'node:fs/promises';
+import type { FastifyReply } from 'fastify';
+import { errorsPage } from '../docs/errors-page.ts';
+import type { ApiDocument } from '../openapi/document.ts';
+import { type LiveExamples, withLiveExamples } from '../openapi/live-examples.ts';
+import type { Server } from '../server.ts';
+
+export interface DocsRoutesOptions {
+  readonly document: () => ApiDocument;
+  /** A demo on one's own machine: what makes its examples work. Given to callers on that machine alone. */
+  readonly examples?: (() => Promise<LiveExamples>) | undefined;
+}
+
+const OWN = new URL('../docs/', import.meta.url);
+const SWAGGER_UI = new URL('./', import.meta.resolve('swagger-ui-dist/package.json'));
+
+/** All that the page consists of. */
+const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
+  'reference.css': [OWN, 'text/css; charset=utf-8'],
+  'reference.js': [OWN, 'text/javascript; charset=utf-8'],
+  'swagger-ui.css': [SWAGGER_UI, 'text/css; charset=utf-8'],
+  'swagger-ui-bundle.js': [SWAGGER_UI, 'text/javascript; charset=utf-8'],
+  'favicon-32x32.png': [SWAGGER_UI, 'image/png'],
+};
+/** They change with a release. */
+const CACHE = 'public, max-age=3600';
+const HTML = 'text/html; charset=utf-8';
+
+/** Nothing comes from elsewhere, nothing goes elsewhere, nothing stands in the page itself. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The page asks the server that it comes from, by whatever name. */
+const HERE = [{ url: '/' }];
+
+/** A page of another site that had a name of its own lead here would send that name. */
+const LOOPBACK_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** `/docs`: the API reference for people, and `/docs/errors`: every code. Served whole from here, so it works offline. */
+export function registerDocsRoutes(server: Server, { document, examples }: DocsRoutesOptions): void {
+  const html = (summary: string) => ({
+    config: { facts: { summary, section: 'extension', takes: [], mediaType: 'text/html' } },
+  });
+  server.get('/docs', html('Read the API reference'), async (_request, reply) =>
+    page(reply).send(await readFile(new URL('reference.html', OWN))),
+  );
+  server.get('/docs/errors', html('Read what codes mean'), async (_request, reply) => page(reply).send(errorsPage()));
+
+  const description = {
+    config: { facts: { summary: 'Get the description for the page', section: 'extension', takes: [], isAsset: true } },
+  } as const;
+  server.get('/docs/openapi.json', description, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const isLive = examples !== undefined && LOOPBACK_NAMES.has(request.hostname);
+    return isLive ? withLiveExamples(document(), await examples()) : { ...document(), servers: HERE };
+  });
+
+  for (const [name, [folder, type]] of Object.entries(FILES)) {
+    const facts = { summary: `Get ${name}`, section: 'extension', takes: [], isAsset: true } as const;
+    server.get(`/docs/${name}`, { config: { facts } }, async (_request, reply) =>
+      reply
+        .header('cache-control', CACHE)
+        .type(type)
+        .send(await readFile(new URL(name, folder))),
+    );
+  }
+}
+
+function page(reply: FastifyReply): FastifyReply {
+  return reply
+    .type(HTML)
+    .header('content-security-policy', CONTENT_SECURITY_POLICY)
+    .header('x-content-type-options', 'nosniff')
+    .header('referrer-policy', 'no-referrer');
+}
