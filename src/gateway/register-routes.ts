@@ -3,7 +3,6 @@ import type { OwnTokens } from '../auth/own-tokens.ts';
 import type { Config } from '../config.ts';
 import type { IdempotentRoute } from '../http/idempotency.ts';
 import { registerAcknowledgeRoutes } from '../http/routes/acknowledge.ts';
-import { registerProcessorRoutes } from '../http/routes/admin-processors.ts';
 import { registerCallbackRoutes } from '../http/routes/callbacks.ts';
 import { registerLoginRoute } from '../http/routes/login.ts';
 import { registerPinRoute } from '../http/routes/pin.ts';
@@ -26,6 +25,7 @@ import type { Closers } from './closers.ts';
 import { createGuards } from './create-guards.ts';
 import type { Pushes } from './open-pushes.ts';
 import type { Report, Stores } from './open-stores.ts';
+import { registerAdministration } from './register-administration.ts';
 import { registerPayments } from './register-payments.ts';
 import { registerTerminals } from './register-terminals.ts';
 
@@ -56,7 +56,7 @@ export function registerRoutes(server: Server, parts: RouteParts): void {
   registerPayments(server, parts, guards);
   registerTerminals(server, parts, guards);
   registerWebhookRoutes(server, parts, authenticator, idempotent);
-  registerProcessorRoutes(server, { authenticator, idempotent, database: parts.database, types: parts.types });
+  registerAdministration(server, parts, guards);
   registerLoginRoute(server, { authenticator, logIn });
   registerWellKnownRoutes(server, stores.keys);
 }

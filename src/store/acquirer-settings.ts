@@ -44,7 +44,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
 
   /** @throws NotFound */
   find(reach: Reach, id: Id): Promise<Stored> {
-    return this.#find(this.#database, reach, id);
+    return this.findIn(this.#database, reach, id);
   }
 
   /**
@@ -52,15 +52,18 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
    *   name in vain
    */
   add(change: Change, settings: Settings): Promise<Stored> {
-    return this.#inCommit(change, async (client) => {
-      this.#table.check?.(settings);
-      await this.#table.checkReferences?.(client, change, settings);
-      await this.#checkCount(client, change.acquirerId);
-      const id = await this.#insert(client, change.acquirerId, settings);
-      const after = await this.#find(client, change, id);
-      await this.#record(client, change, { action: 'add', id, before: null, after });
-      return after;
-    });
+    return this.#inCommit(change, (client) => this.addIn(client, change, settings));
+  }
+
+  /** As `add`, in a commit of `inAdminCommit` that is under way. */
+  async addIn(client: pg.ClientBase, change: Change, settings: Settings): Promise<Stored> {
+    this.#table.check?.(settings);
+    await this.#table.checkReferences?.(client, change, settings);
+    await this.#checkCount(client, change.acquirerId);
+    const id = await this.#insert(client, change.acquirerId, settings);
+    const after = await this.findIn(client, change, id);
+    await this.#record(client, change, { action: 'add', id, before: null, after });
+    return after;
   }
 
   /**
@@ -68,17 +71,20 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
    * @throws NotFound; RequestRefused as above, and where the rules of the kind forbid it
    */
   change(change: Change, id: Id, settings: Partial<Settings>): Promise<Stored> {
-    return this.#inCommit(change, async (client) => {
-      const before = await this.#find(client, change, id);
-      const all = { ...before, ...settings } as unknown as Settings;
-      this.#table.check?.(all);
-      this.#table.checkChange?.(before, all);
-      await this.#table.checkReferences?.(client, change, all);
-      await this.#update(client, change.acquirerId, id, settings);
-      const after = await this.#find(client, change, id);
-      await this.#record(client, change, { action: 'change', id, before, after });
-      return after;
-    });
+    return this.#inCommit(change, (client) => this.changeIn(client, change, id, settings));
+  }
+
+  /** As `change`, in a commit of `inAdminCommit` that is under way. */
+  async changeIn(client: pg.ClientBase, change: Change, id: Id, settings: Partial<Settings>): Promise<Stored> {
+    const before = await this.findIn(client, change, id);
+    const all = { ...before, ...settings } as unknown as Settings;
+    this.#table.check?.(all);
+    this.#table.checkChange?.(before, all);
+    await this.#table.checkReferences?.(client, change, all);
+    await this.#update(client, change.acquirerId, id, settings);
+    const after = await this.findIn(client, change, id);
+    await this.#record(client, change, { action: 'change', id, before, after });
+    return after;
   }
 
   /** @throws NotFound; RequestRefused 409 while something needs it */
@@ -86,7 +92,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
     return this.#inCommit(change, async (client) => {
       const { acquirerId } = change;
       const { table, key, removed } = this.#table;
-      const before = await this.#find(client, change, id);
+      const before = await this.findIn(client, change, id);
       await this.#table.checkRemoval?.(client, acquirerId, id);
       const row = `acquirer_id = $1 and ${key.column} = $2`;
       const statement = removed
@@ -94,7 +100,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
         : `delete from ${table} where ${row}`;
       const { rowCount } = await client.query(statement, [acquirerId, id]);
       if (rowCount === 0) throw new NotFound();
-      const after = removed?.isShown ? await this.#find(client, change, id) : null;
+      const after = removed?.isShown ? await this.findIn(client, change, id) : null;
       await this.#record(client, change, { action: 'remove', id, before, after });
     });
   }
@@ -103,7 +109,8 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
     return inAdminCommit(this.#database, change.acquirerId, act);
   }
 
-  async #find(client: Pick<pg.ClientBase, 'query'>, reach: Reach, id: Id): Promise<Stored> {
+  /** As `find`, in a commit that is under way. */
+  async findIn(client: Pick<pg.ClientBase, 'query'>, reach: Reach, id: Id): Promise<Stored> {
     const values: unknown[] = [reach.acquirerId, id];
     const text = `${this.#select} and ${this.#table.key.column} = $2${within(reach, values)}`;
     const { rows } = await whileUp(client.query<object>(text, values));

@@ -25,9 +25,10 @@ returning (extract(epoch from previous_until) * 1000)::float8 as "previousUntilM
 
 /** Endpoints as they are in the database, each by its owner. */
 export class PostgresWebhookEndpoints implements EndpointStore {
-  readonly #database: Database;
+  readonly #database: Pick<Database, 'query'>;
 
-  constructor(database: Database) {
+  /** @param database or one client of it, in a commit that is under way */
+  constructor(database: Pick<Database, 'query'>) {
     this.#database = database;
   }
 

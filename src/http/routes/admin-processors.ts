@@ -6,35 +6,42 @@ import { processorSettingsFor } from '../../store/processor-settings.ts';
 import { ROUTE_SETTINGS } from '../../store/route-settings.ts';
 import type { ProcessorTypes } from '../../transactions/check-routing.ts';
 import type { Server } from '../server.ts';
-import { type AdminRoutes, registerSettingsRoutes } from './admin-settings.ts';
+import {
+  type AdminRoutes,
+  registerChangeRoute,
+  registerSettingsRoutes,
+  type SettingsRoutes,
+} from './admin-settings.ts';
+
+const processors = {
+  name: 'processors',
+  one: 'a processor',
+  many: 'processors',
+  scope: 'processors:manage',
+  path: numberedPath,
+  answer: storedProcessor,
+} as const satisfies SettingsRoutes<object>;
+
+const routes = {
+  name: 'routes',
+  one: 'a route',
+  many: 'routes',
+  scope: 'processors:manage',
+  path: numberedPath,
+  answer: storedRoute,
+} as const satisfies SettingsRoutes<object>;
 
 export interface ProcessorRoutesOptions extends AdminRoutes {
   readonly database: Database;
   readonly types: ProcessorTypes;
 }
 
-/** The processors of an acquirer, and the routes that lead taps to them. A PUT brings all settings. */
+/** The processors of an acquirer, and the routes that lead taps to them. */
 export function registerProcessorRoutes(server: Server, { database, types, ...admin }: ProcessorRoutesOptions): void {
-  registerSettingsRoutes(server, admin, {
-    name: 'processors',
-    one: 'a processor',
-    many: 'processors',
-    scope: 'processors:manage',
-    path: numberedPath,
-    body: processorSettings,
-    change: { method: 'PUT', body: processorSettings },
-    answer: storedProcessor,
-    settings: new AcquirerSettings(database, processorSettingsFor(types)),
-  });
-  registerSettingsRoutes(server, admin, {
-    name: 'routes',
-    one: 'a route',
-    many: 'routes',
-    scope: 'processors:manage',
-    path: numberedPath,
-    body: routeSettings,
-    change: { method: 'PUT', body: routeSettings },
-    answer: storedRoute,
-    settings: new AcquirerSettings(database, ROUTE_SETTINGS),
-  });
+  const ofProcessors = new AcquirerSettings(database, processorSettingsFor(types));
+  registerSettingsRoutes(server, admin, { ...processors, body: processorSettings, settings: ofProcessors });
+  registerChangeRoute(server, admin, processors, 'PUT', processorSettings, ofProcessors);
+  const ofRoutes = new AcquirerSettings(database, ROUTE_SETTINGS);
+  registerSettingsRoutes(server, admin, { ...routes, body: routeSettings, settings: ofRoutes });
+  registerChangeRoute(server, admin, routes, 'PUT', routeSettings, ofRoutes);
 }

@@ -1,0 +1,35 @@
+import { registerAdminCallbackRoutes } from '../http/routes/admin-callbacks.ts';
+import { registerCredentialRoutes } from '../http/routes/admin-credentials.ts';
+import { registerProcessorRoutes } from '../http/routes/admin-processors.ts';
+import { registerTenantRoutes } from '../http/routes/admin-tenants.ts';
+import type { Server } from '../http/server.ts';
+import { RecordedWebhookEndpoints } from '../store/recorded-webhook-endpoints.ts';
+import { CallbackRegistry } from '../webhooks/callback-registry.ts';
+import { callbackPolicy } from '../webhooks/callback-url.ts';
+import { createSecretVault } from '../webhooks/secret-vault.ts';
+import type { createGuards } from './create-guards.ts';
+import type { RouteParts } from './register-routes.ts';
+
+/** What operators and acquirers manage by HTTP; the command line does the same. */
+export function registerAdministration(
+  server: Server,
+  { config, database, types, fetcher, stores: { keys, directory } }: RouteParts,
+  { authenticator, idempotent }: Pick<ReturnType<typeof createGuards>, 'authenticator' | 'idempotent'>,
+): void {
+  const admin = { authenticator, idempotent };
+  const mode = config.TAPWIRE_ENV === 'prod' ? 'live' : 'test';
+  const policy = callbackPolicy(config.TAPWIRE_ENV);
+  const vault = createSecretVault(keys);
+  const callbacksOf = (actor: string) =>
+    new CallbackRegistry({
+      endpoints: new RecordedWebhookEndpoints(database, actor),
+      vault,
+      policy,
+      fetcher,
+      onChange: () => directory.refresh(),
+    });
+  registerTenantRoutes(server, { ...admin, database });
+  registerCredentialRoutes(server, { ...admin, database, mode, policy });
+  registerProcessorRoutes(server, { ...admin, database, types });
+  registerAdminCallbackRoutes(server, { ...admin, callbacksOf });
+}

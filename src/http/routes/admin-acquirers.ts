@@ -1,0 +1,83 @@
+import type { FastifyRequest } from 'fastify';
+import { acquirerPath, numberInPath, pageOf } from '#schemas/admin';
+import { acquirerChange, newAcquirer, storedAcquirer } from '#schemas/admin-tenants';
+import type { ApiKeyPrincipal } from '../../auth/api-key.ts';
+import { AuthError } from '../../errors.ts';
+import type { Acquirers } from '../../store/acquirers.ts';
+import { INSTALLATION } from '../../store/admin-commit.ts';
+import { nextPage } from '../next-page.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+import { type AdminRoutes, adminFacts, identifyAdministrator } from './admin-settings.ts';
+
+const SCOPE = 'tenants:manage';
+
+const operatorFacts = (summary: string) => adminFacts(summary, { scope: SCOPE, takes: ['operatorKey'] });
+
+/** The acquirers of the installation: its operator adds and changes them, each sees itself. */
+export function registerAcquirerRoutes(
+  server: Server,
+  { authenticator, idempotent, acquirers }: AdminRoutes & { readonly acquirers: Acquirers },
+): void {
+  const identifyOperator = async (request: FastifyRequest) => {
+    const principal = await authenticator.keyAlone(request.headers, SCOPE);
+    request.change = { acquirerId: INSTALLATION, actor: operatorOf(principal) };
+  };
+  const response = { 200: answerSchema(storedAcquirer) };
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/acquirers',
+    config: operatorFacts('List acquirers'),
+    schema: { querystring: pageOf(numberInPath), response: { 200: answerSchema(storedAcquirer.array()) } },
+    onRequest: identifyOperator,
+    handler: async (request, reply) => {
+      const rows = await acquirers.list(request.query);
+      if (rows.length === request.query.limit) reply.header('link', nextPage(request.url, String(rows.at(-1)!.id)));
+      return rows;
+    },
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/acquirers',
+    config: operatorFacts('Add an acquirer'),
+    schema: { body: newAcquirer, response: { 201: answerSchema(storedAcquirer) } },
+    onRequest: identifyOperator,
+    ...idempotent,
+    handler: async (request, reply) => {
+      const added = await acquirers.add(request.change!.actor, request.body);
+      reply.code(201).header('location', `/acquirers/${added.id}`);
+      return added;
+    },
+  });
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/acquirers/:acquirerId',
+    config: adminFacts('Show an acquirer', { scope: SCOPE }),
+    schema: { params: acquirerPath, response },
+    onRequest: identifyAdministrator(authenticator, SCOPE),
+    handler: (request) => acquirers.find(request.params.acquirerId),
+  });
+
+  withZod(server).route({
+    method: 'PATCH',
+    url: '/acquirers/:acquirerId',
+    config: operatorFacts('Change an acquirer'),
+    schema: { params: acquirerPath, body: acquirerChange, response },
+    // First as an administrator: another acquirer is not there for one who is none of its own.
+    onRequest: async (request) => {
+      const { acquirerId } = request.params as unknown as { acquirerId: string };
+      const principal = await authenticator.administrator(request.headers, acquirerId, SCOPE);
+      request.change = { acquirerId: Number(acquirerId), actor: operatorOf(principal) };
+    },
+    handler: (request) => acquirers.change(request.change!, request.body),
+  });
+}
+
+/** @throws AuthError for a key of anybody else */
+function operatorOf({ owner, keyId }: ApiKeyPrincipal): string {
+  if (owner !== 'operator') throw new AuthError('FORBIDDEN', 'owner');
+  return `key ${keyId}`;
+}

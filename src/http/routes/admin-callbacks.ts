@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { numberedPath } from '#schemas/admin';
+import { callback, callbackRegistration, callbackSecret, secretRotation } from '#schemas/webhook';
+import { NotFound, RequestRefused } from '../../errors.ts';
+import type { Change } from '../../store/admin-commit.ts';
+import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+import { type AdminRoutes, adminFacts, identifyAdministrator } from './admin-settings.ts';
+
+/** What integrators register themselves is for taps of the SDK (4.9); this is for links and intents, which the operator sets. */
+const SERVES = 'links';
+const SCOPE = 'webhooks:manage';
+const ADDRESS = '/acquirers/:acquirerId/integrators/:id/callbacks/links';
+
+export interface AdminCallbackRoutesOptions extends AdminRoutes {
+  /** The registry that records changes as made by this actor. */
+  readonly callbacksOf: (actor: string) => CallbackRegistry;
+}
+
+/** Where integrators are told of what came by link or intent (interface 4.10). */
+export function registerAdminCallbackRoutes(
+  server: Server,
+  { authenticator, idempotent, callbacksOf }: AdminCallbackRoutesOptions,
+): void {
+  const onRequest = identifyAdministrator(authenticator, SCOPE);
+  const facts = (summary: string) => adminFacts(summary, { scope: SCOPE });
+  const ofIntegrator = ({ acquirerId, actor }: Change, integratorId: number) => ({
+    callbacks: callbacksOf(actor),
+    owner: { acquirerId, integratorId },
+  });
+
+  withZod(server).route({
+    method: 'GET',
+    url: ADDRESS,
+    config: facts('Show where links and intents of an integrator are told'),
+    schema: { params: numberedPath, response: { 200: answerSchema(callback) } },
+    onRequest,
+    handler: async (request) => {
+      const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
+      const registered = await callbacks.find(owner, SERVES);
+      if (!registered) return { callbackUrl: null };
+      const { url, disabledAtMs } = registered;
+      return { callbackUrl: url, ...(disabledAtMs !== null && { disabledAt: new Date(disabledAtMs).toISOString() }) };
+    },
+  });
+
+  withZod(server).route({
+    method: 'PUT',
+    url: ADDRESS,
+    config: facts('Set where links and intents of an integrator are told'),
+    schema: { params: numberedPath, body: callbackRegistration, response: { 200: answerSchema(z.object({})) } },
+    onRequest,
+    handler: async (request) => {
+      const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
+      const fault = await callbacks.register(owner, SERVES, request.body.callbackUrl);
+      if (!fault) return {};
+      const errors = [{ pointer: '/callbackUrl', detail: fault }];
+      throw new RequestRefused(400, 104, 'Nothing can be sent to this URL.', errors);
+    },
+  });
+
+  withZod(server).route({
+    method: 'DELETE',
+    url: ADDRESS,
+    config: facts('Tell nobody of links and intents of an integrator any more'),
+    schema: { params: numberedPath, response: { 204: answerSchema(z.null()) } },
+    onRequest,
+    handler: async (request, reply) => {
+      const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
+      if (!(await callbacks.disable(owner, SERVES))) throw new NotFound();
+      return reply.code(204).send(null);
+    },
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: `${ADDRESS}/secret`,
+    config: facts('Make the secret that signs what is told of links and intents'),
+    schema: { params: numberedPath, body: secretRotation, response: { 200: answerSchema(callbackSecret) } },
+    onRequest,
+    ...idempotent,
+    handler: async (request, reply) => {
+      const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
+      const issued = await callbacks.issueSecret(owner, SERVES, request.body.overlapHours * 3_600);
+      if (!issued) throw new NotFound();
+      reply.header('cache-control', 'no-store');
+      const { secret, previousUntilMs } = issued;
+      const previousValidUntil = previousUntilMs === null ? null : new Date(previousUntilMs).toISOString();
+      return { secret: secret.reveal(), previousValidUntil };
+    },
+  });
+}

@@ -1,0 +1,40 @@
+import { uuidPath } from '#schemas/admin';
+import { newIssuerKey, storedIssuerKey } from '#schemas/admin-credentials';
+import type { ApiKeyMode } from '../../auth/api-key.ts';
+import { ApiKeySettings } from '../../store/api-key-settings.ts';
+import { IssuerKeySettings } from '../../store/issuer-key-settings.ts';
+import type { Database } from '../../store/open-database.ts';
+import { UserSettings } from '../../store/user-settings.ts';
+import type { UrlPolicy } from '../../webhooks/callback-url.ts';
+import type { Server } from '../server.ts';
+import { registerKeyRoutes } from './admin-keys.ts';
+import { type AdminRoutes, registerSettingsRoutes, type SettingsRoutes } from './admin-settings.ts';
+import { registerUserRoutes } from './admin-users.ts';
+
+const issuerKeys = {
+  name: 'issuer-keys',
+  one: 'an issuer key',
+  many: 'issuer keys',
+  scope: 'credentials:manage',
+  path: uuidPath,
+  answer: storedIssuerKey,
+} as const satisfies SettingsRoutes<object>;
+
+export interface CredentialRoutesOptions extends AdminRoutes {
+  readonly database: Database;
+  /** Of the keys that this installation takes. */
+  readonly mode: ApiKeyMode;
+  /** What URLs of JWKS may be. */
+  readonly policy: UrlPolicy;
+}
+
+/** The credentials of an acquirer, its integrators and merchants: API keys, portal users, and keys that sign tokens. */
+export function registerCredentialRoutes(
+  server: Server,
+  { database, mode, policy, ...admin }: CredentialRoutesOptions,
+): void {
+  registerKeyRoutes(server, { ...admin, apiKeys: new ApiKeySettings(database, mode) });
+  registerUserRoutes(server, { ...admin, settings: new UserSettings(database) });
+  const ofIssuerKeys = new IssuerKeySettings(database, policy);
+  registerSettingsRoutes(server, admin, { ...issuerKeys, body: newIssuerKey, settings: ofIssuerKeys });
+}

@@ -1,0 +1,105 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { acquirerPath, namedPath } from '#schemas/admin';
+import { apiKeyRotation, createdApiKey, newApiKey, storedApiKey } from '#schemas/admin-credentials';
+import type { ApiKeyPrincipal } from '../../auth/api-key.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import { checkGrant } from '../../auth/check-grant.ts';
+import { AuthError, NotFound } from '../../errors.ts';
+import type { Change } from '../../store/admin-commit.ts';
+import type { ApiKeySettings, IssuedKey } from '../../store/api-key-settings.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+import {
+  type AdminGuard,
+  type AdminRoutes,
+  adminFacts,
+  allOf,
+  locationOf,
+  oneOf,
+  registerReadRoutes,
+  registerRemoveRoute,
+  type SettingsRoutes,
+} from './admin-settings.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose key manages other keys; set by the route's `onRequest`. */
+    keyHolder?: ApiKeyPrincipal;
+  }
+}
+
+const keys = {
+  name: 'keys',
+  one: 'an API key',
+  many: 'API keys',
+  scope: 'credentials:manage',
+  takes: ['operatorKey', 'acquirerKey', 'integratorKey'],
+  path: namedPath,
+  answer: storedApiKey,
+} as const satisfies SettingsRoutes<object>;
+
+/**
+ * The API keys of an acquirer. An acquirer makes them for itself, its integrators and its merchants, an integrator for its
+ * merchants; nobody gives a scope that he does not have. The key itself is in the answer that makes it and nowhere else.
+ */
+export function registerKeyRoutes(
+  server: Server,
+  { authenticator, idempotent, apiKeys }: AdminRoutes & { readonly apiKeys: ApiKeySettings },
+): void {
+  const onRequest = identifyKeyHolder(authenticator);
+  registerReadRoutes(server, onRequest, keys, apiKeys);
+  registerRemoveRoute(server, onRequest, keys, apiKeys);
+
+  withZod(server).route({
+    method: 'POST',
+    url: allOf(keys),
+    config: adminFacts('Make an API key', keys),
+    schema: { params: acquirerPath, body: newApiKey, response: { 201: answerSchema(createdApiKey) } },
+    onRequest,
+    ...idempotent,
+    handler: async (request, reply) => {
+      checkGrant(request.keyHolder!, request.body.scopes);
+      const issued = await apiKeys.add(request.change!, request.body);
+      return created(reply, issued, locationOf(request, issued.stored.id));
+    },
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: `${oneOf(keys)}/rotate`,
+    config: adminFacts('Rotate an API key', keys),
+    schema: { params: namedPath, body: apiKeyRotation, response: { 201: answerSchema(createdApiKey) } },
+    onRequest,
+    ...idempotent,
+    handler: async (request, reply) => {
+      const { acquirerId, id } = request.params;
+      const old = await apiKeys.find(request.change!, id);
+      checkGrant(request.keyHolder!, old.scopes);
+      const issued = await apiKeys.rotate(request.change!, id, request.body.overlapHours);
+      return created(reply, issued, `/acquirers/${acquirerId}/keys/${issued.stored.id}`);
+    },
+  });
+}
+
+/** The operator, the acquirer, or one of its integrators, who then sees what is its own. */
+function identifyKeyHolder(authenticator: Authenticator): AdminGuard {
+  return async (request: FastifyRequest) => {
+    const { acquirerId } = request.params as { acquirerId: string };
+    const holder = await authenticator.keyAlone(request.headers, keys.scope);
+    request.change = { ...reachOf(holder, acquirerId), actor: `key ${holder.keyId}` };
+    request.keyHolder = holder;
+  };
+}
+
+/** @throws AuthError for a merchant's key; NotFound for one of another acquirer, as if there were no such acquirer */
+function reachOf({ owner }: ApiKeyPrincipal, acquirerId: string): Omit<Change, 'actor'> {
+  if (owner === 'operator') return { acquirerId: Number(acquirerId) };
+  if (owner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
+  if (String(owner.acquirerId) !== acquirerId) throw new NotFound();
+  return { acquirerId: owner.acquirerId, integratorId: owner.integratorId };
+}
+
+function created(reply: FastifyReply, { stored, text }: IssuedKey, location: string) {
+  reply.code(201).header('location', location).header('cache-control', 'no-store');
+  return { ...stored, key: text.reveal() };
+}

@@ -1,0 +1,88 @@
+import { namedPath, numberedPath } from '#schemas/admin';
+import {
+  integratorChange,
+  merchantChange,
+  newBlockedDevice,
+  newIntegrator,
+  newMerchant,
+  newTerminal,
+  storedBlockedDevice,
+  storedIntegrator,
+  storedMerchant,
+  storedTerminal,
+  terminalChange,
+} from '#schemas/admin-tenants';
+import { AcquirerSettings } from '../../store/acquirer-settings.ts';
+import { Acquirers } from '../../store/acquirers.ts';
+import { BLOCKED_DEVICE_SETTINGS } from '../../store/blocked-device-settings.ts';
+import { INTEGRATOR_SETTINGS } from '../../store/integrator-settings.ts';
+import { MERCHANT_SETTINGS } from '../../store/merchant-settings.ts';
+import type { Database } from '../../store/open-database.ts';
+import { TERMINAL_SETTINGS } from '../../store/terminal-settings.ts';
+import type { Server } from '../server.ts';
+import { registerAcquirerRoutes } from './admin-acquirers.ts';
+import {
+  type AdminRoutes,
+  registerChangeRoute,
+  registerSettingsRoutes,
+  type SettingsRoutes,
+} from './admin-settings.ts';
+
+const scope = 'tenants:manage';
+
+const integrators = {
+  name: 'integrators',
+  one: 'an integrator',
+  many: 'integrators',
+  scope,
+  path: numberedPath,
+  answer: storedIntegrator,
+} as const satisfies SettingsRoutes<object>;
+
+const merchants = {
+  name: 'merchants',
+  one: 'a merchant',
+  many: 'merchants',
+  scope,
+  path: namedPath,
+  answer: storedMerchant,
+} as const satisfies SettingsRoutes<object>;
+
+const terminals = {
+  name: 'terminals',
+  one: 'a terminal',
+  many: 'terminals',
+  scope,
+  path: namedPath,
+  key: 'xTid',
+  answer: storedTerminal,
+} as const;
+
+const blockedDevices = {
+  name: 'blocked-devices',
+  one: 'a blocked device',
+  many: 'blocked devices',
+  scope,
+  path: namedPath,
+  key: 'deviceInstallationId',
+  answer: storedBlockedDevice,
+} as const;
+
+/** The tenants of the installation: acquirers, and what each has of integrators, merchants, terminals and blocked devices. */
+export function registerTenantRoutes(
+  server: Server,
+  { database, ...admin }: AdminRoutes & { readonly database: Database },
+): void {
+  registerAcquirerRoutes(server, { ...admin, acquirers: new Acquirers(database) });
+  const ofIntegrators = new AcquirerSettings(database, INTEGRATOR_SETTINGS);
+  registerSettingsRoutes(server, admin, { ...integrators, body: newIntegrator, settings: ofIntegrators });
+  registerChangeRoute(server, admin, integrators, 'PATCH', integratorChange, ofIntegrators);
+  const ofMerchants = new AcquirerSettings(database, MERCHANT_SETTINGS);
+  registerSettingsRoutes(server, admin, { ...merchants, body: newMerchant, settings: ofMerchants });
+  registerChangeRoute(server, admin, merchants, 'PATCH', merchantChange, ofMerchants);
+  const ofTerminals = new AcquirerSettings(database, TERMINAL_SETTINGS);
+  registerSettingsRoutes(server, admin, { ...terminals, body: newTerminal, settings: ofTerminals });
+  registerChangeRoute(server, admin, terminals, 'PATCH', terminalChange, ofTerminals);
+  const ofDevices = new AcquirerSettings(database, BLOCKED_DEVICE_SETTINGS);
+  registerSettingsRoutes(server, admin, { ...blockedDevices, body: newBlockedDevice, settings: ofDevices });
+}

@@ -1,0 +1,87 @@
+import type { FastifyRequest } from 'fastify';
+import { acquirerPath, uuidPath } from '#schemas/admin';
+import { createdUser, madePassword, newPassword, newUser, storedUser, userChange } from '#schemas/admin-credentials';
+import { checkGrant, scopesOfUser } from '../../auth/check-grant.ts';
+import type { UserSettings } from '../../store/user-settings.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+import {
+  type AdminRoutes,
+  adminFacts,
+  allOf,
+  locationOf,
+  oneOf,
+  registerReadRoutes,
+  registerRemoveRoute,
+  type SettingsRoutes,
+} from './admin-settings.ts';
+
+const users = {
+  name: 'users',
+  one: 'a portal user',
+  many: 'portal users',
+  scope: 'credentials:manage',
+  path: uuidPath,
+  answer: storedUser,
+} as const satisfies SettingsRoutes<object>;
+
+/** The portal users of an acquirer, its integrators and merchants. Nobody makes a user who may do what he may not. */
+export function registerUserRoutes(
+  server: Server,
+  { authenticator, idempotent, settings }: AdminRoutes & { readonly settings: UserSettings },
+): void {
+  const onRequest = async (request: FastifyRequest) => {
+    const { acquirerId } = request.params as { acquirerId: string };
+    request.keyHolder = await authenticator.administrator(request.headers, acquirerId, users.scope);
+    request.change = { acquirerId: Number(acquirerId), actor: `key ${request.keyHolder.keyId}` };
+  };
+  registerReadRoutes(server, onRequest, users, settings);
+  registerRemoveRoute(server, onRequest, users, settings);
+
+  withZod(server).route({
+    method: 'POST',
+    url: allOf(users),
+    config: adminFacts('Add a portal user', users),
+    schema: { params: acquirerPath, body: newUser, response: { 201: answerSchema(createdUser) } },
+    onRequest,
+    ...idempotent,
+    handler: async (request, reply) => {
+      checkGrant(request.keyHolder!, scopesOfUser(request.body));
+      const { stored, password } = await settings.add(request.change!, request.body);
+      reply.code(201).header('location', locationOf(request, stored.id)).header('cache-control', 'no-store');
+      return { ...stored, password };
+    },
+  });
+
+  withZod(server).route({
+    method: 'PATCH',
+    url: oneOf(users),
+    config: adminFacts('Change a portal user', users),
+    schema: { params: uuidPath, body: userChange, response: { 200: answerSchema(storedUser) } },
+    onRequest,
+    handler: async (request) => {
+      const { id } = request.params;
+      const { role, permissions } = request.body;
+      const before = await settings.find(request.change!, id);
+      const givesRights = role !== undefined || permissions !== undefined;
+      if (givesRights) checkGrant(request.keyHolder!, scopesOfUser({ ...before, ...request.body }));
+      return settings.change(request.change!, id, request.body);
+    },
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: `${oneOf(users)}/password`,
+    config: adminFacts('Reset the password of a portal user', users),
+    schema: { params: uuidPath, body: newPassword, response: { 200: answerSchema(madePassword) } },
+    onRequest,
+    ...idempotent,
+    handler: async (request, reply) => {
+      const { id } = request.params;
+      // Whoever sets a user's password can be that user.
+      checkGrant(request.keyHolder!, scopesOfUser(await settings.find(request.change!, id)));
+      reply.header('cache-control', 'no-store');
+      return { password: await settings.resetPassword(request.change!, id, request.body.password) };
+    },
+  });
+}
