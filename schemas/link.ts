@@ -20,7 +20,6 @@ const MAX_SESSION_MINUTES = 720;
 const amount = z
   .union([z.string().regex(/^\d{1,12}(\.\d{1,3})?$/, 'not a decimal amount'), z.number().positive().max(MAX_AMOUNT)])
   .transform(String)
-  .meta({ examples: ['100.00'] })
   .meta({ examples: ['100.00'] });
 
 const merchantId = z
