@@ -10,6 +10,7 @@ const ON_POSTGRES = [
   'test/cli/database/**/*.test.ts',
   'test/ops/**/*.test.ts',
   'test/webhooks/flow/**/*.test.ts',
+  'test/simulation/on-postgres/**/*.test.ts',
 ];
 
 /** Real processes killed and real databases stopped: minutes, so a command of its own (`npm run test:crash`). */

@@ -27,11 +27,14 @@ import { ReversalState, type ReversalStateId, type Transaction } from './transac
  * Owed, sent and confirming have a live job at all times.
  */
 
-/** What may follow what, as the audit trail tells it. A reversal begins owed, without an entry that says so. */
+/**
+ * What may follow what, as the audit trail tells it. A reversal begins owed, without an entry that says so; after `unsent` it
+ * is what it was before that attempt.
+ */
 export const REVERSAL_MOVES: Readonly<Record<ReversalTold['reversal'], readonly ReversalTold['reversal'][]>> = {
   owed: ['sent', 'needsReview'],
   sent: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'needsReview', 'owed'],
-  unsent: ['sent', 'needsReview', 'owed'],
+  unsent: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'needsReview', 'owed'],
   confirming: ['sent', 'needsReview', 'owed'],
   acknowledged: ['owed'],
   refused: [],

@@ -23,6 +23,8 @@ describe('reversals', () => {
     [['sent 1', 'acknowledged 1']],
     [['sent 1', 'sent 2', 'acknowledged 2']],
     [['sent 1', 'unsent 1', 'sent 1', 'acknowledged 1']],
+    [['sent 1', 'sent 2', 'unsent 2', 'unsent 1', 'sent 1', 'acknowledged 1']],
+    [['sent 1', 'sent 2', 'unsent 2', 'acknowledged 1']],
     [['sent 1', 'confirming 1', 'sent 2', 'acknowledged 2']],
     [['sent 1', 'acknowledged 1', 'owed 1', 'sent 2', 'acknowledged 2']],
     [['needsReview 0', 'sent 1', 'acknowledged 1']],
@@ -38,7 +40,8 @@ describe('reversals', () => {
     [['sent 1', 'acknowledged 1', 'sent 2'], 'does not follow acknowledged'],
     [['sent 1', 'confirming 1', 'acknowledged 1'], 'does not follow confirming'],
     [['unsent 1'], 'does not follow owed'],
-    [['sent 1', 'unsent 1', 'acknowledged 0'], 'does not follow unsent'],
+    [['sent 1', 'unsent 1', 'acknowledged 0'], 'does not follow owed'],
+    [['sent 1', 'confirming 1', 'sent 2', 'unsent 2', 'acknowledged 1'], 'does not follow confirming'],
   ])('%j is none', (steps, fault) => {
     expect(faultOf(...steps)).toContain(fault);
   });

@@ -11,9 +11,11 @@ const TIMEOUT_MS = 3_600_000;
 
 /** What must have come up in a run, or it would prove little. */
 const EVERYTHING = [
-  ...['Approved', 'Declined', 'UnableToGoOnline', 'Voided'],
+  ...['Approved', 'Declined', 'UnableToGoOnline', 'Voided', 'a void', 'a refund'],
   ...['reversal sent', 'reversal unsent', 'reversal confirming', 'reversal acknowledged', 'reversal owed'],
-  ...['late approved', 'late declined', 'a second attempt', 'a process killed'],
+  ...['reversal refused', 'PIN awaiting', 'PIN submitted', 'PIN done', 'PIN exhausted', 'PIN expired'],
+  ...['late approved', 'late declined', 'late after a restart', 'late on another worker'],
+  ...['a second attempt', 'two PINs at once', 'a process killed', 'a process frozen past a deadline'],
 ];
 
 async function runHistories(): Promise<void> {
@@ -44,6 +46,12 @@ describe('a guard that is missing is found', () => {
     ['no reversal guard'],
     ['forgets reverse jobs'],
     ['takes a reference twice'],
+    ['takes two PINs'],
+    ['forgets expire-pin jobs'],
+    ['reserves too much'],
+    ['voids what was refunded'],
+    ['keeps reservations'],
+    ['gives STANs out twice'],
   ] as const)(
     '%s',
     async (sabotage) => {

@@ -1,12 +1,20 @@
-import { faultOfTrail } from '../../src/ops/verify-ledger/fault-of-trail.ts';
+import type { JobPayloads } from '../../schemas/jobs.ts';
+import type { Outcome } from '../../src/processor-kit/processor.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
 import { Disposition, dispositionName } from '../../src/transactions/disposition.ts';
 import { recordAnswer } from '../../src/transactions/overdue.ts';
+import type { PinRequest } from '../../src/transactions/pin-ports.ts';
+import { isAwaitingPin } from '../../src/transactions/pin-step.ts';
 import type { TapRequest } from '../../src/transactions/ports.ts';
+import { refund } from '../../src/transactions/refund.ts';
+import { submitPin } from '../../src/transactions/submit-pin.ts';
 import { submitTap } from '../../src/transactions/submit-tap.ts';
-import { ReversalState } from '../../src/transactions/transaction.ts';
-import { MemoryStore, type Row, type Sabotage } from './memory-store.ts';
-import { SimulatedProcess } from './simulated-process.ts';
+import { type Transaction, TransactionType } from '../../src/transactions/transaction.ts';
+import { voidSale } from '../../src/transactions/void.ts';
+import type { World } from '../../src/transactions/world.ts';
+import { faultsOfBooks, faultsOfRequests } from './faults-of-books.ts';
+import { MemoryStore, type Sabotage } from './memory-store.ts';
+import { PIN_SECONDS, SimulatedProcess } from './simulated-process.ts';
 import { PRINCIPAL } from './simulated-tenant.ts';
 import { UncertainSwitch } from './uncertain-switch.ts';
 import { VirtualTime } from './virtual-time.ts';
@@ -16,6 +24,8 @@ const CALM_AFTER_MS = 150_000;
 /** Reversals are tried for three days. */
 const LONGEST_MS = 80 * 3_600_000;
 const MOST_TAPS = 4;
+/** Sales that somebody thinks better of. */
+const MOST_GIVEN_BACK = 2;
 
 /** What was wrong in the history of a seed; empty when nothing was. */
 export async function faultsOfHistory(
@@ -33,14 +43,15 @@ class History {
   readonly #time = new VirtualTime();
   readonly #store: MemoryStore;
   readonly #switches: UncertainSwitch;
-  readonly #events = new Map();
-  readonly #told = new Map<string, string[]>();
+  readonly #events = new Map<string, NonNullable<JobPayloads['webhook']['outcome']>>();
+  /** The last outcome that each merchantReference's phone was told. */
+  readonly #told = new Map<string, string>();
+  readonly #seen = new Set<string>();
   readonly #restless = new Set<string>();
   #processes: SimulatedProcess[] = [];
   #ids = 0;
-  #stans = 0;
+  #refunds = 0;
   #isQuiet = false;
-  #hasKilled = false;
 
   constructor(seed: number, sabotage: Sabotage | undefined) {
     this.#random = seededRandom(seed);
@@ -62,6 +73,9 @@ class History {
       } as TapRequest;
       this.#time.after(this.#random.next() * 10_000, () => void this.#phone(request));
     }
+    for (let n = 0; n < MOST_GIVEN_BACK; n++) {
+      this.#time.after(this.#random.next() * CALM_AFTER_MS, () => void this.#merchant());
+    }
     this.#time.after(CALM_AFTER_MS, () => {
       this.#switches.isCalm = true;
     });
@@ -81,10 +95,11 @@ class History {
         switches,
         events,
         newId: this.#newId,
-        nextStan: () => String(++this.#stans).padStart(6, '0'),
         onCommit: () => {
           for (const id of store.restless()) this.#restless.add(id);
         },
+        onSeen: (what) => void this.#seen.add(what),
+        deliverElsewhere: (rrn, outcome) => this.#deliverElsewhere(name, rrn, outcome),
       },
       `${name}${generation}`,
     );
@@ -94,11 +109,20 @@ class History {
         if (!switches.isCalm) this.#time.after(1_000, watch);
         return;
       }
-      this.#hasKilled = true;
+      this.#seen.add('a process killed');
       this.#processes = this.#processes.filter((each) => each !== process);
       this.#keepAlive(name, generation + 1);
     };
     this.#time.after(1_000, watch);
+  }
+
+  /** Some switches send what they could not send on whatever line there is; after a restart that is all that comes. */
+  #deliverElsewhere(from: string, rrn: string, outcome: Outcome): void {
+    if (this.#random.next() < 0.5) return;
+    const process = this.#processes[Math.floor(this.#random.next() * this.#processes.length)];
+    if (!process?.isAlive) return;
+    this.#seen.add(process.name.startsWith(from) ? 'late after a restart' : 'late on another worker');
+    process.takeStray(rrn, outcome);
   }
 
   /**
@@ -108,35 +132,89 @@ class History {
   async #phone(asks: TapRequest): Promise<void> {
     let request = asks;
     for (let tries = 0; tries < 5; tries++) {
-      const { world } = this.#processes[Math.floor(this.#random.next() * this.#processes.length)] ?? {};
-      const asked = world && submitTap(world, PRINCIPAL, request).catch(() => undefined);
-      const patience = this.#time.pass(60_000);
-      const answer = await Promise.race([asked, patience]);
-      if (world && answer) {
-        const isFlushed = this.#random.next() < 0.9;
-        recordAnswer(world, answer, isFlushed);
-        if (isFlushed) {
-          const told = this.#told.get(request.merchantReference) ?? [];
-          this.#told.set(request.merchantReference, [...told, dispositionName(answer.disposition!)]);
-          if (answer.disposition === Disposition.UnableToGoOnline) {
-            request = { ...request, paymentCardData: `tap again ${tries}` };
-            this.#told.delete(request.merchantReference);
-          } else if (this.#random.next() < 0.8) return;
-        }
-      }
+      const answer = await this.#ask((world) => submitTap(world, PRINCIPAL, request));
+      if (answer?.disposition === Disposition.UnableToGoOnline) {
+        request = { ...request, paymentCardData: `tap again ${tries}` };
+        this.#told.delete(request.merchantReference);
+      } else if (answer && isAwaitingPin(answer)) {
+        await this.#enterPins(answer, request);
+        return;
+      } else if (answer && this.#random.next() < 0.8) return;
       await this.#time.pass(500 + this.#random.next() * 20_000);
     }
   }
 
+  /** Enters PINs as long as one is wanted: in time or not, and now and then two different ones at once. */
+  async #enterPins(awaiting: Transaction, tap: TapRequest): Promise<void> {
+    for (let tries = 0; tries < 6; tries++) {
+      await this.#time.pass(this.#random.next() * PIN_SECONDS * 1_200);
+      const enter = (pin: string) =>
+        this.#ask((world) => submitPin(world, PRINCIPAL, awaiting.id, pinRequest(tap, pin)));
+      const isTwice = this.#random.next() < 0.2;
+      const answers = await Promise.all([enter(`${tries}1`), ...(isTwice ? [enter(`${tries}2`)] : [])]);
+      if (isTwice) this.#seen.add('two PINs at once');
+      if (answers.some((answer) => answer && !isAwaitingPin(answer))) return;
+    }
+  }
+
+  /** A request to some process, as a phone makes it: undefined when no answer came, or nobody is there for it. */
+  async #ask(use: (world: World) => Promise<Transaction>): Promise<Transaction | undefined> {
+    const world = this.#anyWorld();
+    const answer = await Promise.race([world && use(world).catch(() => undefined), this.#time.pass(60_000)]);
+    if (!world || !answer) return undefined;
+    const isFlushed = this.#random.next() < 0.9;
+    recordAnswer(world, answer, isFlushed);
+    if (!isFlushed) return undefined;
+    if (answer.disposition !== null) this.#told.set(answer.merchantReference, dispositionName(answer.disposition));
+    return answer;
+  }
+
+  /** Gives sales back, in parts or whole; what one process does not answer is asked of another. */
+  async #merchant(): Promise<void> {
+    const sales = [...this.#store.rows.values()].filter(({ transaction: { disposition, type } }) => {
+      return disposition === Disposition.Approved && type === TransactionType.Tap;
+    });
+    const sale = sales[Math.floor(this.#random.next() * sales.length)]?.transaction;
+    if (!sale) return;
+    const wants = Array.from({ length: 1 + Math.floor(this.#random.next() * 3) }, (_, index) => ({
+      isVoid: this.#random.next() < 0.4,
+      amount: `${1 + Math.floor(this.#random.next() * 9)}.00`,
+      refundReference: `${sale.merchantReference} back ${this.#refunds++} ${index}`,
+    }));
+    await Promise.all(wants.map((wanted) => this.#giveBack(sale, wanted)));
+  }
+
+  async #giveBack(
+    { acquirerId, id }: Transaction,
+    { isVoid, ...request }: { isVoid: boolean; amount: string; refundReference: string },
+  ): Promise<void> {
+    for (let tries = 0; tries < 2; tries++) {
+      const world = this.#anyWorld();
+      const asked = world?.store.find({ acquirerId, id }).then(async (sale) => {
+        if (!sale) return;
+        const given = await (isVoid ? voidSale(world, sale) : refund(world, sale, request));
+        if (!isVoid) recordAnswer(world, given, true);
+        this.#seen.add(isVoid ? 'a void' : 'a refund');
+      });
+      await Promise.race([asked?.catch(() => {}), this.#time.pass(60_000)]);
+      if (this.#random.next() < 0.7) return;
+    }
+  }
+
+  #anyWorld(): World | undefined {
+    return this.#processes[Math.floor(this.#random.next() * this.#processes.length)]?.world;
+  }
+
   /** What came up in it. */
   seen(): Set<string> {
-    const seen = new Set<string>(this.#hasKilled ? ['a process killed'] : []);
+    const seen = new Set(this.#seen);
     for (const { transaction, trail } of this.#store.rows.values()) {
       if (transaction.disposition !== null) seen.add(dispositionName(transaction.disposition));
       if (transaction.attempt > 1) seen.add('a second attempt');
       for (const entry of trail.flatMap(({ moves }) => moves)) {
         if ('reversal' in entry) seen.add(`reversal ${entry.reversal}`);
         if ('late' in entry) seen.add(`late ${entry.late}`);
+        if ('pin' in entry) seen.add(`PIN ${entry.pin}`);
       }
     }
     return seen;
@@ -145,44 +223,13 @@ class History {
   faults(): string[] {
     const faults = [...this.#restless].map((id) => `${id} rested where it must not`);
     if (!this.#isQuiet) faults.push('the history does not come to its end');
-    if (this.#store.jobs.size > 0) faults.push(`${this.#store.jobs.size} jobs are left`);
-    for (const row of this.#store.rows.values()) faults.push(...this.#faultsOfRow(row));
-    for (const { key } of this.#switches.ledger) {
-      const isKnown = [...this.#store.rows.values()].some((row) => row.transaction.rrn === key);
-      if (!isKnown && this.#switches.ledger.some((entry) => entry.key === key && entry.state === 'approved'))
-        faults.push(`${key} is approved, and in no transaction`);
-    }
-    return faults;
+    const { rows, jobs } = this.#store;
+    if (jobs.size > 0) faults.push(`${jobs.size} jobs are left`);
+    const books = { rows, ledger: this.#switches.ledger, events: [...this.#events.values()], told: this.#told };
+    return [...faults, ...faultsOfBooks(books), ...faultsOfRequests(this.#switches.asked)];
   }
+}
 
-  #faultsOfRow({ transaction, trail }: Row): string[] {
-    const { id, rrn, disposition, reversalState, status, approvedMinor, merchantReference, attempt } = transaction;
-    const booked = this.#switches.ledger.filter(({ key }) => key === rrn);
-    const standing = booked.some(({ state }) => state === 'approved');
-    const faults: string[] = [];
-    const fault = (what: string) => faults.push(`${id}: ${what}`);
-    if (disposition === null) fault('has no outcome');
-    if (booked.length > 1) fault('was authorized twice');
-    if (standing && disposition !== Disposition.Approved && reversalState !== ReversalState.needsReview)
-      fault(`stands at the switch, and is ${disposition === null ? 'open' : dispositionName(disposition)}`);
-    if (disposition === Disposition.Approved && !standing) fault('is Approved, and not at the switch');
-    if (disposition === Disposition.Approved && approvedMinor !== booked[0]?.amountMinor) fault('is of another amount');
-    if (disposition === Disposition.Indeterminate && reversalState !== ReversalState.needsReview)
-      fault('is Indeterminate for good');
-    const wrong = faultOfTrail(trail, status);
-    if (wrong !== undefined) fault(wrong);
-    if (disposition !== null) {
-      const final = dispositionName(disposition);
-      for (const told of this.#told.get(merchantReference)?.slice(-1) ?? []) {
-        const mayBe = final === 'Voided' ? ['Voided', 'Indeterminate'] : [final];
-        if (!mayBe.includes(told)) fault(`is ${final}, and the phone was told ${told}`);
-      }
-      const sequence = attempt * 2 - (disposition === Disposition.Voided ? 0 : 1);
-      const events = [...this.#events.values()].filter(
-        (event) => event.transactionId === id && event.sequence === sequence && event.disposition === final,
-      );
-      if (events.length !== 1) fault(`${events.length} events tell that it is ${final}`);
-    }
-    return faults;
-  }
+function pinRequest(tap: TapRequest, pin: string): PinRequest {
+  return { ...tap, pinToken: 'token', pinBlock: `${pin}00000000000000`, ksn: '00000000000000000000' };
 }

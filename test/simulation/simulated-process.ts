@@ -1,9 +1,12 @@
 import type { JobPayloads } from '../../schemas/jobs.ts';
 import { StoreUnavailable } from '../../src/errors.ts';
+import type { Outcome, PinData } from '../../src/processor-kit/processor.ts';
 import type { Random } from '../../src/simulator/random.ts';
+import { expirePin } from '../../src/transactions/expire-pin.ts';
 import { settleStrays } from '../../src/transactions/late-response.ts';
 import { OriginalConnections } from '../../src/transactions/original-connections.ts';
 import { decideOverdue } from '../../src/transactions/overdue.ts';
+import type { PinRequest } from '../../src/transactions/pin-ports.ts';
 import type {
   PreparedRequest,
   SendTiming,
@@ -13,10 +16,12 @@ import type {
   TransactionStore,
 } from '../../src/transactions/ports.ts';
 import { sendReversal } from '../../src/transactions/reverse.ts';
+import { OUTCOME_GRACE_SECONDS } from '../../src/transactions/time-limits.ts';
 import type { World } from '../../src/transactions/world.ts';
+import { MemoryRefunds } from './memory-refunds.ts';
 import type { Job, MemoryStore } from './memory-store.ts';
-import { DIRECTORY, KEPT, PROFILE, TAP } from './simulated-tenant.ts';
-import type { Reply, UncertainSwitch } from './uncertain-switch.ts';
+import { DEADLINE_MS, DIRECTORY, KEPT, PROFILE, TAP } from './simulated-tenant.ts';
+import type { Reply, RequestKind, UncertainSwitch } from './uncertain-switch.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 export interface SharedWorld {
@@ -25,15 +30,30 @@ export interface SharedWorld {
   readonly store: MemoryStore;
   readonly switches: UncertainSwitch;
   readonly newId: () => string;
-  readonly nextStan: () => string;
   /** Outcomes that the integrator was told of, by the event's id. */
   readonly events: Map<string, NonNullable<JobPayloads['webhook']['outcome']>>;
   /** Checked after every commit. */
   readonly onCommit: () => void;
+  /** What is worth to be counted has come up. */
+  readonly onSeen: (what: string) => void;
+  /** A late answer whose connection is gone comes on another, to whoever has one. */
+  readonly deliverElsewhere: (rrn: string, outcome: Outcome) => void;
 }
 
 /** A worker that holds a job dies: so long until another may have it. */
-const CLAIM_LAPSES_MS: Partial<Record<string, number>> = { overdue: 15_000, reverse: 150_000, webhook: 60_000 };
+const CLAIM_LAPSES_MS: Partial<Record<string, number>> = {
+  overdue: 15_000,
+  'expire-pin': 15_000,
+  reverse: 150_000,
+  webhook: 60_000,
+};
+
+/** A few, so that processes take blocks often. */
+const STANS_IN_BLOCK = 3;
+/** How long the simulated phones may take for a PIN. */
+export const PIN_SECONDS = 30;
+/** Longer than a deadline and its grace: whoever wakes from it is late for everything. */
+const LONGEST_FREEZE_MS = 20_000;
 
 /**
  * One gateway: the use cases as they are, in a world where each effect takes time, may fail, and may be the last. Of a process
@@ -43,15 +63,16 @@ export class SimulatedProcess {
   isAlive = true;
   readonly world: World;
   readonly #shared: SharedWorld;
-  readonly #name: string;
+  readonly name: string;
   readonly #wallOffsetMs: number;
   #connection = 1;
+  #stans: number[] = [];
   #frozenUntilMs = 0;
   #wakesAtMs = Number.POSITIVE_INFINITY;
 
   constructor(shared: SharedWorld, name: string) {
     this.#shared = shared;
-    this.#name = name;
+    this.name = name;
     this.#wallOffsetMs = (shared.random.next() - 0.5) * 4_000; // no clock of a process decides anything
     this.world = this.#createWorld();
     this.wake();
@@ -101,6 +122,8 @@ export class SimulatedProcess {
         if (transaction?.attempt !== request.data.attempt) return 'done';
         return (await decideOverdue(this.world, transaction)) === 'decided' ? 'done' : { againAfterSeconds: 1 };
       }
+      case 'expire-pin':
+        return expirePin(this.world, request.data);
       case 'reverse':
         return sendReversal(this.world, request.data);
       case 'webhook':
@@ -115,9 +138,14 @@ export class SimulatedProcess {
   async #moment(): Promise<void> {
     const { switches, time, random } = this.#shared;
     if (switches.chance(0.01)) this.kill();
-    if (switches.chance(0.005)) this.#frozenUntilMs = time.nowMs + random.next() * 20_000;
+    if (switches.chance(0.005)) this.#freeze(random.next() * LONGEST_FREEZE_MS);
     if (this.#frozenUntilMs > time.nowMs) await time.pass(this.#frozenUntilMs - time.nowMs);
     if (!this.isAlive) await new Promise(() => {});
+  }
+
+  #freeze(forMs: number): void {
+    this.#frozenUntilMs = this.#shared.time.nowMs + forMs;
+    if (forMs > DEADLINE_MS + OUTCOME_GRACE_SECONDS * 1_000) this.#shared.onSeen('a process frozen past a deadline');
   }
 
   async #read<T>(read: () => T): Promise<T> {
@@ -145,24 +173,27 @@ export class SimulatedProcess {
 
   #createWorld(): World {
     const { time, store, newId } = this.#shared;
-    // No refunds here and no PINs: what only they ask for is left out.
+    // No links here: what only they ask for is left out.
     return {
       clock: { nowMs: () => Math.round(time.nowMs + this.#wallOffsetMs), monotonicMs: () => time.nowMs },
       newId,
       directory: DIRECTORY,
       cardData: {
         open: () => TAP,
-        fingerprint: ({ paymentCardData }) => paymentCardData,
-        isFingerprintOf: (fingerprint, { paymentCardData }) => fingerprint === paymentCardData,
+        fingerprint: fingerprintOf,
+        isFingerprintOf: (fingerprint, request) => fingerprint === fingerprintOf(request),
       },
       vault: {
         seal: (id) => Buffer.from(id),
         open: (id) => ({ ...KEPT, original: { id } }),
         hashPan: () => 'hash',
+        isHashOf: () => true,
       } as Partial<World['vault']> as World['vault'],
       store: {
         insert: (attempt) => this.#commit(() => store.insert(attempt)),
         retry: (attempt) => this.#commit(() => store.retry(attempt)),
+        submitPin: (attempt) => this.#commit(() => store.submitPin(attempt)),
+        expirePin: (expiry) => this.#commit(() => store.expirePin(expiry)),
         submit: (submission) => this.#commit(() => store.submit(submission)),
         settle: (settlement) => this.#commit(() => store.settle(settlement)),
         recordOverdueAnswer: (answer) => this.#commit(() => store.recordAnswer(answer)),
@@ -175,6 +206,9 @@ export class SimulatedProcess {
         findOriginalFacts: (transaction) => this.#read(() => store.findOriginalFacts(transaction)),
         findUncertain: (responses) => this.#read(() => store.findUncertain(responses)),
       } satisfies Partial<TransactionStore> as Partial<TransactionStore> as TransactionStore,
+      refunds: this.#refunds(),
+      pinTokens: { issue: async () => 'token', check: async () => 'good' },
+      pinSeconds: PIN_SECONDS,
       wakeups: { moved: (_key, timeoutMs) => time.pass(timeoutMs), announce: () => {}, announceWork: () => {} },
       originals: new OriginalConnections(),
       alarms: { needsReview: () => {} },
@@ -183,18 +217,38 @@ export class SimulatedProcess {
     } satisfies Partial<World> as Partial<World> as World;
   }
 
+  #refunds(): World['refunds'] {
+    const refunds = new MemoryRefunds(this.#shared.store);
+    return {
+      reserve: (refund) => this.#commit(() => refunds.reserve(refund)),
+      isSettled: () => this.#read(() => false),
+      startVoid: (wanted) => this.#commit(() => refunds.startVoid(wanted)),
+      endVoid: (end) => this.#commit(() => refunds.endVoid(end)),
+      acknowledge: (record) => this.#commit(() => refunds.acknowledge(record)),
+    };
+  }
+
+  async #nextStan(): Promise<string> {
+    if (this.#stans.length === 0) {
+      const first = await this.#commit(() => this.#shared.store.takeStans(STANS_IN_BLOCK));
+      this.#stans = Array.from({ length: STANS_IN_BLOCK }, (_, index) => first + index);
+    }
+    return String(this.#stans.shift()).padStart(6, '0');
+  }
+
   get #connectionId(): string {
-    return `${this.#name}.${this.#connection}`;
+    return `${this.name}.${this.#connection}`;
   }
 
   #switch(): Switch {
-    const { switches, nextStan } = this.#shared;
+    const { switches } = this.#shared;
     return {
       type: 'simulated',
       profile: PROFILE,
       isSignedOn: true,
       isFull: false,
-      nextStan: async () => nextStan(),
+      takesPin: true,
+      nextStan: () => this.#nextStan(),
       takeSlot: async (connectionId?: string) => {
         await this.#moment();
         if (switches.chance(0.03)) this.#connection++; // the line was cut, and another is there
@@ -202,23 +256,31 @@ export class SimulatedProcess {
         return connectionId === undefined || connectionId === this.#connectionId ? this.#slot() : undefined;
       },
       hasConnection: (connectionId) => connectionId === this.#connectionId,
-      prepare: ({ rrn, amount }) => ({ original: { rrn, amountMinor: String(amount.amountMinor) } }),
-      prepareRefund: () => undefined,
+      prepare: ({ rrn, amount, pin }) => ({
+        original: { rrn, amountMinor: String(amount.amountMinor), kind: pin ? 'sale with PIN' : 'sale' },
+      }),
+      prepareRefund: ({ rrn, amount }) => ({
+        original: { rrn, amountMinor: String(amount.amountMinor), kind: 'refund' },
+      }),
+      translatePin: async () => ({}) as PinData,
       providerId: () => ({}),
     } satisfies Partial<Switch> as Partial<Switch> as Switch;
   }
 
+  /** Of the connection that there is now, and of no other. */
   #slot(): SwitchSlot {
     const { switches, store } = this.#shared;
+    const connectionId = this.#connectionId;
     const key = (id: string) => store.rows.get(id)!.transaction.rrn!;
     return {
       authorize: (request: PreparedRequest, timing) => {
-        const { rrn, amountMinor } = request.original as { rrn: string; amountMinor: string };
-        const arrive = () => switches.authorize(rrn, Number(amountMinor));
-        return this.#ask(timing, arrive, (outcome) => ({ outcome, providerFields: {} }), rrn);
+        const { rrn, amountMinor, kind } = request.original as { rrn: string; amountMinor: string; kind: RequestKind };
+        const arrive = () => switches.authorize(rrn, Number(amountMinor), kind);
+        return this.#ask(connectionId, timing, arrive, (outcome) => ({ outcome, providerFields: {} }), rrn);
       },
       reverse: ({ original }, timing) =>
         this.#ask(
+          connectionId,
           timing,
           () => switches.reverse(key(original.id!)),
           (answer) => answer,
@@ -229,15 +291,16 @@ export class SimulatedProcess {
 
   /** Writes a message; its answer counts until the deadline and on its own connection. A late one is a stray. */
   async #ask<Answer, Value>(
+    connectionId: string,
     { deadlineMs, sendByMs }: SendTiming,
     arrive: () => Reply<Answer> | undefined,
     toValue: (answer: Answer) => Value,
     rrn?: string,
   ): Promise<SwitchAnswer<Value>> {
     const { time, switches } = this.#shared;
-    const connectionId = this.#connectionId;
     await this.#moment();
-    if (time.nowMs > sendByMs || switches.chance(0.03))
+    const isCut = connectionId !== this.#connectionId;
+    if (isCut || time.nowMs > sendByMs || switches.chance(0.03))
       return { connectionId, kind: 'failed', written: false, reason: 'down' };
     const answered = new Promise<SwitchAnswer<Value>>((resolve) => {
       let isWaiting = true;
@@ -252,9 +315,12 @@ export class SimulatedProcess {
         const reply = arrive();
         if (!reply) return;
         time.after(reply.afterMs, () => {
-          if (!this.isAlive || connectionId !== this.#connectionId) return;
+          if (!this.isAlive || connectionId !== this.#connectionId) {
+            if (rrn !== undefined) this.#shared.deliverElsewhere(rrn, reply.answer as Outcome);
+            return;
+          }
           if (isWaiting) end({ connectionId, kind: 'answered', value: toValue(reply.answer) });
-          else if (rrn !== undefined) this.#takeStray(rrn, reply.answer as never);
+          else if (rrn !== undefined) this.takeStray(rrn, reply.answer as Outcome);
         });
       });
     });
@@ -264,7 +330,8 @@ export class SimulatedProcess {
     return answer;
   }
 
-  #takeStray(rrn: string, outcome: ReturnType<Parameters<typeof settleStrays>[1][number]['read']>): void {
+  /** An answer that nothing here waits for. */
+  takeStray(rrn: string, outcome: Outcome): void {
     const stray = {
       acquirerId: 1,
       processorId: 1,
@@ -275,4 +342,8 @@ export class SimulatedProcess {
     };
     settleStrays(this.world, [{ ...stray, read: () => outcome }]).catch(() => {});
   }
+}
+
+function fingerprintOf({ paymentCardData, pinBlock = '' }: Partial<PinRequest>): string {
+  return `${paymentCardData} ${pinBlock}`;
 }

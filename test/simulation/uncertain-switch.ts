@@ -2,14 +2,19 @@ import type { Outcome, ReversalAnswer } from '../../src/processor-kit/processor.
 import type { Random } from '../../src/simulator/random.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
+export type RequestKind = 'sale' | 'sale with PIN' | 'refund';
+
 export interface Booked {
   readonly key: string;
   readonly amountMinor: number;
   state: 'approved' | 'reversed';
 }
 
-/** An original that is still on its way is there within so long: less than the minute that reversals leave it. */
+/** What is still on its way is there within so long: before a doubtful acknowledgement is asked for again, a minute later. */
 const LONGEST_TRANSIT_MS = 50_000;
+
+/** How often a PIN is wanted, or another one. */
+const WANTS_PIN: Readonly<Record<RequestKind, number>> = { sale: 0.3, 'sale with PIN': 0.5, refund: 0 };
 
 export interface Reply<Answer> {
   readonly afterMs: number;
@@ -19,6 +24,8 @@ export interface Reply<Answer> {
 /** The far side: messages come late or never, answers come late, twice or never; but what it has booked, it has booked. */
 export class UncertainSwitch {
   readonly ledger: Booked[] = [];
+  /** Every request that ever came, by its key: none may come twice. */
+  readonly asked: string[] = [];
   /** Every message comes and is answered at once from now on. */
   isCalm = false;
   readonly #random: Random;
@@ -45,8 +52,10 @@ export class UncertainSwitch {
   }
 
   /** A purchase has arrived: what is answered, and when; undefined for silence. */
-  authorize(key: string, amountMinor: number): Reply<Outcome> | undefined {
-    const isApproved = !(this.#random.next() < 0.2);
+  authorize(key: string, amountMinor: number, kind: RequestKind): Reply<Outcome> | undefined {
+    this.asked.push(key);
+    const wantsPin = this.#random.next() < WANTS_PIN[kind];
+    const isApproved = !wantsPin && !(this.#random.next() < 0.2);
     if (isApproved) this.ledger.push({ key, amountMinor, state: 'approved' });
     if (this.chance(0.1)) return undefined;
     const facts = { cardTags: [], rrn: key };
@@ -54,14 +63,18 @@ export class UncertainSwitch {
       ? { ...facts, kind: 'unknown', responseCode: '77', why: 'a code in no table' }
       : isApproved
         ? { ...facts, kind: 'approved', responseCode: '00', authorizationCode: '123456', approvedMinor: amountMinor }
-        : { ...facts, kind: 'declined', responseCode: '51' };
+        : wantsPin
+          ? { ...facts, kind: 'pinRequired', responseCode: kind === 'sale' ? '65' : '55' }
+          : { ...facts, kind: 'declined', responseCode: '51' };
     return { afterMs: this.#latencyMs(), answer: outcome };
   }
 
   /** A reversal has arrived. One that finds nothing may be acknowledged all the same: some switches do. */
   reverse(key: string): Reply<ReversalAnswer> | undefined {
     const booked = this.ledger.filter((entry) => entry.key === key);
-    if (this.chance(0.1)) return { afterMs: 5, answer: 'refused' };
+    // What is reversed stays so, and is not refused a second time.
+    const isReversed = booked.some(({ state }) => state === 'reversed');
+    if (!isReversed && this.chance(0.1)) return { afterMs: 5, answer: 'refused' };
     for (const entry of booked) entry.state = 'reversed';
     if (this.chance(0.15)) return undefined;
     const isFound = booked.length > 0 || this.#random.next() < 0.5;

@@ -46,8 +46,8 @@ class Walk {
   at: StatusName | null = null;
   #attempt = 0;
   #reversal: ReversalStepName = 'owed';
-  /** Attempts of the reversal that count. */
-  #reversals = 0;
+  /** What it was before each of the attempts that count. */
+  #before: ReversalStepName[] = [];
 
   step(attempt: number, entry: AuditEntry): string | undefined {
     if ('late' in entry) return undefined;
@@ -73,18 +73,18 @@ class Walk {
   /** A void is a reversal of its own; one that was refused may be followed by another. */
   #beginVoid(): undefined {
     this.#reversal = 'owed';
-    this.#reversals = 0;
+    this.#before = [];
   }
 
   #stepReversal({ reversal, attempt }: Pick<ReversalTold, 'reversal' | 'attempt'>): string | undefined {
     const said = `reversal ${reversal} ${attempt}`;
     if (!REVERSAL_MOVES[this.#reversal].includes(reversal)) return `${said} does not follow ${this.#reversal}`;
-    const expected = reversal === 'sent' ? this.#reversals + 1 : this.#reversals;
+    const expected = this.#before.length + (reversal === 'sent' ? 1 : 0);
     if (attempt !== expected) return `${said} is out of turn: ${expected} is due`;
-    if (reversal === 'sent') this.#reversals++;
-    if (reversal === 'unsent') this.#reversals--;
-    if (reversal === 'refused') this.#reversals = 0; // the next void begins anew
-    this.#reversal = reversal;
+    if (reversal === 'sent') this.#before.push(this.#reversal);
+    if (reversal === 'refused') this.#before = []; // the next void begins anew
+    // Who sent the attempt before may still have its answer, or find that it was not written either.
+    this.#reversal = reversal === 'unsent' ? this.#before.pop()! : reversal;
     return undefined;
   }
 }

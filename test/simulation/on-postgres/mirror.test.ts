@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { JobTable } from '../../../src/jobs/job-table.ts';
+import { seededRandom } from '../../../src/simulator/random.ts';
+import { PostgresRefundStore } from '../../../src/store/refund-store.ts';
+import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/tenants.ts';
+import { PostgresTransactionStore } from '../../../src/store/transaction-store.ts';
+import type { Transaction } from '../../../src/transactions/transaction.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { MemoryRefunds } from '../memory-refunds.ts';
+import { MemoryStore } from '../memory-store.ts';
+import { VirtualTime } from '../virtual-time.ts';
+import { RandomWrites, STEP_SECONDS, type Writes } from './random-writes.ts';
+
+/** As many as a few seconds allow; `MIRROR_WRITES=20000` tries more, `MIRROR_SEED=4711` others. */
+const WRITES = Number(process.env.MIRROR_WRITES ?? 600);
+const SEED = Number(process.env.MIRROR_SEED ?? 1);
+const TIMEOUT_MS = 600_000;
+/** Rows that are written to at a time: an old one has seen everything and is left alone. */
+const ROWS = 6;
+/** What somebody may still believe of a row. */
+const REMEMBERED = 4;
+
+let testDatabase: TestDatabase;
+let jobs: JobTable;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  const { database } = testDatabase;
+  jobs = await JobTable.open(database, (error) => {
+    throw error;
+  });
+  await saveAcquirer(database, 1, 'Acquirer 1');
+  await saveProcessor(database, { acquirerId: 1, id: 1, type: 'type-1', config: {} });
+  await saveRoute(database, { acquirerId: 1, id: 100, processorId: 1, priority: 1 });
+});
+afterAll(async () => {
+  await jobs.close();
+  await testDatabase.drop();
+});
+
+function postgresWrites(): Writes {
+  const store = new PostgresTransactionStore(testDatabase.database, jobs, () => {});
+  const refunds = new PostgresRefundStore(testDatabase.database, jobs);
+  return {
+    insert: (write) => store.insert(write),
+    retry: (write) => store.retry(write),
+    submit: (write) => store.submit(write),
+    settle: (write) => store.settle(write),
+    submitPin: (write) => store.submitPin(write),
+    expirePin: (write) => store.expirePin(write),
+    stepReversal: (write) => store.stepReversal(write),
+    recordLate: (write) => store.recordLate(write),
+    recordAnswer: (write) => store.recordOverdueAnswer(write),
+    reserve: (write) => refunds.reserve(write),
+    startVoid: (write) => refunds.startVoid(write),
+    endVoid: (write) => refunds.endVoid(write),
+    acknowledge: (write) => refunds.acknowledge(write),
+  };
+}
+
+function memoryWrites(store: MemoryStore): Writes {
+  const refunds = new MemoryRefunds(store);
+  return {
+    insert: async (write) => store.insert(write),
+    retry: async (write) => store.retry(write),
+    submit: async (write) => store.submit(write),
+    settle: async (write) => store.settle(write),
+    submitPin: async (write) => store.submitPin(write),
+    expirePin: async (write) => store.expirePin(write),
+    stepReversal: async (write) => store.stepReversal(write),
+    recordLate: async (write) => store.recordLate(write),
+    recordAnswer: async (write) => store.recordAnswer(write),
+    reserve: async (write) => refunds.reserve(write),
+    startVoid: async (write) => refunds.startVoid(write),
+    endVoid: async (write) => refunds.endVoid(write),
+    acknowledge: async (write) => refunds.acknowledge(write),
+  };
+}
+
+/** The database's clock cannot be set, so all it has stored is made older. */
+async function letTimePass(steps: number): Promise<void> {
+  const columns = ['answer_by', 'deadline_at', 'pin_expires_at'];
+  const earlier = columns.map((column) => `${column} = ${column} - $1 * interval '1 s'`).join(', ');
+  await testDatabase.database.query(`update transactions set ${earlier}`, [steps * STEP_SECONDS]);
+}
+
+const COMPARED = `select id, attempt, status, disposition, pin_state as "pinState", pin_tries as "pinTries", pin_job as "pinJob",
+  reversal_state as "reversalState", reversal_attempt as "reversalAttempt", needs_review as "needsReview",
+  refunded_minor::int as "refundedMinor", void_state as "voidState", overdue_job as "overdueJob"
+  from transactions where id = any($1) order by id`;
+
+/** Rows and live jobs of some transactions, as the database has them. */
+async function stored(ids: readonly string[]): Promise<unknown> {
+  const { rows } = await testDatabase.database.query(COMPARED, [ids]);
+  const live = await testDatabase.database.query(
+    `select id from pgboss.job where data ->> 'id' = any($1) and state < 'completed' order by id`,
+    [ids],
+  );
+  return { rows, jobs: live.rows.map(({ id }) => id) };
+}
+
+/** The same as the mirror has them. */
+function mirrored(store: MemoryStore, ids: readonly string[]): unknown {
+  const rows = [...store.rows.values()].flatMap(({ transaction: t }) => {
+    if (!ids.includes(t.id)) return [];
+    const { id, attempt, status, disposition, pinState, pinTries, pinJob, reversalState, reversalAttempt } = t;
+    const { needsReview, refundedMinor, voidState, overdueJob } = t;
+    const state = { reversalState, reversalAttempt, needsReview, refundedMinor, voidState, overdueJob };
+    return [{ id, attempt, status, disposition, pinState, pinTries, pinJob, ...state }];
+  });
+  const live = [...store.jobs.values()].filter(({ request: { data } }) => 'id' in data && ids.includes(data.id));
+  const order = (a: string, b: string) => (a < b ? -1 : 1);
+  return { rows: rows.sort((a, b) => order(a.id, b.id)), jobs: live.map(({ id }) => id).sort(order) };
+}
+
+test(
+  'the store of the simulation says the same as Postgres to any sequence of guarded writes, fresh and stale',
+  async () => {
+    const random = seededRandom(SEED);
+    const time = new VirtualTime();
+    let ids = 0;
+    const newId = () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`;
+    const memory = new MemoryStore(time, newId);
+    const [inMemory, onPostgres] = [memoryWrites(memory), postgresWrites()];
+    const writes = new RandomWrites(random, newId, () => time.nowMs);
+    const verdicts = new Map<string, Set<string>>();
+    const told = (name: string, verdict: unknown) =>
+      verdicts.set(name, (verdicts.get(name) ?? new Set()).add(String(verdict)));
+    let seen: Transaction[] = [];
+
+    for (let n = 0; n < WRITES; n++) {
+      if (n % (ROWS * 10) === 0) {
+        const births = Array.from({ length: ROWS }, (_, index) => writes.birth(`order-${n}-${index}`));
+        for (const birth of births) expect(memory.insert(birth)).toBe(await onPostgres.insert(birth));
+        told('insert', 'inserted');
+        seen = births.map(({ transaction }) => memory.find(transaction)!);
+      }
+      if (random.next() < 0.15) {
+        const steps = 1 + Math.floor(random.next() * 3);
+        time.nowMs += steps * STEP_SECONDS * 1_000;
+        await letTimePass(steps);
+      }
+      // Most are decided from the row as it is, the others from what it was some writes ago.
+      const believed = seen[Math.floor(random.next() * seen.length)]!;
+      const looked = random.next() < 0.7 ? memory.find(believed)! : believed;
+      const { name, on } = writes.next(looked);
+      const [expected, actual] = [await on(onPostgres), await on(inMemory)];
+      const where = `write ${n}, ${name}: replay it with MIRROR_SEED=${SEED}`;
+      if (name !== 'recordAnswer') expect(actual, where).toBe(expected);
+      const touched = [...memory.rows.values()]
+        .map(({ transaction }) => transaction)
+        .filter(({ id, originalId }) => [id, originalId].includes(looked.id) || id === looked.originalId);
+      const touchedIds = touched.map(({ id }) => id);
+      expect(mirrored(memory, touchedIds), where).toEqual(await stored(touchedIds));
+      seen.push(...touched);
+      seen = seen.slice(-ROWS * REMEMBERED);
+      told(name, expected);
+    }
+    for (const [name, said] of verdicts) {
+      if (name !== 'recordAnswer') expect([...said], `${name} said but one thing`).not.toHaveLength(1);
+    }
+    expect(verdicts.size).toBe(Object.keys(inMemory).length);
+  },
+  TIMEOUT_MS,
+);

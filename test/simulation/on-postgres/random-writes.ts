@@ -1,0 +1,224 @@
+import type { Random } from '../../../src/simulator/random.ts';
+import { expirePinStep, NO_PIN, PinState, pinEntries, submitPinStep } from '../../../src/transactions/pin-step.ts';
+import type { LateFacts, NewAttempt, TransactionStore } from '../../../src/transactions/ports.ts';
+import type { RefundStore } from '../../../src/transactions/refund-ports.ts';
+import { answeredStep, rearmStep, sentStep, unsentStep } from '../../../src/transactions/reversal-steps.ts';
+import { NO_RESULT, type SwitchEvent, settleOutcome } from '../../../src/transactions/settle-outcome.ts';
+import { Status, type StatusId } from '../../../src/transactions/status.ts';
+import { type Transaction, TransactionType } from '../../../src/transactions/transaction.ts';
+import { sampleTransaction } from '../../transactions/sample-transaction.ts';
+import { PROFILE } from '../simulated-tenant.ts';
+
+/** Times of a thousand seconds: however slow a machine, it lies on the same side of each as the virtual clock. */
+export const STEP_SECONDS = 1_000;
+const DEADLINE_SECONDS = 2.5 * STEP_SECONDS;
+/** Less a deadline, it is no whole number of steps either. */
+const ANSWER_SECONDS = 6.25 * STEP_SECONDS;
+const PIN_SECONDS = 1.5 * STEP_SECONDS;
+
+/** What both stores are asked to write. */
+export type Writes = Pick<
+  TransactionStore,
+  'insert' | 'retry' | 'submit' | 'settle' | 'submitPin' | 'expirePin' | 'stepReversal' | 'recordLate'
+> & { recordAnswer: TransactionStore['recordOverdueAnswer'] } & Pick<
+    RefundStore,
+    'reserve' | 'startVoid' | 'endVoid' | 'acknowledge'
+  >;
+
+/** One write, as it would be decided from what somebody saw of a row: now, or a while ago. */
+export interface RandomWrite {
+  readonly name: keyof Writes;
+  readonly on: (store: Writes) => unknown;
+}
+
+/** Makes writes up, of every kind, from rows as they were. Ids come from `newId`, so a seed is one sequence. */
+export class RandomWrites {
+  readonly #random: Random;
+  readonly #newId: () => string;
+  readonly #nowMs: () => number;
+
+  constructor(random: Random, newId: () => string, nowMs: () => number) {
+    this.#random = random;
+    this.#newId = newId;
+    this.#nowMs = nowMs;
+  }
+
+  /** @param seen a row as it once was */
+  next(seen: Transaction): RandomWrite {
+    const makers = [
+      ...[this.#settle, this.#settle, this.#submit, this.#retry, this.#submitPin, this.#submitPin, this.#expirePin],
+      ...[this.#answer, this.#acknowledge, this.#reverse, this.#reverse, this.#reverse, this.#late, this.#refund],
+      ...[this.#void, this.#repeatReference],
+    ];
+    return this.#pick(makers).call(this, seen);
+  }
+
+  birth(reference: string): NewAttempt {
+    const isReady = this.#random.next() < 0.3;
+    const status = isReady ? Status.ReadyToSubmitToPaymentProcessor : Status.SubmittedToPaymentProcessor;
+    const transaction = sampleTransaction({ id: this.#newId(), merchantReference: reference, status });
+    return this.#attempt({ ...transaction, deadlineSeconds: isReady ? null : DEADLINE_SECONDS });
+  }
+
+  #attempt(transaction: Transaction, pinSeconds: number | null = null): NewAttempt {
+    const overdueJob = this.#newId();
+    const { acquirerId, id, attempt } = transaction;
+    return {
+      transaction: { ...transaction, overdueJob },
+      moves: [],
+      enqueue: [{ queue: 'overdue', id: overdueJob, data: { acquirerId, id, attempt }, startAfterSeconds: 1 }],
+      answerBySeconds: ANSWER_SECONDS,
+      pinSeconds,
+      handover: null,
+    };
+  }
+
+  #settle(seen: Transaction): RandomWrite {
+    const pinWait = { job: this.#newId(), seconds: PIN_SECONDS };
+    const outcome = { cardTags: [], responseCode: '00', approvedMinor: 1_000, authorizationCode: '123456' };
+    const answered = { kind: 'answered', providerFields: {}, pinWait } as const;
+    const event = this.#pick<SwitchEvent>([
+      { ...answered, outcome: { ...outcome, kind: 'approved' } },
+      { ...answered, outcome: { ...outcome, kind: 'approved' } },
+      { ...answered, outcome: { ...outcome, kind: 'declined', responseCode: '51' } },
+      { ...answered, outcome: { ...outcome, kind: 'pinRequired', responseCode: '55' } },
+      { ...answered, outcome: { ...outcome, kind: 'pinRequired', responseCode: '65' } },
+      { kind: 'unanswered' },
+      { kind: 'unsent' },
+    ]);
+    const mayDecide = seen.status === Status.SubmittedToPaymentProcessor && seen.pinState !== PinState.awaiting;
+    const from: Transaction = mayDecide ? seen : { ...seen, status: Status.SubmittedToPaymentProcessor, ...NO_PIN };
+    const settlement = this.#named(settleOutcome(from, event, this.#nowMs()));
+    const isOverdue = this.#random.next() < 0.4;
+    const write = { transaction: { ...from, attempt: seen.attempt }, settlement, isOverdue, nowMs: this.#nowMs() };
+    return { name: 'settle', on: (store) => store.settle(write) };
+  }
+
+  #submit(seen: Transaction): RandomWrite {
+    const transaction = { ...this.#attempt(seen).transaction, status: Status.SubmittedToPaymentProcessor };
+    const { acquirerId, id, attempt, overdueJob } = transaction;
+    const write = {
+      transaction: { ...transaction, deadlineSeconds: DEADLINE_SECONDS },
+      fromStatus: this.#pick<StatusId>([seen.status, Status.ReadyToSubmitToPaymentProcessor]),
+      moves: [],
+      enqueue: [{ queue: 'overdue', id: overdueJob!, data: { acquirerId, id, attempt } } as const],
+      remove: seen.overdueJob ? [seen.overdueJob] : [],
+    };
+    return { name: 'submit', on: (store) => store.submit(write) };
+  }
+
+  #retry(seen: Transaction): RandomWrite {
+    const status = Status.SubmittedToPaymentProcessor;
+    const again = { ...seen, ...NO_RESULT, ...NO_PIN, status, attempt: seen.attempt + 1, reversalAttempt: 0 };
+    const write = this.#attempt({ ...again, deadlineSeconds: DEADLINE_SECONDS });
+    return { name: 'retry', on: (store) => store.retry(write) };
+  }
+
+  #submitPin(seen: Transaction): RandomWrite {
+    const awaiting = { ...seen, pinState: PinState.awaiting };
+    const step = { ...submitPinStep(awaiting), pinFingerprint: this.#newId() };
+    const status = Status.SubmittedToPaymentProcessor;
+    const next = {
+      ...seen,
+      ...NO_RESULT,
+      ...step,
+      status,
+      attempt: seen.attempt + 1,
+      deadlineSeconds: DEADLINE_SECONDS,
+    };
+    const remove = [
+      ...(seen.pinJob === null ? [] : [{ queue: 'expire-pin', id: seen.pinJob } as const]),
+      ...(seen.overdueJob === null ? [] : [{ queue: 'overdue', id: seen.overdueJob } as const]),
+    ];
+    const write = { ...this.#attempt({ ...next, pinExpiresAtMs: null }), fromStatus: seen.status, remove };
+    return { name: 'submitPin', on: (store) => store.submitPin(write) };
+  }
+
+  #expirePin(seen: Transaction): RandomWrite {
+    const awaiting = { ...seen, pinState: PinState.awaiting };
+    const pin = expirePinStep(awaiting);
+    const told = pinEntries(awaiting, pin, this.#nowMs());
+    const write = { transaction: seen, disposition: 1, pin, told, nowMs: this.#nowMs(), enqueue: [] } as const;
+    return { name: 'expirePin', on: (store) => store.expirePin(write) };
+  }
+
+  #answer(seen: Transaction): RandomWrite {
+    const status = this.#pick<StatusId>([Status.RespondedToPhone, Status.FailedToRespondToPhone]);
+    return { name: 'recordAnswer', on: (store) => store.recordAnswer(this.#answerOf(seen, status)) };
+  }
+
+  #acknowledge(seen: Transaction): RandomWrite {
+    const record = this.#answerOf(seen, Status.AcknowledgedByPhone);
+    return { name: 'acknowledge', on: (store) => store.acknowledge(record) };
+  }
+
+  #answerOf({ acquirerId, id, attempt, status: fromStatus, overdueJob }: Transaction, status: StatusId) {
+    return { acquirerId, id, attempt, fromStatus, status, moves: [], overdueJob };
+  }
+
+  /** An attempt sent, taken back, or answered: by whoever believes that the reversal stands where it was seen. */
+  #reverse(seen: Transaction): RandomWrite {
+    const number = seen.reversalAttempt + 1;
+    const attempt = { number, nextJob: this.#newId(), nowMs: this.#nowMs() };
+    const sent = sentStep(seen, attempt, PROFILE.reversal);
+    const before = { ...seen, reversalAttempt: Math.max(seen.reversalAttempt - 1, 0) };
+    const back = { ...attempt, number: seen.reversalAttempt };
+    const couldOvertake = this.#random.next() < 0.3;
+    const acknowledged = answeredStep(before, seen, back, 'acknowledged', couldOvertake)!;
+    const step = this.#pick([sent, unsentStep(before, seen, back, 5), acknowledged, acknowledged]);
+    const named = this.#named(step);
+    if (this.#random.next() < 0.7) return { name: 'stepReversal', on: (store) => store.stepReversal(named) };
+    const end = { step: named, isVoided: this.#random.next() < 0.6, needsReview: false };
+    return { name: 'endVoid', on: (store) => store.endVoid(end) };
+  }
+
+  #late(seen: Transaction): RandomWrite {
+    const late = this.#pick<LateFacts>([
+      { kind: 'approved', responseCode: '00', authorizationCode: '123456' },
+      { kind: 'declined', responseCode: '51', authorizationCode: '' },
+    ]);
+    const rearm = rearmStep(seen, late, this.#nowMs());
+    const write = { transaction: seen, late, rearm: rearm && this.#named(rearm), nowMs: this.#nowMs() };
+    return { name: 'recordLate', on: (store) => store.recordLate(write) };
+  }
+
+  #refund(seen: Transaction): RandomWrite {
+    const reference = this.#random.next() < 0.1 ? seen.merchantReference : this.#newId();
+    const { transaction } = this.birth(reference);
+    const amountMinor = 100 + Math.floor(this.#random.next() * 10) * 100;
+    const refund = { ...transaction, type: TransactionType.Refund, originalId: seen.id, amountMinor };
+    const write = this.#attempt({
+      ...refund,
+      status: Status.SubmittedToPaymentProcessor,
+      deadlineSeconds: DEADLINE_SECONDS,
+    });
+    return { name: 'reserve', on: (store) => store.reserve(write) };
+  }
+
+  #void(seen: Transaction): RandomWrite {
+    const id = this.#newId();
+    const row = { ...seen, ...NO_RESULT, ...NO_PIN, id, merchantReference: id, type: TransactionType.Void };
+    const attempt = {
+      ...this.#attempt({ ...row, originalId: seen.id, attempt: 1, status: Status.RespondedToPhone, overdueJob: null }),
+      enqueue: [],
+    };
+    const data = { acquirerId: 1, id: seen.id, attempt: seen.attempt, reversalAttempt: 1 };
+    const reverseJob = { queue: 'reverse', id: this.#newId(), data } as const;
+    const write = { original: seen, attempt, reverseJob, nowMs: this.#nowMs() };
+    return { name: 'startVoid', on: (store) => store.startVoid(write) };
+  }
+
+  #repeatReference({ merchantReference }: Transaction): RandomWrite {
+    const write = this.birth(merchantReference);
+    return { name: 'insert', on: (store) => store.insert(write) };
+  }
+
+  /** Jobs without an id would get one of their own in each store. */
+  #named<Step extends { readonly enqueue: readonly { readonly id?: string }[] }>(step: Step): Step {
+    return { ...step, enqueue: step.enqueue.map((job) => ({ ...job, id: job.id ?? this.#newId() })) };
+  }
+
+  #pick<T>(choices: readonly T[]): T {
+    return choices[Math.floor(this.#random.next() * choices.length)]!;
+  }
+}
