@@ -56,6 +56,11 @@ const environment = z.object({
     .min(1)
     .optional()
     .describe('A path or package whose openHsm() gives the HSM with the keys of switches (src/crypto/hsm.ts)'),
+  TLS_FILES_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Where the PEM files lie that processors name for their switches; <TAPWIRE_DATA>/tls when not set'),
   PROCESSORS: list.describe('More processors than those in processors/: folders or packages, by comma'),
   TRUSTED_PROXIES: list.describe('Addresses or networks of the TLS-terminating proxies in front, by comma'),
   TLS_CERT_FILE: z.string().min(1).optional().describe('PEM: serve HTTPS with it'),
@@ -123,6 +128,20 @@ const environment = z.object({
     .min(16)
     .optional()
     .describe('What a scraper of /metrics shows as Bearer; without it /metrics is open in dev and absent elsewhere'),
+  RATE_PER_CREDENTIAL: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(5_000)
+    .describe('Requests per second of one credential and process, taps aside; bursts of ten seconds; 0 for no limit'),
+  RATE_PER_ADDRESS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(500)
+    .describe('And of one address without a credential, or with one that is new or no good'),
   LOGIN_TOKEN_MINUTES: z.coerce
     .number()
     .min(1)

@@ -4,9 +4,11 @@ import { type ProcessorSettings, processorSettings, type StoredProcessor } from 
 import { readProcessorNames } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
+import { AcquirerSettings } from '../store/acquirer-settings.ts';
+import { findProcessorFaults } from '../store/processor-faults.ts';
 import { PROCESSOR_SETTINGS } from '../store/processor-settings.ts';
 import { checkProcessorSettings } from '../transactions/check-routing.ts';
-import { changeOf, checkedBy, idOf, listAll, onSettings } from './administration.ts';
+import { changeOf, checkedBy, idOf, listAll, onDatabase, onSettings } from './administration.ts';
 import { tableOf } from './table.ts';
 
 /** The processors of an acquirer: types with the settings of one switch each. Gateways follow changes by themselves. */
@@ -15,13 +17,24 @@ const text = { type: 'string' } as const;
 
 /** `tapwire processor list --acquirer ID [--json]`. */
 export async function listOfAcquirer(acquirerId: number, asJson: boolean): Promise<number> {
-  const processors = await onSettings(PROCESSOR_SETTINGS, (settings) =>
-    listAll(
-      (page) => settings.list({ acquirerId }, page),
-      ({ id }) => id,
-    ),
-  );
-  console.log(asJson ? JSON.stringify(processors, null, 2) : tableOf([TITLES, ...processors.map(rowOf)]));
+  const { processors, faults } = await onDatabase(async (database) => {
+    const settings = new AcquirerSettings(database, PROCESSOR_SETTINGS);
+    const idOfOne = ({ id }: StoredProcessor) => id;
+    return {
+      processors: await listAll((page) => settings.list({ acquirerId }, page), idOfOne),
+      faults: await findProcessorFaults(database, acquirerId),
+    };
+  });
+  const withFaults = processors.map((processor) => ({
+    ...processor,
+    fault: faults.find(({ processorId }) => processorId === processor.id)?.reason ?? null,
+  }));
+  if (asJson) {
+    console.log(JSON.stringify(withFaults, null, 2));
+    return 0;
+  }
+  console.log(tableOf([TITLES, ...processors.map(rowOf)]));
+  for (const { reason } of faults) console.error(`tapwire: a worker cannot open it: ${reason}`);
   return 0;
 }
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Log } from '../ops/log.ts';
 import type { MacKeys } from '../processor-kit/mac-rule.ts';
@@ -5,6 +6,7 @@ import { BusinessDates } from '../store/business-dates.ts';
 import type { PostgresDirectory } from '../store/directory.ts';
 import { postgresExchangedKeys } from '../store/exchanged-keys.ts';
 import type { Database } from '../store/open-database.ts';
+import { postgresProcessorFaults } from '../store/processor-faults.ts';
 import { StanBlocks } from '../store/stan-blocks.ts';
 import { AcquirerSwitches } from '../switches/acquirer-switches.ts';
 import { openHsm } from '../switches/open-hsm.ts';
@@ -41,6 +43,7 @@ export async function openSwitches({ config, directory, database, closers, ...sh
   );
   closers.push(() => dates.close());
   const keyExchange = hsm && { hsm, kept: postgresExchangedKeys(database) };
-  const stored = () => directory.processors();
-  return AcquirerSwitches.open({ ...shared, stored, stans, dates, macKeys, pins, keyExchange });
+  const files = { tlsFilesDirectory: config.TLS_FILES_DIR ?? join(config.TAPWIRE_DATA, 'tls') };
+  const known = { stored: () => directory.processors(), faults: postgresProcessorFaults(database) };
+  return AcquirerSwitches.open({ ...shared, ...files, ...known, stans, dates, macKeys, pins, keyExchange });
 }

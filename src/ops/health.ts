@@ -5,13 +5,15 @@ import type { AcquirerSwitch, SwitchStats } from '../switches/acquirer-switch.ts
 const CHECKED_EVERY_MS = 1_000;
 const TIMEOUT_MS = 2_000;
 
-type WatchedSwitches = Iterable<[string, Pick<AcquirerSwitch, 'availability' | 'stats'>]>;
+type WatchedSwitches = Iterable<[string, Pick<AcquirerSwitch, 'availability' | 'stats'>]> & {
+  readonly faults: ReadonlyMap<string, string>;
+};
 
 export interface Readiness {
   readonly isReady: boolean;
   readonly database: 'up' | 'down';
   readonly isDraining: boolean;
-  /** By acquirer and processor id. A switch that is down does not make the process unready: taps are answered, too. */
+  /** By acquirer and processor id; `unusable` where what is stored cannot be opened (the log says why). A switch that is down does not make the process unready: taps are answered, too. */
   readonly switches: Readonly<Record<string, string>>;
 }
 
@@ -33,7 +35,10 @@ export class Health {
       isReady: isUp && !this.#isDraining,
       database: isUp ? 'up' : 'down',
       isDraining: this.#isDraining,
-      switches: Object.fromEntries([...(this.#switches ?? [])].map(([name, { availability }]) => [name, availability])),
+      switches: {
+        ...Object.fromEntries([...(this.#switches?.faults.keys() ?? [])].map((name) => [name, 'unusable'])),
+        ...Object.fromEntries([...(this.#switches ?? [])].map(([name, { availability }]) => [name, availability])),
+      },
     };
   }
 

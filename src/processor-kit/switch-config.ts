@@ -15,6 +15,16 @@ const MAX_CONNECTIONS = 64;
 /** Two keys are live during a change; four let an acquirer prepare the next ones. */
 const MAX_MAC_KEYS = 4;
 
+/** The name of a file below a directory: whoever may configure a switch may not read anything else by it. */
+const pemFile = z
+  .string()
+  .regex(/^[\w.-]+(\/[\w.-]+)*$/, 'a name below TLS_FILES_DIR: letters, digits, . - _ and / between folders')
+  .max(255)
+  .refine(
+    (name) => !name.split('/').some((step) => step === '..' || step === '.'),
+    'it may not lead out of TLS_FILES_DIR',
+  );
+
 /**
  * The configuration every switch needs, whatever its dialect. What it does not name is refused: a misspelt setting would
  * otherwise be one that is missing, and a line run without its MACs. A plug-in extends it:
@@ -46,14 +56,14 @@ export const switchConfig = z.strictObject({
   balance: z.enum(['primary-backup', 'least-in-flight']).default('primary-backup'),
   /**
    * Present: TLS. To a switch, `certFile` and `keyFile` make it mutual; from a switch they are ours, and `caFile` makes it
-   * mutual. Files are PEM.
+   * mutual. Files are PEM, below the directory of such files (`TLS_FILES_DIR`).
    */
   tls: z
     .strictObject({
       serverName: z.string().optional(),
-      caFile: z.string().optional(),
-      certFile: z.string().optional(),
-      keyFile: z.string().optional(),
+      caFile: pemFile.optional(),
+      certFile: pemFile.optional(),
+      keyFile: pemFile.optional(),
     })
     .optional(),
   /** Hex of the transport header (a TPDU) that this line wants instead of its dialect's; of the same length. */

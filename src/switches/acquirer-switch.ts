@@ -48,6 +48,8 @@ export interface AcquirerSwitchOptions {
   readonly pins: PinTranslation | undefined;
   /** The HSM's, too. */
   readonly keyExchange: KeyExchangeParts | undefined;
+  /** Where the PEM files lie that configurations name. */
+  readonly tlsFilesDirectory: string;
   readonly clock: Clock;
   readonly log: ConnectionLog;
 }
@@ -139,17 +141,15 @@ export class AcquirerSwitch implements Switch {
     checkMacKeys(processor, config, macKeys, where);
     await checkPinKeys(pins, config.pinKey, where);
     const scope = { acquirerId, tid: `network ${processorId}` };
-    const networkStans = await NetworkStans.open(() => stans.next(scope, dates.current(acquirerId)));
-    const { clock, log } = options;
-    const nextStamp = () => ({ stan: networkStans.next(), sentAtMs: clock.nowMs() });
-    const parts = { where: { acquirerId, processorId }, processor, config, nextStamp, log };
-    const { monotonicMs } = clock;
-    const keys = await openKeyExchange(options.keyExchange, { ...parts, monotonicMs }, where);
-    const lines = await openLineOptions(config, where).catch((fault: unknown) => {
-      keys?.close();
+    const lines = await openLineOptions(config, where, options.tlsFilesDirectory);
+    try {
+      // Numbers are reserved last: a processor that cannot be opened is tried again and again.
+      const networkStans = await NetworkStans.open(() => stans.next(scope, dates.current(acquirerId)));
+      return new AcquirerSwitch(options, networkStans, lines, await openKeys(options, networkStans, where));
+    } catch (fault) {
+      lines.accept?.server.close();
       throw fault;
-    });
-    return new AcquirerSwitch(options, networkStans, lines, keys);
+    }
   }
 
   get availability(): string {
@@ -335,4 +335,15 @@ export class AcquirerSwitch implements Switch {
       },
     };
   }
+}
+
+function openKeys(
+  { acquirerId, processorId, processor, config, clock, log, keyExchange }: AcquirerSwitchOptions,
+  networkStans: NetworkStans,
+  name: string,
+): Promise<KeyExchange | undefined> {
+  const nextStamp = () => ({ stan: networkStans.next(), sentAtMs: clock.nowMs() });
+  const where = { acquirerId, processorId };
+  const options = { where, processor, config, nextStamp, monotonicMs: clock.monotonicMs, log };
+  return openKeyExchange(keyExchange, options, name);
 }

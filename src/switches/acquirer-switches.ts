@@ -1,7 +1,9 @@
+import type { ConnectionLog } from '../connection/pool-options.ts';
 import { StartError, TapwireError } from '../errors.ts';
 import type { Processor } from '../processor-kit/processor.ts';
 import type { Switch, Switches } from '../transactions/ports.ts';
 import { AcquirerSwitch, type AcquirerSwitchOptions } from './acquirer-switch.ts';
+import type { ProcessorFault, ProcessorFaults } from './ports.ts';
 
 /** A processor as the database has it. */
 export interface StoredProcessor {
@@ -13,9 +15,11 @@ export interface StoredProcessor {
 
 /** What all switches share, the processor types that there are, and what is stored of each switch. */
 export interface AcquirerSwitchesOptions
-  extends Omit<AcquirerSwitchOptions, 'acquirerId' | 'processorId' | 'processor' | 'config'> {
+  extends Omit<AcquirerSwitchOptions, 'acquirerId' | 'processorId' | 'processor' | 'config' | 'log'> {
   readonly types: ReadonlyMap<string, Processor>;
   readonly stored: () => readonly StoredProcessor[];
+  readonly faults: ProcessorFaults;
+  readonly log: ConnectionLog & { error(fields: object, text: string): void };
 }
 
 interface OpenSwitch {
@@ -30,28 +34,31 @@ const FOLLOW_EVERY_MS = 2_000;
 /** A port that the switch dials is free for the next one only then: no time to wait for every answer. */
 const HAND_OVER_MS = 5_000;
 
-/** Every switch of every acquirer, connected, and kept in step with the database. */
+/**
+ * Every switch of every acquirer, connected, and kept in step with the database. One that cannot be opened is told (log,
+ * readiness, `processor list`) and tried again; its routes lead nowhere meanwhile, and all others work.
+ */
 export class AcquirerSwitches implements Switches {
   readonly #options: AcquirerSwitchesOptions;
   readonly #open = new Map<string, OpenSwitch>();
   #timer: NodeJS.Timeout | undefined;
-  #reported: readonly string[] = [];
+  #faults: readonly ProcessorFault[] = [];
   #isClosed = false;
 
   private constructor(options: AcquirerSwitchesOptions) {
     this.#options = options;
   }
 
-  /** @throws StartError BAD_PROCESSOR when a stored processor has an unknown type or a configuration that does not fit */
   static async open(options: AcquirerSwitchesOptions): Promise<AcquirerSwitches> {
     const switches = new AcquirerSwitches(options);
-    const faults = await switches.#follow();
-    if (faults.length > 0) {
-      await switches.close(options.clock.monotonicMs());
-      throw faults[0];
-    }
+    switches.#tell(await switches.#follow());
     switches.#schedule();
     return switches;
+  }
+
+  /** By name, those that are not open as they are stored, and why. */
+  get faults(): ReadonlyMap<string, string> {
+    return new Map(this.#faults.map(({ acquirerId, processorId: id, reason }) => [keyOf({ acquirerId, id }), reason]));
   }
 
   find(acquirerId: number, processorId: number): Switch | undefined {
@@ -73,25 +80,33 @@ export class AcquirerSwitches implements Switches {
   #schedule(): void {
     this.#timer = setTimeout(() => {
       this.#follow()
-        .then((faults) => this.#report(faults))
+        .then((faults) => this.#tell(faults))
         .finally(() => this.#isClosed || this.#schedule());
     }, FOLLOW_EVERY_MS).unref();
   }
 
-  /** Each fault once, not every time that it is met again. */
-  #report(faults: readonly unknown[]): void {
-    const reasons = faults.map((fault) => (fault instanceof StartError ? fault.reason : nameOf(fault)));
-    for (const reason of reasons) {
-      if (!this.#reported.includes(reason)) this.#options.log.warn({ reason }, 'a processor cannot be opened');
-    }
-    this.#reported = reasons;
+  /** Each fault once in the log, not every time that it is met again; and what is mended, too. */
+  #tell(faults: readonly ProcessorFault[]): void {
+    const { log, faults: shared } = this.#options;
+    const isAmong = (known: readonly ProcessorFault[]) => (fault: ProcessorFault) =>
+      known.some(({ reason }) => reason === fault.reason);
+    for (const fault of faults) if (!isAmong(this.#faults)(fault)) log.error(fault, 'a processor cannot be opened');
+    for (const { acquirerId, processorId } of this.#faults.filter((fault) => !isAmong(faults)(fault)))
+      log.info({ acquirerId, processorId }, 'what kept a processor from being opened is over, or another fault');
+    this.#faults = faults;
+    // That nobody is told is no reason to stop: the log has it.
+    if (faults.length > 0) shared.tell(faults).catch(() => {});
   }
 
   /** Opens what is new, closes what is gone, replaces what has changed. What cannot be opened leaves the others alone. */
-  async #follow(): Promise<unknown[]> {
+  async #follow(): Promise<ProcessorFault[]> {
     const wanted = new Map(this.#options.stored().map((record) => [keyOf(record), record]));
-    const faults: unknown[] = [];
-    for (const [key, record] of wanted) await this.#keepOpen(key, record).catch((fault) => faults.push(fault));
+    const faults: ProcessorFault[] = [];
+    for (const [key, record] of wanted) {
+      const { acquirerId, id: processorId } = record;
+      const note = (fault: unknown) => faults.push({ acquirerId, processorId, reason: reasonOf(fault) });
+      await this.#keepOpen(key, record).catch(note);
+    }
     for (const [key, { line }] of this.#open) {
       if (wanted.has(key)) continue;
       this.#open.delete(key);
@@ -131,10 +146,11 @@ export class AcquirerSwitches implements Switches {
   }
 }
 
-function keyOf({ acquirerId, id }: StoredProcessor): string {
+function keyOf({ acquirerId, id }: Pick<StoredProcessor, 'acquirerId' | 'id'>): string {
   return `${acquirerId} ${id}`;
 }
 
-function nameOf(fault: unknown): string {
+function reasonOf(fault: unknown): string {
+  if (fault instanceof StartError) return fault.reason;
   return fault instanceof TapwireError ? fault.code : (fault as Error).name;
 }

@@ -1,12 +1,16 @@
 import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import type { Server } from 'node:net';
+import { resolve, sep } from 'node:path';
 import tls from 'node:tls';
 import { listenForSwitch } from '../connection/acceptor.ts';
 import type { AcceptOptions } from '../connection/pool-options.ts';
 import type { SwitchAddress, SwitchTls } from '../connection/switch-socket.ts';
 import { StartError } from '../errors.ts';
 import type { SwitchConfig } from '../processor-kit/switch-config.ts';
+
+/** A bundle of every public authority is a quarter of this. */
+const MAX_PEM_BYTES = 1_048_576;
 
 /** What a switch's configuration says of its lines, as the pool takes it. */
 export interface LineOptions {
@@ -22,12 +26,16 @@ export interface LineOptions {
  *
  * @throws StartError BAD_PROCESSOR when a file cannot be read, the address cannot be had, or there is no line at all
  */
-export async function openLineOptions(config: SwitchConfig, where: string): Promise<LineOptions> {
+export async function openLineOptions(
+  config: SwitchConfig,
+  where: string,
+  tlsFilesDirectory: string,
+): Promise<LineOptions> {
   const { addresses, balance, connectionsPerAddress, accept } = config;
   if (addresses.length === 0 && !accept) {
     throw new StartError('BAD_PROCESSOR', `${where}: neither addresses to connect to, nor accept`);
   }
-  const secure = config.tls && (await readTls(config.tls, where));
+  const secure = config.tls && (await readTls(config.tls, tlsFilesDirectory, where));
   const options = { addresses, balance, connectionsPerAddress, tls: secure };
   if (!accept) return { ...options, accept: undefined };
   const { from, maxConnections } = accept;
@@ -36,14 +44,14 @@ export async function openLineOptions(config: SwitchConfig, where: string): Prom
 
 type TlsFiles = NonNullable<SwitchConfig['tls']>;
 
-async function readTls({ serverName, ...files }: TlsFiles, where: string): Promise<SwitchTls> {
+async function readTls({ serverName, ...files }: TlsFiles, directory: string, where: string): Promise<SwitchTls> {
   if ((files.certFile === undefined) !== (files.keyFile === undefined)) {
     throw new StartError('BAD_PROCESSOR', `${where}: tls.certFile and tls.keyFile go together`);
   }
   const read = async (name: keyof typeof files): Promise<string | undefined> => {
     const path = files[name];
     if (path === undefined) return undefined;
-    return readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    return readBelow(directory, path).catch((cause: NodeJS.ErrnoException) => {
       throw new StartError('BAD_PROCESSOR', `${where}: tls.${name} ${path} cannot be read (${cause.code})`);
     });
   };
@@ -57,6 +65,16 @@ async function readTls({ serverName, ...files }: TlsFiles, where: string): Promi
     throw new StartError('BAD_PROCESSOR', `${where}: its tls files cannot be used (${code})`, { cause });
   }
   return { serverName, ...pem };
+}
+
+/** @throws Error whose `code` says why; OUTSIDE when the path, links followed, leads out of the directory */
+async function readBelow(directory: string, path: string): Promise<string> {
+  const root = await realpath(directory);
+  const file = await realpath(resolve(root, path));
+  if (!file.startsWith(root + sep))
+    throw Object.assign(new Error('it leads out of TLS_FILES_DIR'), { code: 'OUTSIDE' });
+  if ((await stat(file)).size > MAX_PEM_BYTES) throw Object.assign(new Error('it is too long'), { code: 'TOO_LONG' });
+  return readFile(file, 'utf8');
 }
 
 type Accept = NonNullable<SwitchConfig['accept']>;

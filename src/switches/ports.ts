@@ -58,3 +58,13 @@ export interface ExchangedKeys {
   claim(processor: ProcessorKey, use: WorkingKeyUse, seconds: number): Promise<boolean>;
   release(processor: ProcessorKey, use: WorkingKeyUse): Promise<void>;
 }
+
+/** A processor that a worker cannot open, and why: names of files, keys and settings, never their content. */
+export interface ProcessorFault extends ProcessorKey {
+  readonly reason: string;
+}
+
+/** Where workers tell what they cannot open, so that whoever manages processors sees it. */
+export interface ProcessorFaults {
+  tell(faults: readonly ProcessorFault[]): Promise<void>;
+}

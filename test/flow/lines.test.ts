@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { StartError } from '../../src/errors.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import type { SwitchConfig } from '../../src/processor-kit/switch-config.ts';
 import { demoHsm } from '../../src/simulator/demo-hsm.ts';
+import { findProcessorFaults } from '../../src/store/processor-faults.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { outcomeOf } from '../support/answers.ts';
@@ -32,10 +31,10 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
+/** Below the directory of such files: its name there. */
 function fileOf(name: string, text: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
+  writeFileSync(join(folder, name), text);
+  return name;
 }
 
 async function scriptedSwitch(options: ScriptedSwitchOptions = {}): Promise<ScriptedSwitch> {
@@ -46,7 +45,8 @@ async function scriptedSwitch(options: ScriptedSwitchOptions = {}): Promise<Scri
 
 /** With one acquirer alone: two of them cannot listen on one port. */
 async function install({ role = 'all', ...options }: InstallationOptions): Promise<Installation> {
-  const installation = await startInstallation({ ...options, role: 'none' });
+  const settings = { TLS_FILES_DIR: folder, ...options.settings };
+  const installation = await startInstallation({ ...options, settings, role: 'none' });
   closers.push(() => installation.stop());
   for (const table of ['routes', 'processors'])
     await installation.database.query(`delete from ${table} where acquirer_id = 2`);
@@ -138,48 +138,98 @@ describe('a line is opened as its switch is configured', () => {
   });
 });
 
-describe('a gateway does not start with a switch that it cannot serve', () => {
-  test.each<[string, Partial<SwitchConfig>, RegExp]>([
-    ['that is to be reached nowhere', { addresses: [] }, /neither addresses to connect to, nor accept/],
-    ['whose certificates are not there', { tls: { caFile: '/nowhere/ca.pem' } }, /tls\.caFile .* cannot be read/],
-    ['with a certificate and no key', { tls: { certFile: '/nowhere/cert.pem' } }, /go together/],
-    [
-      'that connects over TLS to a gateway without a certificate',
-      { accept: ACCEPT_ANYWHERE, tls: {} },
-      /needs tls\.certFile/,
-    ],
-  ])('%s', async (_what, config, reason) => {
-    const installation = await install({ role: 'none', config });
-    await expect(refusalOf(installation)).resolves.toMatch(reason);
-    await expect(refusalOf(installation)).resolves.toMatch(/^processor 1 of acquirer 1/);
+describe('a gateway goes on without a switch that it cannot serve, and says why', () => {
+  test('in its log, in its readiness and to the command line; the others work, and taps of its routes stay offline', async () => {
+    const scripted = await scriptedSwitch();
+    const installation = await install({ role: 'none', connectTo: async () => scripted.port });
+    symlinkSync('/etc/hostname', join(folder, 'link.pem'));
+    const broken: readonly [config: object, reason: RegExp][] = [
+      [{ addresses: [] }, /neither addresses to connect to, nor accept/],
+      [{ tls: { caFile: 'nowhere.pem' } }, /tls\.caFile nowhere\.pem cannot be read \(ENOENT\)/],
+      [{ tls: { caFile: '/etc/hostname' } }, /tls\.caFile: a name below TLS_FILES_DIR/],
+      [{ tls: { caFile: '../hostname' } }, /may not lead out/],
+      [{ tls: { caFile: 'link.pem' } }, /cannot be read \(OUTSIDE\)/],
+      [{ tls: { certFile: 'nowhere.pem' } }, /go together/],
+      [{ tls: { caFile: fileOf('bad.pem', 'no certificate') } }, /its tls files cannot be used/],
+      [{ accept: ACCEPT_ANYWHERE, tls: {} }, /needs tls\.certFile/],
+      [{ macKeys: [{ number: 1, keyId: 'absent' }] }, /refuses a key of macKeys \(absent\)/],
+      [{ pinKey: { keyId: 'absent', format: 0, derivation: 'zone' } }, /refuses pinKey \(absent\)/],
+      [{ keyExchange: { transportKeyId: 'zmk', keys: ['mac'] } }, /exchanged where macKeys say/],
+      [{ keyExchange: { transportKeyId: 'zmk', keys: ['pin'] } }, /refuses transportKeyId \(zmk\)/],
+      [{ unknown: true }, /unknown/i],
+    ];
+    const { rows } = await installation.database.query<{ config: object }>('select config from processors');
+    for (const [index, [differing]] of broken.entries())
+      await storeProcessor(installation, index + 2, 'type-1', { ...rows[0]!.config, ...differing });
+    await storeProcessor(installation, 90, 'no-such-type', {});
+    await installation.startGateway({}, { isSwitchDown: true });
+
+    const told = () => installation.logLines.filter(({ msg }) => msg === 'a processor cannot be opened');
+    for (const [index, [, reason]] of broken.entries()) {
+      expect(told().find(({ processorId }) => processorId === index + 2)?.reason, `${index}`).toMatch(reason);
+    }
+    expect(told().at(-1)).toMatchObject({
+      level: 50,
+      reason: expect.stringContaining('no processor type no-such-type'),
+    });
+    await eventually(async () =>
+      expect(await readiness(installation)).toMatchObject({ '1 1': 'ready', '1 90': 'unusable' }),
+    );
+    await expectApproved(installation);
+
+    await installation.database.query('update routes set processor_id = 3 where acquirer_id = 1');
+    await eventually(async () => {
+      const { type } = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+      expect(type).toBe('UnableToGoOnline');
+    });
+    expect(await findProcessorFaults(installation.database, 1)).toHaveLength(broken.length + 1);
+    expect(told()).toHaveLength(broken.length + 1);
   });
 
-  test('with certificates that are none', async () => {
-    const caFile = fileOf('ca.pem', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
-    const installation = await install({ role: 'none', config: { tls: { caFile } } });
-    expect(await refusalOf(installation)).toMatch(/its tls files cannot be used/);
-  });
-
-  test('that wants MACs, without an HSM or without the keys in it', async () => {
-    const config = { macKeys: [{ number: 1, keyId: 'absent' }], pinKey: undefined };
-    const installation = await install({ role: 'none', config });
-    expect(await refusalOf(installation, { HSM_KEYS_FILE: undefined })).toMatch(/no HSM .* set HSM_MODULE/);
-    const HSM_KEYS_FILE = fileOf('keys.json', JSON.stringify({ keys: [] }));
-    expect(await refusalOf(installation, { HSM_KEYS_FILE })).toMatch(/refuses a key of macKeys \(absent\)/);
-  });
-
-  test('but goes on without one that was stored wrong while it runs, and says so once', async () => {
+  test('also while it runs: the line that there was stays, and what is mended is opened', async () => {
     const scripted = await scriptedSwitch();
     const installation = await install({ connectTo: async () => scripted.port });
-    await installation.database.query(
-      `insert into processors (acquirer_id, id, type, config) values (1, 2, 'type-1', '{"acquirerId": "50001"}')`,
+    const setAcquirer = (value: string) =>
+      installation.database.query(
+        `update processors set config = jsonb_set(config, '{acquirerId}', to_jsonb($1::text)) where id = 1`,
+        [value],
+      );
+    await setAcquirer('not a number');
+    await eventually(() =>
+      expect(installation.logLines).toContainEqual(expect.objectContaining({ msg: 'a processor cannot be opened' })),
     );
-    const told = () => installation.logLines.filter(({ msg }) => msg === 'a processor cannot be opened');
-    await eventually(() => expect(told()).toMatchObject([{ reason: expect.stringContaining('processor 2') }]));
     await expectApproved(installation);
-    expect(told()).toHaveLength(1);
+    await setAcquirer('50777');
+    await eventually(async () => {
+      await expectApproved(installation);
+      expect(scripted.requests.at(-1)!.message.acquirerId).toBe('50777');
+    });
+  });
+
+  test('without an HSM, where it wants MACs', async () => {
+    const installation = await install({
+      role: 'none',
+      config: { macKeys: [{ number: 1, keyId: 'm' }], pinKey: undefined },
+    });
+    await installation.startGateway({ HSM_KEYS_FILE: undefined }, { isSwitchDown: true });
+    expect(await readiness(installation)).toEqual({ '1 1': 'unusable' });
+    expect(installation.logLines).toContainEqual(
+      expect.objectContaining({ reason: expect.stringMatching(/no HSM .* set HSM_MODULE/) }),
+    );
   });
 });
+
+async function readiness(installation: Installation): Promise<Record<string, string>> {
+  const answer = await fetch(new URL('/readyz', installation.url));
+  return ((await answer.json()) as { switches: Record<string, string> }).switches;
+}
+
+async function storeProcessor(installation: Installation, id: number, type: string, config: object): Promise<void> {
+  await installation.database.query(
+    'insert into processors (acquirer_id, id, type, config) values (1, $1, $2, $3::text::jsonb)',
+    [id, type, JSON.stringify(config)],
+  );
+}
 
 describe('MACs', () => {
   const macKeys = [{ number: 7, keyId: 'mac-7' }];
@@ -234,10 +284,3 @@ describe('MACs', () => {
     expect(rows).toEqual([{ disposition: Disposition.Indeterminate }]);
   });
 });
-
-/** Why a gateway of the installation does not start. */
-async function refusalOf(installation: Installation, settings: NodeJS.ProcessEnv = {}): Promise<string> {
-  const error = await installation.startGateway(settings).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(StartError);
-  return (error as StartError).reason;
-}
