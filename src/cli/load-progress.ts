@@ -1,7 +1,7 @@
 import { rateAt } from '../load/arrivals.ts';
 import type { LoadPlan } from '../load/load-run.ts';
 import type { Slice } from '../load/slice.ts';
-import { latenciesOf } from '../load/tally.ts';
+import { latenciesOf, Tally } from '../load/tally.ts';
 import { inMs } from './load-table.ts';
 
 /** Into a file or a pipe: often enough to follow, rarely enough to read. */
@@ -19,6 +19,9 @@ export class LoadProgress {
   readonly #output: Output;
   readonly #plan: Pick<LoadPlan, 'seconds' | 'arrivals'>;
   #hasLine = false;
+  /** What no line has told yet. */
+  readonly #tally = new Tally();
+  #tallied = 0;
 
   constructor(output: Output, plan: Pick<LoadPlan, 'seconds' | 'arrivals'>) {
     this.#output = output;
@@ -26,12 +29,20 @@ export class LoadProgress {
   }
 
   show(second: number, slice: Slice, total: Slice): void {
-    const line = progressLine(second, slice, total, this.#plan);
-    if (this.#output.isTTY) {
-      // Back to the begin of the line, which is erased (ECMA-48: CR, EL); cut, as a line that wraps could not be renewed.
-      this.#output.write(`\r\u001b[2K${line.slice(0, (this.#output.columns ?? DEFAULT_COLUMNS) - 1)}`);
-      this.#hasLine = true;
-    } else if ((second + 1) % EVERY_SECONDS_IN_A_FILE === 0) this.#output.write(`${line}\n`);
+    this.#tally.add({ ...slice, inFlight: 0, waiting: 0, connections: 0 });
+    this.#tallied++;
+    const { isTTY, columns = DEFAULT_COLUMNS } = this.#output;
+    if (!isTTY && (second + 1) % EVERY_SECONDS_IN_A_FILE !== 0) return;
+    const { inFlight, waiting } = slice;
+    const line = progressLine(
+      { second, seconds: this.#tallied, slice: this.#tally.take({ inFlight, waiting }), total },
+      this.#plan,
+    );
+    this.#tallied = 0;
+    // Back to the begin of the line, which is erased (ECMA-48: CR, EL); cut, as a line that wraps could not be renewed.
+    if (isTTY) this.#output.write(`\r\u001b[2K${line.slice(0, columns - 1)}`);
+    else this.#output.write(`${line}\n`);
+    this.#hasLine = isTTY === true;
   }
 
   /** The last line stays. */
@@ -41,20 +52,27 @@ export class LoadProgress {
   }
 }
 
+interface Seen {
+  /** The last one of the stretch that the line tells of. */
+  readonly second: number;
+  /** Its length. */
+  readonly seconds: number;
+  readonly slice: Slice;
+  readonly total: Slice;
+}
+
 /** `  12/60 s   2000 due/s   1998 answered/s   p50 3.1 ms   p99 12 ms   0 errors   7 in flight` */
 export function progressLine(
-  second: number,
-  slice: Slice,
-  total: Slice,
-  { seconds, arrivals }: Pick<LoadPlan, 'seconds' | 'arrivals'>,
+  { second, seconds, slice, total }: Seen,
+  plan: Pick<LoadPlan, 'seconds' | 'arrivals'>,
 ): string {
   const latencies = latenciesOf(slice);
   const errors = Object.values(total.scenarios).reduce((sum, scenario) => sum + scenario.errors, 0);
-  const isSending = second < seconds;
+  const isSending = second < plan.seconds;
   return [
-    `${String(second + 1).padStart(4)}/${Math.ceil(seconds)} s`,
-    isSending ? `${Math.round(rateAt(arrivals.segments, second + 0.5))} due/s` : 'waiting for answers',
-    `${slice.answered} answered/s`,
+    `${String(second + 1).padStart(4)}/${Math.ceil(plan.seconds)} s`,
+    isSending ? `${Math.round(rateAt(plan.arrivals.segments, second + 0.5))} due/s` : 'waiting for answers',
+    `${Math.round(slice.answered / seconds)} answered/s`,
     `p50 ${inMs(latencies.percentileMs(0.5))}`,
     `p99 ${inMs(latencies.percentileMs(0.99))}`,
     `${errors + total.lost + total.unsent} errors`,

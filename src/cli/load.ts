@@ -93,6 +93,7 @@ async function performTest({ plan, profile, arrivals, perSecond, thresholds }: L
     });
     watch.start();
     const record = await run.run();
+    watch.stop();
     progress.stop();
     const ledger = await booksOf(profile.books, () => isAsked);
     return {
