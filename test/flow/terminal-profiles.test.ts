@@ -1,0 +1,176 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { fromHex } from '../../src/bytes/hex.ts';
+import { Phone, type PhoneTap, signMerchantToken } from '../../src/phone/phone.ts';
+import type { IsoMessage } from '../../src/processor-kit/processor.ts';
+import { outcomeOf, problemOf } from '../support/answers.ts';
+import { saveApiKey } from '../support/api-keys.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { enterPin, tapForPin } from '../support/pins.ts';
+import { Relay } from '../support/relay.ts';
+import { request } from '../support/requests.ts';
+import { type MerchantName, xTidOf } from '../support/tenants.ts';
+import { storedTransactions, trailOf } from '../support/transactions.ts';
+
+let installation: Installation;
+let relay: Relay;
+beforeAll(async () => {
+  const connectTo = async (switchPort: number) => {
+    relay = await Relay.open(switchPort);
+    return relay.port;
+  };
+  installation = await startInstallation({ connectTo, profile: { deadlineMs: 5_000 } });
+  for (const profile of [RETAIL, ABROAD, OPEN]) await createProfile(1, profile);
+  await createProfile(2, THEIRS);
+});
+afterEach(() => expectInvariants(installation));
+afterAll(async () => {
+  await installation.stop();
+  await relay.close();
+});
+
+async function createProfile(acquirerId: number, profile: object): Promise<void> {
+  const key = await saveApiKey(installation.database, { acquirerId }, ['profiles:manage']);
+  const { status } = await request(installation.url, `/acquirers/${acquirerId}/softposconfigs`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify(profile),
+  });
+  expect(status).toBe(201);
+}
+
+const SOUTH_AFRICA = [{ transactionType: '00', countryCode: 'ZA', currencyCode: 'ZAR' }];
+/** Visa purchases in South Africa, and nothing else. */
+const RETAIL = { name: 'retail', configList: [{ aid: 'A0000000031010', kernelID: '03', config: SOUTH_AFRICA }] };
+const ABROAD = { name: 'abroad', terminalCurrencyCode: '978' };
+const OPEN = { name: 'open' };
+/** Of the other acquirer. */
+const THEIRS = { name: 'theirs' };
+
+const TAP: PhoneTap = { amount: '10.00', currency: 'ZAR' };
+const KERNEL_IDENTIFIER = 0x9f2a;
+const TRANSACTION_TYPE = 0x9c;
+const CURRENCY = 0x5f2a;
+const COUNTRY = 0x9f1a;
+
+/** A phone whose tokens carry `spCfg`. */
+class ProfiledPhone extends Phone {
+  readonly #token: () => Promise<string>;
+
+  constructor(
+    spCfg: string | undefined,
+    { merchant = 'coffee', url = installation.url }: { merchant?: MerchantName; url?: string } = {},
+  ) {
+    const profile = installation.profile(merchant, url);
+    super(profile);
+    this.#token = () => signMerchantToken(profile, { spCfg });
+  }
+
+  override token(): Promise<string> {
+    return this.#token();
+  }
+}
+
+function withValue(tag: number, hex: string): NonNullable<PhoneTap['tamper']> {
+  return (values) => values.set(tag, fromHex(hex));
+}
+
+/** A reader that tells neither its country nor the currency. */
+const withoutCodes: NonNullable<PhoneTap['tamper']> = (values) => {
+  values.delete(COUNTRY);
+  values.delete(CURRENCY);
+};
+
+/** What the switch was sent of the chip, in the names of type 1. */
+async function chipSentDuring(work: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
+  const before = relay.requests.length;
+  await work();
+  return relay.requests
+    .slice(before)
+    .map(({ switchData }: IsoMessage) => (switchData as { icc: object }).icc) as Record<string, unknown>[];
+}
+
+describe('a tap outside of its profile is 500, 208, recorded as ErrorFindingConfig and never sent', () => {
+  test.each<[string, string, Partial<PhoneTap>]>([
+    ['another application', 'retail', { card: 'mastercard' }],
+    ['another kernel', 'retail', { tamper: withValue(KERNEL_IDENTIFIER, '01') }],
+    ['another transaction type', 'retail', { tamper: withValue(TRANSACTION_TYPE, '20') }],
+    ['another currency', 'retail', { currency: 'EUR' }],
+    ['another country', 'retail', { tamper: withValue(COUNTRY, '0276') }],
+    ['another currency than that of the whole profile', 'abroad', {}],
+    ['a profile that nobody knows', 'no such profile', {}],
+    ['another acquirer’s profile', 'theirs', {}],
+  ])('%s', async (_what, profile, tap) => {
+    const { database, asked } = installation;
+    const merchantReference = `outside ${crypto.randomUUID()}`;
+    const answer = await new ProfiledPhone(profile).tap({ ...TAP, merchantReference, ...tap });
+    expect(problemOf(answer)).toMatchObject({ status: 500, errorCode: 208 });
+    const row = (await storedTransactions(database)).at(-1)!;
+    expect(row).toMatchObject({ status: 'ErrorFindingConfig', disposition: null, stan: null });
+    expect(await trailOf(database, row.id)).toEqual(['RequestReceived', 'ErrorFindingConfig']);
+    expect(installation.asked).toEqual(asked);
+  });
+
+  test('and its reference may be used again inside of it', async () => {
+    const phone = new ProfiledPhone('retail');
+    const merchantReference = crypto.randomUUID();
+    expect(problemOf(await phone.tap({ ...TAP, card: 'maestro', merchantReference }))).toMatchObject({
+      errorCode: 208,
+    });
+    expect(outcomeOf(await phone.tap({ ...TAP, merchantReference })).type).toBe('Approved');
+  });
+});
+
+describe('a tap inside of its profile goes to the switch', () => {
+  test.each(['retail', 'open', undefined])('by the profile %s', async (profile) => {
+    const [icc] = await chipSentDuring(async () => {
+      expect(outcomeOf(await new ProfiledPhone(profile).tap(TAP)).type).toBe('Approved');
+    });
+    expect(icc).toMatchObject({ terminalCountryCode: '710', transactionCurrencyCode: '710' });
+  });
+
+  test('without a profile or in an open one, whatever its application', async () => {
+    for (const profile of [undefined, 'open']) {
+      expect(outcomeOf(await new ProfiledPhone(profile).tap({ ...TAP, card: 'mastercard' })).type).toBe('Approved');
+    }
+  });
+
+  test('with the profile’s currency and country where the reader left them out, in its PIN step, too', async () => {
+    const phone = new ProfiledPhone('retail');
+    const sent = await chipSentDuring(async () => {
+      const { amount: _, ...tap } = TAP;
+      expect(outcomeOf(await enterPin(phone, await tapForPin(phone, { ...tap, tamper: withoutCodes }))).type).toBe(
+        'Approved',
+      );
+    });
+    expect(sent).toHaveLength(2);
+    for (const icc of sent) expect(icc).toMatchObject({ terminalCountryCode: '710', transactionCurrencyCode: '710' });
+    const unrestricted = await new ProfiledPhone(undefined).tap({ ...TAP, tamper: withoutCodes });
+    expect(problemOf(unrestricted)).toMatchObject({ status: 400, errors: [{ detail: 'CURRENCY_MISSING' }] });
+  });
+
+  test('and so does one that an api process hands over to a worker', async () => {
+    const [api, worker] = await Promise.all([
+      installation.startGateway({ TAPWIRE_ROLE: 'api' }),
+      installation.startGateway({ TAPWIRE_ROLE: 'worker' }),
+    ]);
+    const phone = new ProfiledPhone('retail', { url: api.url });
+    const [icc] = await chipSentDuring(async () => {
+      expect(outcomeOf(await phone.tap({ ...TAP, tamper: withoutCodes })).type).toBe('Approved');
+    });
+    expect(icc).toMatchObject({ terminalCountryCode: '710', transactionCurrencyCode: '710' });
+    expect(problemOf(await phone.tap({ ...TAP, card: 'amex' }))).toMatchObject({ errorCode: 208 });
+    for (const gateway of [api, worker]) await gateway.stop();
+  });
+});
+
+test('a terminal’s own profile holds where the token names none', async () => {
+  await installation.database.query(
+    `update terminals set profile_name = 'abroad' where acquirer_id = 1 and x_tid = $1`,
+    [xTidOf('bakery')],
+  );
+  await createProfile(1, { name: 'another' }); // a change: this gateway then knows of everything
+  const tapBy = (profile: string | undefined) => new ProfiledPhone(profile, { merchant: 'bakery' }).tap(TAP);
+  expect(problemOf(await tapBy(undefined))).toMatchObject({ status: 500, errorCode: 208 });
+  expect(outcomeOf(await tapBy('retail')).type).toBe('Approved');
+});
