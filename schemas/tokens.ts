@@ -1,5 +1,6 @@
 /** The words of tokens: what an integrator's backend claims when it signs for a merchant. */
 import { z } from 'zod';
+import { merchantReference } from './card-data.ts';
 import { plainText } from './plain-text.ts';
 
 /** Algorithms of integrators' keys. Never `none`, never a shared secret. */
@@ -73,3 +74,92 @@ export const intentSessionTokenClaims = z.object({
 
 /** Besides what all of our tokens claim; `sub` is the merchant, `txn` the link or intent. */
 export const intentTokenClaims = intentSessionTokenClaims.extend({ txn: z.uuid() });
+
+/** The answer of 4.3 (2.11). */
+export const proximityTokenAnswer = z
+  .object({
+    token: z.string().describe('JWT for the reader: send it as `Authorization: Bearer <token>`'),
+    expiresAt: z
+      .string()
+      .describe('ISO 8601, by our clock')
+      .meta({ examples: ['2026-03-03T12:00:00.000Z'] }),
+    issuedAt: z
+      .string()
+      .describe('ISO 8601, by our clock')
+      .meta({ examples: ['2026-03-01T12:00:00.000Z'] }),
+    jwtId: z.uuid().describe('`jti` of this token, to trace it by'),
+  })
+  .meta({ id: 'ProximityToken' });
+
+export type ProximityTokenAnswer = z.infer<typeof proximityTokenAnswer>;
+
+/** The answer of 4.16. */
+export const ownAcquirer = z
+  .object({
+    id: z
+      .int()
+      .describe('Of the acquirer')
+      .meta({ examples: [1] }),
+  })
+  .meta({ id: 'OwnAcquirer' });
+
+/** Why a merchant's token is refused, by the check that it fails. Checks come in this order. */
+export const TOKEN_CHECKS = {
+  size: 'it is too long',
+  shape: 'it is no compact JWS: three parts in Base64url, the first two of them JSON objects in UTF-8',
+  header:
+    'its header has a parameter that is not allowed (jwk, jku, x5u, x5c, crit, b64, enc, zip), or its kid or typ is none',
+  algorithm: 'its alg is none of RS256, PS256, ES256 and EdDSA, or its key is not registered for it',
+  claims: 'a claim is missing, or not of its type: iss, sub, usr, aud, iat, exp, and those that are optional',
+  issuer: 'its issuer is not known, or not yours',
+  keySet: 'no key could be fetched from where its issuer publishes them',
+  key: 'its issuer has no key of that kid',
+  signature: 'no key of its issuer has signed it',
+  audience: 'its aud does not name this installation',
+  'not-yet': 'its iat or nbf is in the future',
+  lifetime: 'its exp is before its iat, or more than 24 hours after it',
+  expired: 'it has expired',
+  owner: 'its sub is no merchant of whoever registered its key',
+  blocked: 'its merchant is blocked',
+} as const;
+
+export type TokenCheckName = keyof typeof TOKEN_CHECKS;
+
+/** So long that no header of that size would arrive. */
+const MAX_CHECKED_CHARS = 65_536;
+
+/** The body of POST /tokens/check. */
+export const tokenCheck = z
+  .object({ token: z.string().max(MAX_CHECKED_CHARS).describe('A JWT as it would follow `Bearer`; it is not kept') })
+  .meta({ id: 'TokenCheck' });
+
+export const tokenVerdict = z
+  .object({
+    valid: z.boolean().describe('A request with it would be let in'),
+    check: z
+      .enum(Object.keys(TOKEN_CHECKS) as [TokenCheckName, ...TokenCheckName[]])
+      .nullable()
+      .describe('The first check that it fails; null when it passes them all'),
+    detail: z
+      .string()
+      .describe('The same in words')
+      .meta({ examples: ['it has expired'] }),
+  })
+  .meta({ id: 'TokenVerdict' });
+
+export type TokenVerdict = z.infer<typeof tokenVerdict>;
+
+/** The body of POST /transactions/references/check. */
+export const referenceCheck = z
+  .object({
+    merchantReference,
+    merchantId: idText
+      .optional()
+      .describe('Whose reference it is, where the credential has several merchants')
+      .meta({ examples: ['1001'] }),
+  })
+  .meta({ id: 'ReferenceCheck' });
+
+export const referenceVerdict = z
+  .object({ free: z.boolean().describe('No transaction, link or intent of the merchant has it') })
+  .meta({ id: 'ReferenceVerdict' });

@@ -2,6 +2,7 @@ import { AuthError, NotFound } from '../errors.ts';
 import type { Tenant } from '../transactions/ports.ts';
 import { type ApiKeyPrincipal, type ApiKeyVerifier, requireScope } from './api-key.ts';
 import { bearerToken } from './bearer.ts';
+import { includesTenant } from './includes-tenant.ts';
 import type { Merchants } from './issuer-keys.ts';
 import type { LoginTokens } from './login-tokens.ts';
 import type { OwnToken, OwnTokens } from './own-tokens.ts';
@@ -45,12 +46,12 @@ export class Authenticator {
    *   blocked user
    */
   async owner(headers: CredentialHeaders, scope: Scope = 'transactions:read'): Promise<Tenant> {
-    return this.#owner(headers, scope, (bearer) => {
-      if (bearer.kind === 'login') return ownerOfUser(bearer.user, scope);
-      if (bearer.kind === 'device') throw new AuthError('FORBIDDEN', 'use');
-      const { acquirerId, integratorId, merchantId } = bearer.principal;
-      return { acquirerId, integratorId, merchantId };
-    });
+    return this.#owner(headers, scope, (bearer) => ownerOfBearer(bearer, scope));
+  }
+
+  /** As `owner`, with whatever rights: whoever holds a credential may know whose it is. */
+  async holder(headers: CredentialHeaders): Promise<Tenant> {
+    return this.#owner(headers, undefined, (bearer) => ownerOfBearer(bearer, undefined));
   }
 
   /**
@@ -111,9 +112,10 @@ export class Authenticator {
   /**
    * The holder of an API key, whoever it is, where no token is taken.
    *
+   * @param scope none where any key will do
    * @throws AuthError for a key that is missing, refused or without the scope, and for any token
    */
-  async keyAlone(headers: CredentialHeaders, scope: Scope): Promise<ApiKeyPrincipal> {
+  async keyAlone(headers: CredentialHeaders, scope?: Scope): Promise<ApiKeyPrincipal> {
     const key = headers['x-api-key'];
     if (headers.authorization !== undefined) {
       await this.#bearer(headers.authorization);
@@ -121,7 +123,7 @@ export class Authenticator {
     }
     if (typeof key !== 'string') throw new AuthError('UNAUTHORISED', 'key');
     const principal = await this.#options.apiKeys.verify(key);
-    requireScope(principal, scope);
+    if (scope !== undefined) requireScope(principal, scope);
     return principal;
   }
 
@@ -150,12 +152,16 @@ export class Authenticator {
     return JSON.stringify([byKey?.keyId, ...nameOf(await this.#bearer(headers.authorization))]);
   }
 
-  async #owner(headers: CredentialHeaders, scope: Scope, ownerOf: (bearer: Bearer) => Tenant): Promise<Tenant> {
+  async #owner(
+    headers: CredentialHeaders,
+    scope: Scope | undefined,
+    ownerOf: (bearer: Bearer) => Tenant,
+  ): Promise<Tenant> {
     const key = headers['x-api-key'];
     const byKey = typeof key === 'string' ? await this.#ownerOfKey(key, scope) : undefined;
     if (byKey !== undefined && headers.authorization === undefined) return this.#unblocked(byKey);
     const byToken = ownerOf(await this.#bearer(headers.authorization));
-    if (byKey !== undefined && !includes(byKey, byToken)) throw new AuthError('FORBIDDEN', 'owner');
+    if (byKey !== undefined && !includesTenant(byKey, byToken)) throw new AuthError('FORBIDDEN', 'owner');
     return this.#unblocked(byToken);
   }
 
@@ -168,9 +174,9 @@ export class Authenticator {
     return token.use === 'login' ? { kind: 'login', user: await loginTokens.userOf(token) } : { kind: 'device', token };
   }
 
-  async #ownerOfKey(text: string, scope: Scope): Promise<Tenant> {
+  async #ownerOfKey(text: string, scope: Scope | undefined): Promise<Tenant> {
     const principal = await this.#options.apiKeys.verify(text);
-    requireScope(principal, scope);
+    if (scope !== undefined) requireScope(principal, scope);
     // The operator has nothing of this kind of its own: it uses a key of the acquirer.
     if (principal.owner === 'operator') throw new AuthError('FORBIDDEN', 'owner');
     return principal.owner;
@@ -185,8 +191,15 @@ export class Authenticator {
   }
 }
 
-function ownerOfUser(user: PortalUser, scope: Scope): Tenant {
-  if (!mayUser(user, scope)) throw new AuthError('FORBIDDEN', 'scope');
+function ownerOfBearer(bearer: Bearer, scope: Scope | undefined): Tenant {
+  if (bearer.kind === 'login') return ownerOfUser(bearer.user, scope);
+  if (bearer.kind === 'device') throw new AuthError('FORBIDDEN', 'use');
+  const { acquirerId, integratorId, merchantId } = bearer.principal;
+  return { acquirerId, integratorId, merchantId };
+}
+
+function ownerOfUser(user: PortalUser, scope: Scope | undefined): Tenant {
+  if (scope !== undefined && !mayUser(user, scope)) throw new AuthError('FORBIDDEN', 'scope');
   return user.owner;
 }
 
@@ -195,13 +208,4 @@ function nameOf(bearer: Bearer): readonly unknown[] {
   if (bearer.kind === 'device') return ['token', bearer.token.claims.jti];
   const { issuer, acquirerId, merchantId, userClaim } = bearer.principal;
   return [issuer, acquirerId, merchantId, userClaim];
-}
-
-/** Whether `inner` is `outer` or one of its own. */
-function includes(outer: Tenant, inner: Tenant): boolean {
-  return (
-    outer.acquirerId === inner.acquirerId &&
-    (outer.integratorId === undefined || outer.integratorId === inner.integratorId) &&
-    (outer.merchantId === undefined || outer.merchantId === inner.merchantId)
-  );
 }

@@ -2,7 +2,6 @@ import { createApiKeyVerifier } from '../auth/api-key.ts';
 import { AppTokens } from '../auth/app-tokens.ts';
 import { Authenticator } from '../auth/authenticator.ts';
 import { KeySets } from '../auth/key-sets.ts';
-import { createLogIn } from '../auth/log-in.ts';
 import { LoginTokens } from '../auth/login-tokens.ts';
 import { PublishedIssuerKeys } from '../auth/published-issuer-keys.ts';
 import { createTapTokens } from '../auth/tap-tokens.ts';
@@ -10,10 +9,11 @@ import { createMerchantTokenVerifier } from '../auth/verify-merchant-token.ts';
 import { createIdempotency } from '../http/idempotency.ts';
 import { postgresApiKeys } from '../store/api-keys.ts';
 import { IdempotencyKeys } from '../store/idempotency.ts';
-import { postgresLoginTries } from '../store/login-tries.ts';
 import { postgresUsers } from '../store/users.ts';
 import { fetchKeySet } from '../webhooks/fetch-key-set.ts';
 import type { RouteParts } from './register-routes.ts';
+
+export type Guards = ReturnType<typeof createGuards>;
 
 /** What stands in front of routes: who may pass, and what makes a repeat harmless. */
 export function createGuards(parts: RouteParts) {
@@ -45,18 +45,8 @@ export function createGuards(parts: RouteParts) {
   const authenticator = new Authenticator({ tokens, apiKeys, ownTokens, loginTokens, merchants: directory });
   const idempotencyKeys = new IdempotencyKeys(database, keys);
   closers.push(() => idempotencyKeys.close());
-  const logIn = createLogIn({
-    logins: users,
-    tries: postgresLoginTries(database),
-    tokens: loginTokens,
-    limits: {
-      perUser: config.LOGIN_TRIES_PER_USER,
-      perAddress: config.LOGIN_TRIES_PER_ADDRESS,
-      windowSeconds: config.LOGIN_WINDOW_MINUTES * 60,
-    },
-  });
   const appTokens = new AppTokens(ownTokens, directory, world.clock.nowMs);
   const tapTokens = createTapTokens(tokens, appTokens);
   const idempotent = createIdempotency(authenticator, idempotencyKeys);
-  return { tokens, tapTokens, appTokens, logIn, authenticator, idempotent };
+  return { tokens, tapTokens, appTokens, issuerKeys, users, loginTokens, authenticator, idempotent };
 }

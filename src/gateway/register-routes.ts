@@ -4,7 +4,6 @@ import type { Config } from '../config.ts';
 import type { IdempotentRoute } from '../http/idempotency.ts';
 import { registerAcknowledgeRoutes } from '../http/routes/acknowledge.ts';
 import { registerCallbackRoutes } from '../http/routes/callbacks.ts';
-import { registerLoginRoute } from '../http/routes/login.ts';
 import { registerPinRoute } from '../http/routes/pin.ts';
 import { registerRefundRoutes } from '../http/routes/refunds.ts';
 import { registerTapRoutes } from '../http/routes/taps.ts';
@@ -26,6 +25,7 @@ import { createGuards } from './create-guards.ts';
 import type { Pushes } from './open-pushes.ts';
 import type { Report, Stores } from './open-stores.ts';
 import { registerAdministration } from './register-administration.ts';
+import { registerCredentials } from './register-credentials.ts';
 import { registerPayments } from './register-payments.ts';
 import { registerTerminals } from './register-terminals.ts';
 
@@ -46,7 +46,8 @@ export interface RouteParts {
 export function registerRoutes(server: Server, parts: RouteParts): void {
   const { world, stores } = parts;
   const guards = createGuards(parts);
-  const { tapTokens: tokens, logIn, authenticator, idempotent } = guards;
+  registerCredentials(server, parts, guards);
+  const { tapTokens: tokens, authenticator, idempotent } = guards;
   const { store: transactions, directory } = stores;
   registerTapRoutes(server, { world, tokens });
   registerPinRoute(server, { world, tokens });
@@ -57,7 +58,6 @@ export function registerRoutes(server: Server, parts: RouteParts): void {
   registerTerminals(server, parts, guards);
   registerWebhookRoutes(server, parts, authenticator, idempotent);
   registerAdministration(server, parts, guards);
-  registerLoginRoute(server, { authenticator, logIn });
   registerWellKnownRoutes(server, stores.keys);
 }
 

@@ -1,12 +1,18 @@
 import { cardDataKeySet } from '#schemas/card-data';
-import type { KeyRing } from '../../card/key-ring.ts';
+import { type TokenKeySet, tokenKeySet } from '#schemas/key-set';
+import type { KeyRing, TokenSigningKey } from '../../card/key-ring.ts';
 import { answerSchema, type Server } from '../server.ts';
 
 /** A rotation overlaps by weeks; readers may keep the answer for an hour. */
-const CACHE = 'public, max-age=3600';
+const CARD_DATA_CACHE = 'public, max-age=3600';
+/** A new key signs at once; whoever meets a kid that is not in its copy looks again. */
+const TOKEN_CACHE = 'public, max-age=300';
 
-/** The public keys that readers seal card data for (extension). */
-export function registerWellKnownRoutes(server: Server, keys: Pick<KeyRing, 'publicCardDataKeys'>): void {
+/** Public keys (extensions): those that readers seal card data for, and those that verify tokens of ours. */
+export function registerWellKnownRoutes(
+  server: Server,
+  keys: Pick<KeyRing, 'publicCardDataKeys' | 'tokenSigning'>,
+): void {
   server.get(
     '/.well-known/card-data-keys.json',
     {
@@ -22,8 +28,33 @@ export function registerWellKnownRoutes(server: Server, keys: Pick<KeyRing, 'pub
       schema: { response: { 200: answerSchema(cardDataKeySet) } },
     },
     async (_request, reply) => {
-      reply.header('cache-control', CACHE);
+      reply.header('cache-control', CARD_DATA_CACHE);
       return keys.publicCardDataKeys(Date.now());
     },
   );
+  server.get(
+    '/.well-known/jwks.json',
+    {
+      config: {
+        facts: {
+          summary: 'Get the token keys',
+          section: 'extension',
+          takes: [],
+          description: 'Public keys that verify the tokens which Tapwire signs, the newest first (RFC 7517).',
+          mediaType: 'application/jwk-set+json',
+        },
+      },
+      schema: { response: { 200: answerSchema(tokenKeySet) } },
+    },
+    async (_request, reply) => {
+      reply.header('cache-control', TOKEN_CACHE).type('application/jwk-set+json');
+      return { keys: keys.tokenSigning.map(publicJwk) };
+    },
+  );
+}
+
+/** The coordinates of a P-256 key, and nothing else of it. */
+function publicJwk({ kid, publicKey }: TokenSigningKey): TokenKeySet['keys'][number] {
+  const { x, y } = publicKey.export({ format: 'jwk' }) as { readonly x: string; readonly y: string };
+  return { kty: 'EC', crv: 'P-256', x, y, kid, use: 'sig', alg: 'ES256' };
 }

@@ -1,0 +1,10 @@
+import type { Tenant } from '../transactions/ports.ts';
+
+/** Whether `inner` is `outer` or one of its own. */
+export function includesTenant(outer: Tenant, inner: Tenant): boolean {
+  return (
+    outer.acquirerId === inner.acquirerId &&
+    (outer.integratorId === undefined || outer.integratorId === inner.integratorId) &&
+    (outer.merchantId === undefined || outer.merchantId === inner.merchantId)
+  );
+}

@@ -1,0 +1,45 @@
+import { createTokenCheck } from '../auth/check-token.ts';
+import { createLogIn, type LogIn } from '../auth/log-in.ts';
+import { createProximityTokens } from '../auth/proximity-token.ts';
+import { limitRates } from '../http/rate-limit.ts';
+import { registerAcquirerIdRoute } from '../http/routes/acquirer-id.ts';
+import { registerLoginRoute } from '../http/routes/login.ts';
+import { registerProximityTokenRoute } from '../http/routes/proximity-token.ts';
+import { registerReferencesCheckRoute } from '../http/routes/references-check.ts';
+import { registerTokensCheckRoute } from '../http/routes/tokens-check.ts';
+import type { Server } from '../http/server.ts';
+import { postgresLoginTries } from '../store/login-tries.ts';
+import { isReferenceFree } from '../store/references.ts';
+import type { Guards } from './create-guards.ts';
+import type { RouteParts } from './register-routes.ts';
+
+/** How often callers may ask, what they get against their credentials, and what tells them why one is refused. */
+export function registerCredentials(server: Server, parts: RouteParts, guards: Guards): void {
+  const { config, database, stores, ownTokens, world } = parts;
+  const { authenticator, tokens, issuerKeys } = guards;
+  const { directory } = stores;
+  const { nowMs, monotonicMs } = world.clock;
+  limitRates(server, {
+    perCredential: config.RATE_PER_CREDENTIAL,
+    perAddress: config.RATE_PER_ADDRESS,
+    monotonicMs,
+  });
+  registerLoginRoute(server, { authenticator, logIn: logInOf(parts, guards) });
+  const lifetimeSeconds = config.PROXIMITY_TOKEN_HOURS * 3_600;
+  const issue = createProximityTokens({ tokens: ownTokens, directory, lifetimeSeconds, nowMs });
+  registerProximityTokenRoute(server, { world, tokens, issue });
+  registerAcquirerIdRoute(server, authenticator);
+  const check = createTokenCheck({ tokens, registered: directory, keys: issuerKeys });
+  registerTokensCheckRoute(server, { authenticator, check });
+  registerReferencesCheckRoute(server, {
+    authenticator,
+    directory,
+    isFree: (acquirerId, merchantId, reference) => isReferenceFree(database, acquirerId, merchantId, reference),
+  });
+}
+
+function logInOf({ config, database }: RouteParts, { users, loginTokens }: Guards): LogIn {
+  const { LOGIN_TRIES_PER_USER: perUser, LOGIN_TRIES_PER_ADDRESS: perAddress, LOGIN_WINDOW_MINUTES } = config;
+  const limits = { perUser, perAddress, windowSeconds: LOGIN_WINDOW_MINUTES * 60 };
+  return createLogIn({ logins: users, tries: postgresLoginTries(database), tokens: loginTokens, limits });
+}

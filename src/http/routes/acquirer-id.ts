@@ -1,0 +1,25 @@
+import { ownAcquirer } from '#schemas/tokens';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+/** 4.16: of which acquirer the caller is. */
+export function registerAcquirerIdRoute(server: Server, authenticator: Authenticator): void {
+  withZod(server).route({
+    method: 'GET',
+    url: '/acquirers/me',
+    schema: { response: { 200: answerSchema(ownAcquirer) } },
+    config: {
+      facts: {
+        summary: 'Get your own acquirer id',
+        section: '4.16',
+        takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
+        description: 'Any scope will do: whoever has a credential may know whose it is.',
+      },
+    },
+    onRequest: async (request) => {
+      request.owner = await authenticator.holder(request.headers);
+    },
+    handler: async (request) => ({ id: request.owner!.acquirerId }),
+  });
+}

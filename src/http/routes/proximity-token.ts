@@ -1,0 +1,61 @@
+import { type ProximityTokenAnswer, proximityTokenAnswer } from '#schemas/tokens';
+import { bearerToken } from '../../auth/bearer.ts';
+import type { ProximityToken } from '../../auth/proximity-token.ts';
+import type { MerchantPrincipal, MerchantTokenVerifier } from '../../auth/verify-merchant-token.ts';
+import { admit } from '../../transactions/draft.ts';
+import type { World } from '../../transactions/world.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface ProximityTokenRouteOptions {
+  readonly world: Pick<World, 'directory'>;
+  readonly tokens: MerchantTokenVerifier;
+  readonly issue: (principal: MerchantPrincipal) => Promise<ProximityToken>;
+}
+
+/** Nothing is asked for in it; clients send `{}` or nothing, under whatever type. */
+const MAX_BODY_BYTES = 1_024;
+
+/** 4.3: an integrator's backend asks for a token for a reader. */
+export function registerProximityTokenRoute(server: Server, options: ProximityTokenRouteOptions): void {
+  server.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    const ignored = { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES } as const;
+    scope.addContentTypeParser('*', ignored, (_request, _body, done) => done(null));
+    addRoute(scope, options);
+  });
+}
+
+function addRoute(server: Server, { world, tokens, issue }: ProximityTokenRouteOptions): void {
+  withZod(server).route({
+    method: 'POST',
+    url: '/mobile/proximity-token',
+    schema: { response: { 200: answerSchema(proximityTokenAnswer) } },
+    config: {
+      facts: {
+        summary: 'Get a token for a reader',
+        section: '4.3',
+        takes: ['merchantToken'],
+        description:
+          'The JWT needs the right `createMobileProximityToken`, of its registered user or by its `scope` or `permissions`, ' +
+          'and the claims `mbn`, `mcc` and `x-tid`; each that is missing is pointed to.',
+        problems: { 403: [101, 105], 500: [104] },
+      },
+    },
+    onRequest: async (request) => {
+      request.principal = await tokens.verify(bearerToken(request.headers.authorization));
+    },
+    handler: async (request, reply) => {
+      const principal = request.principal!;
+      // A backend asks, so there is no device yet that could be blocked.
+      admit(world, principal, '');
+      reply.header('cache-control', 'no-store');
+      return answerOf(await issue(principal));
+    },
+  });
+}
+
+function answerOf({ token, jwtId, issuedAtMs, expiresAtMs }: ProximityToken): ProximityTokenAnswer {
+  const [issuedAt, expiresAt] = [new Date(issuedAtMs).toISOString(), new Date(expiresAtMs).toISOString()];
+  return { token, expiresAt, issuedAt, jwtId };
+}

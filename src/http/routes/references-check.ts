@@ -1,0 +1,55 @@
+import { referenceCheck, referenceVerdict } from '#schemas/tokens';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import { Forbidden, RequestRefused } from '../../errors.ts';
+import type { Directory, Tenant } from '../../transactions/ports.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface ReferencesCheckRouteOptions {
+  readonly authenticator: Authenticator;
+  readonly directory: Pick<Directory, 'merchant'>;
+  readonly isFree: (acquirerId: number, merchantId: string, reference: string) => Promise<boolean>;
+}
+
+/** Whether a merchantReference is free, for whom does not keep count of its own (extension). */
+export function registerReferencesCheckRoute(server: Server, options: ReferencesCheckRouteOptions): void {
+  const { authenticator, directory, isFree } = options;
+  withZod(server).route({
+    method: 'POST',
+    url: '/transactions/references/check',
+    schema: { body: referenceCheck, response: { 200: answerSchema(referenceVerdict) } },
+    config: {
+      facts: {
+        summary: 'Find out whether a merchant reference is free',
+        section: 'extension',
+        takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
+        scope: 'transactions:read',
+        description: 'It is none while a transaction has it, or a link or intent that is not expired.',
+      },
+    },
+    onRequest: async (request) => {
+      request.owner = await authenticator.owner(request.headers, 'transactions:read');
+    },
+    handler: async (request) => {
+      const { merchantReference, merchantId } = request.body;
+      const owner = request.owner!;
+      return { free: await isFree(owner.acquirerId, merchantOf(owner, merchantId, directory), merchantReference) };
+    },
+  });
+}
+
+/** The credential's own merchant, or one of its own that is named. Naming anyone else is refused, known or not. */
+function merchantOf(owner: Tenant, named: string | undefined, directory: Pick<Directory, 'merchant'>): string {
+  const merchantId = named ?? owner.merchantId;
+  if (merchantId === undefined) {
+    const errors = [{ pointer: '/merchantId', detail: 'is missing: the credential has several merchants' }];
+    throw new RequestRefused(400, 104, 'The request does not fit its schema.', errors);
+  }
+  const merchant = directory.merchant(owner.acquirerId, merchantId);
+  const isOwn =
+    (owner.merchantId ?? merchantId) === merchantId &&
+    merchant !== undefined &&
+    (owner.integratorId ?? merchant.integratorId) === merchant.integratorId;
+  if (!isOwn) throw new Forbidden('FORBIDDEN');
+  return merchantId;
+}

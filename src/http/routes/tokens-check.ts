@@ -1,0 +1,45 @@
+import { TOKEN_CHECKS, tokenCheck, tokenVerdict } from '#schemas/tokens';
+import type { ApiKeyOwner } from '../../auth/api-key.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { CheckToken } from '../../auth/check-token.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface TokensCheckRouteOptions {
+  readonly authenticator: Authenticator;
+  readonly check: CheckToken;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose key asks about a token; set by the route's `onRequest`. */
+    asker?: ApiKeyOwner;
+  }
+}
+
+/** Tells the owner of an issuer why a token of its own is refused (extension). Callers at large are told nothing of it. */
+export function registerTokensCheckRoute(server: Server, { authenticator, check }: TokensCheckRouteOptions): void {
+  withZod(server).route({
+    method: 'POST',
+    url: '/tokens/check',
+    schema: { body: tokenCheck, response: { 200: answerSchema(tokenVerdict) } },
+    config: {
+      facts: {
+        summary: 'Find out why a token is refused',
+        section: 'extension',
+        takes: ['operatorKey', 'acquirerKey', 'integratorKey', 'merchantKey'],
+        description:
+          'Any key will do, whatever its scopes. Tokens of issuers that are not yours are not explained. A user or device ' +
+          'that is blocked shows only where the token is used.',
+      },
+    },
+    onRequest: async (request) => {
+      request.asker = (await authenticator.keyAlone(request.headers)).owner;
+    },
+    handler: async (request) => {
+      const failed = await check(request.body.token, request.asker!);
+      if (failed === undefined) return { valid: true, check: null, detail: 'it would be let in' };
+      return { valid: false, check: failed, detail: TOKEN_CHECKS[failed] };
+    },
+  });
+}

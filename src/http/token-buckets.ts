@@ -1,0 +1,49 @@
+/** So many per second, and what was saved up. */
+export interface BucketSize {
+  readonly perSecond: number;
+  /** How many seconds' worth may be taken at once. */
+  readonly burstSeconds: number;
+}
+
+interface Bucket {
+  left: number;
+  filledAtMs: number;
+}
+
+/**
+ * Buckets by what they are named, of one size: each request takes one, and time fills them again. The one that was made first makes room
+ * for one too many; by then it is full, or its owner is among very many.
+ */
+export class TokenBuckets<Key> {
+  readonly most: number;
+  readonly #perMs: number;
+  readonly #capacity: number;
+  readonly #buckets = new Map<Key, Bucket>();
+
+  constructor({ perSecond, burstSeconds }: BucketSize, capacity: number) {
+    this.most = perSecond * burstSeconds;
+    this.#perMs = perSecond / 1_000;
+    this.#capacity = capacity;
+  }
+
+  has(key: Key): boolean {
+    return this.#buckets.has(key);
+  }
+
+  /** @returns 0 when one was taken, otherwise the seconds until there is one again */
+  take(key: Key, nowMs: number): number {
+    const bucket = this.#buckets.get(key) ?? this.#add(key, nowMs);
+    bucket.left = Math.min(this.most, bucket.left + (nowMs - bucket.filledAtMs) * this.#perMs);
+    bucket.filledAtMs = nowMs;
+    if (bucket.left < 1) return Math.ceil((1 - bucket.left) / this.#perMs / 1_000);
+    bucket.left--;
+    return 0;
+  }
+
+  #add(key: Key, nowMs: number): Bucket {
+    if (this.#buckets.size >= this.#capacity) this.#buckets.delete(this.#buckets.keys().next().value!);
+    const bucket = { left: this.most, filledAtMs: nowMs };
+    this.#buckets.set(key, bucket);
+    return bucket;
+  }
+}

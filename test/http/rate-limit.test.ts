@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { AuthError } from '../../src/errors.ts';
+import { limitRates } from '../../src/http/rate-limit.ts';
+import { createServer, type Server } from '../../src/http/server.ts';
+import { TokenBuckets } from '../../src/http/token-buckets.ts';
+
+let server: Server;
+let nowMs: number;
+/** Two a second and one a second; ten seconds' worth may come at once. */
+beforeEach(() => {
+  nowMs = 0;
+  server = createServer({ log: { answered: () => {}, unforeseen: () => {} }, trustedProxies: ['127.0.0.1'] });
+  limitRates(server, { perCredential: 2, perAddress: 1, monotonicMs: () => nowMs });
+  const facts = { summary: 'Look', section: 'extension', takes: ['acquirerKey'] } as const;
+  const identify = async ({ headers }: { headers: Record<string, unknown> }) => {
+    if (!String(headers['x-api-key'] ?? headers.authorization).includes('good'))
+      throw new AuthError('API_KEY_INVALID', '');
+  };
+  server.get('/things', { config: { facts }, onRequest: identify }, async () => ({}));
+  server.get('/public', { config: { facts: { ...facts, takes: [] } } }, async () => ({}));
+  server.post('/transactions/mobile', { config: { facts }, onRequest: identify }, async () => ({}));
+});
+afterEach(() => server.close());
+
+interface Sent {
+  readonly key?: string;
+  readonly bearer?: string;
+  readonly ip?: string;
+  readonly url?: string;
+}
+
+function send({ key, bearer, ip = '192.0.2.1', url = '/things' }: Sent) {
+  const credential = { ...(key && { 'x-api-key': key }), ...(bearer && { authorization: `Bearer ${bearer}` }) };
+  const method = url === '/transactions/mobile' ? 'POST' : 'GET';
+  return server.inject({ method, url, headers: { ...credential, 'x-forwarded-for': ip } });
+}
+
+async function statuses(count: number, sent: Sent): Promise<string> {
+  const all: number[] = [];
+  for (let made = 0; made < count; made++) all.push((await send(sent)).statusCode);
+  return [...Map.groupBy(all, (status) => status)].map(([status, { length }]) => `${length} x ${status}`).join(', ');
+}
+
+describe('requests', () => {
+  test('of one credential are as many as its quota, from whatever address, and more a moment later', async () => {
+    expect(await statuses(12, { key: 'good one' })).toBe('12 x 200');
+    expect(await statuses(12, { key: 'good one', ip: '192.0.2.2' })).toBe('8 x 200, 4 x 429');
+    nowMs += 500;
+    expect(await statuses(2, { key: 'good one' })).toBe('1 x 200, 1 x 429');
+    expect(await statuses(2, { bearer: 'good two' })).toBe('2 x 200');
+  });
+
+  test('that are too many learn the quota and when to come back', async () => {
+    await statuses(21, { key: 'good one' });
+    const { statusCode, headers, body } = await send({ key: 'good one' });
+    expect(statusCode).toBe(429);
+    expect(JSON.parse(body)).toMatchObject({ status: 429, errorCode: 203, title: 'Too Many Requests' });
+    expect(headers).toMatchObject({
+      'retry-after': '1',
+      'ratelimit-policy': '"credential";q=20;w=10',
+      ratelimit: '"credential";r=0;t=1',
+    });
+  });
+
+  test('without a credential, or with one that is no good, are the address’s', async () => {
+    expect(await statuses(6, { url: '/public' })).toBe('6 x 200');
+    expect(await statuses(6, { key: 'bad' })).toBe('4 x 401, 2 x 429');
+    expect(await statuses(1, { url: '/public', ip: '192.0.2.2' })).toBe('1 x 200');
+  });
+
+  test('by a new credential each do not slip through, wherever they go', async () => {
+    const all: number[] = [];
+    for (let made = 0; made < 12; made++) {
+      const url = ['/things', '/public', '/nowhere'][made % 3]!;
+      all.push((await send({ key: `bad ${made}`, url })).statusCode);
+      all.push((await send({ key: `bad ${made}`, url: '/public' })).statusCode);
+    }
+    expect(all.filter((status) => status === 429)).toHaveLength(24 - 10);
+  });
+
+  test('of a network of IPv6 are one address’s', async () => {
+    expect(await statuses(10, { url: '/public', ip: '2001:db8::1' })).toBe('10 x 200');
+    expect(await statuses(1, { url: '/public', ip: '2001:db8::2:1' })).toBe('1 x 429');
+  });
+
+  test('that submit taps are never too many', async () => {
+    expect(await statuses(40, { key: 'good one', url: '/transactions/mobile' })).toBe('40 x 200');
+  });
+});
+
+describe('buckets', () => {
+  test('fill up again to their size and no further', () => {
+    const buckets = new TokenBuckets<string>({ perSecond: 10, burstSeconds: 1 }, 10);
+    for (let taken = 0; taken < 10; taken++) expect(buckets.take('a', 0)).toBe(0);
+    expect(buckets.take('a', 99)).toBe(1);
+    expect(buckets.take('a', 100)).toBe(0);
+    for (let taken = 0; taken < 10; taken++) expect(buckets.take('a', 1_000_000)).toBe(0);
+    expect(buckets.take('a', 1_000_000)).toBe(1);
+  });
+
+  test('are never more than there is room for', () => {
+    const buckets = new TokenBuckets<number>({ perSecond: 1, burstSeconds: 1 }, 3);
+    for (let key = 0; key < 100; key++) buckets.take(key, 0);
+    expect([96, 97, 98, 99].map((key) => buckets.has(key))).toEqual([false, true, true, true]);
+  });
+});
