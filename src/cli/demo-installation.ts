@@ -73,11 +73,11 @@ export function loadProfilePath(folder: string): string {
 export async function installLoadMerchants(
   database: Database,
   folder: string,
-  { url, issuer }: Profile,
+  { url, issuer, apiKey }: Profile,
   visible: Pick<LoadProfile, 'books' | 'processes'>,
 ): Promise<void> {
   const merchants = await saveLoadMerchants(database, { acquirerId: ACQUIRER, integratorId: INTEGRATOR });
-  const own = { url, issuer, merchants, hastyTerminal: HASTY_TERMINAL };
+  const own = { url, issuer, apiKey, merchants, hastyTerminal: HASTY_TERMINAL };
   writeLoadProfile(loadProfilePath(folder), { ...own, ...visible });
 }
 
@@ -150,7 +150,7 @@ async function createSecrets(database: Database, url: string): Promise<Profile> 
   const { text, record } = createApiKey({
     mode: 'test',
     owner: { acquirerId: ACQUIRER, integratorId: INTEGRATOR },
-    scopes: ['transactions:read', 'webhooks:manage'],
+    scopes: ['transactions:read', 'payments:create', 'webhooks:manage'],
     name: 'demo',
     expiresAtMs: null,
   });

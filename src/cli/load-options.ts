@@ -6,7 +6,7 @@ import { LoadError } from '../errors.ts';
 import { parseArrivals } from '../load/arrival-plan.ts';
 import { type LoadProfile, readLoadProfile } from '../load/load-profile.ts';
 import type { LoadPlan } from '../load/load-run.ts';
-import { DEFAULT_MIX, readMix } from '../load/mix.ts';
+import { defaultMix, readMix } from '../load/mix.ts';
 import { parseCount, parseRate, parseSeconds } from '../load/quantities.ts';
 import { parseThresholds, type Threshold } from '../load/thresholds.ts';
 import { loadProfilePath } from './demo-installation.ts';
@@ -107,7 +107,7 @@ export function readLoadOptions(args: string[], environment: NodeJS.ProcessEnv):
       ...planOf(values, profile),
       arrivals: parseArrivals(values.arrivals, perSecond, seconds),
       seconds,
-      mix: values.mix === undefined ? DEFAULT_MIX : readMix(values.mix),
+      mix: values.mix === undefined ? defaultMix(profile) : readMix(values.mix),
     },
     arrivals: values.arrivals,
     perSecond,
@@ -127,10 +127,10 @@ function planOf(values: Values, profile: LoadProfile): Omit<LoadPlan, 'arrivals'
   const kept = parseCount(values.connections, '--connections', 1, MAX_CONNECTIONS);
   const most = parseCount(values['most-connections'], '--most-connections', 1, MAX_CONNECTIONS);
   const answerWithin = parseSeconds(values['answer-within'], '--answer-within', MAX_ANSWER_SECONDS);
-  const { issuer, merchants, hastyTerminal } = profile;
+  const { issuer, merchants, hastyTerminal, apiKey } = profile;
   return {
     url: profile.url,
-    profile: { issuer, merchants, hastyTerminal },
+    profile: { issuer, merchants, hastyTerminal, apiKey },
     seed: parseCount(values.seed, '--seed', 0, MAX_SEED),
     workers: workersOf(values.workers),
     phones: parseCount(values.phones, '--phones', 1, MAX_PHONES),

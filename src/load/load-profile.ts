@@ -6,13 +6,15 @@ import { profile } from '../phone/profile.ts';
 /** More merchants than any acquirer's test system has; each is a token at least. */
 const MAX_MERCHANTS = 100_000;
 
-const { url, issuer, merchant } = profile.shape;
+const { url, issuer, merchant, apiKey } = profile.shape;
 
 /** As whom a load test speaks, and what it may look at besides. Holds secrets; written with mode 0600. */
 const loadProfile = z.object({
   url,
   issuer,
   merchants: z.array(merchant).min(1).max(MAX_MERCHANTS),
+  /** Of an integrator that may create payments and read transactions: for links. */
+  apiKey: apiKey.optional(),
   /** A terminal whose line gives up soon: for taps that no switch answers. */
   hastyTerminal: z.string().optional(),
   /** The books of simulated switches, and those of the gateway to compare them with. */
@@ -40,7 +42,8 @@ export function readLoadProfile(path: string): LoadProfile {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
     const one = profile.safeParse(value);
     if (!one.success) return loadProfile.parse(value);
-    return { url: one.data.url, issuer: one.data.issuer, merchants: [one.data.merchant] };
+    const { merchant: only, url, issuer, apiKey } = one.data;
+    return { url, issuer, apiKey, merchants: [only] };
   } catch (cause) {
     throw new LoadError(
       'BAD_FILE',

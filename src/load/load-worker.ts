@@ -8,7 +8,7 @@ import { seededRandom } from '../simulator/random.ts';
 import { dueTimes } from './arrivals.ts';
 import type { ClientCall } from './clients/client-call.ts';
 import { Fleet } from './clients/fleet.ts';
-import { RequestWriter, targetOf } from './clients/request-writer.ts';
+import { backendHeaders, RequestWriter, targetOf } from './clients/request-writer.ts';
 import { LinePool } from './line-pool.ts';
 import { mixDraw } from './mix.ts';
 import { OpenLoop } from './open-loop.ts';
@@ -40,11 +40,12 @@ async function handle(message: ToWorker): Promise<void> {
 
 async function prepare(plan: WorkerPlan): Promise<void> {
   const url = new URL(plan.url);
-  const { issuer, merchants, hastyTerminal } = plan.profile;
+  const { issuer, merchants, hastyTerminal, apiKey } = plan.profile;
   const cardDataKey = await fetchCardDataKey(url);
   const { phones, seconds } = plan;
   const fleet = await Fleet.create({ issuer, merchants, cardDataKey, phones, seconds, hastyTerminal });
-  const clients = { fleet, requests: new RequestWriter(url, plan.connections.isNewEach) };
+  const backend = apiKey === undefined ? undefined : { headers: backendHeaders(apiKey) };
+  const clients = { fleet, backend, requests: new RequestWriter(url, plan.connections.isNewEach) };
   lines = new LinePool({ target: targetOf(url), ...plan.connections });
   const fault = await lines.fill();
   if (fault !== undefined) throw new LoadError('UNREACHABLE', `${plan.url} takes no connections: ${fault}`);

@@ -51,7 +51,8 @@ export class MachineWatch {
     const processes = Object.fromEntries(
       Object.entries(usage).map(([name, now]) => {
         const used = now.seconds - (this.#before[name]?.seconds ?? now.seconds);
-        return [name, { cores: used / seconds, memoryBytes: now.memoryBytes }];
+        // A child that ended since, and was not reaped yet, is missing for a moment.
+        return [name, { cores: Math.max(0, used) / seconds, memoryBytes: now.memoryBytes }];
       }),
     );
     this.#before = usage;

@@ -5,7 +5,13 @@ import type { Random } from '../simulator/random.ts';
 import { findScenario, SCENARIO_NAMES } from './scenarios.ts';
 
 /** What a busy day is made of. */
-export const DEFAULT_MIX: LoadMix = { approve: 80, decline: 8, pin: 3, timeout: 0.1, status: 6, list: 2.9 };
+const DEFAULT_MIX: LoadMix = { approve: 80, decline: 8, pin: 3, timeout: 0.1, status: 6, list: 2.9 };
+const LINK_WEIGHT = 2;
+
+/** The mix of a test that says none: links only where there is an API key to make them with. */
+export function defaultMix({ apiKey }: { readonly apiKey?: string | undefined }): LoadMix {
+  return apiKey === undefined ? DEFAULT_MIX : { ...DEFAULT_MIX, link: LINK_WEIGHT };
+}
 
 /** A page of text; a mix is a few lines. */
 const MAX_FILE_BYTES = 64 * 1024;

@@ -67,7 +67,9 @@ function listProcesses(): ListedProcess[] {
       const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
       // The command's name, in parentheses, may hold anything: fields are counted from behind it.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return [{ pid: Number(name), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) }];
+      // utime, stime, and those of children that have ended (proc_pid_stat(5)): what was used stays used.
+      const ticks = [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0);
+      return [{ pid: Number(name), parent: Number(fields[1]), ticks }];
     } catch {
       return []; // it ended while we looked
     }

@@ -1,6 +1,7 @@
 /** What clients do in a load test, by name. The simulated switches answer by amount (processors/README.md). */
 
 import type { ClientCall } from './clients/client-call.ts';
+import { linkCall } from './clients/link-calls.ts';
 import { detailCall, listCall } from './clients/status-calls.ts';
 import type { Clients } from './clients/tap-calls.ts';
 import { CARD_NAMES, tapCall } from './clients/tap-calls.ts';
@@ -57,6 +58,17 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   late: {
     says: 'a tap that the switch approves when nobody waits any more',
     call: (clients, scenario) => uncertain(clients, scenario, 68),
+  },
+  link: {
+    says: 'a link that is made, tapped and looked up',
+    call: (clients, scenario, number) =>
+      linkCall(clients, {
+        scenario,
+        phone: clients.fleet.next(),
+        card: cardOf(number),
+        amountMinor: TEN + (number % WHOLE_AMOUNTS) * 100,
+        expects: 'Approved',
+      }),
   },
   status: {
     says: 'a look at the latest transaction of a phone',

@@ -7,7 +7,7 @@ import type { Slice } from './slice.ts';
 /** What one worker is to do of a test. */
 export interface WorkerPlan {
   readonly url: string;
-  readonly profile: Pick<LoadProfile, 'issuer' | 'merchants' | 'hastyTerminal'>;
+  readonly profile: Pick<LoadProfile, 'issuer' | 'merchants' | 'hastyTerminal' | 'apiKey'>;
   readonly arrivals: ArrivalPlan;
   readonly seconds: number;
   readonly mix: LoadMix;

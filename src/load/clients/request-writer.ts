@@ -2,8 +2,18 @@ import type { HttpTarget } from '../http-line.ts';
 
 /** Who asks. */
 export interface Caller {
-  readonly token: string;
-  readonly deviceInstallationId: string;
+  /** The headers that say so, each with its line end. */
+  readonly headers: string;
+}
+
+/** A phone with its merchant's token. */
+export function phoneHeaders(token: string, deviceInstallationId: string): string {
+  return `authorization: Bearer ${token}\r\nx-device-installation-id: ${deviceInstallationId}\r\n`;
+}
+
+/** An integrator's backend. */
+export function backendHeaders(apiKey: string): string {
+  return `x-api-key: ${apiKey}\r\n`;
 }
 
 /** Writes whole HTTP/1.1 requests, in as few operations as it can: it is done for each arrival. */
@@ -21,20 +31,14 @@ export class RequestWriter {
   }
 
   get(path: string, caller: Caller): Buffer {
-    return Buffer.from(`GET ${this.#prefix}${path} HTTP/1.1\r\n${this.#common}${headersOf(caller)}\r\n`, 'latin1');
+    return Buffer.from(`GET ${this.#prefix}${path} HTTP/1.1\r\n${this.#common}${caller.headers}\r\n`, 'latin1');
   }
 
   post(path: string, caller: Caller, value: object): Buffer {
     const body = JSON.stringify(value);
     const length = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;
-    return Buffer.from(
-      `POST ${this.#prefix}${path} HTTP/1.1\r\n${this.#common}${length}${headersOf(caller)}\r\n${body}`,
-    );
+    return Buffer.from(`POST ${this.#prefix}${path} HTTP/1.1\r\n${this.#common}${length}${caller.headers}\r\n${body}`);
   }
-}
-
-function headersOf({ token, deviceInstallationId }: Caller): string {
-  return `authorization: Bearer ${token}\r\nx-device-installation-id: ${deviceInstallationId}\r\n`;
 }
 
 /** Where a gateway's URL leads. */

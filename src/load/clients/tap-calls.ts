@@ -6,11 +6,13 @@ import { SAMPLE_CARDS, type SampleCardName, sampleTap } from '../../card/sample-
 import type { HttpAnswer } from '../answer-reader.ts';
 import { type CallOutcome, type ClientCall, jsonOf, refusal } from './client-call.ts';
 import type { Fleet, LoadPhone } from './fleet.ts';
-import type { RequestWriter } from './request-writer.ts';
+import type { Caller, RequestWriter } from './request-writer.ts';
 
 /** Those who ask, and how they write it. */
 export interface Clients {
   readonly fleet: Fleet;
+  /** Who makes links; undefined when the profile has no API key. */
+  readonly backend: Caller | undefined;
   readonly requests: RequestWriter;
 }
 
@@ -24,6 +26,8 @@ export interface LoadTap {
   readonly expects: OnlineAuthorization['type'];
   /** Entered when it is asked for. */
   readonly pin?: string | undefined;
+  /** One of its own when absent. */
+  readonly merchantReference?: string | undefined;
 }
 
 /** The simulated switches' terminals are in South Africa. */
@@ -37,9 +41,8 @@ export const CARD_NAMES = Object.keys(SAMPLE_CARDS) as SampleCardName[];
 
 /** A phone submits a tap (4.4), and the PIN (4.5) when the issuer asks for it and there is one. */
 export function tapCall(clients: Clients, tap: LoadTap): ClientCall {
-  const { scenario, phone, card, amountMinor } = tap;
+  const { scenario, phone, card, amountMinor, merchantReference = randomUUID() } = tap;
   const values = sampleTap({ card, amountMinor, currencyNumeric: RAND, at: new Date() });
-  const merchantReference = randomUUID();
   const request = clients.requests.post('/transactions/mobile', phone, seal(phone, values, merchantReference));
   const read = (answer: HttpAnswer) => {
     const authorization = authorizationOf(answer);
