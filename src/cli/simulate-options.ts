@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { StartError } from '../errors.ts';
+import { keyExchangeConfig } from '../processor-kit/key-change.ts';
 import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../simulator/faults.ts';
 import type { SimulatedProcessor, SimulatorOptions } from '../simulator/start-simulator.ts';
@@ -14,6 +15,8 @@ export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [options]        w
   --deadline TIME        the acquirer's, 30s or 1500ms: what is to be late is answered after it
   --drop SHARE  --late SHARE  --duplicate SHARE  --garble SHARE  --disconnect SHARE  --decline SHARE
                          of all answers, as 0.1% or 0.001
+  --change-keys TIME     announces new MAC and PIN keys so often, under a transport key that is printed at the start; the type
+                         needs macKeys or a zone pinKey by --config
   --seed NUMBER          the same seed draws the same faults and latencies in the same order
 
 What is answered follows from the amount: the table is in processors/README.md. SIM_TIME_SCALE stretches its times.`;
@@ -26,6 +29,7 @@ const FLAGS = {
   config: { ...text, multiple: true, default: [] as string[] },
   latency: text,
   deadline: text,
+  'change-keys': text,
   seed: text,
   drop: text,
   late: text,
@@ -52,11 +56,14 @@ export function readSimulateOptions(
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: FLAGS });
   if (values.help) return undefined;
   const { host, latency, seed, deadline } = values;
-  const deadlineMs = deadline === undefined ? undefined : millisecondsOf(deadline);
+  const deadlineMs = deadline === undefined ? undefined : millisecondsOf('--deadline', deadline);
+  const every = values['change-keys'];
+  const changeKeysEveryMs = every === undefined ? undefined : millisecondsOf('--change-keys', every);
   const configs = readConfigs(values.config, types);
   const processors = (positionals.length > 0 ? positionals : ['type-1=9101']).map((word): SimulatedProcessor => {
     const [processor, port] = byType(word, types, 'TYPE=PORT');
-    return { processor, port: numberOf(port, word), config: configs.get(processor), deadlineMs };
+    const config = every === undefined ? configs.get(processor) : withKeyExchange(processor, configs.get(processor));
+    return { processor, port: numberOf(port, word), config, deadlineMs };
   });
   for (const { type } of [...configs.keys()].filter((each) => !processors.some(({ processor }) => processor === each)))
     throw new StartError('BAD_CONFIG', `--config: there is no switch of type ${type} to configure`);
@@ -65,6 +72,7 @@ export function readSimulateOptions(
     host,
     latency,
     faults: faultsOf(values),
+    changeKeysEveryMs,
     ledgerPort: numberOf(values.ledger, '--ledger'),
     seed: seed === undefined ? undefined : numberOf(seed, '--seed', Number.MAX_SAFE_INTEGER),
   };
@@ -96,14 +104,31 @@ function readConfigFile(processor: Processor, file: string): SwitchConfig {
   throw new StartError('BAD_CONFIG', `${file} does not fit ${processor.type}:\n${faults.join('\n')}`);
 }
 
+/** Exchanges every key that the type and the configuration have, unless the configuration says which. */
+function withKeyExchange(processor: Processor, given: SwitchConfig = processor.exampleConfig): SwitchConfig {
+  if (given.keyExchange) return given;
+  const { type, keyChange } = processor;
+  const keys = (keyChange?.uses ?? []).filter((use) =>
+    use === 'mac' ? given.macKeys !== undefined : given.pinKey?.derivation === 'zone',
+  );
+  if (!keyChange || keys.length === 0) {
+    throw new StartError(
+      'BAD_CONFIG',
+      `--change-keys: ${type} has no key to exchange: give it macKeys or a zone pinKey by --config`,
+    );
+  }
+  const { form } = keyChange;
+  return { ...given, keyExchange: keyExchangeConfig.parse({ transportKeyId: `${type}-transport`, form, keys }) };
+}
+
 function faultsOf(values: Readonly<Partial<Record<FaultKind, string>>>): FaultRates {
   const given = FAULT_KINDS.filter((kind) => values[kind] !== undefined);
   return Object.fromEntries(given.map((kind) => [kind, parseShare(values[kind]!)]));
 }
 
-function millisecondsOf(time: string): number {
+function millisecondsOf(flag: string, time: string): number {
   const [, digits, unit] = /^(\d{1,6})(ms|s)$/.exec(time) ?? [];
-  if (digits === undefined) throw new StartError('BAD_CONFIG', `--deadline ${time}: expected 30s or 1500ms`);
+  if (digits === undefined) throw new StartError('BAD_CONFIG', `${flag} ${time}: expected 30s or 1500ms`);
   return Number(digits) * (unit === 's' ? 1_000 : 1);
 }
 

@@ -1,6 +1,7 @@
 import { authorizationChecks } from './conformance/authorization-checks.ts';
 import { type Check, CheckFailure } from './conformance/check.ts';
 import { hostileChecks } from './conformance/hostile-checks.ts';
+import { keyChangeChecks } from './conformance/key-change-checks.ts';
 import { reversalChecks } from './conformance/reversal-checks.ts';
 import { sampleChecks } from './conformance/sample-checks.ts';
 import { sessionChecks } from './conformance/session-checks.ts';
@@ -11,6 +12,7 @@ const GROUPS: readonly (readonly [group: string, checks: readonly Check[]])[] = 
   ['authorization', authorizationChecks],
   ['reversal', reversalChecks],
   ['session', sessionChecks],
+  ['key change', keyChangeChecks],
   ['hostile', hostileChecks],
 ];
 

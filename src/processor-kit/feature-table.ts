@@ -21,6 +21,7 @@ const FEATURES: readonly (readonly [feature: string, tell: (processor: Processor
   ],
   ['partial approval', ({ profile }) => (profile.codes.partial.length > 0 ? 'by configuration' : 'no')],
   ['MAC', macOf],
+  ['changes keys', keyChangeOf],
   ['sign-on, echo', ({ profile }) => `${profile.network.signOn}, ${profile.network.echo}`],
   ['answers within', ({ profile }) => `${profile.deadlineMs / 1_000} s`],
   ['on its way at once', ({ profile }) => String(profile.maxInFlight)],
@@ -63,6 +64,12 @@ function refundMti(processor: Processor): string {
 
 function mtiOf(message: IsoMessage | undefined): string {
   return message?.mti ?? 'no';
+}
+
+function keyChangeOf({ keyChange, profile }: Processor): string {
+  if (keyChange === undefined) return 'no';
+  const how = keyChange.form === 'keyBlock' ? 'TR-31 key blocks' : 'cryptograms';
+  return `${profile.network.keyChange}: ${keyChange.uses.join(', ')}, as ${how}`;
 }
 
 const MAC_NAMES = { retail: 'retail', cbc: 'X9.9', cmac: 'CMAC' } as const;

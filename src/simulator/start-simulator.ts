@@ -45,6 +45,8 @@ export interface SimulatorOptions {
   readonly faults?: FaultRates | undefined;
   /** As `parseLatency` reads it: `8ms`, `lognormal:8ms,p99=40ms`. */
   readonly latency?: string | undefined;
+  /** How often every switch announces new keys, where its configuration has `keyExchange`. Absent: when it is asked to. */
+  readonly changeKeysEveryMs?: number | undefined;
   /** Absent: the ledger is not served. 0 takes a free port. */
   readonly ledgerPort?: number | undefined;
   readonly host?: string | undefined;
@@ -86,7 +88,9 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     switchServer(simulated, configs[index]!, { ...options, hsm, ledger, random: seededRandom(seed + index) }),
   );
   const books = options.ledgerPort === undefined ? undefined : ledgerServer(ledger);
+  let keyTimer: NodeJS.Timeout | undefined;
   const close = async () => {
+    clearInterval(keyTimer);
     books?.closeAllConnections();
     await Promise.all([...switches.map((server) => server.close()), books && stopListening(books)]);
   };
@@ -103,6 +107,8 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       const taken = await Promise.all(switches.map((server) => server.changeKeys()));
       return taken.filter(Boolean).length;
     };
+    const { changeKeysEveryMs } = options;
+    if (changeKeysEveryMs !== undefined) keyTimer = setInterval(() => void changeKeys(), changeKeysEveryMs).unref();
     return { ports, ledgerPort, ledger, counters, ask, changeKeys, close };
   } catch (error) {
     await close();

@@ -12,6 +12,12 @@ export interface Retention {
   readonly linkDays: number;
 }
 
+/**
+ * What lines to switches leave behind: nothing reads a business date after five days, a key after its retirement, or a fault
+ * after seconds. A month of them is for people who look into what happened.
+ */
+const LINE_DAYS = 30;
+
 /** Rows that one statement takes: its locks are held for milliseconds. */
 const BATCH_ROWS = 1_000;
 
@@ -50,6 +56,21 @@ const DELETE_ATTEMPTS = deletion('webhooks', 'webhook_attempts', 'at', 'true');
 /** What was paid stays paid: the transaction has the reference. */
 const DELETE_LINKS = deletion('links', 'links', 'created_at', 'true');
 
+const DELETE_BUSINESS_DATES = unmarkedDeletion('business_dates', 'since');
+/** One that has not retired is in use, however old. */
+const DELETE_KEYS = unmarkedDeletion('exchanged_keys', 'retires_at');
+const DELETE_FAULTS = unmarkedDeletion('processor_faults', 'seen_at');
+
+/** Of a table so small that a look through all of it costs nothing. */
+function unmarkedDeletion(table: string, at: string): string {
+  return `
+with deleted as (
+  delete from ${table} where ctid = any (array(select ctid from ${table} where ${at} < ${CUTOFF} limit ${BATCH_ROWS}))
+  returning 1
+)
+select count(*) from deleted`;
+}
+
 function deletion(kind: Kind, table: string, at: string, condition: string): string {
   return `
 with cutoff as (select ${CUTOFF} as at),
@@ -80,6 +101,9 @@ export async function purge(database: Database, retention: Retention): Promise<'
     [DELETE_EVENTS, webhookDays],
     [DELETE_ATTEMPTS, webhookDays],
     [DELETE_LINKS, linkDays],
+    [DELETE_BUSINESS_DATES, LINE_DAYS],
+    [DELETE_KEYS, LINE_DAYS],
+    [DELETE_FAULTS, LINE_DAYS],
   ] as const) {
     const { rows } = await database.query<{ count: string }>(statement, [days]);
     isFull ||= Number(rows[0]!.count) === BATCH_ROWS;

@@ -118,6 +118,43 @@ describe('webhooks', () => {
   });
 });
 
+describe('what lines leave behind', () => {
+  test('goes after a month: business dates, keys that have retired, faults; a key in use stays', async () => {
+    for (const days of [29, 31]) {
+      const at = `now() - interval '${days} days'`;
+      await query(
+        `insert into business_dates (acquirer_id, processor_id, business_date, since) values (1, 1, ${at}, ${at})`,
+      );
+      await query(
+        `insert into processor_faults (acquirer_id, processor_id, reason, seen_at) values (1, ${days}, 'why', ${at})`,
+      );
+      for (const [id, retiresAt] of [
+        [`retired-${days}`, at],
+        [`live-${days}`, 'null'],
+      ])
+        await query(
+          `insert into exchanged_keys (acquirer_id, processor_id, key_id, use, number, transport_key_id, form, wrapped, kcv, announced_at, retires_at)
+           values (1, 1, '${id}', 'mac', 1, 'zmk', 'cryptogram', '00', 'AAAAAA', ${at}, ${retiresAt})`,
+        );
+    }
+    await purge(testDatabase.database, RETENTION);
+    expect(await count('business_dates')).toBe(1);
+    expect(await count('processor_faults')).toBe(1);
+    const { rows } = await query('select key_id as id from exchanged_keys order by 1');
+    expect(rows.map(({ id }) => id)).toEqual(['live-29', 'live-31', 'retired-29']);
+  });
+
+  test('late responses are kept like the audit trail', async () => {
+    for (const days of [2_556, 2_558])
+      await query(
+        `insert into late_responses (acquirer_id, transaction_id, attempt, kind, response_code, authorization_code, reversal_attempt, came_at)
+         values (1, gen_random_uuid(), 1, 'approved', '00', '', 1, now() - interval '${days} days')`,
+      );
+    await purge(testDatabase.database, RETENTION);
+    expect(await count('late_responses')).toBe(1);
+  });
+});
+
 test('retention is configured by the environment, and no audit goes before its seven years', () => {
   expect(readConfig({ RETENTION_CARD_DAYS: '90' })).toMatchObject({
     RETENTION_CARD_DAYS: 90,
