@@ -1,0 +1,150 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Secret } from '../../src/bytes/secret.ts';
+import { StartError } from '../../src/errors.ts';
+import { FcmSender } from '../../src/push/fcm-sender.ts';
+import type { PushMessage } from '../../src/push/ports.ts';
+import { readServiceAccount } from '../../src/push/service-account.ts';
+import { GuardedFetch } from '../../src/webhooks/guarded-fetch.ts';
+import { FakeFcm } from './fake-fcm.ts';
+
+let fcm: FakeFcm;
+let fetcher: GuardedFetch;
+let monotonicMs: number;
+let sender: FcmSender;
+beforeAll(async () => {
+  fcm = await FakeFcm.start();
+  fetcher = new GuardedFetch({ policy: { allowHttp: true, allowLoopback: true } });
+});
+beforeEach(async () => {
+  monotonicMs = 0;
+  const clock = { nowMs: Date.now, monotonicMs: () => monotonicMs };
+  sender = new FcmSender({ account: await readServiceAccount(fcm.accountFile), url: fcm.url, fetcher, clock });
+});
+afterEach(() => {
+  fcm.reset();
+  fcm.assertions.length = 0;
+});
+afterAll(async () => {
+  fetcher.close();
+  await fcm.close();
+});
+
+const MESSAGE: PushMessage = {
+  reference: 'r',
+  pushToken: new Secret('device-token'),
+  data: { link: 'https://pay.example/pay/r#token', amount: '10.00' },
+  ttlSeconds: 300,
+};
+const WITHIN_MS = 10_000;
+
+describe('a message', () => {
+  test('goes to its device as data alone, at high priority, for as long as it may take', async () => {
+    expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual({ kind: 'sent' });
+    expect(fcm.messages).toEqual([
+      {
+        authorization: 'Bearer access-1',
+        token: 'device-token',
+        data: MESSAGE.data,
+        android: { priority: 'HIGH', ttl: '300s' },
+      },
+    ]);
+  });
+
+  test.each([
+    ['no device has its token any more', 404, 'UNREGISTERED', { kind: 'failed', reason: 'UNREGISTERED' }],
+    ['its project is not there', 404, 'SENDER_ID_UNKNOWN', { kind: 'failed', reason: 'REFUSED' }],
+    ['it is malformed', 400, 'INVALID_ARGUMENT', { kind: 'failed', reason: 'REFUSED' }],
+    ['its token is of another project', 403, 'SENDER_ID_MISMATCH', { kind: 'failed', reason: 'REFUSED' }],
+    ['a quota is used up', 429, 'QUOTA_EXCEEDED', { kind: 'unavailable', retryAfterSeconds: undefined }],
+    ['the service has a fault', 500, 'INTERNAL', { kind: 'unavailable', retryAfterSeconds: undefined }],
+    ['the service is overloaded', 503, 'UNAVAILABLE', { kind: 'unavailable', retryAfterSeconds: undefined }],
+  ])('is answered for what it is when %s', async (_what, status, errorCode, result) => {
+    fcm.answer = { status, errorCode };
+    expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual(result);
+  });
+
+  test('is tried again when the service says', async () => {
+    fcm.answer = { status: 503, headers: { 'retry-after': '30' } };
+    expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual({ kind: 'unavailable', retryAfterSeconds: 30 });
+  });
+
+  test('is tried again after no answer, and after none that can be understood', async () => {
+    fcm.isHanging = true;
+    expect(await sender.send(MESSAGE, 50)).toEqual({ kind: 'unavailable', retryAfterSeconds: undefined });
+    const account = await readServiceAccount(fcm.accountFile);
+    const clock = { nowMs: Date.now, monotonicMs: () => monotonicMs };
+    const nowhere = new FcmSender({ account, url: 'http://127.0.0.1:1', fetcher, clock });
+    expect(await nowhere.send(MESSAGE, WITHIN_MS)).toMatchObject({ kind: 'unavailable' });
+  });
+});
+
+describe('an access token', () => {
+  test('is asked for once, by an assertion of the account, however many need it', async () => {
+    await Promise.all([1, 2, 3].map(() => sender.send(MESSAGE, WITHIN_MS)));
+    await sender.send(MESSAGE, WITHIN_MS);
+    expect(fcm.messages).toHaveLength(4);
+    expect(fcm.assertions).toHaveLength(1);
+    const { exp, iat, scope } = fcm.assertions[0]!;
+    expect(scope).toBe('https://www.googleapis.com/auth/firebase.messaging');
+    expect(exp! - iat!).toBe(300);
+  });
+
+  test('is renewed a minute before it ends', async () => {
+    fcm.expiresIn = 600;
+    await sender.send(MESSAGE, WITHIN_MS);
+    monotonicMs = 539_000;
+    await sender.send(MESSAGE, WITHIN_MS);
+    expect(fcm.assertions).toHaveLength(1);
+    monotonicMs = 541_000;
+    await sender.send(MESSAGE, WITHIN_MS);
+    expect(fcm.messages.map(({ authorization }) => authorization)).toEqual([
+      'Bearer access-1',
+      'Bearer access-1',
+      'Bearer access-2',
+    ]);
+  });
+
+  test('that is refused before its time is renewed once, and not for ever', async () => {
+    await sender.send(MESSAGE, WITHIN_MS);
+    fcm.revoked.add('Bearer access-1');
+    expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual({ kind: 'sent' });
+    fcm.revoked.add('Bearer access-2').add('Bearer access-3').add('Bearer access-4');
+    expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual({ kind: 'failed', reason: 'REFUSED' });
+    fcm.revoked.clear();
+  });
+
+  test('that is not given makes the message wait', async () => {
+    fcm.tokenStatus = 500;
+    expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual({ kind: 'unavailable', retryAfterSeconds: undefined });
+    fcm.tokenStatus = 200;
+    expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual({ kind: 'sent' });
+  });
+});
+
+describe('a service account that cannot be used is told by its place, never by its key', () => {
+  const account = () => JSON.parse(readFileSync(fcm.accountFile, 'utf8')) as Record<string, unknown>;
+  test.each<[string, () => string, RegExp]>([
+    ['no JSON', () => 'private', /is no service account/],
+    ['another type', () => JSON.stringify({ ...account(), type: 'authorized_user' }), /see \/type/],
+    ['no URL for tokens', () => JSON.stringify({ ...account(), token_uri: 'x' }), /see \/token_uri/],
+    [
+      'a project that would change the address',
+      () => JSON.stringify({ ...account(), project_id: '../x' }),
+      /project_id/,
+    ],
+    ['no key', () => JSON.stringify({ ...account(), private_key: 'secret words' }), /no RSA key in \/private_key$/],
+    ['a file without end', () => 'x'.repeat(20_000), /too large/],
+  ])('%s', async (_what, text, message) => {
+    const path = `${fcm.accountFile}.broken`;
+    writeFileSync(path, text());
+    const error = await readServiceAccount(path).catch((refusal) => refusal);
+    expect(error).toBeInstanceOf(StartError);
+    expect((error as StartError).reason).toMatch(message);
+    expect((error as StartError).reason).not.toContain('secret words');
+  });
+
+  test('no file', async () => {
+    await expect(readServiceAccount('/nowhere/account.json')).rejects.toThrow('cannot be read (ENOENT)');
+  });
+});
