@@ -150,7 +150,7 @@ async function createSecrets(database: Database, url: string): Promise<Profile> 
   const { text, record } = createApiKey({
     mode: 'test',
     owner: { acquirerId: ACQUIRER, integratorId: INTEGRATOR },
-    scopes: ['transactions:read', 'payments:create', 'webhooks:manage'],
+    scopes: ['transactions:read', 'transactions:refund', 'payments:create', 'devices:manage', 'webhooks:manage'],
     name: 'demo',
     expiresAtMs: null,
   });

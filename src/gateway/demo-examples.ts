@@ -5,6 +5,10 @@ import { readProfile } from '../phone/profile.ts';
 
 const AMOUNT = '10.00';
 const CURRENCY = 'ZAR';
+/** Operations whose `id` is a sale's. */
+const OF_A_SALE = ['getTransaction', 'listEventsOfTransaction', 'refundSale', 'voidSale'];
+/** A receiver on one's own machine; whether there is one shows when something is sent. */
+const CALLBACK_URL = 'http://127.0.0.1:9300/';
 
 /**
  * Examples for the API reference of a demo, by the profile that it has written: with its credentials, a tap that was sealed
@@ -17,15 +21,15 @@ export async function demoExamples(path: string): Promise<LiveExamples> {
   const phone = new Phone(profile);
   const { deviceInstallationId, ...tap } = await phone.seal({ amount: AMOUNT, currency: CURRENCY });
   const { merchant, login } = profile;
+  const sale = await lastSale(profile.url, profile.apiKey);
   return {
     credentials: { apiKey: profile.apiKey, merchantToken: await phone.token() },
     values: {
       ...tap,
       ...login,
       'X-Device-Installation-Id': deviceInstallationId,
-      id: await lastSale(profile.url, profile.apiKey),
+      ...Object.fromEntries(OF_A_SALE.map((operation) => [`${operation}.id`, sale])),
       merchantId: merchant.id,
-      merchant: merchant.id,
       amount: AMOUNT,
       'refundSale.amount': '1.00',
       currency: CURRENCY,
@@ -33,14 +37,19 @@ export async function demoExamples(path: string): Promise<LiveExamples> {
       refundReference: `refund-${randomUUID()}`,
       paymentReference: `order-${randomUUID()}`,
       timestamp: new Date().toISOString(),
+      callbackUrl: CALLBACK_URL,
     },
   };
 }
 
-/** The id of the last transaction that was approved; nothing that exists when there is none yet. */
+/** Among so many of the last there is a sale, in a demo. */
+const RECENT = 50;
+const TAP = 1;
+
+/** The id of the last sale that was approved; of nothing that exists when there is none yet. */
 async function lastSale(url: string, apiKey: string): Promise<string> {
-  const query = '/transactions?transactionDisposition=Approved&limit=1';
+  const query = `/transactions?transactionDisposition=Approved&limit=${RECENT}`;
   const response = await fetch(new URL(query, url), { headers: { 'x-api-key': apiKey } });
-  const [last] = response.ok ? ((await response.json()) as { id: string }[]) : [];
-  return last?.id ?? randomUUID();
+  const recent = response.ok ? ((await response.json()) as { id: string; transactionTypeId: number }[]) : [];
+  return recent.find(({ transactionTypeId }) => transactionTypeId === TAP)?.id ?? randomUUID();
 }

@@ -15,7 +15,12 @@ export class Components {
    * @throws Error when two schemas have the same name, or one would need a name and has none: both are faults of ours
    */
   of(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-    const override = ({ jsonSchema }: { jsonSchema: JsonSchema }) => tidy(jsonSchema, io);
+    const override = ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: JsonSchema }) => {
+      tidy(jsonSchema, io);
+      // Zod drops those of a schema that transforms; ours show what is sent.
+      const examples = z.globalRegistry.get(zodSchema)?.examples;
+      if (io === 'input' && examples !== undefined) jsonSchema.examples = examples;
+    };
     const made = z.toJSONSchema(schema, { target: 'draft-2020-12', io, unrepresentable: 'any', override });
     const text = JSON.stringify(made).replaceAll(DEFINITIONS, COMPONENTS);
     const { $schema: _schema, $defs: definitions = {}, ...root } = JSON.parse(text) as JsonSchema;

@@ -13,7 +13,7 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
 };
 
 /**
- * The least that fits a schema: what is required, by the first example of each property.
+ * The least that fits a schema: what is required and what there are values for, by the first example of each property.
  *
  * @param schemas those that it refers to, by name
  */
@@ -44,8 +44,9 @@ function exampleObject(
   values: ExampleValues,
   inner: (schema: unknown) => unknown,
 ): Record<string, unknown> {
-  const names = required as string[];
   const given = properties as Record<string, JsonSchema>;
+  const isShown = (name: string) => (required as string[]).includes(name) || name in values;
+  const names = Object.keys(given).filter(isShown);
   return Object.fromEntries(names.map((name) => [name, name in values ? values[name] : inner(given[name])]));
 }
 

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '#schemas/problem';
+import { UNLIMITED_ROUTES } from '../rate-limit.ts';
 import type { KnownRoute } from '../route-table.ts';
 import { CREDENTIALS } from './security.ts';
 
@@ -13,6 +14,7 @@ export function problemsOf(route: KnownRoute): Map<number, ErrorCode[]> {
   const { method, url, schema, facts, isIdempotent } = route;
   add(400, 104); // at least an unknown query parameter
   if (facts && facts.takes.length > 0) addCredentialProblems(route, add);
+  if (!UNLIMITED_ROUTES.has(url)) add(429, 203);
   if (url.includes(':')) add(404, 122);
   if (CARRIES_BODY.has(method)) {
     add(400, 103);
@@ -38,7 +40,6 @@ function addCredentialProblems(
   const schemes = new Set(facts!.takes.map((credential) => CREDENTIALS[credential].scheme));
   add(401, 100);
   add(403, 101);
-  add(429, 132);
   if (schemes.delete('apiKey')) add(401, 102);
   if (schemes.size > 0) {
     add(401, 117, 118);

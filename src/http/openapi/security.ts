@@ -1,17 +1,23 @@
 import { SCOPES, type Scope } from '../../auth/scopes.ts';
 import type { Credential, RouteFacts } from '../route-facts.ts';
 
-/** What each credential is to people, and how a request shows it. */
-export const CREDENTIALS: Readonly<Record<Credential, { readonly text: string; readonly scheme: string }>> = {
-  operatorKey: { text: "the operator's key", scheme: 'apiKey' },
-  acquirerKey: { text: "an acquirer's key", scheme: 'apiKey' },
-  integratorKey: { text: "an integrator's key", scheme: 'apiKey' },
-  merchantKey: { text: "a merchant's key", scheme: 'apiKey' },
-  merchantToken: { text: 'a merchant JWT', scheme: 'merchantToken' },
-  loginToken: { text: 'a login token', scheme: 'loginToken' },
-  intentToken: { text: 'the intent token', scheme: 'intentToken' },
-  intentSessionToken: { text: 'an intent session token', scheme: 'intentSessionToken' },
-  proximityToken: { text: 'a proximity token', scheme: 'proximityToken' },
+interface Shown {
+  /** To people: whose key it is, or what the token is called. */
+  readonly text: string;
+  /** How a request shows it. */
+  readonly scheme: keyof typeof SECURITY_SCHEMES;
+}
+
+export const CREDENTIALS: Readonly<Record<Credential, Shown>> = {
+  operatorKey: { text: 'operator', scheme: 'apiKey' },
+  acquirerKey: { text: 'acquirer', scheme: 'apiKey' },
+  integratorKey: { text: 'integrator', scheme: 'apiKey' },
+  merchantKey: { text: 'merchant', scheme: 'apiKey' },
+  merchantToken: { text: 'merchant JWT', scheme: 'merchantToken' },
+  loginToken: { text: 'login token', scheme: 'loginToken' },
+  intentToken: { text: 'intent token', scheme: 'intentToken' },
+  intentSessionToken: { text: 'intent session token', scheme: 'intentSessionToken' },
+  proximityToken: { text: 'proximity token', scheme: 'proximityToken' },
 };
 
 const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description });
@@ -41,15 +47,21 @@ export function securityOf({ takes, scope, takesBoth }: RouteFacts): Record<stri
   return takesBoth ? [Object.fromEntries(asked)] : asked.map((entry) => Object.fromEntries([entry]));
 }
 
-/** "an acquirer's key with `transactions:read` or a merchant JWT" */
+/** "key of acquirer, integrator or merchant (`transactions:read`), or merchant JWT" */
 export function credentialsText({ takes, scope, takesBoth }: RouteFacts): string {
-  if (takes.length === 0) return 'none';
-  const isKey = (credential: Credential) => CREDENTIALS[credential].scheme === 'apiKey';
-  const text = (credentials: readonly Credential[]) => credentials.map((each) => CREDENTIALS[each].text).join(' or ');
-  const keys = takes.filter(isKey);
-  const withScope = keys.length > 0 && scope ? ` with \`${scope}\`` : '';
-  const parts = [text(keys) + withScope, text(takes.filter((each) => !isKey(each)))].filter(Boolean);
-  return parts.join(takesBoth ? ' and ' : ' or ');
+  const text = (isKey: boolean) => {
+    const such = takes.filter((credential) => (CREDENTIALS[credential].scheme === 'apiKey') === isKey);
+    return such.map((credential) => CREDENTIALS[credential].text);
+  };
+  const owners = text(true);
+  const keys = owners.length === 0 ? [] : [`key of ${anyOf(owners)}${scope ? ` (\`${scope}\`)` : ''}`];
+  const tokens = text(false);
+  if (takesBoth) return [...keys, anyOf(tokens)].join(' and ');
+  return anyOf([...keys, ...tokens]) || 'none';
+}
+
+function anyOf(texts: readonly string[]): string {
+  return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`;
 }
 
 function scopeTable(): string {

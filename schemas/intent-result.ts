@@ -1,0 +1,151 @@
+/**
+ * For developers of apps that start the payment app by an intent: what its result extras (4.19) mean. Imports nothing but
+ * zod and its neighbours, so that it can be taken along as it is.
+ */
+import { z } from 'zod';
+import { type ErrorCodeText, errorCodeText } from './error-codes.ts';
+import type { DISPOSITIONS } from './transaction.ts';
+
+export const RESULT_TYPES = [
+  'Approved',
+  'Declined',
+  'CardTapTimeOutExpired',
+  'NetworkError',
+  'ProcessingError',
+  'Cancelled',
+  'TryAnotherCard',
+  'NFCDisabledError',
+  'NotAuthenticated',
+  'Indeterminate',
+  'DuplicateMerchantTransactionReferenceSupplied',
+  'InvalidJWT',
+] as const;
+
+export type ResultType = (typeof RESULT_TYPES)[number];
+export type Disposition = (typeof DISPOSITIONS)[number];
+
+/** What the payment app knows of how it went: an outcome, or the code of what stood in the way of one. */
+export interface Ending {
+  readonly disposition?: Disposition | null | undefined;
+  readonly errorCode?: number | null | undefined;
+}
+
+/** An outcome decides, whatever code comes with it. */
+const BY_DISPOSITION: Readonly<Record<Disposition, ResultType>> = {
+  Approved: 'Approved',
+  Declined: 'Declined',
+  // The card refused and no issuer was asked: another card may do.
+  DeclinedOffline: 'TryAnotherCard',
+  UnableToGoOnline: 'NetworkError',
+  Indeterminate: 'Indeterminate',
+  // It was taken back: nothing was paid.
+  Voided: 'Declined',
+};
+
+/** Without an outcome. Every other code is a ProcessingError. */
+const BY_ERROR_CODE: Readonly<Record<number, ResultType>> = {
+  0: 'Approved',
+  1: 'Declined',
+  2: 'TryAnotherCard',
+  65: 'Declined',
+  100: 'NotAuthenticated',
+  101: 'NotAuthenticated',
+  102: 'NotAuthenticated',
+  105: 'NotAuthenticated',
+  117: 'InvalidJWT',
+  118: 'InvalidJWT',
+  124: 'DuplicateMerchantTransactionReferenceSupplied',
+  132: 'NotAuthenticated',
+  139: 'NotAuthenticated',
+  209: 'Declined',
+  210: 'NetworkError',
+  211: 'Declined',
+  300: 'NFCDisabledError',
+  304: 'InvalidJWT',
+  305: 'NetworkError',
+  317: 'Cancelled',
+  318: 'CardTapTimeOutExpired',
+};
+
+/** `result_transaction_type` of an ending. */
+export function resultTypeOf({ disposition, errorCode }: Ending): ResultType {
+  if (disposition != null) return BY_DISPOSITION[disposition];
+  return BY_ERROR_CODE[errorCode ?? -1] ?? 'ProcessingError';
+}
+
+/** What an app does next. */
+export type NextStep =
+  /** It was paid; wait for the webhook before an order is fulfilled. */
+  | 'confirm'
+  /** Nothing was paid: another card, or another way to pay. */
+  | 'offerAnotherWay'
+  /** Nothing was paid, and the same may work when it is tried again. */
+  | 'tryAgain'
+  /** Ask 4.6 or 4.8 for the outcome before anything else is tried: the switch may have approved. */
+  | 'checkStatus'
+  /** A fault of the app or its backend: the request itself must change. */
+  | 'fix';
+
+const NEXT_STEPS: Readonly<Record<ResultType, NextStep>> = {
+  Approved: 'confirm',
+  Declined: 'offerAnotherWay',
+  CardTapTimeOutExpired: 'tryAgain',
+  NetworkError: 'tryAgain',
+  ProcessingError: 'checkStatus',
+  Cancelled: 'offerAnotherWay',
+  TryAnotherCard: 'offerAnotherWay',
+  NFCDisabledError: 'tryAgain',
+  NotAuthenticated: 'fix',
+  Indeterminate: 'checkStatus',
+  DuplicateMerchantTransactionReferenceSupplied: 'fix',
+  InvalidJWT: 'fix',
+};
+
+/** The longest integer that a code is sent as. */
+const MAX_CODE_CHARS = 6;
+
+/** The extras of the result. Others are ignored. */
+export const intentResultExtras = z.object({
+  result_transaction_id: z.uuid().nullish().describe('The backend transaction, when there is one'),
+  result_transaction_type: z.enum(RESULT_TYPES).describe('How it ended'),
+  result_transaction_error_code: z
+    .string()
+    .regex(/^\d+$/, 'not a whole number')
+    .max(MAX_CODE_CHARS)
+    .nullish()
+    .describe('An errorCode, as text'),
+});
+
+export interface IntentResult {
+  readonly transactionId: string | undefined;
+  readonly type: ResultType;
+  /** Approved: what the result code of the activity says, too. */
+  readonly isSuccess: boolean;
+  readonly next: NextStep;
+  /** What the code says; undefined without one. A code that nobody knows has a text of its own. */
+  readonly error: ErrorCodeText | undefined;
+}
+
+/**
+ * What the extras of a result mean.
+ *
+ * @throws z.ZodError for extras that no payment app sends
+ */
+export function readIntentResult(extras: unknown): IntentResult {
+  const {
+    result_transaction_id: transactionId,
+    result_transaction_type: type,
+    result_transaction_error_code: code,
+  } = intentResultExtras.parse(extras);
+  return {
+    transactionId: transactionId ?? undefined,
+    type,
+    isSuccess: type === 'Approved',
+    next: NEXT_STEPS[type],
+    error: code == null ? undefined : errorOf(Number(code)),
+  };
+}
+
+function errorOf(code: number): ErrorCodeText {
+  return errorCodeText(code) ?? { code, name: 'Unknown', meaning: 'A code that this version does not know' };
+}

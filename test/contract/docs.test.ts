@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ENUMS, enums } from '../../schemas/enums.ts';
+import { writeProfile } from '../../src/phone/profile.ts';
+import { type ApiDocument, type NamedOperation, operationsOf, ownParameters } from '../support/api-document.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { sellApproved } from '../support/refunds.ts';
+import { request } from '../support/requests.ts';
+
+type LiveDocument = ApiDocument & { readonly 'x-credentials'?: Readonly<Record<string, string>> };
+
+let folder: string;
+let installation: Installation;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tapwire-docs-'));
+  const path = join(folder, 'demo.json');
+  installation = await startInstallation({ settings: { DOCS_PROFILE: path } });
+  writeProfile(path, { ...installation.profile(), apiKey: await installation.apiKey() });
+});
+afterAll(async () => {
+  await installation.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const get = (path: string) => request(installation.url, path);
+const liveDocument = async () => (await get('/docs/openapi.json')).body as LiveDocument;
+
+describe('the API reference', () => {
+  test('is a page with a strict policy, all of whose parts come from here', async () => {
+    const page = await get('/docs');
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const policy = page.headers.get('content-security-policy')!;
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+    const html = String(page.body);
+    expect(html).not.toMatch(/<script>|<style|style=|\son\w+=|https?:\/\//);
+    const parts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
+    expect(parts.length).toBeGreaterThanOrEqual(6);
+    for (const part of parts) expect((await get(part)).status, part).toBe(200);
+  });
+
+  test('has a row for every code that a problem can have', async () => {
+    const html = String((await get('/docs/errors')).body);
+    for (const { code, name } of ENUMS.errorCodes)
+      expect(html).toContain(`<tr id="${code}"><td>${code}</td><td>${name}</td>`);
+    expect(html).toContain('<td>404 to 405</td>');
+    expect(html).not.toContain('undefined');
+  });
+
+  test('is where the type of a problem leads', async () => {
+    const { type } = (await get('/nothing')).body as { type: string };
+    const target = new URL(type, installation.url);
+    const page = await get(target.pathname);
+    expect(page.status).toBe(200);
+    expect(String(page.body)).toContain(`<tr id="${target.hash.slice(1)}">`);
+  });
+
+  test('has a table of which credential each route takes', async () => {
+    const { info, paths } = await liveDocument();
+    for (const path of Object.keys(paths)) expect(info.description).toContain(` ${path}\` |`);
+  });
+});
+
+test('/enums lists every closed list with its meanings', async () => {
+  const answer = await get('/enums');
+  expect(enums.parse(answer.body)).toEqual(ENUMS);
+  expect(answer.headers.get('cache-control')).toBe('public, max-age=3600');
+});
+
+describe('the credentials of a demo', () => {
+  test('are for callers on this machine, by its own names', async () => {
+    const asked = (host: string) =>
+      new Promise<string>((resolve, reject) => {
+        const { port } = new URL(installation.url);
+        const sent = httpRequest(
+          { host: '127.0.0.1', port, path: '/docs/openapi.json', headers: { host } },
+          (answer) => {
+            let text = '';
+            answer.on('data', (chunk) => (text += chunk)).on('end', () => resolve(text));
+          },
+        );
+        sent.on('error', reject).end();
+      });
+    expect(await asked('localhost:8080')).toContain('"x-credentials"');
+    for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.nip.io:8080', '10.0.0.1']) {
+      const text = await asked(host);
+      expect(text).toContain('"openapi":"3.1.1"');
+      expect(text).not.toContain('x-credentials');
+      expect(text).not.toMatch(/tw_test_[A-Za-z0-9]/);
+    }
+  });
+
+  test('are not in the description that integrators read', async () => {
+    expect(JSON.stringify((await get('/openapi.json')).body)).not.toMatch(/x-credentials|tw_test_[A-Za-z0-9]/);
+  });
+});
+
+/** What a demo's credentials cannot do: they are those of an integrator and one merchant. */
+const BEYOND_THEM =
+  /^\/(acquirers|login|terminal|devices|metrics|mobile|tokens|pay)|^\/consumer\/(QR|tt3QR|qrCodeD|ack|tap|intentS|push)|Mobile$|acknowledge|replay|attempts/;
+
+test('every example can be sent as it stands, with the credentials that stand beside it', async () => {
+  const document = await liveDocument();
+  await sellApproved(installation, '100.00');
+  const wanted = operationsOf(document).filter(({ path, method }) => method !== 'DELETE' && !BEYOND_THEM.test(path));
+  const tried: string[] = [];
+  for (const { method, path } of wanted) {
+    if (method === 'POST' && path.startsWith('/transactions/{id}')) await sellApproved(installation, '100.00');
+    const fresh = operationsOf(await liveDocument()).find((each) => each.method === method && each.path === path)!;
+    const { status, body } = await sendExample(fresh, document['x-credentials']!);
+    expect(status, `${method} ${path}: ${JSON.stringify(body).slice(0, 500)}`).toBeLessThan(300);
+    tried.push(`${method} ${path}`);
+  }
+  expect(tried).toEqual(
+    expect.arrayContaining([
+      'POST /transactions/mobile',
+      'GET /transactions',
+      'GET /transactions/{id}',
+      'POST /transactions/{id}/refund',
+      'POST /consumer/applink',
+    ]),
+  );
+});
+
+function sendExample(operation: NamedOperation, credentials: Readonly<Record<string, string>>) {
+  const { method, path, security, requestBody } = operation;
+  const schemes = new Set(security.flatMap((requirement) => Object.keys(requirement)));
+  const parameters = ownParameters(operation).filter(({ required }) => required);
+  const values = new Map(parameters.map(({ name, example }) => [name, String(example)]));
+  const address = path.replace(/\{(\w+)\}/g, (_, name: string) => values.get(name) ?? randomUUID());
+  const headers = parameters
+    .filter((parameter) => parameter.in === 'header')
+    .map(({ name }) => [name, values.get(name)!]);
+  const example = requestBody?.content['application/json']?.example;
+  return request(installation.url, address, {
+    method,
+    headers: {
+      ...Object.fromEntries(headers),
+      ...(schemes.has('apiKey') && { 'x-api-key': credentials.apiKey }),
+      ...(schemes.has('merchantToken') && { authorization: `Bearer ${credentials.merchantToken}` }),
+      ...(requestBody && { 'content-type': 'application/json' }),
+    },
+    ...(requestBody && { body: JSON.stringify(example) }),
+  });
+}

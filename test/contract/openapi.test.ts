@@ -1,0 +1,130 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SCOPES } from '../../src/auth/scopes.ts';
+import {
+  type ApiDocument,
+  type NamedOperation,
+  operationsOf,
+  ownParameters,
+  type Schema,
+  STORED_DOCUMENT,
+} from '../support/api-document.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { request } from '../support/requests.ts';
+import { schemaCheck } from '../support/schema-check.ts';
+
+let installation: Installation;
+let document: ApiDocument;
+let operations: NamedOperation[];
+beforeAll(async () => {
+  installation = await startInstallation();
+  document = (await request(installation.url, '/openapi.json')).body as ApiDocument;
+  operations = operationsOf(document);
+});
+afterAll(() => installation.stop());
+
+test('the document is OpenAPI 3.1, by an independent validator', async () => {
+  const validator = new Validator();
+  expect(await validator.validate({ ...structuredClone(document) })).toMatchObject({ valid: true });
+  expect(validator.version).toBe('3.1');
+});
+
+test('the copy in schemas/openapi.json is what a gateway serves (npm run openapi writes it)', async () => {
+  const { servers: _here, ...served } = document;
+  const { url, variables } = document.servers[0]!;
+  expect(url).toBe(installation.url);
+  expect(variables!.env!.enum).toEqual(['dev', 'qa', 'prod']);
+  const servers = [{ url: 'https://{env}.tapwire.example', variables }];
+  const text = `${JSON.stringify({ ...served, servers }, null, 2)}\n`;
+  await expect(text).toMatchFileSnapshot(STORED_DOCUMENT.pathname);
+});
+
+describe('every operation', () => {
+  const each = (check: (operation: NamedOperation) => unknown) => {
+    const faults = operations.flatMap((operation) => {
+      const fault = check(operation);
+      return fault ? [`${operation.method} ${operation.path}: ${JSON.stringify(fault)}`] : [];
+    });
+    expect(faults).toEqual([]);
+  };
+
+  test('has an id of its own, a summary on one line and a chapter that is announced', () => {
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+    const announced = new Set(document.tags.map(({ name }) => name));
+    each(({ summary }) => !/^[A-Z][^.\n]{3,80}$/.test(summary) && summary);
+    each(({ tags }) => tags.filter((tag) => !announced.has(tag)).join());
+  });
+
+  test('takes credentials that are described, and scopes that there are', () => {
+    each(
+      ({ security }) =>
+        security.flatMap((requirement) =>
+          Object.entries(requirement).filter(
+            ([scheme, scopes]) =>
+              !(scheme in document.components.securitySchemes) || scopes.some((scope) => !(scope in SCOPES)),
+          ),
+        )[0],
+    );
+  });
+
+  test('names the codes of each problem, 401 and 403 where it takes a credential', () => {
+    each(({ security, responses }) => {
+      const problems = Object.entries(responses).filter(([status]) => Number(status) >= 400);
+      const unnamed = problems.filter(
+        ([, { content }]) => content?.['application/problem+json'] === undefined && !content?.['application/json'],
+      );
+      const isGuarded = security.length > 0;
+      return unnamed[0] ?? (isGuarded && !('401' in responses && '403' in responses) && 'no 401 or 403');
+    });
+  });
+
+  test('says of each parameter what it means', () => {
+    each((operation) => ownParameters(operation).find(({ description }) => !description)?.name);
+  });
+
+  test('has an example of its body that fits', () => {
+    const check = schemaCheck(document);
+    each(({ requestBody }) => {
+      const media = requestBody?.content['application/json'];
+      return media && check(media.schema, media.example);
+    });
+  });
+});
+
+test('every property of every schema says what it means', () => {
+  const mute: string[] = [];
+  const walk = (name: string, schema: Schema): void => {
+    for (const [property, inner] of Object.entries(schema.properties ?? {})) {
+      const isTold = inner.description !== undefined || inner.$ref !== undefined;
+      if (!isTold) mute.push(`${name}.${property}`);
+      walk(`${name}.${property}`, inner);
+    }
+    for (const inner of [schema.items, ...(schema.anyOf ?? []), ...(schema.allOf ?? [])]) if (inner) walk(name, inner);
+  };
+  for (const [name, schema] of Object.entries(document.components.schemas)) walk(name, schema);
+  expect(mute).toEqual([]);
+});
+
+test('every example of a property fits it', () => {
+  const check = schemaCheck(document);
+  const faults: string[] = [];
+  const walk = (name: string, schema: Schema): void => {
+    const { examples = [], ...bare } = schema;
+    for (const example of examples) {
+      const fault = check(bare, example);
+      if (fault) faults.push(`${name}: ${fault}`);
+    }
+    for (const [property, inner] of Object.entries(schema.properties ?? {})) walk(`${name}.${property}`, inner);
+    for (const inner of [schema.items, ...(schema.anyOf ?? [])]) if (inner) walk(name, inner);
+  };
+  for (const [name, schema] of Object.entries(document.components.schemas)) walk(name, schema);
+  expect(faults).toEqual([]);
+});
+
+test('what is beyond the interface is tagged so, what is deprecated flagged', () => {
+  for (const { tags, description } of operations) {
+    expect(tags.includes('extension')).toBe(description.includes('An extension of the interface.'));
+  }
+  const deprecated = operations.filter((operation) => operation.deprecated).map(({ path }) => path);
+  expect(deprecated).toEqual('/consumer/qrCode' in document.paths ? ['/consumer/qrCode'] : []);
+});

@@ -1,0 +1,51 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { ApiDocument, Schema } from './api-document.ts';
+
+/** Says in one line what is wrong with a value; undefined when it fits. */
+export type SchemaCheck = (schema: Schema, value: unknown) => string | undefined;
+
+export interface SchemaCheckOptions {
+  /** A field that the document does not list is a fault, too. */
+  readonly isClosed?: boolean;
+  /** Text of an address or header is taken for the number or boolean that it says. */
+  readonly takesText?: boolean;
+}
+
+const SCHEMAS = '#/components/schemas/';
+/** By which the validator knows the document. */
+const ID = 'api:document';
+
+/** Holds values against schemas of a document; each schema is compiled once. */
+export function schemaCheck(document: ApiDocument, options: SchemaCheckOptions = {}): SchemaCheck {
+  const { isClosed = false, takesText = false } = options;
+  const ajv = new Ajv2020({ strict: false, allErrors: false, coerceTypes: takesText, validateFormats: true });
+  (addFormats as unknown as (instance: Ajv2020) => void)(ajv);
+  const prepared = isClosed ? closed(document.components.schemas) : document.components.schemas;
+  ajv.addSchema(pointed({ $id: ID, $defs: prepared }));
+  const compiled = new Map<Schema, ValidateFunction>();
+  return (schema, value) => {
+    let validate = compiled.get(schema);
+    if (!validate) {
+      validate = ajv.compile(pointed(isClosed ? closed(schema) : schema));
+      compiled.set(schema, validate);
+    }
+    if (validate(value)) return undefined;
+    const { instancePath, message, params } = validate.errors![0]!;
+    return `${instancePath || '/'} ${message} ${JSON.stringify(params)}`;
+  };
+}
+
+/** With references that lead to where the validator has the schemas. */
+function pointed(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll(SCHEMAS, `${ID}#/$defs/`)) as object;
+}
+
+/** Objects with listed properties have no others. */
+function closed<Value>(value: Value): Value {
+  if (Array.isArray(value)) return value.map(closed) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, closed(inner)]));
+  const isObject = copy.properties !== undefined && copy.type === 'object' && copy.additionalProperties === undefined;
+  return (isObject ? { ...copy, additionalProperties: false } : copy) as Value;
+}
