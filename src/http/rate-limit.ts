@@ -28,7 +28,7 @@ const MAX_BUCKETS = 65_536;
  * Not limited here. A tap is money: it is taken, or refused with 503 when there is no slot, but never for its number. Health
  * must be seen while everything else is refused.
  */
-const EXEMPT = new Set<string | undefined>([
+export const UNLIMITED_ROUTES: ReadonlySet<string | undefined> = new Set<string | undefined>([
   '/transactions/mobile',
   '/transactions/:transactionId/submitPinMobile',
   '/transactions/:id/acknowledge',
@@ -49,26 +49,17 @@ export function limitRates(server: Server, { perCredential, perAddress, monotoni
   const credentials = bucketsOf<number>(perCredential);
   const addresses = bucketsOf<string>(perAddress);
 
-  function throttle<Key>(buckets: TokenBuckets<Key> | undefined, name: string, key: Key): void {
-    const waitSeconds = buckets?.take(key, monotonicMs()) ?? 0;
-    if (waitSeconds > 0) throw new Throttled({ name, most: buckets!.most, windowSeconds: BURST_SECONDS }, waitSeconds);
-  }
-
   server.addHook('onRequest', (request, _reply, done) => {
-    if (EXEMPT.has(request.routeOptions.url)) return done();
+    if (UNLIMITED_ROUTES.has(request.routeOptions.url)) return done();
+    const nowMs = monotonicMs();
     const credential = credentialOf(request);
-    const isKnown = credential !== undefined && credentials?.has(credential);
-    try {
-      if (isKnown) throttle(credentials, 'credential', credential);
-      else throttle(addresses, 'address', addressSubject(request.ip));
-    } catch (error) {
-      return done(error as Error);
-    }
-    if (credential !== undefined && !isKnown) request.newcomer = credential;
-    return done();
+    const ownWait = credential === undefined ? undefined : credentials.takeIfKnown(credential, nowMs);
+    if (ownWait !== undefined) return done(refusal(credentials, 'credential', ownWait));
+    if (credential !== undefined) request.newcomer = credential;
+    return done(refusal(addresses, 'address', addresses.take(networkOf(request.ip), nowMs)));
   });
   server.addHook('onResponse', ({ newcomer }, reply, done) => {
-    if (newcomer !== undefined && wasLetIn(reply)) credentials?.take(newcomer, monotonicMs());
+    if (newcomer !== undefined && wasLetIn(reply)) credentials.take(newcomer, monotonicMs());
     done();
   });
 }
@@ -78,8 +69,20 @@ function wasLetIn({ statusCode, request }: FastifyReply): boolean {
   return statusCode < 400 && (request.routeOptions.config.facts?.takes.length ?? 0) > 0;
 }
 
-function bucketsOf<Key>(perSecond: number): TokenBuckets<Key> | undefined {
-  return perSecond === 0 ? undefined : new TokenBuckets({ perSecond, burstSeconds: BURST_SECONDS }, MAX_BUCKETS);
+function refusal({ most }: { readonly most: number }, name: string, waitSeconds: number): Throttled | undefined {
+  return waitSeconds === 0 ? undefined : new Throttled({ name, most, windowSeconds: BURST_SECONDS }, waitSeconds);
+}
+
+/** An IPv4 address stands for itself. */
+function networkOf(ip: string): string {
+  return ip.includes(':') ? addressSubject(ip) : ip;
+}
+
+/** What nobody reaches: whoever is known must still be known where there is no limit. */
+const NO_LIMIT = 1_000_000_000;
+
+function bucketsOf<Key>(perSecond: number): TokenBuckets<Key> {
+  return new TokenBuckets({ perSecond: perSecond || NO_LIMIT, burstSeconds: BURST_SECONDS }, MAX_BUCKETS);
 }
 
 /** By its last characters, which are of a secret or a signature: nobody makes up what shares another's bucket. */
@@ -88,16 +91,17 @@ function credentialOf({ headers }: FastifyRequest): number | undefined {
   return typeof text === 'string' && text !== '' ? fingerprint(text) : undefined;
 }
 
-/** Characters that are looked at: 32 hex digits or Base64 characters have 128 bits and more. */
-const TAIL_CHARS = 32;
+/** Characters that are looked at: of an API key they have 64 bits, of a signature 96. */
+const TAIL_CHARS = 16;
 
 /** 52 bits of a text's end. A number keeps nothing of the secret, nor the header that it was cut from. */
 function fingerprint(text: string): number {
-  let [high, low] = [0x811c9dc5, 0x9e3779b9];
+  let high = 0x811c9dc5 | 0;
+  let low = 0x9e3779b9 | 0;
   for (let at = Math.max(0, text.length - TAIL_CHARS); at < text.length; at++) {
     const char = text.charCodeAt(at);
     high = Math.imul(high ^ char, 0x01000193);
-    low = Math.imul(low ^ char, 0x85ebca6b) + high;
+    low = Math.imul(low ^ char ^ (high >>> 15), 0x85ebca6b);
   }
   return (high >>> 0) * 0x100000 + (low >>> 12);
 }

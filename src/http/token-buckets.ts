@@ -26,13 +26,18 @@ export class TokenBuckets<Key> {
     this.#capacity = capacity;
   }
 
-  has(key: Key): boolean {
-    return this.#buckets.has(key);
-  }
-
   /** @returns 0 when one was taken, otherwise the seconds until there is one again */
   take(key: Key, nowMs: number): number {
-    const bucket = this.#buckets.get(key) ?? this.#add(key, nowMs);
+    return this.#takeOf(this.#buckets.get(key) ?? this.#add(key, nowMs), nowMs);
+  }
+
+  /** As `take`, but undefined when there is no bucket of that name, and none is made. */
+  takeIfKnown(key: Key, nowMs: number): number | undefined {
+    const bucket = this.#buckets.get(key);
+    return bucket && this.#takeOf(bucket, nowMs);
+  }
+
+  #takeOf(bucket: Bucket, nowMs: number): number {
     bucket.left = Math.min(this.most, bucket.left + (nowMs - bucket.filledAtMs) * this.#perMs);
     bucket.filledAtMs = nowMs;
     if (bucket.left < 1) return Math.ceil((1 - bucket.left) / this.#perMs / 1_000);

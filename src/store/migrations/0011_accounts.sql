@@ -24,7 +24,7 @@ create trigger users_password_change before update of password_hash on users
 alter table merchants add column if not exists is_blocked boolean not null default false;
 
 -- An issuer's keys: one by one as PEM, or wherever its JWKS is. A key that is registered without a kid is tried for any. All
--- keys of an issuer are of one owner (store/issuer-keys.ts sees to it).
+-- keys of an issuer are of one owner (store/issuer-key-settings.ts sees to it).
 alter table issuer_keys drop constraint issuer_keys_pkey;
 alter table issuer_keys
   add column jwks_url text check (length(jwks_url) <= 2048),
