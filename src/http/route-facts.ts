@@ -21,6 +21,8 @@ export type Credential =
 export interface RouteFacts {
   /** One line, as an order: "Submit a tap". */
   readonly summary: string;
+  /** What code calls it, `submitTap`; made from the summary unless given. */
+  readonly name?: string;
   /** The row of the published interface, `4.4`, or `extension`. */
   readonly section: string;
   /** Any of these will do; none where the route is open to everyone. */

@@ -21,7 +21,7 @@ export function operationOf(route: DescribedRoute, components: Components, serve
   const { url, schema, facts } = route;
   const isExtension = facts.section === EXTENSION;
   return {
-    operationId: operationIdOf(facts.summary),
+    operationId: facts.name ?? operationIdOf(facts.summary),
     summary: facts.summary,
     description: descriptionOf(facts),
     tags: isExtension ? [tagOf(url), EXTENSION] : [tagOf(url)],

@@ -12,6 +12,7 @@ export function registerAcquirerIdRoute(server: Server, authenticator: Authentic
     config: {
       facts: {
         summary: 'Get your own acquirer id',
+        name: 'getOwnAcquirer',
         section: '4.16',
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         description: 'Any scope will do: whoever has a credential may know whose it is.',

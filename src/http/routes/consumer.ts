@@ -36,6 +36,7 @@ export function registerConsumerRoutes(server: Server, { world, appTokens }: Con
       facts: {
         ...BY_TOKEN,
         summary: 'Get what a link or intent asks for',
+        name: 'getLinkDetails',
         description: 'It is QRCodeScanned from then on.',
         problems: { 410: [118] },
       },
@@ -57,6 +58,7 @@ export function registerConsumerRoutes(server: Server, { world, appTokens }: Con
       facts: {
         ...BY_TOKEN,
         summary: 'Tell how far a link or intent has come on the phone',
+        name: 'acknowledgeLink',
         description: 'It never goes back: what lies behind is taken and changes nothing.',
         problems: { 409: [134], 410: [118] },
       },

@@ -8,12 +8,16 @@ import { answerSchema, type Server } from '../server.ts';
  * what each switch's lines have seen, for people; always 200.
  */
 export function registerHealthRoutes(server: Server, checks: Pick<Health, 'readiness' | 'switchStats'>): void {
-  const alive = { config: open('Tell that the process turns'), schema: { response: { 200: answerSchema(liveness) } } };
+  const alive = {
+    config: open('getLiveness', 'Tell that the process turns'),
+    schema: { response: { 200: answerSchema(liveness) } },
+  };
   server.get('/livez', alive, async () => ({ status: 'ok' }));
 
   const isReady = answerSchema(readiness);
   const ready = {
     config: open(
+      'getReadiness',
       'Tell whether taps can be taken',
       '503 with what is missing otherwise. A switch that is down does not count.',
     ),
@@ -25,13 +29,15 @@ export function registerHealthRoutes(server: Server, checks: Pick<Health, 'readi
     return { status: isReady ? 'ok' : 'unready', ...rest };
   });
 
-  const healthy = { config: open('Show the health'), schema: { response: { 200: answerSchema(health) } } };
+  const healthy = { config: open('getHealth', 'Show the health'), schema: { response: { 200: answerSchema(health) } } };
   server.get('/healthz', healthy, async () => {
     const { isReady, ...rest } = await checks.readiness();
     return { status: isReady ? 'ok' : 'unready', ...rest, switches: checks.switchStats() };
   });
 }
 
-function open(summary: string, description?: string): { facts: RouteFacts } {
-  return { facts: { summary, section: 'extension', takes: [], ...(description !== undefined && { description }) } };
+function open(name: string, summary: string, description?: string): { facts: RouteFacts } {
+  return {
+    facts: { name, summary, section: 'extension', takes: [], ...(description !== undefined && { description }) },
+  };
 }

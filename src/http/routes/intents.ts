@@ -47,6 +47,7 @@ export function registerIntentRoutes(server: Server, options: IntentRoutesOption
       facts: {
         ...CREATION,
         summary: 'Create an intent transaction for a debit order mandate',
+        name: 'createTt3IntentTransaction',
         section: 'extension',
         description: 'The tap authenticates the mandate (TT3): it proves the card, and takes no money.',
       },
@@ -103,6 +104,7 @@ function registerSessionRoutes(
     config: {
       facts: {
         summary: 'Create an intent transaction by an intent session token',
+        name: 'createSessionIntentTransaction',
         section: 'extension',
         takes: ['intentSessionToken'],
         description: 'The merchant is that of the token. TT3 and links take another credential.',

@@ -32,7 +32,9 @@ export function registerLinkStatusRoutes(server: Server, options: LinkStatusRout
   withZod(server).route({
     method: 'GET',
     url: '/consumer/QRCode/:reference',
-    config: { facts: { ...BY_KEY, summary: 'Get the status of a link or intent', section: '4.6' } },
+    config: {
+      facts: { ...BY_KEY, summary: 'Get the status of a link or intent', name: 'getLinkStatus', section: '4.6' },
+    },
     schema: { params: linkReference, response: { 200: answerSchema(linkStatus) } },
     onRequest: identify,
     handler: async (request) => {
@@ -45,7 +47,9 @@ export function registerLinkStatusRoutes(server: Server, options: LinkStatusRout
   withZod(server).route({
     method: 'GET',
     url: '/consumer/tt3QRCode/:reference',
-    config: { facts: { ...BY_KEY, summary: 'Get the status of a TT3 link or intent', section: '4.7' } },
+    config: {
+      facts: { ...BY_KEY, summary: 'Get the status of a TT3 link or intent', name: 'getTt3LinkStatus', section: '4.7' },
+    },
     schema: { params: linkReference, response: { 200: answerSchema(tt3LinkStatus) } },
     onRequest: identify,
     handler: async (request) => {
@@ -65,6 +69,7 @@ function registerTapOnOwnRoute(server: Server, { authenticator, appTokens, links
     config: {
       facts: {
         summary: 'Get the status of a tap by its merchantReference',
+        name: 'getTapOnOwnStatus',
         section: '4.8',
         takes: ['loginToken', 'intentSessionToken'],
         description: 'The last tap that the reference stands for, its own or that of its link.',

@@ -82,6 +82,7 @@ export function registerLinkRoutes(server: Server, { authenticator, idempotent, 
       facts: {
         ...CREATION,
         summary: 'Create an applink for a debit order mandate',
+        name: 'createTt3Applink',
         section: 'extension',
         description: 'The tap authenticates the mandate (TT3): it proves the card, and takes no money.',
       },

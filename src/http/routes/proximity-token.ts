@@ -34,6 +34,7 @@ function addRoute(server: Server, { world, tokens, issue }: ProximityTokenRouteO
     config: {
       facts: {
         summary: 'Get a token for a reader',
+        name: 'getProximityToken',
         section: '4.3',
         takes: ['merchantToken'],
         description:

@@ -21,6 +21,7 @@ export function registerReferencesCheckRoute(server: Server, options: References
     config: {
       facts: {
         summary: 'Find out whether a merchant reference is free',
+        name: 'checkReference',
         section: 'extension',
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         scope: 'transactions:read',

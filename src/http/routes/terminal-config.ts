@@ -47,6 +47,7 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
     config: {
       facts: {
         summary: 'Get the configuration of a reader',
+        name: 'getTerminalConfig',
         section: 'extension',
         takes: ['proximityToken'],
         description:

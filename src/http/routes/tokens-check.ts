@@ -26,6 +26,7 @@ export function registerTokensCheckRoute(server: Server, { authenticator, check 
     config: {
       facts: {
         summary: 'Find out why a token is refused',
+        name: 'checkToken',
         section: 'extension',
         takes: ['operatorKey', 'acquirerKey', 'integratorKey', 'merchantKey'],
         description:
