@@ -111,12 +111,21 @@ const terminalFields = {
     .describe('DE42: the merchant’s name at the switch, at most 15 characters')
     .meta({ examples: ['SHOP00000000001'] }),
   canTakePin: z.boolean().describe('Whether a PIN can be entered there (DE22, tag 9F33)'),
+  profile: plainText(255)
+    .nullable()
+    .describe('The terminal profile that holds for its taps, unless their token names another one (`spCfg`)')
+    .meta({ examples: [null] }),
 };
 const xTid = plainText(255)
   .describe('Its name in tokens (`x-tid`), unique among those of the acquirer')
   .meta({ examples: ['TERM0001'] });
 
-export const newTerminal = z.object({ xTid, ...terminalFields, canTakePin: terminalFields.canTakePin.default(true) });
+export const newTerminal = z.object({
+  xTid,
+  ...terminalFields,
+  canTakePin: terminalFields.canTakePin.default(true),
+  profile: terminalFields.profile.default(null),
+});
 export const terminalChange = z.object(terminalFields).partial();
 export const storedTerminal = z.object({ xTid, ...terminalFields, ...times }).meta({ id: 'Terminal' });
 

@@ -1,17 +1,22 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { SCOPE_NAMES } from '#schemas/scopes';
 import { createApiKey } from '../auth/api-key.ts';
 import { createKeyRing } from '../card/create-key-ring.ts';
 import { type Config, readConfig } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { keyRingPath } from '../gateway/open-key-ring.ts';
+import { INSTALLATION, inAdminCommit, recordChange } from '../store/admin-commit.ts';
 import { hasOperatorKey, insertApiKey } from '../store/api-keys.ts';
 import type { Database } from '../store/open-database.ts';
-import { onDatabase } from './administration.ts';
+import { actor, onDatabase } from './administration.ts';
 
-/** What the operator may do; it reads no transactions: those are the acquirers'. */
-const OPERATOR_SCOPES = ['processors:manage'];
+/**
+ * All of them: nobody gives a scope that he does not have, and the operator makes the first keys of acquirers. It reads no
+ * transactions, whatever its scopes are: those are the acquirers'.
+ */
+const OPERATOR_SCOPES = SCOPE_NAMES;
 
 const ANOTHER_KEY = 'The operator has a key already; tapwire init --another-key makes one more.';
 
@@ -50,6 +55,12 @@ async function makeOperatorKey(database: Database, { TAPWIRE_ENV }: Config): Pro
     name: 'operator',
     expiresAtMs: null,
   });
-  await insertApiKey(database, record);
+  await inAdminCommit(database, INSTALLATION, async (client) => {
+    await insertApiKey(client, record);
+    const { id, mode, name, scopes } = record;
+    const after = { id, mode, name, scopes };
+    const change = { acquirerId: INSTALLATION, actor: actor() };
+    await recordChange(client, change, { action: 'add', kind: 'api key', id, before: null, after });
+  });
   return text.reveal();
 }

@@ -5,10 +5,6 @@ const COMMANDS: Commands = {
     says: '--forward-to URL [--secret whsec_…] [--all] [--profile FILE]: pass events on to a receiver of yours, signed',
     load: () => import('./webhooks-listen.ts'),
   },
-  links: {
-    says: '--acquirer ID --integrator ID [--url URL] [--off] [--new-secret]: where outcomes of links and intents are told',
-    load: () => import('./webhooks-links.ts'),
-  },
 };
 
 /** `tapwire webhooks ...`: what integrators are told. */

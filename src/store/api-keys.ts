@@ -35,7 +35,7 @@ export function postgresApiKeys(database: Database, onError: (error: unknown) =>
 }
 
 export async function insertApiKey(
-  database: Database,
+  database: Pick<Database, 'query'>,
   { id, mode, secretHash, owner, scopes, name, expiresAtMs }: ApiKeyRecord,
 ): Promise<void> {
   const tenant = owner === 'operator' ? undefined : owner;

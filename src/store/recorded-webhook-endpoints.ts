@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { NotFound } from '../errors.ts';
 import type { WebhookOrigin } from '../transactions/ports.ts';
@@ -69,7 +70,7 @@ export class RecordedWebhookEndpoints implements EndpointStore {
       const before = (await endpoints.find(owner, serves)) ?? null;
       const result = await act(endpoints, client);
       const after = (await endpoints.find(owner, serves)) ?? null;
-      if (after === null) return result; // there was nothing to change
+      if (after === null || isDeepStrictEqual(before, after)) return result; // nothing changed
       await recordChange(
         client,
         { acquirerId: owner.acquirerId, actor: this.#actor },

@@ -1,5 +1,5 @@
 import type { NewTerminal, StoredTerminal } from '#schemas/admin-tenants';
-import { conflict } from '../transactions/check-routing.ts';
+import { conflict, refused } from '../transactions/check-routing.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Every gateway holds them all in memory, a hundred bytes each, and reads them every two seconds. */
@@ -12,7 +12,15 @@ export const TERMINAL_SETTINGS: SettingsTable<NewTerminal, StoredTerminal> = {
   table: 'terminals',
   key: { name: 'xTid', column: 'x_tid', from: 'settings' },
   most: MAX_TERMINALS,
-  columns: { xTid: 'x_tid', tid: 'tid', mid: 'mid', canTakePin: 'can_take_pin' },
+  columns: { xTid: 'x_tid', tid: 'tid', mid: 'mid', canTakePin: 'can_take_pin', profile: 'profile_name' },
+  async checkReferences(client, { acquirerId }, { profile }) {
+    if (profile === null) return;
+    const { rowCount } = await client.query('select from terminal_profiles where acquirer_id = $1 and name = $2', [
+      acquirerId,
+      profile,
+    ]);
+    if (rowCount === 0) throw refused([{ path: ['profile'], detail: 'no terminal profile of the acquirer' }]);
+  },
   async checkRemoval(client, acquirerId, xTid) {
     const { rowCount } = await client.query(
       'select from routes where acquirer_id = $1 and x_tid = $2 and removed_at is null limit 1',

@@ -13,7 +13,8 @@ export async function runHere(run: Command, words: string[], environment: NodeJS
     vi.spyOn(console, 'log').mockImplementation(into('stdout')),
     vi.spyOn(console, 'error').mockImplementation(into('stderr')),
   ];
-  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  // Vitest has a variable of this name for itself.
+  for (const [name, value] of Object.entries({ BASE_URL: undefined, ...environment })) vi.stubEnv(name, value);
   try {
     const exitCode = await run(words).catch((error) => {
       const complaint = complaintOf(error);

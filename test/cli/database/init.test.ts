@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { SCOPE_NAMES } from '../../../schemas/scopes.ts';
 import { run } from '../../../src/cli/init.ts';
 import { runHere } from '../../support/run-here.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -28,7 +29,7 @@ test('makes the keys of the installation and prints the operator’s key alone, 
   expect(stderr).toContain(keyRing());
   expect(statSync(keyRing()).mode & 0o777).toBe(0o600);
   const { rows } = await testDatabase.database.query('select * from api_keys');
-  expect(rows).toMatchObject([{ id: stdout.split('_')[2], acquirer_id: null, scopes: ['processors:manage'] }]);
+  expect(rows).toMatchObject([{ id: stdout.split('_')[2], acquirer_id: null, scopes: SCOPE_NAMES }]);
   expect(JSON.stringify(rows)).not.toContain(stdout.trim().split('_')[3]);
 });
 

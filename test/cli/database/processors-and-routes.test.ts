@@ -94,7 +94,7 @@ describe('what is wrong is named, and exits with 1', () => {
   test.each([
     ['an acquirer that is not there', ['route', 'list', '--acquirer', '7'], 'no such acquirer'],
     ['no acquirer', ['route', 'list'], '--acquirer: expected a number'],
-    ['a route that is not there', ['route', 'remove', '--acquirer', '1', '99'], 'no such acquirer, processor or route'],
+    ['a route that is not there', ['route', 'remove', '--acquirer', '1', '99'], 'none of that name'],
     [
       'a processor that is not there',
       ['route', 'add', '--acquirer', '1', '--processor', '99'],

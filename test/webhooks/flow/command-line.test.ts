@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { run } from '../../../src/cli/callback.ts';
 import { EventFeed } from '../../../src/cli/event-feed.ts';
-import { run } from '../../../src/cli/webhooks-links.ts';
 import { Listener } from '../../../src/cli/webhooks-listen.ts';
 import { verifyWebhook } from '../../../src/webhooks/verify-webhook.ts';
 import { createWebhookSecret } from '../../../src/webhooks/webhook-secret.ts';
@@ -128,9 +128,11 @@ describe('tapwire webhooks listen', () => {
   });
 });
 
-describe('tapwire webhooks links', () => {
+describe('tapwire callback', () => {
   beforeEach(() => {
-    for (const [name, value] of Object.entries(installation.environment())) vi.stubEnv(name, value);
+    // Vitest has a variable of this name for itself.
+    const environment = { BASE_URL: undefined, ...installation.environment() };
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   });
   afterEach(() => {
     vi.unstubAllEnvs();
@@ -138,32 +140,48 @@ describe('tapwire webhooks links', () => {
   });
 
   /** Runs the command and gives what it printed. */
-  async function links(...words: string[]): Promise<{ output: string; notes: string }> {
+  async function callback(verb: string, integrator: string, ...words: string[]) {
     const output = vi.spyOn(console, 'log').mockImplementation(() => {});
     const notes = vi.spyOn(console, 'error').mockImplementation(() => {});
-    expect(await run(['--acquirer', '1', '--integrator', ...words])).toBe(0);
+    expect(await run([verb, '--acquirer', '1', '--integrator', integrator, '--serves', 'links', ...words])).toBe(0);
     const said = [output, notes].map((spy) => spy.mock.calls.flat().join('\n'));
     vi.restoreAllMocks();
     return { output: said[0]!, notes: said[1]! };
   }
 
   test('sets where links are told, with a secret of its own that is shown once, and ends it', async () => {
-    expect((await links('10')).notes).toContain('Nobody is told');
-    const set = await links('10', '--url', local.url, '--new-secret');
-    expect(set.notes).toContain(`told at ${local.url}.`);
-    expect(set.output).toMatch(/^whsec_\S+$/);
+    expect((await callback('show', '10')).notes).toContain('Nobody is told');
+    expect((await callback('set', '10', local.url)).notes).toContain(`told at ${local.url}.`);
+    expect((await callback('secret', '10')).output).toMatch(/^whsec_\S+$/);
     expect((await backend.ask('GET', '/integrator/callbackUrl')).body).toEqual({ callbackUrl: registered.url });
-    expect((await links('10')).output).toBe('');
-    expect((await links('10', '--off')).notes).toContain('nobody is told now');
-    await expect(links('10', '--off')).rejects.toMatchObject({ reason: expect.stringContaining('Nothing is set') });
+    expect((await callback('show', '10')).output).toBe('');
+    expect((await callback('off', '10')).notes).toContain('nobody is told now');
+    await expect(callback('off', '10')).rejects.toMatchObject({ reason: expect.stringContaining('Nothing is set') });
+    const { rows } = await installation.database.query(
+      `select actor, action, after from admin_events where kind = 'callback' order by id`,
+    );
+    const actor = expect.stringMatching(/^cli /);
+    expect(rows).toMatchObject([
+      { actor, action: 'add', after: { url: local.url } },
+      { actor, action: 'change', after: { secret: 'replaced' } },
+      { actor, action: 'change', after: { disabledAtMs: expect.any(Number) } },
+    ]);
+    expect(JSON.stringify(rows)).not.toContain('whsec_');
   });
 
   test.each([
-    [['10', '--url', 'http://10.0.0.1/'], 'leads to an address that is not public'],
-    [['77', '--url', 'http://localhost:3000/'], 'is for an integrator that does not exist'],
-    [['12', '--new-secret'], 'Nothing is set for this integrator'],
-    [['ten'], '--integrator: expected a number'],
-  ])('refuses %j', async (words, complaint) => {
-    await expect(links(...words)).rejects.toMatchObject({ reason: expect.stringContaining(complaint) });
+    [['set', '10', 'http://10.0.0.1/'], 'leads to an address that is not public'],
+    [['set', '10'], 'URL: expected where to tell'],
+    [['secret', '12'], 'Nothing is set for this integrator'],
+    [['show', 'ten'], '--integrator: expected a number'],
+    [['show', '10', '--serves', 'taps'], '--serves: links'],
+  ])('refuses %j', async ([verb, integrator, ...words], complaint) => {
+    await expect(callback(verb!, integrator!, ...words)).rejects.toMatchObject({
+      reason: expect.stringContaining(complaint),
+    });
+  });
+
+  test('refuses an integrator that is not there', async () => {
+    await expect(callback('set', '77', 'http://localhost:3000/')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 });

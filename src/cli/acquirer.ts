@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util';
+import { acquirerChange, newAcquirer, type StoredAcquirer } from '#schemas/admin-tenants';
+import { StartError } from '../errors.ts';
+import { Acquirers } from '../store/acquirers.ts';
+import { actor, changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
+import { type Commands, runCommand } from './commands.ts';
+import { command } from './settings-commands.ts';
+import { tableOf } from './table.ts';
+
+const COMMANDS: Commands = {
+  add: command('--name TEXT [--json]', add),
+  list: command('[--json]', list),
+  change: command('--name TEXT ACQUIRER', change),
+  block: command('ACQUIRER: none of its merchants takes a tap any more', (args) => setBlocked(args, true)),
+  unblock: command('ACQUIRER', (args) => setBlocked(args, false)),
+};
+
+/** `tapwire acquirer ...`: the acquirers of the installation. They stay for good: one that left is blocked. */
+export function run(args: string[]): Promise<number> {
+  return runCommand('tapwire acquirer', COMMANDS, args);
+}
+
+const text = { type: 'string' } as const;
+const json = { type: 'boolean', default: false } as const;
+
+async function add(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { name: text, json } });
+  const given = checkedBy(newAcquirer, { name: values.name });
+  const added = await onDatabase((database) => new Acquirers(database).add(actor(), given));
+  return print(added, [added], values.json);
+}
+
+async function list(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { json } });
+  const all = await onDatabase((database) => {
+    const acquirers = new Acquirers(database);
+    return listAll(
+      (page) => acquirers.list(page),
+      ({ id }) => id,
+    );
+  });
+  return print(all, all, values.json);
+}
+
+async function change(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { name: text } });
+  if (values.name === undefined) throw new StartError('BAD_CONFIG', '--name: expected the new name');
+  return apply(positionals, { name: values.name });
+}
+
+function setBlocked(args: string[], blocked: boolean): Promise<number> {
+  return apply(parseArgs({ args, allowPositionals: true, options: {} }).positionals, { blocked });
+}
+
+async function apply([id]: string[], changes: object): Promise<number> {
+  const given = checkedBy(acquirerChange, changes);
+  const change = changeOf(idOf(id, 'ACQUIRER'));
+  const changed = await onDatabase((database) => new Acquirers(database).change(change, given));
+  return print(changed, [changed], false);
+}
+
+function print(json: unknown, acquirers: readonly StoredAcquirer[], asJson: boolean): number {
+  const rows = acquirers.map(({ id, name, blocked }) => [String(id), name, blocked ? 'yes' : 'no']);
+  console.log(asJson ? JSON.stringify(json, null, 2) : tableOf([['ACQUIRER', 'NAME', 'BLOCKED'], ...rows]));
+  return 0;
+}

@@ -1,0 +1,18 @@
+import { newBlockedDevice, type StoredBlockedDevice } from '#schemas/admin-tenants';
+import { BLOCKED_DEVICE_SETTINGS } from '../store/blocked-device-settings.ts';
+import { runCommand } from './commands.ts';
+import { settingsCommands } from './settings-commands.ts';
+
+const COMMANDS = settingsCommands({
+  noun: 'device',
+  table: BLOCKED_DEVICE_SETTINGS,
+  body: newBlockedDevice,
+  flags: [{ flag: 'device', property: 'deviceInstallationId', value: 'ID', isFixed: true }],
+  titles: ['DEVICE', 'BLOCKED SINCE'],
+  rowOf: ({ deviceInstallationId, createdAt }: StoredBlockedDevice) => [deviceInstallationId, createdAt],
+});
+
+/** `tapwire blocked-device ...`: installations of apps that an acquirer takes no tap from. Removing one lets it in again. */
+export function run(args: string[]): Promise<number> {
+  return runCommand('tapwire blocked-device', COMMANDS, args);
+}

@@ -1,0 +1,103 @@
+import { parseArgs } from 'node:util';
+import { readConfig } from '../config.ts';
+import { StartError } from '../errors.ts';
+import { openKeyRing } from '../gateway/open-key-ring.ts';
+import { RecordedWebhookEndpoints } from '../store/recorded-webhook-endpoints.ts';
+import { CallbackRegistry } from '../webhooks/callback-registry.ts';
+import { callbackPolicy } from '../webhooks/callback-url.ts';
+import { GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import type { Integrator } from '../webhooks/ports.ts';
+import { createSecretVault } from '../webhooks/secret-vault.ts';
+import { actor, idOf, onDatabase } from './administration.ts';
+import { type Commands, runCommand } from './commands.ts';
+import { command } from './settings-commands.ts';
+
+const COMMANDS: Commands = {
+  set: command('--acquirer ID --integrator ID --serves links URL', set),
+  show: command('--acquirer ID --integrator ID --serves links', show),
+  off: command('--acquirer ID --integrator ID --serves links: nobody is told any more', off),
+  secret: command('--acquirer ID --integrator ID --serves links: a new one; the old one signs for a day, too', secret),
+};
+
+/** What integrators are told of taps they register themselves (interface 4.9); this is theirs who set it on request (4.10). */
+const SERVES = 'links';
+/** As over HTTP, where nobody says otherwise. */
+const OVERLAP_SECONDS = 86_400;
+
+/**
+ * `tapwire callback ...`: where an integrator is told of what came by link or intent. Gateways follow within seconds. A new
+ * secret is printed once, alone on standard output.
+ */
+export function run(args: string[]): Promise<number> {
+  return runCommand('tapwire callback', COMMANDS, args);
+}
+
+async function set(args: string[]): Promise<number> {
+  const { owner, url } = parse(args);
+  if (url === undefined) throw new StartError('BAD_CONFIG', 'URL: expected where to tell');
+  return onCallbacks(async (callbacks) => {
+    const fault = await callbacks.register(owner, SERVES, url);
+    if (fault) throw new StartError('BAD_CONFIG', `URL ${fault}`);
+    return tell(callbacks, owner);
+  });
+}
+
+function show(args: string[]): Promise<number> {
+  const { owner } = parse(args);
+  return onCallbacks((callbacks) => tell(callbacks, owner));
+}
+
+function off(args: string[]): Promise<number> {
+  const { owner } = parse(args);
+  return onCallbacks(async (callbacks) => {
+    if (!(await callbacks.disable(owner, SERVES))) throw nothingSet();
+    return tell(callbacks, owner);
+  });
+}
+
+function secret(args: string[]): Promise<number> {
+  const { owner } = parse(args);
+  return onCallbacks(async (callbacks) => {
+    const issued = await callbacks.issueSecret(owner, SERVES, OVERLAP_SECONDS);
+    if (!issued) throw nothingSet();
+    console.log(issued.secret.reveal());
+    return tell(callbacks, owner);
+  });
+}
+
+function parse(args: string[]): { readonly owner: Integrator; readonly url: string | undefined } {
+  const text = { type: 'string' } as const;
+  const options = { acquirer: text, integrator: text, serves: { ...text, default: SERVES } } as const;
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+  if (values.serves !== SERVES) {
+    throw new StartError('BAD_CONFIG', '--serves: links; what serves taps is registered by the integrator itself');
+  }
+  const acquirerId = idOf(values.acquirer, '--acquirer');
+  return { owner: { acquirerId, integratorId: idOf(values.integrator, '--integrator') }, url: positionals[0] };
+}
+
+async function onCallbacks(act: (callbacks: CallbackRegistry) => Promise<number>): Promise<number> {
+  const config = readConfig(process.env);
+  const policy = callbackPolicy(config.TAPWIRE_ENV);
+  const fetcher = new GuardedFetch({ policy });
+  return onDatabase(async (database) => {
+    const endpoints = new RecordedWebhookEndpoints(database, actor());
+    const vault = createSecretVault(await openKeyRing(config));
+    return act(new CallbackRegistry({ endpoints, vault, policy, fetcher, onChange: async () => {} }));
+  });
+}
+
+function nothingSet(): StartError {
+  return new StartError('BAD_CONFIG', 'Nothing is set for this integrator: tapwire callback set does it.');
+}
+
+async function tell(callbacks: CallbackRegistry, owner: Integrator): Promise<number> {
+  const registered = await callbacks.find(owner, SERVES);
+  console.error(registered ? described(registered) : 'Nobody is told of links and intents.');
+  return 0;
+}
+
+function described({ url, disabledAtMs }: { readonly url: string; readonly disabledAtMs: number | null }): string {
+  if (disabledAtMs === null) return `Links and intents are told at ${url}.`;
+  return `Links and intents were told at ${url} until ${new Date(disabledAtMs).toISOString()}; nobody is told now.`;
+}

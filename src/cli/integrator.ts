@@ -1,0 +1,20 @@
+import { integratorChange, newIntegrator, type StoredIntegrator } from '#schemas/admin-tenants';
+import { INTEGRATOR_SETTINGS } from '../store/integrator-settings.ts';
+import { runCommand } from './commands.ts';
+import { settingsCommands } from './settings-commands.ts';
+
+const COMMANDS = settingsCommands({
+  noun: 'integrator',
+  table: INTEGRATOR_SETTINGS,
+  body: newIntegrator,
+  change: integratorChange,
+  flags: [{ flag: 'name', property: 'name', value: 'TEXT' }],
+  canBeBlocked: true,
+  titles: ['INTEGRATOR', 'NAME', 'BLOCKED'],
+  rowOf: ({ id, name, blocked }: StoredIntegrator) => [String(id), name, blocked ? 'yes' : 'no'],
+});
+
+/** `tapwire integrator ...`: who writes the software of an acquirer's merchants. */
+export function run(args: string[]): Promise<number> {
+  return runCommand('tapwire integrator', COMMANDS, args);
+}

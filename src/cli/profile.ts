@@ -1,0 +1,69 @@
+import { createPublicKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { StartError } from '../errors.ts';
+import { type Profile, writeProfile } from '../phone/profile.ts';
+
+const USAGE = `usage: tapwire profile --out FILE --merchant ID --terminal X-TID --user NAME
+                       --issuer ISS --kid KID --private-key FILE [--audience tapwire]
+                       [--name TEXT] [--mcc 5814] [--url http://127.0.0.1:8080] [--api-key-file FILE]`;
+
+/**
+ * `tapwire profile`: writes down as whom `tapwire tap` and `tapwire webhooks listen` speak: a merchant, and the key that its
+ * integrator signs tokens with. The file holds secrets; its mode is 0600.
+ */
+export async function run(args: string[]): Promise<number> {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({
+    args,
+    options: {
+      ...{ out: text, merchant: text, terminal: text, user: text, issuer: text, kid: text },
+      ...{ 'private-key': text, 'api-key-file': text },
+      audience: { ...text, default: 'tapwire' },
+      name: { ...text, default: 'Test merchant' },
+      mcc: { ...text, default: '5814' },
+      url: { ...text, default: `http://127.0.0.1:${process.env.PORT ?? 8080}` },
+    },
+  });
+  const { out, merchant, terminal, user, issuer, kid, 'private-key': keyFile } = values;
+  if (!out || !merchant || !terminal || !user || !issuer || !kid || !keyFile) {
+    console.error(USAGE);
+    return 2;
+  }
+  const keyText = values['api-key-file'];
+  const profile: Profile = {
+    url: values.url,
+    apiKey: keyText === undefined ? '' : read('--api-key-file', keyText).trim(),
+    login: { username: '', password: '' },
+    merchant: { id: merchant, name: values.name, mcc: values.mcc, xTid: terminal, user },
+    issuer: {
+      iss: issuer,
+      kid,
+      audience: values.audience,
+      algorithm: 'ES256',
+      ...keysOf(read('--private-key', keyFile)),
+    },
+  };
+  writeProfile(out, profile);
+  console.log(`Try: tapwire tap --profile ${out} --amount 10.00`);
+  return 0;
+}
+
+/** @throws StartError BAD_CONFIG unless it is a key on P-256, which ES256 signs with */
+function keysOf(privateKey: string): Pick<Profile['issuer'], 'privateKey' | 'publicKey'> {
+  try {
+    const publicKey = createPublicKey(privateKey);
+    if (publicKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw new Error('not a key on P-256');
+    return { privateKey, publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() };
+  } catch (cause) {
+    throw new StartError('BAD_CONFIG', '--private-key: expected a private key on P-256, PKCS#8 as PEM', { cause });
+  }
+}
+
+function read(what: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new StartError('BAD_CONFIG', `${what} ${path}: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,203 @@
+import { parseArgs } from 'node:util';
+import type { z } from 'zod';
+import { StartError } from '../errors.ts';
+import type { AcquirerSettings } from '../store/acquirer-settings.ts';
+import type { SettingsTable } from '../store/settings-table.ts';
+import { changeOf, checkedBy, idOf, listAll, onSettings } from './administration.ts';
+import type { Command, Commands } from './commands.ts';
+import { tableOf } from './table.ts';
+
+/** One setting among the words of a command. */
+export interface Flag {
+  /** `time-zone` for `--time-zone`. */
+  readonly flag: string;
+  /** What the settings call it. */
+  readonly property: string;
+  /** As the help shows its value. */
+  readonly value: string;
+  /** What its text means; itself unless given. */
+  readonly read?: (text: string) => unknown;
+  /** Only a new one has it. */
+  readonly isFixed?: true;
+}
+
+/** One kind of an acquirer's settings, as its commands show it. */
+export interface SettingsNoun<Settings extends object, Stored extends object> {
+  /** `merchant`, and in capitals what stands for one of them. */
+  readonly noun: string;
+  readonly table: SettingsTable<Settings, Stored>;
+  readonly body: z.ZodType<Settings>;
+  /** Without it they never change. */
+  readonly change?: z.ZodType<Partial<Settings>>;
+  readonly flags: readonly Flag[];
+  /** It has the setting `blocked`. */
+  readonly canBeBlocked?: true;
+  readonly titles: readonly string[];
+  rowOf(stored: Stored): readonly string[];
+}
+
+const text = { type: 'string' } as const;
+const json = { type: 'boolean', default: false } as const;
+
+/** `add`, `list`, `show`, `change`, `block`, `unblock` and `remove` for one kind of settings, as the admin API has them. */
+export function settingsCommands<Settings extends object, Stored extends object>(
+  noun: SettingsNoun<Settings, Stored>,
+): Commands {
+  const one = noun.noun.toUpperCase();
+  const { change: canChange, canBeBlocked } = noun;
+  const changing = noun.flags.filter(({ isFixed }) => !isFixed);
+  return {
+    add: command(`--acquirer ID ${usageOf(noun.flags)} [--json]`, (args) => add(noun, args)),
+    list: command('--acquirer ID [--json]', (args) => list(noun, args)),
+    show: command(`--acquirer ID ${one}`, (args) => show(noun, args)),
+    ...(canChange && {
+      change: command(`--acquirer ID ${usageOf(changing)} ${one}`, (args) => change(noun, args)),
+    }),
+    ...(canBeBlocked && {
+      block: command(`--acquirer ID ${one}: it takes no tap any more`, (args) => setBlocked(noun, args, true)),
+      unblock: command(`--acquirer ID ${one}`, (args) => setBlocked(noun, args, false)),
+    }),
+    remove: command(`--acquirer ID ${one}`, (args) => remove(noun, args)),
+  };
+}
+
+/** A command that needs no file of its own. */
+export function command(says: string, run: Command): Commands[string] {
+  return { says, load: async () => ({ run }) };
+}
+
+/** A number, written with digits. What is none stays text, and is refused by the schema. */
+export function readNumber(given: string): unknown {
+  return /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;
+}
+
+export function readYesOrNo(given: string): unknown {
+  return { yes: true, no: false }[given] ?? given;
+}
+
+/** @throws StartError BAD_CONFIG */
+export function readJson(given: string): unknown {
+  try {
+    return JSON.parse(given);
+  } catch (cause) {
+    throw new StartError('BAD_CONFIG', `not JSON: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** The acquirer and the one thing that a command names, and its other words. @throws StartError BAD_CONFIG */
+export function parseNamed(args: string[], what: string, options: Record<string, typeof text> = {}) {
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { acquirer: text, ...options } });
+  const given: Readonly<Record<string, string | undefined>> = values;
+  return { acquirerId: idOf(given.acquirer, '--acquirer'), id: onlyOne(positionals, what), values: given };
+}
+
+/** @throws StartError BAD_CONFIG for none, and for more */
+export function onlyOne([id, ...others]: readonly string[], what: string): string {
+  if (id === undefined || others.length > 0) throw new StartError('BAD_CONFIG', `${what}: expected exactly one`);
+  return id;
+}
+
+async function add<Settings extends object, Stored extends object>(
+  noun: SettingsNoun<Settings, Stored>,
+  args: string[],
+): Promise<number> {
+  const { values } = parseArgs({ args, options: { acquirer: text, json, ...optionsOf(noun.flags) } });
+  const acquirerId = idOf(values.acquirer, '--acquirer');
+  const given = checkedBy(noun.body, settingsIn(noun.flags, values));
+  const added = await on(noun, (settings) => settings.add(changeOf(acquirerId), given));
+  console.log(values.json ? JSON.stringify(added, null, 2) : tableOf([noun.titles, noun.rowOf(added)]));
+  return 0;
+}
+
+async function list<Settings extends object, Stored extends object>(
+  noun: SettingsNoun<Settings, Stored>,
+  args: string[],
+): Promise<number> {
+  const { values } = parseArgs({ args, options: { acquirer: text, json } });
+  const reach = { acquirerId: idOf(values.acquirer, '--acquirer') };
+  const nameOf = (row: Stored) => row[noun.table.key.name as keyof Stored] as number | string;
+  const rows = await on(noun, (settings) => listAll((page) => settings.list(reach, page), nameOf));
+  console.log(values.json ? JSON.stringify(rows, null, 2) : tableOf([noun.titles, ...rows.map(noun.rowOf)]));
+  return 0;
+}
+
+async function show<Settings extends object, Stored extends object>(
+  noun: SettingsNoun<Settings, Stored>,
+  args: string[],
+): Promise<number> {
+  const { acquirerId, id } = named(noun, args);
+  console.log(JSON.stringify(await on(noun, (settings) => settings.find({ acquirerId }, id)), null, 2));
+  return 0;
+}
+
+async function change<Settings extends object, Stored extends object>(
+  noun: SettingsNoun<Settings, Stored>,
+  args: string[],
+): Promise<number> {
+  const { acquirerId, id, values } = named(noun, args, optionsOf(noun.flags.filter(({ isFixed }) => !isFixed)));
+  return apply(noun, acquirerId, id, settingsIn(noun.flags, values));
+}
+
+function setBlocked<Settings extends object, Stored extends object>(
+  noun: SettingsNoun<Settings, Stored>,
+  args: string[],
+  blocked: boolean,
+): Promise<number> {
+  const { acquirerId, id } = named(noun, args);
+  return apply(noun, acquirerId, id, { blocked });
+}
+
+async function apply<Settings extends object, Stored extends object>(
+  noun: SettingsNoun<Settings, Stored>,
+  acquirerId: number,
+  id: number | string,
+  changes: object,
+): Promise<number> {
+  const given = checkedBy(noun.change!, changes);
+  const changed = await on(noun, (settings) => settings.change(changeOf(acquirerId), id, given));
+  console.log(tableOf([noun.titles, noun.rowOf(changed)]));
+  return 0;
+}
+
+async function remove<Settings extends object, Stored extends object>(
+  noun: SettingsNoun<Settings, Stored>,
+  args: string[],
+): Promise<number> {
+  const { acquirerId, id } = named(noun, args);
+  await on(noun, (settings) => settings.remove(changeOf(acquirerId), id));
+  console.log(`The ${noun.noun} ${id} is removed.`);
+  return 0;
+}
+
+function named<Settings extends object, Stored extends object>(
+  { noun, table }: SettingsNoun<Settings, Stored>,
+  args: string[],
+  options?: Record<string, typeof text>,
+) {
+  const { id, ...rest } = parseNamed(args, noun.toUpperCase(), options);
+  return { ...rest, id: table.key.from === 'count' ? idOf(id, noun.toUpperCase()) : id };
+}
+
+function on<Settings extends object, Stored extends object, Result>(
+  { table }: SettingsNoun<Settings, Stored>,
+  act: (settings: AcquirerSettings<Settings, Stored>) => Promise<Result>,
+): Promise<Result> {
+  return onSettings(table, act);
+}
+
+function optionsOf(flags: readonly Flag[]): Record<string, typeof text> {
+  return Object.fromEntries(flags.map(({ flag }) => [flag, text]));
+}
+
+/** Those that are given, under the names that the settings have for them. */
+function settingsIn(flags: readonly Flag[], values: Readonly<Record<string, unknown>>): object {
+  const given = flags.flatMap(({ flag, property, read = (each: string) => each }): [string, unknown][] => {
+    const value = values[flag];
+    return typeof value === 'string' ? [[property, read(value)]] : [];
+  });
+  return Object.fromEntries(given);
+}
+
+function usageOf(flags: readonly Flag[]): string {
+  return flags.map(({ flag, value }) => `--${flag} ${value}`).join(' ');
+}

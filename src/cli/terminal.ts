@@ -1,0 +1,28 @@
+import { newTerminal, type StoredTerminal, terminalChange } from '#schemas/admin-tenants';
+import { TERMINAL_SETTINGS } from '../store/terminal-settings.ts';
+import { runCommand } from './commands.ts';
+import { readYesOrNo, settingsCommands } from './settings-commands.ts';
+
+const COMMANDS = settingsCommands({
+  noun: 'terminal',
+  table: TERMINAL_SETTINGS,
+  body: newTerminal,
+  change: terminalChange,
+  flags: [
+    { flag: 'x-tid', property: 'xTid', value: 'TEXT', isFixed: true },
+    { flag: 'tid', property: 'tid', value: 'TEXT' },
+    { flag: 'mid', property: 'mid', value: 'TEXT' },
+    { flag: 'takes-pin', property: 'canTakePin', value: 'yes|no', read: readYesOrNo },
+    { flag: 'profile', property: 'profile', value: 'NAME' },
+  ],
+  titles: ['TERMINAL', 'TID', 'MID', 'TAKES PIN', 'PROFILE'],
+  rowOf: ({ xTid, tid, mid, canTakePin, profile }: StoredTerminal) => [
+    ...[xTid, tid, mid, canTakePin ? 'yes' : 'no'],
+    profile ?? 'none',
+  ],
+});
+
+/** `tapwire terminal ...`: the terminals of an acquirer, each with its name in tokens and its name at the switch. */
+export function run(args: string[]): Promise<number> {
+  return runCommand('tapwire terminal', COMMANDS, args);
+}

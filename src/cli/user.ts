@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { newPassword, newUser, type StoredUser, userChange } from '#schemas/admin-credentials';
+import { UserSettings } from '../store/user-settings.ts';
+import { changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
+import { type Commands, runCommand } from './commands.ts';
+import { command, onlyOne, parseNamed, readNumber } from './settings-commands.ts';
+import { tableOf } from './table.ts';
+
+const COMMANDS: Commands = {
+  add: command(
+    '--acquirer ID [--integrator ID|--merchant ID] --username NAME --role ROLE [--permission NAME...] [--password-stdin]',
+    add,
+  ),
+  list: command('--acquirer ID [--json]', list),
+  change: command('--acquirer ID [--role ROLE] [--permission NAME...] USER', change),
+  password: command('--acquirer ID [--password-stdin] USER: a new one; sessions end', resetPassword),
+  block: command('--acquirer ID USER', (args) => setBlocked(args, true)),
+  unblock: command('--acquirer ID USER', (args) => setBlocked(args, false)),
+  remove: command('--acquirer ID USER', remove),
+};
+
+/**
+ * `tapwire user ...`: portal users of acquirers, integrators and merchants. A password is read from standard input, or made and
+ * printed alone on standard output, once.
+ */
+export function run(args: string[]): Promise<number> {
+  return runCommand('tapwire user', COMMANDS, args);
+}
+
+const text = { type: 'string' } as const;
+const several = { type: 'string', multiple: true } as const;
+const flag = { type: 'boolean', default: false } as const;
+
+async function add(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      ...{ acquirer: text, integrator: text, merchant: text, username: text, role: text },
+      ...{ permission: several, 'password-stdin': flag },
+    },
+  });
+  const acquirerId = idOf(values.acquirer, '--acquirer');
+  const { username, role, permission, integrator, merchant } = values;
+  const given = checkedBy(newUser, {
+    ...{ username, role, permissions: permission, merchantId: merchant },
+    integratorId: integrator && readNumber(integrator),
+    password: values['password-stdin'] ? readPassword() : undefined,
+  });
+  const { stored, password } = await onUsers((users) => users.add(changeOf(acquirerId), given));
+  console.error(tableOf([TITLES, rowOf(stored)]));
+  return printPassword(password);
+}
+
+async function list(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { acquirer: text, json: flag } });
+  const reach = { acquirerId: idOf(values.acquirer, '--acquirer') };
+  const users = await onUsers((settings) =>
+    listAll(
+      (page) => settings.list(reach, page),
+      ({ id }) => id,
+    ),
+  );
+  console.log(values.json ? JSON.stringify(users, null, 2) : tableOf([TITLES, ...users.map(rowOf)]));
+  return 0;
+}
+
+async function change(args: string[]): Promise<number> {
+  const options = { acquirer: text, role: text, permission: several } as const;
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+  const { role, permission: permissions } = values;
+  return apply(idOf(values.acquirer, '--acquirer'), onlyOne(positionals, 'USER'), { role, permissions });
+}
+
+function setBlocked(args: string[], blocked: boolean): Promise<number> {
+  const { acquirerId, id } = parseNamed(args, 'USER');
+  return apply(acquirerId, id, { blocked });
+}
+
+async function apply(acquirerId: number, id: string, changes: object): Promise<number> {
+  const given = checkedBy(userChange, changes);
+  const changed = await onUsers((users) => users.change(changeOf(acquirerId), id, given));
+  console.log(tableOf([TITLES, rowOf(changed)]));
+  return 0;
+}
+
+async function resetPassword(args: string[]): Promise<number> {
+  const options = { acquirer: text, 'password-stdin': flag } as const;
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+  const acquirerId = idOf(values.acquirer, '--acquirer');
+  const id = onlyOne(positionals, 'USER');
+  const { password } = checkedBy(newPassword, { password: values['password-stdin'] ? readPassword() : undefined });
+  return printPassword(await onUsers((users) => users.resetPassword(changeOf(acquirerId), id, password)));
+}
+
+async function remove(args: string[]): Promise<number> {
+  const { acquirerId, id } = parseNamed(args, 'USER');
+  await onUsers((users) => users.remove(changeOf(acquirerId), id));
+  console.log(`The user ${id} is removed.`);
+  return 0;
+}
+
+function onUsers<Result>(act: (users: UserSettings) => Promise<Result>): Promise<Result> {
+  return onDatabase((database) => act(new UserSettings(database)));
+}
+
+/** One line, not among the words of the command: those are seen by everyone on the machine. */
+function readPassword(): string {
+  return readFileSync(0, 'utf8').replace(/\r?\n$/, '');
+}
+
+function printPassword(made: string | null): number {
+  if (made === null) console.error('The password is set.');
+  else {
+    console.error('The password, shown this once:');
+    console.log(made);
+  }
+  return 0;
+}
+
+const TITLES = ['USER', 'USERNAME', 'ROLE', 'PERMISSIONS', 'OF', 'LAST LOGIN', 'BLOCKED'];
+
+function rowOf(user: StoredUser): string[] {
+  const { id, username, role, permissions, integratorId, merchantId, lastLoginAt, blocked } = user;
+  const integrator = integratorId === null ? 'the acquirer' : `integrator ${integratorId}`;
+  const owner = merchantId === null ? integrator : `merchant ${merchantId}`;
+  return [id, username, role, permissions.join(' ') || 'none', owner, lastLoginAt ?? 'never', blocked ? 'yes' : 'no'];
+}
