@@ -13,7 +13,7 @@ import { openStores, type Report } from './gateway/open-stores.ts';
 import { openSwitches } from './gateway/open-switches.ts';
 import type { PreparedDatabase } from './gateway/prepare-database.ts';
 import { registerReference } from './gateway/register-reference.ts';
-import { registerRoutes } from './gateway/register-routes.ts';
+import { type RouteParts, registerRoutes } from './gateway/register-routes.ts';
 import { startJobs } from './gateway/start-jobs.ts';
 import { registerHealthRoutes } from './http/routes/health.ts';
 import { registerMetricsRoute } from './http/routes/metrics.ts';
@@ -23,6 +23,7 @@ import { armWorld } from './ops/failpoints.ts';
 import { Health } from './ops/health.ts';
 import type { Log } from './ops/log.ts';
 import { countOutcomes } from './ops/metrics/count-outcomes.ts';
+import type { Metrics } from './ops/metrics/metrics.ts';
 import { createRequestLog } from './ops/request-log.ts';
 import { loadProcessors } from './processor-kit/load-processors.ts';
 import { postgresHandoverKeys } from './store/handover-keys.ts';
@@ -110,40 +111,36 @@ async function compose(
   const world = armWorld(countOutcomes(plain, metrics), config.TAPWIRE_FAILPOINTS);
   const fetcher = new GuardedFetch({ policy: callbackPolicy(config.TAPWIRE_ENV) });
   closers.push(() => fetcher.close());
-  const origin = () => server.listeningOrigin;
-  const pushes = await openPushes({ config, database, stores, ownTokens, world, fetcher, log, origin });
+  const common = { config, database, stores, ownTokens, world, fetcher, log, report, closers };
+  const pushes = await openPushes({ ...common, origin: () => server.listeningOrigin });
   if (switches) {
     strays.open((responses) => settleStrays(world, responses));
     closers.push(() => switches.close(clock.monotonicMs() + DRAIN_MS));
-    pipeline = await startJobs({
-      config,
-      database,
-      stores,
-      handoverKeys,
-      world,
-      fetcher,
-      pushes,
-      log,
-      report,
-      closers,
-    });
+    pipeline = await startJobs({ ...common, pushes, handoverKeys });
   }
 
   const health = new Health(database, switches);
   closers.push(() => health.stop());
-  const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config) };
-  const server = createServer({ ...front, log: metrics.watchRequests(createRequestLog(log)) });
-  registerHealthRoutes(server, health);
-  registerMetricsRoute(server, { metrics, token: config.METRICS_TOKEN, isOpen: config.TAPWIRE_ENV === 'dev' });
-  if (role !== 'worker') {
-    registerRoutes(server, { config, database, stores, types, ownTokens, world, fetcher, pushes, closers, report });
-    registerReference(server, config);
-  }
+  const server = openFront({ ...common, pushes, types }, log, health, metrics);
   const listening = await listen(server, config);
   closers.push(() => server.close());
   closers.push(() => health.drain());
   log.info({ role, url: listening, env: config.TAPWIRE_ENV }, 'Tapwire is up');
   return { url: listening, stop: () => closeAll(closers) };
+}
+
+/** The HTTP front, with the routes of the process's role. */
+function openFront(parts: RouteParts, log: Log, health: Health, metrics: Metrics): Server {
+  const { config } = parts;
+  const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config) };
+  const server = createServer({ ...front, log: metrics.watchRequests(createRequestLog(log)) });
+  registerHealthRoutes(server, health);
+  registerMetricsRoute(server, { metrics, token: config.METRICS_TOKEN, isOpen: config.TAPWIRE_ENV === 'dev' });
+  if (config.TAPWIRE_ROLE !== 'worker') {
+    registerRoutes(server, parts);
+    registerReference(server, config);
+  }
+  return server;
 }
 
 function tlsFiles({ TLS_CERT_FILE, TLS_KEY_FILE }: Config): { certFile: string; keyFile: string } | undefined {

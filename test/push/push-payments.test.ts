@@ -1,0 +1,158 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { Secret } from '../../src/bytes/secret.ts';
+import type { LinkDesk } from '../../src/links/create-link.ts';
+import { createLogSender, NO_PUSH_SENDER } from '../../src/push/log-sender.ts';
+import type { DeviceStore, PushDevice, PushMessage, PushResult } from '../../src/push/ports.ts';
+import { PushPayments } from '../../src/push/push-payments.ts';
+import type { JobRequest } from '../../src/transactions/jobs.ts';
+import type { Link } from '../../src/transactions/link.ts';
+
+const OWNER = { acquirerId: 1, integratorId: 10 };
+const DEVICE: PushDevice = {
+  ...OWNER,
+  merchantId: '1001',
+  deviceInstallationId: 'phone',
+  id: '0b6f7f5e-6a53-4d1e-9d43-5a4f8f0f1c11',
+  sealedPushToken: Uint8Array.of(1),
+};
+const LINK_ID = '9f2a7f5e-6a53-4d1e-9d43-5a4f8f0f1c22';
+const REQUEST = { deviceId: 'phone', amount: '1', currency: 'JPY', merchantReference: 'order', qrCodeSize: undefined };
+const JOB = { acquirerId: 1, reference: LINK_ID, deviceId: DEVICE.id, attempt: 2 };
+const UNAVAILABLE: PushResult = { kind: 'unavailable', retryAfterSeconds: undefined };
+
+let results: PushResult[];
+let sent: { message: PushMessage; timeoutMs: number }[];
+let enqueued: JobRequest[];
+let givenUp: object[];
+let link: Link | undefined;
+let isBlocked: boolean;
+beforeEach(() => {
+  results = [];
+  [sent, enqueued, givenUp] = [[], [], []];
+  isBlocked = false;
+  const times = { expiresAtMs: 1_000_000, createdAtMs: 0, updatedAtMs: 0 };
+  const asked = {
+    kind: 'link',
+    type: 1,
+    paymentReference: 'order',
+    amountMinor: 1,
+    currency: 'JPY',
+    mandate: null,
+  } as const;
+  link = {
+    ...OWNER,
+    ...asked,
+    ...times,
+    ...{ id: LINK_ID, merchantId: '1001', isConsumerApp: true, xTid: null },
+    ...{ state: 0, transactionId: null, isPast: false, isHeld: false },
+  };
+});
+
+/** Pushes of one device, by a push service that gives `results` one by one and then takes everything. */
+function pushesTo(device = DEVICE): PushPayments {
+  const desk: LinkDesk = {
+    links: { create: async () => 'created' },
+    tokens: { issue: async () => 'intent-token' },
+    directory: { terminal: () => undefined },
+    merchants: { findOwned: async () => ({ integratorId: 10, isBlocked: false }) },
+    clock: { nowMs: () => 0 },
+    newId: () => LINK_ID,
+    lifetimeMinutes: 15,
+    appUrl: () => 'https://pay.example',
+  };
+  const devices = { find: async () => [device], dropToken: async () => {} } as unknown as DeviceStore;
+  return new PushPayments({
+    devices,
+    desk,
+    vault: { seal: () => Uint8Array.of(), open: () => new Secret('push-token') },
+    links: { find: async () => link },
+    sender: {
+      send: async (message, timeoutMs) => {
+        sent.push({ message, timeoutMs });
+        return results.shift() ?? { kind: 'sent' };
+      },
+    },
+    directory: { isBlockedDevice: () => isBlocked },
+    enqueue: async (job) => void enqueued.push(job),
+    onGivenUp: (push) => givenUp.push(push),
+  });
+}
+
+describe('the first attempt', () => {
+  test('is short, since the caller waits, and is the only one when it succeeds', async () => {
+    expect(await pushesTo().push(OWNER, REQUEST)).toMatchObject({ reference: LINK_ID, status: 'sent' });
+    expect(sent).toMatchObject([{ timeoutMs: 3_000, message: { ttlSeconds: 300, data: { amount: '1' } } }]);
+    expect(enqueued).toEqual([]);
+  });
+
+  test.each([
+    [undefined, 5],
+    [2, 5],
+    [30, 30],
+    [86_400, 60],
+  ])('is followed by a job after the push service’s own wish of %s s: %i', async (retryAfterSeconds, seconds) => {
+    results = [{ kind: 'unavailable', retryAfterSeconds }];
+    expect(await pushesTo().push(OWNER, REQUEST)).toMatchObject({ status: 'queued' });
+    expect(enqueued).toEqual([{ queue: 'push', data: JOB, startAfterSeconds: seconds }]);
+  });
+});
+
+describe('further attempts', () => {
+  test('come again at longer and longer intervals, and end before the message would', async () => {
+    results = Array(20).fill(UNAVAILABLE);
+    const pushes = pushesTo();
+    const waits: number[] = [];
+    let job = JOB;
+    for (;;) {
+      const next = await pushes.retry(job);
+      if (next === 'done') break;
+      waits.push(next.againAfterSeconds);
+      job = next.payload;
+    }
+    expect(waits).toEqual([10, 20, 40, 60, 60, 60]);
+    expect(waits.reduce((sum, wait) => sum + wait, 5)).toBeLessThan(300);
+    expect(givenUp).toEqual([{ acquirerId: 1, reference: LINK_ID }]);
+  });
+
+  test('end with what cannot be helped, and that is told', async () => {
+    results = [{ kind: 'failed', reason: 'REFUSED' }];
+    expect(await pushesTo().retry(JOB)).toBe('done');
+    expect(givenUp).toHaveLength(1);
+  });
+
+  test.each([
+    ['was paid, or is being paid', () => ({ ...link!, isHeld: true })],
+    ['has run out', () => ({ ...link!, isPast: true })],
+    ['is gone', () => undefined],
+  ])('are not made once the link %s', async (_what, then) => {
+    link = then();
+    expect(await pushesTo().retry(JOB)).toBe('done');
+    expect(sent).toEqual([]);
+  });
+
+  test('are not made once the device is blocked, or another one', async () => {
+    isBlocked = true;
+    expect(await pushesTo().retry(JOB)).toBe('done');
+    isBlocked = false;
+    expect(await pushesTo({ ...DEVICE, id: LINK_ID }).retry(JOB)).toBe('done');
+    expect(sent).toEqual([]);
+  });
+});
+
+const MESSAGE: PushMessage = {
+  reference: LINK_ID,
+  pushToken: new Secret('push-token'),
+  data: { link: 'https://pay.example/pay/x#token' },
+  ttlSeconds: 300,
+};
+
+test('the sender for development tells the log of the link’s reference and of nothing else', async () => {
+  const told: object[] = [];
+  const sender = createLogSender((message) => told.push(message));
+  expect(await sender.send(MESSAGE, 1_000)).toEqual({ kind: 'sent' });
+  expect(told).toEqual([{ reference: LINK_ID }]);
+});
+
+test('without a push service every push says so', async () => {
+  expect(await NO_PUSH_SENDER.send(MESSAGE, 1_000)).toEqual({ kind: 'failed', reason: 'NOT_CONFIGURED' });
+});
