@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Phone, type PhoneAnswer, type PhoneTap } from '../../src/phone/phone.ts';
 import type { Database } from '../../src/store/open-database.ts';
 import type { Installation } from './installation.ts';
 import { type RawAnswer, request } from './requests.ts';
@@ -40,8 +41,8 @@ export async function post(
   const credential = headers ?? { 'x-api-key': await installation.apiKey() };
   return request(installation.url, path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...credential },
-    body: JSON.stringify(body),
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...credential },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   });
 }
 
@@ -65,6 +66,26 @@ export async function createLink(
   const made = body as { url?: string; reference?: string; id?: string; token?: string };
   const token = made.token ?? new URL(made.url!).hash.slice(1);
   return { id: made.reference ?? made.id!, token, paymentReference };
+}
+
+/** A phone whose payment app was handed a link, and has nothing else to show. */
+export class AppPhone extends Phone {
+  readonly #link: HandedLink;
+
+  constructor(installation: Installation, link: HandedLink, device?: string) {
+    super(installation.profile(), device);
+    this.#link = link;
+  }
+
+  override async token(): Promise<string> {
+    return this.#link.token;
+  }
+
+  /** Taps as the link says, unless otherwise wanted. */
+  pay(tap: Partial<PhoneTap> = {}): Promise<PhoneAnswer> {
+    const { paymentReference: merchantReference } = this.#link;
+    return this.tap({ amount: '10.00', currency: 'ZAR', merchantReference, ...tap });
+  }
 }
 
 /** Asks as the payment app would that holds the token. */

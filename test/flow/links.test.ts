@@ -1,0 +1,392 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Webhook } from '../../schemas/webhook.ts';
+import { outcomeOf, problemOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { AppPhone, ask, createLink, type HandedLink, letExpire, linkBody, post, statusOf } from '../support/links.ts';
+import { RIGHT_PIN } from '../support/pins.ts';
+import { refundSale } from '../support/refunds.ts';
+import { request } from '../support/requests.ts';
+import { letDoubtPass, untilAnswered } from '../support/transactions.ts';
+import { Backend } from '../webhooks/backend.ts';
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+let installation: Installation;
+let links: Receiver;
+let taps: Receiver;
+beforeAll(async () => {
+  installation = await startInstallation();
+  [links, taps] = await Promise.all([startReceiver(), startReceiver()]);
+  const backend = await Backend.open(installation);
+  await backend.listenAt(links.url);
+  // What the operator sets for links stands beside what the integrator registers for taps.
+  await installation.database.query(`update webhook_endpoints set serves = 'links'`);
+  await backend.listenAt(taps.url);
+});
+afterEach(() => expectInvariants(installation));
+afterAll(async () => {
+  await installation.stop();
+  await Promise.all([links.close(), taps.close()]);
+});
+
+const create = (changes?: Record<string, unknown>, path?: string) => createLink(installation, changes, path);
+const app = (link: HandedLink, device?: string) => new AppPhone(installation, link, device);
+const status = (link: HandedLink, path?: string) => statusOf(installation, link.id, path);
+const details = (link: HandedLink) => ask(installation, link, `/consumer/qrCodeDetails/${link.id}`);
+const acknowledge = (link: HandedLink, state: string | number, transactionId?: string) =>
+  ask(installation, link, '/consumer/acknowledge', { qrCodeId: link.id, status: state, transactionId });
+
+/** What a receiver was told of a link. */
+function untilTold(receiver: Receiver, link: HandedLink, count = 1): Promise<Webhook[]> {
+  return eventually(() => {
+    const bodies = receiver.received.map(({ body }) => JSON.parse(body.toString()) as Webhook);
+    const told = bodies.filter(({ id }) => id === link.id);
+    expect(told).toHaveLength(count);
+    return told;
+  });
+}
+
+describe('a link', () => {
+  test('goes from its birth to the answer on the phone, and tells its creator step by step', async () => {
+    const link = await create();
+    const born = await status(link);
+    expect(born).toEqual({
+      qrCodeState: 'QRCodeGenerated',
+      transactionId: null,
+      merchantTransactionReference: link.paymentReference,
+      userId: '',
+      status: null,
+      disposition: null,
+      amount: '10.00',
+      currency: 'ZAR',
+      type: 'Tap',
+      responseCode: null,
+      authorisationCode: null,
+      createdAt: expect.stringMatching(TIME),
+      updatedAt: expect.stringMatching(TIME),
+      paymentReference: link.paymentReference,
+      expired: false,
+      expiresAt: expect.stringMatching(TIME),
+    });
+    expect(await details(link)).toMatchObject({
+      status: 200,
+      body: {
+        merchantName: 'Corner Coffee',
+        amount: '10.00',
+        currency: 'ZAR',
+        merchantReference: link.paymentReference,
+        type: 'Tap',
+        isConsumerApp: true,
+        expiresAt: born.expiresAt,
+      },
+    });
+    expect(await status(link)).toMatchObject({ qrCodeState: 'QRCodeScanned' });
+    expect(await acknowledge(link, 'TransactionStarted')).toMatchObject({
+      status: 200,
+      body: { qrCodeId: link.id, qrCodeState: 'TransactionStarted' },
+    });
+
+    const phone = app(link);
+    const { serviceReference, type, authorizationCode } = outcomeOf(await phone.pay());
+    expect(type).toBe('Approved');
+    await untilAnswered(installation.database, serviceReference);
+    expect(await status(link)).toMatchObject({
+      qrCodeState: 'TransactionCreated',
+      transactionId: expect.stringMatching(UUID),
+      merchantTransactionReference: link.paymentReference,
+      status: 'RespondedToPhone',
+      disposition: 'Approved',
+      amount: '10.00',
+      responseCode: '0',
+      authorisationCode: authorizationCode,
+      expired: false,
+    });
+    for (const late of ['QRCodeScanned', 1, 'TransactionStarted', 'TransactionCreated']) {
+      expect((await acknowledge(link, late)).body).toMatchObject({ qrCodeState: 'TransactionCreated' });
+    }
+    const received = await acknowledge(link, 4, serviceReference);
+    expect(received).toMatchObject({ status: 200, body: { qrCodeState: 'ResponseReceivedByPhone' } });
+    expect(await status(link)).toMatchObject({
+      qrCodeState: 'ResponseReceivedByPhone',
+      transactionId: serviceReference,
+    });
+
+    const [event] = await untilTold(links, link);
+    expect(event).toMatchObject({
+      type: 'transaction.completed',
+      merchantReference: link.paymentReference,
+      disposition: 'Approved',
+      amount: 10,
+      serviceReference,
+      deviceInstallationId: phone.deviceInstallationId,
+      paymentProviderId: { tid: 'TW101001' },
+    });
+    expect(taps.received).toEqual([]);
+  });
+
+  test('cannot have been received before there is an answer, and not of another tap', async () => {
+    const link = await create();
+    expect(problemOf(await acknowledge(link, 'ResponseReceivedByPhone'))).toMatchObject({
+      status: 409,
+      errorCode: 134,
+    });
+    expect(problemOf(await acknowledge(link, 'TransactionCreated'))).toMatchObject({ status: 409, errorCode: 134 });
+    outcomeOf(await app(link).pay());
+    const other = await acknowledge(link, 'ResponseReceivedByPhone', randomUUID());
+    expect(problemOf(other)).toMatchObject({ status: 404, errorCode: 122 });
+    expect(await status(link)).toMatchObject({ qrCodeState: 'TransactionCreated' });
+  });
+
+  test.each([
+    ['its paymentReference', ({ paymentReference }: HandedLink) => paymentReference],
+    ['its own reference', ({ id }: HandedLink) => id],
+  ])("is paid by a tap that a merchant's backend vouches for, under %s", async (_what, referenceOf) => {
+    const link = await create();
+    const tap = { amount: '10.00', currency: 'ZAR', merchantReference: referenceOf(link) };
+    const { serviceReference } = outcomeOf(await installation.phone().tap(tap));
+    expect(await status(link)).toMatchObject({
+      transactionId: serviceReference,
+      disposition: 'Approved',
+      merchantTransactionReference: referenceOf(link),
+    });
+    expect(await untilTold(links, link)).toMatchObject([{ merchantReference: link.paymentReference }]);
+  });
+
+  test("is not paid by another merchant's tap under the same reference", async () => {
+    const link = await create();
+    const tap = { amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference };
+    expect(outcomeOf(await installation.phone('bakery').tap(tap)).type).toBe('Approved');
+    expect(await status(link)).toMatchObject({ qrCodeState: 'QRCodeGenerated', transactionId: null });
+  });
+
+  test.each([
+    ['another amount', { amount: '10.01' }],
+    ['another currency', { currency: 'EUR' }],
+  ])('refuses a tap of %s, and takes the right one under the same reference', async (_what, wrong) => {
+    for (const by of ['app', 'backend']) {
+      const link = await create();
+      const phone = by === 'app' ? app(link) : installation.phone();
+      const tap = { amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference };
+      expect(problemOf(await phone.tap({ ...tap, ...wrong }))).toMatchObject({
+        status: 400,
+        errorCode: 104,
+        errors: [{ pointer: '/generalCardData', detail: 'AMOUNT_NOT_OF_LINK' }],
+      });
+      expect(await status(link)).toMatchObject({ qrCodeState: 'QRCodeGenerated', status: 'BadRequestReceived' });
+      expect(outcomeOf(await phone.tap(tap)).type).toBe('Approved');
+      expect(await status(link)).toMatchObject({ qrCodeState: 'TransactionCreated', disposition: 'Approved' });
+    }
+  });
+
+  test('takes one of many taps at once, and tells the others that they are too late', async () => {
+    const link = await create();
+    const before = installation.ledger.length;
+    const phones = Array.from({ length: 8 }, () => app(link));
+    const answers = await Promise.all(phones.map((phone) => phone.pay({ merchantReference: randomUUID() })));
+    const statuses = answers.map((answer) => answer.status).sort();
+    expect(statuses).toEqual([200, 409, 409, 409, 409, 409, 409, 409]);
+    const late = answers.find((answer) => answer.status === 409)!;
+    expect(problemOf(late)).toMatchObject({ errorCode: 124 });
+    expect(installation.ledger).toHaveLength(before + 1);
+    const { rowCount } = await installation.database.query('select from transactions where consumer_id = $1', [
+      link.id,
+    ]);
+    expect(rowCount).toBe(1);
+  });
+
+  test('gives a tap that is repeated its stored answer, also when its time is over', async () => {
+    const link = await create();
+    const phone = app(link);
+    const tap = await phone.seal({ amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference });
+    const { serviceReference } = outcomeOf(await phone.submit(tap));
+    expect(outcomeOf(await phone.submit(tap)).serviceReference).toBe(serviceReference);
+    await letExpire(installation.database, link.id);
+    expect(outcomeOf(await phone.submit(tap)).serviceReference).toBe(serviceReference);
+    expect(await status(link)).toMatchObject({ expired: false, disposition: 'Approved' });
+  });
+
+  test('is paid with a PIN, which its token submits, too', async () => {
+    const link = await create({ amount: '50.05' });
+    const answer = outcomeOf(await app(link).pay({ amount: '50.05', card: 'amex', pin: RIGHT_PIN }));
+    expect(answer).toMatchObject({ type: 'Approved', isSingleTapAndPin: false });
+    expect(await status(link)).toMatchObject({ disposition: 'Approved', transactionId: answer.serviceReference });
+    expect(await untilTold(links, link)).toHaveLength(1);
+  });
+
+  test("'s refund is told where the link is, under the refund's own reference", async () => {
+    const link = await create();
+    const { serviceReference } = outcomeOf(await app(link).pay());
+    await untilAnswered(installation.database, serviceReference);
+    const refundReference = randomUUID();
+    await refundSale(installation, serviceReference, { amount: '4.00', refundReference });
+    const told = await untilTold(links, link, 2);
+    expect(told.find(({ type }) => type === 'refund.completed')).toMatchObject({ merchantReference: refundReference });
+    expect(await status(link)).toMatchObject({ transactionId: serviceReference, amount: '10.00' });
+  });
+});
+
+describe('a link that was tapped is free again', () => {
+  test.each([
+    ['a decline', { amount: '10.51' }, {}, 'Declined', '51'],
+    [
+      'a decline of the card itself',
+      { amount: '10.00' },
+      { tamper: (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0)) },
+      'Declined',
+      null,
+    ],
+  ])('after %s, and another tap may pay it', async (_what, { amount }, tap, disposition, responseCode) => {
+    const link = await create({ amount });
+    const first = outcomeOf(await app(link).pay({ amount, ...tap }));
+    expect(await status(link)).toMatchObject({ transactionId: first.serviceReference, disposition, responseCode });
+    const { merchantReference } = (await details(link)).body as { merchantReference: string };
+    expect(merchantReference).not.toBe(link.paymentReference);
+    const second = outcomeOf(await app(link).pay({ amount, merchantReference }));
+    expect(second.serviceReference).not.toBe(first.serviceReference);
+    expect(await status(link)).toMatchObject({
+      transactionId: second.serviceReference,
+      merchantTransactionReference: merchantReference,
+      paymentReference: link.paymentReference,
+    });
+    const told = await untilTold(links, link, 2);
+    for (const event of told) expect(event.merchantReference).toBe(link.paymentReference);
+  });
+
+  test('after no switch could be reached: the next attempt of the same tap, or another one', async () => {
+    const lone = await installation.startGateway({ TAPWIRE_ROLE: 'api' });
+    try {
+      for (const who of ['the same phone', 'another phone']) {
+        const link = await create();
+        const phone = app(link);
+        const tap = await phone.seal({ amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference });
+        const { generalCardData, paymentCardData, merchantReference } = tap;
+        const answer = await request(lone.url, '/transactions/mobile', {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${link.token}`,
+            'content-type': 'application/json',
+            'x-device-installation-id': phone.deviceInstallationId,
+          },
+          body: JSON.stringify({ generalCardData, paymentCardData, merchantReference }),
+        });
+        const { type, serviceReference } = outcomeOf(answer);
+        expect(type).toBe('UnableToGoOnline');
+        await untilAnswered(installation.database, serviceReference);
+        expect(await status(link)).toMatchObject({ disposition: 'UnableToGoOnline' });
+        const again =
+          who === 'the same phone' ? await phone.pay() : await app(link).pay({ merchantReference: randomUUID() });
+        expect(outcomeOf(again).type).toBe('Approved');
+        expect(outcomeOf(again).serviceReference === serviceReference).toBe(who === 'the same phone');
+        expect(await status(link)).toMatchObject({ disposition: 'Approved' });
+      }
+    } finally {
+      await lone.stop();
+    }
+  });
+
+  test('not while its outcome is uncertain, whatever its time, but once that is Voided', async () => {
+    const { database } = installation;
+    // The switch cannot locate what it is to reverse, so the outcome stays uncertain until it was asked again.
+    const link = await create({ amount: '10.77' });
+    const { serviceReference, type } = outcomeOf(await app(link).pay({ amount: '10.77' }));
+    expect(type).toBe('Indeterminate');
+    const second = await app(link).pay({ amount: '10.77', merchantReference: randomUUID() });
+    expect(problemOf(second)).toMatchObject({ status: 409, errorCode: 124 });
+    await letExpire(database, link.id);
+    expect(await status(link)).toMatchObject({ disposition: 'Indeterminate', expired: false });
+    expect(await creation(link.paymentReference)).toBe(409);
+
+    await letDoubtPass(database, serviceReference);
+    await eventually(async () => expect(await status(link)).toMatchObject({ disposition: 'Voided', expired: true }));
+    expect(await creation(link.paymentReference)).toBe(200);
+    const told = await untilTold(links, link, 2);
+    expect(told.map(({ disposition }) => disposition).sort()).toEqual(['Indeterminate', 'Voided']);
+  });
+
+  test('not while a tap on it is under way', async () => {
+    const link = await create({ amount: '10.10' }); // the switch takes its time
+    const first = app(link).pay({ amount: '10.10' });
+    await eventually(async () => expect(await status(link)).toMatchObject({ qrCodeState: 'TransactionCreated' }));
+    const second = await app(link).pay({ amount: '10.10', merchantReference: randomUUID() });
+    expect(problemOf(second)).toMatchObject({ status: 409, errorCode: 124 });
+    expect(outcomeOf(await first).type).toBe('Approved');
+  });
+});
+
+async function creation(paymentReference: string): Promise<number> {
+  return (await post(installation, '/consumer/applink', linkBody('coffee', { paymentReference }))).status;
+}
+
+describe('a link whose time is over', () => {
+  test('is gone for the phone, and its reference is that of any tap again', async () => {
+    const { database } = installation;
+    const link = await create();
+    await details(link);
+    await letExpire(database, link.id);
+    const gone = { status: 410, errorCode: 118, title: 'Gone' };
+    expect(problemOf(await details(link))).toMatchObject(gone);
+    expect(problemOf(await acknowledge(link, 'TransactionStarted'))).toMatchObject(gone);
+    expect((await acknowledge(link, 'QRCodeScanned')).status).toBe(200);
+    expect(problemOf(await app(link).pay())).toMatchObject(gone);
+    expect(await status(link)).toMatchObject({ expired: true, qrCodeState: 'QRCodeScanned', transactionId: null });
+
+    const tap = { amount: '99.00', currency: 'ZAR', merchantReference: link.paymentReference };
+    const { serviceReference } = outcomeOf(await installation.phone().tap(tap));
+    expect(await status(link)).toMatchObject({ transactionId: null });
+    const { rows } = await database.query('select consumer_id from transactions where id = $1', [serviceReference]);
+    expect(rows).toEqual([{ consumer_id: null }]);
+  });
+
+  test('is expired by its job, which was committed with it and is done then', async () => {
+    const { database } = installation;
+    const link = await create();
+    const jobs = async () => {
+      const text = `select start_after - created_on as wait from pgboss.job where name = 'expire-link' and data ->> 'id' = $1`;
+      return (await database.query<{ wait: { minutes: number } }>(text, [link.id])).rows;
+    };
+    const [job] = await jobs();
+    expect([14, 15]).toContain(job!.wait.minutes);
+    await letExpire(database, link.id);
+    await eventually(async () => {
+      const { rows } = await database.query('select is_expired from links where id = $1', [link.id]);
+      expect(rows).toEqual([{ is_expired: true }]);
+      expect(await jobs()).toEqual([]);
+    });
+    expect(await status(link)).toMatchObject({ expired: true, qrCodeState: 'QRCodeGenerated' });
+  });
+});
+
+describe('the token of a link', () => {
+  test('opens its own link and nothing else', async () => {
+    const [link, other] = [await create(), await create()];
+    const { serviceReference } = outcomeOf(await app(other).pay());
+    const strange = { ...link, id: other.id };
+    expect(problemOf(await details(strange))).toMatchObject({ status: 404, errorCode: 122 });
+    expect(problemOf(await acknowledge(strange, 1))).toMatchObject({ status: 404, errorCode: 122 });
+    const pin = await request(installation.url, `/transactions/${serviceReference}/acknowledge`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${link.token}`, 'x-device-installation-id': 'device' },
+    });
+    expect(problemOf(pin)).toMatchObject({ status: 404, errorCode: 122 });
+    const paid = outcomeOf(await app(link).pay({ merchantReference: randomUUID() }));
+    expect(await status(link)).toMatchObject({ transactionId: paid.serviceReference });
+    expect(await status(other)).toMatchObject({ transactionId: serviceReference });
+  });
+
+  test('acknowledges the tap on it', async () => {
+    const link = await create();
+    const phone = app(link);
+    const { serviceReference } = outcomeOf(await phone.pay());
+    const answer = await request(installation.url, `/transactions/${serviceReference}/acknowledge`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${link.token}`, 'x-device-installation-id': phone.deviceInstallationId },
+    });
+    expect(answer).toMatchObject({ status: 200, body: { status: 'AcknowledgedByPhone' } });
+    expect(await status(link)).toMatchObject({ status: 'AcknowledgedByPhone' });
+  });
+});

@@ -1,0 +1,399 @@
+import { randomUUID } from 'node:crypto';
+import { inflateSync } from 'node:zlib';
+import { decodeJwt } from 'jose';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Tenant } from '../../src/transactions/ports.ts';
+import { outcomeOf, problemOf } from '../support/answers.ts';
+import { saveApiKey } from '../support/api-keys.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import {
+  AppPhone,
+  ask,
+  createLink,
+  type HandedLink,
+  letExpire,
+  linkBody,
+  MANDATE,
+  post,
+  statusOf,
+} from '../support/links.ts';
+import { type RawAnswer, request } from '../support/requests.ts';
+
+let installation: Installation;
+/** The integrator's. */
+let key: string;
+beforeAll(async () => {
+  installation = await startInstallation({ settings: { APP_URL: 'https://pay.example/app/' } });
+  key = await installation.apiKey();
+});
+afterAll(async () => {
+  await expectInvariants(installation);
+  await installation.stop();
+});
+
+const create = (changes?: Record<string, unknown>, path?: string) => createLink(installation, changes, path);
+const app = (link: HandedLink) => new AppPhone(installation, link);
+const status = (link: HandedLink) => statusOf(installation, link.id);
+const details = (link: HandedLink) => ask(installation, link, `/consumer/qrCodeDetails/${link.id}`);
+
+/** Sends a body to a route, by the integrator's key unless other headers are given. */
+function send(path: string, body: unknown, headers: Record<string, string> = { 'x-api-key': key }): Promise<RawAnswer> {
+  return post(installation, path, body, headers);
+}
+
+function get(path: string, headers: Record<string, string | undefined> = { 'x-api-key': key }): Promise<RawAnswer> {
+  return request(installation.url, path, { headers });
+}
+
+async function pointersOf(path: string, body: unknown): Promise<string[]> {
+  const problem = problemOf(await send(path, body));
+  expect(problem).toMatchObject({ status: 400, errorCode: 104 });
+  return [...new Set(problem.errors?.map(({ pointer }) => pointer))];
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+describe('a link that is created', () => {
+  test('is a URL with the token behind the fragment, and a reference', async () => {
+    const answer = await send('/consumer/applink', linkBody());
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('deprecation')).toBeNull();
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const { url, reference, expiresAt, ...others } = answer.body as Record<string, string>;
+    expect(others).toEqual({});
+    expect(reference).toMatch(UUID);
+    const [address, token] = url!.split('#');
+    expect(address).toBe(`https://pay.example/app/pay/${reference}`);
+    const claims = decodeJwt(token!);
+    expect(claims).toEqual({
+      iss: 'tapwire',
+      aud: 'tapwire',
+      sub: '1001',
+      use: 'intent',
+      txn: reference,
+      merchantId: 1001,
+      acquirerId: 1,
+      jti: expect.stringMatching(UUID),
+      iat: expect.any(Number),
+      exp: Math.floor(Date.parse(expiresAt!) / 1_000),
+    });
+    expect(claims.exp! - claims.iat!).toBeGreaterThanOrEqual(899);
+    expect(claims.exp! - claims.iat!).toBeLessThanOrEqual(900);
+  });
+
+  test('by the deprecated address is the same, and names its successor', async () => {
+    const answer = await send('/consumer/qrCode', linkBody());
+    expect(answer).toMatchObject({ status: 200, body: { reference: expect.stringMatching(UUID) } });
+    expect(answer.headers.get('deprecation')).toMatch(/^@\d+$/);
+    expect(answer.headers.get('link')).toBe('</consumer/applink>; rel="successor-version"');
+  });
+
+  test.each([[100], [256], [1_024], [undefined]])('has a QR code of %s pixels where it is wanted', async (size) => {
+    const { body } = await send('/consumer/applink', linkBody('coffee', { image: { required: true, size } }));
+    const { qrCode } = body as { qrCode: string };
+    const [, base64] = /^data:image\/png;base64,(.+)$/.exec(qrCode)!;
+    const png = Buffer.from(base64!, 'base64');
+    expect(png.subarray(1, 4).toString()).toBe('PNG');
+    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([size ?? 512, size ?? 512]);
+    expect(darkShare(png)).toBeGreaterThan(0.2);
+  });
+
+  test.each([
+    ['text', '12.5', 'ZAR', '12.50'],
+    ['a number', 12.5, 'ZAR', '12.50'],
+    ['yen', '1200', 'JPY', '1200'],
+    ['dinars', 1.125, 'BHD', '1.125'],
+  ])('takes an amount of %s', async (_what, amount, currencyCode, shown) => {
+    const link = await create({ amount, currencyCode });
+    expect(await status(link)).toMatchObject({ amount: shown, currency: currencyCode });
+  });
+
+  test('ignores fields that it does not know', async () => {
+    expect((await send('/consumer/applink', linkBody('coffee', { collectionDay: 99, more: {} }))).status).toBe(200);
+  });
+
+  test('twice under one Idempotency-Key is one, answered alike', async () => {
+    const body = linkBody();
+    const headers = { 'x-api-key': key, 'idempotency-key': randomUUID() };
+    const [first, second] = [
+      await send('/consumer/applink', body, headers),
+      await send('/consumer/applink', body, headers),
+    ];
+    expect(second).toMatchObject({ status: 200, body: first.body });
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    const other = await send('/consumer/applink', { ...body, amount: '11.00' }, headers);
+    expect(problemOf(other)).toMatchObject({ status: 422 });
+  });
+});
+
+/** The share of dark pixels of a PNG of 8-bit RGBA or less: a picture that is all white is no QR code. */
+function darkShare(png: Buffer): number {
+  const chunks: Buffer[] = [];
+  for (let at = 8; at < png.length; ) {
+    const length = png.readUInt32BE(at);
+    if (png.toString('latin1', at + 4, at + 8) === 'IDAT') chunks.push(png.subarray(at + 8, at + 8 + length));
+    at += length + 12;
+  }
+  const bytes = inflateSync(Buffer.concat(chunks));
+  return bytes.filter((byte) => byte === 0).length / bytes.length;
+}
+
+describe('a creation off its schema is 400, 104, with a pointer to the field at fault', () => {
+  const PATHS = [
+    '/consumer/qrCode',
+    '/consumer/applink',
+    '/consumer/intentTransaction',
+    '/consumer/tt3Applink',
+    '/consumer/tt3IntentTransaction',
+  ];
+
+  test.each(PATHS)('%s', async (path) => {
+    const body = (changes: object) => linkBody('coffee', { ...MANDATE, ...changes });
+    expect(await pointersOf(path, body({ merchantId: -1 }))).toEqual(['/merchantId']);
+    expect(await pointersOf(path, body({ amount: '1.005' }))).toEqual(['/amount']);
+    expect(await pointersOf(path, body({ timestamp: '2026-01-01T00:00:00Z' }))).toEqual(['/timestamp']);
+  });
+
+  test('and does not tell back the value', async () => {
+    const { body } = await send('/consumer/tt3Applink', linkBody('coffee', { ...MANDATE, idNumber: 'secret' }));
+    expect(JSON.stringify(body)).not.toContain('secret');
+  });
+});
+
+describe('an intent session token', () => {
+  test.each([
+    [undefined, 60],
+    [{}, 60],
+    [{ expiryMinutes: 60 }, 60],
+    [{ expiryMinutes: 720 }, 720],
+  ])('asked for with %j is good for %i minutes', async (body, minutes) => {
+    const { status: code, body: answer } = await send('/refresh/intentSessionToken', body, {
+      'x-api-key': await installation.apiKey({ acquirerId: 1, integratorId: 10, merchantId: '1001' }),
+    });
+    expect(code).toBe(200);
+    const { iat, exp, ...claims } = decodeJwt((answer as { token: string }).token);
+    expect(claims).toMatchObject({ use: 'intentSession', merchantId: 1001, sub: '1001' });
+    expect(Math.abs(exp! - iat! - minutes * 60)).toBeLessThanOrEqual(1);
+  });
+
+  test.each([
+    ['59 minutes', { expiryMinutes: 59 }, '/expiryMinutes'],
+    ['721 minutes', { expiryMinutes: 721 }, '/expiryMinutes'],
+    ['text', { expiryMinutes: '60' }, '/expiryMinutes'],
+    ['null', { expiryMinutes: null }, '/expiryMinutes'],
+    ['no merchant among several', { expiryMinutes: 60, merchantId: undefined }, '/merchantId'],
+  ])('for %s is 400, never something else', async (_what, body, pointer) => {
+    expect(await pointersOf('/refresh/intentSessionToken', { merchantId: '1001', ...body })).toEqual([pointer]);
+  });
+
+  test('makes intents, and neither links nor mandates nor more of its kind', async () => {
+    const { body } = await send('/refresh/intentSessionToken', { merchantId: '1001' });
+    const headers = { authorization: `Bearer ${(body as { token: string }).token}` };
+    for (const path of [
+      '/consumer/qrCode',
+      '/consumer/applink',
+      '/consumer/tt3Applink',
+      '/consumer/tt3IntentTransaction',
+    ]) {
+      const refused = await send(path, linkBody('coffee', MANDATE), headers);
+      expect(problemOf(refused)).toMatchObject({ status: 403, errorCode: 101 });
+    }
+    expect((await send('/consumer/intentTransaction', linkBody(), headers)).status).toBe(403);
+    expect((await send('/refresh/intentSessionToken', {}, headers)).status).toBe(403);
+  });
+
+  test('makes one intent under one Idempotency-Key', async () => {
+    const { body } = await send('/refresh/intentSessionToken', { merchantId: '1001' });
+    const authorization = `Bearer ${(body as { token: string }).token}`;
+    const wanted = { paymentReference: randomUUID(), amount: '10.00', currencyCode: 'ZAR' };
+    const headers = { authorization, 'idempotency-key': randomUUID() };
+    const path = '/consumer/intentSession/transactions';
+    const [first, second] = [await send(path, wanted, headers), await send(path, wanted, headers)];
+    expect(second).toMatchObject({ status: 200, body: first.body });
+  });
+});
+
+describe('who may', () => {
+  const CREATING = [
+    '/consumer/qrCode',
+    '/consumer/applink',
+    '/consumer/intentTransaction',
+    '/consumer/tt3Applink',
+    '/consumer/tt3IntentTransaction',
+    '/refresh/intentSessionToken',
+  ];
+
+  test.each(CREATING)('%s: nobody without a credential, no device, no key without the right', async (path) => {
+    const body = linkBody('coffee', MANDATE);
+    expect(problemOf(await send(path, 'no JSON', {}))).toMatchObject({ status: 401, errorCode: 100 });
+    const link = await create();
+    for (const token of [await installation.phone().token(), link.token]) {
+      const refused = await send(path, body, { authorization: `Bearer ${token}` });
+      expect(problemOf(refused)).toMatchObject({ status: 403, errorCode: 101 });
+    }
+    const reader = await saveApiKey(installation.database, { acquirerId: 1 }, ['transactions:read']);
+    expect(problemOf(await send(path, body, { 'x-api-key': reader }))).toMatchObject({ status: 403, errorCode: 101 });
+  });
+
+  test.each(CREATING)("%s: somebody else's merchant is 404, exactly like one that does not exist", async (path) => {
+    const told = [];
+    for (const merchantId of ['1101', '9999']) {
+      const problem = problemOf(await send(path, linkBody('coffee', { ...MANDATE, merchantId })));
+      expect(problem).toMatchObject({ status: 404, errorCode: 122 });
+      told.push({ ...problem, requestId: '' });
+    }
+    expect(told[0]).toEqual(told[1]);
+  });
+
+  const OWNERS: readonly (readonly [string, Tenant, number])[] = [
+    ['its acquirer', { acquirerId: 1 }, 200],
+    ['its integrator', { acquirerId: 1, integratorId: 10 }, 200],
+    ['its merchant', { acquirerId: 1, integratorId: 10, merchantId: '1001' }, 200],
+    ["its integrator's other merchant", { acquirerId: 1, integratorId: 10, merchantId: '1002' }, 404],
+    ['another integrator', { acquirerId: 1, integratorId: 11 }, 404],
+    ['another acquirer', { acquirerId: 2 }, 404],
+  ];
+  test.each(OWNERS)('sees the status of a link: %s', async (_who, owner, expected) => {
+    const [link, tt3] = [await create(), await create(MANDATE, '/consumer/tt3Applink')];
+    const headers = { 'x-api-key': await installation.apiKey(owner) };
+    expect((await get(`/consumer/QRCode/${link.id}`, headers)).status).toBe(expected);
+    expect((await get(`/consumer/tt3QRCode/${tt3.id}`, headers)).status).toBe(expected);
+    // Each has its own address.
+    expect((await get(`/consumer/QRCode/${tt3.id}`, headers)).status).toBe(404);
+    expect((await get(`/consumer/tt3QRCode/${link.id}`, headers)).status).toBe(404);
+  });
+
+  test('asks for a status by a key alone, and by the id of a link alone', async () => {
+    const link = await create();
+    for (const path of ['QRCode', 'tt3QRCode']) {
+      expect((await get(`/consumer/${path}/${link.id}`, {})).status).toBe(401);
+      const byToken = { authorization: `Bearer ${await installation.phone().token()}` };
+      expect((await get(`/consumer/${path}/${link.id}`, byToken)).status).toBe(401);
+      expect((await get(`/consumer/${path}/${randomUUID()}`)).status).toBe(404);
+      expect(problemOf(await get(`/consumer/${path}/4711`))).toMatchObject({
+        status: 400,
+        errors: [{ pointer: '/params/reference' }],
+      });
+    }
+  });
+
+  test('asks for the details of a link: its own token alone', async () => {
+    const link = await create();
+    const path = `/consumer/qrCodeDetails/${link.id}`;
+    expect((await get(path, {})).status).toBe(401);
+    expect((await get(path)).status).toBe(401);
+    for (const token of [await installation.phone().token(), `${link.token}x`, 'x']) {
+      expect((await get(path, { authorization: `Bearer ${token}` })).status).toBe(401);
+    }
+    expect((await details(link)).headers.get('cache-control')).toBe('no-store');
+  });
+
+  test.each([
+    ['no id', { qrCodeId: undefined }, '/qrCodeId'],
+    ['an id that is none', { qrCodeId: '1' }, '/qrCodeId'],
+    ['no status', { status: undefined }, '/status'],
+    ['a status that does not exist', { status: 'QRCodeBurnt' }, '/status'],
+    ['a number beyond the last', { status: 5 }, '/status'],
+    ['a transactionId that is none', { transactionId: 'x' }, '/transactionId'],
+  ])('acknowledges with %s: 400', async (_what, changes, pointer) => {
+    const link = await create();
+    const answer = await ask(installation, link, '/consumer/acknowledge', { qrCodeId: link.id, status: 1, ...changes });
+    const problem = problemOf(answer);
+    expect(problem).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer }] });
+  });
+});
+
+describe('a tap by its own reference', () => {
+  test("is asked for by a session token, for its merchant's taps alone", async () => {
+    const merchantReference = randomUUID();
+    const tap = { amount: '10.51', currency: 'ZAR', merchantReference };
+    const { serviceReference: id } = outcomeOf(await installation.phone().tap(tap));
+    const statuses = [];
+    for (const merchantId of ['1001', '1002']) {
+      const { body } = await send('/refresh/intentSessionToken', { merchantId });
+      const authorization = `Bearer ${(body as { token: string }).token}`;
+      statuses.push(await get(`/consumer/taponown/${merchantReference}`, { authorization }));
+    }
+    expect(statuses[0]).toMatchObject({
+      status: 200,
+      body: { id, merchantReference, disposition: 'Declined', errorCode: 209, message: 'Not sufficient funds' },
+    });
+    expect(problemOf(statuses[1]!)).toMatchObject({ status: 404, errorCode: 122 });
+    expect((await get(`/consumer/taponown/${merchantReference}`)).status).toBe(401);
+    const merchants = { authorization: `Bearer ${await installation.phone().token()}` };
+    expect((await get(`/consumer/taponown/${merchantReference}`, merchants)).status).toBe(401);
+  });
+});
+
+async function creation(paymentReference: string): Promise<number> {
+  return (await send('/consumer/applink', linkBody('coffee', { paymentReference }))).status;
+}
+
+describe('a paymentReference', () => {
+  test('stands for one live or settled link, and is free once that has expired', async () => {
+    const { database } = installation;
+    const link = await create();
+    expect(await creation(link.paymentReference)).toBe(409);
+    await letExpire(database, link.id);
+    // Whoever wants it does not wait for the job.
+    const next = await create({ paymentReference: link.paymentReference });
+    outcomeOf(await app(next).pay());
+    await letExpire(database, next.id);
+    expect(await creation(link.paymentReference)).toBe(409);
+    expect(await status(link)).toMatchObject({ expired: true, transactionId: null });
+    expect(await status(next)).toMatchObject({ expired: false, disposition: 'Approved' });
+  });
+
+  test("is another merchant's, too", async () => {
+    const { paymentReference } = await create();
+    const body = linkBody('bakery', { paymentReference });
+    expect(await post(installation, '/consumer/applink', body)).toMatchObject({ status: 200 });
+  });
+
+  test('of many links at once makes one', async () => {
+    const paymentReference = randomUUID();
+    const statuses = await Promise.all(Array.from({ length: 8 }, () => creation(paymentReference)));
+    expect(statuses.sort()).toEqual([200, 409, 409, 409, 409, 409, 409, 409]);
+  });
+
+  test('that a tap of the SDK has taken is not asked for again, unless nothing came of it', async () => {
+    const [paid, declined] = [randomUUID(), randomUUID()];
+    const tap = (merchantReference: string, amount: string) =>
+      installation.phone().tap({ amount, currency: 'ZAR', merchantReference });
+    await Promise.all([tap(paid, '10.00'), tap(declined, '10.51')]);
+    expect(await creation(paid)).toBe(409);
+    expect(await creation(declined)).toBe(200);
+  });
+});
+
+describe('an intent', () => {
+  test('is paid like a link, and is found where links are', async () => {
+    const intent = await create({}, '/consumer/intentTransaction');
+    expect(await details(intent)).toMatchObject({ status: 200, body: { merchantReference: intent.paymentReference } });
+    const { serviceReference } = outcomeOf(await app(intent).pay());
+    expect(await status(intent)).toMatchObject({
+      type: 'Tap',
+      transactionId: serviceReference,
+      disposition: 'Approved',
+    });
+  });
+
+  test('can be made by an app that holds a session token, for the merchant of the token', async () => {
+    const { body: session } = await post(installation, '/refresh/intentSessionToken', { merchantId: 1001 });
+    const authorization = `Bearer ${(session as { token: string }).token}`;
+    const paymentReference = randomUUID();
+    const wanted = { paymentReference, amount: 10, currencyCode: 'ZAR', merchantId: '1002' };
+    const made = await post(installation, '/consumer/intentSession/transactions', wanted, { authorization });
+    expect(made.status).toBe(200);
+    const intent = { ...(made.body as { id: string; token: string }), paymentReference };
+    expect(await details(intent)).toMatchObject({ body: { merchantName: 'Corner Coffee' } });
+    const ownStatus = () =>
+      request(installation.url, `/consumer/taponown/${paymentReference}`, { headers: { authorization } });
+    expect(problemOf(await ownStatus())).toMatchObject({ status: 404, errorCode: 122 });
+    const { serviceReference: id } = outcomeOf(await app(intent).pay({ merchantReference: randomUUID() }));
+    const told = { id, merchantReference: paymentReference, disposition: 'Approved', errorCode: 0 };
+    expect(await ownStatus()).toMatchObject({ status: 200, body: told });
+  });
+});
