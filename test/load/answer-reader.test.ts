@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { AnswerReader, type HttpAnswer } from '../../src/load/answer-reader.ts';
+
+const SIZED = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
+const CHUNKED = 'HTTP/1.1 503 No\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n';
+const EARLY = `HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n${SIZED}`;
+
+function readAll(pieces: readonly string[]): HttpAnswer | 'bad' | undefined {
+  const reader = new AnswerReader();
+  let last: HttpAnswer | 'bad' | undefined;
+  for (const piece of pieces) last = reader.read(Buffer.from(piece));
+  return last;
+}
+
+describe('an answer', () => {
+  test.each([
+    ['of a stated length', SIZED, 200],
+    ['in chunks', CHUNKED, 503],
+    ['after an informational one', EARLY, 200],
+  ])('%s is whole with its last byte, however it is split', (_how, text, status) => {
+    for (let at = 1; at < text.length; at++) {
+      const answer = readAll([text.slice(0, at), text.slice(at)]);
+      expect(answer).toMatchObject({ status, keepsAlive: true });
+      expect((answer as HttpAnswer).body.toString()).toBe('hello');
+      expect(readAll([text.slice(0, at)])).toBeUndefined();
+    }
+  });
+
+  test('without length ends with its connection', () => {
+    const reader = new AnswerReader();
+    expect(reader.read(Buffer.from('HTTP/1.0 200 OK\r\n\r\nhel'))).toBeUndefined();
+    expect(reader.read(Buffer.from('lo'))).toBeUndefined();
+    expect(reader.finish()).toMatchObject({ status: 200, keepsAlive: false });
+  });
+
+  test('that ends before its end is none', () => {
+    const reader = new AnswerReader();
+    reader.read(Buffer.from(SIZED.slice(0, -1)));
+    expect(reader.finish()).toBeUndefined();
+  });
+
+  test('tells that its connection ends', () => {
+    const answer = readAll(['HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n']);
+    expect(answer).toMatchObject({ keepsAlive: false });
+  });
+
+  test.each([
+    ['no HTTP', 'SSH-2.0-OpenSSH\r\n\r\n'],
+    ['a chunk without length', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'],
+    ['more than anybody answers', 'HTTP/1.1 200 OK\r\ncontent-length: 999999999\r\n\r\n'],
+  ])('that is %s is bad', (_what, text) => {
+    expect(readAll([text])).toBe('bad');
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import type { LoadRecord } from '../../src/load/load-run.ts';
+import type { MachineSample } from '../../src/load/machine-watch.ts';
+import { htmlReport } from '../../src/load/report/html-report.ts';
+import { latencyScale, straightScale } from '../../src/load/report/scales.ts';
+import { emptySlice, type Slice } from '../../src/load/slice.ts';
+import { Tally } from '../../src/load/tally.ts';
+import { resultWith } from './results.ts';
+
+function second(answered: number, ms: number): Slice {
+  const tally = new Tally();
+  for (let at = 0; at < answered; at++) {
+    tally.count('due');
+    tally.countAnswer('approve', { outcome: 'Approved', isExpected: true, isError: false }, ms);
+  }
+  return tally.take({ inFlight: 3, connections: 64 });
+}
+
+function recordOf(seconds: readonly Slice[]): LoadRecord {
+  const tally = new Tally();
+  for (const slice of seconds) tally.add(slice);
+  return { startedAtMs: 0, seconds, total: tally.sum(), sendingSeconds: seconds.length };
+}
+
+const SAMPLES: MachineSample[] = [1, 2].map((at) => ({
+  second: at,
+  gateway: { inFlight: at, pending: 0, queued: undefined },
+  processes: { '<b>gateway</b>': { cores: 0.5, memoryBytes: 2e8 } },
+}));
+const RECORD = recordOf([second(10, 4), second(20, 90), emptySlice(), second(5, 4_000)]);
+
+describe('the report', () => {
+  const page = htmlReport(resultWith(), RECORD, SAMPLES);
+
+  test('needs nothing else: no address, no style sheet, no script, no picture from elsewhere', () => {
+    expect(page).not.toMatch(/https?:|\/\/[a-z]|<link|<img|<iframe|@import|url\(|\bsrc=|\bhref=|\bfetch\(/i);
+  });
+
+  test('has a chart for each question, and a table with the same figures beside each', () => {
+    const titles = [...page.matchAll(/<figcaption><h2>([^<]+)/g)].map((match) => match[1]);
+    expect(titles).toEqual([
+      'Throughput',
+      'Latency',
+      'Latency by scenario',
+      'Outcomes',
+      'In flight',
+      'Switch lines and queues',
+      'Processor',
+      'Memory',
+    ]);
+    expect(page.match(/<svg /g)).toHaveLength(titles.length);
+    expect(page.match(/<caption>/g)).toHaveLength(titles.length);
+    expect(page).toContain('<tr><th scope="row">2 s</th><td>20/s</td><td>20/s</td></tr>');
+  });
+
+  test('leaves out what could not be seen', () => {
+    const blind = htmlReport(resultWith(), RECORD, []);
+    expect(blind).not.toContain('Switch lines');
+    expect(blind).not.toContain('Processor');
+  });
+
+  test('draws no line through a second without answers', () => {
+    const paths = [...page.matchAll(/<path class="line"[^>]* d="([^"]+)"/g)].map((match) => match[1]!);
+    expect(paths.some((path) => (path.match(/M/g)?.length ?? 0) === 2)).toBe(true);
+    expect(page).not.toMatch(/NaN|Infinity|undefined/);
+  });
+
+  test('shows names as text, whatever is in them', () => {
+    expect(page).not.toContain('<b>gateway</b>');
+    expect(page).toContain('&lt;b&gt;gateway&lt;/b&gt;');
+  });
+
+  test('says what is wrong where something is', () => {
+    const ledger = { ok: false, says: '1 violation', violations: ['I1 7: stands at the switch'] };
+    const generator = { isLimit: true, says: ['its workers were busy'], lagP99Ms: 50, busy: 0.99, workers: 1 };
+    const bad = htmlReport(resultWith({ ledger, generator, endedBy: 'signal' }), RECORD, []);
+    expect(bad).toContain('I1 7: stands at the switch');
+    expect(bad).toContain('The generator may have been the limit: its workers were busy.');
+    expect(bad).toContain('stopped by hand');
+  });
+
+  test('is drawn of a test that saw nothing, too, and stays small for one of hours', () => {
+    const nothing = resultWith({ scenarios: {}, p50Ms: null, p99Ms: null, sent: 0, answered: 0 });
+    expect(htmlReport(nothing, recordOf([]), [])).toContain('</html>');
+    const hours = recordOf(Array.from({ length: 20_000 }, () => second(1, 5)));
+    expect(htmlReport(resultWith(), hours, []).length).toBeLessThan(400_000);
+  });
+});
+
+describe('a scale', () => {
+  test('ends at a round number, and has few lines', () => {
+    expect(straightScale(87).ticks).toEqual([0, 50, 100]);
+    expect(straightScale(0.32).positionOf(0.4)).toBeCloseTo(1);
+  });
+
+  test('is logarithmic where latencies lie far apart', () => {
+    expect(latencyScale([1.5, 3_000]).ticks).toEqual([1, 10, 100, 1_000, 10_000]);
+    expect(latencyScale([10, 40]).ticks[0]).toBe(0);
+    expect(latencyScale([]).positionOf(0)).toBe(0);
+  });
+});

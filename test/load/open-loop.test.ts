@@ -1,0 +1,139 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { dueTimes } from '../../src/load/arrivals.ts';
+import type { ClientCall } from '../../src/load/clients/client-call.ts';
+import { LinePool } from '../../src/load/line-pool.ts';
+import { OpenLoop } from '../../src/load/open-loop.ts';
+import { latenciesOf, Tally } from '../../src/load/tally.ts';
+import { seededRandom } from '../../src/simulator/random.ts';
+
+const REQUEST = Buffer.from('GET / HTTP/1.1\r\nhost: test\r\n\r\n');
+const DONE = { outcome: 'Done', isExpected: true, isError: false };
+const call = (read: ClientCall['read'] = () => DONE): ClientCall => ({ scenario: 'test', request: REQUEST, read });
+
+interface Options {
+  readonly perSecond?: number;
+  readonly seconds?: number;
+  readonly most?: number;
+  readonly isNewEach?: boolean;
+  readonly answerWithinMs?: number;
+  readonly makeCall?: () => ClientCall;
+}
+
+/** A loop against a server that does with each request what it is told. */
+async function loopAgainst(answer: (response: ServerResponse, number: number) => void, options: Options = {}) {
+  const { perSecond = 200, seconds = 0.5, most = 1_000, isNewEach = false, answerWithinMs = 5_000 } = options;
+  const connections = { count: 0 };
+  let number = 0;
+  const server = createServer((_request, response) => answer(response, number++));
+  server.on('connection', () => connections.count++);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => closeAll(server));
+  const target = { host: '127.0.0.1', port: (server.address() as AddressInfo).port, isTls: false };
+  const lines = new LinePool({ target, kept: 4, most, isNewEach });
+  expect(await lines.fill()).toBeUndefined();
+  const tally = new Tally();
+  const times = dueTimes([{ seconds, from: perSecond, to: perSecond }], 'even', seededRandom(1));
+  const loop = new OpenLoop({ dueTimes: times, makeCall: options.makeCall ?? call, lines, tally, answerWithinMs });
+  return { loop, lines, tally, server, connections };
+}
+
+function closeAll(server: Server): void {
+  server.closeAllConnections();
+  server.close();
+}
+
+describe('the open loop', () => {
+  test('sends every call that is due, and counts each answer once', async () => {
+    const { loop, tally } = await loopAgainst((response) => response.end('ok'));
+    await loop.run(performance.now());
+    expect(tally.sum()).toMatchObject({ due: 100, sent: 100, answered: 100, lost: 0, unsent: 0, requests: 100 });
+  });
+
+  test('sends as many calls to a server that stalls, and tells the whole of their wait', async () => {
+    const held: ServerResponse[] = [];
+    const { loop, tally } = await loopAgainst((response) => void held.push(response));
+    setTimeout(() => {
+      for (const response of held.splice(0)) response.end('ok');
+    }, 1_000);
+    await loop.run(performance.now());
+    expect(tally.sum()).toMatchObject({ due: 100, sent: 100, answered: 100 });
+    // Due between 0 and 500 ms, answered after a second: half of them waited for 750 ms.
+    expect(latenciesOf(tally.sum()).percentileMs(0.5)).toBeGreaterThan(700);
+    expect(latenciesOf(tally.sum()).percentileMs(0.01)).toBeGreaterThan(480);
+  });
+
+  test('counts the wait for a connection where there may be no more of them, and sends those calls, too', async () => {
+    const slow = (response: ServerResponse) => void setTimeout(() => response.end('ok'), 100);
+    const { loop, tally, connections } = await loopAgainst(slow, { perSecond: 100, seconds: 0.4, most: 8 });
+    await loop.run(performance.now());
+    expect(tally.sum()).toMatchObject({ due: 40, sent: 40, answered: 40 });
+    expect(connections.count).toBe(8);
+    // Eight at once and ten rounds a second make 80: those due last waited for the twenty before them.
+    expect(latenciesOf(tally.sum()).maxMs).toBeGreaterThan(150);
+  });
+
+  test('tells lost calls from those that never left', async () => {
+    const cut = (response: ServerResponse, number: number) =>
+      number % 2 === 0 ? response.end('ok') : response.destroy();
+    const { loop, tally } = await loopAgainst(cut, { perSecond: 100, seconds: 0.2 });
+    await loop.run(performance.now());
+    expect(tally.sum()).toMatchObject({ due: 20, sent: 20, answered: 10, lost: 10, unsent: 0 });
+
+    const options = { perSecond: 100, seconds: 0.2, isNewEach: true };
+    const gone = await loopAgainst((response) => response.end('ok'), options);
+    closeAll(gone.server);
+    await once(gone.server, 'close');
+    await gone.loop.run(performance.now());
+    expect(gone.tally.sum()).toMatchObject({
+      answered: 0,
+      lost: 0,
+      sent: 0,
+      unsent: 20,
+      reasons: { ECONNREFUSED: 20 },
+    });
+  });
+
+  test('gives a call up when its time is over, and counts it as lost', async () => {
+    const options = { perSecond: 50, seconds: 0.2, answerWithinMs: 200 };
+    const { loop, tally } = await loopAgainst(() => {}, options);
+    await loop.run(performance.now());
+    expect(tally.sum()).toMatchObject({ sent: 10, answered: 0, lost: 10, reasons: { 'no answer in time': 10 } });
+  });
+
+  test('follows an answer with the next request of the same call, which counts as one', async () => {
+    const { loop, tally } = await loopAgainst((response) => response.end('ok'), {
+      perSecond: 50,
+      seconds: 0.2,
+      makeCall: () => call(() => call()),
+    });
+    await loop.run(performance.now());
+    expect(tally.sum()).toMatchObject({
+      sent: 10,
+      answered: 10,
+      requests: 20,
+      scenarios: { test: { outcomes: { Done: 10 } } },
+    });
+  });
+
+  test('opens a connection for each request where it is told to', async () => {
+    const options = { perSecond: 50, seconds: 0.2, isNewEach: true };
+    const { loop, tally, connections } = await loopAgainst((response) => response.end('ok'), options);
+    await loop.run(performance.now());
+    expect(tally.sum()).toMatchObject({ answered: 10 });
+    expect(connections.count).toBe(11); // and the one that was tried beforehand
+  });
+
+  test('stops when it is told to: nothing more is sent, what is under way is abandoned in time', async () => {
+    const { loop, tally } = await loopAgainst(() => {}, { perSecond: 100, seconds: 60 });
+    setTimeout(() => loop.stop(100), 200);
+    await loop.run(performance.now());
+    const { sent, answered, lost, abandoned } = tally.sum();
+    expect(sent).toBeGreaterThan(0);
+    expect(sent).toBeLessThan(6_000);
+    expect({ answered, lost, abandoned }).toEqual({ answered: 0, lost: 0, abandoned: sent });
+  });
+});

@@ -1,0 +1,55 @@
+import { type LoadResult, loadResult } from '../../schemas/load-result.ts';
+
+/** A result of a load test, good unless something else is said. */
+export function resultWith(differences: Partial<LoadResult> = {}): LoadResult {
+  return loadResult.parse({
+    sent: 1_000,
+    answered: 1_000,
+    lost: 0,
+    perSecond: 100,
+    p50Ms: 5,
+    p90Ms: 8,
+    p99Ms: 20,
+    p999Ms: 40,
+    maxMs: 60,
+    outcomes: { Approved: 1_000 },
+    ledger: { ok: true, says: '1000 approvals compared', violations: [] },
+    errors: 0,
+    unexpected: 0,
+    unsent: 0,
+    abandoned: 0,
+    requests: 1_000,
+    reasons: {},
+    scenarios: {
+      approve: {
+        answered: 1_000,
+        p50Ms: 5,
+        p90Ms: 8,
+        p99Ms: 20,
+        p999Ms: 40,
+        maxMs: 60,
+        outcomes: { Approved: 1_000 },
+        unexpected: 0,
+        errors: 0,
+      },
+    },
+    generator: { isLimit: false, says: [], lagP99Ms: 1, busy: 0.2, workers: 1 },
+    steps: [],
+    plan: {
+      target: '127.0.0.1:8080',
+      arrivals: 'constant',
+      perSecond: 100,
+      durationSeconds: 10,
+      mix: { approve: 1 },
+      seed: 1,
+      connections: 64,
+      isNewEach: false,
+      phones: 1_000,
+    },
+    startedAt: '2026-11-20T12:00:00.000Z',
+    sendingSeconds: 10,
+    endedBy: 'plan',
+    machine: '2 cores',
+    ...differences,
+  });
+}

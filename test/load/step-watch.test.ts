@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { parseArrivals } from '../../src/load/arrival-plan.ts';
+import type { Slice } from '../../src/load/slice.ts';
+import { StepWatch } from '../../src/load/step-watch.ts';
+import { Tally } from '../../src/load/tally.ts';
+import { parseThresholds } from '../../src/load/thresholds.ts';
+
+const PLAN = parseArrivals('steps:by=100,every=2s', 100, 10);
+
+/** A second in which so many calls were due, and so many answered, each after so long. */
+function second(due: number, answered: number, ms = 5, isError = false): Slice {
+  const tally = new Tally();
+  for (let at = 0; at < due; at++) tally.count('due');
+  for (let at = 0; at < due; at++) tally.count('sent');
+  for (let at = 0; at < answered; at++)
+    tally.countAnswer('approve', { outcome: isError ? 'HTTP 503' : 'Approved', isExpected: !isError, isError }, ms);
+  return tally.sum();
+}
+
+function watch(slices: readonly Slice[], thresholds = '') {
+  const steps = new StepWatch(PLAN, thresholds === '' ? [] : parseThresholds(thresholds));
+  const broke = slices.map((slice, at) => steps.add(at, slice)).findIndex((why) => why !== undefined);
+  return { broke, results: steps.results };
+}
+
+describe('steps until it breaks', () => {
+  test('hold as long as answers keep up, and break with the step in which they do not', () => {
+    const { broke, results } = watch([second(100, 99), second(100, 101), second(200, 200), second(200, 150)]);
+    expect(broke).toBe(3);
+    expect(results).toEqual([
+      { perSecond: 100, answeredPerSecond: 100, p99Ms: expect.closeTo(5, 1), broke: null },
+      { perSecond: 200, answeredPerSecond: 175, p99Ms: expect.closeTo(5, 1), broke: 'it answered 175 of 200 a second' },
+    ]);
+  });
+
+  test('break by waiting longer than a person would, and by errors', () => {
+    expect(watch([second(100, 100), second(100, 100, 2_000)]).results[0]?.broke).toMatch(
+      /^p99 is 2\d{3} ms$|^p99 is 1\d{3} ms$/,
+    );
+    expect(watch([second(100, 100), second(100, 100, 5, true)]).results[0]?.broke).toBe('100 of 200 calls failed');
+  });
+
+  test('break by conditions of one’s own instead, where there are some', () => {
+    const slow = [second(100, 100, 2_000), second(100, 100, 2_000)];
+    expect(watch(slow, 'p99>5s').broke).toBe(-1);
+    expect(watch(slow, 'p50>1s').results[0]?.broke).toMatch(/^p50>1s: it is /);
+  });
+});
