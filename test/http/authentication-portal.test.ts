@@ -146,7 +146,7 @@ describe.concurrent('a session', () => {
     expect(problemOf(processors)).toMatchObject({ status: 403, errorCode: 101 });
   });
 
-  test('ends within five seconds of the user’s being blocked, removed, or given another password', async () => {
+  test('ends when the user is blocked, removed, or given another password', async () => {
     const users = await Promise.all([0, 1, 2].map(() => savePortalUser(installation.database, INTEGRATOR, 'viewer')));
     const sessions = await Promise.all(users.map(bearerOf));
     expect(await Promise.all(sessions.map(async (session) => (await list(session)).status))).toEqual([200, 200, 200]);
@@ -161,6 +161,6 @@ describe.concurrent('a session', () => {
       expect(problemOf(blocked!)).toMatchObject({ status: 403, errorCode: 105 });
       expect(problemOf(removed!)).toMatchObject({ status: 401, errorCode: 117 });
       expect(problemOf(changed!)).toMatchObject({ status: 401, errorCode: 117 });
-    }, 5_000);
+    });
   });
 });
