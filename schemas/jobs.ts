@@ -37,6 +37,8 @@ export const jobPayloads = {
   'expire-link': z.strictObject({ acquirerId: z.int().positive(), id: z.uuid() }),
   /** Send one reversal, or a repeat of it. */
   reverse: transactionAttempt.extend({ reversalAttempt: z.int().positive() }),
+  /** Tell the switch to post what it has approved, or repeat it. */
+  complete: transactionAttempt.extend({ completionAttempt: z.int().positive() }),
   /** Remove what is older than it may be; one such job lives for ever. */
   purge: z.strictObject({}),
   /** Attempt one delivery of an event to its endpoint. */

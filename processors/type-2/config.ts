@@ -13,6 +13,8 @@ export const configSchema = switchConfig.extend({
     .optional(),
   /** This switch takes no message without a MAC. */
   macKeys: switchConfig.shape.macKeys.unwrap(),
+  /** Whether an approval posts only when it is completed (0220), instead of by itself. */
+  completion: z.boolean().default(false),
   /** Keys travel in TR-31 key blocks here. */
   keyExchange: keyExchangeConfig.extend({ form: z.literal('keyBlock').default('keyBlock') }).optional(),
 });

@@ -1,4 +1,5 @@
 import { defineProcessor } from '#processor-kit';
+import { completion } from './completion.ts';
 import { configSchema, exampleConfig } from './config.ts';
 import { keyChange } from './key-change.ts';
 import * as messages from './messages.ts';
@@ -21,6 +22,7 @@ export default defineProcessor({
   profile,
   mac: messages.mac,
   keyChange,
+  completion,
   authorization: messages.authorization,
   mandateAuthorization: messages.mandateAuthorization,
   refund: messages.refund,

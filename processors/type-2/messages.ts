@@ -203,7 +203,7 @@ export const mac: MacRule<Type2Message> = {
   keyNumber: () => undefined,
 };
 
-function timesOf({ stan, sentAtMs, localDateTime }: LocalStamp) {
+export function timesOf({ stan, sentAtMs, localDateTime }: LocalStamp) {
   return {
     transmissionDateTime: transmissionDateTime(sentAtMs),
     stan,
@@ -212,14 +212,14 @@ function timesOf({ stan, sentAtMs, localDateTime }: LocalStamp) {
   };
 }
 
-function submissionOf({ appId, userId }: Type2Config, canTakePin?: boolean): Type2Message['submission'] {
+export function submissionOf({ appId, userId }: Type2Config, canTakePin?: boolean): Type2Message['submission'] {
   return { appId, userId, singleTap: canTakePin === undefined ? undefined : { isSupported: canTakePin ? '1' : '0' } };
 }
 
-function originalElements({ mti, stan, transmissionDateTime }: OriginalData): Type2Message['original'] {
+export function originalElements({ mti, stan, transmissionDateTime }: OriginalData): Type2Message['original'] {
   return { messageType: mti, stan, transmissionDateTime };
 }
 
-function amountText(amountMinor: number): string {
+export function amountText(amountMinor: number): string {
   return String(amountMinor).padStart(12, '0');
 }

@@ -18,6 +18,7 @@ export const framing: Framing = {
 
 export const match: MatchFields = {
   1: ['stan', 'tid', 'transmissionDateTime'],
+  2: ['stan', 'tid', 'transmissionDateTime'],
   4: ['stan', 'tid', 'transmissionDateTime'],
   8: ['stan', 'transmissionDateTime'],
 };

@@ -36,6 +36,8 @@ const MANDATORY = [
 
 const MANDATORY_BY_MTI: Readonly<Record<string, readonly FieldName[]>> = {
   '0100': MANDATORY,
+  '0220': [...MANDATORY, 'original'],
+  '0221': [...MANDATORY, 'original'],
   '0400': [...MANDATORY, 'responseCode', 'original'],
   '0401': [...MANDATORY, 'responseCode', 'original'],
   '0800': ['processingCode', 'transmissionDateTime', 'stan', 'networkId'],
@@ -43,6 +45,8 @@ const MANDATORY_BY_MTI: Readonly<Record<string, readonly FieldName[]>> = {
 
 const KIND_BY_MTI: Readonly<Record<string, SimulatedRequest['kind']>> = {
   '0100': 'authorization',
+  '0220': 'completion',
+  '0221': 'completion',
   '0400': 'reversal',
   '0401': 'reversal',
   '0800': 'network',
@@ -64,8 +68,8 @@ export function readRequest(request: Type2Message): SimulatedRequest {
     pan: request.pan ?? request.track2?.split(/[D=]/, 1)[0] ?? '',
     pin: pinBlock && { block: pinBlock, ksn: request.pinKsn },
     key: transactionKey(stan, transmissionDateTime),
-    originalKey: kind === 'reversal' ? originalKeyOf(request) : undefined,
-    isRepeat: mti === '0401',
+    originalKey: kind === 'reversal' || kind === 'completion' ? originalKeyOf(request) : undefined,
+    isRepeat: mti === '0401' || mti === '0221',
     network: kind === 'network' ? networkKindOf(profile.network, request.processingCode) : undefined,
     faults: faultsOf(request, kind),
   };

@@ -1,4 +1,5 @@
 import type { JobPayloads, QueueName } from '#schemas/jobs';
+import { sendCompletion } from '../transactions/complete.ts';
 import { expireLink } from '../transactions/expire-link.ts';
 import { expirePin } from '../transactions/expire-pin.ts';
 import { decideOverdue } from '../transactions/overdue.ts';
@@ -21,6 +22,8 @@ const OVERDUE_CREDITS = 64;
 const EXPIRE_PIN_CREDITS = 32;
 /** Every link has one, and nobody waits for it: a day's links may expire in one minute without taps noticing. */
 const EXPIRE_LINK_CREDITS = 16;
+/** Each holds a place at a switch; a tenth of what taps may take of one line. */
+const COMPLETE_CREDITS = 48;
 /** Refunds are rare; a day's worth in one file of a merchant's must not take the lines from taps. */
 const REFUND_CREDITS = 32;
 /** An outcome may still be committed: look again when the grace is surely over. */
@@ -95,6 +98,12 @@ export class Pipeline {
         credits: REVERSE_CREDITS,
         pollMs: POLL_MS,
         handle: (asked) => sendReversal(world, asked),
+      }),
+      complete: pump({
+        queue: 'complete',
+        credits: COMPLETE_CREDITS,
+        pollMs: POLL_MS,
+        handle: (asked) => sendCompletion(world, asked),
       }),
       refund: pump({
         queue: 'refund',

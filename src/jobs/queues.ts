@@ -25,6 +25,7 @@ export const QUEUES: Readonly<Record<QueueName, QueuePolicy>> = {
   'expire-link': { expireInSeconds: 15, ...UNTIL_DONE },
   // Longer than any switch's deadline, so that a repeat is not sent while the first waits for its answer.
   reverse: { expireInSeconds: 150, ...UNTIL_DONE },
+  complete: { expireInSeconds: 150, ...UNTIL_DONE },
   // A batch takes seconds on a busy database; a second one beside it would do no harm.
   purge: { expireInSeconds: 300, ...UNTIL_DONE },
   // Longer than an attempt and the wait for its turn. Who takes an orphaned one over sends the event again, under its id.

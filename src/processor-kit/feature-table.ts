@@ -10,6 +10,7 @@ const FEATURES: readonly (readonly [feature: string, tell: (processor: Processor
     ({ mandateAuthorization, exampleConfig }) => mtiOf(mandateAuthorization?.(testPurchase(), exampleConfig)),
   ],
   ['refund', refundMti],
+  ['posts', ({ completion }) => (completion ? 'by itself, or by a completion advice' : 'by itself')],
   ['reversal, repeats', (processor) => [1, 2].map((attempt) => mtiOf(reversalOf(processor, attempt))).join(', ')],
   ['STAN of a reversal', ({ profile }) => (profile.reversal.keepsStan ? 'the sale’s' : 'its own')],
   ['a reversal on another line waits', ({ profile }) => `${profile.reversal.overtakingGuardSeconds} s`],

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Spec } from '../iso8583/spec.ts';
+import type { CompletionAdvice } from './completion.ts';
 import type { KeyChange } from './key-change.ts';
 import type { MacRule } from './mac-rule.ts';
 import type { Outcome, ReversalAnswer } from './outcome.ts';
@@ -8,6 +9,7 @@ import type { MessageStamp, OriginalData, Purchase, Refund, Reversal, Terminal }
 import type { ProcessorSample, SimulatedAnswer, SimulatedRequest } from './simulation.ts';
 import type { SwitchConfig } from './switch-config.ts';
 
+export type { Completion, CompletionAdvice } from './completion.ts';
 export type { KeyChange, WorkingKeyUse, WrappedKey } from './key-change.ts';
 export type { CardTag, Outcome, OutcomeFacts, ReversalAnswer } from './outcome.ts';
 export type { NetworkCodes, PinRequiredCode, ProcessorProfile, ResponseCodes, ReversalProfile } from './profile.ts';
@@ -83,6 +85,9 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
 
   /** Present when the dialect can change working keys while traffic runs; it does when the configuration has `keyExchange`. */
   readonly keyChange?: KeyChange<Config, Message> | undefined;
+
+  /** Present when a switch of this type can want approvals completed before they are posted. */
+  readonly completion?: CompletionAdvice<Config, Message> | undefined;
 
   /** The codec of the dialect that `config` asks for. Gives the same codec for the same dialect: nothing is compiled per call. */
   codec(config: Config): MessageCodec<Message>;

@@ -16,9 +16,9 @@ export interface SimulatedRequest {
   readonly pin?: PinData | undefined;
   /** Names the transaction: what a later reversal gives as `originalKey`. */
   readonly key: string;
-  /** Of a reversal: the key of what it reverses. */
+  /** Of a reversal or a completion: the key of what it is about. */
   readonly originalKey?: string | undefined;
-  /** Of a reversal: whether it says that it is a repeat. */
+  /** Of a reversal or a completion: whether it says that it is a repeat. */
   readonly isRepeat?: boolean | undefined;
   /** Of a network message: what it asks. */
   readonly network?: keyof NetworkCodes | undefined;

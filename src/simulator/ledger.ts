@@ -17,6 +17,8 @@ export interface LedgerEntry {
   readonly authorizationCode: string;
   readonly approvedAtMs: number;
   state: 'approved' | 'reversed';
+  /** Whether it is on its way to the cardholder's account: at once, or when it was completed. */
+  isPosted: boolean;
   reversedAtMs: number | undefined;
   /** Reversals that came for it, repeats and unanswered ones too. */
   reversals: number;
@@ -53,9 +55,20 @@ export class Ledger {
     return this.#entries.get(ledgerKey(processor, key));
   }
 
-  approve(entry: Omit<LedgerEntry, 'state' | 'reversedAtMs' | 'reversals' | 'deafFor'>, deafFor: number): void {
-    const booked: LedgerEntry = { ...entry, state: 'approved', reversedAtMs: undefined, reversals: 0, deafFor };
-    this.#entries.set(ledgerKey(entry.processor, entry.key), booked);
+  approve(
+    entry: Omit<LedgerEntry, 'state' | 'isPosted' | 'reversedAtMs' | 'reversals' | 'deafFor'>,
+    { deafFor = 0, isPosted = true }: { readonly deafFor?: number; readonly isPosted?: boolean } = {},
+  ): void {
+    const state = { state: 'approved', isPosted, reversedAtMs: undefined, reversals: 0, deafFor } as const;
+    this.#entries.set(ledgerKey(entry.processor, entry.key), { ...entry, ...state });
+  }
+
+  /** Posts what was approved; false when there is nothing, or nothing any more. */
+  complete(processor: string, originalKey: string): boolean {
+    const entry = this.find(processor, originalKey);
+    if (entry?.state !== 'approved') return false;
+    entry.isPosted = true;
+    return true;
   }
 
   /** Books a reversal. `ignored` leaves the money where it is: the switch plays deaf. */
@@ -86,8 +99,21 @@ export class Ledger {
   }
 
   totals(): LedgerTotals {
-    const totals = { approved: 0, approvedMinor: 0, reversed: 0, reversedMinor: 0, orphanReversals: this.#orphanCount };
-    for (const { state, approvedMinor } of this.#entries.values()) {
+    const orphanReversals = this.#orphanCount;
+    const totals = {
+      approved: 0,
+      approvedMinor: 0,
+      posted: 0,
+      postedMinor: 0,
+      reversed: 0,
+      reversedMinor: 0,
+      orphanReversals,
+    };
+    for (const { state, isPosted, approvedMinor } of this.#entries.values()) {
+      if (state === 'approved' && isPosted) {
+        totals.posted++;
+        totals.postedMinor += approvedMinor;
+      }
       if (state === 'approved') {
         totals.approved++;
         totals.approvedMinor += approvedMinor;
@@ -104,6 +130,9 @@ export class Ledger {
 export interface LedgerTotals {
   readonly approved: number;
   readonly approvedMinor: number;
+  /** Of those that stand: all but the ones whose completion has not come yet. */
+  readonly posted: number;
+  readonly postedMinor: number;
   readonly reversed: number;
   readonly reversedMinor: number;
   readonly orphanReversals: number;

@@ -80,6 +80,7 @@ export class SimulatedSwitch {
   readonly counters: SwitchCounters = { requests: 0, approved: 0, declined: 0, reversals: 0, refused: 0, network: 0 };
   readonly #processor: Processor;
   readonly #needsSignOn: boolean;
+  readonly #wantsCompletion: boolean;
   readonly #lateMs: number;
   readonly #options: SimulatedSwitchOptions;
   readonly #pinTries = new PinTries();
@@ -88,6 +89,7 @@ export class SimulatedSwitch {
   constructor(processor: Processor, config: SwitchConfig, options: SimulatedSwitchOptions) {
     this.#processor = processor;
     this.#needsSignOn = config.signOn;
+    this.#wantsCompletion = processor.completion?.isWanted(config) ?? false;
     this.#lateMs = options.deadlineMs + LATE_BY_MS * options.timeScale;
     this.#options = options;
   }
@@ -106,6 +108,7 @@ export class SimulatedSwitch {
     if (request.faults.length > 0) return this.#refuse('30', `missing or malformed: ${request.faults.join(', ')}`);
     if (this.#needsSignOn && !session.isSignedOn) return this.#refuse('91', 'not signed on');
     if (request.kind === 'reversal') return this.#reverse(request);
+    if (request.kind === 'completion') return this.#complete(request);
     if (request.pin !== undefined) {
       if (!this.#options.keys.isPinKeyLive(request.pin))
         return this.#refuse('30', 'a PIN under a key that is not live');
@@ -143,6 +146,11 @@ export class SimulatedSwitch {
     if (fate === 'ignored') return SILENT;
     const answer = { responseCode: fate === 'notFound' ? '25' : '00' };
     return this.#onItsWay({ ...SILENT, answer }, this.#drawFault());
+  }
+
+  #complete(request: SimulatedRequest): Reaction {
+    const isPosted = this.#options.ledger.complete(this.#processor.type, request.originalKey ?? '');
+    return this.#onItsWay({ ...SILENT, answer: { responseCode: isPosted ? '00' : '25' } }, this.#drawFault());
   }
 
   async #checkPin(request: SimulatedRequest, pin: PinData): Promise<Reaction> {
@@ -200,7 +208,10 @@ export class SimulatedSwitch {
       authorizationCode,
       approvedAtMs: Date.now(),
     } as const;
-    this.#options.ledger.approve(entry, scenario.kind === 'deafToReversals' ? scenario.times : 0);
+    this.#options.ledger.approve(entry, {
+      deafFor: scenario.kind === 'deafToReversals' ? scenario.times : 0,
+      isPosted: request.kind === 'refund' || !this.#wantsCompletion,
+    });
     const responseCode = scenario.kind === 'answer' ? scenario.responseCode : '00';
     return this.#approvalOf(scenario, { responseCode, authorizationCode }, approvedMinor);
   }

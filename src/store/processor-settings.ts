@@ -61,7 +61,7 @@ select exists (
   select from pgboss.job j
   join transactions t on t.acquirer_id = $1 and t.id = (j.data ->> 'id')::uuid
   join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
-  where j.name in ('overdue', 'authorize', 'reverse', 'expire-pin') and j.state < 'completed'
+  where j.name in ('overdue', 'authorize', 'reverse', 'complete', 'expire-pin') and j.state < 'completed'
     and (j.data ->> 'acquirerId')::integer = $1 and r.processor_id = $2
 ) as "hasTaps"`;
 

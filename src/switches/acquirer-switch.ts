@@ -202,7 +202,11 @@ export class AcquirerSwitch implements Switch {
 
   prepare(purchase: Purchase): Prepared {
     const { processor, config } = this.#options;
-    return this.#prepared(processor.authorization(purchase, config), purchase.pin !== undefined);
+    const wantsCompletion = processor.completion?.isWanted(config) ?? false;
+    return {
+      ...this.#prepared(processor.authorization(purchase, config), purchase.pin !== undefined),
+      wantsCompletion,
+    };
   }
 
   get takesMandates(): boolean {
@@ -244,6 +248,13 @@ export class AcquirerSwitch implements Switch {
     const { processor, config } = this.#options;
     return {
       release: () => slot.release(),
+      complete: (completion, timing) =>
+        this.#exchange(
+          slot,
+          processor.completion!.build(completion, config),
+          timing,
+          (response) => this.#isTrusted(response) && processor.completion!.isAcknowledged(response),
+        ),
       authorize: async (request, timing) => {
         const { message, hasPin } = request as Prepared;
         if (hasPin) await this.#keys?.pinGate;

@@ -1,5 +1,7 @@
 import { StoreUnavailable } from '../errors.ts';
 import { awaitOutcome } from './await-outcome.ts';
+import { completionJob } from './complete.ts';
+import { Disposition } from './disposition.ts';
 import { lateFactsOf, recordLate } from './late-response.ts';
 import { isAwaitingPin } from './pin-step.ts';
 import type { PurchaseAnswer, SwitchAnswer } from './ports.ts';
@@ -64,7 +66,11 @@ async function settle(
 ): Promise<Transaction> {
   const nowMs = world.clock.nowMs();
   const reverseJob = world.newId();
-  const decided = settlementOf(transaction, eventOf(answer, ready), reverseJob, nowMs);
+  const decided = withCompletion(
+    transaction,
+    settlementOf(transaction, eventOf(answer, ready), reverseJob, nowMs),
+    ready,
+  );
   const settlement = withWebhook(world, transaction, decided, nowMs);
   const rememberOriginal = () => world.originals.remember(transaction.id, answer.connectionId);
   // Before the commit: its job may be found at once.
@@ -93,6 +99,12 @@ function settlementOf(transaction: Transaction, event: SwitchEvent, reverseJob: 
   const settlement = settleOutcome(transaction, event, nowMs);
   const enqueue = settlement.enqueue.map((job) => (job.queue === 'reverse' ? { ...job, id: reverseJob } : job));
   return { ...settlement, enqueue };
+}
+
+/** An approval that is posted only by a completion is committed with the job that sends it. */
+function withCompletion(transaction: Transaction, settlement: Settlement, { request }: ReadySubmission): Settlement {
+  if (!request.wantsCompletion || settlement.result.disposition !== Disposition.Approved) return settlement;
+  return { ...settlement, enqueue: [...settlement.enqueue, completionJob(transaction)] };
 }
 
 /** Whatever the database did not take: the tap itself is stored, and its `overdue` job will decide. */

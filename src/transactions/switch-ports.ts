@@ -1,4 +1,5 @@
 import type {
+  Completion,
   OriginalData,
   Outcome,
   PinData,
@@ -29,6 +30,8 @@ export interface PurchaseAnswer {
 export interface SwitchSlot {
   authorize(request: PreparedRequest, timing: SendTiming): Promise<SwitchAnswer<PurchaseAnswer>>;
   reverse(reversal: Reversal, timing: SendTiming): Promise<SwitchAnswer<ReversalAnswer>>;
+  /** Whether the switch has taken it: an approval is posted then. */
+  complete(completion: Completion, timing: SendTiming): Promise<SwitchAnswer<boolean>>;
   release(): void;
 }
 
@@ -78,6 +81,8 @@ export interface Switch {
 export interface PreparedRequest {
   /** What a reversal must repeat of it. */
   readonly original: OriginalData;
+  /** Whether its approval is posted only by a completion. */
+  readonly wantsCompletion?: boolean | undefined;
 }
 
 export interface Switches {

@@ -199,7 +199,7 @@ describe('tapwire verify-ledger', () => {
   async function served<T>(work: (url: string) => Promise<T>): Promise<T> {
     const ledger = new Ledger();
     for (const { state: _, approvedAtMs, ...entry } of books.ledger) {
-      ledger.approve({ ...entry, approvedAtMs, authorizationCode: '123456' }, 0);
+      ledger.approve({ ...entry, approvedAtMs, authorizationCode: '123456' });
     }
     for (const { processor, key, tid, state } of books.ledger) {
       if (state === 'reversed') ledger.reverse(processor, key, tid, Date.now());

@@ -285,6 +285,7 @@ export class SimulatedProcess {
           () => switches.reverse(key(original.id!)),
           (answer) => answer,
         ),
+      complete: () => Promise.reject(new Error('these switches post by themselves')),
       release: () => {},
     };
   }

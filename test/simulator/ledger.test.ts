@@ -17,7 +17,7 @@ const sale = {
 
 test('what was approved stands until it is reversed, once', () => {
   const ledger = new Ledger();
-  ledger.approve(sale, 0);
+  ledger.approve(sale);
   expect(ledger.totals()).toMatchObject({ approved: 1, approvedMinor: 1_000, reversed: 0 });
   expect(ledger.reverse('type-1', sale.key, 'T1', 5)).toBe('reversed');
   expect(ledger.reverse('type-1', sale.key, 'T1', 6)).toBe('alreadyReversed');
@@ -27,7 +27,7 @@ test('what was approved stands until it is reversed, once', () => {
 
 test('a reversal of something unknown is kept apart', () => {
   const ledger = new Ledger();
-  ledger.approve(sale, 0);
+  ledger.approve(sale);
   expect(ledger.reverse('type-1', 'another', 'T1', 5)).toBe('notFound');
   expect(ledger.reverse('type-2', sale.key, 'T1', 5)).toBe('notFound');
   expect(ledger.totals()).toMatchObject({ approved: 1, orphanReversals: 2 });
@@ -36,7 +36,7 @@ test('a reversal of something unknown is kept apart', () => {
 
 test('a reversal that is left unanswered moves no money', () => {
   const ledger = new Ledger();
-  ledger.approve(sale, 2);
+  ledger.approve(sale, { deafFor: 2 });
   expect(ledger.reverse('type-1', sale.key, 'T1', 5)).toBe('ignored');
   expect(ledger.reverse('type-1', sale.key, 'T1', 6)).toBe('ignored');
   expect(ledger.totals()).toMatchObject({ approved: 1 });

@@ -1,0 +1,58 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Type2Config } from '../../processors/type-2/config.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { sellApproved, voidSale } from '../support/refunds.ts';
+
+let installation: Installation;
+afterEach(() => installation.stop());
+
+/** An approval of type 2 that posts by a 0220 alone. */
+const COMPLETED: Partial<Type2Config> = { completion: true };
+
+async function untilPosted(count: number): Promise<void> {
+  await eventually(() => expect(installation.simulator.ledger.totals()).toMatchObject({ posted: count }));
+}
+
+describe('an approval that posts only when it is completed', () => {
+  test('is completed soon after, and a void takes it back all the same', async () => {
+    installation = await startInstallation({ type: 'type-2', config: COMPLETED });
+    const id = await sellApproved(installation, '10.00');
+    await sellApproved(installation, '12.00');
+    await untilPosted(2);
+    await eventually(async () => {
+      const { rows } = await installation.database.query(`select from pgboss.job where name = 'complete'`);
+      expect(rows).toEqual([]);
+    });
+    expect((await voidSale(installation, id)).status).toBe(202);
+    await eventually(() => expect(installation.simulator.ledger.totals()).toMatchObject({ posted: 1, reversed: 1 }));
+    await expectInvariants(installation);
+  });
+
+  test('is completed by the next process when the one that had the approval is gone', async () => {
+    installation = await startInstallation({ type: 'type-2', config: COMPLETED, role: 'none' });
+    const first = await installation.startGateway();
+    // What the first process would do about it is not until an hour from now.
+    await installation.database.query(
+      `create function hold() returns trigger language plpgsql as $$ begin new.start_after := now() + interval '1 hour'; return new; end $$`,
+    );
+    await installation.database.query(
+      `create trigger hold before insert on pgboss.job_common for each row when (new.name = 'complete') execute function hold()`,
+    );
+    await sellApproved(installation, '10.00');
+    expect(installation.ledger).toMatchObject([{ state: 'approved', isPosted: false }]);
+    await first.stop();
+    await installation.database.query(`update pgboss.job set start_after = now() where name = 'complete'`);
+    await installation.startGateway();
+    await untilPosted(1);
+  });
+});
+
+test('nothing is completed where an approval posts by itself', async () => {
+  installation = await startInstallation({ type: 'type-2' });
+  await sellApproved(installation, '10.00');
+  expect(installation.ledger).toMatchObject([{ state: 'approved', isPosted: true }]);
+  const { rows } = await installation.database.query(`select from pgboss.job where name = 'complete'`);
+  expect(rows).toEqual([]);
+});
