@@ -1,0 +1,94 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type LoadResult, loadResult } from '../../../schemas/load-result.ts';
+import { run } from '../../../src/cli/load.ts';
+import { type LoadProfile, writeLoadProfile } from '../../../src/load/load-profile.ts';
+import { saveLoadMerchants } from '../../../src/load/load-tenants.ts';
+import { ledgerServer } from '../../../src/simulator/ledger-http.ts';
+import { listen, stopListening } from '../../../src/simulator/listening.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type Installation, startInstallation } from '../../support/installation.ts';
+import { expectInvariants } from '../../support/invariants.ts';
+import { runHere } from '../../support/run-here.ts';
+import { TapwireProcess } from '../../support/tapwire-process.ts';
+
+const MIX = { approve: 6, decline: 2, 'decline-51': 1, pin: 1, link: 1, status: 2, list: 1 };
+
+let installation: Installation;
+let folder: string;
+let stopLedger: () => Promise<void>;
+beforeAll(async () => {
+  const since = new Date().toISOString();
+  installation = await startInstallation();
+  folder = mkdtempSync(join(tmpdir(), 'tapwire-load-'));
+  const server = ledgerServer(installation.simulator.ledger);
+  const ledgerUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}/ledger`;
+  stopLedger = async () => {
+    server.closeAllConnections();
+    await stopListening(server);
+  };
+  const { url, issuer } = installation.profile();
+  const owner = { acquirerId: 1, integratorId: 10 };
+  const merchants = await saveLoadMerchants(installation.database, owner);
+  const { DATABASE_URL: databaseUrl = '' } = installation.environment();
+  const profile: LoadProfile = {
+    url,
+    issuer,
+    merchants,
+    apiKey: await installation.apiKey(owner),
+    books: { ledgerUrl, databaseUrl, since },
+    processes: { gateway: process.pid },
+  };
+  writeLoadProfile(join(folder, 'load.json'), profile);
+  writeFileSync(join(folder, 'mix.json'), JSON.stringify(MIX));
+});
+afterAll(async () => {
+  await stopLedger();
+  await installation.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const resultIn = (name: string): LoadResult => loadResult.parse(JSON.parse(readFileSync(join(folder, name), 'utf8')));
+
+test('a load test makes every kind of call, loses none, and proves it by both books', async () => {
+  const words = ['--rate', '40', '--duration', '2s', '--phones', '20', '--connections', '8', '--workers', '2'];
+  const files = [
+    '--mix',
+    join(folder, 'mix.json'),
+    '--json',
+    join(folder, 'a.json'),
+    '--report',
+    join(folder, 'a.html'),
+  ];
+  const conditions = ['--fail-if', 'lost>0,errors>0,unexpected>0,max>0ms'];
+  const { exitCode, stdout, stderr } = await runHere(run, [...words, ...files, ...conditions], {
+    TAPWIRE_DATA: folder,
+  });
+  // Every other condition is not met, or it would be named here.
+  expect(stderr).toMatch(/^failed: max>0ms: it is [\d.]+ ms\n$/);
+  expect(exitCode).toBe(1);
+  const result = resultIn('a.json');
+  expect(result).toMatchObject({ sent: 80, answered: 80, lost: 0, errors: 0, unsent: 0, endedBy: 'plan' });
+  expect(result.ledger).toMatchObject({ ok: true, violations: [] });
+  expect(Object.keys(result.scenarios).sort()).toEqual(Object.keys(MIX).sort());
+  expect(Object.keys(result.outcomes).sort()).toEqual(['Approved', 'Declined', 'Found']);
+  expect(result.requests).toBeGreaterThan(80); // PINs and links take several
+  expect(stdout).toContain('ledger: ok');
+  const report = readFileSync(join(folder, 'a.html'), 'utf8');
+  expect(report).toContain('<h2>Switch lines and queues</h2>');
+  expect(report).not.toMatch(/https?:/);
+  await expectInvariants(installation);
+});
+
+test('Ctrl-C ends it soon, with a report of what was measured', async () => {
+  const words = ['--rate', '20', '--duration', '1h', '--phones', '4', '--json', join(folder, 'b.json')];
+  const load = new TapwireProcess(['load', ...words], { environment: { TAPWIRE_DATA: folder } });
+  await eventually(async () => expect((await installation.ledger).length).toBeGreaterThan(70));
+  const { exitCode, stderr } = await load.kill('SIGINT');
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  const { endedBy, sent, answered, lost, abandoned, ledger } = resultIn('b.json');
+  expect({ endedBy, lost, ok: ledger.ok }).toEqual({ endedBy: 'signal', lost: 0, ok: true });
+  expect(answered + abandoned).toBe(sent);
+});

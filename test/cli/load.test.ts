@@ -1,0 +1,183 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { run } from '../../src/cli/load.ts';
+import { readLoadOptions } from '../../src/cli/load-options.ts';
+import { progressLine } from '../../src/cli/load-progress.ts';
+import { describeResult } from '../../src/cli/load-table.ts';
+import { parseArrivals } from '../../src/load/arrival-plan.ts';
+import { writeLoadProfile } from '../../src/load/load-profile.ts';
+import { emptySlice } from '../../src/load/slice.ts';
+import { resultWith } from '../load/results.ts';
+import { runHere } from '../support/run-here.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tapwire-load-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Nobody listens there. */
+const NOWHERE = 'http://127.0.0.1:9';
+const merchant = { id: '1', name: 'Shop', mcc: '5411', xTid: 'T1', user: 'till' };
+const issuer = {
+  iss: 'https://issuer.example',
+  kid: 'k1',
+  audience: 'tapwire',
+  algorithm: 'ES256' as const,
+  privateKey: 'none',
+  publicKey: 'none',
+};
+const books = { ledgerUrl: `${NOWHERE}/ledger`, databaseUrl: 'postgres://x', since: '2026-11-20T12:00:00.000Z' };
+writeLoadProfile(join(folder, 'load.json'), {
+  url: NOWHERE,
+  issuer,
+  merchants: [merchant],
+  books,
+  processes: { it: 1 },
+});
+
+const load = (...words: string[]) => runHere(run, words, { TAPWIRE_DATA: folder });
+const optionsOf = (...words: string[]) => readLoadOptions(words, { TAPWIRE_DATA: folder })!;
+
+describe('tapwire load', () => {
+  test.each([
+    ['--rate', '0', '--rate 0: expected arrivals a second'],
+    ['--rate', 'fast', '--rate fast'],
+    ['--rate', '1e9', '--rate 1e9'],
+    ['--duration', '60', '--duration 60: expected a time like 60s'],
+    ['--duration', '0s', '--duration 0s'],
+    ['--duration', '400h', 'at most 43200 s'],
+    ['--arrivals', 'often', '--arrivals often'],
+    ['--mix', 'nowhere.json', '--mix nowhere.json: ENOENT'],
+    ['--connections', '-1', '--connections'],
+    ['--most-connections', '99999', '--most-connections 99999'],
+    ['--phones', '0', '--phones 0: expected a whole number from 1'],
+    ['--workers', '1000', '--workers 1000'],
+    ['--seed', 'x', '--seed x'],
+    ['--answer-within', '2h', '--answer-within 2h'],
+    ['--fail-if', 'p99', '--fail-if p99'],
+    ['--against', 'gateway', '--against gateway: expected an address'],
+    ['--against', 'ftp://x', '--against ftp://x'],
+    ['--against', 'http://user@x', '--against'],
+    ['--ledger', 'file:///x', '--ledger file:///x'],
+    ['--json', '/nowhere/a.json', '--json /nowhere/a.json: there is no such folder'],
+    ['--report', '/nowhere/a.html', '--report'],
+    ['--profile', '/nowhere', 'There is no usable profile at /nowhere'],
+    ['--haste', '1', "Unknown option '--haste'"],
+  ])('refuses %s %s in one line, with exit code 2', async (flag, word, why) => {
+    const { exitCode, stdout, stderr } = await load(`${flag}=${word}`);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain(why);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  test('says when nobody answers, with exit code 2', async () => {
+    const { exitCode, stderr } = await load('--duration', '1s');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`Nobody answers at ${NOWHERE}: is the gateway running?`);
+  });
+
+  test('tells what it takes', async () => {
+    const { exitCode, stdout } = await load('--help');
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('--fail-if');
+  });
+
+  test('takes books and processes for those of the profile’s gateway alone', () => {
+    expect(optionsOf().profile).toMatchObject({ books, processes: { it: 1 } });
+    const other = optionsOf('--against', 'https://other.example/');
+    expect(other.plan.url).toBe('https://other.example');
+    expect(other.profile).toMatchObject({ books: undefined, processes: undefined });
+    const told = optionsOf(
+      '--against',
+      'https://other.example',
+      '--ledger',
+      'http://l/ledger',
+      '--database',
+      'postgres://y',
+    );
+    expect(told.profile.books).toMatchObject({ ledgerUrl: 'http://l/ledger', databaseUrl: 'postgres://y' });
+  });
+
+  test('loads a production only when told twice', () => {
+    const isAllowed = (...words: string[]) => optionsOf(...words).isProdAllowed;
+    expect([isAllowed(), isAllowed('--against-prod'), isAllowed('--yes-really')]).toEqual([false, false, false]);
+    expect(isAllowed('--against-prod', '--yes-really')).toBe(true);
+  });
+
+  test('leaves links out of its own mix where there is no API key to make them with', () => {
+    expect(optionsOf().plan.mix).not.toHaveProperty('link');
+    expect(optionsOf().plan.mix).toHaveProperty('approve');
+  });
+});
+
+describe('what it prints', () => {
+  test('is a line of the rate, the latencies, the errors and what is under way', () => {
+    const plan = { seconds: 60, arrivals: parseArrivals('constant', 2_000, 60) };
+    const seen = {
+      second: 11,
+      seconds: 1,
+      slice: { ...emptySlice(), answered: 1_998, inFlight: 7 },
+      total: emptySlice(),
+    };
+    expect(progressLine(seen, plan)).toBe(
+      '  12/60 s   2000 due/s   1998 answered/s   p50 -   p99 -   0 errors   7 in flight',
+    );
+  });
+
+  test('ends with a table of the scenarios, what was lost, and what the books say', () => {
+    const text = describeResult(resultWith({ lost: 2, reasons: { ECONNRESET: 2 } }));
+    expect(text).toMatch(/approve {3}1000 {6}5.00 ms .* 1000 Approved/);
+    expect(text).toContain('sent 1000   answered 1000   lost 2   100 a second');
+    expect(text).toContain('(2 ECONNRESET)');
+    expect(text).toContain('ledger: ok, 1000 approvals compared');
+  });
+
+  test('says it when money was lost, when there was no ledger, and when the generator was the limit', () => {
+    const ledger = { ok: false, says: '1 violation', violations: ['I1 7: stands at the switch'] };
+    expect(describeResult(resultWith({ ledger }))).toContain('ledger: NOT OK, 1 violation\nI1 7: stands at the switch');
+    expect(describeResult(resultWith({ ledger: { ...ledger, ok: null, says: 'there was no ledger' } }))).toContain(
+      'ledger: there was no ledger',
+    );
+    const generator = { isLimit: true, says: ['calls left up to 50 ms late (p99)'], lagP99Ms: 50, busy: 1, workers: 1 };
+    expect(describeResult(resultWith({ generator }))).toContain('may have been the limit: calls left up to 50 ms late');
+  });
+});
+
+describe('tapwire load compare', () => {
+  const fileOf = (name: string, value: unknown) => {
+    const path = join(folder, name);
+    writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value));
+    return path;
+  };
+  const good = fileOf('good.json', resultWith());
+
+  test('ends with 0 when nothing is worse, and with 1 when something is', async () => {
+    expect(await load('compare', good, good)).toMatchObject({ exitCode: 0, stderr: '' });
+    const slow = fileOf('slow.json', resultWith({ p99Ms: 40 }));
+    const { exitCode, stdout } = await load('compare', good, slow);
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/p99 +20.0 ms +40.0 ms +\+100.0 % +worse/);
+    expect(await load('compare', slow, good)).toMatchObject({ exitCode: 0 });
+    expect(await load('compare', good, slow, '--tolerance', '150%')).toMatchObject({ exitCode: 0 });
+  });
+
+  test('ends with 1 when money was lost, however fast', async () => {
+    const ledger = { ok: false, says: '1 violation', violations: [] };
+    const wrong = fileOf('wrong.json', resultWith({ ledger }));
+    const { exitCode, stdout } = await load('compare', good, wrong);
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain('NOT OK, 1 violation');
+  });
+
+  test.each([
+    ['a missing file', [good, join(folder, 'none.json')], 'ENOENT'],
+    ['what is no JSON', [good, fileOf('text.json', 'x')], 'is not valid JSON'],
+    ['what is no result', [good, fileOf('other.json', { sent: 'all' })], 'is no result of tapwire load --json: sent'],
+    ['a tolerance of no number', [good, good, '--tolerance', 'much'], '--tolerance much'],
+    ['one file alone', [good], 'usage: tapwire load compare'],
+  ])('refuses %s with exit code 2', async (_what, words, why) => {
+    const { exitCode, stderr } = await load('compare', ...words);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(why);
+  });
+});
