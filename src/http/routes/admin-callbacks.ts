@@ -33,7 +33,7 @@ export function registerAdminCallbackRoutes(
   withZod(server).route({
     method: 'GET',
     url: ADDRESS,
-    config: facts('Show where links and intents of an integrator are told'),
+    config: facts('Get the callback URL of links'),
     schema: { params: numberedPath, response: { 200: answerSchema(callback) } },
     onRequest,
     handler: async (request) => {
@@ -48,7 +48,7 @@ export function registerAdminCallbackRoutes(
   withZod(server).route({
     method: 'PUT',
     url: ADDRESS,
-    config: facts('Set where links and intents of an integrator are told'),
+    config: facts('Set the callback URL of links'),
     schema: { params: numberedPath, body: callbackRegistration, response: { 200: answerSchema(z.object({})) } },
     onRequest,
     handler: async (request) => {
@@ -63,7 +63,7 @@ export function registerAdminCallbackRoutes(
   withZod(server).route({
     method: 'DELETE',
     url: ADDRESS,
-    config: facts('Tell nobody of links and intents of an integrator any more'),
+    config: facts('Remove the callback URL of links'),
     schema: { params: numberedPath, response: { 204: answerSchema(z.null()) } },
     onRequest,
     handler: async (request, reply) => {
@@ -76,7 +76,7 @@ export function registerAdminCallbackRoutes(
   withZod(server).route({
     method: 'POST',
     url: `${ADDRESS}/secret`,
-    config: facts('Make the secret that signs what is told of links and intents'),
+    config: facts('Make a secret for webhooks of links'),
     schema: { params: numberedPath, body: secretRotation, response: { 200: answerSchema(callbackSecret) } },
     onRequest,
     ...idempotent,

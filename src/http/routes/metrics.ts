@@ -18,7 +18,7 @@ export function registerMetricsRoute(server: Server, { metrics, token, isOpen }:
   server.route({
     method: 'GET',
     url: '/metrics',
-    config: { facts: { summary: 'Figures of this process for Prometheus', section: 'extension', takes: [] } },
+    config: { facts: { summary: 'Get metrics', section: 'extension', takes: [], mediaType: 'text/plain' } },
     onRequest: async (request) => {
       if (token === undefined && isOpen) return;
       if (token === undefined) throw new NotFound();
