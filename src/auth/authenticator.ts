@@ -1,5 +1,6 @@
 import { AuthError, NotFound } from '../errors.ts';
-import type { Tenant } from '../transactions/ports.ts';
+import { admitUser } from '../transactions/admit.ts';
+import type { Directory, Tenant } from '../transactions/ports.ts';
 import { type ApiKeyPrincipal, type ApiKeyVerifier, requireScope } from './api-key.ts';
 import { bearerToken } from './bearer.ts';
 import { includesTenant } from './includes-tenant.ts';
@@ -21,6 +22,7 @@ export interface AuthenticatorOptions {
   readonly ownTokens: OwnTokens;
   readonly loginTokens: LoginTokens;
   readonly merchants: Merchants;
+  readonly directory: Pick<Directory, 'merchant' | 'user'>;
 }
 
 /** Who a Bearer token is. */
@@ -167,9 +169,13 @@ export class Authenticator {
 
   /** @throws AuthError, Forbidden */
   async #bearer(authorization: string | undefined): Promise<Bearer> {
-    const { tokens, ownTokens, loginTokens } = this.#options;
+    const { tokens, ownTokens, loginTokens, directory } = this.#options;
     const text = bearerToken(authorization);
-    if (!ownTokens.isOwn(text)) return { kind: 'merchant', principal: await tokens.verify(text) };
+    if (!ownTokens.isOwn(text)) {
+      const principal = await tokens.verify(text);
+      admitUser(directory, principal);
+      return { kind: 'merchant', principal };
+    }
     const token = await ownTokens.verifyAny(text);
     return token.use === 'login' ? { kind: 'login', user: await loginTokens.userOf(token) } : { kind: 'device', token };
   }

@@ -42,7 +42,7 @@ export function createGuards(parts: RouteParts) {
     lifetimeSeconds: config.LOGIN_TOKEN_MINUTES * 60,
     nowMs: world.clock.nowMs,
   });
-  const authenticator = new Authenticator({ tokens, apiKeys, ownTokens, loginTokens, merchants: directory });
+  const authenticator = new Authenticator({ tokens, apiKeys, ownTokens, loginTokens, merchants: directory, directory });
   const idempotencyKeys = new IdempotencyKeys(database, keys);
   closers.push(() => idempotencyKeys.close());
   const appTokens = new AppTokens(ownTokens, directory, world.clock.nowMs);

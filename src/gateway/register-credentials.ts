@@ -27,7 +27,7 @@ export function registerCredentials(server: Server, parts: RouteParts, guards: G
   registerLoginRoute(server, { authenticator, logIn: logInOf(parts, guards) });
   const lifetimeSeconds = config.PROXIMITY_TOKEN_HOURS * 3_600;
   const issue = createProximityTokens({ tokens: ownTokens, directory, lifetimeSeconds, nowMs });
-  registerProximityTokenRoute(server, { world, tokens, issue });
+  registerProximityTokenRoute(server, { directory, tokens, issue });
   registerAcquirerIdRoute(server, authenticator);
   const check = createTokenCheck({ tokens, registered: directory, keys: issuerKeys });
   registerTokensCheckRoute(server, { authenticator, check });

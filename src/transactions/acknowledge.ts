@@ -1,5 +1,5 @@
 import { Forbidden, NotFound, RequestRefused, StoreUnavailable } from '../errors.ts';
-import { admit } from './draft.ts';
+import { admit } from './admit.ts';
 import { isOpenTo } from './link-of-tap.ts';
 import type { AnswerRecord, Principal } from './ports.ts';
 import { canMove, moves, Status, type StatusId } from './status.ts';

@@ -1,4 +1,4 @@
-import { Forbidden } from '../errors.ts';
+import { admit } from './admit.ts';
 import { listChipTags } from './chip-tags.ts';
 import type { Link } from './link.ts';
 import { NO_PIN, submitPinStep } from './pin-step.ts';
@@ -19,28 +19,6 @@ export const NO_SUBMISSION: Submission = {
   deadlineSeconds: null,
   overdueJob: null,
 };
-
-/** As whom a request comes: the merchant's record, and our user when its token names one. */
-export interface Admitted {
-  readonly merchant: MerchantRecord;
-  readonly userId: string | null;
-}
-
-/** @throws Forbidden for a blocked device, and for a user who is blocked or somebody else's */
-export function admit(
-  { directory }: Pick<World, 'directory'>,
-  principal: Principal,
-  deviceInstallationId: string,
-): Admitted {
-  const { acquirerId, merchantId, userClaim } = principal;
-  const merchant = directory.merchant(acquirerId, merchantId);
-  if (!merchant) throw new Forbidden('FORBIDDEN');
-  if (directory.isBlockedDevice(acquirerId, deviceInstallationId)) throw new Forbidden('BLOCKED_DEVICE');
-  const user = userClaim === null ? undefined : directory.user(merchant, userClaim);
-  if (user?.isOfAnother) throw new Forbidden('FORBIDDEN');
-  if (user?.isBlocked) throw new Forbidden('BLOCKED_USER');
-  return { merchant, userId: user?.id ?? null };
-}
 
 /** Before a PIN was asked for, or came. */
 export const WITHOUT_PIN = { ...NO_PIN, pinFingerprint: null, pinExpiresAtMs: null } as const;

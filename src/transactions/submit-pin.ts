@@ -1,9 +1,10 @@
 import { fromHex } from '../bytes/hex.ts';
 import { Forbidden, NoConfiguration, NotFound, PinNotAwaited, RequestRefused, TapRefused } from '../errors.ts';
+import { admit } from './admit.ts';
 import { applyProfile, type ProfileApplied } from './apply-profile.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { indexChipTags } from './chip-tags.ts';
-import { admit, type Draft, pinAttempt } from './draft.ts';
+import { type Draft, pinAttempt } from './draft.ts';
 import { isOpenTo } from './link-of-tap.ts';
 import type { PinAttempt, PinRequest } from './pin-ports.ts';
 import { isAwaitingPin, pinEntries } from './pin-step.ts';

@@ -7,6 +7,7 @@ import type { TokenUse } from '../../src/auth/own-tokens.ts';
 import type { PortalUser } from '../../src/auth/portal-user.ts';
 import { createMerchantTokenVerifier } from '../../src/auth/verify-merchant-token.ts';
 import { AuthError } from '../../src/errors.ts';
+import type { KnownUser, MerchantRecord } from '../../src/transactions/ports.ts';
 import { AUDIENCE, createRegistry, createSigner, ISSUER, NOW_MS, OWNER, signToken } from '../support/merchant-token.ts';
 import { createTokenKey, ownTokensOf } from '../support/own-tokens.ts';
 
@@ -15,6 +16,8 @@ const registry = createRegistry(signer);
 const token = await signToken(signer);
 const records = new Map<string, ApiKeyRecord>();
 const users = new Map<string, PortalUser>();
+/** Users that `usr` claims may name. */
+const known = new Map<string, KnownUser>();
 const ownTokens = ownTokensOf([createTokenKey('own')], AUDIENCE, () => NOW_MS);
 const loginTokens = new LoginTokens({
   tokens: ownTokens,
@@ -28,6 +31,7 @@ const authenticator = new Authenticator({
   ownTokens,
   loginTokens,
   merchants: registry,
+  directory: { merchant: () => ({}) as MerchantRecord, user: (_merchant, claim) => known.get(claim) },
 });
 
 /** Logs a new user in, who may be changed behind the back of the session. */
@@ -84,6 +88,17 @@ describe('who may read transactions', () => {
   ])('is nobody when key and token are both good but the key is of %s', async (_, owner) => {
     const both = { ...bearer, 'x-api-key': keyOf(owner) };
     await expect(authenticator.owner(both)).rejects.toEqual(new AuthError('FORBIDDEN', 'owner'));
+  });
+
+  it('is nobody when the user that the token names is blocked, or of another merchant', async () => {
+    const user = { id: randomUUID(), isBlocked: false, isOfAnother: false, permissions: [] };
+    known.set('till-3', user);
+    expect(await authenticator.owner(bearer)).toEqual(MERCHANT);
+    known.set('till-3', { ...user, isBlocked: true });
+    await expect(authenticator.owner(bearer)).rejects.toMatchObject({ code: 'BLOCKED_USER' });
+    known.set('till-3', { ...user, isOfAnother: true });
+    await expect(authenticator.owner(bearer)).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    known.clear();
   });
 
   it('is nobody when one of two credentials is bad, whichever it is', async () => {

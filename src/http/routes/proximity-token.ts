@@ -2,13 +2,13 @@ import { type ProximityTokenAnswer, proximityTokenAnswer } from '#schemas/tokens
 import { bearerToken } from '../../auth/bearer.ts';
 import type { ProximityToken } from '../../auth/proximity-token.ts';
 import type { MerchantPrincipal, MerchantTokenVerifier } from '../../auth/verify-merchant-token.ts';
-import { admit } from '../../transactions/draft.ts';
-import type { World } from '../../transactions/world.ts';
+import { admitUser } from '../../transactions/admit.ts';
+import type { Directory } from '../../transactions/ports.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface ProximityTokenRouteOptions {
-  readonly world: Pick<World, 'directory'>;
+  readonly directory: Pick<Directory, 'merchant' | 'user'>;
   readonly tokens: MerchantTokenVerifier;
   readonly issue: (principal: MerchantPrincipal) => Promise<ProximityToken>;
 }
@@ -26,7 +26,7 @@ export function registerProximityTokenRoute(server: Server, options: ProximityTo
   });
 }
 
-function addRoute(server: Server, { world, tokens, issue }: ProximityTokenRouteOptions): void {
+function addRoute(server: Server, { directory, tokens, issue }: ProximityTokenRouteOptions): void {
   withZod(server).route({
     method: 'POST',
     url: '/mobile/proximity-token',
@@ -48,8 +48,7 @@ function addRoute(server: Server, { world, tokens, issue }: ProximityTokenRouteO
     },
     handler: async (request, reply) => {
       const principal = request.principal!;
-      // A backend asks, so there is no device yet that could be blocked.
-      admit(world, principal, '');
+      admitUser(directory, principal);
       reply.header('cache-control', 'no-store');
       return answerOf(await issue(principal));
     },

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { deviceInstallationId } from '#schemas/card-data';
 import { terminalConfig } from '#schemas/terminal-profile';
+import { proximityTokenClaims } from '#schemas/tokens';
 import { bearerToken } from '../../auth/bearer.ts';
 import type { OwnTokens } from '../../auth/own-tokens.ts';
 import { AuthError, NoConfiguration } from '../../errors.ts';
+import { admit } from '../../transactions/admit.ts';
 import { chooseProfile } from '../../transactions/apply-profile.ts';
-import { admit } from '../../transactions/draft.ts';
 import type { Principal } from '../../transactions/ports.ts';
 import type { World } from '../../transactions/world.ts';
 import { sendUnlessKnown } from '../entity-tag.ts';
@@ -26,15 +27,6 @@ declare module 'fastify' {
     reader?: Principal;
   }
 }
-
-/** What a proximity token says of its terminal (contract, "Claims of our tokens"). */
-const readerClaims = z.object({
-  sub: z.string(),
-  acquirerId: z.int().positive(),
-  usr: z.string().nullish(),
-  'x-tid': z.string(),
-  spCfg: z.string().nullish(),
-});
 
 const readerHeaders = z.object({ 'x-device-installation-id': deviceInstallationId.optional() });
 
@@ -57,12 +49,12 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
     },
     schema: { headers: readerHeaders, response: { 200: answerSchema(terminalConfig) } },
     onRequest: async (request) => {
-      const claims = readerClaims.safeParse(
+      const claims = proximityTokenClaims.safeParse(
         await ownTokens.verify('proximity', bearerToken(request.headers.authorization)),
       );
       if (!claims.success) throw new AuthError('JWT_INVALID', 'claims');
       const { sub, acquirerId, usr, 'x-tid': xTid, spCfg } = claims.data;
-      request.reader = { acquirerId, merchantId: sub, userClaim: usr ?? null, xTid, profileName: spCfg ?? null };
+      request.reader = { acquirerId, merchantId: sub, userClaim: usr, xTid, profileName: spCfg ?? null };
     },
     handler: async (request, reply) => {
       const reader = request.reader!;
