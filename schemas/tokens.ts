@@ -75,6 +75,15 @@ export const intentSessionTokenClaims = z.object({
 /** Besides what all of our tokens claim; `sub` is the merchant, `txn` the link or intent. */
 export const intentTokenClaims = intentSessionTokenClaims.extend({ txn: z.uuid() });
 
+/** Besides what all of our tokens claim: what the integrator's own said of the merchant (`sub`), its user and its terminal. */
+export const proximityTokenClaims = z.object({
+  sub: claimText,
+  acquirerId: z.int(),
+  usr: claimText,
+  'x-tid': claimText,
+  spCfg: claimText.optional(),
+});
+
 /** The answer of 4.3 (2.11). */
 export const proximityTokenAnswer = z
   .object({
