@@ -116,7 +116,8 @@ const simpleEntry = z.object({
           .meta({ examples: ['0'] }),
       }),
     )
-    .max(MAX_TRANSACTION_TYPES),
+    .max(MAX_TRANSACTION_TYPES)
+    .describe('Transaction types that the application takes'),
 });
 
 const terminalCurrencyCode = currencyCode.optional().describe('The one currency that the profile takes, ISO 4217');
@@ -203,7 +204,7 @@ export const terminalConfig = z
     profile: z.string().nullable().describe('Name of the profile in force; null: nothing is restricted'),
     xTid: z.string().describe('The terminal, as the token names it'),
     canTakePin: z.boolean().describe('Whether PINs can be taken on from here'),
-    merchantName: z.string(),
+    merchantName: z.string().describe('What 9F4E is'),
     merchantCategoryCode: z.string().describe('What 9F15 is, four digits'),
     terminalCurrencyCode: z.string().describe('What 5F2A is: ISO 4217, three digits'),
     terminalCurrencyExponent: z.int().describe('What 5F36 is'),
@@ -211,9 +212,9 @@ export const terminalConfig = z
     floorLimits: z
       .array(
         z.object({
-          aid: z.string(),
-          kernelID: z.string(),
-          transactionType: z.string(),
+          aid: z.string().describe('Application identifier, hex'),
+          kernelID: z.string().describe('EMV kernel identifier, hex'),
+          transactionType: z.string().describe('What 9C is, two digits'),
           floorLimit: z.int().describe('Minor units'),
         }),
       )
