@@ -20,7 +20,7 @@ export type OpenHandover = (
 ) => OpenedTap | undefined;
 
 /** Sealed for other workers, as a tap is that was accepted before this one started: one of them may come by so soon. */
-const LEAVE_TO_OTHERS = { againAfterSeconds: 1 };
+const LEAVE_TO_OTHERS = { againAfterSeconds: 0.25 };
 
 /**
  * A worker's part of a tap that an `api` process accepted: choose, submit, authorize.

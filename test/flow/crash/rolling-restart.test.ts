@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { OnlineAuthorization } from '../../../schemas/mobile-transaction.ts';
+import type { Phone } from '../../../src/phone/phone.ts';
+import { eventually } from '../../support/eventually.ts';
+import { GatewayProcess } from '../../support/gateway-process.ts';
+import { type Installation, type StartedGateway, startInstallation } from '../../support/installation.ts';
+import { expectInvariants } from '../../support/invariants.ts';
+import { postTap, type RawAnswer } from '../../support/requests.ts';
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation({ role: 'none', profile: { deadlineMs: 6_000, overtakingGuardSeconds: 5 } });
+});
+afterAll(() => installation.stop());
+
+/** In front of api processes, as a load balancer is: asks who is ready, and goes to the next where one refuses. */
+class Balancer {
+  readonly #nodes: StartedGateway[] = [];
+
+  add(node: StartedGateway): void {
+    this.#nodes.push(node);
+  }
+
+  async remove(node: StartedGateway): Promise<void> {
+    await node.stop();
+    this.#nodes.splice(this.#nodes.indexOf(node), 1);
+  }
+
+  /** The answer of the first node that takes the tap: one that is closing says 503, or nothing, before it stores anything. */
+  async tap(phone: Phone, amount: string): Promise<RawAnswer> {
+    const sealed = await phone.seal({ amount, currency: 'ZAR' });
+    for (let turn = 0; turn < 20; turn++) {
+      for (const { url } of this.#nodes.toReversed()) {
+        const answer = await postTap(url, phone, sealed).catch(() => undefined);
+        if (answer !== undefined && answer.status !== 503) return answer;
+      }
+      await sleep(50);
+    }
+    throw new Error('Nobody takes the tap');
+  }
+}
+
+/** Ten tills, each with its next tap as soon as it has an answer, until told to stop. */
+function startTills(balancer: Balancer) {
+  let isOn = true;
+  const answers: RawAnswer[] = [];
+  const tills = Array.from({ length: 10 }, async () => {
+    const phone = installation.phone();
+    while (isOn) answers.push(await balancer.tap(phone, '10.00'));
+  });
+  return {
+    answers,
+    /** Resolves when so many more were answered. */
+    more: (count: number) => {
+      const wanted = answers.length + count;
+      return eventually(() => expect(answers.length).toBeGreaterThanOrEqual(wanted));
+    },
+    stop: async () => {
+      isOn = false;
+      await Promise.all(tills);
+    },
+  };
+}
+
+const typeOf = ({ status, body }: RawAnswer) =>
+  status === 200
+    ? (body as { onlineAuthorizationResponse: OnlineAuthorization }).onlineAuthorizationResponse.type
+    : `${status}`;
+
+describe('api and worker apart', { timeout: 120_000 }, () => {
+  test('every process is replaced under load, and no tap fails', async () => {
+    const balancer = new Balancer();
+    let worker = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
+    let api = await installation.startGateway({ TAPWIRE_ROLE: 'api' });
+    balancer.add(api);
+    const tills = startTills(balancer);
+    for (let round = 0; round < 2; round++) {
+      await tills.more(30);
+      const nextWorker = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
+      await tills.more(10);
+      await worker.stop();
+      worker = nextWorker;
+      await tills.more(30);
+      const nextApi = await installation.startGateway({ TAPWIRE_ROLE: 'api' });
+      balancer.add(nextApi);
+      await balancer.remove(api);
+      api = nextApi;
+    }
+    await tills.more(30);
+    await tills.stop();
+    expect(new Set(tills.answers.map(typeOf))).toEqual(new Set(['Approved']));
+    expect(installation.ledger).toHaveLength(tills.answers.length);
+    await api.stop();
+    await worker.stop();
+    await expectInvariants(installation);
+  });
+
+  test('two of each share the work; with one worker killed the other goes on, and what was uncertain is reversed', async () => {
+    const balancer = new Balancer();
+    const apis = [
+      await installation.startGateway({ TAPWIRE_ROLE: 'api' }),
+      await installation.startGateway({ TAPWIRE_ROLE: 'api' }),
+    ];
+    for (const api of apis) balancer.add(api);
+    const before = installation.ledger.length;
+    const doomed = await GatewayProcess.start(installation, 'worker');
+    const survivor = await GatewayProcess.start(installation, 'worker');
+    const tills = startTills(balancer);
+    await tills.more(100);
+    const carried = await Promise.all(
+      [doomed, survivor].map(async ({ url }) => (await installation.switchStats(url)).answered),
+    );
+    expect(Math.min(...carried)).toBeGreaterThan(10);
+    await doomed.kill('SIGKILL');
+    await tills.more(60);
+    await tills.stop();
+    const types = tills.answers.map(typeOf);
+    // Those that the killed one had in hand are decided by the other one, and told as uncertain or unsent; nothing else is lost.
+    const unlucky = types.filter((type) => type !== 'Approved');
+    expect(unlucky.length).toBeLessThanOrEqual(10);
+    expect(unlucky.filter((type) => type !== 'Indeterminate' && type !== 'UnableToGoOnline')).toEqual([]);
+    expect(installation.ledger.length - before).toBeGreaterThanOrEqual(types.length - unlucky.length);
+    await eventually(() => expectInvariants(installation));
+    await survivor.kill('SIGTERM');
+    for (const api of apis) await api.stop();
+  });
+});
