@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import { type HttpEnd, HttpLine } from '../../src/load/http-line.ts';
 
 /** What a run of requests came to. Latencies in milliseconds, unsorted. */
 export interface LoadResult {
@@ -7,76 +7,14 @@ export interface LoadResult {
   readonly latenciesMs: readonly number[];
   /** Answers by status code. */
   readonly statuses: ReadonlyMap<number, number>;
+  /** Taps that were answered with 200 and not approved. */
+  readonly unapproved: number;
   /** Whether the source of requests ran dry before the time was over. */
   readonly ranDry: boolean;
 }
 
 /** Gives the next request, whole and ready to be written; undefined when there is none left. */
 export type NextRequest = () => Buffer | undefined;
-
-/**
- * One HTTP/1.1 connection, kept alive, one request at a time. It parses no more than it needs to know where an answer
- * ends, so that the generator takes as little of the machine as it can.
- */
-class LoadConnection {
-  readonly #socket: Socket;
-  #waiting: ((status: number) => void) | undefined;
-  #received: Buffer[] = [];
-  #missing = -1;
-  #status = 0;
-
-  private constructor(socket: Socket) {
-    this.#socket = socket;
-    socket.setNoDelay(true);
-    socket.on('data', (chunk) => this.#onData(chunk));
-    socket.on('error', () => this.#finish(0));
-    socket.on('close', () => this.#finish(0));
-  }
-
-  static open(port: number): Promise<LoadConnection> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({ port, host: '127.0.0.1' });
-      socket.once('connect', () => resolve(new LoadConnection(socket)));
-      socket.once('error', reject);
-    });
-  }
-
-  send(request: Buffer): Promise<number> {
-    return new Promise((resolve) => {
-      this.#waiting = resolve;
-      this.#socket.write(request);
-    });
-  }
-
-  close(): void {
-    this.#socket.destroy();
-  }
-
-  #onData(chunk: Buffer): void {
-    if (this.#missing < 0) {
-      const whole = this.#received.length === 0 ? chunk : Buffer.concat([...this.#received, chunk]);
-      const headEnd = whole.indexOf('\r\n\r\n');
-      if (headEnd < 0) {
-        this.#received.push(chunk);
-        return;
-      }
-      const head = whole.toString('latin1', 0, headEnd);
-      this.#received = [];
-      this.#status = Number(head.slice(9, 12));
-      this.#missing = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0) - (whole.length - headEnd - 4);
-    } else {
-      this.#missing -= chunk.length;
-    }
-    if (this.#missing <= 0) this.#finish(this.#status);
-  }
-
-  #finish(status: number): void {
-    this.#missing = -1;
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    waiting?.(status);
-  }
-}
 
 /** As many requests as the server takes: each connection sends its next one as soon as it has an answer. */
 export async function saturate(
@@ -93,7 +31,7 @@ export async function saturate(
         const request = next();
         if (!request) return run.runDry();
         const startMs = performance.now();
-        run.record(await line.send(request), performance.now() - startMs);
+        run.record(await send(line, request), performance.now() - startMs);
       }
     }),
   );
@@ -124,8 +62,8 @@ export async function sustain(
       if (!request) return run.runDry();
       const line = idle.pop()!;
       const dueMs = due.shift()!;
-      const sent = line.send(request).then((status) => {
-        run.record(status, performance.now() - dueMs);
+      const sent = send(line, request).then((end) => {
+        run.record(end, performance.now() - dueMs);
         idle.push(line);
         pending.delete(sent);
         dispatch();
@@ -143,8 +81,25 @@ export async function sustain(
   return run.finish(lines);
 }
 
-function openAll(port: number, connections: number): Promise<LoadConnection[]> {
-  return Promise.all(Array.from({ length: connections }, () => LoadConnection.open(port)));
+async function openAll(port: number, connections: number): Promise<HttpLine[]> {
+  const target = { host: '127.0.0.1', port, isTls: false };
+  const lines = Array.from({ length: connections }, () => new HttpLine(target));
+  const faults = await Promise.all(lines.map((line) => line.connected()));
+  const fault = faults.find((reason) => reason !== undefined);
+  if (fault !== undefined) throw new Error(`Port ${port} takes no connections: ${fault}`);
+  return lines;
+}
+
+function send(line: HttpLine, request: Buffer): Promise<HttpEnd> {
+  return new Promise((resolve) => line.send(request, resolve));
+}
+
+/** How the answer to a tap begins, and what is in it when it was approved. */
+const TAP_ANSWER = Buffer.from('{"onlineAuthorizationResponse"');
+const APPROVED = Buffer.from('"type":"Approved"');
+
+function isUnapproved({ body }: { readonly body: Buffer }): boolean {
+  return body.subarray(0, TAP_ANSWER.length).equals(TAP_ANSWER) && !body.includes(APPROVED);
 }
 
 class Run {
@@ -152,6 +107,7 @@ class Run {
   readonly #endMs: number;
   readonly #latenciesMs: number[] = [];
   readonly #statuses = new Map<number, number>();
+  #unapproved = 0;
   #lastMs = 0;
   #isDry = false;
 
@@ -167,13 +123,15 @@ class Run {
     this.#isDry = true;
   }
 
-  record(status: number, ms: number): void {
+  record(end: HttpEnd, ms: number): void {
     this.#lastMs = performance.now();
     this.#latenciesMs.push(ms);
+    const status = end.kind === 'answered' ? end.status : 0;
+    if (end.kind === 'answered' && isUnapproved(end)) this.#unapproved++;
     this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
   }
 
-  finish(lines: readonly LoadConnection[]): LoadResult {
+  finish(lines: readonly HttpLine[]): LoadResult {
     for (const line of lines) line.close();
     const answered = this.#latenciesMs.length;
     return {
@@ -181,6 +139,7 @@ class Run {
       perSecond: answered / ((this.#lastMs - this.#startMs) / 1000),
       latenciesMs: this.#latenciesMs,
       statuses: this.#statuses,
+      unapproved: this.#unapproved,
       ranDry: this.#isDry,
     };
   }
@@ -191,13 +150,14 @@ export function percentile(values: readonly number[], fraction: number): number 
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? Number.NaN;
 }
 
-/** @throws when not every answer was a 200: figures of refusals are worth nothing */
+/** @throws when not every answer was a 200, or a tap was not approved: figures of refusals are worth nothing */
 export function checked(result: LoadResult): LoadResult {
   const wrong = [...result.statuses].filter(([status]) => status !== 200);
   if (wrong.length > 0)
     throw new Error(
       `Not every answer was 200: ${wrong.map(([status, count]) => `${count} times ${status}`).join(', ')}`,
     );
+  if (result.unapproved > 0) throw new Error(`${result.unapproved} of ${result.answered} taps were not approved`);
   if (result.ranDry && result.answered > 1) console.log('(the source ran dry: the round was shorter)');
   return result;
 }
