@@ -115,6 +115,9 @@ const terminalFields = {
     .nullable()
     .describe('The terminal profile that holds for its taps, unless their token names another one (`spCfg`)')
     .meta({ examples: [null] }),
+  merchantId: merchantId
+    .nullable()
+    .describe('The merchant whose links and intents are paid there, where nothing else names a terminal'),
 };
 const xTid = plainText(255)
   .describe('Its name in tokens (`x-tid`), unique among those of the acquirer')
@@ -125,6 +128,7 @@ export const newTerminal = z.object({
   ...terminalFields,
   canTakePin: terminalFields.canTakePin.default(true),
   profile: terminalFields.profile.default(null),
+  merchantId: terminalFields.merchantId.default(null),
 });
 export const terminalChange = z.object(terminalFields).partial();
 export const storedTerminal = z.object({ xTid, ...terminalFields, ...times }).meta({ id: 'Terminal' });

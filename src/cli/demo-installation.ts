@@ -105,7 +105,7 @@ export async function installDemo(
   await saveMerchants(database, [{ acquirerId: ACQUIRER, id, integratorId: INTEGRATOR, name, mcc, ...place }]);
   const terminal = { acquirerId: ACQUIRER, mid: 'DEMO00000001001', canTakePin: true };
   await saveTerminals(database, [
-    { ...terminal, xTid, tid: 'TW000001' },
+    { ...terminal, xTid, tid: 'TW000001', merchantId: id },
     { ...terminal, xTid: HASTY_TERMINAL, tid: 'TW000002' },
   ]);
   await saveSwitches(database, switches);

@@ -14,11 +14,12 @@ const COMMANDS = settingsCommands({
     { flag: 'mid', property: 'mid', value: 'TEXT' },
     { flag: 'takes-pin', property: 'canTakePin', value: 'yes|no', read: readYesOrNo },
     { flag: 'profile', property: 'profile', value: 'NAME' },
+    { flag: 'merchant', property: 'merchantId', value: 'ID' },
   ],
-  titles: ['TERMINAL', 'TID', 'MID', 'TAKES PIN', 'PROFILE'],
-  rowOf: ({ xTid, tid, mid, canTakePin, profile }: StoredTerminal) => [
+  titles: ['TERMINAL', 'TID', 'MID', 'TAKES PIN', 'PROFILE', 'LINKS OF'],
+  rowOf: ({ xTid, tid, mid, canTakePin, profile, merchantId }: StoredTerminal) => [
     ...[xTid, tid, mid, canTakePin ? 'yes' : 'no'],
-    profile ?? 'none',
+    ...[profile ?? 'none', merchantId ?? 'nobody'],
   ],
 });
 

@@ -1,4 +1,5 @@
 import { DISPOSITION_MOVES, dispositionName } from '../transactions/disposition.ts';
+import { LINK_STATE_MOVES, linkStateName } from '../transactions/link-state.ts';
 import { PIN_STATE_MOVES, pinStateName } from '../transactions/pin-step.ts';
 import { REVERSAL_MOVES } from '../transactions/reversal-steps.ts';
 import { MUST_NOT_REST, STATUS_MOVES, Status, type StatusName, statusName } from '../transactions/status.ts';
@@ -20,6 +21,7 @@ const CHARTS: Readonly<Record<string, StateChart>> = {
   },
   disposition: { source: new URL('disposition.ts', HOME), moves: named(DISPOSITION_MOVES, dispositionName) },
   'pin-step': { source: new URL('pin-step.ts', HOME), moves: named(PIN_STATE_MOVES, pinStateName) },
+  'link-state': { source: new URL('link-state.ts', HOME), moves: named(LINK_STATE_MOVES, linkStateName) },
   reversal: { source: new URL('reversal-steps.ts', HOME), moves: new Map(Object.entries(REVERSAL_MOVES)) },
 };
 

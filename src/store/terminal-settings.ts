@@ -12,14 +12,24 @@ export const TERMINAL_SETTINGS: SettingsTable<NewTerminal, StoredTerminal> = {
   table: 'terminals',
   key: { name: 'xTid', column: 'x_tid', from: 'settings' },
   most: MAX_TERMINALS,
-  columns: { xTid: 'x_tid', tid: 'tid', mid: 'mid', canTakePin: 'can_take_pin', profile: 'profile_name' },
-  async checkReferences(client, { acquirerId }, { profile }) {
-    if (profile === null) return;
-    const { rowCount } = await client.query('select from terminal_profiles where acquirer_id = $1 and name = $2', [
-      acquirerId,
-      profile,
-    ]);
-    if (rowCount === 0) throw refused([{ path: ['profile'], detail: 'no terminal profile of the acquirer' }]);
+  columns: {
+    xTid: 'x_tid',
+    tid: 'tid',
+    mid: 'mid',
+    canTakePin: 'can_take_pin',
+    profile: 'profile_name',
+    merchantId: 'merchant_id',
+  },
+  async checkReferences(client, { acquirerId }, { profile, merchantId }) {
+    const isThere = async (text: string, id: string) => (await client.query(text, [acquirerId, id])).rowCount === 1;
+    const profiles = 'select from terminal_profiles where acquirer_id = $1 and name = $2';
+    if (profile !== null && !(await isThere(profiles, profile))) {
+      throw refused([{ path: ['profile'], detail: 'no terminal profile of the acquirer' }]);
+    }
+    const merchants = 'select from merchants where acquirer_id = $1 and id = $2';
+    if (merchantId !== null && !(await isThere(merchants, merchantId))) {
+      throw refused([{ path: ['merchantId'], detail: 'no merchant of the acquirer' }]);
+    }
   },
   async checkRemoval(client, acquirerId, xTid) {
     const { rowCount } = await client.query(

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { LedgerEntry } from '../../src/simulator/ledger.ts';
 import type { Database } from '../../src/store/open-database.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
+import { REFUSED_STATUSES, RELEASING_DISPOSITIONS } from '../../src/transactions/link.ts';
 import { PinState } from '../../src/transactions/pin-step.ts';
 import {
   MUST_NOT_REST,
@@ -26,6 +27,7 @@ export async function expectSoundStates(database: Database): Promise<void> {
   expect(await pinsWithoutJob(database), 'waits for a PIN that nobody will end').toEqual([]);
   expect(await reversalsWithoutJob(database), 'reversals that nobody will send').toEqual([]);
   expect(await wrongReservations(database), 'sales whose reservations are not those of their refunds').toEqual([]);
+  expect(await linksHeldTwice(database), 'links that more than one tap holds').toEqual([]);
   expect(await wrongVoids(database), 'sales whose void is another than its row says').toEqual([]);
 }
 
@@ -68,12 +70,12 @@ async function expectLedgerToAgree(database: Database, ledger: readonly LedgerEn
   ).toEqual([]);
 }
 
-/** Only `overdue` and `authorize` move a status on; a `reverse` job ends with the reversal. */
+/** Whatever else moves a status on (`authorize`, `refund`), the `overdue` job is there besides: it is the one that decides. */
 async function restingWithoutJob(database: Database): Promise<object[]> {
   const { rows } = await database.query<{ id: string; status: StatusId }>(
     `with live as (${LIVE_JOBS})
      select id, status, attempt from transactions t where status = any($1) and not exists (
-       select from live where name in ('overdue', 'authorize')
+       select from live where name = 'overdue'
          and data ->> 'id' = t.id::text and (data ->> 'attempt')::integer = t.attempt)`,
     [MUST_NOT_REST],
   );
@@ -113,6 +115,20 @@ async function wrongReservations(database: Database): Promise<object[]> {
      having sale.refunded_minor <> coalesce(sum(refund.amount_minor), 0)
        or sale.refunded_minor > coalesce(sale.approved_minor, 0)`,
     [TransactionType.Refund, [Disposition.Approved, Disposition.Indeterminate]],
+  );
+  return rows;
+}
+
+/** One tap at a time, and it is the one that the link names. */
+async function linksHeldTwice(database: Database): Promise<object[]> {
+  const { rows } = await database.query(
+    `select t.consumer_id, count(*) as taps, bool_or(l.transaction_id is distinct from t.id) as is_another
+     from transactions t left join links l on l.acquirer_id = t.acquirer_id and l.id = t.consumer_id
+     where t.consumer_id is not null and t.type = any($1) and not t.status = any($2)
+       and (t.disposition is null or not t.disposition = any($3))
+     group by t.acquirer_id, t.consumer_id
+     having count(*) > 1 or bool_or(l.transaction_id is distinct from t.id)`,
+    [[TransactionType.Tap, TransactionType.TT3], REFUSED_STATUSES, RELEASING_DISPOSITIONS],
   );
   return rows;
 }
