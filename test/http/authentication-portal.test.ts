@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser, type TestUser } from '../support/portal-users.ts';
 import { type RawAnswer, request } from '../support/requests.ts';
+import { everythingStored, secretsIn } from '../support/secrets.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -98,6 +99,27 @@ describe.concurrent('a login', () => {
     const subjects = rows.map(({ subject }) => subject);
     expect(subjects).toEqual(expect.arrayContaining([userSubject(username), 'address 127.0.0.1']));
     expect(subjects.every((subject) => /^(user [\w-]{43}|address [\d.]+)$/.test(subject))).toBe(true);
+  });
+
+  test('leaves neither the password nor the token in a log line or a column', async () => {
+    const { username } = await savePortalUser(installation.database, INTEGRATOR, 'viewer');
+    const { body } = await logIn(username);
+    const { token } = body as { token: string };
+    await logIn(username, 'marked password');
+    await logIn('marked password', PASSWORD);
+    const marks = ['marked password', PASSWORD, token.split('.')[2]!].map((text) => ({ name: text, text }));
+    expect(secretsIn(JSON.stringify(installation.logLines), marks)).toEqual([]);
+    expect(secretsIn(await everythingStored(installation.database), marks)).toEqual([]);
+  });
+
+  test('sweeps away what was counted in windows that are over', async () => {
+    const { database } = installation;
+    const old = `insert into login_tries select 'user old ' || n, 5, now() - interval '1 h' from generate_series(1, 12) n`;
+    await database.query(old);
+    await count('one more', 1);
+    await count('one more', 1);
+    const left = `select from login_tries where subject like 'user old %'`;
+    expect((await database.query(left)).rowCount).toBe(0);
   });
 
   test('takes no token that devices hold, and minds no session that is over', async () => {

@@ -44,7 +44,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
       facts: {
         summary: 'Refund a sale',
         section: 'extension',
-        takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken'],
+        takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         scope: 'transactions:refund',
         description: 'A transaction of its own. Refunds never exceed what was approved.',
         problems: { 400: [104], 409: [104, 124, 212, 213], 500: [208], 503: [203] },
@@ -69,7 +69,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
       facts: {
         summary: 'Void a sale',
         section: 'extension',
-        takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken'],
+        takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         scope: 'transactions:refund',
         description: 'Before settlement only. The sale is Voided once the switch has acknowledged; a webhook tells it.',
         problems: { 409: [104, 212, 213], 500: [208], 503: [203] },

@@ -17,7 +17,7 @@ export interface TransactionRoutesOptions {
   readonly vault: CardVault;
 }
 
-const READERS = ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken'] as const;
+const READERS = ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'] as const;
 
 /** 4.1 and 4.2, and the audit trail of one transaction (extension). A tenant sees its own, and nothing tells it of others. */
 export function registerTransactionRoutes(server: Server, options: TransactionRoutesOptions): void {

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { fetchKeySet } from '../../src/webhooks/fetch-key-set.ts';
+import type { GuardedAnswer, GuardedRequest } from '../../src/webhooks/guarded-fetch.ts';
+
+const WHOLE: GuardedAnswer = { status: 200, headers: {}, body: Buffer.from('{"keys":[]}'), isCut: false };
+
+function fetcherOf(answer: Partial<GuardedAnswer>) {
+  const asked: GuardedRequest[] = [];
+  const request = async (given: GuardedRequest) => {
+    asked.push(given);
+    return { ...WHOLE, ...answer };
+  };
+  return { asked, request };
+}
+
+describe('a key set is fetched', () => {
+  test('within a time and up to a size, with nothing of ours in the request', async () => {
+    const fetcher = fetcherOf({});
+    expect(await fetchKeySet(fetcher, 'https://shop.example/keys')).toBe('{"keys":[]}');
+    expect(fetcher.asked).toEqual([
+      {
+        url: new URL('https://shop.example/keys'),
+        method: 'GET',
+        headers: { accept: 'application/jwk-set+json, application/json' },
+        timeoutMs: 3_000,
+        maxAnswerBytes: 131_072,
+      },
+    ]);
+  });
+
+  test.each([
+    ['a redirect', { status: 302 }],
+    ['nothing there', { status: 404 }],
+    ['no content', { status: 204 }],
+    ['a fault', { status: 500 }],
+    ['more than there is room for, or half of it', { isCut: true }],
+  ])('in vain when it is answered with %s', async (_, answer) => {
+    await expect(fetchKeySet(fetcherOf(answer), 'https://shop.example/keys')).rejects.toMatchObject({
+      code: 'ANSWER_BROKEN',
+    });
+  });
+
+  test('from no URL that is none', async () => {
+    const fetcher = fetcherOf({});
+    await expect(fetchKeySet(fetcher, 'keys')).rejects.toMatchObject({ code: 'URL_REFUSED' });
+    expect(fetcher.asked).toEqual([]);
+  });
+});
