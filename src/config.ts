@@ -195,6 +195,7 @@ const checked = environment.superRefine((settings, context) => {
   if (settings.TAPWIRE_FAILPOINTS && !isDev) fault('TAPWIRE_FAILPOINTS', 'is for dev alone');
   if (settings.DOCS_PROFILE && !isDev) fault('DOCS_PROFILE', 'is for dev alone');
   if (!settings.DATABASE_URL && !isDev) fault('DATABASE_URL', 'is required: the embedded Postgres is for dev alone');
+  if (!isDev && !settings.FCM_URL.startsWith('https:')) fault('FCM_URL', 'must begin with https://');
   if (settings.HSM_KEYS_FILE && settings.TAPWIRE_ENV === 'prod') {
     fault('HSM_KEYS_FILE', 'is for dev and qa alone: set HSM_MODULE');
   }

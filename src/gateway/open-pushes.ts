@@ -53,7 +53,7 @@ export async function openPushes(parts: PushParts): Promise<Pushes> {
     sender: await openSender(parts),
     directory,
     enqueue: (job) => inTransaction(database, (client) => jobs.enqueue(client, [job])),
-    onGivenUp: (push) => log.warn(push, 'a payment could not be pushed to its device'),
+    onFailed: (push) => log.warn(push, 'a payment could not be pushed to its device'),
   });
   return { registry: new DeviceRegistry({ devices, vault, merchants, directory }), payments };
 }

@@ -3,12 +3,12 @@ import type { PushAnswer } from '#schemas/push';
 import { Forbidden, RequestRefused } from '../errors.ts';
 import { createLink, type LinkDesk, type LinkRequest, payUrl } from '../links/create-link.ts';
 import type { JobRequest } from '../transactions/jobs.ts';
-import type { NewLink } from '../transactions/link.ts';
+import type { LinkKey, NewLink } from '../transactions/link.ts';
 import type { LinkFinder } from '../transactions/link-ports.ts';
 import { currencyOf, findCurrency, formatAmount } from '../transactions/money.ts';
 import type { Directory, Tenant } from '../transactions/ports.ts';
 import { unknownDevice } from './device-registry.ts';
-import type { DeviceStore, PushDevice, PushedPayment, PushResult, PushSender } from './ports.ts';
+import type { DeviceStore, PushDevice, PushedPayment, PushFailure, PushResult, PushSender } from './ports.ts';
 import { pushData } from './push-message.ts';
 import type { PushTokenVault } from './push-token-vault.ts';
 
@@ -31,8 +31,15 @@ export interface PushPaymentsOptions {
   readonly sender: PushSender;
   readonly directory: Pick<Directory, 'isBlockedDevice'>;
   readonly enqueue: (job: JobRequest) => Promise<void>;
-  /** Told of a push whose attempts are over. */
-  readonly onGivenUp: (push: { readonly acquirerId: number; readonly reference: string }) => void;
+  /** Told of each push that will not arrive. */
+  readonly onFailed: (push: FailedPush) => void;
+}
+
+export interface FailedPush {
+  readonly acquirerId: number;
+  /** Of the link. */
+  readonly reference: string;
+  readonly reason: PushFailure | 'UNAVAILABLE';
 }
 
 /** What a device is to be asked for; `amount` is decimal text in major units. */
@@ -67,6 +74,7 @@ export class PushPayments {
     const { link, url, token, qrCode } = created;
     const result = await this.#send(device, paymentOf(link, url, token), FIRST_ATTEMPT_MS);
     if (result.kind === 'unavailable') await this.#options.enqueue(firstRetry(device, link.id, result));
+    if (result.kind === 'failed') this.#options.onFailed({ ...keyOf(link), reason: result.reason });
     return {
       reference: link.id,
       status: result.kind === 'unavailable' ? 'queued' : result.kind,
@@ -79,7 +87,7 @@ export class PushPayments {
 
   /** Runs one job: at most one attempt. Done, too, when the link was paid or ran out, or the device is gone. */
   async retry(job: PushJob): Promise<'done' | { readonly againAfterSeconds: number; readonly payload: PushJob }> {
-    const { devices, links, desk, directory, onGivenUp } = this.#options;
+    const { devices, links, desk, directory, onFailed } = this.#options;
     const { acquirerId, reference, deviceId, attempt } = job;
     const device = (await devices.find({ acquirerId }, deviceId)).find(({ id }) => id === deviceId);
     const link = await links.find({ acquirerId, id: reference });
@@ -89,7 +97,9 @@ export class PushPayments {
     const result = await this.#send(device, paymentOf(link, payUrl(desk, link, token), token), ATTEMPT_MS);
     const againAfterSeconds = result.kind === 'unavailable' ? delayAfter(attempt, result) : undefined;
     if (againAfterSeconds !== undefined) return { againAfterSeconds, payload: { ...job, attempt: attempt + 1 } };
-    if (result.kind !== 'sent') onGivenUp({ acquirerId, reference });
+    if (result.kind !== 'sent') {
+      onFailed({ ...keyOf(link), reason: result.kind === 'failed' ? result.reason : 'UNAVAILABLE' });
+    }
     return 'done';
   }
 
@@ -127,6 +137,10 @@ function firstRetry({ acquirerId, id }: PushDevice, reference: string, result: U
 function delayAfter(attempt: number, { retryAfterSeconds = 0 }: Unavailable): number | undefined {
   const usual = DELAYS_SECONDS[attempt - 1];
   return usual === undefined ? undefined : Math.max(usual, Math.min(retryAfterSeconds, MAX_DELAY_SECONDS));
+}
+
+function keyOf({ acquirerId, id: reference }: LinkKey): Pick<FailedPush, 'acquirerId' | 'reference'> {
+  return { acquirerId, reference };
 }
 
 function paymentOf(link: NewLink, url: string, token: string): PushedPayment {

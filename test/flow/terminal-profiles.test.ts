@@ -164,6 +164,21 @@ describe('a tap inside of its profile goes to the switch', () => {
   });
 });
 
+test('a PIN for a tap that its profile has ceased to take goes nowhere', async () => {
+  await createProfile(1, { name: 'shrinking' });
+  const phone = new ProfiledPhone('shrinking');
+  const asked = await tapForPin(phone);
+  const key = await saveApiKey(installation.database, { acquirerId: 1 }, ['profiles:manage']);
+  await request(installation.url, '/acquirers/1/softposconfigs/shrinking', {
+    method: 'PUT',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify({ terminalCurrencyCode: 'EUR' }),
+  });
+  const { authorizations } = installation.asked;
+  expect(outcomeOf(await enterPin(phone, asked)).type).toBe('UnableToGoOnline');
+  expect(installation.asked.authorizations).toBe(authorizations);
+});
+
 test('a terminal’s own profile holds where the token names none', async () => {
   await installation.database.query(
     `update terminals set profile_name = 'abroad' where acquirer_id = 1 and x_tid = $1`,

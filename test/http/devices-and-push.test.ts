@@ -148,6 +148,31 @@ describe('a device', () => {
     expect(JSON.stringify([rows, sealed.rows])).not.toContain('searched-for');
   });
 
+  test('is listed page by page, newest first', async () => {
+    const headers = await bearer('flowers');
+    const ids: string[] = [];
+    for (const friendlyName of ['1', '2', '3']) ids.unshift((await register({ friendlyName }, headers)).id);
+    const first = await call('GET', '/devices?limit=2', undefined, headers);
+    expect((first.body as Device[]).map(({ id }) => id)).toEqual(ids.slice(0, 2));
+    const next = /<(.+)>; rel="next"/.exec(first.headers.get('link')!)![1]!;
+    const second = await call('GET', next, undefined, headers);
+    expect((second.body as Device[]).map(({ id }) => id)).toEqual(ids.slice(2));
+    expect(second.headers.get('link')).toBeNull();
+    expectProblem(await call('GET', '/devices?limit=0', undefined, headers), { status: 400, errorCode: 104 });
+    expectProblem(await call('GET', '/devices?merchant=1', undefined, headers), { status: 400, errorCode: 104 });
+  });
+
+  test('is one of a thousand at most', async () => {
+    await installation.database.query(
+      `insert into devices (acquirer_id, merchant_id, device_installation_id, friendly_name)
+       select 1, '1101', 'crowd ' || n, 'crowd' from generate_series(1, 997) n`,
+    );
+    const headers = await bearer('flowers');
+    expectProblem(await call('POST', '/devices', deviceBody(), headers), { status: 409, errorCode: 134 });
+    const known = deviceBody({ deviceInstallationId: 'crowd 7' });
+    expect((await call('POST', '/devices', known, headers)).status).toBe(200);
+  });
+
   test.each([
     ['no device id', { deviceInstallationId: undefined }, ['/deviceInstallationId']],
     ['no push token', { pushToken: undefined }, ['/pushToken']],

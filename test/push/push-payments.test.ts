@@ -23,12 +23,12 @@ const UNAVAILABLE: PushResult = { kind: 'unavailable', retryAfterSeconds: undefi
 let results: PushResult[];
 let sent: { message: PushMessage; timeoutMs: number }[];
 let enqueued: JobRequest[];
-let givenUp: object[];
+let failed: object[];
 let link: Link | undefined;
 let isBlocked: boolean;
 beforeEach(() => {
   results = [];
-  [sent, enqueued, givenUp] = [[], [], []];
+  [sent, enqueued, failed] = [[], [], []];
   isBlocked = false;
   const times = { expiresAtMs: 1_000_000, createdAtMs: 0, updatedAtMs: 0 };
   const asked = {
@@ -74,7 +74,7 @@ function pushesTo(device = DEVICE): PushPayments {
     },
     directory: { isBlockedDevice: () => isBlocked },
     enqueue: async (job) => void enqueued.push(job),
-    onGivenUp: (push) => givenUp.push(push),
+    onFailed: (push) => failed.push(push),
   });
 }
 
@@ -97,6 +97,18 @@ describe('the first attempt', () => {
   });
 });
 
+test('what fails at once is told, too', async () => {
+  results = [{ kind: 'failed', reason: 'NOT_CONFIGURED' }];
+  const answer = await pushesTo().push(OWNER, REQUEST);
+  expect(answer).toMatchObject({
+    status: 'failed',
+    failureReason: 'NOT_CONFIGURED',
+    url: expect.stringContaining('/pay/'),
+  });
+  expect(failed).toEqual([{ acquirerId: 1, reference: LINK_ID, reason: 'NOT_CONFIGURED' }]);
+  expect(enqueued).toEqual([]);
+});
+
 describe('further attempts', () => {
   test('come again at longer and longer intervals, and end before the message would', async () => {
     results = Array(20).fill(UNAVAILABLE);
@@ -111,13 +123,13 @@ describe('further attempts', () => {
     }
     expect(waits).toEqual([10, 20, 40, 60, 60, 60]);
     expect(waits.reduce((sum, wait) => sum + wait, 5)).toBeLessThan(300);
-    expect(givenUp).toEqual([{ acquirerId: 1, reference: LINK_ID }]);
+    expect(failed).toEqual([{ acquirerId: 1, reference: LINK_ID, reason: 'UNAVAILABLE' }]);
   });
 
   test('end with what cannot be helped, and that is told', async () => {
     results = [{ kind: 'failed', reason: 'REFUSED' }];
     expect(await pushesTo().retry(JOB)).toBe('done');
-    expect(givenUp).toHaveLength(1);
+    expect(failed).toEqual([{ acquirerId: 1, reference: LINK_ID, reason: 'REFUSED' }]);
   });
 
   test.each([

@@ -52,7 +52,9 @@ function registerChanges(
     config: profileFacts(
       'Create a terminal profile',
       '4.17',
-      'In the advanced format (`overrides`) or the simple one (`configList`); it is kept and shown in the advanced one.',
+      'In the advanced format (`overrides`) or the simple one (`configList`); it is kept and shown in the advanced one. ' +
+        'It holds for taps whose token names it by `spCfg`, and for those of terminals that have it: what lies outside is ' +
+        'refused as ErrorFindingConfig. Entries without `remove` name all that is taken, entries with it take away.',
     ),
     schema: { params: acquirerPath, body: newTerminalProfile, response: { 201: response } },
     onRequest,
