@@ -19,9 +19,8 @@ const HASHES_WAITING = 16;
 const MADE_PASSWORD_BYTES = 15;
 
 interface UserRow extends Omit<NewUser, 'password'> {
+  /** A new one ends the user's sessions. */
   readonly passwordHash: string;
-  /** ISO 8601: sessions that began before end. */
-  readonly passwordChangedAt: string;
 }
 
 const USERS: SettingsTable<UserRow, StoredUser> = {
@@ -38,7 +37,6 @@ const USERS: SettingsTable<UserRow, StoredUser> = {
     merchantId: 'merchant_id',
     blocked: 'is_blocked',
     passwordHash: { column: 'password_hash', as: null },
-    passwordChangedAt: { column: 'password_changed_at', as: null },
   },
   reads: { lastLoginAt: 'last_login_at' },
 };
@@ -73,12 +71,12 @@ export class UserSettings {
   /** @throws NotFound for an unknown acquirer; RequestRefused for a name that is taken, a weak password, an owner that is not there */
   async add(change: Change, { password: given, ...wanted }: NewUser): Promise<CreatedUser> {
     const username = wanted.username.normalize('NFKC');
-    const { made, hashed } = await this.#hash(given, username);
+    const { made, passwordHash } = await this.#hash(given, username);
     const stored = await inAdminCommit(this.#database, change.acquirerId, async (client) => {
       const { merchantId, integratorId } = await findOwner(client, change, wanted);
       // A merchant's integrator is the merchant's to say.
       const owner = { merchantId, integratorId: merchantId === null ? integratorId : null };
-      return this.#rows.addIn(client, change, { ...wanted, ...owner, username, ...hashed });
+      return this.#rows.addIn(client, change, { ...wanted, ...owner, username, passwordHash });
     });
     return { stored, password: made };
   }
@@ -95,8 +93,8 @@ export class UserSettings {
   /** Ends the user's sessions. @returns the password that was made, null for one that was given. @throws NotFound, RequestRefused */
   async resetPassword(change: Change, id: string, given: string | null): Promise<string | null> {
     const { username } = await this.find(change, id);
-    const { made, hashed } = await this.#hash(given, username);
-    await this.#rows.change(change, id, hashed);
+    const { made, passwordHash } = await this.#hash(given, username);
+    await this.#rows.change(change, id, { passwordHash });
     return made;
   }
 
@@ -111,6 +109,6 @@ export class UserSettings {
     const fault = given !== null && passwordFault(given, username);
     if (fault) throw refused([{ path: ['password'], detail: fault }]);
     const passwordHash = await this.#line.run(() => hashPassword(given ?? made!));
-    return { made, hashed: { passwordHash, passwordChangedAt: new Date().toISOString() } };
+    return { made, passwordHash };
   }
 }

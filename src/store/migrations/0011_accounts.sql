@@ -48,7 +48,6 @@ create index login_tries_by_end on login_tries (window_ends_at);
 
 drop table login_tries;
 delete from issuer_keys where public_key is null or kid is null;
-alter table issuer_keys drop constraint issuer_keys_pkey;
 alter table issuer_keys drop constraint issuer_keys_issuer_kid_key;
 alter table issuer_keys drop column jwks_url, alter column public_key set not null, alter column kid set not null,
   add primary key (issuer, kid);

@@ -27,7 +27,10 @@ alter table users
   alter column id set default gen_random_uuid(),
   add column updated_at timestamptz not null default now();
 alter table api_keys add column updated_at timestamptz not null default now();
-alter table issuer_keys add column updated_at timestamptz not null default now();
+-- An id of ours, since a kid may be missing, and stands in no address.
+alter table issuer_keys
+  add column id uuid primary key default gen_random_uuid(),
+  add column updated_at timestamptz not null default now();
 
 create index api_keys_by_acquirer on api_keys (acquirer_id, id);
 
@@ -53,7 +56,7 @@ alter table admin_events
   add check (kind in ('processor', 'route')),
   add foreign key (acquirer_id) references acquirers;
 drop index api_keys_by_acquirer;
-alter table issuer_keys drop column updated_at;
+alter table issuer_keys drop column id, drop column updated_at;
 alter table api_keys drop column updated_at;
 alter table users alter column id drop default, drop column updated_at;
 alter table blocked_devices drop column updated_at;
