@@ -57,8 +57,8 @@ async function queuedJobs(url: string): Promise<number | undefined> {
   return gauges.length === 0 ? undefined : gauges.reduce((sum, value) => sum + value, 0);
 }
 
-const QUEUED =
-  /^tapwire_jobs?(?:_queue)?[a-z_]*\{[^}]*state="(?:ready|created|queued|active|retry)"[^}]*\} (\d+(?:\.\d+)?)/gm;
+/** Jobs whose time has come; those that wait for theirs are timers. */
+const QUEUED = /^tapwire_jobs\{[^}]*state="(?:ready|active|retry)"[^}]*\} (\d+)/gm;
 
 function ask(url: string, path: string): Promise<Response> {
   const base = new URL(url);

@@ -14,8 +14,9 @@ export interface StepResult {
   readonly broke: string | null;
 }
 
-/** A gateway that answers less than so large a share of what comes is behind, and will not catch up. */
+/** A gateway that answers less than so large a share of what comes, and has so much before it, will not catch up. */
 const LEAST_ANSWERED_SHARE = 0.95;
+const MAX_BACKLOG_SECONDS = 0.5;
 /** A person at a till waits no longer; used where no conditions of one's own are given. */
 const MAX_P99_MS = 1_000;
 const MAX_ERROR_SHARE = 0.01;
@@ -42,7 +43,7 @@ export class StepWatch {
     this.#tally.add(slice);
     const segment = this.#segments[this.#step];
     if (segment === undefined || second + 1 < Math.floor(this.#endsAt)) return undefined;
-    const sum = this.#tally.take();
+    const sum = this.#tally.take({ inFlight: slice.inFlight, waiting: slice.waiting });
     const answeredPerSecond = sum.answered / segment.seconds;
     const broke = this.#faultOf(sum, segment.seconds) ?? null;
     const { p99Ms } = percentilesOf(latenciesOf(sum));
@@ -55,7 +56,8 @@ export class StepWatch {
   #faultOf(sum: Slice, seconds: number): string | undefined {
     const scenarios = Object.values(sum.scenarios);
     const errors = scenarios.reduce((all, each) => all + each.errors, 0) + sum.unsent + sum.lost;
-    if (sum.answered < sum.due * LEAST_ANSWERED_SHARE)
+    const backlogSeconds = (sum.inFlight + sum.waiting) / (sum.due / seconds);
+    if (sum.answered < sum.due * LEAST_ANSWERED_SHARE && backlogSeconds > MAX_BACKLOG_SECONDS)
       return `it answered ${(sum.answered / seconds).toFixed(0)} of ${(sum.due / seconds).toFixed(0)} a second`;
     const percentiles = percentilesOf(latenciesOf(sum));
     const unexpected = scenarios.reduce((all, each) => all + each.unexpected, 0);

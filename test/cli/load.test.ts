@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -38,6 +41,16 @@ writeLoadProfile(join(folder, 'load.json'), {
 const load = (...words: string[]) => runHere(run, words, { TAPWIRE_DATA: folder });
 const optionsOf = (...words: string[]) => readLoadOptions(words, { TAPWIRE_DATA: folder })!;
 
+async function gatewayThatSays(description: object) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    response.end(JSON.stringify(request.url === '/openapi.json' ? description : {}));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
 describe('tapwire load', () => {
   test.each([
     ['--rate', '0', '--rate 0: expected arrivals a second'],
@@ -74,6 +87,20 @@ describe('tapwire load', () => {
     const { exitCode, stderr } = await load('--duration', '1s');
     expect(exitCode).toBe(2);
     expect(stderr).toContain(`Nobody answers at ${NOWHERE}: is the gateway running?`);
+  });
+
+  test.each([
+    ['says that it is prod', { servers: [{ variables: { env: { default: 'prod' } } }] }, 'says it is prod'],
+    ['does not say what it is', {}, 'does not say which environment it is'],
+  ])('does not load a gateway that %s, unless told twice', async (_what, description, why) => {
+    const { server, url, asked } = await gatewayThatSays(description);
+    const refused = await load('--against', url);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain(`${url} ${why}: say --against-prod --yes-really`);
+    expect(asked).toEqual(['/openapi.json']);
+    const told = await load('--against', url, '--against-prod', '--yes-really');
+    expect(told.stderr).toContain('tells no card data key'); // it went on, and found that this is no gateway
+    server.close();
   });
 
   test('tells what it takes', async () => {
