@@ -41,11 +41,16 @@ describe('a tap of somebody who is blocked is 403, and nothing of it is kept', (
     expect(installation.asked.authorizations).toBe(0);
   });
 
-  test('the same device is free to tap for another acquirer, the same user name for another merchant', async () => {
-    const device = installation.phone('tailor', 'blocked device');
-    expect(outcomeOf(await device.tap({ ...TAP, currency: 'EUR' })).type).toBe('Approved');
-    const user = phoneWith('bakery', { user: USER.username });
-    expect(outcomeOf(await user.tap(TAP)).type).toBe('Approved');
+  test('and so is that of another merchant’s user', async () => {
+    const answer = await phoneWith('bakery', { user: USER.username }).tap(TAP);
+    expect(problemOf(answer)).toMatchObject({ status: 403, errorCode: 101 });
+  });
+
+  test('but the same device and user name may tap for another acquirer', async () => {
+    const profile = installation.profile('tailor');
+    const merchant = { ...profile.merchant, user: USER.username };
+    const phone = new Phone({ ...profile, merchant }, 'blocked device');
+    expect(outcomeOf(await phone.tap({ ...TAP, currency: 'EUR' })).type).toBe('Approved');
   });
 });
 
