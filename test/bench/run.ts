@@ -9,6 +9,8 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
   connection: () => import('./connection.ts'),
   e2e: () => import('./e2e.ts'),
   'webhook-backlog': () => import('./webhook-backlog.ts'),
+  'reversal-backlog': () => import('./reversal-backlog.ts'),
+  'verify-ledger': () => import('./verify-ledger.ts'),
   seed: () => import('./seed.ts'),
   http: () => import('./http.ts'),
 };

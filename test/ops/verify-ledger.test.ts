@@ -7,6 +7,7 @@ import { listen, stopListening } from '../../src/simulator/listening.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { PinState } from '../../src/transactions/pin-step.ts';
 import { moves, Status } from '../../src/transactions/status.ts';
+import { ReversalState, TransactionType, VoidState } from '../../src/transactions/transaction.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 import { move, PlantedBooks } from './planted-books.ts';
 
@@ -179,6 +180,35 @@ test('J: a PIN that is awaited, and a wait that nobody will end, in a status tha
   });
   await books.database.query('update transactions set pin_state = $1 where id = $2', [PinState.awaiting, asked.id]);
   expect((await books.faults()).J).toEqual([{ id: asked.id, what: 'awaits a PIN without a job that ends the wait' }]);
+});
+
+test('J: a refund under way that nobody will decide', async () => {
+  const refund = await books.transaction({ disposition: null });
+  await books.database.query('update transactions set type = $1 where id = $2', [TransactionType.Refund, refund.id]);
+  expect((await books.faults()).J).toEqual([{ id: refund.id, what: 'rests in status 4 without a job' }]);
+});
+
+test('J: a void whose sale nobody reverses', async () => {
+  const sale = await books.transaction();
+  books.entry(sale);
+  const asked = await books.transaction({ disposition: null, status: 8, trail: moves(null, [1, 8], 0) });
+  await books.database.query('update transactions set type = $1, original_id = $2 where id = $3', [
+    TransactionType.Void,
+    sale.id,
+    asked.id,
+  ]);
+  const drive = (voidState: number, reversalState: number) =>
+    books.database.query('update transactions set void_state = $1, reversal_state = $2 where id = $3', [
+      voidState,
+      reversalState,
+      sale.id,
+    ]);
+  const fault = { id: asked.id, what: 'is a void that nobody drives' };
+  expect((await books.faults()).J).toEqual([fault]);
+  await drive(VoidState.asked, ReversalState.acknowledged);
+  expect((await books.faults()).J).toEqual([fault]);
+  await drive(VoidState.asked, ReversalState.owed);
+  expect((await books.faults()).J).toEqual([{ id: sale.id, what: 'its reversal is in state 1 without a job' }]);
 });
 
 test('what was submitted before the ledger began is not looked for in it', async () => {

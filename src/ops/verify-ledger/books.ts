@@ -1,6 +1,9 @@
 import type pg from 'pg';
 import type { LedgerLine } from './ledger-lines.ts';
 
+/** One connection that joins a day's rows: what does not fit into it goes through the disk, several times. */
+const WORK_MEMORY = '128MB';
+
 /** Entries that travel to the database in one statement. */
 const BATCH_ENTRIES = 5_000;
 
@@ -38,6 +41,7 @@ export async function openBooks(
   since: Date | null,
 ): Promise<Books> {
   await client.query('set statement_timeout = 0');
+  await client.query(`set work_mem = '${WORK_MEMORY}'`);
   await client.query(CREATE);
   let batch: LedgerLine[] = [];
   for await (const line of ledger) {

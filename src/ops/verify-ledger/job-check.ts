@@ -1,30 +1,32 @@
 import { PinState } from '../../transactions/pin-step.ts';
 import { MUST_NOT_REST } from '../../transactions/status.ts';
-import { ReversalState } from '../../transactions/transaction.ts';
+import { ReversalState, TransactionType, VoidState } from '../../transactions/transaction.ts';
 import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
-const { owed, sent, confirming } = ReversalState;
+const { owed, sent, confirming, needsReview } = ReversalState;
 
 const RESTLESS = `t.status in (${MUST_NOT_REST.join()})`;
 const AWAITING_PIN = `t.pin_state = ${PinState.awaiting}`;
 const REVERSING = `t.reversal_state in (${[owed, sent, confirming].join()})`;
+const OPEN_VOID = `t.type = ${TransactionType.Void} and t.disposition is null`;
+/** Whatever else may move a tap on (`authorize`, `refund`), its `overdue` job is there besides and lets it rest. */
 const LIVE = `select name, data ->> 'id' as id, (data ->> 'attempt')::integer as attempt from pgboss.job
-  where state < 'completed' and name in ('overdue', 'authorize', 'refund', 'reverse', 'expire-pin')`;
+  where state < 'completed' and name in ('overdue', 'reverse', 'expire-pin')`;
 
 /** J: whatever must not rest has a live job that will move it on. */
 export function checkJobs(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'J',
     says: 'what must not rest has a live job that will move it on',
-    lookedAt: `select count(*) from transactions t where ${RESTLESS} or ${AWAITING_PIN} or ${REVERSING}`,
-    open: `select count(*) from transactions t where t.reversal_state = ${ReversalState.needsReview}`,
+    lookedAt: `select count(*) from transactions t where ${RESTLESS} or ${AWAITING_PIN} or ${REVERSING} or (${OPEN_VOID})`,
+    open: `select count(*) from transactions t where t.reversal_state = ${needsReview}`,
     violations: `
       with live as materialized (${LIVE})
       select t.id::text, concat('rests in status ', t.status, ' without a job') as what from transactions t
       where ${RESTLESS} and not exists (
-        select from live where name in ('overdue', 'authorize', 'refund') and live.id = t.id::text and live.attempt = t.attempt)
+        select from live where name = 'overdue' and live.id = t.id::text and live.attempt = t.attempt)
       union all
       select t.id::text, 'awaits a PIN without a job that ends the wait' from transactions t
       where ${AWAITING_PIN} and not exists (
@@ -32,6 +34,11 @@ export function checkJobs(books: Books): Promise<Finding> {
       union all
       select t.id::text, concat('its reversal is in state ', t.reversal_state, ' without a job') from transactions t
       where ${REVERSING} and not exists (
-        select from live where name = 'reverse' and live.id = t.id::text and live.attempt = t.attempt)`,
+        select from live where name = 'reverse' and live.id = t.id::text and live.attempt = t.attempt)
+      union all
+      select t.id::text, 'is a void that nobody drives' from transactions t
+      join transactions sale on sale.acquirer_id = t.acquirer_id and sale.id = t.original_id
+      where ${OPEN_VOID} and (sale.void_state is distinct from ${VoidState.asked}
+        or sale.reversal_state not in (${[owed, sent, confirming, needsReview].join()}))`,
   });
 }

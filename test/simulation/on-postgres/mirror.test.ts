@@ -11,9 +11,9 @@ import { MemoryStore } from '../memory-store.ts';
 import { VirtualTime } from '../virtual-time.ts';
 import { RandomWrites, STEP_SECONDS, type Writes } from './random-writes.ts';
 
-/** As many as a few seconds allow; `MIRROR_WRITES=20000` tries more, `MIRROR_SEED=4711` others. */
+/** As many as a few seconds allow, by a seed with which each kind of write is both taken and refused; `MIRROR_WRITES=20000` tries more, `MIRROR_SEED=4711` others. */
 const WRITES = Number(process.env.MIRROR_WRITES ?? 600);
-const SEED = Number(process.env.MIRROR_SEED ?? 1);
+const SEED = Number(process.env.MIRROR_SEED ?? 2);
 const TIMEOUT_MS = 600_000;
 /** Rows that are written to at a time: an old one has seen everything and is left alone. */
 const ROWS = 6;
@@ -141,7 +141,7 @@ test(
       }
       // Most are decided from the row as it is, the others from what it was some writes ago.
       const believed = seen[Math.floor(random.next() * seen.length)]!;
-      const looked = random.next() < 0.7 ? memory.find(believed)! : believed;
+      const looked = random.next() < 0.6 ? memory.find(believed)! : believed;
       const { name, on } = writes.next(looked);
       const [expected, actual] = [await on(onPostgres), await on(inMemory)];
       const where = `write ${n}, ${name}: replay it with MIRROR_SEED=${SEED}`;

@@ -1,11 +1,12 @@
 import type { Random } from '../../../src/simulator/random.ts';
+import { Disposition } from '../../../src/transactions/disposition.ts';
 import { expirePinStep, NO_PIN, PinState, pinEntries, submitPinStep } from '../../../src/transactions/pin-step.ts';
 import type { LateFacts, NewAttempt, TransactionStore } from '../../../src/transactions/ports.ts';
 import type { RefundStore } from '../../../src/transactions/refund-ports.ts';
 import { answeredStep, rearmStep, sentStep, unsentStep } from '../../../src/transactions/reversal-steps.ts';
 import { NO_RESULT, type SwitchEvent, settleOutcome } from '../../../src/transactions/settle-outcome.ts';
 import { Status, type StatusId } from '../../../src/transactions/status.ts';
-import { type Transaction, TransactionType } from '../../../src/transactions/transaction.ts';
+import { ReversalState, type Transaction, TransactionType } from '../../../src/transactions/transaction.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 import { PROFILE } from '../simulated-tenant.ts';
 
@@ -45,12 +46,22 @@ export class RandomWrites {
 
   /** @param seen a row as it once was */
   next(seen: Transaction): RandomWrite {
-    const makers = [
-      ...[this.#settle, this.#settle, this.#submit, this.#retry, this.#submitPin, this.#submitPin, this.#expirePin],
-      ...[this.#answer, this.#acknowledge, this.#reverse, this.#reverse, this.#reverse, this.#late, this.#refund],
-      ...[this.#void, this.#repeatReference],
+    const any = [
+      ...[this.#settle, this.#submit, this.#retry, this.#submitPin, this.#expirePin, this.#answer, this.#acknowledge],
+      ...[this.#reverse, this.#late, this.#refund, this.#void, this.#repeatReference],
     ];
-    return this.#pick(makers).call(this, seen);
+    // Half of them fit what was seen, so that rows get anywhere.
+    const fitting = this.#random.next() < 0.5 ? this.#fitting(seen) : any;
+    return this.#pick(fitting).call(this, seen);
+  }
+
+  #fitting({ disposition, reversalState, pinState, status }: Transaction) {
+    if (reversalState !== ReversalState.none) return [this.#reverse, this.#reverse, this.#late];
+    if (pinState === PinState.awaiting) return [this.#submitPin, this.#expirePin];
+    if (disposition === Disposition.Approved) return [this.#refund, this.#void, this.#acknowledge];
+    const reachedNone = disposition === Disposition.UnableToGoOnline;
+    if (reachedNone) return status === Status.ReadyToSubmitToPaymentProcessor ? [this.#answer] : [this.#retry];
+    return [this.#settle, this.#submit];
   }
 
   birth(reference: string): NewAttempt {
@@ -158,6 +169,7 @@ export class RandomWrites {
 
   /** An attempt sent, taken back, or answered: by whoever believes that the reversal stands where it was seen. */
   #reverse(seen: Transaction): RandomWrite {
+    if (seen.reversalState === ReversalState.none) return this.#settle(seen);
     const number = seen.reversalAttempt + 1;
     const attempt = { number, nextJob: this.#newId(), nowMs: this.#nowMs() };
     const sent = sentStep(seen, attempt, PROFILE.reversal);
@@ -167,7 +179,7 @@ export class RandomWrites {
     const acknowledged = answeredStep(before, seen, back, 'acknowledged', couldOvertake)!;
     const step = this.#pick([sent, unsentStep(before, seen, back, 5), acknowledged, acknowledged]);
     const named = this.#named(step);
-    if (this.#random.next() < 0.7) return { name: 'stepReversal', on: (store) => store.stepReversal(named) };
+    if (this.#random.next() < 0.5) return { name: 'stepReversal', on: (store) => store.stepReversal(named) };
     const end = { step: named, isVoided: this.#random.next() < 0.6, needsReview: false };
     return { name: 'endVoid', on: (store) => store.endVoid(end) };
   }
