@@ -86,7 +86,7 @@ export class IssuerKeySettings {
       [isPem === (jwksUrl !== null), 'publicKey', 'either a public key or the URL of a JWKS'],
       [known === undefined, 'publicKey', 'no public key as PEM of RSA (2,048 to 8,192 bits), P-256 or Ed25519'],
       [typeof url === 'string', 'jwksUrl', URL_FAULTS[url as keyof typeof URL_FAULTS]],
-      [!isPem && kid !== null, 'kid', 'keys of a JWKS bring their own'],
+      [jwksUrl !== null && kid !== null, 'kid', 'keys of a JWKS bring their own'],
       [
         known !== undefined && (wanted.algorithms ?? []).some((each) => !known.includes(each)),
         'algorithms',
