@@ -257,7 +257,7 @@ export class AcquirerSwitch implements Switch {
         ),
       authorize: async (request, timing) => {
         const { message, hasPin } = request as Prepared;
-        if (hasPin) await this.#keys?.pinGate;
+        while (hasPin && this.#keys?.pinGate) await this.#keys.pinGate;
         return this.#exchange(slot, message, timing, (response, sent) => ({
           outcome: processor.readOutcome(response, sent),
           providerFields: providerValues(() => processor.providerFields(response)),

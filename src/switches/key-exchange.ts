@@ -1,23 +1,22 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { toHex } from '../bytes/hex.ts';
 import { Backoff } from '../connection/backoff.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import { KeyExchangeError, TapwireError } from '../errors.ts';
-import type { KeyChange, KeyExchangeConfig, WrappedKey } from '../processor-kit/key-change.ts';
+import type { KeyChange, KeyExchangeConfig } from '../processor-kit/key-change.ts';
 import { judgeMacAgain, macVerdictOf } from '../processor-kit/mac-verdict.ts';
 import type { IsoMessage, MessageStamp, SwitchConfig, WorkingKeyUse } from '../processor-kit/processor.ts';
 import type { ExchangeLine, KeyChangeSide, KeyDecision } from '../processor-kit/switch-protocol.ts';
+import { codeOf, KeyIntake } from './key-intake.ts';
 import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
 import { within } from './within.ts';
 import type { WorkingKeys } from './working-keys.ts';
 
-/** What other workers have exchanged is looked for this often, and whether a key has its age. */
-const FOLLOW_EVERY_MS = 2_000;
-/** From our request to the key, both answers included; two of them fit into the time that a sign-on has. */
-const EXCHANGE_MS = 4_000;
-/** To take a key in: the HSM and one commit. PINs wait for it, so it is far shorter than a tap's patience. */
-const TAKE_IN_MS = 2_000;
+const TIMES = {
+  /** What other workers have exchanged is looked for this often, and whether a key has its age. */
+  followEveryMs: 2_000,
+  /** For the answer to our request, and again for the key; a sign-on takes no longer than two keys may. */
+  exchangeMs: 2_400,
+};
 /** The right to ask is over by then, also when its owner has died. */
 const CLAIM_SECONDS = 15;
 /** A line that is lost so soon after our answer may have lost it, too: then the key is asked for once more. */
@@ -25,10 +24,6 @@ const ANSWER_SETTLED_MS = 5_000;
 /** A message that no key fits makes us look whether another worker has exchanged one; so often at most. */
 const LOOK_AGAIN_MS = 100;
 const RETRY = { firstMs: 1_000, mostMs: 300_000 };
-
-/** DE39 of what we refuse (ISO 8583:1987 table A7): format error, security violation, system malfunction. */
-const REFUSALS = { UNREADABLE: '30', NOT_AGREED: '30', NUMBER_TAKEN: '30', NOT_KEPT: '96' } as const;
-const SECURITY_VIOLATION = '63';
 
 export interface KeyExchangeOptions {
   readonly where: ProcessorKey;
@@ -41,6 +36,7 @@ export interface KeyExchangeOptions {
   readonly nextStamp: () => MessageStamp;
   readonly monotonicMs: () => number;
   readonly log: ConnectionLog;
+  readonly times?: Partial<typeof TIMES> | undefined;
 }
 
 /** Plain facts of one switch's keys; the first two only grow. */
@@ -67,6 +63,8 @@ interface LastAnswer {
 export class KeyExchange implements KeyChangeSide {
   readonly macKeys: WorkingKeys;
   readonly #options: KeyExchangeOptions;
+  readonly #times: typeof TIMES;
+  readonly #intake: KeyIntake;
   readonly #lines = new Map<string, ExchangeLine>();
   readonly #backoff = new Backoff(RETRY);
   /** Those who wait for a key that they have asked for. */
@@ -75,9 +73,8 @@ export class KeyExchange implements KeyChangeSide {
   readonly #wanted = new Set<WorkingKeyUse>();
   #timer: NodeJS.Timeout | undefined;
   #retryAtMs = 0;
-  #isAsking = false;
-  #taking: Promise<unknown> = Promise.resolve();
-  #pinGate: Promise<void> | undefined;
+  /** Those who are going through the keys that are due: a sign-on goes before the clock. */
+  #askers = 0;
   #nextLook: Promise<void> | undefined;
   #pause: Promise<void> = Promise.resolve();
   #lastAnswer: LastAnswer | undefined;
@@ -88,7 +85,15 @@ export class KeyExchange implements KeyChangeSide {
 
   constructor(options: KeyExchangeOptions) {
     this.#options = options;
+    this.#times = { ...TIMES, ...options.times };
     this.macKeys = options.keys;
+    this.#intake = new KeyIntake({
+      ...options,
+      isTrusted: (announcement) => this.#isTrustedNow(announcement),
+      isAskedAnew: (use) => this.#wanted.has(use) && this.#awaited.has(use),
+      onTaken: (key, line) => this.#begin(key, line),
+      onRefused: (fault) => this.#tell(fault),
+    });
     this.#schedule();
   }
 
@@ -99,7 +104,7 @@ export class KeyExchange implements KeyChangeSide {
 
   /** While a PIN key is being changed: no PIN leaves between the announcement and our answer. */
   get pinGate(): Promise<void> | undefined {
-    return this.#pinGate;
+    return this.#intake.pinGate;
   }
 
   /** The MACs of a line have been bad for too long: whatever the keys' age, new ones are needed. */
@@ -125,108 +130,28 @@ export class KeyExchange implements KeyChangeSide {
     this.#lines.set(line.connectionId, line);
     if (answer && !(await this.isTrusted(answer))) this.distrust();
     const mustHaveMac = this.#wanted.has('mac');
-    for (const use of this.#due()) {
-      const isThere = await this.#askFor(use, line);
-      if (!isThere && use === 'mac' && mustHaveMac) return false;
-    }
-    return true;
+    const missing = await this.#askForDue(line);
+    return !(mustHaveMac && missing.includes('mac'));
   }
 
   /** Whether a message's MAC is good, also by a key that another worker has just exchanged. */
   async isTrusted(message: IsoMessage): Promise<boolean> {
     if ((macVerdictOf(message) ?? 'good') === 'good') return true;
-    await this.#taking;
+    await this.#intake.isIdle;
     judgeMacAgain(message);
     return this.#isTrustedNow(message);
   }
 
-  /** One announcement at a time. */
   takeAnnouncement(announcement: IsoMessage, line: ExchangeLine): Promise<KeyDecision> {
-    const decision = this.#taking.then(() => this.#decide(announcement, line));
-    this.#taking = decision.catch(() => {});
-    return decision;
+    return this.#intake.take(announcement, line);
   }
 
-  async #decide(announcement: IsoMessage, line: ExchangeLine): Promise<KeyDecision> {
-    const openPins = this.#holdPins(this.#options.keyChange.readUse(announcement));
-    try {
-      const key = await this.#takeIn(announcement);
-      const whenAnswered = (isSent: boolean) => {
-        if (key && isSent) this.#begin(key, line);
-        openPins();
-      };
-      return { responseCode: '00', whenAnswered };
-    } catch (error) {
-      openPins();
-      const fault = error instanceof KeyExchangeError ? error : new KeyExchangeError('NOT_IMPORTED', { cause: error });
-      this.#tell(fault);
-      const { code } = fault;
-      return { responseCode: code in REFUSALS ? REFUSALS[code as keyof typeof REFUSALS] : SECURITY_VIOLATION };
-    }
-  }
-
-  #holdPins(use: WorkingKeyUse | undefined): () => void {
-    if (use !== 'pin') return () => {};
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#pinGate = promise;
-    return () => {
-      this.#pinGate = undefined;
-      resolve();
-    };
-  }
-
-  /**
-   * Puts the announced key into the HSM and into the database; undefined when it is the one that is current, whose
-   * announcement the switch has repeated.
-   */
-  async #takeIn(announcement: IsoMessage): Promise<ExchangedKey | undefined> {
-    const announced = this.#options.keyChange.readKey(announcement);
-    if (!announced) throw new KeyExchangeError('UNREADABLE');
-    const { use, number, kcv } = announced;
-    const { transportKeyId, form, keys } = this.#options.config.keyExchange;
-    if (!keys.includes(use)) throw new KeyExchangeError('NOT_AGREED');
-    // Where the keys no longer agree no MAC can be good; a key that we asked for is taken all the same, under its transport key.
-    const isAskedAnew = this.#wanted.has(use) && this.#awaited.has(use);
-    if (!isAskedAnew && !(await this.#isTrustedNow(announcement))) throw new KeyExchangeError('UNTRUSTED');
-    const current = this.macKeys.current(use);
-    if (current?.kcv === kcv && current.number === number) return undefined;
-    this.#refuseOld(announced);
-    const { wrapped } = announced;
-    const bytes = 'block' in wrapped ? wrapped.block : toHex(wrapped.cryptogram);
-    const keyId = `exchanged-${this.#options.where.acquirerId}-${this.#options.where.processorId}-${use}-${randomUUID()}`;
-    const key: ExchangedKey = { keyId, use, number, transportKeyId, form, wrapped: bytes, kcv };
-    await this.#store(key);
-    return key;
-  }
-
-  /** Without waiting for announcements to end, being one. */
+  /** Without waiting for announcements to be taken in. */
   async #isTrustedNow(message: IsoMessage): Promise<boolean> {
     if ((macVerdictOf(message) ?? 'good') === 'good') return true;
     await this.#lookAgain();
     judgeMacAgain(message);
     return macVerdictOf(message) === 'good';
-  }
-
-  /** An announcement of the past may be sent again by somebody who cannot make one. */
-  #refuseOld({ use, number, kcv }: WrappedKey): void {
-    for (const key of this.macKeys.live) {
-      if (key.use !== use || key.acknowledgedMsAgo === null) continue;
-      if (key.kcv === kcv) throw new KeyExchangeError('REPLAYED');
-      if (key.number === number && number !== 0) throw new KeyExchangeError('NUMBER_TAKEN');
-    }
-  }
-
-  async #store(key: ExchangedKey): Promise<void> {
-    await within(TAKE_IN_MS, this.macKeys.import(key)).catch((cause: unknown) => {
-      throw new KeyExchangeError('NOT_IMPORTED', { cause, detail: codeOf(cause) });
-    });
-    try {
-      await within(TAKE_IN_MS, this.#options.kept.keep(this.#options.where, key));
-    } catch (cause) {
-      await this.macKeys.forget(key.keyId).catch(() => {});
-      throw new KeyExchangeError('NOT_KEPT', { cause, detail: codeOf(cause) });
-    }
-    this.macKeys.accept(key, false);
   }
 
   /** The switch has our answer: the key is in use from now on. */
@@ -251,15 +176,12 @@ export class KeyExchange implements KeyChangeSide {
     this.#awaited.get(use)?.();
   }
 
-  /** Which keys are to be asked for now. */
-  #due(): WorkingKeyUse[] {
-    const { keys, startedBy, maxAgeSeconds } = this.#options.config.keyExchange;
-    return keys.filter((use) => {
-      if (this.#wanted.has(use)) return true;
-      if (startedBy !== 'us') return false;
-      const ageMs = this.macKeys.current(use)?.acknowledgedMsAgo;
-      return ageMs === undefined || ageMs === null || ageMs > maxAgeSeconds * 1_000;
-    });
+  #isDue(use: WorkingKeyUse): boolean {
+    const { startedBy, maxAgeSeconds } = this.#options.config.keyExchange;
+    if (this.#wanted.has(use)) return true;
+    if (startedBy !== 'us') return false;
+    const ageMs = this.macKeys.current(use)?.acknowledgedMsAgo;
+    return ageMs === undefined || ageMs === null || ageMs > maxAgeSeconds * 1_000;
   }
 
   /** Whether the key has come, or is about to by somebody else's request. */
@@ -270,11 +192,11 @@ export class KeyExchange implements KeyChangeSide {
       if (!(await kept.claim(where, use, CLAIM_SECONDS))) return !this.#wanted.has(use);
       this.#awaited.set(use, resolve);
       const request = keyChange.request(use, nextStamp(), config);
-      const answer = await within(EXCHANGE_MS, line.exchange(request)).catch((cause: unknown) => {
+      const answer = await within(this.#times.exchangeMs, line.exchange(request)).catch((cause: unknown) => {
         throw new KeyExchangeError('UNANSWERED', { cause, detail: codeOf(cause) });
       });
       if (!this.#options.isAccepted(answer)) throw new KeyExchangeError('REFUSED');
-      await within(EXCHANGE_MS, isThere).catch(() => {
+      await within(this.#times.exchangeMs, isThere).catch(() => {
         throw new KeyExchangeError('NOT_ANNOUNCED');
       });
       return true;
@@ -303,19 +225,27 @@ export class KeyExchange implements KeyChangeSide {
       this.#follow()
         .catch((error: unknown) => this.#tell(error))
         .finally(() => this.#isClosed || this.#schedule());
-    }, FOLLOW_EVERY_MS).unref();
+    }, this.#times.followEveryMs).unref();
   }
 
   async #follow(): Promise<void> {
     await this.macKeys.refresh();
     const line = this.#lines.values().next().value;
-    if (!line || this.#isAsking || this.#options.monotonicMs() < this.#retryAtMs) return;
-    this.#isAsking = true;
+    if (line && this.#askers === 0 && this.#options.monotonicMs() >= this.#retryAtMs) await this.#askForDue(line);
+  }
+
+  /** Asks for one key after the other; gives those that did not come. */
+  async #askForDue(line: ExchangeLine): Promise<WorkingKeyUse[]> {
+    const missing: WorkingKeyUse[] = [];
+    this.#askers++;
     try {
-      for (const use of this.#due()) await this.#askFor(use, line);
+      for (const use of this.#options.config.keyExchange.keys) {
+        if (this.#isDue(use) && !(await this.#askFor(use, line))) missing.push(use);
+      }
     } finally {
-      this.#isAsking = false;
+      this.#askers--;
     }
+    return missing;
   }
 
   #tell(error: unknown): void {
@@ -327,9 +257,4 @@ export class KeyExchange implements KeyChangeSide {
       'working keys were not exchanged: those before go on',
     );
   }
-}
-
-function codeOf(error: unknown): string {
-  if (error instanceof TapwireError) return error.code;
-  return error instanceof Error ? error.name : 'unknown';
 }

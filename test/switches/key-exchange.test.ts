@@ -1,0 +1,243 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { SoftHsm } from '../../src/crypto/soft-hsm.ts';
+import { type KeyExchangeConfig, keyExchangeConfig, type WrappedKey } from '../../src/processor-kit/key-change.ts';
+import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
+import type { IsoMessage, WorkingKeyUse } from '../../src/processor-kit/processor.ts';
+import { demoHsm } from '../../src/simulator/demo-hsm.ts';
+import { KeyExchange } from '../../src/switches/key-exchange.ts';
+import type { ExchangedKeys, LiveKey } from '../../src/switches/ports.ts';
+import { WorkingKeys } from '../../src/switches/working-keys.ts';
+import { eventually } from '../support/eventually.ts';
+
+const type1 = (await loadProcessors()).get('type-1')!;
+const WHERE = { acquirerId: 1, processorId: 1 };
+
+/** The rows of a database, shared by workers. */
+class KeptKeys implements ExchangedKeys {
+  rows: LiveKey[] = [];
+  readonly claims = new Set<WorkingKeyUse>();
+  isDown = false;
+
+  async live() {
+    return this.rows;
+  }
+  async keep(_where: unknown, key: Omit<LiveKey, 'acknowledgedMsAgo'>) {
+    if (this.isDown) throw new Error('the database is away');
+    this.rows = [{ ...key, acknowledgedMsAgo: null }, ...this.rows];
+  }
+  async acknowledge(_where: unknown, { keyId }: { readonly keyId: string }) {
+    this.rows = this.rows.map((row) => (row.keyId === keyId ? { ...row, acknowledgedMsAgo: 0 } : row));
+  }
+  async claim(_where: unknown, use: WorkingKeyUse) {
+    if (this.claims.has(use)) return false;
+    this.claims.add(use);
+    return true;
+  }
+  async release(_where: unknown, use: WorkingKeyUse) {
+    this.claims.delete(use);
+  }
+}
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+let made = 0;
+
+/** A worker, and the switch on the other side of its line. */
+async function workerWith(kept: KeptKeys, differing: Partial<KeyExchangeConfig> = {}) {
+  const keyExchange = keyExchangeConfig.parse({ transportKeyId: 'zmk', keys: ['mac'], ...differing });
+  const pinKey = { keyId: 'first-pin', format: 0, derivation: 'zone' } as const;
+  const config = { ...type1.exampleConfig, macKeys: [{ number: 1, keyId: 'first-mac' }], pinKey, keyExchange };
+  const hsm = demoHsm([config], 'dev');
+  const monotonicMs = () => performance.now();
+  const shared = { where: WHERE, kept, monotonicMs };
+  const keys = await WorkingKeys.open({ ...shared, processor: type1, config, hsm, onError: () => {} });
+  let stan = 0;
+  const exchange = new KeyExchange({
+    ...shared,
+    keys,
+    config,
+    keyChange: type1.keyChange!,
+    isAccepted: (answer) => type1.isNetworkAccepted(answer),
+    nextStamp: () => ({ stan: String(++stan).padStart(6, '0'), sentAtMs: 0 }),
+    log: { info: () => {}, warn: () => {} },
+    times: { followEveryMs: 20, exchangeMs: 60 },
+  });
+  closers.push(() => exchange.close());
+  const announcementOf = async (use: WorkingKeyUse) =>
+    type1.keyChange!.announcement(await keyOf(hsm, use), { stan: '900000', sentAtMs: 0 }, config);
+  const announce = async (use: WorkingKeyUse, { isSent = true, connectionId = 'line' } = {}) => {
+    const announcement = await announcementOf(use);
+    const decision = await exchange.takeAnnouncement(announcement, line(connectionId));
+    decision.whenAnswered?.(isSent);
+    return decision.responseCode;
+  };
+  const asked: WorkingKeyUse[] = [];
+  /** A line whose switch answers a request for a key so, and then keeps its promise, or not. */
+  const line = (connectionId = 'line', { code = '00', keeps = true, isSilent = false } = {}) => ({
+    connectionId,
+    exchange: async (request: IsoMessage): Promise<IsoMessage> => {
+      const use = type1.keyChange!.readUse(request)!;
+      asked.push(use);
+      if (isSilent) return new Promise(() => {});
+      if (keeps && code === '00') setTimeout(() => void announce(use, { connectionId }), 1);
+      return type1.keyChange!.answer(request, code);
+    },
+  });
+  return { exchange, keys, line, announcementOf, announce, asked, config, hsm };
+}
+
+async function keyOf(hsm: SoftHsm, use: WorkingKeyUse): Promise<WrappedKey> {
+  const number = ++made + 1;
+  const named = {
+    keyId: `made-${number}`,
+    usage: use,
+    algorithm: 'tdes',
+    lengthBytes: 16,
+    transportKeyId: 'zmk',
+  } as const;
+  const key = await hsm.generateKey(named);
+  if (!('cryptogram' in key)) throw new Error('no cryptogram');
+  return { use, number, wrapped: { cryptogram: key.cryptogram }, kcv: key.kcv };
+}
+
+describe('at sign-on', () => {
+  test('keys that there are not yet are asked for before the line is ready, and used from then on', async () => {
+    const { exchange, keys, line, asked } = await workerWith(new KeptKeys(), { keys: ['mac', 'pin'] });
+    expect(await exchange.afterSignOn(line(), undefined)).toBe(true);
+    expect(asked).toEqual(['mac', 'pin']);
+    expect(keys.keys[0]!.number).toBe(keys.current('mac')!.number);
+    expect(keys.current('pin')).toBeDefined();
+    expect(await exchange.afterSignOn(line('second'), undefined)).toBe(true);
+    expect(asked).toHaveLength(2);
+  });
+
+  test.each([
+    ['is not answered', { isSilent: true }, 'UNANSWERED'],
+    ['is declined', { code: '91' }, 'REFUSED'],
+    ['is promised and does not come', { keeps: false }, 'NOT_ANNOUNCED'],
+  ])('a key that %s leaves the one before, is told, and is asked for again', async (_how, manner, lastFault) => {
+    const { exchange, keys, line, asked } = await workerWith(new KeptKeys());
+    expect(await exchange.afterSignOn(line('line', manner), undefined)).toBe(true);
+    expect(exchange.stats).toMatchObject({ exchanged: 0, failed: 1, lastFault, keys: [] });
+    expect(keys.keys.map(({ number }) => number)).toEqual([1]);
+    await eventually(() => expect(asked.length).toBeGreaterThan(1));
+  });
+
+  test('of two workers one asks', async () => {
+    const kept = new KeptKeys();
+    const [one, other] = [await workerWith(kept), await workerWith(kept)];
+    kept.claims.add('mac'); // the other is at it
+    expect(await one.exchange.afterSignOn(one.line(), undefined)).toBe(true);
+    expect(one.asked).toEqual([]);
+    kept.claims.delete('mac');
+    expect(await other.exchange.afterSignOn(other.line(), undefined)).toBe(true);
+    await eventually(() => expect(one.keys.current('mac')?.kcv).toBe(other.keys.current('mac')!.kcv));
+  });
+});
+
+describe('while traffic runs', () => {
+  test('a key that has its age is asked for on any line', async () => {
+    const kept = new KeptKeys();
+    const { exchange, line, asked } = await workerWith(kept, { maxAgeSeconds: 60 });
+    await exchange.afterSignOn(line(), undefined);
+    kept.rows = kept.rows.map((row) => ({ ...row, acknowledgedMsAgo: 61_000 }));
+    await eventually(() => expect(asked).toHaveLength(2));
+    await eventually(() => expect(exchange.stats.exchanged).toBe(2));
+  });
+
+  test('a message under a key that another worker has just exchanged is trusted, one under a strange key is not', async () => {
+    const kept = new KeptKeys();
+    const [one, other] = [await workerWith(kept), await workerWith(kept)];
+    await one.exchange.afterSignOn(one.line(), undefined);
+    const { number } = one.keys.current('mac')!;
+    const judged = (by: number) => {
+      const message: IsoMessage = { mti: '0210' };
+      const judge = () => (other.keys.keys.some((key) => key.number === by) ? 'good' : 'unverifiable');
+      recordMacVerdict(message, judge(), judge);
+      return message;
+    };
+    expect(await other.exchange.isTrusted(judged(number))).toBe(true);
+    expect(await other.exchange.isTrusted(judged(99))).toBe(false);
+  });
+
+  test('what cannot be stored is refused, and the keys before go on', async () => {
+    const kept = new KeptKeys();
+    const { exchange, keys, announce } = await workerWith(kept, { startedBy: 'switch' });
+    kept.isDown = true;
+    expect(await announce('mac')).toBe('96');
+    expect(exchange.stats).toMatchObject({ failed: 1, lastFault: 'NOT_KEPT' });
+    expect(keys.keys.map(({ number }) => number)).toEqual([1]);
+  });
+
+  test('PINs wait from the announcement of a PIN key to our answer, whether or not it can be sent', async () => {
+    const { exchange, announcementOf, line } = await workerWith(new KeptKeys(), { keys: ['pin'], startedBy: 'switch' });
+    for (const isSent of [true, false]) {
+      const [first, second] = [await announcementOf('pin'), await announcementOf('pin')];
+      const decisions = [first, second].map((announcement) => exchange.takeAnnouncement(announcement, line()));
+      expect(exchange.pinGate).toBeInstanceOf(Promise);
+      for (const [at, decision] of decisions.entries()) {
+        const { responseCode, whenAnswered } = await decision;
+        expect(responseCode).toBe('00');
+        expect(exchange.pinGate).toBeInstanceOf(Promise);
+        whenAnswered!(isSent);
+        expect(exchange.pinGate === undefined).toBe(at === 1);
+      }
+    }
+  });
+
+  test('an answer that went nowhere leaves both keys good, and a new one is asked for', async () => {
+    const { exchange, keys, announce, line, asked } = await workerWith(new KeptKeys(), { startedBy: 'switch' });
+    expect(await announce('mac', { connectionId: 'gone' })).toBe('00');
+    expect(keys.current('mac')).toBeUndefined();
+    expect(keys.keys).toHaveLength(2);
+    expect(await exchange.afterSignOn(line(), undefined)).toBe(true);
+    expect(asked).toEqual(['mac']);
+    expect(keys.current('mac')).toBeDefined();
+  });
+
+  test('a line that is lost right after our answer may have lost it: a new key is asked for', async () => {
+    const { exchange, line, asked } = await workerWith(new KeptKeys());
+    await exchange.afterSignOn(line(), undefined);
+    exchange.forget('line');
+    await exchange.afterSignOn(line('next'), undefined);
+    expect(asked).toEqual(['mac', 'mac']);
+  });
+});
+
+describe('when the keys of the two sides no longer agree', () => {
+  test('the line is not ready until a new one has come, though the MAC of its announcement is not good', async () => {
+    const { exchange, line } = await workerWith(new KeptKeys(), { startedBy: 'switch' });
+    expect(await exchange.afterSignOn(line(), undefined)).toBe(true);
+    exchange.distrust();
+    expect(await exchange.afterSignOn(line('line', { code: '91' }), undefined)).toBe(false);
+    expect(await exchange.afterSignOn(line(), undefined)).toBe(true);
+    expect(exchange.stats).toMatchObject({ exchanged: 1, lastFault: undefined });
+  });
+
+  test('the answer to a sign-on tells', async () => {
+    const { exchange, line, asked } = await workerWith(new KeptKeys(), { startedBy: 'switch' });
+    const answer: IsoMessage = { mti: '0810' };
+    recordMacVerdict(answer, 'bad');
+    expect(await exchange.afterSignOn(line(), answer)).toBe(true);
+    expect(asked).toEqual(['mac']);
+  });
+});
+
+test('an HSM that others share has a key already: it is used when it is the same', async () => {
+  const kept = new KeptKeys();
+  const one = await workerWith(kept);
+  await one.exchange.afterSignOn(one.line(), undefined);
+  const { config, hsm } = one;
+  const shared = { where: WHERE, kept, monotonicMs: () => 0, processor: type1, config, hsm };
+  const errors: unknown[] = [];
+  const again = await WorkingKeys.open({ ...shared, onError: (error) => errors.push(error) });
+  expect(again.current('mac')).toBeDefined();
+  kept.rows = kept.rows.map((row) => ({ ...row, kcv: '000000' }));
+  const mistaken = await WorkingKeys.open({ ...shared, onError: (error) => errors.push(error) });
+  expect(mistaken.current('mac')).toBeUndefined();
+  expect(errors).toMatchObject([{ code: 'KEY_CHECK_VALUE' }]);
+});
