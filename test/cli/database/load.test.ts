@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -80,6 +80,10 @@ test('a load test makes every kind of call, loses none, and proves it by both bo
   expect(report).toContain('<h2>Switch lines and queues</h2>');
   expect(report).not.toMatch(/https?:/);
   await expectInvariants(installation);
+});
+
+test('the profile, which signs for every merchant, is readable to its owner alone', () => {
+  expect(statSync(join(folder, 'load.json')).mode & 0o777).toBe(0o600);
 });
 
 test('Ctrl-C ends it soon, with a report of what was measured', async () => {
