@@ -28,6 +28,10 @@ const COMMANDS: Commands = {
   integrator: { says: 'those who write the software of merchants', load: () => import('./integrator.ts') },
   merchant: { says: 'the merchants of an acquirer', load: () => import('./merchant.ts') },
   terminal: { says: 'the terminals of an acquirer', load: () => import('./terminal.ts') },
+  'terminal-profile': {
+    says: 'what readers may take, and how (add, list, show, change, remove)',
+    load: () => import('./terminal-profile.ts'),
+  },
   'blocked-device': { says: 'devices that an acquirer takes no tap from', load: () => import('./blocked-device.ts') },
   user: { says: 'portal users, their passwords, roles and rights', load: () => import('./user.ts') },
   'api-key': { says: 'make, rotate and revoke API keys', load: () => import('./api-key.ts') },
