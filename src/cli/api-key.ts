@@ -4,16 +4,17 @@ import { SCOPES } from '#schemas/scopes';
 import type { ApiKeyMode } from '../auth/api-key.ts';
 import { readConfig } from '../config.ts';
 import { ApiKeySettings, type IssuedKey } from '../store/api-key-settings.ts';
-import { changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
+import { listOperatorKeys, revokeOperatorKey } from '../store/operator-keys.ts';
+import { actor, changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
 import { type Commands, runCommand } from './commands.ts';
-import { command, parseNamed, readNumber } from './settings-commands.ts';
+import { command, onlyOne, parseNamed, readNumber } from './settings-commands.ts';
 import { tableOf } from './table.ts';
 
 const COMMANDS: Commands = {
   add: command('--acquirer ID [--integrator ID] [--merchant ID] --name TEXT --scope SCOPE... [--expires TIME]', add),
-  list: command('--acquirer ID [--json]', list),
+  list: command('--acquirer ID|--operator [--json]', list),
   rotate: command('--acquirer ID [--overlap-hours 24] KEY: a new one; the old one works for as long', rotate),
-  revoke: command('--acquirer ID KEY: it stops working within seconds', revoke),
+  revoke: command('--acquirer ID|--operator KEY: it stops working within seconds', revoke),
   scopes: command('what a key may be allowed to do', scopes),
 };
 
@@ -23,6 +24,7 @@ export function run(args: string[]): Promise<number> {
 }
 
 const text = { type: 'string' } as const;
+const flag = { type: 'boolean', default: false } as const;
 
 async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({
@@ -45,7 +47,8 @@ async function add(args: string[]): Promise<number> {
 }
 
 async function list(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, json: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({ args, options: { acquirer: text, operator: flag, json: flag } });
+  if (values.operator) return listOfOperator(values.json);
   const reach = { acquirerId: idOf(values.acquirer, '--acquirer') };
   const keys = await onKeys((settings) =>
     listAll(
@@ -57,6 +60,18 @@ async function list(args: string[]): Promise<number> {
   return 0;
 }
 
+async function listOfOperator(asJson: boolean): Promise<number> {
+  const keys = await onDatabase(listOperatorKeys);
+  const rows = keys.map(({ id, name, createdAt, lastUsedAt, revokedAt }) => [
+    ...[id, name, createdAt, lastUsedAt ?? 'never'],
+    revokedAt === null ? 'works' : 'revoked',
+  ]);
+  console.log(
+    asJson ? JSON.stringify(keys, null, 2) : tableOf([['KEY', 'NAME', 'SINCE', 'LAST USED', 'STATE'], ...rows]),
+  );
+  return 0;
+}
+
 async function rotate(args: string[]): Promise<number> {
   const { acquirerId, id, values } = parseNamed(args, 'KEY', { 'overlap-hours': text });
   const hours = values['overlap-hours'];
@@ -65,8 +80,17 @@ async function rotate(args: string[]): Promise<number> {
 }
 
 async function revoke(args: string[]): Promise<number> {
-  const { acquirerId, id } = parseNamed(args, 'KEY');
-  await onKeys((keys) => keys.remove(changeOf(acquirerId), id));
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { acquirer: text, operator: flag },
+  });
+  const id = onlyOne(positionals, 'KEY');
+  if (values.operator) await onDatabase((database) => revokeOperatorKey(database, actor(), id));
+  else {
+    const change = changeOf(idOf(values.acquirer, '--acquirer'));
+    await onKeys((keys) => keys.remove(change, id));
+  }
   console.log(`The key ${id} is revoked.`);
   return 0;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SCOPE_NAMES } from '../../../schemas/scopes.ts';
+import { run as apiKey } from '../../../src/cli/api-key.ts';
 import { run } from '../../../src/cli/init.ts';
 import { runHere } from '../../support/run-here.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -43,4 +44,23 @@ test('makes no second key unless it is told to, and then leaves the installation
   expect(existsSync(keyRing()), 'fresh keys beside a database in use').toBe(false);
   expect(before).toContain('panSealing');
   expect((await testDatabase.database.query('select from api_keys')).rowCount).toBe(2);
+});
+
+test('the operator’s keys are listed and revoked, on record', async () => {
+  const environment = { DATABASE_URL: testDatabase.url };
+  const listed = await runHere(apiKey, ['list', '--operator', '--json'], environment);
+  const [{ id }] = JSON.parse(listed.stdout) as [{ id: string }];
+  expect(await runHere(apiKey, ['revoke', '--operator', id], environment)).toMatchObject({ exitCode: 0 });
+  expect(await runHere(apiKey, ['revoke', '--operator', id], environment)).toMatchObject({ exitCode: 1 });
+  const { stdout } = await runHere(apiKey, ['list', '--operator'], environment);
+  expect(stdout).toMatch(new RegExp(`^${id} .* revoked$`, 'm'));
+  const { rows } = await testDatabase.database.query(
+    'select acquirer_id, action, kind from admin_events where subject_id = $1 order by id',
+    [id],
+  );
+  const event = { acquirer_id: 0, kind: 'api key' };
+  expect(rows).toEqual([
+    { ...event, action: 'add' },
+    { ...event, action: 'remove' },
+  ]);
 });
