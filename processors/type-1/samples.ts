@@ -1,5 +1,6 @@
 import { fromHex, indexTlv, type ProcessorSample, type Purchase } from '#processor-kit';
 import { exampleConfig } from './config.ts';
+import { keyChange } from './key-change.ts';
 import { authorization, networkRequest, originalData, reversal } from './messages.ts';
 import { simulate } from './simulate.ts';
 
@@ -46,6 +47,17 @@ const timedOut = {
 const reversed = reversal(timedOut, exampleConfig);
 
 const repeated = reversal({ ...timedOut, attempt: 2, sentAtMs: TAP.sentAtMs + 35_000 }, exampleConfig);
+
+const announcedKey = keyChange.announcement(
+  {
+    use: 'mac',
+    number: 9,
+    wrapped: { cryptogram: fromHex('0123456789ABCDEFFEDCBA9876543210') },
+    kcv: 'A1B2C3',
+  },
+  { stan: '000125', sentAtMs: TAP.sentAtMs },
+  exampleConfig,
+);
 
 const signOn = networkRequest('signOn', { stan: '000124', sentAtMs: TAP.sentAtMs })!;
 
@@ -191,5 +203,17 @@ export const samples: readonly ProcessorSample[] = [
     name: 'sign-on accepted',
     message: simulate(signOn, { responseCode: '00' }),
     wireHex: '3038313082200000020000000400000000000000313132303134313030353030303132343030303031',
+  },
+  {
+    name: 'MAC key announced',
+    message: announcedKey,
+    wireHex:
+      '3038303082200000000008000400000000000000313132303134313030353030303132350209100123456789ABCDEFFEDCBA' +
+      '98765432100000000000000000A1B2C3000000000000000000000000000000000000313031',
+  },
+  {
+    name: 'MAC key taken',
+    message: keyChange.answer(announcedKey, '00'),
+    wireHex: '3038313082200000020000000400000000000000313132303134313030353030303132353030313031',
   },
 ];

@@ -1,5 +1,7 @@
 import { fromHex, indexTlv, type ProcessorSample, type Purchase } from '#processor-kit';
+import { completion } from './completion.ts';
 import { exampleConfig } from './config.ts';
+import { keyChange } from './key-change.ts';
 import { authorization, networkRequest, originalData, reversal } from './messages.ts';
 import { simulate } from './simulate.ts';
 
@@ -53,6 +55,30 @@ const timedOut = {
 const reversed = reversal({ ...timedOut, attempt: 1, stan: '000125' }, exampleConfig);
 
 const repeated = reversal({ ...timedOut, attempt: 2, stan: '000126' }, exampleConfig);
+
+const completed = completion.build(
+  {
+    original: originalData(tap),
+    amountMinor: 1_234,
+    authorizationCode: '123456',
+    attempt: 1,
+    stan: '000129',
+    sentAtMs: TAP.sentAtMs + 1_000,
+    localDateTime: '20261120161006',
+  },
+  exampleConfig,
+);
+
+const announcedKey = keyChange.announcement(
+  {
+    use: 'mac',
+    number: 0,
+    wrapped: { block: `B0096M3TC00N0000${'0123456789ABCDEF'.repeat(5)}` },
+    kcv: 'A1B2C3',
+  },
+  { stan: '000128', sentAtMs: TAP.sentAtMs },
+  exampleConfig,
+);
 
 const signOn = networkRequest('signOn', { stan: '000127', sentAtMs: TAP.sentAtMs }, exampleConfig)!;
 
@@ -178,5 +204,28 @@ export const samples: readonly ProcessorSample[] = [
     name: 'sign-on accepted',
     message: simulate(signOn, { responseCode: '00' }),
     wireHex: '08102220010002000000920000112014100500012700013030',
+  },
+  {
+    name: 'completion',
+    message: completed,
+    wireHex:
+      '0220723C47810CE1810016541333008901064000000000000000123411201410060001291610061120301254110071000100' +
+      '0100050500023633323431343030303132333132333435365445524D303030324D45524348414E5430303030303032436F72' +
+      '6E65722053686F702020202020202020202020204361706520546F776E2020202020205A4100163031313254415057495245' +
+      '2D44454D4F0710001001000001231120141005',
+  },
+  {
+    name: 'MAC key announced',
+    message: announcedKey,
+    wireHex:
+      '0800222001000001000091000011201410050001280001012630313132544150574952452D44454D4F333139364230303936' +
+      '4D33544330304E30303030303132333435363738394142434445463031323334353637383941424344454630313233343536' +
+      '3738394142434445463031323334353637383941424344454630313233343536373839414243444546333230364131423243' +
+      '33',
+  },
+  {
+    name: 'MAC key taken',
+    message: keyChange.answer(announcedKey, '00'),
+    wireHex: '08102220010002000000910000112014100500012800013030',
   },
 ];

@@ -5,6 +5,7 @@ import { readKeyRing } from '../card/key-ring.ts';
 import { type Config, readConfig } from '../config.ts';
 import { ProcessorError, StartError } from '../errors.ts';
 import { keyRingPath } from '../gateway/open-key-ring.ts';
+import { tlsFilesPath } from '../gateway/open-switches.ts';
 import { connectDatabase } from '../gateway/prepare-database.ts';
 import { backlogFindings } from '../ops/doctor/backlog-findings.ts';
 import { certificateFindings } from '../ops/doctor/certificate-findings.ts';
@@ -70,7 +71,8 @@ async function processorFindings(config: Config, database: Database, nowMs: numb
     const types = await loadProcessors({ external: config.PROCESSORS });
     const stored = await database.query<StoredProcessor>(STORED);
     const unrouted = await database.query<{ id: number }>(WITHOUT_ROUTE);
-    return switchFindings({ types, stored: stored.rows, withoutRoute: unrouted.rows.map(({ id }) => id), nowMs });
+    const withoutRoute = unrouted.rows.map(({ id }) => id);
+    return switchFindings({ types, stored: stored.rows, withoutRoute, tlsFilesDirectory: tlsFilesPath(config), nowMs });
   } catch (error) {
     if (!(error instanceof ProcessorError)) throw error;
     return [fault('processors', error.reason, 'mend it, or take it out of PROCESSORS')];

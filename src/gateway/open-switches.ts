@@ -29,6 +29,11 @@ export interface SwitchParts {
   readonly closers: Closers;
 }
 
+/** Where the PEM files lie that processors name. */
+export function tlsFilesPath({ TLS_FILES_DIR, TAPWIRE_DATA }: Config): string {
+  return TLS_FILES_DIR ?? join(TAPWIRE_DATA, 'tls');
+}
+
 /** The lines to every acquirer's switches, with the HSM whose keys they use. */
 export async function openSwitches({ config, directory, database, closers, ...shared }: SwitchParts) {
   const { log, clock } = shared;
@@ -43,7 +48,7 @@ export async function openSwitches({ config, directory, database, closers, ...sh
   );
   closers.push(() => dates.close());
   const keyExchange = hsm && { hsm, kept: postgresExchangedKeys(database) };
-  const files = { tlsFilesDirectory: config.TLS_FILES_DIR ?? join(config.TAPWIRE_DATA, 'tls') };
+  const files = { tlsFilesDirectory: tlsFilesPath(config) };
   const known = { stored: () => directory.processors(), faults: postgresProcessorFaults(database) };
   return AcquirerSwitches.open({ ...shared, ...files, ...known, stans, dates, macKeys, pins, keyExchange });
 }

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ProcessorSettings, RouteSettings } from '#schemas/admin-routing';
 import { SCHEMES } from '../emv/scheme.ts';
 import { RequestRefused } from '../errors.ts';
+import { keyExchangeFaults } from '../processor-kit/key-change.ts';
 import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import { findCurrency } from './money.ts';
 
@@ -40,6 +41,7 @@ function contradictionsIn(processor: Processor, { addresses, accept, tls, macKey
       'transportHeader',
       'of another length than the type’s',
     ],
+    ...keyExchangeFaults(processor, { macKeys, ...rest }).map((fault) => [true, 'keyExchange', fault] as const),
   ];
   return rules.filter(([isBroken]) => isBroken).map(([, path, detail]) => ({ path: [path], detail }));
 }

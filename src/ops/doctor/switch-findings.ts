@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { resolve } from 'node:path';
 import type { Processor } from '../../processor-kit/processor.ts';
 import type { SwitchConfig } from '../../processor-kit/switch-config.ts';
 import type { StoredProcessor } from '../../switches/acquirer-switches.ts';
@@ -13,12 +14,15 @@ export interface SwitchQuestions {
   readonly stored: readonly StoredProcessor[];
   /** Acquirers that have a processor and no route to it. */
   readonly withoutRoute: readonly number[];
+  /** Where the PEM files lie that processors name. */
+  readonly tlsFilesDirectory: string;
   readonly nowMs: number;
 }
 
 /** Whether each stored processor has its type, settings that fit, certificates that are valid, and a switch that answers. */
-export async function switchFindings({ types, stored, withoutRoute, nowMs }: SwitchQuestions): Promise<Finding[]> {
-  const each = await Promise.all(stored.map((processor) => findingsOf(processor, types, nowMs)));
+export async function switchFindings(questions: SwitchQuestions): Promise<Finding[]> {
+  const { stored, withoutRoute } = questions;
+  const each = await Promise.all(stored.map((processor) => findingsOf(processor, questions)));
   const unrouted = withoutRoute.map((acquirerId) =>
     warning(
       `acquirer ${acquirerId}`,
@@ -31,7 +35,8 @@ export async function switchFindings({ types, stored, withoutRoute, nowMs }: Swi
   return [...each.flat(), ...unrouted];
 }
 
-async function findingsOf(stored: StoredProcessor, types: SwitchQuestions['types'], nowMs: number): Promise<Finding[]> {
+async function findingsOf(stored: StoredProcessor, questions: SwitchQuestions): Promise<Finding[]> {
+  const { types } = questions;
   const part = `processor ${stored.id} of acquirer ${stored.acquirerId}`;
   const type = types.get(stored.type);
   if (!type) {
@@ -43,13 +48,19 @@ async function findingsOf(stored: StoredProcessor, types: SwitchQuestions['types
     return [fault(part, says, 'tapwire processor change')];
   }
   const config: SwitchConfig = checked.data;
-  return [...(await tlsFindings(part, config, nowMs)), ...(await dialFindings(part, config))];
+  return [...(await tlsFindings(part, config, questions)), ...(await dialFindings(part, config))];
 }
 
-async function tlsFindings(part: string, { tls }: SwitchConfig, nowMs: number): Promise<Finding[]> {
+async function tlsFindings(
+  part: string,
+  { tls }: SwitchConfig,
+  { tlsFilesDirectory, nowMs }: SwitchQuestions,
+): Promise<Finding[]> {
+  const below = (name: string) => resolve(tlsFilesDirectory, name);
   const files: { certFile: string; keyFile: string | undefined }[] = [];
-  if (tls?.caFile !== undefined) files.push({ certFile: tls.caFile, keyFile: undefined });
-  if (tls?.certFile !== undefined) files.push({ certFile: tls.certFile, keyFile: tls.keyFile });
+  if (tls?.caFile !== undefined) files.push({ certFile: below(tls.caFile), keyFile: undefined });
+  if (tls?.certFile !== undefined)
+    files.push({ certFile: below(tls.certFile), keyFile: tls.keyFile && below(tls.keyFile) });
   return (await Promise.all(files.map((pair) => certificateFindings(part, pair, nowMs)))).flat();
 }
 
@@ -68,11 +79,11 @@ async function dialFindings(part: string, { addresses }: SwitchConfig): Promise<
 }
 
 function answers({ host, port }: { readonly host: string; readonly port: number }): Promise<boolean> {
-  return new Promise((resolve) => {
+  return new Promise((settle) => {
     const socket = connect({ host, port, timeout: DIAL_TIMEOUT_MS });
     const end = (did: boolean) => {
       socket.destroy();
-      resolve(did);
+      settle(did);
     };
     socket.once('connect', () => end(true));
     socket.once('timeout', () => end(false));
