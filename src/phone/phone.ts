@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
 import { type CardDataPublicKey, READER_TAGS } from '#schemas/card-data';
+import { type Client, createClient, ProblemError } from '#schemas/client';
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { toHex } from '../bytes/hex.ts';
 import { type SampleCardName, sampleTap } from '../card/sample-tap.ts';
@@ -56,12 +57,16 @@ const ONLINE_PIN = Uint8Array.of(0x42, 0x03, 0x00);
 export class Phone {
   readonly #profile: Profile;
   readonly deviceInstallationId: string;
+  readonly #client: Client;
   readonly #pinPad = new PinPad();
   #token: string | undefined;
   #keys: readonly CardDataPublicKey[] | undefined;
 
-  constructor(profile: Profile, deviceInstallationId: string = randomUUID()) {
+  /** @param fetcher instead of the runtime's own `fetch` */
+  constructor(profile: Profile, deviceInstallationId: string = randomUUID(), fetcher: typeof fetch = fetch) {
     this.#profile = profile;
+    const credentials = { token: () => this.token() };
+    this.#client = createClient({ baseUrl: profile.url, credentials, fetch: fetcher });
     this.deviceInstallationId = deviceInstallationId;
   }
 
@@ -108,26 +113,29 @@ export class Phone {
   }
 
   submit({ merchantReference, generalCardData, paymentCardData }: TapRequest): Promise<PhoneAnswer> {
-    return this.#post('/transactions/mobile', { merchantReference, generalCardData, paymentCardData });
+    const body = { merchantReference, generalCardData, paymentCardData };
+    return this.#told(this.#client.submitTap({ headers: this.#headers, body }));
   }
 
   submitPin({ transactionId, deviceInstallationId: _device, ...body }: PinSubmission): Promise<PhoneAnswer> {
-    return this.#post(`/transactions/${transactionId}/submitPinMobile`, body);
+    return this.#told(this.#client.submitPin({ params: { transactionId }, headers: this.#headers, body }));
   }
 
-  async #post(path: string, sent: object): Promise<PhoneAnswer> {
+  get #headers() {
+    return { 'x-device-installation-id': this.deviceInstallationId };
+  }
+
+  /** A refusal is an answer, too. */
+  async #told(asked: Promise<object>): Promise<PhoneAnswer> {
     const startMs = performance.now();
-    const response = await fetch(new URL(path, this.#profile.url), {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${await this.token()}`,
-        'content-type': 'application/json',
-        'x-device-installation-id': this.deviceInstallationId,
+    const [status, body] = await asked.then(
+      (answer) => [200, answer] as const,
+      (error) => {
+        if (error instanceof ProblemError) return [error.status, error.problem] as const;
+        throw error;
       },
-      body: JSON.stringify(sent),
-    });
-    const body: unknown = await response.json();
-    return { status: response.status, body, ms: performance.now() - startMs };
+    );
+    return { status, body, ms: performance.now() - startMs };
   }
 
   /** A merchant JWT, signed as an integrator's backend would. */
@@ -138,8 +146,7 @@ export class Phone {
 
   async #cardDataKeys(): Promise<readonly CardDataPublicKey[]> {
     if (this.#keys) return this.#keys;
-    const response = await fetch(new URL('/.well-known/card-data-keys.json', this.#profile.url));
-    this.#keys = ((await response.json()) as { keys: CardDataPublicKey[] }).keys;
+    this.#keys = (await this.#client.getCardDataKeys()).keys;
     return this.#keys;
   }
 }

@@ -77,14 +77,15 @@ function responsesOf(route: DescribedRoute, components: Components): object {
   return responses;
 }
 
+/** JSON unless its facts say otherwise; then the answer has no schema where it is text. */
 function contentOf(
-  { mediaType }: RouteFacts,
+  { mediaType = JSON_TYPE }: RouteFacts,
   source: z.ZodType | undefined,
   components: Components,
 ): object | undefined {
-  if (mediaType !== undefined) return { [mediaType]: { schema: { type: 'string' } } };
   if (source instanceof z.ZodNull) return undefined;
-  return { [JSON_TYPE]: { schema: source ? components.of(source, 'output') : {} } };
+  const unknown = mediaType === JSON_TYPE ? {} : { type: 'string' };
+  return { [mediaType]: { schema: source ? components.of(source, 'output') : unknown } };
 }
 
 const headerRef = (name: string) => ({ $ref: `#/components/headers/${name}` });

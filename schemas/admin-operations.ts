@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import { acquirerPath, namedPath, numberedPath, numberInPath, pageOf, uuidPath } from './admin.ts';
+import {
+  apiKeyRotation,
+  createdApiKey,
+  createdUser,
+  madePassword,
+  newApiKey,
+  newIssuerKey,
+  newPassword,
+  newUser,
+  storedApiKey,
+  storedIssuerKey,
+  storedUser,
+  userChange,
+} from './admin-credentials.ts';
+import { processorSettings, routeSettings, storedProcessor, storedRoute } from './admin-routing.ts';
+import {
+  acquirerChange,
+  integratorChange,
+  merchantChange,
+  newAcquirer,
+  newBlockedDevice,
+  newIntegrator,
+  newMerchant,
+  newTerminal,
+  storedAcquirer,
+  storedBlockedDevice,
+  storedIntegrator,
+  storedMerchant,
+  storedTerminal,
+  terminalChange,
+} from './admin-tenants.ts';
+import { create, get, type Operation, patch, put, remove } from './operation.ts';
+import {
+  newTerminalProfile,
+  profilePage,
+  profilePath,
+  storedTerminalProfile,
+  terminalProfileChange,
+} from './terminal-profile.ts';
+import { callback, callbackRegistration, callbackSecret, secretRotation } from './webhook.ts';
+
+/** Of an answer without a body. */
+const nothing = z.unknown().transform(() => undefined);
+const empty = z.object({});
+const acquirer = '/acquirers/{acquirerId}';
+const profiles = `${acquirer}/softposconfigs`;
+const linkCallback = `${acquirer}/integrators/{id}/callbacks/links`;
+
+/** List, add, show, change, replace and remove of one kind of what belongs to an acquirer. */
+const listed = <Answer extends z.ZodType>(path: string, id: z.ZodType<number | string>, answer: Answer) =>
+  get(`${acquirer}${path}`, 'key', { params: acquirerPath, query: pageOf(id), answer: z.array(answer) });
+const added = <Body extends z.ZodType, Answer extends z.ZodType>(path: string, body: Body, answer: Answer) =>
+  create(`${acquirer}${path}`, 'key', { params: acquirerPath, body, answer });
+const shown = <Params extends z.ZodType, Answer extends z.ZodType>(path: string, params: Params, answer: Answer) =>
+  get(`${acquirer}${path}/{id}`, 'key', { params, answer });
+const changed = <Params extends z.ZodType, Body extends z.ZodType, Answer extends z.ZodType>(
+  path: string,
+  params: Params,
+  body: Body,
+  answer: Answer,
+) => patch(`${acquirer}${path}/{id}`, 'key', { params, body, answer });
+const replaced = <Params extends z.ZodType, Body extends z.ZodType, Answer extends z.ZodType>(
+  path: string,
+  params: Params,
+  body: Body,
+  answer: Answer,
+) => put(`${acquirer}${path}/{id}`, 'key', { params, body, answer });
+const removed = <Params extends z.ZodType>(path: string, params: Params) =>
+  remove(`${acquirer}${path}/{id}`, 'key', { params, answer: nothing });
+
+/** Operations on acquirers and on what belongs to them, by operationId. */
+export const ADMIN_OPERATIONS = {
+  listAcquirers: get('/acquirers', 'key', { query: pageOf(numberInPath), answer: z.array(storedAcquirer) }),
+  addAcquirer: create('/acquirers', 'key', { body: newAcquirer, answer: storedAcquirer }),
+  showAcquirer: get(acquirer, 'key', { params: acquirerPath, answer: storedAcquirer }),
+  changeAcquirer: patch(acquirer, 'key', { params: acquirerPath, body: acquirerChange, answer: storedAcquirer }),
+  listIntegrators: listed('/integrators', numberInPath, storedIntegrator),
+  addIntegrator: added('/integrators', newIntegrator, storedIntegrator),
+  showIntegrator: shown('/integrators', numberedPath, storedIntegrator),
+  changeIntegrator: changed('/integrators', numberedPath, integratorChange, storedIntegrator),
+  removeIntegrator: removed('/integrators', numberedPath),
+  listMerchants: listed('/merchants', z.string(), storedMerchant),
+  addMerchant: added('/merchants', newMerchant, storedMerchant),
+  showMerchant: shown('/merchants', namedPath, storedMerchant),
+  changeMerchant: changed('/merchants', namedPath, merchantChange, storedMerchant),
+  removeMerchant: removed('/merchants', namedPath),
+  listTerminals: listed('/terminals', z.string(), storedTerminal),
+  addTerminal: added('/terminals', newTerminal, storedTerminal),
+  showTerminal: shown('/terminals', namedPath, storedTerminal),
+  changeTerminal: changed('/terminals', namedPath, terminalChange, storedTerminal),
+  removeTerminal: removed('/terminals', namedPath),
+  listBlockedDevices: listed('/blocked-devices', z.string(), storedBlockedDevice),
+  addBlockedDevice: added('/blocked-devices', newBlockedDevice, storedBlockedDevice),
+  showBlockedDevice: shown('/blocked-devices', namedPath, storedBlockedDevice),
+  removeBlockedDevice: removed('/blocked-devices', namedPath),
+  listApiKeys: listed('/keys', z.string(), storedApiKey),
+  makeApiKey: added('/keys', newApiKey, createdApiKey),
+  showApiKey: shown('/keys', namedPath, storedApiKey),
+  removeApiKey: removed('/keys', namedPath),
+  rotateApiKey: create(`${acquirer}/keys/{id}/rotate`, 'key', {
+    params: namedPath,
+    body: apiKeyRotation,
+    answer: createdApiKey,
+  }),
+  listPortalUsers: listed('/users', z.string(), storedUser),
+  addPortalUser: added('/users', newUser, createdUser),
+  showPortalUser: shown('/users', uuidPath, storedUser),
+  changePortalUser: changed('/users', uuidPath, userChange, storedUser),
+  removePortalUser: removed('/users', uuidPath),
+  resetPasswordOfPortalUser: create(`${acquirer}/users/{id}/password`, 'key', {
+    params: uuidPath,
+    body: newPassword,
+    answer: madePassword,
+  }),
+  listIssuerKeys: listed('/issuer-keys', z.string(), storedIssuerKey),
+  addIssuerKey: added('/issuer-keys', newIssuerKey, storedIssuerKey),
+  showIssuerKey: shown('/issuer-keys', uuidPath, storedIssuerKey),
+  removeIssuerKey: removed('/issuer-keys', uuidPath),
+  listProcessors: listed('/processors', numberInPath, storedProcessor),
+  addProcessor: added('/processors', processorSettings, storedProcessor),
+  showProcessor: shown('/processors', numberedPath, storedProcessor),
+  changeProcessor: replaced('/processors', numberedPath, processorSettings, storedProcessor),
+  removeProcessor: removed('/processors', numberedPath),
+  listRoutes: listed('/routes', numberInPath, storedRoute),
+  addRoute: added('/routes', routeSettings, storedRoute),
+  showRoute: shown('/routes', numberedPath, storedRoute),
+  changeRoute: replaced('/routes', numberedPath, routeSettings, storedRoute),
+  removeRoute: removed('/routes', numberedPath),
+  getCallbackUrlOfLinks: get(linkCallback, 'key', { params: numberedPath, answer: callback }),
+  setCallbackUrlOfLinks: put(linkCallback, 'key', { params: numberedPath, body: callbackRegistration, answer: empty }),
+  removeCallbackUrlOfLinks: remove(linkCallback, 'key', { params: numberedPath, answer: nothing }),
+  makeSecretForWebhooksOfLinks: create(`${linkCallback}/secret`, 'key', {
+    params: numberedPath,
+    body: secretRotation,
+    answer: callbackSecret,
+  }),
+  createTerminalProfile: create(profiles, 'key', {
+    params: acquirerPath,
+    body: newTerminalProfile,
+    answer: storedTerminalProfile,
+  }),
+  listTerminalProfiles: get(profiles, 'key', {
+    params: acquirerPath,
+    query: profilePage,
+    answer: z.array(storedTerminalProfile),
+  }),
+  showTerminalProfile: get(`${profiles}/{profile}`, 'key', { params: profilePath, answer: storedTerminalProfile }),
+  updateTerminalProfile: put(`${profiles}/{profile}`, 'key', {
+    params: profilePath,
+    body: terminalProfileChange,
+    answer: storedTerminalProfile,
+  }),
+  deleteTerminalProfile: remove(`${profiles}/{profile}`, 'key', { params: profilePath, answer: nothing }),
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest';
+import { AnswerError, type ClientOptions, createClient, NoAnswerError, ProblemError } from '../../schemas/client.ts';
+import type { Operation, Shows } from '../../schemas/operation.ts';
+import { OPERATIONS } from '../../schemas/operations.ts';
+import type { Problem } from '../../schemas/problem.ts';
+import { type NamedOperation, operationsOf, readStoredDocument } from '../support/api-document.ts';
+
+const ID = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+describe('the client has a method for every operation that answers with JSON', () => {
+  const documented = operationsOf(readStoredDocument()).filter(answersJson);
+
+  test('by the same names', () => {
+    expect(Object.keys(OPERATIONS).sort()).toEqual(documented.map(({ operationId }) => operationId).sort());
+    expect(Object.keys(createClient({ baseUrl: '' })).sort()).toEqual(Object.keys(OPERATIONS).sort());
+  });
+
+  test('with the same method, address, credentials, body and idempotency', () => {
+    for (const operation of documented) {
+      const row: Operation = OPERATIONS[operation.operationId as keyof typeof OPERATIONS];
+      expect(row, operation.operationId).toMatchObject({ method: operation.method, path: operation.path });
+      expect(row.shows, `credentials of ${operation.operationId}`).toBe(shownBy(operation));
+      expect(row.body !== undefined, `body of ${operation.operationId}`).toBe(operation.requestBody !== undefined);
+      const takesKey = operation.parameters.some((each) => '$ref' in each && each.$ref.endsWith('/IdempotencyKey'));
+      expect(row.isIdempotent === true, `idempotency of ${operation.operationId}`).toBe(takesKey);
+    }
+  });
+});
+
+function answersJson({ responses }: NamedOperation): boolean {
+  const [, answer] = Object.entries(responses).find(([status]) => status.startsWith('2'))!;
+  return answer.content === undefined || Object.keys(answer.content).some((type) => type.endsWith('json'));
+}
+
+function shownBy({ security }: NamedOperation): Shows {
+  if (security.length === 0) return 'nothing';
+  if (security.some((requirement) => Object.keys(requirement).length > 1)) return 'both';
+  const isKey = security.map((requirement) => 'apiKey' in requirement);
+  if (isKey.every(Boolean)) return 'key';
+  return isKey.some(Boolean) ? 'either' : 'token';
+}
+
+interface Sent {
+  readonly url: string;
+  readonly init: RequestInit;
+  readonly headers: Headers;
+}
+
+/** A client whose requests go nowhere: each is answered by the next of `answers`. */
+function clientOf(answers: readonly (Response | Error)[], options: Partial<ClientOptions> = {}) {
+  const sent: Sent[] = [];
+  const left = [...answers];
+  const fetch = async (url: string, init: RequestInit) => {
+    sent.push({ url, init, headers: new Headers(init.headers) });
+    const answer = left.shift();
+    if (answer === undefined || answer instanceof Error) throw answer ?? new Error('asked too often');
+    return answer;
+  };
+  const credentials = { apiKey: 'tw_test_key', token: 'jwt' };
+  const all = { baseUrl: 'https://tap.example', credentials, fetch: fetch as typeof globalThis.fetch, ...options };
+  return { client: createClient(all), sent };
+}
+
+const json = (body: unknown, status = 200, headers: Record<string, string> = {}) =>
+  new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
+const refusal = (status: number, headers: Record<string, string> = {}) => {
+  const body: Problem = {
+    type: '/docs/errors#122',
+    title: 'Not Found',
+    status,
+    detail: 'There is nothing.',
+    instance: '/x',
+    errorCode: 122,
+    message: 'E122 (DataNotFound): There is nothing.',
+    httpStatusCode: status,
+    requestId: ID,
+  };
+  return json(body, status, headers);
+};
+const replay = { replayed: 1 };
+
+describe('a request', () => {
+  test('has its parameters in the address, as text and encoded', async () => {
+    const { client, sent } = clientOf([json([]), json([])]);
+    await client.listTransactions({
+      query: { limit: 5, merchantReference: 'a&b=c/d', needsReview: true, after: undefined },
+    });
+    expect(sent[0]!.url).toBe(
+      'https://tap.example/transactions?limit=5&merchantReference=a%26b%3Dc%2Fd&needsReview=true',
+    );
+    await client.listEventsOfTransaction({ params: { id: '../x?y' } });
+    expect(sent[1]!.url).toBe('https://tap.example/transactions/..%2Fx%3Fy/events');
+  });
+
+  test('shows what its operation takes: a key, a token, the key of two that would do, both, or nothing', async () => {
+    const { client, sent } = clientOf([
+      json(replay),
+      json({}),
+      json([]),
+      json({ callbackUrl: null }),
+      json({ status: 'ok' }),
+    ]);
+    await client.replayWebhookEvent({ params: { id: ID } });
+    await client.getTapOnOwnStatus({ params: { merchantReference: 'r' } }).catch(() => {});
+    await client.listTransactions();
+    await client.getCallbackUrl();
+    await client.getLiveness();
+    const shown = sent.map(({ headers }) => [headers.get('x-api-key'), headers.get('authorization')]);
+    const [key, token] = ['tw_test_key', 'Bearer jwt'];
+    expect(shown).toEqual([
+      [key, null],
+      [null, token],
+      [key, null],
+      [key, token],
+      [null, null],
+    ]);
+  });
+
+  test('asks for a credential anew each time, where it is made', async () => {
+    let made = 0;
+    const token = async () => `jwt-${++made}`;
+    const { client, sent } = clientOf([json([]), json([])], { credentials: { token } });
+    await client.listTransactions();
+    await client.listTransactions();
+    expect(sent.map(({ headers }) => headers.get('authorization'))).toEqual(['Bearer jwt-1', 'Bearer jwt-2']);
+  });
+
+  test('goes to the public URL of its operation', async () => {
+    const { client, sent } = clientOf([json(replay), json({ status: 'ok' })], { appUrl: 'https://app.example' });
+    await client.replayWebhookEvent({ params: { id: ID } });
+    await client.getLiveness();
+    expect(sent.map(({ url }) => new URL(url).host)).toEqual(['app.example', 'tap.example']);
+  });
+
+  test('has a correlation id, and where it creates something an idempotency key, made or given', async () => {
+    const answer = () => json({ serviceReference: ID, originalTransactionId: ID, amount: 1, currency: 'ZAR' }, 202);
+    const { client, sent } = clientOf([answer(), answer(), json([])]);
+    await client.voidSale({ params: { id: ID } });
+    await client.voidSale({ params: { id: ID } }, { idempotencyKey: 'mine', correlationId: ID });
+    await client.listTransactions();
+    const [made, given, none] = sent.map(({ headers }) => [
+      headers.get('idempotency-key'),
+      headers.get('x-correlation-id'),
+    ]);
+    expect(made).toEqual([expect.stringMatching(UUID), expect.stringMatching(UUID)]);
+    expect(given).toEqual(['mine', ID]);
+    expect(none).toEqual([null, expect.stringMatching(UUID)]);
+  });
+});
+
+describe('an answer', () => {
+  test('loses the fields that this version does not know', async () => {
+    const { client } = clientOf([json({ callbackUrl: null, later: 1 })]);
+    expect(await client.getCallbackUrl()).toEqual({ callbackUrl: null });
+  });
+
+  test('that is a problem is thrown, with its code', async () => {
+    const { client } = clientOf([refusal(404)]);
+    const error = await client.getTransaction({ params: { id: ID } }).catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(ProblemError);
+    expect(error).toMatchObject({ status: 404, errorCode: 122, correlationId: ID, retryAfterSeconds: undefined });
+  });
+
+  test.each([
+    ['no JSON', () => new Response('<html>', { status: 200 })],
+    ['another shape', () => json({ status: 'fine' })],
+    ['an error of something on the way', () => new Response('bad gateway', { status: 404 })],
+  ])('that is %s is an AnswerError', async (_what, answer) => {
+    const { client } = clientOf([answer()]);
+    await expect(client.getLiveness()).rejects.toBeInstanceOf(AnswerError);
+  });
+});
+
+describe('a repeat', () => {
+  test('of what it does no harm to comes after a passing fault, under the same idempotency key', async () => {
+    const created = json({ serviceReference: ID, originalTransactionId: ID, amount: 1, currency: 'ZAR' }, 202);
+    const { client, sent } = clientOf([new TypeError('fetch failed'), refusal(503, { 'retry-after': '0' }), created]);
+    await client.voidSale({ params: { id: ID } });
+    const keys = sent.map(({ headers }) => headers.get('idempotency-key'));
+    expect(keys).toHaveLength(3);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  test('of a tap is for the caller: the same merchantReference gives the same answer', async () => {
+    const { client, sent } = clientOf([new TypeError('fetch failed')]);
+    const body = { merchantReference: 'r', generalCardData: 'AA==', paymentCardData: 'AA==' };
+    const headers = { 'x-device-installation-id': 'd' };
+    await expect(client.submitTap({ headers, body })).rejects.toBeInstanceOf(NoAnswerError);
+    expect(sent).toHaveLength(1);
+  });
+
+  test('does not come after a refusal, after the last try, or sooner than the server wants', async () => {
+    const refused = clientOf([refusal(404), json([])]);
+    await expect(refused.client.listTransactions()).rejects.toBeInstanceOf(ProblemError);
+    const away = clientOf([new Error('1'), new Error('2')], { repeats: 1 });
+    await expect(away.client.listTransactions()).rejects.toBeInstanceOf(NoAnswerError);
+    const busy = clientOf([refusal(503, { 'retry-after': '600' }), json([])]);
+    await expect(busy.client.listTransactions()).rejects.toMatchObject({ status: 503, retryAfterSeconds: 600 });
+    expect([refused, away, busy].map(({ sent }) => sent.length)).toEqual([1, 2, 1]);
+  });
+
+  test('does not come when the caller has given up', async () => {
+    const gone = new AbortController();
+    gone.abort();
+    const { client, sent } = clientOf([new Error('aborted'), json([])]);
+    await expect(client.listTransactions({}, { signal: gone.signal })).rejects.toBeInstanceOf(NoAnswerError);
+    expect(sent).toHaveLength(1);
+  });
+});
+
+test('no answer in time is a NoAnswerError', async () => {
+  const hanging = ((_url: string, { signal }: RequestInit) =>
+    new Promise((_, reject) => signal!.addEventListener('abort', () => reject(signal!.reason)))) as typeof fetch;
+  const client = createClient({ baseUrl: 'https://tap.example', fetch: hanging, timeoutMs: 5, repeats: 0 });
+  const error = await client.getLiveness().catch((thrown) => thrown);
+  expect(error).toBeInstanceOf(NoAnswerError);
+  expect(error.cause).toMatchObject({ name: 'TimeoutError' });
+});
