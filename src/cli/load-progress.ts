@@ -1,4 +1,3 @@
-import { rateAt } from '../load/arrivals.ts';
 import type { LoadPlan } from '../load/load-run.ts';
 import type { Slice } from '../load/slice.ts';
 import { latenciesOf, Tally } from '../load/tally.ts';
@@ -17,13 +16,13 @@ interface Output {
 /** How a load test goes: one line that is renewed each second on a terminal, a line now and then elsewhere. */
 export class LoadProgress {
   readonly #output: Output;
-  readonly #plan: Pick<LoadPlan, 'seconds' | 'arrivals'>;
+  readonly #plan: Pick<LoadPlan, 'seconds'>;
   #hasLine = false;
   /** What no line has told yet. */
   readonly #tally = new Tally();
   #tallied = 0;
 
-  constructor(output: Output, plan: Pick<LoadPlan, 'seconds' | 'arrivals'>) {
+  constructor(output: Output, plan: Pick<LoadPlan, 'seconds'>) {
     this.#output = output;
     this.#plan = plan;
   }
@@ -61,21 +60,18 @@ interface Seen {
   readonly total: Slice;
 }
 
-/** `  12/60 s   2000 due/s   1998 answered/s   p50 3.1 ms   p99 12 ms   0 errors   7 in flight` */
-export function progressLine(
-  { second, seconds, slice, total }: Seen,
-  plan: Pick<LoadPlan, 'seconds' | 'arrivals'>,
-): string {
+/** `  12/60 s  2000 due/s  1998 answered/s  p50 3.10 ms  p99 12.0 ms  0 errors  7 in flight` */
+export function progressLine({ second, seconds, slice, total }: Seen, plan: Pick<LoadPlan, 'seconds'>): string {
   const latencies = latenciesOf(slice);
   const errors = Object.values(total.scenarios).reduce((sum, scenario) => sum + scenario.errors, 0);
   const isSending = second < plan.seconds;
   return [
     `${String(second + 1).padStart(4)}/${Math.ceil(plan.seconds)} s`,
-    isSending ? `${Math.round(rateAt(plan.arrivals.segments, second + 0.5))} due/s` : 'waiting for answers',
+    isSending ? `${Math.round(slice.due / seconds)} due/s` : 'waiting for answers',
     `${Math.round(slice.answered / seconds)} answered/s`,
     `p50 ${inMs(latencies.percentileMs(0.5))}`,
     `p99 ${inMs(latencies.percentileMs(0.99))}`,
     `${errors + total.lost + total.unsent} errors`,
     `${slice.inFlight + slice.waiting} in flight`,
-  ].join('   ');
+  ].join('  ');
 }

@@ -35,22 +35,6 @@ export function* dueTimes(segments: readonly RateSegment[], spacing: Spacing, ra
   }
 }
 
-/** How many arrivals a plan expects. */
-export function expectedArrivals(segments: readonly RateSegment[]): number {
-  return segments.reduce((sum, segment) => sum + countOf(segment), 0);
-}
-
-/** The rate at a moment, in arrivals per second; 0 after the end. */
-export function rateAt(segments: readonly RateSegment[], seconds: number): number {
-  let before = 0;
-  for (const segment of segments) {
-    const within = seconds - before;
-    if (within < segment.seconds) return segment.from + ((segment.to - segment.from) * within) / segment.seconds;
-    before += segment.seconds;
-  }
-  return 0;
-}
-
 function countOf({ seconds, from, to }: RateSegment): number {
   return (seconds * (from + to)) / 2;
 }

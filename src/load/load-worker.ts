@@ -116,6 +116,7 @@ function tell(message: FromWorker): void {
   process.send?.(message);
 }
 
+/** One line: it ends on the terminal of whoever started the test. */
 function reasonOf(error: unknown): string {
-  return error instanceof LoadError ? error.reason : String((error as Error).stack);
+  return error instanceof LoadError ? error.reason : `a worker of the load test failed: ${(error as Error).message}`;
 }

@@ -9,7 +9,6 @@ import { run } from '../../src/cli/load.ts';
 import { readLoadOptions } from '../../src/cli/load-options.ts';
 import { progressLine } from '../../src/cli/load-progress.ts';
 import { describeResult } from '../../src/cli/load-table.ts';
-import { parseArrivals } from '../../src/load/arrival-plan.ts';
 import { writeLoadProfile } from '../../src/load/load-profile.ts';
 import { emptySlice } from '../../src/load/slice.ts';
 import { resultWith } from '../load/results.ts';
@@ -139,16 +138,11 @@ describe('tapwire load', () => {
 
 describe('what it prints', () => {
   test('is a line of the rate, the latencies, the errors and what is under way', () => {
-    const plan = { seconds: 60, arrivals: parseArrivals('constant', 2_000, 60) };
-    const seen = {
-      second: 11,
-      seconds: 1,
-      slice: { ...emptySlice(), answered: 1_998, inFlight: 7 },
-      total: emptySlice(),
-    };
-    expect(progressLine(seen, plan)).toBe(
-      '  12/60 s   2000 due/s   1998 answered/s   p50 -   p99 -   0 errors   7 in flight',
-    );
+    const slice = { ...emptySlice(), due: 4_000, answered: 3_996, inFlight: 7 };
+    const seen = { second: 11, seconds: 2, slice, total: emptySlice() };
+    const line = progressLine(seen, { seconds: 60 });
+    expect(line).toBe('  12/60 s  2000 due/s  1998 answered/s  p50 -  p99 -  0 errors  7 in flight');
+    expect(progressLine({ ...seen, second: 60 }, { seconds: 60 })).toContain('waiting for answers');
   });
 
   test('ends with a table of the scenarios, what was lost, and what the books say', () => {
