@@ -72,7 +72,7 @@ export async function createLink(desk: LinkDesk, owner: Tenant, wanted: LinkRequ
   const link = draftLink(desk, { ...owner, integratorId: merchant.integratorId }, wanted);
   const token = await desk.tokens.issue(link);
   const url = payUrl(desk, link, token);
-  const qrCode = wanted.qrCodeSize === undefined ? undefined : await drawQrCode(url, wanted.qrCodeSize);
+  const qrCode = wanted.qrCodeSize === undefined ? undefined : drawQrCode(url, wanted.qrCodeSize);
   // Last, so that nobody has to find out what became of an answer that could not be made.
   if ((await desk.links.create(link)) === 'created') return { link, token, url, qrCode };
   throw new RequestRefused(409, 124, 'The paymentReference stands for another payment.');

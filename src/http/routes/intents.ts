@@ -9,7 +9,7 @@ import {
 } from '#schemas/link';
 import type { AppTokens } from '../../auth/app-tokens.ts';
 import { bearerToken } from '../../auth/bearer.ts';
-import { NotFound, RequestRefused } from '../../errors.ts';
+import { Forbidden, NotFound, RequestRefused } from '../../errors.ts';
 import { type CreatedLink, createLink } from '../../links/create-link.ts';
 import type { LinkStore } from '../../transactions/link-ports.ts';
 import type { Tenant } from '../../transactions/ports.ts';
@@ -129,7 +129,9 @@ function registerSessionRoutes(
       const errors = [{ pointer: '/merchantId', detail: 'is needed: the credential has several merchants' }];
       throw new RequestRefused(400, 104, 'The request does not fit its schema.', errors);
     }
-    if (!(await desk.merchants.findOwned(owner, merchantId))) throw new NotFound();
+    const merchant = await desk.merchants.findOwned(owner, merchantId);
+    if (!merchant) throw new NotFound();
+    if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
     return merchantId;
   };
 }
