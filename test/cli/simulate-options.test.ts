@@ -55,6 +55,25 @@ test('latency, seed, host, ledger and deadline are taken as given', () => {
   expect(read('--deadline', '1500ms').processors[0]).toMatchObject({ deadlineMs: 1_500 });
 });
 
+test('keys are changed as often as is said, under a transport key of the type', () => {
+  const config = file(JSON.stringify({ macKeys: [{ number: 7, keyId: 'm' }] }));
+  const { changeKeysEveryMs, processors } = read(
+    'type-1=0',
+    'type-2=0',
+    '--change-keys',
+    '5s',
+    '--config',
+    `type-1=${config}`,
+  );
+  expect(changeKeysEveryMs).toBe(5_000);
+  expect(processors.map((each) => each.config?.keyExchange)).toMatchObject([
+    { transportKeyId: 'type-1-transport', form: 'cryptogram', keys: ['mac'] },
+    { transportKeyId: 'type-2-transport', form: 'keyBlock', keys: ['mac'] },
+  ]);
+  expect(() => read('type-1=0', '--change-keys', '5s')).toThrow(/type-1 has no key to exchange/);
+  expect(() => read('type-2=0', '--change-keys', 'often')).toThrow(/--change-keys often: expected 30s or 1500ms/);
+});
+
 test('a configuration from a file is laid over the example of its type', () => {
   const path = file('{ "iccForm": "xml", "macKeys": [{ "number": 7, "keyId": "north-mac" }] }');
   const [simulated] = read('type-1=0', '--config', `type-1=${path}`).processors;

@@ -3,6 +3,7 @@ import { openPool, type Pool } from '../../src/connection/pool.ts';
 import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
 import type { IsoMessage, MacKeys, Outcome, Processor, SwitchConfig } from '../../src/processor-kit/index.ts';
 import { switchProtocol } from '../../src/processor-kit/index.ts';
+import type { KeyChangeSide } from '../../src/processor-kit/switch-protocol.ts';
 
 /** Time enough to connect and sign on, on a busy machine; no part of a tap's deadline. */
 const CONNECT_WITHIN_MS = 10_000;
@@ -18,13 +19,14 @@ export class Acquirer {
   #stan = 0;
   #onUnmatched: (() => void) | undefined;
 
-  constructor(processor: Processor, config: SwitchConfig, macKeys?: MacKeys) {
+  constructor(processor: Processor, config: SwitchConfig, macKeys?: MacKeys, keys?: KeyChangeSide) {
     this.processor = processor;
     this.config = config;
     this.pool = openPool({
       name: 'test',
-      protocol: switchProtocol(processor, config, { nextStan: () => this.#nextStan(), nowMs: Date.now, macKeys }),
+      protocol: switchProtocol(processor, config, { nextStan: () => this.#nextStan(), nowMs: Date.now, macKeys, keys }),
       addresses: config.addresses,
+      limits: { connectionsPerAddress: config.connectionsPerAddress },
       timeouts: { backoff: { firstMs: 10, mostMs: 50 } },
       log: { info() {}, warn() {} },
       onUnmatched: (unmatched) => {

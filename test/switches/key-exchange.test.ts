@@ -6,38 +6,12 @@ import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
 import type { IsoMessage, WorkingKeyUse } from '../../src/processor-kit/processor.ts';
 import { demoHsm } from '../../src/simulator/demo-hsm.ts';
 import { KeyExchange } from '../../src/switches/key-exchange.ts';
-import type { ExchangedKeys, LiveKey } from '../../src/switches/ports.ts';
 import { WorkingKeys } from '../../src/switches/working-keys.ts';
 import { eventually } from '../support/eventually.ts';
+import { KeptKeys } from '../support/kept-keys.ts';
 
 const type1 = (await loadProcessors()).get('type-1')!;
 const WHERE = { acquirerId: 1, processorId: 1 };
-
-/** The rows of a database, shared by workers. */
-class KeptKeys implements ExchangedKeys {
-  rows: LiveKey[] = [];
-  readonly claims = new Set<WorkingKeyUse>();
-  isDown = false;
-
-  async live() {
-    return this.rows;
-  }
-  async keep(_where: unknown, key: Omit<LiveKey, 'acknowledgedMsAgo'>) {
-    if (this.isDown) throw new Error('the database is away');
-    this.rows = [{ ...key, acknowledgedMsAgo: null }, ...this.rows];
-  }
-  async acknowledge(_where: unknown, { keyId }: { readonly keyId: string }) {
-    this.rows = this.rows.map((row) => (row.keyId === keyId ? { ...row, acknowledgedMsAgo: 0 } : row));
-  }
-  async claim(_where: unknown, use: WorkingKeyUse) {
-    if (this.claims.has(use)) return false;
-    this.claims.add(use);
-    return true;
-  }
-  async release(_where: unknown, use: WorkingKeyUse) {
-    this.claims.delete(use);
-  }
-}
 
 const closers: (() => void)[] = [];
 afterEach(() => {

@@ -1,0 +1,81 @@
+import { afterEach, expect, test } from 'vitest';
+import type1 from '../../processors/type-1/index.ts';
+import type2 from '../../processors/type-2/index.ts';
+import { keyExchangeConfig, type WorkingKeyUse } from '../../src/processor-kit/key-change.ts';
+import type { Processor, SwitchConfig } from '../../src/processor-kit/processor.ts';
+import { demoHsm } from '../../src/simulator/demo-hsm.ts';
+import { type SimulatorEvent, startSimulator } from '../../src/simulator/start-simulator.ts';
+import { openKeyExchange } from '../../src/switches/open-keys.ts';
+import { eventually } from '../support/eventually.ts';
+import { KeptKeys } from '../support/kept-keys.ts';
+import { Acquirer } from './support.ts';
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+const events: SimulatorEvent[] = [];
+
+async function linesTo(processor: Processor, keys: readonly WorkingKeyUse[], changeKeysEveryMs?: number) {
+  const { form } = processor.keyChange!;
+  const transport = { transportKeyId: 'transport', form, keys, startedBy: 'switch', overlapSeconds: 1 };
+  const config: SwitchConfig = {
+    ...processor.exampleConfig,
+    macKeys: [{ number: 1, keyId: 'first' }],
+    connectionsPerAddress: 2,
+    keyExchange: keyExchangeConfig.parse(transport),
+  };
+  events.length = 0;
+  const onEvent = (event: SimulatorEvent) => events.push(event);
+  const simulator = await startSimulator({ processors: [{ processor, config, port: 0 }], changeKeysEveryMs, onEvent });
+  closers.push(() => simulator.close());
+  const own: SwitchConfig = { ...config, addresses: [{ host: '127.0.0.1', port: simulator.ports[0]! }] };
+  const hsm = demoHsm([config], 'dev');
+  let stan = 500_000;
+  const exchange = await openKeyExchange(
+    { hsm, kept: new KeptKeys() },
+    {
+      where: { acquirerId: 1, processorId: 1 },
+      processor,
+      config: own,
+      nextStamp: () => ({ stan: String(++stan), sentAtMs: Date.now() }),
+      monotonicMs: () => performance.now(),
+      log: { info: () => {}, warn: () => {} },
+    },
+    'the test’s switch',
+  );
+  closers.push(() => exchange!.close());
+  const acquirer = new Acquirer(processor, own, (keyId, method) => hsm.keyMac(keyId, method), exchange);
+  closers.push(() => acquirer.pool.destroy());
+  return { simulator, acquirer, exchange: exchange! };
+}
+
+test.each([
+  type1,
+  type2,
+] as Processor[])('$type: keys change on two lines under load, and every answer has a good MAC', async (processor) => {
+  const { simulator, acquirer, exchange } = await linesTo(processor, ['mac']);
+  const outcomes: (string | undefined)[] = [];
+  let isOver = false;
+  const load = Array.from({ length: 32 }, async () => {
+    while (!isOver) outcomes.push((await acquirer.tap(10_00)).outcome?.kind);
+  });
+  for (let change = 1; change <= 5; change++) {
+    const before = outcomes.length;
+    await eventually(() => expect(outcomes.length).toBeGreaterThan(before + 50));
+    expect(await simulator.changeKeys()).toBe(1);
+  }
+  isOver = true;
+  await Promise.all(load);
+  expect(new Set(outcomes)).toEqual(new Set(['approved']));
+  expect(simulator.counters()[0]).toMatchObject({ refused: 0, approved: outcomes.length });
+  expect(exchange.stats).toMatchObject({ exchanged: 5, failed: 0 });
+});
+
+test('keys change by the clock, where that is wanted', async () => {
+  const { acquirer, exchange } = await linesTo(type2 as Processor, ['mac'], 20);
+  await eventually(() => expect(exchange.stats.exchanged).toBeGreaterThanOrEqual(3));
+  expect((await acquirer.tap(10_00)).outcome?.kind).toBe('approved');
+  expect(events).toContainEqual({ event: 'keyChanged', processor: 'type-2', reason: 'mac' });
+});
