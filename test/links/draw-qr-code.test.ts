@@ -7,6 +7,9 @@ import { drawQrCode } from '../../src/links/draw-qr-code.ts';
 const URL_OF_LINK = `https://pay.example/pay/6d9f6a3e-5a7c-4d0f-9b1e-0a4f6d2f7c11#${'eyJhbGciOiJFUzI1NiJ9.'.repeat(24)}`;
 const QUIET = 4;
 
+const modulesOf = (text: string) =>
+  QRCode.create([{ data: Buffer.from(text), mode: 'byte' }], { errorCorrectionLevel: 'L', maskPattern: 3 });
+
 interface Picture {
   readonly side: number;
   /** Whether a pixel is dark, by column and line. */
@@ -43,7 +46,7 @@ describe('the QR code of a link', () => {
     [1_000],
     [1_024],
   ])('has %i pixels a side, each module whole, and a quiet zone', (size) => {
-    const { modules } = QRCode.create(URL_OF_LINK, { errorCorrectionLevel: 'L' });
+    const { modules } = modulesOf(URL_OF_LINK);
     const { side, isDark } = readPng(drawQrCode(URL_OF_LINK, size));
     expect(side).toBe(size);
     const scale = Math.floor(size / (modules.size + 2 * QUIET));
@@ -62,7 +65,7 @@ describe('the QR code of a link', () => {
 
   test('is larger than asked where a module would have less than a pixel', () => {
     const long = `${URL_OF_LINK}${'x'.repeat(600)}`;
-    const { modules } = QRCode.create(long, { errorCorrectionLevel: 'L' });
+    const { modules } = modulesOf(long);
     expect(modules.size).toBeGreaterThan(92);
     expect(readPng(drawQrCode(long, 100)).side).toBe(modules.size + 2 * QUIET);
   });
