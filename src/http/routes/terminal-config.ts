@@ -47,7 +47,7 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
         problems: { 403: [105, 139], 500: [208] },
       },
     },
-    schema: { headers: readerHeaders, response: { 200: answerSchema(terminalConfig) } },
+    schema: { headers: readerHeaders, response: { 200: answerSchema(terminalConfig), 304: answerSchema(z.null()) } },
     onRequest: async (request) => {
       const claims = proximityTokenClaims.safeParse(
         await ownTokens.verify('proximity', bearerToken(request.headers.authorization)),

@@ -29,8 +29,13 @@ const SCOPE = 'profiles:manage';
 const ALL = '/acquirers/:acquirerId/softposconfigs';
 const ONE = `${ALL}/:profile`;
 
-function profileFacts(summary: string, section: string, description: string): { facts: RouteFacts } {
-  return { facts: { summary, section, takes: ['operatorKey', 'acquirerKey'], scope: SCOPE, description } };
+function profileFacts(
+  summary: string,
+  section: string,
+  description: string,
+  problems: RouteFacts['problems'] = {},
+): { facts: RouteFacts } {
+  return { facts: { summary, section, takes: ['operatorKey', 'acquirerKey'], scope: SCOPE, description, problems } };
 }
 
 /** 4.17: the terminal profiles of an acquirer, for itself and the operator. No token is taken here, whoever signed it. */
@@ -55,6 +60,7 @@ function registerChanges(
       'In the advanced format (`overrides`) or the simple one (`configList`); it is kept and shown in the advanced one. ' +
         'It holds for taps whose token names it by `spCfg`, and for those of terminals that have it: what lies outside is ' +
         'refused as ErrorFindingConfig. Entries without `remove` name all that is taken, entries with it take away.',
+      { 409: [119, 134] },
     ),
     schema: { params: acquirerPath, body: newTerminalProfile, response: { 201: response } },
     onRequest,
@@ -93,6 +99,7 @@ function registerChanges(
       'Delete a terminal profile',
       '4.17',
       'Not while a terminal has it. Taps whose token still names it are refused.',
+      { 409: [134] },
     ),
     schema: { params: profilePath, response: { 204: answerSchema(z.null()) } },
     onRequest,
