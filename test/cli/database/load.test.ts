@@ -87,9 +87,10 @@ test('the profile, which signs for every merchant, is readable to its owner alon
 });
 
 test('Ctrl-C ends it soon, with a report of what was measured', async () => {
+  const before = installation.ledger.length;
   const words = ['--rate', '20', '--duration', '1h', '--phones', '4', '--json', join(folder, 'b.json')];
   const load = new TapwireProcess(['load', ...words], { environment: { TAPWIRE_DATA: folder } });
-  await eventually(async () => expect((await installation.ledger).length).toBeGreaterThan(70));
+  await eventually(() => expect(installation.ledger.length).toBeGreaterThan(before + 5));
   const { exitCode, stderr } = await load.kill('SIGINT');
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   const { endedBy, sent, answered, lost, abandoned, ledger } = resultIn('b.json');
