@@ -51,9 +51,16 @@ export type AdminGuard = (request: FastifyRequest) => Promise<void>;
 export function adminFacts(
   summary: string,
   { scope, takes = ['operatorKey', 'acquirerKey'] }: Pick<SettingsRoutes<object>, 'scope' | 'takes'>,
+  problems: RouteFacts['problems'] = {},
 ): { facts: RouteFacts } {
-  return { facts: { summary, section: 'extension', takes, scope } };
+  return { facts: { summary, section: 'extension', takes, scope, problems: { ...OF_TOKENS, ...problems } } };
 }
+
+/** Tokens are not taken; one that comes along is told first what else is wrong with it. */
+const OF_TOKENS = { 401: [117, 118], 403: [105] } as const;
+
+/** Something else needs what would go, or the rules of its kind forbid the change. */
+const IN_THE_WAY = { 409: [134] } as const;
 
 /** For the operator and for the acquirer itself. */
 export function identifyAdministrator(authenticator: Authenticator, scope: Scope): AdminGuard {
@@ -104,7 +111,7 @@ export function registerChangeRoute<Settings extends object, Stored extends obje
   withZod(server).route({
     method,
     url: oneOf(routes),
-    config: adminFacts(`Change ${routes.one}`, routes),
+    config: adminFacts(`Change ${routes.one}`, routes, IN_THE_WAY),
     schema: { params: routes.path, body, response: { 200: answerSchema(routes.answer) } },
     onRequest: identifyAdministrator(authenticator, routes.scope),
     handler: (request) => settings.change(request.change!, idOf(request), request.body as Settings),
@@ -151,7 +158,7 @@ export function registerRemoveRoute<Stored extends object>(
   withZod(server).route({
     method: 'DELETE',
     url: oneOf(routes),
-    config: adminFacts(`Remove ${routes.one}`, routes),
+    config: adminFacts(`Remove ${routes.one}`, routes, IN_THE_WAY),
     schema: { params: routes.path, response: { 204: answerSchema(z.null()) } },
     onRequest,
     handler: async (request, reply) => {
