@@ -87,7 +87,7 @@ function scenarioSection({ scenarios }: LoadResult): string {
     const cells = [String(each.answered), ...latencies, String(each.unexpected)].map(
       (cell) => `<td>${escapeHtml(cell)}</td>`,
     );
-    return `<tr><th scope="row">${escapeHtml(name)}</th>${cells.join('')}<td class="words">${escapeHtml(outcomes.join(', '))}</td></tr>`;
+    return `<tr><th scope="row">${escapeHtml(name)}</th>${cells.join('')}<td>${escapeHtml(outcomes.join(', '))}</td></tr>`;
   });
   return `<section><h2>Scenarios</h2><div class="scroll">${table(heads, rows)}</div></section>`;
 }

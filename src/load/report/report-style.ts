@@ -42,7 +42,7 @@ table{border-collapse:collapse;width:100%;font-size:13px;font-variant-numeric:ta
 caption{text-align:left;color:var(--ink2);padding-bottom:6px}
 th,td{text-align:right;padding:5px 10px;border-bottom:1px solid var(--line);white-space:nowrap}
 th:first-child{text-align:left;font-weight:500}th{font-weight:500;color:var(--ink2)}
-td.words{text-align:left;white-space:normal}
+section :is(th,td):last-child{text-align:left;white-space:normal}
 footer{color:var(--ink2);font-size:13px;margin-top:24px}
 :focus-visible{outline:2px solid var(--c1);outline-offset:2px;border-radius:4px}
 @media print{body{background:#fff}.charts{grid-template-columns:1fr 1fr}}
