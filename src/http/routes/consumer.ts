@@ -60,7 +60,7 @@ export function registerConsumerRoutes(server: Server, { world, appTokens }: Con
         summary: 'Tell how far a link or intent has come on the phone',
         name: 'acknowledgeLink',
         description: 'It never goes back: what lies behind is taken and changes nothing.',
-        problems: { 409: [134], 410: [118] },
+        problems: { 404: [122], 409: [134], 410: [118] },
       },
     },
     schema: { body: linkAcknowledgement, response: { 200: answerSchema(linkAcknowledged) } },
