@@ -17,7 +17,12 @@ const AUTHORIZE_POLL_MS = 250;
 const POLL_MS = 500;
 /** Each holds a place at a switch for up to a deadline; above this many the queue is the better place to wait. */
 const AUTHORIZE_CREDITS = 512;
-const REVERSE_CREDITS = 32;
+const REVERSE_CREDITS = 64;
+/**
+ * Per look, twice a second. First attempts run ahead of their jobs, so what is found here are repeats, or all that an outage has
+ * left: ten thousand at once, through which each look has to sort. Beside taps at full load 16 of them go out a second.
+ */
+const REVERSE_RATION = { idle: 64, busy: 8 };
 const OVERDUE_CREDITS = 64;
 const EXPIRE_PIN_CREDITS = 32;
 /** Every link has one, and nobody waits for it: a day's links may expire in one minute without taps noticing. */
@@ -97,6 +102,7 @@ export class Pipeline {
         queue: 'reverse',
         credits: REVERSE_CREDITS,
         pollMs: POLL_MS,
+        ration: rationByLoad(REVERSE_RATION),
         handle: (asked) => sendReversal(world, asked),
       }),
       complete: pump({
