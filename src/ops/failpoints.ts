@@ -1,4 +1,5 @@
 import type { Switch, SwitchSlot, TransactionStore } from '../transactions/ports.ts';
+import type { RefundStore } from '../transactions/refund-ports.ts';
 import { Status } from '../transactions/status.ts';
 import type { World } from '../transactions/world.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
@@ -22,6 +23,11 @@ export const FAILPOINTS = [
   'after-reversal-write',
   'after-reversal-response',
   'after-reversal-outcome',
+  'before-refund-commit',
+  'after-refund-commit',
+  'before-void-commit',
+  'after-void-commit',
+  'after-void-outcome',
   'before-webhook',
   'after-webhook',
 ] as const;
@@ -75,7 +81,12 @@ export function armWorld(world: World, failpoints: Failpoints | undefined): Worl
           }),
         }
       : path;
-  return { ...world, store: armStore(world.store, failpoints), path: armedPath };
+  return {
+    ...world,
+    store: armStore(world.store, failpoints),
+    refunds: armRefunds(world.refunds, failpoints),
+    path: armedPath,
+  };
 }
 
 /** Webhooks with failpoints around each attempt. */
@@ -123,6 +134,28 @@ function armStore(store: TransactionStore, failpoints: Failpoints): TransactionS
       const isSent = step.told.some(({ reversal }) => reversal === 'sent');
       if (isCommitted) failpoints.pass(isSent ? 'after-reversal-commit' : 'after-reversal-outcome');
       return isCommitted;
+    },
+  });
+}
+
+function armRefunds(refunds: RefundStore, failpoints: Failpoints): RefundStore {
+  return overriding(refunds, {
+    reserve: async (refund) => {
+      failpoints.pass('before-refund-commit');
+      const outcome = await refunds.reserve(refund);
+      if (outcome === 'inserted') failpoints.pass('after-refund-commit');
+      return outcome;
+    },
+    startVoid: async (wanted) => {
+      failpoints.pass('before-void-commit');
+      const isStarted = await refunds.startVoid(wanted);
+      if (isStarted) failpoints.pass('after-void-commit');
+      return isStarted;
+    },
+    endVoid: async (end) => {
+      const isEnded = await refunds.endVoid(end);
+      if (isEnded) failpoints.pass('after-void-outcome');
+      return isEnded;
     },
   });
 }

@@ -2,14 +2,25 @@ import { eventually } from '../../support/eventually.ts';
 import { GatewayProcess } from '../../support/gateway-process.ts';
 import { type Installation, untilSignedOn } from '../../support/installation.ts';
 
-/** Starts a gateway that may end at any moment, even before it is up. */
+/** A process of its own needs seconds, and on a machine with other work many of them. */
+export const UP_WITHIN_MS = 60_000;
+
+/** A gateway that may end at any moment, even before it is up. */
+export interface Doomed {
+  readonly process: GatewayProcess;
+  /** False when it ended before. */
+  readonly isUp: boolean;
+}
+
+/** Starts one, up to where it is signed on to its switch. */
 export async function startDoomed(
   installation: Installation,
   failpoints?: string,
-): Promise<{ readonly process: GatewayProcess; readonly isUp: boolean }> {
+  role: 'all' | 'worker' = 'all',
+): Promise<Doomed> {
   const environment = installation.environment(failpoints === undefined ? {} : { TAPWIRE_FAILPOINTS: failpoints });
-  const process = new GatewayProcess(['start', '--role', 'all'], { environment });
-  const up = eventually(() => untilSignedOn(process.url)).then(() => true);
+  const process = new GatewayProcess(['start', '--role', role], { environment });
+  const up = eventually(() => untilSignedOn(process.url), UP_WITHIN_MS).then(() => true);
   const isUp = await Promise.race([up, process.end().then(() => false)]);
   up.catch(() => {});
   return { process, isUp };

@@ -11,7 +11,7 @@ let site: CrashSite;
 let gateway: StartedGateway;
 beforeAll(async () => {
   postgres = await OwnPostgres.start();
-  site = await CrashSite.open(postgres.database);
+  site = await CrashSite.open({ onDatabase: postgres.database });
   gateway = await site.installation.startGateway();
 });
 afterAll(() => site.close());
@@ -19,10 +19,6 @@ afterAll(() => site.close());
 /** One is answered after half a second, one never, one late: they are with the switch when the database goes. */
 const UNDER_WAY = ['10.00', '10.10', '10.10', '10.69', '10.68'];
 const FROZEN_MS = 5_000;
-
-async function untilApproved(): Promise<void> {
-  await eventually(async () => expect(await site.tap(gateway.url, ['10.00'])).toEqual(['Approved']));
-}
 
 test.each([
   'fast',
@@ -39,7 +35,7 @@ test.each([
   expect(installation.asked.authorizations).toBe(before);
   await underWay;
   await postgres.startAgain();
-  await untilApproved();
+  await site.untilApproved(gateway.url);
   await site.letClaimsLapse();
   await site.untilQuiet();
   await site.expectNothingLost(gateway.url);
@@ -57,7 +53,7 @@ test(
     await sleep(FROZEN_MS); // the fault itself: how long it lasts
     postgres.thaw();
     await Promise.all([underWay, whileFrozen]);
-    await untilApproved();
+    await site.untilApproved(gateway.url);
     await site.letClaimsLapse();
     await site.untilQuiet();
     await site.expectNothingLost(gateway.url);

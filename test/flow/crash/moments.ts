@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { FailpointName } from '../../../src/ops/failpoints.ts';
+import type { StartedGateway } from '../../support/installation.ts';
+import { expectSoundStates } from '../../support/invariants.ts';
+import { type CrashSite, PATIENT_MS } from './crash-site.ts';
+import { startDoomed } from './doomed-gateway.ts';
+
+/** A little of everything: an approval, a decline, silence, a late approval, an answer that takes half a second. */
+const TRAFFIC = ['10.00', '11.00', '10.51', '10.69', '10.68', '10.10'];
+/** Between two helpings of it, while a gateway has not come to its moment yet. */
+const AGAIN_MS = 500;
+
+/**
+ * Each gateway ends itself where it says, under traffic, and the next one finds what it left behind: some come to their
+ * moment by that alone.
+ */
+const MOMENTS: readonly (readonly [FailpointName, string])[] = [
+  ['before-submit-commit', 'before the commit that the bytes wait for'],
+  ['after-submit-commit', 'after that commit, before the bytes'],
+  ['after-write', 'when the bytes have left'],
+  ['after-response', 'when the answer is there, before it is committed'],
+  ['after-outcome-commit', 'when the outcome is committed, before the phone has its answer'],
+  ['after-reversal-commit', 'when a reversal is committed as sent, before its bytes'],
+  ['after-reversal-write', 'when the bytes of a reversal have left'],
+  ['after-reversal-response', 'when a reversal is acknowledged, before that is committed'],
+  ['after-reversal-outcome', 'when that is committed, before anything follows from it'],
+  ['before-webhook', 'before a webhook is sent'],
+  ['after-webhook', 'when the receiver has answered, before that is committed'],
+  ['after-overdue-commit', 'when a deadline was decided by its job'],
+];
+
+/** How the processes of a site share the work. */
+export interface Roles {
+  /** The one that is killed. */
+  readonly doomed: 'all' | 'worker';
+  /** Where phones go while it lives; undefined: to itself. */
+  readonly front: () => StartedGateway | undefined;
+}
+
+/** Declares the tests: a kill at each moment, and the books of all when it is over. */
+export function testMoments(site: () => CrashSite, { doomed, front }: Roles): void {
+  /** Answers that phones still wait for: of an api process, whoever works next decides them. */
+  const underWay: Promise<unknown>[] = [];
+
+  async function killAt(moment: FailpointName): Promise<void> {
+    const { installation } = site();
+    const gateway = await startDoomed(installation, `${moment}:kill`, doomed);
+    let hasEnded = false;
+    const ended = gateway.process.end().finally(() => {
+      hasEnded = true;
+    });
+    while (gateway.isUp && !hasEnded) {
+      underWay.push(site().tap(front()?.url ?? gateway.process.url, TRAFFIC));
+      await Promise.race([ended, sleep(AGAIN_MS)]);
+    }
+    expect((await ended).exitCode, gateway.process.output).toBeNull(); // by its own signal
+  }
+
+  test.each(
+    MOMENTS,
+  )('%s: a gateway killed %s leaves every transaction with a job that will move it on', async (moment) => {
+    // Only of an orphan does the job decide: a gateway that lives decides its own taps first.
+    if (moment === 'after-overdue-commit') await killAt('after-write');
+    await killAt(moment);
+    await expectSoundStates(site().installation.database);
+    await site().letClaimsLapse();
+  });
+
+  test(
+    'after the last one the books of all agree: nothing is lost, nothing taken twice, everyone was told',
+    async () => {
+      const gateway = await site().installation.startGateway({ TAPWIRE_ROLE: doomed });
+      await Promise.all(underWay);
+      const { url } = front() ?? gateway;
+      await site().untilApproved(url);
+      expect(await site().tap(url, TRAFFIC)).toEqual([
+        'Approved',
+        'Approved',
+        'Declined',
+        'Indeterminate',
+        'Indeterminate',
+        'Approved',
+      ]);
+      await site().untilQuiet();
+      await site().expectNothingLost(url);
+    },
+    PATIENT_MS,
+  );
+}
