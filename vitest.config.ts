@@ -16,8 +16,10 @@ const ON_POSTGRES = [
 /** Real processes killed and real databases stopped: minutes, so a command of its own (`npm run test:crash`). */
 const CRASHES = ['test/flow/crash/**/*.test.ts'];
 
-// Real processes, sockets and clocks on a machine that may be busy: a failure must show twice to count, and is told as flaky otherwise.
-const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts', hookTimeout: 60_000, retry: 1 };
+const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts', hookTimeout: 60_000 };
+
+/** Each starts processes of its own, one after the other. */
+const ofProcesses = { ...onPostgres, hookTimeout: 120_000, testTimeout: 120_000 };
 
 export default defineConfig({
   test: {
@@ -29,7 +31,7 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'pure', include: ['test/**/*.test.ts'], exclude: ON_POSTGRES } },
       { extends: true, test: { name: 'postgres', include: ON_POSTGRES, exclude: CRASHES, ...onPostgres } },
-      { extends: true, test: { name: 'crash', include: CRASHES, ...onPostgres } },
+      { extends: true, test: { name: 'crash', include: CRASHES, ...ofProcesses } },
     ],
   },
 });
