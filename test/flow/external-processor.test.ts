@@ -95,9 +95,11 @@ test.each([
   }
 });
 
-test('a stored processor of a type that is not there stops the start, too', async () => {
-  const environment = installation.environment();
-  const { exitCode, stderr } = await TapwireProcess.run(['start'], { cwd, environment });
-  expect(exitCode).toBe(1);
-  expect(stderr).toContain('processor 2 of acquirer 1: there is no processor type south-bank');
+test('a stored processor of a type that is not there is left alone, and the others work', async () => {
+  const gateway = await GatewayProcess.start(installation, 'all', {}, cwd);
+  await eventually(async () => {
+    const { switches } = (await (await fetch(`${gateway.url}/readyz`)).json()) as { switches: object };
+    expect(switches).toMatchObject({ '1 1': 'ready', '1 2': 'unusable' });
+  });
+  expect((await gateway.kill('SIGTERM')).exitCode).toBe(0);
 });

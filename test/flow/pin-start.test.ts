@@ -25,13 +25,21 @@ test('in prod without an HSM a gateway does not start while terminals take PINs,
   expect(await refusalOf(PROD)).toMatch(/^There is no HSM, and 4 terminals take PINs \(.*TERM-coffee of acquirer 1/);
 });
 
-test('nor while a switch takes them, in whatever environment', async () => {
+/** Why the gateway that starts with these settings leaves the switch alone. */
+async function faultWith(settings: NodeJS.ProcessEnv): Promise<unknown> {
+  installation.logLines.length = 0;
+  const gateway = await installation.startGateway(settings, { isSwitchDown: true });
+  await gateway.stop();
+  return installation.logLines.find(({ msg }) => msg === 'a processor cannot be opened')?.reason;
+}
+
+test('a switch that takes PINs is left alone without an HSM, in whatever environment', async () => {
   await installation.database.query('update terminals set can_take_pin = false');
   const noHsm = /processor 1 of acquirer 1 \(type-1\): it takes PINs, and there is no HSM that has the keys/;
-  expect(await refusalOf(PROD)).toMatch(noHsm);
-  expect(await refusalOf({ HSM_KEYS_FILE: undefined })).toMatch(noHsm);
+  expect(await faultWith(PROD)).toMatch(noHsm);
+  expect(await faultWith({ HSM_KEYS_FILE: undefined })).toMatch(noHsm);
 });
 
-test('nor when the HSM lacks the key of the readers', async () => {
-  expect(await refusalOf({ READER_PIN_KEY: 'another' })).toMatch(/the HSM refuses READER_PIN_KEY \(another\)/);
+test('and when the HSM lacks the key of the readers', async () => {
+  expect(await faultWith({ READER_PIN_KEY: 'another' })).toMatch(/the HSM refuses READER_PIN_KEY \(another\)/);
 });
