@@ -1,5 +1,6 @@
 import { authorizationChecks } from './conformance/authorization-checks.ts';
 import { type Check, CheckFailure } from './conformance/check.ts';
+import { completionChecks } from './conformance/completion-checks.ts';
 import { hostileChecks } from './conformance/hostile-checks.ts';
 import { keyChangeChecks } from './conformance/key-change-checks.ts';
 import { reversalChecks } from './conformance/reversal-checks.ts';
@@ -11,6 +12,7 @@ const GROUPS: readonly (readonly [group: string, checks: readonly Check[]])[] = 
   ['samples', sampleChecks],
   ['authorization', authorizationChecks],
   ['reversal', reversalChecks],
+  ['completion', completionChecks],
   ['session', sessionChecks],
   ['key change', keyChangeChecks],
   ['hostile', hostileChecks],
