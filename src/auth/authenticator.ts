@@ -48,12 +48,12 @@ export class Authenticator {
    *   blocked user
    */
   async owner(headers: CredentialHeaders, scope: Scope = 'transactions:read'): Promise<Tenant> {
-    return this.#owner(headers, scope, (bearer) => ownerOfBearer(bearer, scope));
+    return this.#owner(headers, scope, (bearer) => this.#ownerOfBearer(bearer, scope));
   }
 
   /** As `owner`, with whatever rights: whoever holds a credential may know whose it is. */
   async holder(headers: CredentialHeaders): Promise<Tenant> {
-    return this.#owner(headers, undefined, (bearer) => ownerOfBearer(bearer, undefined));
+    return this.#owner(headers, undefined, (bearer) => this.#ownerOfBearer(bearer, undefined));
   }
 
   /**
@@ -180,6 +180,23 @@ export class Authenticator {
     return token.use === 'login' ? { kind: 'login', user: await loginTokens.userOf(token) } : { kind: 'device', token };
   }
 
+  #ownerOfBearer(bearer: Bearer, scope: Scope | undefined): Tenant {
+    if (bearer.kind === 'login') return ownerOfUser(bearer.user, scope);
+    if (bearer.kind === 'device') throw new AuthError('FORBIDDEN', 'use');
+    const { principal } = bearer;
+    if (scope === 'transactions:refund' && !this.#mayRefund(principal)) throw new AuthError('FORBIDDEN', 'scope');
+    const { acquirerId, integratorId, merchantId } = principal;
+    return { acquirerId, integratorId, merchantId };
+  }
+
+  /** Phones hold these tokens, too: one that was lost must not give money back unless its backend, or its user's record, says so. */
+  #mayRefund({ permissions, acquirerId, merchantId, userClaim }: MerchantPrincipal): boolean {
+    const { directory } = this.#options;
+    const merchant = directory.merchant(acquirerId, merchantId);
+    const user = merchant && directory.user(merchant, userClaim);
+    return permissions.has('transactions:refund') || user?.permissions.includes('transactions:refund') === true;
+  }
+
   async #ownerOfKey(text: string, scope: Scope | undefined): Promise<Tenant> {
     const principal = await this.#options.apiKeys.verify(text);
     if (scope !== undefined) requireScope(principal, scope);
@@ -195,13 +212,6 @@ export class Authenticator {
     if (merchant?.isBlocked) throw new AuthError('FORBIDDEN', 'blocked');
     return owner;
   }
-}
-
-function ownerOfBearer(bearer: Bearer, scope: Scope | undefined): Tenant {
-  if (bearer.kind === 'login') return ownerOfUser(bearer.user, scope);
-  if (bearer.kind === 'device') throw new AuthError('FORBIDDEN', 'use');
-  const { acquirerId, integratorId, merchantId } = bearer.principal;
-  return { acquirerId, integratorId, merchantId };
 }
 
 function ownerOfUser(user: PortalUser, scope: Scope | undefined): Tenant {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { signMerchantToken } from '../../src/phone/phone.ts';
 import { IdempotencyKeys } from '../../src/store/idempotency.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { freshKeyRing } from '../support/card-data.ts';
@@ -106,7 +107,8 @@ describe('a request under an Idempotency-Key', () => {
     const asked = { amount: '10.00', refundReference: randomUUID() };
     const key = randomUUID();
     const bearer = async () => ({
-      authorization: `Bearer ${await installation.phone().token()}`, // a new token each time
+      // A new token each time.
+      authorization: `Bearer ${await signMerchantToken(installation.profile(), { scope: 'transactions:refund' })}`,
       'idempotency-key': key,
     });
     const first = await refundSale(installation, sale, asked, await bearer());

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { RefundAnswer } from '../../schemas/refund.ts';
 import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
+import { signMerchantToken } from '../../src/phone/phone.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { refundSale, sellApproved, storedSale } from '../support/refunds.ts';
+import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
 import { everythingStored, secretsIn } from '../support/secrets.ts';
 import { jobsOf, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
 
@@ -29,6 +30,32 @@ async function bookedFor(id: string) {
   const { rrn } = await storedTransaction(installation.database, id);
   return installation.ledger.find((entry) => entry.rrn === rrn);
 }
+
+describe("a merchant's token", () => {
+  test.each([
+    ['says nothing of refunds', {}, 403],
+    ['claims another right', { scope: 'transactions:read createMobileProximityToken' }, 403],
+    ['claims the right in its scope', { scope: 'transactions:refund' }, 200],
+    ['claims the right in its permissions', { permissions: ['transactions:refund'] }, 200],
+  ])('that %s', async (_, claims, expected) => {
+    const sale = await sell('20.00');
+    const token = await signMerchantToken(installation.profile(), claims);
+    const { status } = await refund(
+      sale,
+      { amount: '5.00', refundReference: randomUUID() },
+      {
+        authorization: `Bearer ${token}`,
+      },
+    );
+    expect(status).toBe(expected);
+    expect((await stored(sale)).refundedMinor).toBe(expected === 200 ? 500 : 0);
+    const other = await sell('20.00');
+    const voided = await voidSale(installation, other, { authorization: `Bearer ${token}` });
+    expect(voided.status).toBe(expected === 200 ? 202 : 403);
+    const outcome = expected === 200 ? Disposition.Voided : Disposition.Approved;
+    await eventually(async () => expect(await stored(other)).toMatchObject({ disposition: outcome }));
+  });
+});
 
 describe('a refund', () => {
   test('is a transaction of its own at the switch, and reserves its amount on the sale', async () => {

@@ -24,6 +24,9 @@ export interface RefundRoutesOptions {
   readonly idempotent: IdempotentRoute;
 }
 
+const RIGHT =
+  'A merchant JWT needs the right `transactions:refund`, by its `scope` or `permissions` or of its registered user.';
+
 /** Refund and void of a sale (extensions that 2.12 promises), for whom the sale belongs to. */
 export function registerRefundRoutes(server: Server, options: RefundRoutesOptions): void {
   const { world, authenticator, transactions, idempotent } = options;
@@ -46,7 +49,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
         section: 'extension',
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         scope: 'transactions:refund',
-        description: 'A transaction of its own. Refunds never exceed what was approved.',
+        description: `A transaction of its own. Refunds never exceed what was approved. ${RIGHT}`,
         problems: { 400: [104], 409: [104, 124, 212, 213], 500: [208], 503: [203] },
       },
     },
@@ -71,7 +74,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
         section: 'extension',
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         scope: 'transactions:refund',
-        description: 'Before settlement only. The sale is Voided once the switch has acknowledged; a webhook tells it.',
+        description: `Before settlement only. The sale is Voided once the switch has acknowledged; a webhook tells it. ${RIGHT}`,
         problems: { 409: [104, 212, 213], 500: [208], 503: [203] },
       },
     },
