@@ -164,14 +164,11 @@ describe.concurrent('an API key', () => {
   });
 });
 
-const pem = (type: 'ec' | 'ed25519' = 'ec') => {
-  const options = {
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  } as const;
-  if (type === 'ed25519') return generateKeyPairSync('ed25519', options);
-  return generateKeyPairSync('ec', { ...options, namedCurve: 'P-256' });
-};
+const PEM = {
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+} as const;
+const pem = () => generateKeyPairSync('ec', { ...PEM, namedCurve: 'P-256' });
 
 describe.concurrent('an issuer key', () => {
   const ISSUER = { issuer: 'https://new-shop.example', kid: 'one', integratorId: 10 };
@@ -225,7 +222,7 @@ describe.concurrent('an issuer key', () => {
     [{}, ['/publicKey']],
     [{ publicKey: pem().publicKey, jwksUrl: 'https://keys.example/' }, ['/publicKey', '/kid']],
     [{ publicKey: pem().publicKey, algorithms: ['EdDSA'] }, ['/algorithms']],
-    [{ publicKey: pem('ed25519').publicKey, algorithms: ['none'] }, ['/algorithms/0']],
+    [{ publicKey: generateKeyPairSync('ed25519', PEM).publicKey, algorithms: ['none'] }, ['/algorithms/0']],
     [{ publicKey: pem().publicKey, integratorId: null }, ['/integratorId']],
     [{ publicKey: pem().publicKey, integratorId: 20 }, ['/integratorId']],
     [{ publicKey: pem().publicKey, merchantId: '1101' }, ['/merchantId']],
