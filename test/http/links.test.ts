@@ -17,6 +17,7 @@ import {
   post,
   statusOf,
 } from '../support/links.ts';
+import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { type RawAnswer, request } from '../support/requests.ts';
 
 let installation: Installation;
@@ -50,6 +51,15 @@ async function pointersOf(path: string, body: unknown): Promise<string[]> {
   expect(problem).toMatchObject({ status: 400, errorCode: 104 });
   return [...new Set(problem.errors?.map(({ pointer }) => pointer))];
 }
+
+const CREATING = [
+  '/consumer/qrCode',
+  '/consumer/applink',
+  '/consumer/intentTransaction',
+  '/consumer/tt3Applink',
+  '/consumer/tt3IntentTransaction',
+  '/refresh/intentSessionToken',
+];
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -127,15 +137,7 @@ describe('a link that is created', () => {
 });
 
 describe('a creation off its schema is 400, 104, with a pointer to the field at fault', () => {
-  const PATHS = [
-    '/consumer/qrCode',
-    '/consumer/applink',
-    '/consumer/intentTransaction',
-    '/consumer/tt3Applink',
-    '/consumer/tt3IntentTransaction',
-  ];
-
-  test.each(PATHS)('%s', async (path) => {
+  test.each(CREATING.slice(0, -1))('%s', async (path) => {
     const body = (changes: object) => linkBody('coffee', { ...MANDATE, ...changes });
     expect(await pointersOf(path, body({ merchantId: -1 }))).toEqual(['/merchantId']);
     expect(await pointersOf(path, body({ amount: '1.005' }))).toEqual(['/amount']);
@@ -202,15 +204,6 @@ describe('an intent session token', () => {
 });
 
 describe('who may', () => {
-  const CREATING = [
-    '/consumer/qrCode',
-    '/consumer/applink',
-    '/consumer/intentTransaction',
-    '/consumer/tt3Applink',
-    '/consumer/tt3IntentTransaction',
-    '/refresh/intentSessionToken',
-  ];
-
   test.each(CREATING)('%s: nobody without a credential, no device, no key without the right', async (path) => {
     const body = linkBody('coffee', MANDATE);
     expect(problemOf(await send(path, 'no JSON', {}))).toMatchObject({ status: 401, errorCode: 100 });
@@ -292,6 +285,21 @@ describe('who may', () => {
 });
 
 describe('a tap by its own reference', () => {
+  test('is asked for by whoever has logged in, who may make payments by role', async () => {
+    const merchantReference = randomUUID();
+    outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR', merchantReference }));
+    for (const [role, creates] of [
+      ['operator', 200],
+      ['viewer', 403],
+    ] as const) {
+      const { username } = await savePortalUser(installation.database, { acquirerId: 1, integratorId: 10 }, role);
+      const { body } = await send('/login', { username, password: PASSWORD }, {});
+      const headers = { authorization: `Bearer ${(body as { token: string }).token}` };
+      expect((await get(`/consumer/taponown/${merchantReference}`, headers)).body).toMatchObject({ errorCode: 0 });
+      expect((await send('/consumer/intentTransaction', linkBody(), headers)).status).toBe(creates);
+    }
+  });
+
   test("is asked for by a session token, for its merchant's taps alone", async () => {
     const merchantReference = randomUUID();
     const tap = { amount: '10.51', currency: 'ZAR', merchantReference };

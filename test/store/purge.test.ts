@@ -92,6 +92,26 @@ describe('the audit trail', () => {
   });
 });
 
+describe('links', () => {
+  test('go after 180 days, with the mandates in them, paid or not', async () => {
+    await query(`insert into acquirers (id, name) values (1, 'a');
+      insert into integrators (acquirer_id, id, name) values (1, 10, 'i');
+      insert into merchants (acquirer_id, id, integrator_id, name, country, mcc, currency, time_zone)
+        values (1, '1001', 10, 'm', 'ZA', '5814', 'ZAR', 'UTC')`);
+    await query(
+      `insert into links (acquirer_id, id, integrator_id, merchant_id, kind, type, payment_reference, amount_minor, currency,
+         is_consumer_app, sealed_mandate, transaction_id, expires_at, created_at)
+       select 1, gen_random_uuid(), 10, '1001', 'link', 2, gen_random_uuid(), 100, 'ZAR', true, 'sealed',
+         case when is_paid then gen_random_uuid() end, now(), now() - age * interval '1 day'
+       from unnest('{1,179,181,400}'::float8[]) as age, unnest('{true,false}'::boolean[]) as is_paid`,
+    );
+    expect(await purge(testDatabase.database, RETENTION)).toBe('done');
+    expect(await count('links')).toBe(4);
+    await purge(testDatabase.database, { ...RETENTION, linkDays: 100 });
+    expect(await count('links')).toBe(2);
+  });
+});
+
 describe('webhooks', () => {
   async function event(state: string, days: number): Promise<void> {
     const id = randomUUID();

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { ENUMS } from '../../schemas/enums.ts';
+import { LINK_STATES } from '../../schemas/link.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { claimedLink, isExpired, RELEASING_DISPOSITIONS, stateAfterTap } from '../../src/transactions/link.ts';
 import {
@@ -30,13 +32,9 @@ describe('the table of moves', () => {
   });
 
   test('names the states as the interface does, in its order', () => {
-    expect(STATES.map(linkStateName)).toEqual([
-      'QRCodeGenerated',
-      'QRCodeScanned',
-      'TransactionStarted',
-      'TransactionCreated',
-      'ResponseReceivedByPhone',
-    ]);
+    expect(STATES).toEqual([0, 1, 2, 3, 4]);
+    expect(STATES.map(linkStateName)).toEqual(LINK_STATES);
+    expect(ENUMS.qrCodeStates.map(({ name }) => name)).toEqual(LINK_STATES);
   });
 });
 
