@@ -25,6 +25,12 @@ export const READER_TAGS = {
   generalDigest: 0xdf8a21,
 } as const;
 
+/** What `generalCardData` carries; every other value is sealed. */
+export const GENERAL_TAGS: ReadonlySet<number> = new Set([
+  ...[0x9f02, 0x5f2a, 0x9c, 0x84, 0x4f, 0x50, 0x9f12, 0x95, 0x9a, 0x9f21, 0x9f27, 0x9f1a, 0x82, 0x9f36, 0x9f37, 0x5f25],
+  ...[READER_TAGS.readerId, READER_TAGS.readerTransactionId, READER_TAGS.latitude, READER_TAGS.longitude],
+]);
+
 export const merchantReference = plainText(MAX_MERCHANT_REFERENCE_CHARS).describe("Caller's transaction reference");
 export const deviceInstallationId = plainText(MAX_DEVICE_INSTALLATION_ID_CHARS).describe(
   'Device installation identifier',

@@ -1,4 +1,4 @@
-/** The reader's end of card data: the reference that kernel teams compare theirs with, and what our own CLI, demo and load use. */
+/** The reader's end of card data for our own CLI, demo and load. Kernel teams have a reference in schemas/seal-card-data.ts. */
 import {
   createPublicKey,
   diffieHellman,
@@ -8,7 +8,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto';
-import { type CardDataPublicKey, READER_TAGS } from '#schemas/card-data';
+import { type CardDataPublicKey, GENERAL_TAGS, READER_TAGS } from '#schemas/card-data';
 import { encodeTlv } from '../emv/tlv.ts';
 import type { TapRequest } from '../transactions/ports.ts';
 import { encryptGcm, GCM_NONCE_BYTES, GCM_TAG_BYTES } from './aes-gcm.ts';
@@ -16,12 +16,6 @@ import { deriveContentKey, JWE_ALGORITHM, JWE_ENCRYPTION, type TapBinding } from
 
 /** What a kernel read, by tag: EMV data objects and READER_TAGS. */
 export type TapValues = ReadonlyMap<number, Uint8Array>;
-
-/** What `generalCardData` carries; every other value is sealed. In the order in which it is written. */
-const GENERAL_TAGS: ReadonlySet<number> = new Set([
-  ...[0x9f02, 0x5f2a, 0x9c, 0x84, 0x4f, 0x50, 0x9f12, 0x95, 0x9a, 0x9f21, 0x9f27, 0x9f1a, 0x82, 0x9f36, 0x9f37, 0x5f25],
-  ...[READER_TAGS.readerId, READER_TAGS.readerTransactionId, READER_TAGS.latitude, READER_TAGS.longitude],
-]);
 
 export interface CardDataSealer {
   /** Both blobs of one tap (or of its PIN step), bound to a device and a reference. */

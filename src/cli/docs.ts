@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { settings } from '../config.ts';
+import { enumTables } from '../docs/enum-tables.ts';
 import { withSections } from '../docs/sections.ts';
 import { transactionStates } from '../docs/transaction-states.ts';
 import { featureTable } from '../processor-kit/feature-table.ts';
@@ -15,6 +16,7 @@ const DOCUMENTS: Readonly<Record<string, (before: string) => string | Promise<st
   '.env.example': () => `${exampleOf(settings())}\n`,
   'processors/README.md': async (before) =>
     withSections(before, { features: featureTable((await loadProcessors()).values()) }),
+  'schemas/README.md': (before) => withSections(before, enumTables()),
   'src/transactions/README.md': (before) => withSections(before, transactionStates()),
 };
 

@@ -71,6 +71,9 @@ function responsesOf(route: DescribedRoute, components: Components): object {
     const content = contentOf(facts, source, components);
     responses[status] = { description: STATUS_TITLES[Number(status)] ?? 'OK', headers, ...(content && { content }) };
   }
+  if (schema.headers instanceof z.ZodObject && 'if-none-match' in schema.headers.shape) {
+    responses[304] = { description: 'Not Modified', headers: answerHeaders(route, 304) };
+  }
   for (const [status, codes] of problemsOf(route)) {
     responses[status] ??= problemResponse(status, codes, components);
   }

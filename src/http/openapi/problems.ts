@@ -3,6 +3,7 @@ import { UNLIMITED_ROUTES } from '../rate-limit.ts';
 import type { KnownRoute } from '../route-table.ts';
 import { CREDENTIALS } from './security.ts';
 
+const CHANGES = new Set(['PUT', 'PATCH', 'DELETE']);
 const CARRIES_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
 /** The problems that a route can answer: by status, the errorCodes. What every route of its kind can, and what its facts add. */
@@ -21,6 +22,7 @@ export function problemsOf(route: KnownRoute): Map<number, ErrorCode[]> {
     add(413, 104);
     add(415, 104);
   }
+  if (CHANGES.has(method)) add(409, 119, 134); // what something else needs, or has been named so already
   if (schema.headers !== undefined) add(403, 139);
   if (isIdempotent) {
     add(409, 119, 134);
@@ -38,11 +40,8 @@ function addCredentialProblems(
   add: (status: number, ...codes: readonly ErrorCode[]) => void,
 ): void {
   const schemes = new Set(facts!.takes.map((credential) => CREDENTIALS[credential].scheme));
-  add(401, 100);
+  // Also one that is shown where it is not asked for is looked at.
+  add(401, 100, 102, 117, 118);
   add(403, 101);
-  if (schemes.delete('apiKey')) add(401, 102);
-  if (schemes.size > 0) {
-    add(401, 117, 118);
-    add(403, 105);
-  }
+  if ([...schemes].some((scheme) => scheme !== 'apiKey')) add(403, 105);
 }
