@@ -164,11 +164,11 @@ describe.concurrent('an API key', () => {
   });
 });
 
-const PEM = {
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-} as const;
-const pem = () => generateKeyPairSync('ec', { ...PEM, namedCurve: 'P-256' });
+const PKCS8 = { type: 'pkcs8', format: 'pem' } as const;
+const SPKI = { type: 'spki', format: 'pem' } as const;
+const pem = () =>
+  generateKeyPairSync('ec', { namedCurve: 'P-256', privateKeyEncoding: PKCS8, publicKeyEncoding: SPKI });
+const ed25519Pem = () => generateKeyPairSync('ed25519', { privateKeyEncoding: PKCS8, publicKeyEncoding: SPKI });
 
 describe.concurrent('an issuer key', () => {
   const ISSUER = { issuer: 'https://new-shop.example', kid: 'one', integratorId: 10 };
@@ -222,7 +222,7 @@ describe.concurrent('an issuer key', () => {
     [{}, ['/publicKey']],
     [{ publicKey: pem().publicKey, jwksUrl: 'https://keys.example/' }, ['/publicKey', '/kid']],
     [{ publicKey: pem().publicKey, algorithms: ['EdDSA'] }, ['/algorithms']],
-    [{ publicKey: generateKeyPairSync('ed25519', PEM).publicKey, algorithms: ['none'] }, ['/algorithms/0']],
+    [{ publicKey: ed25519Pem().publicKey, algorithms: ['none'] }, ['/algorithms/0']],
     [{ publicKey: pem().publicKey, integratorId: null }, ['/integratorId']],
     [{ publicKey: pem().publicKey, integratorId: 20 }, ['/integratorId']],
     [{ publicKey: pem().publicKey, merchantId: '1101' }, ['/merchantId']],
