@@ -1,6 +1,9 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createApiKey } from '../../src/auth/api-key.ts';
+import { signMerchantToken } from '../../src/phone/phone.ts';
 import { insertApiKey } from '../../src/store/api-keys.ts';
 import type { Database } from '../../src/store/open-database.ts';
+import { saveIssuerKey, saveTerminals } from '../../src/store/tenants.ts';
 import { seededId } from '../support/seed-transactions.ts';
 
 /** A route to be measured, and its requests: each is another one, so that no cache answers for it. */
@@ -11,21 +14,17 @@ export interface BenchRoute {
 
 /** Merchant m0 has a fifth of all rows; see seed-transactions.ts. */
 const LARGEST_MERCHANT = 'm0';
+/** Whose status is asked for. */
+const LINKS = 200;
 
-export async function httpRoutes(database: Database, _port: number, rows: number): Promise<BenchRoute[]> {
-  const owner = { acquirerId: 1 };
-  const { text, record } = createApiKey({
-    mode: 'test',
-    owner,
-    scopes: ['transactions:read', 'payments:create'],
-    name: 'bench',
-    expiresAtMs: null,
-  });
-  await insertApiKey(database, record);
-  const key = { 'x-api-key': text.reveal() };
+export async function httpRoutes(database: Database, port: number, rows: number): Promise<BenchRoute[]> {
+  const key = await benchKey(database);
   const ids = await someIds(database, rows);
+  const references = await Promise.all(Array.from({ length: LINKS }, () => createLink(port, key)));
+  const bearer = { authorization: `Bearer ${await merchantToken(database)}` };
   let turn = 0;
   const inTurn = (paths: readonly string[]) => () => get(paths[turn++ % paths.length]!, key);
+  const creating = (image: object) => () => post('/consumer/applink', key, { ...newLink(), image });
   return [
     { name: 'detail', next: inTurn(ids.map((id) => `/transactions/${id}`)) },
     { name: 'list, 100 of a merchant', next: inTurn([`/transactions?merchant=${LARGEST_MERCHANT}&limit=100`]) },
@@ -42,7 +41,63 @@ export async function httpRoutes(database: Database, _port: number, rows: number
       name: 'list, by reference',
       next: inTurn(ids.map((_, index) => `/transactions?merchantReference=order-${1 + ((index * 7919) % rows)}`)),
     },
+    { name: 'link creation', next: creating({ required: false }) },
+    { name: 'link creation with QR', next: creating({ required: true }) },
+    { name: 'link status', next: inTurn(references.map((reference) => `/consumer/QRCode/${reference}`)) },
+    { name: 'proximity token', next: () => post('/mobile/proximity-token', bearer) },
   ];
+}
+
+async function benchKey(database: Database): Promise<Record<string, string>> {
+  const scopes = ['transactions:read', 'payments:create'];
+  const wanted = { mode: 'test', owner: { acquirerId: 1 }, scopes, name: 'bench', expiresAtMs: null } as const;
+  const { text, record } = createApiKey(wanted);
+  await insertApiKey(database, record);
+  return { 'x-api-key': text.reveal() };
+}
+
+/** Of a merchant's backend, with the right to tokens for readers; its key is registered anew each time. */
+async function merchantToken(database: Database): Promise<string> {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  const iss = `https://bench-${randomUUID()}.example`;
+  const owner = { acquirerId: 1, integratorId: 1 };
+  await saveIssuerKey(database, { ...owner, issuer: iss, kid: 'b1', algorithms: ['ES256'], publicKey });
+  await saveTerminals(database, [{ acquirerId: 1, xTid: 'T0', tid: 'TW0', mid: 'SEED0', canTakePin: true }]);
+  await untilKnown();
+  const issuer = { iss, kid: 'b1', audience: 'tapwire', algorithm: 'ES256', privateKey, publicKey } as const;
+  const merchant = { id: LARGEST_MERCHANT, name: 'Merchant 0', mcc: '5411', xTid: 'T0', user: 'till' };
+  const profile = { url: '', apiKey: '', login: { username: '', password: '' }, merchant, issuer };
+  return signMerchantToken(profile, { scope: 'createMobileProximityToken', 'x-tid': 'T0' });
+}
+
+/** A running gateway takes new tenants up within this. */
+const untilKnown = () => new Promise((resolve) => setTimeout(resolve, 6_000));
+
+function newLink() {
+  const paymentReference = randomUUID();
+  const timestamp = new Date().toISOString();
+  return {
+    merchantId: LARGEST_MERCHANT,
+    paymentReference,
+    amount: '10.00',
+    timestamp,
+    currencyCode: 'ZAR',
+    isConsumerApp: true,
+  };
+}
+
+async function createLink(port: number, key: Readonly<Record<string, string>>): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${port}/consumer/applink`, {
+    method: 'POST',
+    headers: { ...key, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...newLink(), image: { required: false } }),
+  });
+  const { reference } = (await answer.json()) as { reference: string };
+  return reference;
 }
 
 /** Spread over the whole table: most of their pages are not in memory because somebody else just read them. */
@@ -57,4 +112,12 @@ async function someIds(database: Database, rows: number): Promise<string[]> {
 function get(path: string, headers: Readonly<Record<string, string>>): Buffer {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: bench\r\n${lines.join('')}\r\n`);
+}
+
+function post(path: string, headers: Readonly<Record<string, string>>, content?: object): Buffer {
+  const body = content === undefined ? '' : JSON.stringify(content);
+  const type = content === undefined ? {} : { 'content-type': 'application/json' };
+  const all = { ...headers, ...type, 'content-length': String(Buffer.byteLength(body)) };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`POST ${path} HTTP/1.1\r\nhost: bench\r\n${lines.join('')}\r\n${body}`);
 }
