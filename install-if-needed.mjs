@@ -1,11 +1,14 @@
 // Runs before every npm script, on any Node >= 18 and without a dependency: `npm ci` when node_modules is missing or
 // older than the lockfile. npm writes node_modules/.package-lock.json at the end of an install that succeeded.
 import { spawnSync } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 
 const modifiedMs = (path) => statSync(new URL(path, import.meta.url), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-if (modifiedMs('node_modules/.package-lock.json') < modifiedMs('package-lock.json')) {
+// Through a link npm would empty somebody else's folder.
+const isLinked = lstatSync(new URL('node_modules', import.meta.url), { throwIfNoEntry: false })?.isSymbolicLink();
+
+if (!isLinked && modifiedMs('node_modules/.package-lock.json') < modifiedMs('package-lock.json')) {
   console.error('tapwire: installing what is missing (npm ci) ...');
   const npm = process.env.npm_execpath;
   const arguments_ = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
