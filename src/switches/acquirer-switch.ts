@@ -145,7 +145,8 @@ export class AcquirerSwitch implements Switch {
     try {
       // Numbers are reserved last: a processor that cannot be opened is tried again and again.
       const networkStans = await NetworkStans.open(() => stans.next(scope, dates.current(acquirerId)));
-      return new AcquirerSwitch(options, networkStans, lines, await openKeys(options, networkStans, where));
+      const nextStamp = () => ({ stan: networkStans.next(), sentAtMs: options.clock.nowMs() });
+      return new AcquirerSwitch(options, networkStans, lines, await openKeyExchange(options, nextStamp, where));
     } catch (fault) {
       lines.accept?.server.close();
       throw fault;
@@ -346,15 +347,4 @@ export class AcquirerSwitch implements Switch {
       },
     };
   }
-}
-
-function openKeys(
-  { acquirerId, processorId, processor, config, clock, log, keyExchange }: AcquirerSwitchOptions,
-  networkStans: NetworkStans,
-  name: string,
-): Promise<KeyExchange | undefined> {
-  const nextStamp = () => ({ stan: networkStans.next(), sentAtMs: clock.nowMs() });
-  const where = { acquirerId, processorId };
-  const options = { where, processor, config, nextStamp, monotonicMs: clock.monotonicMs, log };
-  return openKeyExchange(keyExchange, options, name);
 }

@@ -1,10 +1,11 @@
+import type { ConnectionLog } from '../connection/pool-options.ts';
 import { CryptoError, ProcessorError, StartError } from '../errors.ts';
 import { keyExchangeFaults } from '../processor-kit/key-change.ts';
 import type { MacKeys } from '../processor-kit/mac-rule.ts';
 import { messageCodec } from '../processor-kit/message-codec.ts';
-import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
-import { KeyExchange, type KeyExchangeOptions } from './key-exchange.ts';
-import type { ExchangedKeys } from './ports.ts';
+import type { MessageStamp, Processor, SwitchConfig } from '../processor-kit/processor.ts';
+import { KeyExchange } from './key-exchange.ts';
+import type { ExchangedKeys, ProcessorKey } from './ports.ts';
 import { type KeyStore, WorkingKeys } from './working-keys.ts';
 
 /** A line that is to be authenticated and cannot be must not open: every message on it would be refused, or trusted. */
@@ -36,21 +37,27 @@ export interface KeyExchangeParts {
   readonly kept: ExchangedKeys;
 }
 
+/** The switch whose keys they are. */
+export interface KeyExchangeOwner extends ProcessorKey {
+  readonly processor: Processor;
+  readonly config: SwitchConfig;
+  readonly clock: { readonly monotonicMs: () => number };
+  readonly log: ConnectionLog;
+  /** Undefined when the installation has no HSM. */
+  readonly keyExchange: KeyExchangeParts | undefined;
+}
+
 /**
  * Takes up the exchanged keys of one switch where its workers have left them; undefined where it exchanges none.
  *
- * @param parts undefined when the installation has no HSM
+ * @param nextStamp of our requests for keys
  * @throws StartError BAD_PROCESSOR naming what does not go together, or the transport key that is not there
  */
 export async function openKeyExchange(
-  parts: KeyExchangeParts | undefined,
-  options: Omit<KeyExchangeOptions, 'keyChange' | 'config' | 'keys' | 'kept' | 'isAccepted'> & {
-    readonly processor: Processor;
-    readonly config: SwitchConfig;
-  },
+  { acquirerId, processorId, processor, config, clock, log, keyExchange: parts }: KeyExchangeOwner,
+  nextStamp: () => MessageStamp,
   name: string,
 ): Promise<KeyExchange | undefined> {
-  const { processor, config, where, monotonicMs, log } = options;
   const { keyExchange } = config;
   if (!keyExchange) return undefined;
   const { keyChange } = processor;
@@ -64,12 +71,15 @@ export async function openKeyExchange(
       `${name}: the HSM refuses transportKeyId (${transportKeyId}): ${cause.message}`,
     );
   });
+  const where = { acquirerId, processorId };
   const onError = (error: unknown) =>
     log.warn(
       { ...where, reason: error instanceof CryptoError ? error.code : 'unknown' },
       'an exchanged key is of no use',
     );
-  const keys = await WorkingKeys.open({ ...parts, where, processor, config, monotonicMs, onError });
+  const shared = { ...parts, where, monotonicMs: clock.monotonicMs };
+  const keys = await WorkingKeys.open({ ...shared, processor, config, onError });
   const isAccepted = (answer: Parameters<Processor['isNetworkAccepted']>[0]) => processor.isNetworkAccepted(answer);
-  return new KeyExchange({ ...options, ...parts, keyChange, config: { ...config, keyExchange }, keys, isAccepted });
+  const changing = { keyChange, config: { ...config, keyExchange }, keys, isAccepted };
+  return new KeyExchange({ ...shared, ...changing, nextStamp, log });
 }

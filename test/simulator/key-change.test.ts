@@ -34,15 +34,16 @@ async function linesTo(processor: Processor, keys: readonly WorkingKeyUse[], cha
   const hsm = demoHsm([config], 'dev');
   let stan = 500_000;
   const exchange = await openKeyExchange(
-    { hsm, kept: new KeptKeys() },
     {
-      where: { acquirerId: 1, processorId: 1 },
+      acquirerId: 1,
+      processorId: 1,
       processor,
       config: own,
-      nextStamp: () => ({ stan: String(++stan), sentAtMs: Date.now() }),
-      monotonicMs: () => performance.now(),
+      clock: { monotonicMs: () => performance.now() },
       log: { info: () => {}, warn: () => {} },
+      keyExchange: { hsm, kept: new KeptKeys() },
     },
+    () => ({ stan: String(++stan), sentAtMs: Date.now() }),
     'the test’s switch',
   );
   closers.push(() => exchange!.close());

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Command } from '../../../src/cli/commands.ts';
 import { run as processor } from '../../../src/cli/processor.ts';
 import { run as route } from '../../../src/cli/route.ts';
+import { postgresProcessorFaults } from '../../../src/store/processor-faults.ts';
 import { saveAcquirer } from '../../../src/store/tenants.ts';
 import { runHere } from '../../support/run-here.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -131,6 +132,38 @@ describe('what is wrong is named, and exits with 1', () => {
     expect(stderr).toContain('/config/iccForm: ');
     expect(stderr).toContain('/config/colour: there is no such setting');
   });
+});
+
+test('a list says which processors workers cannot open, and why', async () => {
+  const added = await tapwire(
+    'processor',
+    'add',
+    '--acquirer',
+    '1',
+    '--type',
+    'type-1',
+    '--config',
+    file('f.json', config(9109)),
+  );
+  const id = Number(/^(\d+) +type-1/m.exec(added.stdout)![1]);
+  const reason = `processor ${id} of acquirer 1: tls.caFile ca.pem cannot be read (ENOENT)`;
+  await postgresProcessorFaults(testDatabase.database).tell([{ acquirerId: 1, processorId: id, reason }]);
+  expect((await tapwire('processor', 'list', '--acquirer', '1')).stderr).toContain(
+    `a worker cannot open it: ${reason}`,
+  );
+  const listed = JSON.parse((await tapwire('processor', 'list', '--acquirer', '1', '--json')).stdout);
+  expect(listed.find((each: { id: number }) => each.id === id)).toMatchObject({ fault: reason });
+  await testDatabase.database.query(`update processor_faults set seen_at = now() - interval '1 minute'`);
+  expect((await tapwire('processor', 'list', '--acquirer', '1')).stderr).toBe('');
+});
+
+test.each([
+  ['/etc/passwd', 'a name below TLS_FILES_DIR'],
+  ['../keys.json', 'may not lead out of TLS_FILES_DIR'],
+])('a TLS file named %s is refused', async (caFile, reason) => {
+  const given = file('tls.json', { ...config(9110), tls: { caFile } });
+  const added = await tapwire('processor', 'add', '--acquirer', '1', '--type', 'type-1', '--config', given);
+  expect(added).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(reason) });
 });
 
 test('the example of a type is a configuration to start from', async () => {
