@@ -5,6 +5,7 @@ const ON_POSTGRES = [
   'test/flow/**/*.test.ts',
   'test/http/**/*.test.ts',
   'test/contract/**/*.test.ts',
+  'test/security/**/*.test.ts',
   'test/store/**/*.test.ts',
   'test/jobs/**/*.test.ts',
   'test/cli/database/**/*.test.ts',

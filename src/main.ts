@@ -15,6 +15,7 @@ import type { PreparedDatabase } from './gateway/prepare-database.ts';
 import { registerReference } from './gateway/register-reference.ts';
 import { type RouteParts, registerRoutes } from './gateway/register-routes.ts';
 import { startJobs } from './gateway/start-jobs.ts';
+import type { RouteTable } from './http/route-table.ts';
 import { registerHealthRoutes } from './http/routes/health.ts';
 import { registerMetricsRoute } from './http/routes/metrics.ts';
 import { createServer, type Server } from './http/server.ts';
@@ -45,6 +46,8 @@ const UNACKNOWLEDGED = 'the time for a reversal is over and no switch has acknow
 export interface Gateway {
   /** Where it listens, `http://127.0.0.1:8080`. */
   readonly url: string;
+  /** Every route that it serves. */
+  readonly routes: RouteTable;
   /** Answers the taps in flight, takes no new ones, closes everything in the reverse order of its start. */
   stop(): Promise<void>;
 }
@@ -126,7 +129,7 @@ async function compose(
   closers.push(() => server.close());
   closers.push(() => health.drain());
   log.info({ role, url: listening, env: config.TAPWIRE_ENV }, 'Tapwire is up');
-  return { url: listening, stop: () => closeAll(closers) };
+  return { url: listening, routes: server.routeTable, stop: () => closeAll(closers) };
 }
 
 /** The HTTP front, with the routes of the process's role. */
