@@ -90,7 +90,6 @@ describe('type-1', () => {
     const { rows } = await installation.database.query('select wrapped, kcv from exchanged_keys');
     expect(rows).toHaveLength(keys.length);
     await installation.database.query('delete from exchanged_keys');
-    await new Promise((resolve) => setTimeout(resolve, 1_000)); // the switch's overlap: there is nothing to look at
     await installation.startGateway();
     expect((await installation.switchStats()).keyExchange).toMatchObject({ exchanged: keyExchange.keys.length });
     expect(await tap(installation)).toBe('Approved');
