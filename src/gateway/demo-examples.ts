@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { LiveExamples } from '../http/openapi/live-examples.ts';
-import { Phone } from '../phone/phone.ts';
+import { Phone, signMerchantToken } from '../phone/phone.ts';
 import { readProfile } from '../phone/profile.ts';
 
 const AMOUNT = '10.00';
 const CURRENCY = 'ZAR';
 /** Operations whose `id` is a sale's. */
 const OF_A_SALE = ['getTransaction', 'listEventsOfTransaction', 'refundSale', 'voidSale'];
+/** What a merchant's backend claims for itself, and not for its phones. */
+const RIGHTS = 'createMobileProximityToken transactions:refund';
 /** A receiver on one's own machine; whether there is one shows when something is sent. */
 const CALLBACK_URL = 'http://127.0.0.1:9300/';
 
@@ -23,7 +25,7 @@ export async function demoExamples(path: string): Promise<LiveExamples> {
   const { merchant, login } = profile;
   const sale = await lastSale(profile.url, profile.apiKey);
   return {
-    credentials: { apiKey: profile.apiKey, merchantToken: await phone.token() },
+    credentials: { apiKey: profile.apiKey, merchantToken: await signMerchantToken(profile, { scope: RIGHTS }) },
     values: {
       ...tap,
       ...login,
