@@ -10,7 +10,7 @@ import type { RouteParts } from './register-routes.ts';
 /** Terminals and the devices they are: what they may take, how they learn it, and what is pushed to them. */
 export function registerTerminals(server: Server, parts: RouteParts, guards: ReturnType<typeof createGuards>): void {
   const { config, database, stores, ownTokens, world, pushes } = parts;
-  const { authenticator, idempotent } = guards;
+  const { authenticator, idempotent, appTokens } = guards;
   registerTerminalProfileRoutes(server, {
     authenticator,
     idempotent,
@@ -20,6 +20,7 @@ export function registerTerminals(server: Server, parts: RouteParts, guards: Ret
   registerTerminalConfigRoute(server, {
     world,
     ownTokens,
+    appTokens,
     cardDataKeysUrl: () => `${config.BASE_URL ?? server.listeningOrigin}/.well-known/card-data-keys.json`,
   });
   registerDeviceRoutes(server, { authenticator, idempotent, devices: pushes.registry });

@@ -378,6 +378,12 @@ describe('the token of a link', () => {
     expect(await status(other)).toMatchObject({ transactionId: serviceReference });
   });
 
+  test('tells a payment app how the reader of the terminal is configured that the link is paid at', async () => {
+    const link = await create();
+    const { status: code, body } = await ask(installation, link, '/terminal/config');
+    expect({ code, body }).toMatchObject({ code: 200, body: { xTid: 'TERM-coffee', merchantName: 'Corner Coffee' } });
+  });
+
   test('acknowledges the tap on it', async () => {
     const link = await create();
     const phone = app(link);

@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { deviceInstallationId } from '#schemas/card-data';
 import { terminalConfig } from '#schemas/terminal-profile';
 import { proximityTokenClaims } from '#schemas/tokens';
+import type { AppTokens } from '../../auth/app-tokens.ts';
 import { bearerToken } from '../../auth/bearer.ts';
 import type { OwnTokens } from '../../auth/own-tokens.ts';
 import { AuthError, NoConfiguration } from '../../errors.ts';
 import { admit } from '../../transactions/admit.ts';
 import { chooseProfile } from '../../transactions/apply-profile.ts';
+import { linkOfToken } from '../../transactions/link-of-tap.ts';
 import type { Principal } from '../../transactions/ports.ts';
 import type { World } from '../../transactions/world.ts';
 import { sendUnlessKnown } from '../entity-tag.ts';
@@ -15,24 +17,25 @@ import { terminalConfigView } from '../terminal-config-view.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface TerminalConfigRouteOptions {
-  readonly world: Pick<World, 'directory'>;
+  readonly world: Pick<World, 'directory' | 'links'>;
   readonly ownTokens: Pick<OwnTokens, 'verify'>;
+  readonly appTokens: Pick<AppTokens, 'open'>;
   /** Where readers find the public keys. */
   readonly cardDataKeysUrl: () => string;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** As whom a reader speaks by its proximity token; set by the route's `onRequest`. */
+    /** As whom a reader speaks; set by the route's `onRequest`. */
     reader?: Principal;
   }
 }
 
 const readerHeaders = z.object({ 'x-device-installation-id': deviceInstallationId.optional() });
 
-/** The terminal's configuration, for the reader that holds a proximity token of it (extension). */
+/** The terminal's configuration, for the reader that holds a token of it, or of a link that is paid there (extension). */
 export function registerTerminalConfigRoute(server: Server, options: TerminalConfigRouteOptions): void {
-  const { world, ownTokens, cardDataKeysUrl } = options;
+  const { world, cardDataKeysUrl } = options;
   withZod(server).route({
     method: 'GET',
     url: '/terminal/config',
@@ -41,25 +44,20 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
         summary: 'Get the configuration of a reader',
         name: 'getTerminalConfig',
         section: 'extension',
-        takes: ['proximityToken'],
+        takes: ['proximityToken', 'intentToken'],
         description:
           'Floor limits, overrides by application, kernel and transaction type, currency and country. With `If-None-Match` it is 304 while nothing has changed.',
-        problems: { 403: [105, 139], 500: [208] },
+        problems: { 403: [105, 139], 404: [122], 500: [208] },
       },
     },
     schema: { headers: readerHeaders, response: { 200: answerSchema(terminalConfig), 304: answerSchema(z.null()) } },
     onRequest: async (request) => {
-      const claims = proximityTokenClaims.safeParse(
-        await ownTokens.verify('proximity', bearerToken(request.headers.authorization)),
-      );
-      if (!claims.success) throw new AuthError('JWT_INVALID', 'claims');
-      const { sub, acquirerId, usr, 'x-tid': xTid, spCfg } = claims.data;
-      request.reader = { acquirerId, merchantId: sub, userClaim: usr, xTid, profileName: spCfg ?? null };
+      request.reader = await readerOf(options, bearerToken(request.headers.authorization));
     },
     handler: async (request, reply) => {
       const reader = request.reader!;
       const { merchant } = admit(world, reader, request.headers['x-device-installation-id'] ?? '');
-      const terminal = world.directory.terminal(reader.acquirerId, reader.xTid!);
+      const terminal = reader.xTid === null ? undefined : world.directory.terminal(reader.acquirerId, reader.xTid);
       if (!terminal) throw new NoConfiguration('NO_TERMINAL');
       const profile = chooseProfile(world.directory, reader);
       if (profile instanceof NoConfiguration) throw profile;
@@ -67,4 +65,24 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
       return sendUnlessKnown(request, reply, view);
     },
   });
+}
+
+/** @throws AuthError, NotFound for a link that is not kept any more */
+async function readerOf(
+  { world, ownTokens, appTokens }: TerminalConfigRouteOptions,
+  token: string,
+): Promise<Principal> {
+  try {
+    const claims = proximityTokenClaims.safeParse(await ownTokens.verify('proximity', token));
+    if (!claims.success) throw new AuthError('JWT_INVALID', 'claims');
+    const { sub, acquirerId, usr, 'x-tid': xTid, spCfg } = claims.data;
+    return { acquirerId, merchantId: sub, userClaim: usr, xTid, profileName: spCfg ?? null };
+  } catch (error) {
+    if (!(error instanceof AuthError && error.check === 'use')) throw error;
+  }
+  // A payment app has no other token than its link's.
+  const { acquirerId, merchantId, id: consumerId } = await appTokens.open(token);
+  const principal = { acquirerId, merchantId, consumerId, userClaim: null, xTid: null, profileName: null };
+  const link = await linkOfToken(world, principal);
+  return { ...principal, xTid: link?.xTid ?? null };
 }
