@@ -9,7 +9,7 @@ export interface KnownRoute {
   readonly url: string;
   /** The zod schemas of what comes, and the answers' schemas by status. */
   readonly schema: RouteSchemas;
-  readonly facts: RouteFacts | undefined;
+  readonly facts: RouteFacts;
   /** Takes `Idempotency-Key`. */
   readonly isIdempotent: boolean;
 }
@@ -34,14 +34,16 @@ export class RouteTable {
   readonly #routes: KnownRoute[] = [];
   readonly #patterns = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
 
+  /** @throws Error for a route that does not say what it is: a programmer's error */
   add(route: RouteOptions): void {
     const { url, schema = {}, config } = route;
+    const facts = config?.facts;
+    if (facts === undefined) throw new Error(`${route.method} ${url} has no config.facts`);
     const known = this.#patterns.get(url) ?? { pattern: patternOf(url), methods: new Set() };
     this.#patterns.set(url, known);
     for (const method of [route.method].flat()) {
       known.methods.add(method);
       if (method === 'HEAD') continue; // fastify's own, beside every GET
-      const facts = config?.facts;
       this.#routes.push({ method, url, schema: schema as RouteSchemas, facts, isIdempotent: isIdempotent(route) });
     }
   }

@@ -71,7 +71,7 @@ export function createServer({ log, trustedProxies, tls }: ServerOptions): Serve
   server.decorate('routeTable', routes);
   server.addHook('onRoute', (route) => {
     // A misspelt parameter must not widen a list, nor be thought to have had an effect.
-    if (route.config?.facts && !route.schema?.querystring) route.schema = { ...route.schema, querystring: NO_QUERY };
+    if (!route.schema?.querystring) route.schema = { ...route.schema, querystring: NO_QUERY };
     routes.add(route);
   });
   server.decorateRequest('correlationId', '');

@@ -86,7 +86,8 @@ describe('requests', () => {
   test('are not limited by 0', async () => {
     const free = createServer({ log: { answered: () => {}, unforeseen: () => {} } });
     limitRates(free, { perCredential: 0, perAddress: 0, monotonicMs: () => 0 });
-    free.get('/public', async () => ({}));
+    const facts = { summary: 'Look', section: 'extension', takes: [] } as const;
+    free.get('/public', { config: { facts } }, async () => ({}));
     for (let made = 0; made < 100; made++) expect((await free.inject('/public')).statusCode).toBe(200);
     await free.close();
   });

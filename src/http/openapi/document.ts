@@ -1,9 +1,9 @@
 import { webhook } from '#schemas/webhook';
-import type { KnownRoute, RouteTable } from '../route-table.ts';
+import type { RouteTable } from '../route-table.ts';
 import { Components, type JsonSchema } from './components.ts';
 import { HEADERS } from './headers.ts';
 import { introduction } from './introduction.ts';
-import { type DescribedRoute, operationOf } from './operation.ts';
+import { operationOf } from './operation.ts';
 import { COMMON_PARAMETERS, pathTemplate } from './parameters.ts';
 import { SECURITY_SCHEMES } from './security.ts';
 import { TAGS } from './tags.ts';
@@ -26,7 +26,7 @@ export interface ApiDocument {
 /** The API reference (OpenAPI 3.1) of every route that says what it is. */
 export function apiDocument(table: RouteTable, servers: readonly object[], urls?: PublicUrls): ApiDocument {
   const components = new Components();
-  const described = [...table].filter(isDescribed);
+  const described = [...table].filter(({ facts }) => !facts.isAsset);
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of described) {
     const { under } = route.facts;
@@ -59,19 +59,6 @@ export function apiDocument(table: RouteTable, servers: readonly object[], urls?
     },
   };
 }
-
-function isDescribed(route: KnownRoute): route is DescribedRoute {
-  return route.facts !== undefined && !route.facts.isAsset;
-}
-
-/** Any installation: for the copy that integrators read without one. */
-export const ANY_INSTALLATION = [
-  {
-    url: 'https://{env}.tapwire.example',
-    description: 'Kernel, authentication and application server of an environment',
-    variables: { env: { default: 'dev', enum: ['dev', 'qa', 'prod'], description: 'The environment' } },
-  },
-];
 
 function sorted(schemas: Readonly<Record<string, JsonSchema>>): Record<string, JsonSchema> {
   return Object.fromEntries(Object.entries(schemas).sort(([one], [other]) => (one < other ? -1 : 1)));

@@ -14,10 +14,7 @@ import { tagOf } from './tags.ts';
 const JSON_TYPE = 'application/json';
 const EXTENSION = 'extension';
 
-/** A route that says what it is. */
-export type DescribedRoute = KnownRoute & { readonly facts: RouteFacts };
-
-export function operationOf(route: DescribedRoute, components: Components, server: string | undefined): object {
+export function operationOf(route: KnownRoute, components: Components, server: string | undefined): object {
   const { url, schema, facts } = route;
   const isExtension = facts.section === EXTENSION;
   return {
@@ -62,7 +59,7 @@ function requestBodyOf(body: z.ZodType, components: Components): object {
   return { required: !body.safeParse(undefined).success, content: { [JSON_TYPE]: { schema, example } } };
 }
 
-function responsesOf(route: DescribedRoute, components: Components): object {
+function responsesOf(route: KnownRoute, components: Components): object {
   const { facts, schema } = route;
   const responses: Record<string, object> = {};
   for (const [status, compiled] of Object.entries(schema.response ?? { 200: undefined })) {
@@ -93,7 +90,7 @@ function contentOf(
 
 const headerRef = (name: string) => ({ $ref: `#/components/headers/${name}` });
 
-function answerHeaders({ schema, isIdempotent, facts }: DescribedRoute, status: number): object {
+function answerHeaders({ schema, isIdempotent, facts }: KnownRoute, status: number): object {
   const isPaged = schema.querystring instanceof z.ZodObject && 'after' in schema.querystring.shape;
   return {
     'X-Correlation-Id': headerRef('CorrelationId'),

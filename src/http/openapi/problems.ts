@@ -14,7 +14,7 @@ export function problemsOf(route: KnownRoute): Map<number, ErrorCode[]> {
   };
   const { method, url, schema, facts, isIdempotent } = route;
   add(400, 104); // at least an unknown query parameter
-  if (facts && facts.takes.length > 0) addCredentialProblems(route, add);
+  if (facts.takes.length > 0) addCredentialProblems(route, add);
   if (!UNLIMITED_ROUTES.has(url)) add(429, 203);
   if (url.includes(':')) add(404, 122);
   if (CARRIES_BODY.has(method)) {
@@ -30,7 +30,7 @@ export function problemsOf(route: KnownRoute): Map<number, ErrorCode[]> {
   }
   add(500, 201, 203);
   add(503, 201, 203);
-  for (const [status, codes] of Object.entries(facts?.problems ?? {})) add(Number(status), ...codes);
+  for (const [status, codes] of Object.entries(facts.problems ?? {})) add(Number(status), ...codes);
   const byStatus = [...problems].sort(([one], [other]) => one - other);
   return new Map(byStatus.map(([status, codes]) => [status, [...codes].sort((one, other) => one - other)]));
 }
@@ -39,7 +39,7 @@ function addCredentialProblems(
   { facts }: KnownRoute,
   add: (status: number, ...codes: readonly ErrorCode[]) => void,
 ): void {
-  const schemes = new Set(facts!.takes.map((credential) => CREDENTIALS[credential].scheme));
+  const schemes = new Set(facts.takes.map((credential) => CREDENTIALS[credential].scheme));
   // Also one that is shown where it is not asked for is looked at.
   add(401, 100, 102, 117, 118);
   add(403, 101);

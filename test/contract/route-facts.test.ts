@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { answerSchema, createServer, type Server } from '../../src/http/server.ts';
+import { withZod } from '../../src/http/with-zod.ts';
+
+let server: Server;
+beforeEach(() => {
+  server = createServer({ log: { answered: () => {}, unforeseen: () => {} } });
+});
+afterEach(() => server.close());
+
+const facts = { summary: 'Look', section: 'extension', takes: [] } as const;
+
+test('a route that does not say what it is cannot be registered', () => {
+  expect(() => server.get('/mute', async () => ({}))).toThrow('GET /mute has no config.facts');
+});
+
+test('a route that takes no parameters refuses every one', async () => {
+  server.get('/plain', { config: { facts } }, async () => ({}));
+  expect((await server.inject('/plain')).statusCode).toBe(200);
+  const refused = await server.inject('/plain?x=1');
+  expect(refused.statusCode).toBe(400);
+  expect(refused.json()).toMatchObject({ errorCode: 104, type: '/docs/errors#104' });
+});
+
+test('a deprecated route says since when, and which is better', async () => {
+  const deprecated = { since: '2026-01-01', successor: '/better' };
+  server.get('/old', { config: { facts: { ...facts, deprecated } } }, async () => ({}));
+  const { headers } = await server.inject('/old');
+  expect(headers.deprecation).toBe(`@${Date.parse('2026-01-01') / 1_000}`);
+  expect(headers.link).toBe('</better>; rel="successor-version"');
+});
+
+test('a body is refused that has more than sixteen levels, brackets in text aside', async () => {
+  const body = z.object({ text: z.string().optional(), deep: z.unknown().optional() });
+  const schema = { body, response: { 200: answerSchema(z.object({})) } };
+  withZod(server).route({ method: 'POST', url: '/take', config: { facts }, schema, handler: async () => ({}) });
+  const send = (payload: string) =>
+    server.inject({ method: 'POST', url: '/take', payload, headers: { 'content-type': 'application/json' } });
+  const nested = (levels: number) => `{"deep":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+  expect((await send(nested(16))).statusCode).toBe(200);
+  const refused = await send(nested(17));
+  expect(refused.statusCode).toBe(400);
+  expect(refused.json()).toMatchObject({ errorCode: 104, detail: 'The body has more than 16 levels.' });
+  expect((await send(JSON.stringify({ text: '[{"\\'.repeat(100) }))).statusCode).toBe(200);
+  expect((await send(JSON.stringify({ deep: Array.from({ length: 100 }, () => [{}]) }))).statusCode).toBe(200);
+  expect((await send(`${nested(17)}`.repeat(1_000))).statusCode).toBe(400);
+});
