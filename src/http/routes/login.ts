@@ -16,7 +16,13 @@ export function registerLoginRoute(server: Server, { authenticator, logIn }: Log
     url: '/login',
     schema: { body: login, response: { 200: answerSchema(loginAnswer) } },
     config: {
-      facts: { summary: 'Log in', section: '4.15', takes: [], under: 'auth', problems: { 401: [100], 429: [132] } },
+      facts: {
+        summary: 'Log in',
+        section: '4.15',
+        takes: [],
+        under: 'auth',
+        problems: { 401: [100, 102, 117, 118], 403: [101], 429: [132] },
+      },
     },
     onRequest: (request) => authenticator.refuseDevices(request.headers),
     handler: async (request, reply) => {
