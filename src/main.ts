@@ -7,6 +7,7 @@ import { HandoverSealer } from './card/seal-handover.ts';
 import type { Config } from './config.ts';
 import { StartError } from './errors.ts';
 import { type Closers, closeAll } from './gateway/closers.ts';
+import { openMessages } from './gateway/open-messages.ts';
 import { openMetrics } from './gateway/open-metrics.ts';
 import { openPushes } from './gateway/open-pushes.ts';
 import { openStores, type Report } from './gateway/open-stores.ts';
@@ -90,7 +91,8 @@ async function compose(
   const handoverKeys = postgresHandoverKeys(database);
   const strays = new StrayResponses(report('responses that came late could not be recorded'));
   closers.push(() => strays.close());
-  const parts = { config, types, directory, database, clock, strays, log, closers };
+  const messages = openMessages(database, report, closers);
+  const parts = { config, types, directory, database, clock, strays, messages, log, closers };
   const switches = role === 'api' ? undefined : await openSwitches(parts);
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });
   const plain: World = {

@@ -10,6 +10,7 @@ import { postgresProcessorFaults } from '../store/processor-faults.ts';
 import { StanBlocks } from '../store/stan-blocks.ts';
 import { AcquirerSwitches } from '../switches/acquirer-switches.ts';
 import { openHsm } from '../switches/open-hsm.ts';
+import type { MessageKeeper } from '../switches/ports.ts';
 import type { StrayResponses } from '../switches/stray-responses.ts';
 import { refusePinTerminals } from '../switches/translate-pin.ts';
 import type { ProcessorTypes } from '../transactions/check-routing.ts';
@@ -25,6 +26,7 @@ export interface SwitchParts {
   readonly database: Database;
   readonly clock: World['clock'];
   readonly strays: StrayResponses;
+  readonly messages: MessageKeeper;
   readonly log: Log;
   readonly closers: Closers;
 }

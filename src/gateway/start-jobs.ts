@@ -95,5 +95,6 @@ function retentionOf(config: Config): Retention {
     auditDays: config.RETENTION_AUDIT_DAYS,
     webhookDays: config.RETENTION_WEBHOOK_DAYS,
     linkDays: config.RETENTION_LINK_DAYS,
+    messageDays: config.RETENTION_MESSAGE_DAYS,
   };
 }

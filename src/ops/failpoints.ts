@@ -171,16 +171,16 @@ function armSwitch(target: Switch, failpoints: Failpoints): Switch {
 
 function armSlot(slot: SwitchSlot, failpoints: Failpoints): SwitchSlot {
   return overriding(slot, {
-    authorize: async (request, timing) => {
-      const answering = slot.authorize(request, timing);
+    authorize: async (request, timing, about) => {
+      const answering = slot.authorize(request, timing, about);
       // A connection writes what was given to it at the end of the same turn.
       setImmediate(() => failpoints.pass('after-write'));
       const answer = await answering;
       if (answer.kind === 'answered') failpoints.pass('after-response');
       return answer;
     },
-    reverse: async (reversal, timing) => {
-      const answering = slot.reverse(reversal, timing);
+    reverse: async (reversal, timing, about) => {
+      const answering = slot.reverse(reversal, timing, about);
       setImmediate(() => failpoints.pass('after-reversal-write'));
       const answer = await answering;
       if (answer.kind === 'answered') failpoints.pass('after-reversal-response');

@@ -10,6 +10,8 @@ export interface Retention {
   readonly webhookDays: number;
   /** Links and intents, with the mandates of TT3. */
   readonly linkDays: number;
+  /** What was said to switches, masked. */
+  readonly messageDays: number;
 }
 
 /**
@@ -56,12 +58,16 @@ const DELETE_ATTEMPTS = deletion('webhooks', 'webhook_attempts', 'at', 'true');
 /** What was paid stays paid: the transaction has the reference. */
 const DELETE_LINKS = deletion('links', 'links', 'created_at', 'true');
 
+/** By their age alone: a summary of each range of pages finds them. */
+const DELETE_MESSAGES = unmarkedDeletion('attempt_messages', 'sent_at');
+const DELETE_SESSIONS = unmarkedDeletion('console_sessions', 'begun_at');
+
 const DELETE_BUSINESS_DATES = unmarkedDeletion('business_dates', 'since');
 /** One that has not retired is in use, however old. */
 const DELETE_KEYS = unmarkedDeletion('exchanged_keys', 'retires_at');
 const DELETE_FAULTS = unmarkedDeletion('processor_faults', 'seen_at');
 
-/** Of a table so small that a look through all of it costs nothing. */
+/** Of a table so small that a look through all of it costs nothing, or with its ages summarized. */
 function unmarkedDeletion(table: string, at: string): string {
   return `
 with deleted as (
@@ -92,7 +98,7 @@ select count(*) from deleted`;
  * @returns `more` while there may be another batch
  */
 export async function purge(database: Database, retention: Retention): Promise<'more' | 'done'> {
-  const { cardDays, auditDays, webhookDays, linkDays } = retention;
+  const { cardDays, auditDays, webhookDays, linkDays, messageDays } = retention;
   let isFull = false;
   for (const [statement, days] of [
     [ERASE_CARDS, cardDays],
@@ -101,6 +107,8 @@ export async function purge(database: Database, retention: Retention): Promise<'
     [DELETE_EVENTS, webhookDays],
     [DELETE_ATTEMPTS, webhookDays],
     [DELETE_LINKS, linkDays],
+    [DELETE_MESSAGES, messageDays],
+    [DELETE_SESSIONS, LINE_DAYS],
     [DELETE_BUSINESS_DATES, LINE_DAYS],
     [DELETE_KEYS, LINE_DAYS],
     [DELETE_FAULTS, LINE_DAYS],

@@ -21,15 +21,16 @@ import { profileOf } from '../processor-kit/switch-config.ts';
 import { switchProtocol } from '../processor-kit/switch-protocol.ts';
 import type { StrayResponse } from '../transactions/late-response.ts';
 import type { EnteredPin } from '../transactions/pin-ports.ts';
-import type { Clock, PreparedRequest, SendTiming, Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
+import type { Clock, PreparedRequest, Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
 import { OVERDUE_AFTER_SECONDS } from '../transactions/time-limits.ts';
 import type { ProviderValues } from '../transactions/transaction.ts';
+import { type Outgoing, recordExchange } from './exchange-record.ts';
 import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
 import { type LineOptions, openLineOptions } from './line-options.ts';
 import { MacWatch } from './mac-watch.ts';
 import { NetworkStans } from './network-stans.ts';
 import { checkMacKeys, type KeyExchangeParts, openKeyExchange } from './open-keys.ts';
-import type { BusinessDates, Stans } from './ports.ts';
+import type { BusinessDates, MessageKeeper, Stans } from './ports.ts';
 import { providerValues } from './provider-values.ts';
 import { type StandardFields, standardFieldReader } from './standard-fields.ts';
 import { StrayCounters, type StrayResponses } from './stray-responses.ts';
@@ -43,6 +44,7 @@ export interface AcquirerSwitchOptions {
   readonly stans: Stans;
   readonly dates: BusinessDates;
   readonly strays: StrayResponses;
+  readonly messages: MessageKeeper;
   /** The HSM's; undefined when the installation has none. */
   readonly macKeys: MacKeys | undefined;
   readonly pins: PinTranslation | undefined;
@@ -249,23 +251,28 @@ export class AcquirerSwitch implements Switch {
     const { processor, config } = this.#options;
     return {
       release: () => slot.release(),
-      complete: (completion, timing) =>
-        this.#exchange(
+      complete: (completion, timing, about) => {
+        const advice = processor.completion!;
+        const named = { about, kind: 'completion', number: completion.attempt } as const;
+        return this.#exchange(
           slot,
-          processor.completion!.build(completion, config),
-          timing,
-          (response) => this.#isTrusted(response) && processor.completion!.isAcknowledged(response),
-        ),
-      authorize: async (request, timing) => {
+          { ...named, message: advice.build(completion, config), timing },
+          (response) => this.#isTrusted(response) && advice.isAcknowledged(response),
+        );
+      },
+      authorize: async (request, timing, about) => {
         const { message, hasPin } = request as Prepared;
         while (hasPin && this.#keys?.pinGate) await this.#keys.pinGate;
-        return this.#exchange(slot, message, timing, (response, sent) => ({
+        const outgoing: Outgoing = { about, kind: 'authorization', number: 1, message, timing };
+        return this.#exchange(slot, outgoing, (response, sent) => ({
           outcome: processor.readOutcome(response, sent),
           providerFields: providerValues(() => processor.providerFields(response)),
         }));
       },
-      reverse: async (reversal, timing) => {
-        const answer = await this.#exchange(slot, processor.reversal(reversal, config), timing, (response) =>
+      reverse: async (reversal, timing, about) => {
+        const named = { about, kind: 'reversal', number: reversal.attempt } as const;
+        const outgoing: Outgoing = { ...named, message: processor.reversal(reversal, config), timing };
+        const answer = await this.#exchange(slot, outgoing, (response) =>
           this.#isTrusted(response) ? processor.readReversalAnswer(response) : undefined,
         );
         if (answer.kind !== 'answered') return answer;
@@ -278,20 +285,29 @@ export class AcquirerSwitch implements Switch {
 
   async #exchange<Value>(
     slot: Slot<IsoMessage>,
-    message: IsoMessage,
-    { deadlineMs, sendByMs }: SendTiming,
+    outgoing: Outgoing,
     read: (response: IsoMessage, request: IsoMessage) => Value,
   ): Promise<SwitchAnswer<Value>> {
+    const { message, timing } = outgoing;
+    const record = recordExchange(this.#options, outgoing);
     try {
-      const result = await slot.request(message, { deadlineAtMs: deadlineMs, sendByMs });
+      const result = await slot.request(message, { deadlineAtMs: timing.deadlineMs, sendByMs: timing.sendByMs });
       const { connectionId = slot.connectionId } = result;
       if (result.kind === 'failed') {
-        return { kind: 'failed', written: result.written, reason: result.reason, connectionId };
+        const { written, reason } = result;
+        record({ outcome: written ? reason : `not sent: ${reason}`, connectionId });
+        return { kind: 'failed', written, reason, connectionId };
       }
-      if (result.kind === 'unreadable') return { kind: 'garbled', connectionId };
-      if (!this.#isTrusted(result.response)) await this.#keys?.isTrusted(result.response);
-      this.#watch(result.response, connectionId);
-      return { kind: 'answered', value: read(result.response, message), connectionId };
+      if (result.kind === 'unreadable') {
+        record({ outcome: 'garbled', connectionId });
+        return { kind: 'garbled', connectionId };
+      }
+      const { response } = result;
+      if (!this.#isTrusted(response)) await this.#keys?.isTrusted(response);
+      this.#watch(response, connectionId);
+      const value = read(response, message);
+      record({ outcome: 'answered', connectionId, response, value });
+      return { kind: 'answered', value, connectionId };
     } catch (error) {
       // A rejection of the slot means that nothing was written: a duplicate key, or a value that does not fit its field.
       const reason = error instanceof Iso8583Error ? 'MESSAGE_INVALID' : 'REFUSED';

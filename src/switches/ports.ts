@@ -1,4 +1,6 @@
-import type { WorkingKeyUse } from '../processor-kit/processor.ts';
+import type { Spec } from '../iso8583/spec.ts';
+import type { IsoMessage, WorkingKeyUse } from '../processor-kit/processor.ts';
+import type { AttemptName } from '../transactions/ports.ts';
 
 /** Within what a STAN is unique: a terminal of an acquirer's, or all of its messages. */
 export interface StanScope {
@@ -67,4 +69,29 @@ export interface ProcessorFault extends ProcessorKey {
 /** Where workers tell what they cannot open, so that whoever manages processors sees it. */
 export interface ProcessorFaults {
   tell(faults: readonly ProcessorFault[]): Promise<void>;
+}
+
+/** A request to a switch and what came back, as they were in memory: with everything that a card tells. */
+export interface Exchange {
+  readonly about: AttemptName;
+  readonly kind: 'authorization' | 'reversal' | 'completion';
+  /** Of a reversal or completion, which try it is; 1 for everything else. */
+  readonly number: number;
+  readonly processorId: number;
+  readonly connectionId: string;
+  readonly spec: Spec;
+  readonly sentAtMs: number;
+  readonly tookMs: number;
+  /** `answered`, `garbled`, or why there is no answer. */
+  readonly outcome: string;
+  /** An approval like any other: the least worth looking at. */
+  readonly isRoutine: boolean;
+  readonly request: IsoMessage;
+  readonly response: IsoMessage | undefined;
+}
+
+/** Where messages are kept for people: masked, in the background, and not at any price. */
+export interface MessageKeeper {
+  /** Never throws, and nobody waits for it. */
+  keep(exchange: Exchange): void;
 }

@@ -18,7 +18,7 @@ import type { World } from './world.ts';
  * has its turn. Whoever loses the compare-and-set tells what the winner stored.
  */
 export async function authorize(world: World, transaction: Transaction, ready: ReadySubmission): Promise<Transaction> {
-  const answer = await ready.slot.authorize(ready.request, ready);
+  const answer = await ready.slot.authorize(ready.request, ready, transaction);
   if (answer.kind === 'failed' && !answer.written) {
     const next = await ready.next();
     const submitted = next && (await submitReady(world, transaction, next).catch(afterSubmission));

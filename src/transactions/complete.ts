@@ -72,7 +72,7 @@ async function attemptAt(
   };
   const startMs = world.clock.monotonicMs();
   const timing = { deadlineMs: startMs + target.profile.deadlineMs, sendByMs: startMs + SEND_WITHIN_MS };
-  const answer = await slot.complete(completion, timing);
+  const answer = await slot.complete(completion, timing, transaction);
   if (answer.kind === 'answered' && answer.value) return 'done';
   if (answer.kind === 'failed' && !answer.written) return LATER;
   const { delaysSeconds } = target.profile.reversal;

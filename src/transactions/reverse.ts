@@ -129,7 +129,7 @@ async function sendOn(world: World, sending: Sending, number: number): Promise<R
   }
   const startMs = world.clock.monotonicMs();
   const timing = { deadlineMs: startMs + target.profile.deadlineMs, sendByMs: startMs + SEND_WITHIN_MS };
-  const answer = await slot.reverse(reversal, timing);
+  const answer = await slot.reverse(reversal, timing, transaction);
   await settleAttempt(world, sending, { ...transaction, ...step.to }, attempt, answer);
   return 'done';
 }

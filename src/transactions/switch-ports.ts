@@ -11,7 +11,7 @@ import type {
 } from '../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
 import type { EnteredPin } from './pin-ports.ts';
-import type { ProviderValues } from './transaction.ts';
+import type { ProviderValues, TransactionKey } from './transaction.ts';
 
 /** What became of a request to a switch, and the connection that carried it. `written`: whether a byte may have left. */
 export type SwitchAnswer<Value> = { readonly connectionId: string } & (
@@ -28,11 +28,16 @@ export interface PurchaseAnswer {
 
 /** A place on a signed-on connection, held before anything is committed as submitted. */
 export interface SwitchSlot {
-  authorize(request: PreparedRequest, timing: SendTiming): Promise<SwitchAnswer<PurchaseAnswer>>;
-  reverse(reversal: Reversal, timing: SendTiming): Promise<SwitchAnswer<ReversalAnswer>>;
+  authorize(request: PreparedRequest, timing: SendTiming, about: AttemptName): Promise<SwitchAnswer<PurchaseAnswer>>;
+  reverse(reversal: Reversal, timing: SendTiming, about: AttemptName): Promise<SwitchAnswer<ReversalAnswer>>;
   /** Whether the switch has taken it: an approval is posted then. */
-  complete(completion: Completion, timing: SendTiming): Promise<SwitchAnswer<boolean>>;
+  complete(completion: Completion, timing: SendTiming, about: AttemptName): Promise<SwitchAnswer<boolean>>;
   release(): void;
+}
+
+/** Which attempt of a transaction a message belongs to, for those who look at messages afterwards. */
+export interface AttemptName extends TransactionKey {
+  readonly attempt: number;
 }
 
 /** On the monotonic clock: an answer counts until the one, nothing is written after the other. */

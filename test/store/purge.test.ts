@@ -5,7 +5,7 @@ import { JobTable } from '../../src/jobs/job-table.ts';
 import { purge } from '../../src/store/purge.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
-const RETENTION = { cardDays: 180, auditDays: 2_557, webhookDays: 30, linkDays: 180 };
+const RETENTION = { cardDays: 180, auditDays: 2_557, webhookDays: 30, linkDays: 180, messageDays: 30 };
 
 let testDatabase: TestDatabase;
 beforeAll(async () => {
