@@ -24,6 +24,13 @@ const publicUrl = z
   .transform((url) => url.replace(/\/+$/, ''))
   .optional();
 
+/** A name as Android's own are: of an action, or of a package. */
+const androidName = z
+  .string()
+  .max(255)
+  .regex(/^[A-Za-z]\w*(\.\w+)*$/, 'is no name like com.example.pay')
+  .optional();
+
 const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0', ''] });
 
 /** Every setting, by its environment variable. The descriptions are the documentation. */
@@ -76,6 +83,7 @@ const environment = z.object({
   RETENTION_CARD_DAYS: days(1, 180).describe('How long PANs are kept, sealed, for refunds and disputes'),
   RETENTION_AUDIT_DAYS: days(AUDIT_DAYS, AUDIT_DAYS).describe('How long the audit trail is kept: seven years or more'),
   RETENTION_LINK_DAYS: days(1, 180).describe('How long links and intents are kept, and the mandates of TT3 with them'),
+  RETENTION_MESSAGE_DAYS: days(1, 30).describe('How long the masked messages of attempts are kept, for the console'),
   RETENTION_WEBHOOK_DAYS: days(1, 30).describe('How long webhook events and their attempts are kept'),
   TAPWIRE_FAILPOINTS: z
     .string()
@@ -112,6 +120,10 @@ const environment = z.object({
     .max(1_440)
     .default(15)
     .describe('How long a link or intent can be paid, and its token is good; a day at most'),
+  INTENT_ACTION: androidName.describe(
+    'The action of the Android intent by which pay pages open the payment app; without it they show a QR code alone',
+  ),
+  INTENT_PACKAGE: androidName.describe('And the package of that app, so that no other one is given the token'),
   FCM_SERVICE_ACCOUNT_FILE: z
     .string()
     .min(1)
