@@ -143,8 +143,14 @@ export const eventId = z.object({ id: z.uuid().describe('webhook-id of the event
 /** From `from` on, before `to`. Without `includeDelivered` only what did not arrive. */
 export const replayRange = z
   .object({
-    from: z.iso.datetime({ offset: true }).describe('From this moment on'),
-    to: z.iso.datetime({ offset: true }).describe('Before this moment'),
+    from: z.iso
+      .datetime({ offset: true })
+      .describe('From this moment on')
+      .meta({ examples: ['2026-03-01T00:00:00Z'] }),
+    to: z.iso
+      .datetime({ offset: true })
+      .describe('Before this moment')
+      .meta({ examples: ['2026-03-02T00:00:00Z'] }),
     includeDelivered: z.boolean().default(false).describe('Also what arrived'),
   })
   .refine(({ from, to }) => Date.parse(from) < Date.parse(to), { path: ['to'], message: 'is not after from' });

@@ -6,7 +6,13 @@ import { readProfile } from '../phone/profile.ts';
 const AMOUNT = '10.00';
 const CURRENCY = 'ZAR';
 /** Operations whose `id` is a sale's. */
-const OF_A_SALE = ['getTransaction', 'listEventsOfTransaction', 'refundSale', 'voidSale'];
+const OF_THE_LAST_SALE = ['getTransaction', 'listEventsOfTransaction', 'refundSale'];
+/** Operations that take a reference which nothing has used yet, and how they call it. */
+const CREATIONS = [
+  ...['createDeepLink', 'createApplink', 'createTt3Applink'].map((operation) => `${operation}.paymentReference`),
+  ...['createIntentTransaction', 'createTt3IntentTransaction'].map((operation) => `${operation}.paymentReference`),
+  'pushPaymentToDevice.merchantReference',
+];
 /** What a merchant's backend claims for itself, and not for its phones. */
 const RIGHTS = 'createMobileProximityToken transactions:refund';
 /** A receiver on one's own machine; whether there is one shows when something is sent. */
@@ -23,21 +29,22 @@ export async function demoExamples(path: string): Promise<LiveExamples> {
   const phone = new Phone(profile);
   const { deviceInstallationId, ...tap } = await phone.seal({ amount: AMOUNT, currency: CURRENCY });
   const { merchant, login } = profile;
-  const sale = await lastSale(profile.url, profile.apiKey);
+  const [last, before] = await lastSales(profile.url, profile.apiKey);
   return {
     credentials: { apiKey: profile.apiKey, merchantToken: await signMerchantToken(profile, { scope: RIGHTS }) },
     values: {
       ...tap,
       ...login,
       'X-Device-Installation-Id': deviceInstallationId,
-      ...Object.fromEntries(OF_A_SALE.map((operation) => [`${operation}.id`, sale])),
+      ...Object.fromEntries(OF_THE_LAST_SALE.map((operation) => [`${operation}.id`, last])),
+      'voidSale.id': before,
+      ...Object.fromEntries(CREATIONS.map((name) => [name, `order-${randomUUID()}`])),
       merchantId: merchant.id,
       amount: AMOUNT,
       'refundSale.amount': '1.00',
       currency: CURRENCY,
       currencyCode: CURRENCY,
       refundReference: `refund-${randomUUID()}`,
-      paymentReference: `order-${randomUUID()}`,
       timestamp: new Date().toISOString(),
       callbackUrl: CALLBACK_URL,
     },
@@ -48,10 +55,11 @@ export async function demoExamples(path: string): Promise<LiveExamples> {
 const RECENT = 50;
 const TAP = 1;
 
-/** The id of the last sale that was approved; of nothing that exists when there is none yet. */
-async function lastSale(url: string, apiKey: string): Promise<string> {
+/** The last two sales that were approved, the last first; what is not there has an id of nothing. */
+async function lastSales(url: string, apiKey: string): Promise<readonly [string, string]> {
   const query = `/transactions?transactionDisposition=Approved&limit=${RECENT}`;
   const response = await fetch(new URL(query, url), { headers: { 'x-api-key': apiKey } });
   const recent = response.ok ? ((await response.json()) as { id: string; transactionTypeId: number }[]) : [];
-  return recent.find(({ transactionTypeId }) => transactionTypeId === TAP)?.id ?? randomUUID();
+  const sales = recent.filter(({ transactionTypeId }) => transactionTypeId === TAP).map(({ id }) => id);
+  return [sales[0] ?? randomUUID(), sales[1] ?? randomUUID()];
 }

@@ -102,15 +102,14 @@ describe('the credentials of a demo', () => {
 
 /** What a demo's credentials cannot do: they are those of an integrator and one merchant. */
 const BEYOND_THEM =
-  /^\/(acquirers|login|terminal|devices|metrics|mobile|tokens|pay)|^\/consumer\/(QR|tt3QR|qrCodeD|ack|tap|intentS|push)|Mobile$|acknowledge|replay|attempts/;
+  /^\/(acquirers|login|terminal|devices|metrics|mobile|tokens|pay)|^\/consumer\/(QR|tt3QR|qrCodeD|ack|tap|intentS|push)|Mobile$|acknowledge|\{id\}\/(replay|attempts)/;
 
 test('every example can be sent as it stands, with the credentials that stand beside it', async () => {
   const document = await liveDocument();
-  await sellApproved(installation, '100.00');
+  for (let sold = 0; sold < 2; sold++) await sellApproved(installation, '100.00');
   const wanted = operationsOf(document).filter(({ path, method }) => method !== 'DELETE' && !BEYOND_THEM.test(path));
   const tried: string[] = [];
   for (const { method, path } of wanted) {
-    if (method === 'POST' && path.startsWith('/transactions/{id}')) await sellApproved(installation, '100.00');
     const fresh = operationsOf(await liveDocument()).find((each) => each.method === method && each.path === path)!;
     const { status, body } = await sendExample(fresh, document['x-credentials']!);
     expect(status, `${method} ${path}: ${JSON.stringify(body).slice(0, 500)}`).toBeLessThan(300);
@@ -122,6 +121,7 @@ test('every example can be sent as it stands, with the credentials that stand be
       'GET /transactions',
       'GET /transactions/{id}',
       'POST /transactions/{id}/refund',
+      'POST /transactions/{id}/void',
       'POST /consumer/applink',
     ]),
   );

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../../src/config.ts';
 import { readConfig } from '../../src/config.ts';
 import { prepareDatabase } from '../../src/gateway/prepare-database.ts';
+import type { KnownRoute, RouteTable } from '../../src/http/route-table.ts';
 import { startGateway } from '../../src/main.ts';
 import type { Log } from '../../src/ops/log.ts';
 import { Phone } from '../../src/phone/phone.ts';
@@ -16,6 +17,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/start-simula
 import type { Database } from '../../src/store/open-database.ts';
 import type { SwitchStats } from '../../src/switches/acquirer-switch.ts';
 import type { Tenant } from '../../src/transactions/ports.ts';
+import { documentedFetch } from './documented.ts';
 import { eventually } from './eventually.ts';
 import { type LogLine, logTo } from './log-lines.ts';
 import { type MerchantName, saveTenants, type Tenants } from './tenants.ts';
@@ -43,6 +45,7 @@ export interface InstallationOptions {
 export interface StartedGateway {
   readonly role: Config['TAPWIRE_ROLE'];
   readonly url: string;
+  readonly routes: RouteTable;
   stop(): Promise<void>;
 }
 
@@ -137,9 +140,18 @@ export class Installation {
 
   /** Of the gateway that was started first among those that take taps. */
   get url(): string {
+    return this.#first.url;
+  }
+
+  /** Every route of that gateway. */
+  get routes(): KnownRoute[] {
+    return [...this.#first.routes];
+  }
+
+  get #first(): StartedGateway {
     const first = [...this.#gateways].find(({ role }) => role !== 'worker');
     if (!first) throw new Error('No gateway that takes taps runs');
-    return first.url;
+    return first;
   }
 
   /** The variables of a gateway of this installation, wherever it runs. */
@@ -165,6 +177,7 @@ export class Installation {
     const started: StartedGateway = {
       role: config.TAPWIRE_ROLE,
       url: gateway.url,
+      routes: gateway.routes,
       stop: async () => {
         if (!this.#gateways.delete(started)) return;
         await gateway.stop();
@@ -184,7 +197,7 @@ export class Installation {
 
   /** A phone of a merchant's, on a device of its own unless one is named. */
   phone(merchant: MerchantName = 'coffee', device?: string): Phone {
-    return new Phone(this.profile(merchant), device);
+    return new Phone(this.profile(merchant), device, documentedFetch);
   }
 
   /** The same, at one of several gateways. */

@@ -1,5 +1,6 @@
 import type { Phone, PhoneAnswer } from '../../src/phone/phone.ts';
 import type { TapRequest } from '../../src/transactions/ports.ts';
+import { documentedFetch } from './documented.ts';
 
 /** What a test changes of the request that a phone would send. */
 export interface RequestChanges {
@@ -37,11 +38,11 @@ export async function postTap(
 
 type Sent = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string | undefined>> };
 
-/** Any request; headers that are undefined are left out. */
+/** Any request, held to the API description with its answer; headers that are undefined are left out. */
 export async function request(url: string, path: string, { headers = {}, ...init }: Sent = {}): Promise<RawAnswer> {
   const startMs = performance.now();
   const given = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const response = await fetch(new URL(path, url), { ...init, headers: Object.fromEntries(given) });
+  const response = await documentedFetch(new URL(path, url), { ...init, headers: Object.fromEntries(given) });
   const text = await response.text();
   const isJson = /json/.test(response.headers.get('content-type') ?? '');
   const ms = performance.now() - startMs;

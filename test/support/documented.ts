@@ -1,0 +1,118 @@
+import {
+  type ApiDocument,
+  type NamedOperation,
+  operationsOf,
+  ownParameters,
+  readStoredDocument,
+} from './api-document.ts';
+import { type SchemaCheck, schemaCheck } from './schema-check.ts';
+
+/** A request and what came back, as far as the API description speaks of it. */
+export interface Exchange {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Headers;
+  /** Text of a body. */
+  readonly sent: string | undefined;
+  readonly status: number;
+  readonly answerHeaders: Headers;
+  readonly answer: unknown;
+}
+
+interface Reference {
+  readonly operations: readonly { readonly operation: NamedOperation; readonly pattern: RegExp }[];
+  readonly fitsOpen: SchemaCheck;
+  readonly fitsClosed: SchemaCheck;
+  readonly fitsText: SchemaCheck;
+}
+
+let reference: Reference | undefined;
+
+/**
+ * Holds an exchange to the API description: the status is one that the operation has, the answer fits its schema and has no
+ * field besides, and what was taken fits the description of what is asked for.
+ *
+ * @throws Error naming the operation and the first fault
+ */
+export function expectDocumented(exchange: Exchange): void {
+  reference ??= readReference();
+  const operation = operationFor(reference, exchange);
+  if (operation === undefined) return;
+  const fault = faultOfAnswer(reference, operation, exchange) ?? faultOfRequest(reference, operation, exchange);
+  if (fault) throw new Error(`not as documented: ${operation.method} ${operation.path} ${exchange.status}: ${fault}`);
+}
+
+/** `fetch`, each exchange held to the description. */
+export const documentedFetch: typeof fetch = async (input, init = {}) => {
+  const response = await fetch(input, init);
+  const text = await response.clone().text();
+  const isJson = /json/.test(response.headers.get('content-type') ?? '');
+  expectDocumented({
+    method: init.method ?? 'GET',
+    url: new URL(String(input)),
+    headers: new Headers(init.headers),
+    sent: typeof init.body === 'string' ? init.body : undefined,
+    status: response.status,
+    answerHeaders: response.headers,
+    answer: isJson && text !== '' ? JSON.parse(text) : text,
+  });
+  return response;
+};
+
+function readReference(): Reference {
+  const document: ApiDocument = readStoredDocument();
+  const patterned = operationsOf(document).map((operation) => ({ operation, pattern: patternOf(operation.path) }));
+  return {
+    // An address that is written out goes before one with a parameter in its place.
+    operations: patterned.sort(
+      (one, other) => one.operation.path.split('{').length - other.operation.path.split('{').length,
+    ),
+    fitsOpen: schemaCheck(document),
+    fitsClosed: schemaCheck(document, { isClosed: true }),
+    fitsText: schemaCheck(document, { takesText: true }),
+  };
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(
+    `^${path
+      .split('/')
+      .map((part) => (part.startsWith('{') ? '[^/]+' : RegExp.escape(part)))
+      .join('/')}$`,
+  );
+}
+
+function operationFor({ operations }: Reference, { method, url }: Exchange): NamedOperation | undefined {
+  const found = operations.filter(({ pattern }) => pattern.test(url.pathname));
+  return found.find(({ operation }) => operation.method === method)?.operation;
+}
+
+function faultOfAnswer({ fitsClosed }: Reference, operation: NamedOperation, exchange: Exchange): string | undefined {
+  const { status, answer, answerHeaders } = exchange;
+  const response = operation.responses[status];
+  if (response === undefined) return `the status is not listed: ${JSON.stringify(answer).slice(0, 300)}`;
+  for (const name of ['x-correlation-id', 'api-version']) if (!answerHeaders.has(name)) return `there is no ${name}`;
+  const type = answerHeaders.get('content-type')?.split(';')[0];
+  if (response.content === undefined) return answer === '' ? undefined : 'there is a body';
+  const content = type === undefined ? undefined : response.content[type];
+  if (content === undefined) return `${type} is not listed`;
+  return fitsClosed(content.schema, answer);
+}
+
+/** What was refused may have been anything. */
+function faultOfRequest({ fitsOpen, fitsText }: Reference, operation: NamedOperation, exchange: Exchange) {
+  const { status, url, headers, sent } = exchange;
+  if (status >= 300) return undefined;
+  for (const { name, in: place, required, schema } of ownParameters(operation)) {
+    const value = place === 'query' ? url.searchParams.get(name) : place === 'header' ? headers.get(name) : undefined;
+    if (value == null) {
+      if (required && place !== 'path') return `${name} was left out, and it was taken`;
+      continue;
+    }
+    const fault = fitsText({ type: 'object', properties: { value: schema } }, { value });
+    if (fault) return `${name}: ${fault}`;
+  }
+  const body = operation.requestBody?.content['application/json'];
+  if (body === undefined || sent === undefined || sent === '') return undefined;
+  return fitsOpen(body.schema, JSON.parse(sent));
+}
