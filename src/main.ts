@@ -20,6 +20,7 @@ import type { RouteTable } from './http/route-table.ts';
 import { registerHealthRoutes } from './http/routes/health.ts';
 import { registerMetricsRoute } from './http/routes/metrics.ts';
 import { createServer, type Server } from './http/server.ts';
+import { followTlsFiles, isHttps, type TlsFiles } from './http/tls-files.ts';
 import type { Pipeline } from './jobs/pipeline.ts';
 import { armWorld } from './ops/failpoints.ts';
 import { Health } from './ops/health.ts';
@@ -127,6 +128,7 @@ async function compose(
   const health = new Health(database, switches);
   closers.push(() => health.stop());
   const server = openFront({ ...common, pushes, types }, log, health, metrics);
+  followCertificate(server, config, log, closers);
   const listening = await listen(server, config);
   closers.push(() => server.close());
   closers.push(() => health.drain());
@@ -148,7 +150,16 @@ function openFront(parts: RouteParts, log: Log, health: Health, metrics: Metrics
   return server;
 }
 
-function tlsFiles({ TLS_CERT_FILE, TLS_KEY_FILE }: Config): { certFile: string; keyFile: string } | undefined {
+/** A renewed certificate is served without a restart. */
+function followCertificate(server: Server, config: Config, log: Log, closers: Closers): void {
+  const files = tlsFiles(config);
+  if (!files || !isHttps(server.server)) return;
+  const onReplaced = () => log.info('new TLS files are served from now on');
+  const onError = (error: unknown) => log.error({ error }, 'the new TLS files cannot be used; the last ones stay');
+  closers.push(followTlsFiles(server.server, files, { onReplaced, onError }));
+}
+
+function tlsFiles({ TLS_CERT_FILE, TLS_KEY_FILE }: Config): TlsFiles | undefined {
   return TLS_CERT_FILE && TLS_KEY_FILE ? { certFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE } : undefined;
 }
 

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { RequestLog } from '../ops/request-log.ts';
+import { formatTraceparent, type Trace, takeTrace } from '../ops/traceparent.ts';
 import { parseJsonBodies } from './json-body.ts';
 import { type ProblemAnswer, problemBody, problemOf } from './problem.ts';
 import { RouteTable } from './route-table.ts';
+import { readTlsFiles, type TlsFiles } from './tls-files.ts';
 
 export { answerSchema } from './answer-schema.ts';
 
@@ -27,26 +28,23 @@ export type Server = FastifyInstance;
 export interface ServerOptions {
   readonly log: RequestLog;
   readonly trustedProxies?: readonly string[] | undefined;
-  /** PEM files: HTTPS when given. */
-  readonly tls?: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** HTTPS when given. */
+  readonly tls?: TlsFiles | undefined;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Taken from the caller or made: stands in the answer, in log lines and in jobs. */
     correlationId: string;
+    /** The caller's trace, or a new one: stands in the answer and in log lines. */
+    trace: Trace;
   }
 }
 
 /** The HTTP front: what is the same for every route. Routes are registered by the composition root. */
 export function createServer({ log, trustedProxies, tls }: ServerOptions): Server {
-  const https = tls && {
-    cert: readFileSync(tls.certFile),
-    key: readFileSync(tls.keyFile),
-    minVersion: 'TLSv1.2' as const,
-  };
   const server: Server = Fastify({
-    ...(https && { https }),
+    ...(tls && { https: readTlsFiles(tls) }),
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -75,6 +73,7 @@ export function createServer({ log, trustedProxies, tls }: ServerOptions): Serve
     routes.add(route);
   });
   server.decorateRequest('correlationId', '');
+  server.decorateRequest('trace');
   server.addHook('onRequest', (request, reply, done) => {
     identify(request, reply);
     announceEnd(request, reply);
@@ -94,11 +93,15 @@ export function createServer({ log, trustedProxies, tls }: ServerOptions): Serve
   return server;
 }
 
-/** The caller's correlation id when it is a UUID, ours otherwise; in every answer, whatever became of the request. */
+/** The caller's correlation id when it is a UUID, ours otherwise, and the trace; in every answer, whatever became of the request. */
 function identify(request: FastifyRequest, reply: FastifyReply): void {
   const given = request.headers['x-correlation-id'];
   request.correlationId = typeof given === 'string' && UUID.test(given) ? given : request.id;
-  reply.header('x-correlation-id', request.correlationId).header('api-version', '4.0');
+  request.trace = takeTrace(request.headers.traceparent);
+  reply
+    .header('x-correlation-id', request.correlationId)
+    .header('traceparent', formatTraceparent(request.trace))
+    .header('api-version', '4.0');
 }
 
 /** A route that has a better successor says so in each answer (RFC 9745, RFC 5829). */

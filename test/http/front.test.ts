@@ -108,6 +108,27 @@ describe('a correlation id', () => {
   });
 });
 
+describe('a trace', () => {
+  const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+
+  test.each([
+    '/livez',
+    '/nothing',
+    '/transactions',
+    '/transactions/%ZZ',
+  ])('goes on in the answer of %s', async (path) => {
+    const { headers } = await send(path, { headers: { traceparent: PARENT } });
+    expect(headers.get('traceparent')).toMatch(
+      /^00-4bf92f3577b34da6a3ce929d0e0e4736-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$/,
+    );
+  });
+
+  test.each(['', '1', PARENT.replaceAll(/[1-9a-f]/g, '0')])('begins here when %j is given', async (given) => {
+    const { headers } = await send('/livez', { headers: { traceparent: given } });
+    expect(headers.get('traceparent')).toMatch(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-00$/);
+  });
+});
+
 test('every answer names the version of the interface', async () => {
   for (const path of ['/livez', '/nothing', '/transactions']) {
     expect((await send(path)).headers.get('api-version')).toBe('4.0');

@@ -91,7 +91,8 @@ function faultOfAnswer({ fitsClosed }: Reference, operation: NamedOperation, exc
   const { status, answer, answerHeaders } = exchange;
   const response = operation.responses[status];
   if (response === undefined) return `the status is not listed: ${JSON.stringify(answer).slice(0, 300)}`;
-  for (const name of ['x-correlation-id', 'api-version']) if (!answerHeaders.has(name)) return `there is no ${name}`;
+  for (const name of ['x-correlation-id', 'traceparent', 'api-version'])
+    if (!answerHeaders.has(name)) return `there is no ${name}`;
   const type = answerHeaders.get('content-type')?.split(';')[0];
   if (response.content === undefined) return answer === '' ? undefined : 'there is a body';
   const content = type === undefined ? undefined : response.content[type];

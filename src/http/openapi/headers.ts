@@ -3,6 +3,7 @@ const text = (description: string, schema: object = { type: 'string' }) => ({ de
 /** Headers of answers, by the names under which operations refer to them. */
 export const HEADERS = {
   CorrelationId: text("The caller's X-Correlation-Id, or one that we made", { type: 'string', format: 'uuid' }),
+  Traceparent: text("Of this request's span: the caller's trace, or one that begins here (W3C Trace Context)"),
   ApiVersion: text('The version of the interface', { type: 'string', const: '4.0' }),
   IdempotencyReplayed: text('`true`: the answer was kept from the first request under the Idempotency-Key', {
     type: 'string',

@@ -94,6 +94,7 @@ function answerHeaders({ schema, isIdempotent, facts }: KnownRoute, status: numb
   const isPaged = schema.querystring instanceof z.ZodObject && 'after' in schema.querystring.shape;
   return {
     'X-Correlation-Id': headerRef('CorrelationId'),
+    traceparent: headerRef('Traceparent'),
     'API-Version': headerRef('ApiVersion'),
     ...(status === 201 && { Location: headerRef('Location') }),
     ...(isIdempotent && { 'Idempotency-Replayed': headerRef('IdempotencyReplayed') }),
@@ -122,6 +123,7 @@ function problemResponse(status: number, codes: readonly ErrorCode[], components
     description: `${STATUS_TITLES[status] ?? 'Error'}: ${names}`,
     headers: {
       'X-Correlation-Id': headerRef('CorrelationId'),
+      traceparent: headerRef('Traceparent'),
       'API-Version': headerRef('ApiVersion'),
       ...Object.fromEntries(special),
     },

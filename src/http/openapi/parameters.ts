@@ -24,6 +24,13 @@ export const COMMON_PARAMETERS: Readonly<Record<string, Parameter>> = {
       'Stands in the answer, in log lines and in webhooks. One that is no UUID is replaced, a missing one made.',
     schema: { type: 'string', format: 'uuid' },
   },
+  Traceparent: {
+    name: 'traceparent',
+    in: 'header',
+    required: false,
+    description: 'W3C Trace Context: the trace goes on. One that is malformed counts as missing.',
+    schema: { type: 'string' },
+  },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
@@ -37,7 +44,7 @@ export const COMMON_PARAMETERS: Readonly<Record<string, Parameter>> = {
 
 export function parametersOf(route: KnownRoute): (Parameter | Reference)[] {
   const { url, schema, isIdempotent } = route;
-  const common = isIdempotent ? ['CorrelationId', 'IdempotencyKey'] : ['CorrelationId'];
+  const common = ['CorrelationId', 'Traceparent', ...(isIdempotent ? ['IdempotencyKey'] : [])];
   return [
     ...pathParameters(url, schema.params),
     ...ownParameters(schema.querystring, 'query'),
