@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { StartError } from './errors.ts';
 import { FAILPOINTS, Failpoints } from './ops/failpoints.ts';
+import { type SecretName, withSecretFiles } from './ops/secret-files.ts';
 
 const list = z
   .string()
@@ -33,6 +34,10 @@ const androidName = z
 
 const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0', ''] });
 
+/** Of a setting that is a secret: for orchestrators that hand those over as files, and for whoever can list a process's environment. */
+const secretFile = (name: SecretName) =>
+  z.string().min(1).optional().describe(`A file that holds ${name} and nothing else, in its place`);
+
 /** Every setting, by its environment variable. The descriptions are the documentation. */
 const environment = z.object({
   TAPWIRE_ENV: z
@@ -46,6 +51,11 @@ const environment = z.object({
   HOST: z.string().min(1).default('127.0.0.1').describe('The address to listen on'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080).describe('The port to listen on; 0 takes a free one'),
   DATABASE_URL: z.string().min(1).optional().describe('Postgres 15 or newer; without it an embedded one is started'),
+  DATABASE_URL_FILE: secretFile('DATABASE_URL'),
+  DATABASE_BACKEND: z
+    .enum(['postgres', 'citus', 'yugabytedb'])
+    .default('postgres')
+    .describe('What Postgres it is: the job queue leaves out what a distributed one lacks (src/ops/README.md)'),
   TAPWIRE_DATA: z.string().min(1).default('.tapwire').describe('Where keys and the embedded Postgres live'),
   TAPWIRE_KEYS_FILE: z
     .string()
@@ -140,6 +150,7 @@ const environment = z.object({
     .min(16)
     .optional()
     .describe('What a scraper of /metrics shows as Bearer; without it /metrics is open in dev and absent elsewhere'),
+  METRICS_TOKEN_FILE: secretFile('METRICS_TOKEN'),
   RATE_PER_CREDENTIAL: z.coerce
     .number()
     .int()
@@ -228,11 +239,18 @@ export function readProcessorNames({ PROCESSORS }: NodeJS.ProcessEnv): string[] 
   return environment.shape.PROCESSORS.parse(PROCESSORS);
 }
 
+/** DATABASE_BACKEND alone, for commands that are given a database. */
+export function readDatabaseBackend({ DATABASE_BACKEND }: NodeJS.ProcessEnv): Config['DATABASE_BACKEND'] {
+  return environment.shape.DATABASE_BACKEND.parse(DATABASE_BACKEND);
+}
+
 /** @throws StartError BAD_CONFIG naming every setting that is wrong, all at once */
 export function readConfig(variables: NodeJS.ProcessEnv): Config {
-  const result = checked.safeParse(variables);
-  if (result.success) return result.data;
-  const faults = result.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
+  const read = withSecretFiles(variables);
+  const result = checked.safeParse(read.variables);
+  if (result.success && read.faults.length === 0) return result.data;
+  const issues = result.error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? [];
+  const faults = [...read.faults, ...issues].map((fault) => `  ${fault}`);
   throw new StartError('BAD_CONFIG', `The configuration is wrong:\n${faults.join('\n')}`);
 }
 

@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
 import { type Config, readConfig, type Setting, settings } from '../config.ts';
+import { SECRETS } from '../ops/secret-files.ts';
 import { tableOf } from './table.ts';
 
 const WITHHELD = '[withheld]';
-/** Shown as set or not set, and no more. */
-const SECRETS: ReadonlySet<string> = new Set(['METRICS_TOKEN']);
+/** Shown with everything but its password. */
+const IS_URL = 'DATABASE_URL';
 const COMMENT_CHARS = 118;
 
 /** `tapwire config`: the settings in effect and where each comes from. `--example`: an .env file with all there are. */
@@ -17,8 +18,7 @@ export async function run(args: string[]): Promise<number> {
 /** One row per setting: name, value, source. */
 export function effectiveTable(config: Config, variables: NodeJS.ProcessEnv): string {
   const rows = settings().map(({ name }) => {
-    const source = variables[name] === undefined ? 'usual' : 'environment';
-    return [name, shown(name, config[name as keyof Config]), source];
+    return [name, shown(name, config[name as keyof Config]), sourceOf(name, variables)];
   });
   return tableOf([['setting', 'value', 'from'], ...rows]);
 }
@@ -30,9 +30,14 @@ export function exampleOf(all: readonly Setting[]): string {
   return [head, ...each].join('\n').trimEnd();
 }
 
+function sourceOf(name: string, variables: NodeJS.ProcessEnv): string {
+  if (variables[name] !== undefined) return 'environment';
+  return variables[`${name}_FILE`] === undefined ? 'usual' : 'file';
+}
+
 function shown(name: string, value: unknown): string {
   if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return '-';
-  if (SECRETS.has(name)) return WITHHELD;
+  if (name !== IS_URL && SECRETS.some((secret) => secret === name)) return WITHHELD;
   const text = Array.isArray(value) ? value.join(',') : typeof value === 'object' ? 'set' : String(value);
   return withoutPassword(text);
 }

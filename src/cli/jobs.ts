@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
 import type { QueueName } from '#schemas/jobs';
+import { readDatabaseBackend } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { listDeadLetters, MAX_LISTED, queueFigures } from '../jobs/dead-letters.ts';
 import { JobTable } from '../jobs/job-table.ts';
 import { QUEUE_NAMES } from '../jobs/queues.ts';
+import { withSecretFiles } from '../ops/secret-files.ts';
 import { type Database, openDatabase } from '../store/open-database.ts';
 import { tableOf } from './table.ts';
 
@@ -25,7 +27,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
   const [subject, verb = 'list', ...ids] = positionals;
-  const url = values.database ?? process.env.DATABASE_URL;
+  const url = values.database ?? withSecretFiles(process.env).variables.DATABASE_URL;
   const isKnown = subject === undefined || (subject === 'dead-letters' && ['list', 'redrive'].includes(verb));
   if (!isKnown || url === undefined || (verb === 'list' && ids.length > 0)) {
     console.error(USAGE);
@@ -83,7 +85,8 @@ async function redrive(database: Database, ids: string[], queue: QueueName | und
     console.error(USAGE);
     return 2;
   }
-  const jobs = await JobTable.open(database, (error) => console.error(`tapwire: ${error}`));
+  const report = (error: unknown) => console.error(`tapwire: ${error}`);
+  const jobs = await JobTable.open(database, report, readDatabaseBackend(process.env));
   try {
     const moved = await jobs.redrive(queue === undefined ? { ids } : { queue });
     console.log(`${moved} given back`);

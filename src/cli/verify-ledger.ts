@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { readProcessorNames } from '../config.ts';
 import { StartError } from '../errors.ts';
+import { withSecretFiles } from '../ops/secret-files.ts';
 import type { Finding } from '../ops/verify-ledger/finding.ts';
 import { readLedger } from '../ops/verify-ledger/ledger-lines.ts';
 import { verifyLedger } from '../ops/verify-ledger/verify-ledger.ts';
@@ -24,7 +25,7 @@ export async function run(args: string[]): Promise<number> {
     args,
     options: {
       ledger: { type: 'string' },
-      database: { type: 'string', default: process.env.DATABASE_URL },
+      database: { type: 'string', default: withSecretFiles(process.env).variables.DATABASE_URL },
       since: { type: 'string' },
       json: { type: 'boolean', default: false },
     },

@@ -18,7 +18,7 @@ export type Stores = Awaited<ReturnType<typeof openStores>>;
 export async function openStores(config: Config, database: Database, report: Report, closers: Closers) {
   const keys = await openKeyRing(config, report('the key file cannot be used; its last keys stay'));
   closers.push(() => keys.close());
-  const jobs = await JobTable.open(database, report('the job table reports a fault'));
+  const jobs = await JobTable.open(database, report('the job table reports a fault'), config.DATABASE_BACKEND);
   closers.push(() => jobs.close());
   const directory = await PostgresDirectory.open(database);
   closers.push(() => directory.close());

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { PgBoss } from 'pg-boss';
+import { type BackendProfile, PgBoss } from 'pg-boss';
 import type { QueueName } from '#schemas/jobs';
 import { GroupCommit, inTransaction } from '../store/group-commit.ts';
 import type { JobsInCommit } from '../store/jobs-in-commit.ts';
@@ -21,6 +21,9 @@ export interface SettledJob {
   readonly attempt: { readonly id: string; readonly retryCount: number };
   readonly again?: JobRequest | undefined;
 }
+
+/** What Postgres it is, as far as pg-boss must know. */
+export type DatabaseBackend = Extract<BackendProfile, 'postgres' | 'citus' | 'yugabytedb'>;
 
 type Statement = { readonly name: string; readonly text: string };
 
@@ -44,8 +47,13 @@ export class JobTable implements JobsInCommit {
   }
 
   /** Installs pg-boss's schema and our queues, and starts its monitor: an orphaned job is noticed within seconds. */
-  static async open(database: pg.Pool, onError: (error: unknown) => void): Promise<JobTable> {
+  static async open(
+    database: pg.Pool,
+    onError: (error: unknown) => void,
+    backend: DatabaseBackend = 'postgres',
+  ): Promise<JobTable> {
     const boss = new PgBoss({
+      backend,
       db: { executeSql: (text, values) => database.query(text, values) },
       schedule: false,
       // Both, or the monitor stays at a minute.

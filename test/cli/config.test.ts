@@ -1,8 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { effectiveTable, exampleOf } from '../../src/cli/config.ts';
 import { readConfig, settings } from '../../src/config.ts';
 import { StartError } from '../../src/errors.ts';
+import { SECRETS } from '../../src/ops/secret-files.ts';
 
 describe('tapwire config', () => {
   const secrets = {
@@ -21,6 +25,47 @@ describe('tapwire config', () => {
   test('shows no secret', () => {
     expect(table).toContain('db.example');
     expect(table).not.toMatch(/sesame|a scraper/);
+  });
+});
+
+describe('a secret', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapwire-secrets-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const fileOf = (text: string) => {
+    const path = join(folder, randomUUID());
+    writeFileSync(path, text);
+    return path;
+  };
+
+  test.each(SECRETS)('%s can be given as a file, which an editor may have ended with a line', (name) => {
+    expect(settings().map((setting) => setting.name)).toContain(`${name}_FILE`);
+    for (const end of ['', '\n', '\r\n']) {
+      const config = readConfig({ [`${name}_FILE`]: fileOf(`an open secret of ours${end}`) });
+      expect(config[name]).toBe('an open secret of ours');
+    }
+  });
+
+  test('that came from a file is not shown, and its source is', () => {
+    const variables = { METRICS_TOKEN_FILE: fileOf('a scraper shows this one') };
+    const table = effectiveTable(readConfig(variables), variables);
+    expect(table).toMatch(/^METRICS_TOKEN +\[withheld\] +file$/m);
+    expect(table).not.toContain('a scraper');
+  });
+
+  test('that is given both ways, or whose file is of no use, is refused without being told', () => {
+    const missing = join(folder, 'missing');
+    const both = { METRICS_TOKEN: 'one of two tokens', METRICS_TOKEN_FILE: fileOf('the other of two') };
+    expect(captured(() => readConfig({ ...both, DATABASE_URL_FILE: missing })).reason).toBe(
+      'The configuration is wrong:\n' +
+        '  DATABASE_URL_FILE: cannot be read (ENOENT)\n' +
+        '  METRICS_TOKEN_FILE: METRICS_TOKEN is set, too: one of them must go',
+    );
+    const long = captured(() => readConfig({ METRICS_TOKEN_FILE: fileOf('x'.repeat(100_000)) }));
+    expect(long.reason).toContain('METRICS_TOKEN_FILE: cannot be read (no file, or too large)');
+    expect(captured(() => readConfig({ METRICS_TOKEN_FILE: '/dev/zero' })).reason).toContain('METRICS_TOKEN_FILE');
+    const short = captured(() => readConfig({ METRICS_TOKEN_FILE: fileOf('hush') }));
+    expect(short.reason).toContain('METRICS_TOKEN');
+    expect(short.reason).not.toContain('hush');
   });
 });
 
