@@ -17,6 +17,9 @@ const ON_POSTGRES = [
 /** Real processes killed and real databases stopped: minutes, so a command of its own (`npm run test:crash`). */
 const CRASHES = ['test/flow/crash/**/*.test.ts'];
 
+/** Need a browser (`npm run test:browser`). */
+const IN_A_BROWSER = ['test/browser/**/*.test.ts'];
+
 const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts', hookTimeout: 60_000 };
 
 /** Each starts processes of its own, one after the other. */
@@ -30,8 +33,12 @@ export default defineConfig({
     // A hang is found this late; nothing else waits for it. Some tests start processes, on a machine that may be busy.
     testTimeout: 30_000,
     projects: [
-      { extends: true, test: { name: 'pure', include: ['test/**/*.test.ts'], exclude: ON_POSTGRES } },
+      {
+        extends: true,
+        test: { name: 'pure', include: ['test/**/*.test.ts'], exclude: [...ON_POSTGRES, ...IN_A_BROWSER] },
+      },
       { extends: true, test: { name: 'postgres', include: ON_POSTGRES, exclude: CRASHES, ...onPostgres } },
+      { extends: true, test: { name: 'browser', include: IN_A_BROWSER, ...onPostgres } },
       { extends: true, test: { name: 'crash', include: CRASHES, ...ofProcesses } },
     ],
   },

@@ -1,9 +1,14 @@
+import type { AppTokens } from '../auth/app-tokens.ts';
+import { identifyLink } from '../http/identify-link.ts';
 import { registerConsumerRoutes } from '../http/routes/consumer.ts';
 import { registerIntentRoutes } from '../http/routes/intents.ts';
 import { registerLinkStatusRoutes } from '../http/routes/link-status.ts';
 import { registerLinkRoutes } from '../http/routes/links.ts';
+import { registerPayPageRoutes } from '../http/routes/pay-page.ts';
+import { registerVirtualReaderRoutes } from '../http/routes/virtual-reader.ts';
 import type { Server } from '../http/server.ts';
 import type { LinkDesk } from '../links/create-link.ts';
+import { VirtualReader } from '../phone/virtual-reader.ts';
 import type { IntentTokens } from '../transactions/link-ports.ts';
 import type { createGuards } from './create-guards.ts';
 import type { RouteParts } from './register-routes.ts';
@@ -17,6 +22,22 @@ export function registerPayments(server: Server, parts: RouteParts, guards: Retu
   registerIntentRoutes(server, { authenticator, idempotent, desk, appTokens, links });
   registerLinkStatusRoutes(server, { authenticator, appTokens, links });
   registerConsumerRoutes(server, { world: parts.world, appTokens });
+  registerPayPage(server, parts, appTokens, desk);
+}
+
+/** The page that a link opens; in `dev` with a virtual phone beside it. */
+function registerPayPage(
+  server: Server,
+  { config, stores: { links, directory }, world: { clock } }: RouteParts,
+  appTokens: AppTokens,
+  desk: LinkDesk,
+): void {
+  const { TAPWIRE_ENV, INTENT_ACTION: intentAction, INTENT_PACKAGE: intentPackage } = config;
+  const hasVirtualPhone = TAPWIRE_ENV === 'dev';
+  const settings = { intentAction, intentPackage, hasVirtualPhone };
+  const identify = identifyLink(appTokens);
+  registerPayPageRoutes(server, { identify, links, directory, clock, desk, settings });
+  if (hasVirtualPhone) registerVirtualReaderRoutes(server, { identify, links, reader: new VirtualReader() });
 }
 
 /** What links are made with, whoever makes them. */

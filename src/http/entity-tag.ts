@@ -13,6 +13,6 @@ export function sendUnlessKnown(request: FastifyRequest, reply: FastifyReply, an
 }
 
 /** Weak comparison: proxies that compress make a tag weak, and it names the same thing to us. */
-function isKnown(header: string | undefined, tag: string): boolean {
+export function isKnown(header: string | undefined, tag: string): boolean {
   return header?.split(',').some((given) => ['*', tag].includes(given.trim().replace(/^W\//, ''))) ?? false;
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
-import { type CardDataPublicKey, READER_TAGS } from '#schemas/card-data';
+import type { CardDataPublicKey } from '#schemas/card-data';
 import { type Client, createClient, ProblemError } from '#schemas/client';
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { toHex } from '../bytes/hex.ts';
@@ -8,7 +8,7 @@ import { type SampleCardName, sampleTap } from '../card/sample-tap.ts';
 import { createCardDataSealer } from '../card/seal-card-data.ts';
 import { currencyOf, parseAmount } from '../transactions/money.ts';
 import type { TapRequest } from '../transactions/ports.ts';
-import { PinPad } from './pin-pad.ts';
+import { PinPad, valuesOfPin } from './pin-pad.ts';
 import type { Profile } from './profile.ts';
 
 /** A token per hour is what a careful backend issues. */
@@ -49,9 +49,6 @@ export interface PhoneAnswer {
 }
 
 const TRACK_2 = 0x57;
-const CVM_RESULTS = 0x9f34;
-/** 9F34: enciphered PIN verified online, and what came of it the issuer will say (EMV Book 3 Annex C3). */
-const ONLINE_PIN = Uint8Array.of(0x42, 0x03, 0x00);
 
 /** A phone with a reader and a merchant's backend in one: signs tokens, seals card data, submits taps. */
 export class Phone {
@@ -101,9 +98,8 @@ export class Phone {
   /** The same tap with its PIN, enciphered by the reader. */
   enterPin({ merchantReference, values }: TapReading, pin: string): TapReading {
     const [pan = ''] = toHex(values.get(TRACK_2) ?? new Uint8Array()).split('D', 1);
-    const { block, ksn } = this.#pinPad.enter(pin, pan);
-    const withPin = new Map(values).set(CVM_RESULTS, ONLINE_PIN);
-    return { merchantReference, values: withPin.set(READER_TAGS.pinBlock, block).set(READER_TAGS.ksn, ksn) };
+    const added = valuesOfPin(this.#pinPad.enter(pin, pan));
+    return { merchantReference, values: new Map([...values, ...added]) };
   }
 
   async sealReading({ merchantReference, values }: TapReading): Promise<TapRequest> {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { READER_TAGS } from '#schemas/card-data';
 import { takeKey } from '../crypto/block-key.ts';
 import { DEMO_READER_KEY, demoKey } from '../crypto/demo-key.ts';
 import {
@@ -36,4 +37,17 @@ export class PinPad {
     ksn.set([...KEY_SET, high, middle, low & 0xe0, this.#counter >> 8, this.#counter & 0xff]);
     return ksn;
   }
+}
+
+const CVM_RESULTS = 0x9f34;
+/** 9F34: enciphered PIN verified online, and what came of it the issuer will say (EMV Book 3 Annex C3). */
+const ONLINE_PIN = Uint8Array.of(0x42, 0x03, 0x00);
+
+/** What a PIN adds to the values of its tap. */
+export function valuesOfPin({ block, ksn }: EnteredPin): ReadonlyMap<number, Uint8Array> {
+  return new Map([
+    [CVM_RESULTS, ONLINE_PIN],
+    [READER_TAGS.pinBlock, block],
+    [READER_TAGS.ksn, ksn],
+  ]);
 }

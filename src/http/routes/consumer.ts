@@ -1,12 +1,9 @@
-import type { FastifyRequest } from 'fastify';
 import { linkAcknowledged, linkAcknowledgement, qrCodeDetails, qrCodePath } from '#schemas/consumer';
 import type { AppTokens } from '../../auth/app-tokens.ts';
-import { bearerToken } from '../../auth/bearer.ts';
-import { AuthError } from '../../errors.ts';
-import { linkExpired } from '../../transactions/link-of-tap.ts';
 import { LinkState, linkStateName } from '../../transactions/link-state.ts';
 import { acknowledgeLink, openLink } from '../../transactions/pay-link.ts';
 import type { World } from '../../transactions/world.ts';
+import { identifyLink } from '../identify-link.ts';
 import { qrCodeDetailsOf } from '../links-view.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';
@@ -21,13 +18,7 @@ const BY_TOKEN = { section: 'extension', takes: ['intentToken'] } as const satis
 
 /** What a payment app does with the link or intent that it was handed, besides the tap (extensions). */
 export function registerConsumerRoutes(server: Server, { world, appTokens }: ConsumerRoutesOptions): void {
-  const identify = async (request: FastifyRequest) => {
-    const token = bearerToken(request.headers.authorization);
-    request.intent = await appTokens.open(token).catch((error) => {
-      // The token ends with its link, and says that much by itself.
-      throw error instanceof AuthError && error.code === 'JWT_EXPIRED' ? linkExpired() : error;
-    });
-  };
+  const identify = identifyLink(appTokens);
 
   withZod(server).route({
     method: 'GET',

@@ -1,0 +1,16 @@
+import type { FastifyRequest } from 'fastify';
+import type { AppTokens } from '../auth/app-tokens.ts';
+import { bearerToken } from '../auth/bearer.ts';
+import { AuthError } from '../errors.ts';
+import { linkExpired } from '../transactions/link-of-tap.ts';
+
+/** Makes an `onRequest` that lets in whoever holds the token of a link or intent, and sets `intent` by it. */
+export function identifyLink(appTokens: AppTokens): (request: FastifyRequest) => Promise<void> {
+  return async (request) => {
+    const token = bearerToken(request.headers.authorization);
+    request.intent = await appTokens.open(token).catch((error) => {
+      // The token ends with its link, and says that much by itself.
+      throw error instanceof AuthError && error.code === 'JWT_EXPIRED' ? linkExpired() : error;
+    });
+  };
+}

@@ -1,0 +1,10 @@
+/** A row of a list of facts: `<div><dt>name</dt><dd>value</dd></div>`. */
+export function factOf(name, value) {
+  const row = document.createElement('div');
+  const term = document.createElement('dt');
+  const description = document.createElement('dd');
+  term.textContent = name;
+  description.textContent = value;
+  row.append(term, description);
+  return row;
+}

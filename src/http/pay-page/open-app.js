@@ -1,0 +1,28 @@
+// The payment app on Android, by an intent (https://developer.chrome.com/docs/android/intents).
+
+import { addressWithoutApp } from './link.js';
+
+const settingOf = (name) => document.querySelector(`meta[name="${name}"]`)?.content;
+
+/**
+ * The address that opens the payment app with a link.
+ *
+ * @param {import('./link.js').Link} link
+ * @returns {string | undefined} undefined where there is no app to be opened
+ */
+export function appAddress(link) {
+  const action = settingOf('intent-action');
+  const packageName = settingOf('intent-package');
+  if (!action || !/\bAndroid\b/.test(navigator.userAgent)) return undefined;
+  const text = (name, value) => `S.${name}=${encodeURIComponent(value)}`;
+  return [
+    'intent:#Intent',
+    `action=${action}`,
+    ...(packageName ? [`package=${packageName}`] : []),
+    'B.is_tap=true',
+    text('transaction_id', link.reference),
+    text('jwt', link.token),
+    text('browser_fallback_url', addressWithoutApp(link)),
+    'end',
+  ].join(';');
+}

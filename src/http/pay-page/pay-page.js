@@ -1,0 +1,178 @@
+// The pay page: asks what the link is for, shows it, and goes on asking until it is paid or can no longer be.
+
+import { factOf } from './facts.js';
+import { ask, NoAnswer } from './gateway.js';
+import { link, rememberThatAppWasTried } from './link.js';
+import { appAddress } from './open-app.js';
+import { BROKEN, OFFLINE, phaseOf, phaseOfRefusal } from './phases.js';
+
+const LOOK_EVERY_MS = 2_000;
+/** In the last minute each second is shown in another colour. */
+const HURRY_SECONDS = 60;
+
+const element = (id) => document.getElementById(id);
+const main = document.querySelector('main');
+
+let timer;
+let isLast = false;
+/** By the monotonic clock. */
+let endsAtMs = Number.POSITIVE_INFINITY;
+let hasAmount = false;
+let isLooking = false;
+/** What was shown last. */
+let shown;
+const watchers = [];
+
+/**
+ * Tells a part of the page of each phase that is shown, beginning with the one that is.
+ *
+ * @param {(phase: import('./phases.js').Phase) => void} watcher
+ */
+export function watchPayment(watcher) {
+  watchers.push(watcher);
+  if (shown) watcher(shown);
+}
+
+/** Asks once, shows the answer, and plans the next look. */
+export async function look() {
+  if (isLooking) return;
+  isLooking = true;
+  clearTimeout(timer);
+  try {
+    const { status, body } = await ask({ path: `pay/${link.reference}/state`, token: link.token });
+    if (status === 200) showPayment(body);
+    else showPhase(phaseOfRefusal(status) ?? OFFLINE);
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    showPhase(OFFLINE);
+  } finally {
+    isLooking = false;
+  }
+  if (!isLast && !document.hidden) timer = setTimeout(look, LOOK_EVERY_MS);
+}
+
+function showPayment(state) {
+  const phase = phaseOf(state);
+  if (phase.title === undefined) showBill(state);
+  endsAtMs = performance.now() + state.secondsLeft * 1_000;
+  showPhase(phase);
+}
+
+function showPhase(phase) {
+  isLast = phase.isLast === true;
+  main.dataset.phase = phase.name;
+  if (phase.title !== undefined) showTitle(phase.title);
+  say(element('headline'), phase.headline);
+  say(element('explanation'), phase.explanation);
+  if (phase === OFFLINE) return;
+  shown = phase;
+  for (const watcher of watchers) watcher(phase);
+  element('ways').hidden = !phase.isOpen;
+  if (phase.isOpen) showWays();
+  showClock(phase.isOpen === true);
+}
+
+/** Only what is new is written: a status region reads out whatever is written to it. */
+function say(target, text) {
+  if (target.textContent !== text) target.textContent = text;
+}
+
+function showTitle(text) {
+  say(element('words'), text);
+  element('words').hidden = false;
+  for (const id of ['amount', 'merchant', 'facts', 'per-month']) element(id).hidden = true;
+  document.title = text;
+}
+
+function showBill({ merchantName, currency, amount, paymentReference, type, mandate }) {
+  const wanted = type === 'TT3' ? (mandate.instalmentAmount ?? mandate.maxCollectionAmount) : amount;
+  const figure = grouped(wanted);
+  element('words').hidden = true;
+  const [currencyElement, figureElement] = element('amount').children;
+  say(currencyElement, currency);
+  say(figureElement, figure);
+  element('amount').hidden = false;
+  say(element('merchant'), merchantName);
+  element('merchant').hidden = false;
+  document.title = `${currency} ${figure} to ${merchantName}`;
+  if (hasAmount) return;
+  hasAmount = true;
+  if (type === 'TT3') showTerms(mandate, currency);
+  addFact('Reference', paymentReference);
+  element('facts').hidden = false;
+}
+
+function showTerms(
+  { creditorABSN, collectionDay, contractReference, instalmentAmount, maxCollectionAmount },
+  currency,
+) {
+  element('per-month').hidden = false;
+  say(element('per-month'), instalmentAmount === undefined ? 'a month at most' : 'a month');
+  addFact('Debit order for', creditorABSN);
+  addFact('Collected on', `day ${collectionDay} of the month`);
+  if (instalmentAmount !== undefined && maxCollectionAmount !== undefined) {
+    addFact('At most', `${currency} ${grouped(maxCollectionAmount)}`);
+  }
+  addFact('Contract', contractReference);
+  addFact('Taken today', 'nothing');
+}
+
+function addFact(name, value) {
+  element('facts').append(factOf(name, value));
+}
+
+/** Decimal text with its thousands apart; the decimals stay as the currency has them. */
+function grouped(amount) {
+  const [whole, decimals] = amount.split('.');
+  const apart = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
+  return decimals === undefined ? apart : `${apart}.${decimals}`;
+}
+
+/** On a phone that may have the payment app, the app; everywhere else, and when it has none, the QR code. */
+function showWays() {
+  const address = link.isWithoutApp ? undefined : appAddress(link);
+  if (address === undefined) return showQrCode();
+  element('open-app').href = address;
+  element('open-app').hidden = false;
+  if (link.isAppTried) return;
+  link.isAppTried = true;
+  rememberThatAppWasTried();
+  location.assign(address);
+}
+
+async function showQrCode() {
+  const image = element('qr-code');
+  if (!element('scan').hidden) return;
+  element('scan').hidden = false;
+  if (link.isWithoutApp) element('scan-words').textContent = 'No payment app on this phone? Scan with another one.';
+  const { status, body } = await ask({ path: `pay/${link.reference}/qr-code`, token: link.token }).catch(() => ({}));
+  if (status !== 200) {
+    element('scan').hidden = true; // the next look tries again
+    return;
+  }
+  image.src = body.qrCode;
+  image.hidden = false;
+}
+
+function showClock(isOpen) {
+  element('clock').hidden = !isOpen;
+  tick();
+}
+
+function tick() {
+  if (element('clock').hidden) return;
+  const seconds = Math.max(0, Math.round((endsAtMs - performance.now()) / 1_000));
+  const clock = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const parts = clock[0] > 0 ? clock : clock.slice(1);
+  say(element('left'), parts.map((part, at) => (at === 0 ? String(part) : String(part).padStart(2, '0'))).join(':'));
+  element('clock').classList.toggle('hurry', seconds < HURRY_SECONDS);
+  if (seconds === 0) look();
+}
+
+if (link) {
+  setInterval(tick, 1_000);
+  document.addEventListener('visibilitychange', () => document.hidden || isLast || look());
+  look();
+} else {
+  showPhase(BROKEN);
+}

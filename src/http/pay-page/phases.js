@@ -1,0 +1,120 @@
+// What a customer is told, by what the gateway says of the link.
+
+/**
+ * @typedef {object} Phase
+ * @property {string} name by which the style sheet knows it
+ * @property {string} headline
+ * @property {string} explanation
+ * @property {boolean} [isOpen] it can be paid now
+ * @property {boolean} [isLast] nothing will change any more
+ * @property {string} [title] stands where the amount would
+ */
+
+const EXPIRED = {
+  name: 'expired',
+  title: 'This payment link has expired',
+  headline: 'Nothing was taken.',
+  explanation: 'Ask the merchant for a new link.',
+  isLast: true,
+};
+
+/** By the status with which the gateway refuses the link. */
+const REFUSALS = {
+  401: {
+    name: 'broken',
+    title: 'This payment link is not complete',
+    headline: 'Part of its address is missing.',
+    explanation: 'Open it once more from where you got it, or scan the QR code again.',
+    isLast: true,
+  },
+  404: {
+    name: 'unknown',
+    title: 'There is no such payment',
+    headline: 'Nothing was taken.',
+    explanation: 'Ask the merchant for a new link.',
+    isLast: true,
+  },
+  410: { ...EXPIRED, headline: 'It cannot be paid any more.' },
+};
+
+export const BROKEN = REFUSALS[401];
+
+export const READER_APP = {
+  name: 'reader-app',
+  title: 'Nothing to pay here',
+  headline: 'This link is for the merchant’s own reader app.',
+  explanation: 'It has no payment page.',
+  isLast: true,
+};
+
+/** Shown beside what was known before, until the gateway answers again. */
+export const OFFLINE = {
+  name: 'offline',
+  headline: 'No connection.',
+  explanation: 'Trying again …',
+};
+
+const BY_STATE = {
+  QRCodeGenerated: { name: 'waiting', headline: 'Ready to be paid.', explanation: '', isOpen: true },
+  QRCodeScanned: { name: 'scanned', headline: 'Opened on a phone.', explanation: 'Go on there.', isOpen: true },
+  TransactionStarted: {
+    name: 'started',
+    headline: 'The phone is ready.',
+    explanation: 'Hold your card to its back.',
+    isOpen: true,
+  },
+  TransactionCreated: {
+    name: 'processing',
+    headline: 'Asking the bank …',
+    explanation: 'This takes a few seconds. Follow the phone.',
+  },
+};
+
+const BY_DISPOSITION = {
+  Approved: { name: 'paid', headline: 'Paid.', explanation: 'Thank you.', isLast: true },
+  Declined: {
+    name: 'declined',
+    headline: 'Declined.',
+    explanation: 'Nothing was taken. Try another card.',
+    isOpen: true,
+  },
+  UnableToGoOnline: {
+    name: 'declined',
+    headline: 'The bank cannot be reached.',
+    explanation: 'Nothing was taken. Try again in a moment.',
+    isOpen: true,
+  },
+  Voided: { name: 'declined', headline: 'Undone.', explanation: 'Nothing was taken. You can pay again.', isOpen: true },
+  Indeterminate: {
+    name: 'uncertain',
+    headline: 'The bank has not answered.',
+    explanation: 'Please do not pay again: we are making sure that nothing is taken.',
+  },
+};
+
+/** A debit order is authorised, not paid. */
+const OF_A_DEBIT_ORDER = {
+  waiting: {
+    ...BY_STATE.QRCodeGenerated,
+    headline: 'Waiting for your card.',
+    explanation: 'It authorises the debit order.',
+  },
+  paid: { ...BY_DISPOSITION.Approved, headline: 'Debit order authorised.' },
+};
+
+/**
+ * @param {object} state as `GET /pay/<reference>/state` answers it
+ * @returns {Phase}
+ */
+export function phaseOf({ disposition, qrCodeState, expired, isConsumerApp, type }) {
+  if (!isConsumerApp) return READER_APP;
+  if (expired) return EXPIRED;
+  const phase = BY_DISPOSITION[disposition] ?? BY_STATE[qrCodeState] ?? BY_STATE.TransactionCreated;
+  return (type === 'TT3' && OF_A_DEBIT_ORDER[phase.name]) || phase;
+}
+
+/** @returns {Phase | undefined} undefined for what may pass */
+export function phaseOfRefusal(status) {
+  if (status === 400 || status === 403) return REFUSALS[404];
+  return REFUSALS[status];
+}

@@ -1,0 +1,44 @@
+import type { PayPageState } from '#schemas/pay-page';
+import type { Link, Mandate } from '../../transactions/link.ts';
+import { type Currency, currencyOf, formatAmount } from '../../transactions/money.ts';
+import type { MerchantRecord } from '../../transactions/ports.ts';
+import { type Transaction, TransactionType } from '../../transactions/transaction.ts';
+import { linkStatusOf } from '../links-view.ts';
+
+/** What a customer may know of a link. `tap` is the last one on it. */
+export function payPageStateOf(
+  link: Link,
+  tap: Transaction | undefined,
+  merchant: MerchantRecord | undefined,
+  nowMs: number,
+): PayPageState {
+  const { qrCodeState, disposition, amount, currency, expired } = linkStatusOf(link, tap);
+  const leftMs = link.isPast ? 0 : Math.max(0, link.expiresAtMs - nowMs);
+  return {
+    merchantName: merchant?.name ?? '',
+    paymentReference: link.paymentReference,
+    type: link.type === TransactionType.TT3 ? 'TT3' : 'Tap',
+    amount,
+    currency,
+    isConsumerApp: link.isConsumerApp,
+    qrCodeState,
+    disposition,
+    expired,
+    secondsLeft: Math.ceil(leftMs / 1_000),
+    ...(link.mandate && { mandate: termsOf(link.mandate, currencyOf(currency)) }),
+  };
+}
+
+/** The amounts that the creditor wants shown, and nothing that names the customer. */
+function termsOf(mandate: Mandate, currency: Currency): NonNullable<PayPageState['mandate']> {
+  const { creditorABSN, collectionDay, contractReference, instalmentVisibility } = mandate;
+  const instalment = { instalmentAmount: formatAmount(mandate.instalmentMinor, currency) };
+  const maximum = { maxCollectionAmount: formatAmount(mandate.maxCollectionMinor, currency) };
+  return {
+    creditorABSN,
+    collectionDay,
+    contractReference,
+    ...(instalmentVisibility !== 'maximumOnly' && instalment),
+    ...(instalmentVisibility !== 'instalmentOnly' && maximum),
+  };
+}

@@ -1,0 +1,137 @@
+// The virtual phone beside a pay page in `dev`: what a customer sees of his phone, from the choice of a card to the receipt.
+
+import { factOf } from './facts.js';
+import { NoAnswer } from './gateway.js';
+import { link } from './link.js';
+import { look, watchPayment } from './pay-page.js';
+import { TapSession } from './tap-session.js';
+
+const element = (id) => document.getElementById(id);
+const SCREENS = ['cards', 'busy', 'pin-form', 'result'];
+
+const UNSAFE_CONTEXT = 'Open this page by https, or by localhost: elsewhere a browser encrypts no card data.';
+
+let isOpen = false;
+/** What the button of the result does. */
+let again = () => show('cards');
+/** It may be pressed whatever has become of the payment. */
+let isRepeat = false;
+
+const session = link && new TapSession(link, tell);
+
+/** One screen at a time. */
+function show(screen, says = '') {
+  for (const id of SCREENS) element(id).hidden = id !== screen;
+  element('screen').dataset.screen = screen;
+  element('phone-says').textContent = says;
+}
+
+/** Runs a step while the phone is busy, and shows what came of it. */
+async function run(step) {
+  show('busy', 'Paying …');
+  isRepeat = false;
+  again = () => show('cards');
+  try {
+    showOutcome(await step());
+  } catch (error) {
+    if (error instanceof NoAnswer) offerRepeat(step);
+    else showResult('failed', 'This page failed', error.message);
+  }
+  look();
+}
+
+function offerRepeat(step) {
+  isRepeat = true;
+  again = () => run(session.isSubmitted ? () => session.repeat() : step);
+  showResult('unsure', 'No answer', 'Try again: what was paid already is not paid twice.');
+}
+
+function showOutcome({ kind, response, problem }) {
+  if (kind === 'pin') return showPinPad(response);
+  if (kind === 'refused') return showResult('failed', 'Not accepted', problem.detail ?? problem.title ?? '');
+  const { type, errorMessage = '' } = response;
+  const [tone, words] = OUTCOMES[type] ?? OUTCOMES.Declined;
+  showResult(tone, words, type === 'Approved' ? '' : errorMessage);
+  element('receipt').replaceChildren(
+    ...receiptOf(response).flatMap(([name, value]) => (value ? [factOf(name, value)] : [])),
+  );
+}
+
+const OUTCOMES = {
+  Approved: ['good', 'Approved'],
+  Declined: ['failed', 'Declined'],
+  DeclinedOffline: ['failed', 'Declined by the card'],
+  UnableToGoOnline: ['failed', 'Bank not reached'],
+  Indeterminate: ['unsure', 'No answer from the bank'],
+  Voided: ['failed', 'Undone'],
+};
+
+/** Of a PIN that is wrong while tries are left. */
+const WRONG_PIN = 211;
+
+function showPinPad({ errorCode }) {
+  const isWrong = errorCode === WRONG_PIN;
+  show('pin-form', isWrong ? 'That PIN is wrong. Try again.' : 'The bank wants your PIN.');
+  element('pin').value = '';
+  element('pin').ariaInvalid = String(isWrong);
+  element('pin').focus();
+}
+
+function showResult(tone, words, reason) {
+  show('result');
+  element('result').dataset.tone = tone;
+  element('outcome').textContent = words;
+  element('reason').textContent = reason;
+  element('receipt').replaceChildren();
+  showAgain();
+  element('outcome').focus();
+}
+
+function showAgain() {
+  element('again').hidden = !(isOpen || isRepeat);
+}
+
+function receiptOf(response) {
+  const { cardScheme, maskedPAN, authorizationCode, isoResponseCode, merchantReference, paymentProviderReference } =
+    response;
+  return [
+    ['Card', `${cardScheme} •••• ${maskedPAN.slice(-4)}`],
+    ['Approval code', authorizationCode],
+    ['Response', isoResponseCode],
+    ['Retrieval reference', paymentProviderReference],
+    ['Reference', merchantReference],
+    ['Time', new Date().toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })],
+  ];
+}
+
+function tell({ method, path, status }) {
+  const row = document.createElement('li');
+  const code = document.createElement('code');
+  code.textContent = `${method} /${path}`;
+  row.append(code, ` ${status}`);
+  element('calls').append(row);
+  element('no-calls').hidden = true;
+}
+
+/** What the page has learnt: a payment that is over takes no card, one that is open again takes another one. */
+function follow(phase) {
+  if (!phase.title) element('phone').hidden = false;
+  isOpen = phase.isOpen === true;
+  element('tap').disabled = !isOpen || !isSecureContext;
+  showAgain();
+  if (!element('cards').hidden) element('phone-says').textContent = isSecureContext ? '' : UNSAFE_CONTEXT;
+}
+
+element('tap').disabled = true;
+element('cards').addEventListener('submit', (event) => {
+  event.preventDefault();
+  run(() => session.tap(new FormData(event.target).get('card')));
+});
+element('pin-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const pin = element('pin').value;
+  element('pin').value = '';
+  run(() => session.enterPin(pin));
+});
+element('again').addEventListener('click', () => again());
+watchPayment(follow);

@@ -1,0 +1,128 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { payPageLink, payPagePath, payPageQrCode, payPageQuery, payPageState } from '#schemas/pay-page';
+import { bearerToken } from '../../auth/bearer.ts';
+import { NotFound } from '../../errors.ts';
+import { type LinkDesk, payUrl } from '../../links/create-link.ts';
+import { drawQrCode } from '../../links/draw-qr-code.ts';
+import type { LinkStore } from '../../transactions/link-ports.ts';
+import type { Clock, Directory } from '../../transactions/ports.ts';
+import { isKnown } from '../entity-tag.ts';
+import { type PageFile, type PayPageSettings, payPageFiles } from '../pay-page/page-files.ts';
+import { payPageStateOf } from '../pay-page/state-view.ts';
+import type { RouteFacts } from '../route-facts.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+export interface PayPageRoutesOptions {
+  /** Sets `intent` of a request by the token of its link. */
+  readonly identify: (request: FastifyRequest) => Promise<void>;
+  readonly links: Pick<LinkStore, 'findOwned'>;
+  readonly directory: Pick<Directory, 'merchant'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** Where phones find pay pages. */
+  readonly desk: Pick<LinkDesk, 'appUrl'>;
+  readonly settings: PayPageSettings;
+}
+
+/** Pixels of a side: three for each module of a code with a token, so that it stays sharp on screens of any density. */
+const QR_CODE_PIXELS = 512;
+
+/** Nothing comes from elsewhere, nothing goes elsewhere, nothing stands in the page itself, and no text becomes markup. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const HEADERS = {
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+};
+
+const UUID = z.uuid();
+const PART = { section: 'extension', takes: [], isAsset: true } as const satisfies Partial<RouteFacts>;
+const BY_TOKEN = { section: 'extension', takes: ['intentToken'], isAsset: true } as const satisfies Partial<RouteFacts>;
+
+/**
+ * The page that a link opens, and what it asks. The page itself is the same for every link and knows nothing of any: what it
+ * shows it asks for with the token behind the `#`, which no server sees.
+ */
+export function registerPayPageRoutes(server: Server, options: PayPageRoutesOptions): void {
+  registerPage(server, options.settings);
+  registerQuestions(server, options);
+}
+
+function registerPage(server: Server, settings: PayPageSettings): void {
+  const { page, assets } = payPageFiles(settings);
+  withZod(server).route({
+    method: 'GET',
+    url: '/pay/:reference',
+    config: { facts: { ...PART, summary: 'Open a link' } },
+    schema: { params: payPagePath, querystring: payPageQuery },
+    handler: async (request, reply) => {
+      reply.headers(HEADERS).code(UUID.safeParse(request.params.reference).success ? 200 : 404);
+      return sendFile(request, reply, page);
+    },
+  });
+
+  for (const [name, file] of assets) {
+    const config = { facts: { ...PART, summary: `Get ${name}` } };
+    server.get(`/pay/assets/${name}`, { config }, async (request, reply) => {
+      reply.header('x-content-type-options', 'nosniff');
+      return sendFile(request, reply, file);
+    });
+  }
+}
+
+/** Whoever has it asks each time whether it is still so: page and parts are always of one release. */
+function sendFile(request: FastifyRequest, reply: FastifyReply, { text, type, entityTag }: PageFile): FastifyReply {
+  reply.header('cache-control', 'no-cache').header('etag', entityTag).type(type);
+  const isSame = reply.statusCode === 200 && isKnown(request.headers['if-none-match'], entityTag);
+  return isSame ? reply.code(304).send() : reply.send(text);
+}
+
+function registerQuestions(server: Server, { identify, links, directory, clock, desk }: PayPageRoutesOptions): void {
+  /** The token opens one link, and every other is as if there were none. */
+  const find = async ({ intent }: FastifyRequest, reference: string) => {
+    const found = reference === intent!.id ? await links.findOwned(intent!, reference) : undefined;
+    if (!found) throw new NotFound();
+    return found;
+  };
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/pay/:reference/state',
+    config: { facts: { ...BY_TOKEN, summary: 'Get what a pay page shows', problems: { 410: [118] } } },
+    schema: { params: payPageLink, response: { 200: answerSchema(payPageState) } },
+    onRequest: identify,
+    handler: async (request, reply) => {
+      const { link, tap } = await find(request, request.params.reference);
+      reply.header('cache-control', 'no-store');
+      return payPageStateOf(link, tap, directory.merchant(link.acquirerId, link.merchantId), clock.nowMs());
+    },
+  });
+
+  withZod(server).route({
+    method: 'GET',
+    url: '/pay/:reference/qr-code',
+    config: { facts: { ...BY_TOKEN, summary: 'Get the QR code of a pay page', problems: { 410: [118] } } },
+    schema: { params: payPageLink, response: { 200: answerSchema(payPageQrCode) } },
+    onRequest: identify,
+    handler: async (request, reply) => {
+      const { link } = await find(request, request.params.reference);
+      reply.header('cache-control', 'no-store');
+      return { qrCode: drawQrCode(payUrl(desk, link, bearerToken(request.headers.authorization)), QR_CODE_PIXELS) };
+    },
+  });
+}

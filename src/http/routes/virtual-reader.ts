@@ -1,0 +1,68 @@
+import type { FastifyRequest } from 'fastify';
+import { virtualPin, virtualReading, virtualTap } from '#schemas/pay-page';
+import { toHex } from '../../bytes/hex.ts';
+import { NotFound } from '../../errors.ts';
+import type { LinkFinder } from '../../transactions/link-ports.ts';
+import type { RouteFacts } from '../route-facts.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+
+type CardName = 'visa' | 'mastercard' | 'maestro' | 'amex';
+type ReadValues = ReadonlyMap<number, Uint8Array>;
+
+export interface VirtualReaderRoutesOptions {
+  /** Sets `intent` of a request by the token of its link. */
+  readonly identify: (request: FastifyRequest) => Promise<void>;
+  readonly links: Pick<LinkFinder, 'find'>;
+  /** A reader with test cards. */
+  readonly reader: {
+    read(card: CardName, amountMinor: number, currency: string): ReadValues;
+    enterPin(card: CardName, pin: string): ReadValues;
+  };
+}
+
+const FACTS = { section: 'extension', takes: ['intentToken'], isAsset: true } as const satisfies Partial<RouteFacts>;
+
+/**
+ * `dev` alone: the hardware that the virtual phone of a pay page has not. It reads a test card for the amount of the link, and
+ * enciphers a PIN; the page seals what was read, and submits it where any phone would.
+ */
+export function registerVirtualReaderRoutes(server: Server, options: VirtualReaderRoutesOptions): void {
+  const { identify, links, reader } = options;
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/dev/virtual-reader/tap',
+    config: { facts: { ...FACTS, summary: 'Hold a test card to the virtual reader' } },
+    schema: { body: virtualTap, response: { 200: answerSchema(virtualReading) } },
+    onRequest: identify,
+    handler: async (request, reply) => {
+      const link = await links.find(request.intent!);
+      if (!link) throw new NotFound();
+      reply.header('cache-control', 'no-store');
+      return readingOf(reader.read(request.body.card, link.amountMinor, link.currency));
+    },
+  });
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/dev/virtual-reader/pin',
+    config: { facts: { ...FACTS, summary: 'Enter a PIN at the virtual reader' } },
+    schema: { body: virtualPin, response: { 200: answerSchema(virtualReading) } },
+    onRequest: identify,
+    handler: async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      return readingOf(reader.enterPin(request.body.card, request.body.pin));
+    },
+  });
+}
+
+function readingOf(values: ReadValues) {
+  return { values: Object.fromEntries(Array.from(values, ([tag, value]) => [hexOfTag(tag), toHex(value)])) };
+}
+
+/** Whole bytes, upper case. */
+function hexOfTag(tag: number): string {
+  const digits = tag.toString(16).toUpperCase();
+  return digits.padStart(digits.length + (digits.length % 2), '0');
+}
