@@ -2,7 +2,6 @@ import { openPool, type Pool } from '../connection/pool.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import type { PoolStats } from '../connection/pool-stats.ts';
 import type { Slot } from '../connection/slot.ts';
-import { Iso8583Error } from '../errors.ts';
 import type { MacKeys } from '../processor-kit/mac-rule.ts';
 import { macVerdictOf } from '../processor-kit/mac-verdict.ts';
 import { messageCodec } from '../processor-kit/message-codec.ts';
@@ -24,7 +23,8 @@ import type { EnteredPin } from '../transactions/pin-ports.ts';
 import type { Clock, PreparedRequest, Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
 import { OVERDUE_AFTER_SECONDS } from '../transactions/time-limits.ts';
 import type { ProviderValues } from '../transactions/transaction.ts';
-import { type Outgoing, recordExchange } from './exchange-record.ts';
+import { buildFor, exchange, tellFault } from './exchange.ts';
+import type { Outgoing } from './exchange-record.ts';
 import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
 import { type LineOptions, openLineOptions } from './line-options.ts';
 import { MacWatch } from './mac-watch.ts';
@@ -122,12 +122,13 @@ export class AcquirerSwitch implements Switch {
         nowMs: clock.nowMs,
         macKeys,
         keys,
-        onSwitchRequest: (request) => void this.#noteCutOver(request),
+        onSwitchRequest: (request) => void this.#noteCutOver(request).catch((error) => tellFault(options, error)),
       }),
       limits: { inFlight: this.profile.maxInFlight, connectionsPerAddress },
       timeouts: { idleEchoMs: this.profile.idleEchoMs },
       log,
-      onUnmatched: ({ response, connectionId }) => void this.#takeStray(response, connectionId),
+      onUnmatched: ({ response, connectionId }) =>
+        void this.#takeStray(response, connectionId).catch((error) => tellFault(options, error, connectionId)),
       onStateChange: ({ connectionId, to }) => {
         if (to !== 'down') return;
         this.#macs.forget(connectionId);
@@ -219,7 +220,7 @@ export class AcquirerSwitch implements Switch {
   prepareMandate(purchase: Purchase): ReturnType<AcquirerSwitch['prepare']> {
     const { processor, config } = this.#options;
     if (!processor.mandateAuthorization) throw new Error('The switch takes no mandates');
-    return this.#prepared(processor.mandateAuthorization(purchase, config));
+    return this.#prepared(processor.mandateAuthorization(purchase, config), purchase.pin !== undefined);
   }
 
   prepareRefund(refund: Refund): Prepared | undefined {
@@ -256,7 +257,7 @@ export class AcquirerSwitch implements Switch {
         const named = { about, kind: 'completion', number: completion.attempt } as const;
         return this.#exchange(
           slot,
-          { ...named, message: advice.build(completion, config), timing },
+          { ...named, message: buildFor(slot, () => advice.build(completion, config)), timing },
           (response) => this.#isTrusted(response) && advice.isAcknowledged(response),
         );
       },
@@ -271,7 +272,11 @@ export class AcquirerSwitch implements Switch {
       },
       reverse: async (reversal, timing, about) => {
         const named = { about, kind: 'reversal', number: reversal.attempt } as const;
-        const outgoing: Outgoing = { ...named, message: processor.reversal(reversal, config), timing };
+        const outgoing: Outgoing = {
+          ...named,
+          message: buildFor(slot, () => processor.reversal(reversal, config)),
+          timing,
+        };
         const answer = await this.#exchange(slot, outgoing, (response) =>
           this.#isTrusted(response) ? processor.readReversalAnswer(response) : undefined,
         );
@@ -283,36 +288,16 @@ export class AcquirerSwitch implements Switch {
     };
   }
 
-  async #exchange<Value>(
+  #exchange<Value>(
     slot: Slot<IsoMessage>,
     outgoing: Outgoing,
     read: (response: IsoMessage, request: IsoMessage) => Value,
   ): Promise<SwitchAnswer<Value>> {
-    const { message, timing } = outgoing;
-    const record = recordExchange(this.#options, outgoing);
-    try {
-      const result = await slot.request(message, { deadlineAtMs: timing.deadlineMs, sendByMs: timing.sendByMs });
-      const { connectionId = slot.connectionId } = result;
-      if (result.kind === 'failed') {
-        const { written, reason } = result;
-        record({ outcome: written ? reason : `not sent: ${reason}`, connectionId });
-        return { kind: 'failed', written, reason, connectionId };
-      }
-      if (result.kind === 'unreadable') {
-        record({ outcome: 'garbled', connectionId });
-        return { kind: 'garbled', connectionId };
-      }
-      const { response } = result;
+    const note = async (response: IsoMessage, connectionId: string) => {
       if (!this.#isTrusted(response)) await this.#keys?.isTrusted(response);
       this.#watch(response, connectionId);
-      const value = read(response, message);
-      record({ outcome: 'answered', connectionId, response, value });
-      return { kind: 'answered', value, connectionId };
-    } catch (error) {
-      // A rejection of the slot means that nothing was written: a duplicate key, or a value that does not fit its field.
-      const reason = error instanceof Iso8583Error ? 'MESSAGE_INVALID' : 'REFUSED';
-      return { kind: 'failed', written: false, reason, connectionId: slot.connectionId };
-    }
+    };
+    return exchange({ ...this.#options, note }, slot, outgoing, read);
   }
 
   /** What every response tells besides its answer: whether the keys still agree, and the switch's business date. */

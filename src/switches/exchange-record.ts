@@ -8,7 +8,7 @@ export interface Outgoing extends Pick<Exchange, 'about' | 'kind' | 'number'> {
   readonly timing: SendTiming;
 }
 
-interface RecordParts {
+export interface RecordParts {
   readonly processorId: number;
   readonly processor: Pick<Processor, 'spec'>;
   readonly messages: MessageKeeper;

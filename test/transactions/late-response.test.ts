@@ -109,6 +109,19 @@ describe('a stray response', () => {
     expect(await settleStrays(world, [stray()])).toEqual(['late']);
     expect(records[0]).toMatchObject({ late: { kind: 'unknown', authorizationCode: '' }, rearm: expect.anything() });
   });
+
+  test('that the processor trips over may have been an approval, and leaves the others of its batch alone', async () => {
+    const strange: StrayResponse = {
+      ...stray(),
+      read: () => {
+        throw new TypeError('unexpected');
+      },
+    };
+    const other = { ...VOIDED, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a002' };
+    const { world, records } = worldWith([VOIDED, other]);
+    expect(await settleStrays(world, [strange, stray()])).toEqual(['late', 'late']);
+    expect(records.map(({ late }) => late.kind)).toEqual(['unknown', 'approved']);
+  });
 });
 
 test('the same answer many times in one batch is one commit; another answer is another', async () => {

@@ -1,0 +1,87 @@
+import type { RequestResult } from '../connection/pending-requests.ts';
+import type { ConnectionLog } from '../connection/pool-options.ts';
+import type { Slot } from '../connection/slot.ts';
+import { Iso8583Error } from '../errors.ts';
+import type { IsoMessage } from '../processor-kit/processor.ts';
+import type { SwitchAnswer } from '../transactions/ports.ts';
+import { type Outgoing, type RecordParts, recordExchange } from './exchange-record.ts';
+import type { ProcessorKey } from './ports.ts';
+
+export interface ExchangeParts extends RecordParts, ProcessorKey {
+  readonly log: ConnectionLog;
+  /** Takes note of what every response tells besides its answer, before it is read. */
+  readonly note: (response: IsoMessage, connectionId: string) => Promise<void>;
+}
+
+/**
+ * Sends a request and reads what comes back.
+ *
+ * That nothing was written is said only where the slot says so. A response that its processor trips over is garbled: the
+ * switch has answered, and may have approved.
+ */
+export async function exchange<Value>(
+  parts: ExchangeParts,
+  slot: Slot<IsoMessage>,
+  outgoing: Outgoing,
+  read: (response: IsoMessage, request: IsoMessage) => Value,
+): Promise<SwitchAnswer<Value>> {
+  const { message, timing } = outgoing;
+  const record = recordExchange(parts, outgoing);
+  let result: RequestResult<IsoMessage>;
+  try {
+    result = await slot.request(message, { deadlineAtMs: timing.deadlineMs, sendByMs: timing.sendByMs });
+  } catch (error) {
+    // A rejection of the slot means that nothing was written: a duplicate key, or a value that does not fit its field.
+    const reason = error instanceof Iso8583Error ? 'MESSAGE_INVALID' : 'REFUSED';
+    return { kind: 'failed', written: false, reason, connectionId: slot.connectionId };
+  }
+  const { connectionId = slot.connectionId } = result;
+  if (result.kind === 'failed') {
+    const { written, reason } = result;
+    record({ outcome: written ? reason : `not sent: ${reason}`, connectionId });
+    return { kind: 'failed', written, reason, connectionId };
+  }
+  const response = result.kind === 'unreadable' ? undefined : result.response;
+  const answer = response && (await readAnswer(parts, response, connectionId, () => read(response, message)));
+  if (!response || !answer) {
+    record({ outcome: 'garbled', connectionId });
+    return { kind: 'garbled', connectionId };
+  }
+  record({ outcome: 'answered', connectionId, response, value: answer.value });
+  return { kind: 'answered', value: answer.value, connectionId };
+}
+
+async function readAnswer<Value>(
+  parts: ExchangeParts,
+  response: IsoMessage,
+  connectionId: string,
+  read: () => Value,
+): Promise<{ readonly value: Value } | undefined> {
+  try {
+    await parts.note(response, connectionId);
+    return { value: read() };
+  } catch (error) {
+    tellFault(parts, error, connectionId);
+    return undefined;
+  }
+}
+
+/** What a processor's own code trips over ends nothing but the message at hand. */
+export function tellFault(
+  { acquirerId, processorId, log }: ProcessorKey & Pick<ExchangeParts, 'log'>,
+  error: unknown,
+  connectionId?: string,
+): void {
+  const code = error instanceof Error ? error.name : 'unknown';
+  log.warn({ acquirerId, processorId, connectionId, code }, 'a processor cannot read a message from its switch');
+}
+
+/** A message for a slot, which is given back when there is none. */
+export function buildFor(slot: Pick<Slot<IsoMessage>, 'release'>, build: () => IsoMessage): IsoMessage {
+  try {
+    return build();
+  } catch (error) {
+    slot.release();
+    throw error;
+  }
+}

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import type { RequestResult } from '../../src/connection/pending-requests.ts';
+import { Iso8583Error } from '../../src/errors.ts';
+import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import type { IsoMessage } from '../../src/processor-kit/processor.ts';
+import { buildFor, exchange } from '../../src/switches/exchange.ts';
+
+const processor = (await loadProcessors()).get('type-1')!;
+const RESPONSE: IsoMessage = { mti: '0210', responseCode: '00' };
+const ANSWERED = { kind: 'answered', response: RESPONSE, connectionId: 'line' } as RequestResult<IsoMessage>;
+
+function trips(): never {
+  throw new TypeError('unexpected');
+}
+
+/** A slot that gives `result`, and what people are told and shown of the exchange. */
+async function exchangeOver(
+  result: () => RequestResult<IsoMessage>,
+  { read = (): unknown => 'read', note = (): void => {} } = {},
+) {
+  const kept: string[] = [];
+  const told: object[] = [];
+  const slot = { connectionId: 'line', request: async () => result(), release: () => {}, [Symbol.dispose]: () => {} };
+  const parts = {
+    acquirerId: 1,
+    processorId: 2,
+    processor,
+    clock: { nowMs: () => 0, monotonicMs: () => 0 },
+    messages: { keep: ({ outcome }: { outcome: string }) => void kept.push(outcome) },
+    log: { info: () => {}, warn: (fields: object) => void told.push(fields) },
+    note: async () => note(),
+  };
+  const about = { acquirerId: 1, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a001', attempt: 1 };
+  const timing = { deadlineMs: 1, sendByMs: 1 };
+  const outgoing = { about, kind: 'authorization', number: 1, message: { mti: '0200' }, timing } as const;
+  return { answer: await exchange(parts, slot, outgoing, read), kept, told };
+}
+
+test('an answer is what it was read as', async () => {
+  const { answer, kept } = await exchangeOver(() => ANSWERED);
+  expect(answer).toEqual({ kind: 'answered', value: 'read', connectionId: 'line' });
+  expect(kept).toEqual(['answered']);
+});
+
+test.each([
+  ['its reader', { read: trips }],
+  ['what else takes note of it', { note: trips }],
+])('a response that %s trips over is garbled: its request was written, and may have been approved', async (_, how) => {
+  const { answer, kept, told } = await exchangeOver(() => ANSWERED, how);
+  expect(answer).toEqual({ kind: 'garbled', connectionId: 'line' });
+  expect(kept).toEqual(['garbled']);
+  expect(told).toEqual([{ acquirerId: 1, processorId: 2, connectionId: 'line', code: 'TypeError' }]);
+});
+
+test('what the slot rejects was never written', async () => {
+  const { answer } = await exchangeOver(() => {
+    throw new Iso8583Error('LENGTH_INVALID', 'pan', 0);
+  });
+  expect(answer).toMatchObject({ kind: 'failed', written: false, reason: 'MESSAGE_INVALID' });
+});
+
+test('a slot whose message cannot be built is given back', () => {
+  let released = 0;
+  expect(() => buildFor({ release: () => released++ }, trips)).toThrow(TypeError);
+  expect(released).toBe(1);
+});
