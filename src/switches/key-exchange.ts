@@ -186,11 +186,29 @@ export class KeyExchange implements KeyChangeSide {
 
   /** Whether the key has come, or is about to by somebody else's request. */
   async #askFor(use: WorkingKeyUse, line: ExchangeLine): Promise<boolean> {
-    const { where, kept, keyChange, config, nextStamp } = this.#options;
-    const { promise: isThere, resolve } = Promise.withResolvers<void>();
+    const { where, kept } = this.#options;
     try {
       if (!(await kept.claim(where, use, CLAIM_SECONDS))) return !this.#wanted.has(use);
-      this.#awaited.set(use, resolve);
+    } catch (error) {
+      return this.#tellAndWait(error);
+    }
+    try {
+      await this.#request(use, line);
+      return true;
+    } catch (error) {
+      return this.#tellAndWait(error);
+    } finally {
+      // Nobody gives back the right of another.
+      await kept.release(where, use).catch(() => {});
+    }
+  }
+
+  /** @throws KeyExchangeError for a key that does not come */
+  async #request(use: WorkingKeyUse, line: ExchangeLine): Promise<void> {
+    const { keyChange, config, nextStamp } = this.#options;
+    const { promise: isThere, resolve } = Promise.withResolvers<void>();
+    this.#awaited.set(use, resolve);
+    try {
       const request = keyChange.request(use, nextStamp(), config);
       const answer = await within(this.#times.exchangeMs, line.exchange(request)).catch((cause: unknown) => {
         throw new KeyExchangeError('UNANSWERED', { cause, detail: codeOf(cause) });
@@ -199,15 +217,15 @@ export class KeyExchange implements KeyChangeSide {
       await within(this.#times.exchangeMs, isThere).catch(() => {
         throw new KeyExchangeError('NOT_ANNOUNCED');
       });
-      return true;
-    } catch (error) {
-      this.#tell(error);
-      this.#retryAtMs = this.#options.monotonicMs() + this.#backoff.nextDelayMs();
-      return false;
     } finally {
       this.#awaited.delete(use);
-      await kept.release(where, use).catch(() => {});
     }
+  }
+
+  #tellAndWait(error: unknown): false {
+    this.#tell(error);
+    this.#retryAtMs = this.#options.monotonicMs() + this.#backoff.nextDelayMs();
+    return false;
   }
 
   /** What other workers have stored by now; for all who ask at once, and not too often. */

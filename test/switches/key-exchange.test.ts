@@ -107,10 +107,19 @@ describe('at sign-on', () => {
     kept.claims.add('mac'); // the other is at it
     expect(await one.exchange.afterSignOn(one.line(), undefined)).toBe(true);
     expect(one.asked).toEqual([]);
+    expect(kept.claims.has('mac')).toBe(true); // and still has the right to be
     kept.claims.delete('mac');
     expect(await other.exchange.afterSignOn(other.line(), undefined)).toBe(true);
     await eventually(() => expect(one.keys.current('mac')?.kcv).toBe(other.keys.current('mac')!.kcv));
   });
+});
+
+test('of two lines that sign on at once one asks, and has its key', async () => {
+  const { exchange, line, asked } = await workerWith(new KeptKeys());
+  const both = [exchange.afterSignOn(line('first'), undefined), exchange.afterSignOn(line('second'), undefined)];
+  expect(await Promise.all(both)).toEqual([true, true]);
+  expect(asked).toEqual(['mac']);
+  expect(exchange.stats).toMatchObject({ exchanged: 1, failed: 0 });
 });
 
 describe('while traffic runs', () => {
