@@ -85,7 +85,7 @@ retried as (
   update transactions t
   set (${attempt.names}, ${TIMES.names}) = row(${attempt.values}, ${TIMES.values})
   from x
-  where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt - 1
+  where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt - 1 and t.original_id is null
     and (t.status in (0, 2) or t.disposition in (2, 3)) and t.status in (0, 2, 8, 9) and t.pin_fingerprint is null
   returning t.acquirer_id, t.id
 ),

@@ -3,7 +3,7 @@ import { applyProfile } from './apply-profile.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { Disposition } from './disposition.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
-import { checkLinkedAmount, linkOfToken, refusedLink } from './link-of-tap.ts';
+import { checkLinkedAmount, isOpenTo, linkOfToken, refusedLink } from './link-of-tap.ts';
 import { NO_PIN, pinEntries, submitPinStep } from './pin-step.ts';
 import { answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
 import type { NewAttempt, OpenedTap, Principal, TapRequest } from './ports.ts';
@@ -49,6 +49,8 @@ async function answerRepeat(
   const { acquirerId, merchantId, merchantReference, deviceInstallationId, userClaim } = draft.transaction;
   const before = await world.store.findByReference(acquirerId, merchantId, merchantReference);
   if (!before) throw draft.link ? refusedLink(draft.link) : new StoreUnavailable(false);
+  // That of a refund, a void, or for the app of one link that of another link's tap.
+  if (before.originalId !== null || !isOpenTo(principal, before)) throw new DuplicateReference();
   if (before.deviceInstallationId !== deviceInstallationId || before.userClaim !== userClaim)
     throw new Forbidden('FORBIDDEN');
   const isSameTap = before.fingerprint !== null && world.cardData.isFingerprintOf(before.fingerprint, request);

@@ -5,7 +5,7 @@ import { verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { VoidState } from '../../src/transactions/transaction.ts';
-import { outcomeOf } from '../support/answers.ts';
+import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
@@ -100,7 +100,10 @@ const LINE_IS_BACK_WITHIN_MS = 45_000;
 test('while the switch cannot be reached a refund is UnableToGoOnline and reserves nothing, and a void waits for a line', async () => {
   const installation = await startInstallation({ timeScale: 0.5 }); // an outage of five seconds
   const { database } = installation;
-  const [sale, other] = [await sellApproved(installation, '100.00'), await sellApproved(installation, '100.00')];
+  const phone = installation.phone();
+  const { serviceReference: sale } = outcomeOf(await phone.tap({ amount: '100.00', currency: 'ZAR' }));
+  await untilAnswered(database, sale);
+  const other = await sellApproved(installation, '100.00');
   await sellApproved(installation, '503.00');
   await eventually(async () => {
     const { type } = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
@@ -124,6 +127,12 @@ test('while the switch cannot be reached a refund is UnableToGoOnline and reserv
     'ReadyToSubmitToPaymentProcessor',
     'RespondedToPhone',
   ]);
+  // Nothing of it reached a switch; what is taken up again under its reference is no tap all the same.
+  const tapped = problemOf(
+    await phone.tap({ amount: '40.00', currency: 'ZAR', merchantReference: asked.refundReference }),
+  );
+  expect(tapped).toMatchObject({ status: 409, errorCode: 124 });
+  expect((await refundSale(installation, sale, asked)).body).toEqual(body);
   await expectSoundStates(database);
   await letTimePass(database, other, 10); // the job's patience, which it may need once more until the line is back
   const isVoided = async () =>
