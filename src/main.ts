@@ -25,6 +25,7 @@ import type { Pipeline } from './jobs/pipeline.ts';
 import { armWorld } from './ops/failpoints.ts';
 import { Health } from './ops/health.ts';
 import type { Log } from './ops/log.ts';
+import { createStrayLog, logJourneys } from './ops/journey-log.ts';
 import { countOutcomes } from './ops/metrics/count-outcomes.ts';
 import type { Metrics } from './ops/metrics/metrics.ts';
 import { createRequestLog } from './ops/request-log.ts';
@@ -90,7 +91,7 @@ async function compose(
 
   const clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
   const handoverKeys = postgresHandoverKeys(database);
-  const strays = new StrayResponses(report('responses that came late could not be recorded'));
+  const strays = new StrayResponses(report('responses that came late could not be recorded'), createStrayLog(log));
   closers.push(() => strays.close());
   const messages = openMessages(database, report, closers);
   const parts = { config, types, directory, database, clock, strays, messages, log, closers };
@@ -114,7 +115,7 @@ async function compose(
     path: switches ? { kind: 'direct', switches } : { kind: 'handover', handover: new HandoverSealer(handoverKeys) },
   };
   const metrics = openMetrics(database, switches, closers);
-  const world = armWorld(countOutcomes(plain, metrics), config.TAPWIRE_FAILPOINTS);
+  const world = armWorld(countOutcomes(logJourneys(plain, log), metrics), config.TAPWIRE_FAILPOINTS);
   const fetcher = new GuardedFetch({ policy: callbackPolicy(config.TAPWIRE_ENV) });
   closers.push(() => fetcher.close());
   const common = { config, database, stores, ownTokens, world, fetcher, log, report, closers };

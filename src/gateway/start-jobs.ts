@@ -46,7 +46,8 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
   if (opener) closers.push(() => opener.stop());
   const deliverer = createDeliverer(parts);
   const pipeline = new Pipeline(stores.jobs, world, {
-    onError: (error, queue) => log.error({ error, queue }, 'a job failed and will be tried again'),
+    onError: (error, queue, asked) =>
+      log.error({ error, queue, ...namesOf(asked) }, 'a job failed and will be tried again'),
     openHandover: opener && readHandovers(opener),
     deliverWebhook: (payload, jobId) => deliverer.deliver(payload, jobId),
     retryPush: (payload) => parts.pushes.payments.retry(payload),
@@ -57,6 +58,12 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
   closers.push(() => deliverer.stop());
   if (opener) closers.push(() => withdraw(opener));
   return pipeline;
+}
+
+/** Of what a job is about: the rows it names, and nothing else that it carries. */
+function namesOf(asked: object = {}): Readonly<Record<string, unknown>> {
+  const { acquirerId, id, eventId, attempt } = asked as Partial<Record<string, unknown>>;
+  return { acquirerId, id, eventId, attempt };
 }
 
 async function openHandovers(

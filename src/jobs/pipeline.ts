@@ -49,7 +49,7 @@ const WEBHOOK_POLL_MS = 200;
 const WEBHOOK_RATION = { idle: 400, busy: 20 };
 
 export interface PipelineOptions {
-  readonly onError: (error: unknown, queue: QueueName) => void;
+  readonly onError: (error: unknown, queue: QueueName, asked?: JobPayloads[QueueName]) => void;
   /** Role `worker` alone: opens what api processes hand over. */
   readonly openHandover: OpenHandover | undefined;
   readonly deliverWebhook: (

@@ -24,7 +24,8 @@ export interface PumpOptions<Queue extends QueueName> {
   /** For a queue that must not have its way: how many jobs one look may take; the next look is then a poll later. */
   readonly ration?: () => number;
   readonly handle: (payload: JobPayloads[Queue], jobId: string) => Promise<JobResult<JobPayloads[Queue]>>;
-  readonly onError: (error: unknown, queue: QueueName) => void;
+  /** `asked`: of the job that failed; nothing when none could be taken. */
+  readonly onError: (error: unknown, queue: QueueName, asked?: JobPayloads[QueueName]) => void;
 }
 
 /**
@@ -137,7 +138,7 @@ export class Pump<Queue extends QueueName> {
       const again = result === 'done' ? undefined : jobAgain(queue, payload.data as JobPayloads[Queue], result);
       await this.#table.settle({ queue, attempt, again });
     } catch (error) {
-      this.#options.onError(error, queue);
+      this.#options.onError(error, queue, payload.data);
       await boss.fail(queue, attempt, { reason: error instanceof Error ? error.name : 'unknown' });
     }
   }

@@ -26,7 +26,7 @@ returning ${SHOWN}, d.xmax = 0 as "isNew"`;
 
 const LIST = `
 select ${SHOWN} from devices d where ${OWNED} and ($4::uuid is null or (d.created_at, d.id) < (
-  select o.created_at, o.id from devices o where o.acquirer_id = $1 and o.id = $4))
+  select d.created_at, d.id from devices d where ${OWNED} and d.id = $4))
 order by d.created_at desc, d.id desc limit $5`;
 
 const RENAME = `update devices d set friendly_name = $5, updated_at = clock_timestamp() where ${OWNED} and d.id = $4

@@ -126,10 +126,9 @@ export async function listTransactions(
   conditions.addIfGiven(`${AMOUNT_MAJOR} <= $::numeric`, filter.maxAmount);
   if (filter.needsReview !== undefined) conditions.addPlain(filter.needsReview ? 'needs_review' : 'not needs_review');
   if (filter.after !== undefined) {
-    conditions.add(
-      `(created_at, id) < (select created_at, id from transactions where acquirer_id = ${tenant.acquirerId} and id = $)`,
-      filter.after,
-    );
+    // Among its own alone: that of somebody else would tell when it was made.
+    const after = `${conditions.ownSql} and id = ${conditions.parameter(filter.after)}`;
+    conditions.addPlain(`(created_at, id) < (select created_at, id from transactions where ${after})`);
   }
   const { rows } = await database.query<Transaction>(
     `${SELECT} where ${conditions.sql} order by created_at desc, id desc limit ${conditions.parameter(filter.limit)} offset ${conditions.parameter(filter.offset)}`,
@@ -167,11 +166,14 @@ function addReference(
 class Conditions {
   readonly values: unknown[] = [];
   readonly #conditions: string[] = [];
+  /** That a row is the tenant's. */
+  readonly ownSql: string;
 
   constructor(tenant: Tenant) {
     this.add('acquirer_id = $', tenant.acquirerId);
     this.addIfGiven('integrator_id = $', tenant.integratorId);
     this.addIfGiven('merchant_id = $', tenant.merchantId);
+    this.ownSql = this.sql;
   }
 
   /** Each `$` in `condition` becomes the number of its value's parameter. */

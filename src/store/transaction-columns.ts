@@ -29,6 +29,7 @@ export const ATTEMPT_COLUMNS = {
   chipTags: 'bytes',
   xTid: 'text',
   consumerId: 'uuid',
+  correlationId: 'uuid',
   tid: 'text',
   mid: 'text',
   routeId: 'integer',

@@ -59,15 +59,16 @@ export class PostgresWebhookDeliveries implements DeliveryStore {
   }
 }
 
-const EVENT = 'acquirer_id, id, endpoint_id, body, state, round, delivery';
+const EVENT = 'acquirer_id, id, endpoint_id, transaction_id, body, state, round, delivery';
 
 /** Events `e` with where they go, each under the names of an `EventRow`. */
 const WITH_ENDPOINT = `
 select e.acquirer_id as "acquirerId", e.id, e.body, e.state, e.round, e.delivery, e.endpoint_id as "endpointId",
   p.integrator_id as "integratorId", p.serves, p.url, p.sealed_secret as "sealedSecret",
   p.previous_sealed_secret as "previousSealedSecret", (extract(epoch from p.previous_until) * 1000)::float8 as "previousUntilMs",
-  p.disabled_at is not null as "isDisabled"
-from e join webhook_endpoints p on p.acquirer_id = e.acquirer_id and p.id = e.endpoint_id`;
+  p.disabled_at is not null as "isDisabled", t.correlation_id as "correlationId"
+from e join webhook_endpoints p on p.acquirer_id = e.acquirer_id and p.id = e.endpoint_id
+left join transactions t on t.acquirer_id = e.acquirer_id and t.id = e.transaction_id`;
 
 // An event that was written before keeps its body, whatever its transaction says by now.
 const WRITE = `
@@ -124,8 +125,18 @@ function inOrder(jobs: readonly WebhookJob[], rows: readonly EventRow[]): (Store
   return jobs.map(({ eventId }) => events.get(eventId));
 }
 
-function eventOf({ acquirerId, id, body, state, round, delivery, endpointId, ...endpoint }: EventRow): StoredEvent {
-  return { acquirerId, id, body, state, round, delivery, endpoint: { ...endpoint, acquirerId, id: endpointId } };
+function eventOf({ acquirerId, id, body, state, round, delivery, correlationId, ...rest }: EventRow): StoredEvent {
+  const { endpointId, ...endpoint } = rest;
+  return {
+    acquirerId,
+    id,
+    body,
+    state,
+    round,
+    delivery,
+    correlationId,
+    endpoint: { ...endpoint, acquirerId, id: endpointId },
+  };
 }
 
 // Whoever comes second (a claim that lapsed, a replay in between) has its attempt kept and decides nothing.

@@ -41,6 +41,7 @@ type SettleStrays = (strays: readonly StrayResponse[]) => Promise<readonly Stray
  */
 export class StrayResponses {
   readonly #onError: (error: unknown) => void;
+  readonly #onUnknown: (stray: StrayResponse) => void;
   readonly #timers = new Set<NodeJS.Timeout>();
   #settle: SettleStrays | undefined;
   #queue: Waiting[] = [];
@@ -49,8 +50,10 @@ export class StrayResponses {
   #pause: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(onError: (error: unknown) => void) {
+  /** @param onUnknown told of each response that was looked for in vain, for the last time */
+  constructor(onError: (error: unknown) => void, onUnknown: (stray: StrayResponse) => void = () => {}) {
     this.#onError = onError;
+    this.#onUnknown = onUnknown;
   }
 
   /** Nothing is looked up before. */
@@ -121,7 +124,10 @@ export class StrayResponses {
     this.#waiting--;
     if (kind === 'late') counters.late++;
     else if (kind === 'duplicate') counters.duplicates++;
-    else counters.unknown++;
+    else {
+      counters.unknown++;
+      this.#onUnknown(stray);
+    }
   }
 
   #putLater(waiting: Waiting, delayMs: number): void {

@@ -54,6 +54,7 @@ export function draftTap(world: World, principal: Principal, request: TapRequest
     userId,
     xTid: principal.xTid,
     consumerId: link?.id ?? null,
+    correlationId: request.correlationId ?? null,
     attempt: 1,
     status: Status.RequestReceived,
     type: link?.type ?? TransactionType.Tap,
@@ -90,7 +91,7 @@ export function nextAttempt(draft: Draft, before: Transaction): Draft {
 export function pinAttempt(
   merchant: MerchantRecord,
   before: Transaction,
-  pinFingerprint: string,
+  { pinFingerprint, correlationId }: Pick<Transaction, 'pinFingerprint' | 'correlationId'>,
   nowMs: number,
 ): Draft {
   return {
@@ -102,6 +103,7 @@ export function pinAttempt(
       ...submitPinStep(before),
       routeId: before.routeId,
       pinFingerprint,
+      correlationId,
       pinExpiresAtMs: null,
       attempt: before.attempt + 1,
       status: Status.RequestReceived,

@@ -42,6 +42,8 @@ export interface TapRequest {
   /** Base64 of a compact JWE. */
   readonly paymentCardData: string;
   readonly deviceInstallationId: string;
+  /** Of the HTTP request, a UUID. */
+  readonly correlationId?: string;
 }
 
 /** Both blobs of a tap, opened and indexed; the bytes themselves for a handover. */

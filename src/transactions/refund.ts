@@ -36,6 +36,8 @@ export interface RefundRequest {
   readonly amount: string;
   /** The refund's own merchantReference. */
   readonly refundReference: string;
+  /** Of the HTTP request, a UUID. */
+  readonly correlationId?: string;
 }
 
 /** What to commit for a refund, and how it goes on from there. */
@@ -60,7 +62,7 @@ export async function refund(world: World, sale: Transaction, request: RefundReq
   const repeated = await findRepeated(world, sale, request.refundReference, amountMinor);
   if (repeated) return awaitOutcome(world, repeated);
   refuseUnlessLeft(sale, amountMinor);
-  const plan = await planRefund(world, sale, draftRefund(world, sale, request.refundReference, amountMinor));
+  const plan = await planRefund(world, sale, draftRefund(world, sale, request, amountMinor));
   const stored = await commit(world, plan);
   if (stored === 'inserted') return plan.proceed();
   plan.abandon();
@@ -133,7 +135,7 @@ function tooMuch(): RequestRefused {
   return new RequestRefused(409, 213, 'The sale has not that much left to be refunded.');
 }
 
-function draftRefund(world: World, sale: Transaction, reference: string, amountMinor: number): Transaction {
+function draftRefund(world: World, sale: Transaction, request: RefundRequest, amountMinor: number): Transaction {
   const nowMs = world.clock.nowMs();
   return {
     ...sale,
@@ -141,7 +143,8 @@ function draftRefund(world: World, sale: Transaction, reference: string, amountM
     ...NO_RESULT,
     ...WITHOUT_PIN,
     id: world.newId(),
-    merchantReference: reference,
+    merchantReference: request.refundReference,
+    correlationId: request.correlationId ?? null,
     type: TransactionType.Refund,
     originalId: sale.id,
     attempt: 1,

@@ -38,7 +38,8 @@ export async function submitPin(
   await checkToken(world, before, request.pinToken);
   const { tap, ...applied } = readPinTap(world, principal, before, request);
   const nowMs = world.clock.nowMs();
-  const draft = pinAttempt(merchant, before, world.cardData.fingerprint(request), nowMs);
+  const told = { pinFingerprint: world.cardData.fingerprint(request), correlationId: request.correlationId ?? null };
+  const draft = pinAttempt(merchant, before, told, nowMs);
   const plan = await planPin(world, draft, before, tap, applied);
   if (await commitPlan(world, plan, () => commitPin(world, plan, before))) return plan.proceed();
   plan.abandon();

@@ -69,6 +69,8 @@ export interface Submitter {
   readonly xTid: string | null;
   /** The link or intent that asked for it (2.8, 2.9); null for taps of the SDK alone. */
   readonly consumerId: string | null;
+  /** Of the HTTP request that began the attempt: joins log lines and webhooks with it. Null where no request had one. */
+  readonly correlationId: string | null;
 }
 
 /** The attempt's way to a switch, null before there is one. */

@@ -29,14 +29,18 @@ const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPho
  * @throws RequestRefused 409: 212 when the switch has settled the sale, 213 when it is voided or refunded, 134 when there is
  *   nothing to void; StoreUnavailable
  */
-export async function voidSale(world: World, sale: Transaction): Promise<Transaction> {
+export async function voidSale(
+  world: World,
+  sale: Transaction,
+  correlationId: string | null = null,
+): Promise<Transaction> {
   refuseUnlessWhole(sale);
   const merchant = world.directory.merchant(sale.acquirerId, sale.merchantId);
   if (await world.refunds.isSettled(sale, merchant?.timeZone ?? 'UTC')) {
     throw new RequestRefused(409, 212, 'The switch has settled the sale: it can be refunded.');
   }
   const nowMs = world.clock.nowMs();
-  const transaction = draftVoid(world, sale, nowMs);
+  const transaction = draftVoid(world, { ...sale, correlationId }, nowMs);
   const attempt: NewAttempt = {
     transaction,
     moves: moves(null, PATH, nowMs),

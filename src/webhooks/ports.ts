@@ -67,6 +67,8 @@ export interface StoredEvent {
   /** With `delivery`: the one job that may go on with it. */
   readonly round: number;
   readonly delivery: number;
+  /** Of the request that the event follows from, where that had one. */
+  readonly correlationId: string | null;
   readonly endpoint: WebhookEndpoint;
 }
 

@@ -76,7 +76,12 @@ export class WebhookDeliverer {
     const request = {
       url: new URL(url),
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'user-agent': 'Tapwire', ...this.#signatures(event, atMs) },
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Tapwire',
+        ...(event.correlationId !== null && { 'x-correlation-id': event.correlationId }),
+        ...this.#signatures(event, atMs),
+      },
       body: event.body,
       timeoutMs: TIMEOUT_MS,
       maxAnswerBytes: MAX_ANSWER_BYTES,

@@ -50,8 +50,22 @@ describe.concurrent('an approval that the gateway cannot accept is reversed once
     expect(trail.filter((move) => !move.startsWith('reversal'))).toEqual([...SUBMITTED, status, 'RespondedToPhone']);
     expect(trail.filter((move) => move.startsWith('reversal'))).toEqual(['reversal sent 1', 'reversal acknowledged 1']);
     await eventually(async () => expect(await jobsOf(database, id)).toEqual([]));
+    await expectJourney(id);
   });
 });
+
+/** What a person finds in the log of an uncertain tap, by whichever name is known of it. */
+async function expectJourney(id: string): Promise<void> {
+  const { stan, rrn } = await storedTransaction(installation.database, id);
+  const correlationId = expect.stringMatching(/^[0-9a-f]{8}-/);
+  const lines = installation.logLines.filter((line) => line.id === id);
+  expect(lines.map(({ msg, reversal }) => [msg, reversal])).toEqual([
+    ['the outcome is uncertain: a reversal is owed', undefined],
+    ['a reversal went on', 'sent'],
+    ['a reversal went on', 'acknowledged'],
+  ]);
+  for (const line of lines) expect(line).toMatchObject({ acquirerId: 1, correlationId, stan, rrn, tid: 'TW101001' });
+}
 
 test('an approval that comes after the deadline is told, and reversed again if a reversal had left before it', async () => {
   const { database } = installation;

@@ -16,12 +16,16 @@ function stray(stan = '000001'): StrayResponse {
 function open(kindOf: (stan: string) => StrayKind = () => 'unknown') {
   const looks: string[][] = [];
   const errors: unknown[] = [];
-  const strays = new StrayResponses((error) => errors.push(error));
+  const unknown: StrayResponse[] = [];
+  const strays = new StrayResponses(
+    (error) => errors.push(error),
+    (stray) => unknown.push(stray),
+  );
   strays.open(async (batch) => {
     looks.push(batch.map(({ stan }) => stan));
     return batch.map(({ stan }) => kindOf(stan));
   });
-  return { strays, looks, errors, counters: new StrayCounters() };
+  return { strays, looks, errors, unknown, counters: new StrayCounters() };
 }
 
 describe('a stray response', () => {
@@ -34,8 +38,8 @@ describe('a stray response', () => {
     expect(counters).toMatchObject({ late: 1, duplicates: 1, unknown: 0, dropped: 0 });
   });
 
-  test('that is not found is looked for again in a second, and when everything under way is decided', async () => {
-    const { strays, looks, counters } = open();
+  test('that is not found is looked for again in a second, and when everything under way is decided; then it is told of', async () => {
+    const { strays, looks, unknown, counters } = open();
     strays.take(stray(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(0);
     expect(looks).toHaveLength(1);
@@ -43,10 +47,11 @@ describe('a stray response', () => {
     expect(looks).toHaveLength(2);
     await vi.advanceTimersByTimeAsync(DECIDED_AFTER_MS - 1_000);
     expect(looks).toHaveLength(2);
-    expect(counters.unknown).toBe(0);
+    expect([counters.unknown, unknown]).toEqual([0, []]);
     await vi.advanceTimersByTimeAsync(1_100);
     expect(looks).toHaveLength(3);
     expect(counters.unknown).toBe(1);
+    expect(unknown).toHaveLength(1);
     expect(strays.waiting).toBe(0);
   });
 

@@ -20,6 +20,7 @@ export function sampleTransaction(changes: Partial<Transaction> = {}): Transacti
     userId: null,
     xTid: 'TERM0001',
     consumerId: null,
+    correlationId: null,
     attempt: 1,
     status: Status.SubmittedToPaymentProcessor,
     type: TransactionType.Tap,

@@ -33,7 +33,7 @@ export function registerPinRoute(server: Server, { world, tokens }: TapRoutesOpt
     },
     handler: async (request, reply) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
-      const pin = { ...request.body, deviceInstallationId };
+      const pin = { ...request.body, deviceInstallationId, correlationId: request.correlationId };
       const transaction = await submitPin(world, request.submitter!, request.params.transactionId, pin);
       return answerPhone(world, transaction, reply);
     },

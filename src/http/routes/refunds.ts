@@ -59,7 +59,11 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
     handler: async (request, reply) => {
       const sale = await findSale(request, request.params.id);
       const { amount, refundReference } = request.body;
-      const refunded = await refund(world, sale, { amount: String(amount), refundReference });
+      const refunded = await refund(world, sale, {
+        amount: String(amount),
+        refundReference,
+        correlationId: request.correlationId,
+      });
       recordWhenFlushed(world, refunded, reply);
       return refundAnswerOf(refunded);
     },
@@ -82,7 +86,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) => {
-      const started = await voidSale(world, await findSale(request, request.params.id));
+      const started = await voidSale(world, await findSale(request, request.params.id), request.correlationId);
       reply.code(202).header('location', `/transactions/${started.id}`);
       return voidAnswerOf(started);
     },

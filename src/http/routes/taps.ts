@@ -44,7 +44,9 @@ export function registerTapRoutes(server: Server, { world, tokens }: TapRoutesOp
     },
     handler: async (request, reply) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
-      const transaction = await submitTap(world, request.submitter!, { ...request.body, deviceInstallationId });
+      const { correlationId } = request;
+      const tap = { ...request.body, deviceInstallationId, correlationId };
+      const transaction = await submitTap(world, request.submitter!, tap);
       return answerPhone(world, transaction, reply);
     },
   });

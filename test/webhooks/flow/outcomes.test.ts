@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { Webhook as Library } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
+import { postTap } from '../../support/requests.ts';
 import { Backend, genuine, untilTold } from '../backend.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
 
@@ -54,6 +56,17 @@ test('an approval is told once, signed, with everything of 2.6', async () => {
       cardType: expect.any(String),
     },
   });
+});
+
+test('the correlation id of the tap comes along', async () => {
+  const phone = installation.phone();
+  const correlationId = randomUUID();
+  const headers = { 'x-correlation-id': correlationId };
+  const sealed = await phone.seal({ amount: '12.00', currency: 'ZAR' });
+  const { serviceReference } = outcomeOf(await postTap(installation.url, phone, sealed, { headers }));
+  await untilTold(receiver, secret, serviceReference);
+  const sent = receiver.received.find(({ body }) => body.includes(serviceReference))!;
+  expect(sent.headers['x-correlation-id']).toBe(correlationId);
 });
 
 test('what is sent passes the library of Standard Webhooks as it is', async () => {

@@ -1,0 +1,87 @@
+import pino from 'pino';
+import { expect, test } from 'vitest';
+import { createStrayLog, logJourneys } from '../../src/ops/journey-log.ts';
+import type { LogLevel } from '../../src/ops/log.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import type { StrayResponse } from '../../src/transactions/late-response.ts';
+import type { GuardedSettlement, NewAttempt, NewSubmission, ReversalStep } from '../../src/transactions/ports.ts';
+import { Status } from '../../src/transactions/status.ts';
+import type { World } from '../../src/transactions/world.ts';
+import type { LogLine } from '../support/log-lines.ts';
+import { sampleTransaction } from '../transactions/sample-transaction.ts';
+
+const NAMES = {
+  acquirerId: 1,
+  attempt: 1,
+  correlationId: '0b2f8f6e-95f1-4b8c-9f0a-0d1f1c9f3a55',
+  stan: '000123',
+  rrn: '632500000123',
+  tid: 'TW101001',
+};
+const submitted = sampleTransaction({ ...NAMES, status: Status.SubmittedToPaymentProcessor });
+const settled = (disposition: number | null) =>
+  ({
+    transaction: submitted,
+    settlement: { result: { disposition, responseCode: '00' } },
+    isOverdue: false,
+  }) as unknown as GuardedSettlement;
+
+/** A world whose commits come true or do not, and what its log says. */
+function watchedWorld(level: LogLevel, isCommitted = true) {
+  const lines: LogLine[] = [];
+  const log = pino({ level }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const commit = async () => isCommitted;
+  const store = {
+    insert: async () => (isCommitted ? 'inserted' : 'exists'),
+    ...{ retry: commit, submit: commit, submitPin: commit, settle: commit, stepReversal: commit },
+  };
+  const world = { clock: { monotonicMs: () => 0 }, store, refunds: {} } as unknown as World;
+  return { store: logJourneys(world, log).store, lines, log };
+}
+
+test('on debug a tap is told from its submission to its outcome, each line under every name that it has', async () => {
+  const { store, lines } = watchedWorld('debug');
+  const accepted = { ...submitted, status: Status.ReadyToSubmitToPaymentProcessor };
+  await store.insert({ transaction: accepted } as NewAttempt);
+  await store.submit({ transaction: submitted } as NewSubmission);
+  await store.settle(settled(Disposition.Approved));
+  expect(lines.map(({ msg }) => msg)).toEqual(['accepted', 'submitted to the switch', 'decided']);
+  for (const line of lines) expect(line).toMatchObject({ ...NAMES, id: submitted.id });
+  expect(lines[2]).toMatchObject({ disposition: 'Approved', responseCode: '00' });
+});
+
+test('in one commit it is told once', async () => {
+  const { store, lines } = watchedWorld('debug');
+  await store.insert({ transaction: submitted } as NewAttempt);
+  expect(lines.map(({ msg }) => msg)).toEqual(['submitted to the switch']);
+});
+
+test('what was not committed is not told', async () => {
+  const { store, lines } = watchedWorld('debug', false);
+  await store.insert({ transaction: submitted } as NewAttempt);
+  await store.submit({ transaction: submitted } as NewSubmission);
+  await store.settle(settled(Disposition.Indeterminate));
+  expect(lines).toEqual([]);
+});
+
+test('on info what is certain is not told, and what is uncertain not more often than a person can read', async () => {
+  const { store, lines } = watchedWorld('info');
+  await store.insert({ transaction: submitted } as NewAttempt);
+  await store.settle(settled(Disposition.Declined));
+  await store.settle(settled(null));
+  expect(lines).toEqual([]);
+  for (let lost = 0; lost < 100; lost++) await store.settle(settled(Disposition.Indeterminate));
+  expect(lines).toHaveLength(20);
+  const told = [{ reversal: 'sent', attempt: 2 }] as const;
+  await store.stepReversal({ transaction: submitted, told } as unknown as ReversalStep);
+  expect(lines[20]).toMatchObject({ msg: 'a reversal went on', reversal: 'sent', reversalAttempt: 2, rrn: NAMES.rrn });
+});
+
+test('a response to nothing of ours is told by the names that the switch has for it, and not without end', () => {
+  const { lines, log } = watchedWorld('info');
+  const tell = createStrayLog(log);
+  const stray = { acquirerId: 1, processorId: 1, stan: '000999', rrn: '632500000999', tid: 'TW101001' };
+  for (let sent = 0; sent < 1_000; sent++) tell(stray as StrayResponse);
+  expect(lines[0]).toMatchObject({ level: 40, ...stray });
+  expect(lines.length).toBeLessThan(100);
+});

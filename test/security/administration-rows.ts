@@ -1,0 +1,131 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { type Maker, type Row, row, type Sent } from './row.ts';
+import { made, NOWHERE, PROCESSOR, type Things } from './things.ts';
+
+/** `/acquirers/:acquirerId/<name>`: what is added, shown, listed, changed and removed. */
+function settingsRows(
+  name: string,
+  thing: keyof Things,
+  body: (things: Things) => object,
+  change: { readonly method?: 'PUT' | 'PATCH'; readonly body?: (things: Things) => object; readonly key?: string } = {},
+): Record<string, Row> {
+  const { key = 'id' } = change;
+  const one = ({ acquirerId, [thing]: id }: Things) => ({ params: { acquirerId, [key]: id as string } });
+  const fresh = async ({ installation, headers }: Maker): Promise<Partial<Things>> => {
+    const {
+      id,
+      name: named,
+      xTid,
+      deviceInstallationId,
+    } = (await made(installation, `/acquirers/1/${name}`, body(FIRST), headers)) as Record<string, string>;
+    return { [thing]: id ?? xTid ?? deviceInstallationId ?? named };
+  };
+  const all = `/acquirers/:acquirerId/${name}`;
+  const { method = 'PATCH' } = change;
+  return {
+    [`GET ${all}`]: row(({ acquirerId }) => ({ params: { acquirerId }, query: { limit: 500 } }), { lists: thing }),
+    [`GET ${all}/:${key}`]: row(one),
+    [`POST ${all}`]: row((things) => ({ params: { acquirerId: things.acquirerId }, body: body(things) })),
+    [`DELETE ${all}/:${key}`]: row(one, { fresh }),
+    ...(change.body && {
+      [`${method} ${all}/:${key}`]: row((things) => ({ ...one(things), body: change.body!(things) })),
+    }),
+  };
+}
+
+/** Under which the first merchant's acquirer makes what is used up. */
+const FIRST = {
+  acquirerId: 1,
+  integratorId: 10,
+  merchantId: '1001',
+  xTid: 'TERM-coffee',
+  processorId: 41,
+  profile: 'profile coffee',
+} as Things;
+
+const unique = (prefix: string) => `${prefix} ${randomUUID()}`;
+const MERCHANT = { name: 'Green Grocer', mcc: '5411', country: 'ZA', currency: 'ZAR', timeZone: 'Africa/Johannesburg' };
+const { publicKey: PUBLIC_KEY } = generateKeyPairSync('ed25519', {
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+});
+
+/** What acquirers and the operator manage. */
+export const ADMINISTRATION: Readonly<Record<string, Row>> = {
+  'GET /acquirers': row(() => ({ query: { limit: 500 } })),
+  'POST /acquirers': row(() => ({ body: { name: unique('Bank') } })),
+  'GET /acquirers/:acquirerId': row(({ acquirerId }) => ({ params: { acquirerId } })),
+  'PATCH /acquirers/:acquirerId': row(({ acquirerId }) => ({ params: { acquirerId }, body: { blocked: false } })),
+  ...settingsRows('integrators', 'integratorId', () => ({ name: unique('Shop') }), {
+    body: () => ({ blocked: false }),
+  }),
+  ...settingsRows('merchants', 'merchantId', ({ integratorId }) => ({ ...MERCHANT, id: randomUUID(), integratorId }), {
+    body: () => ({ city: 'Cape Town' }),
+  }),
+  ...settingsRows(
+    'terminals',
+    'xTid',
+    ({ merchantId, profile }) => ({ xTid: unique('till'), tid: 'TW000009', mid: 'SHOP9', merchantId, profile }),
+    { body: ({ merchantId, profile }) => ({ merchantId, profile }) },
+  ),
+  ...settingsRows('blocked-devices', 'blockedDevice', () => ({ deviceInstallationId: unique('device') })),
+  ...settingsRows('processors', 'processorId', () => PROCESSOR, { method: 'PUT', body: () => PROCESSOR }),
+  ...settingsRows(
+    'routes',
+    'routeId',
+    ({ processorId, xTid }) => ({ processorId, xTid, priority: 998, scheme: 'Mir' }),
+    { method: 'PUT', body: ({ processorId, xTid }) => ({ processorId, xTid, priority: 999, scheme: 'Mir' }) },
+  ),
+  ...settingsRows('softposconfigs', 'profile', () => ({ name: unique('profile') }), {
+    method: 'PUT',
+    body: () => ({ overrides: [] }),
+    key: 'profile',
+  }),
+  ...settingsRows('keys', 'keyId', ({ integratorId, merchantId }) => ({
+    name: unique('key'),
+    scopes: ['transactions:read'],
+    integratorId,
+    merchantId,
+  })),
+  'POST /acquirers/:acquirerId/keys/:id/rotate': row(({ acquirerId, keyId }) => ({
+    params: { acquirerId, id: keyId },
+    body: { overlapHours: 1 },
+  })),
+  ...settingsRows(
+    'users',
+    'userId',
+    ({ integratorId, merchantId }) => ({ username: unique('user'), role: 'viewer', integratorId, merchantId }),
+    { body: () => ({ role: 'viewer' }) },
+  ),
+  'POST /acquirers/:acquirerId/users/:id/password': row(({ acquirerId, userId }) => ({
+    params: { acquirerId, id: userId },
+    body: {},
+  })),
+  ...settingsRows('issuer-keys', 'issuerKeyId', ({ integratorId }) => ({
+    issuer: `https://${randomUUID()}.example`,
+    kid: 'one',
+    integratorId,
+    publicKey: PUBLIC_KEY,
+  })),
+  ...linkCallbackRows(),
+};
+
+function linkCallbackRows(): Record<string, Row> {
+  const address = '/acquirers/:acquirerId/integrators/:id/callbacks/links';
+  const integrator = ({ acquirerId, integratorId: id }: Things): Sent => ({ params: { acquirerId, id } });
+  const registered = async ({ installation, headers }: Maker): Promise<Partial<Things>> => {
+    const integratorId = Number(
+      (await made(installation, '/acquirers/1/integrators', { name: unique('Shop') }, headers)).id,
+    );
+    const url = new URL(`/acquirers/1/integrators/${integratorId}/callbacks/links`, installation.url);
+    const sent = { method: 'PUT', headers: { ...headers, 'content-type': 'application/json' } };
+    await fetch(url, { ...sent, body: JSON.stringify({ callbackUrl: NOWHERE }) });
+    return { integratorId };
+  };
+  return {
+    [`GET ${address}`]: row(integrator),
+    [`PUT ${address}`]: row((things) => ({ ...integrator(things), body: { callbackUrl: NOWHERE } })),
+    [`DELETE ${address}`]: row(integrator, { fresh: registered }),
+    [`POST ${address}/secret`]: row((things) => ({ ...integrator(things), body: {} }), { fresh: registered }),
+  };
+}

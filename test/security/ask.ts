@@ -1,0 +1,78 @@
+import type { Problem } from '../../schemas/problem.ts';
+import type { KnownRoute } from '../../src/http/route-table.ts';
+import type { Sent } from './row.ts';
+import type { Headers } from './things.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: globalThis.Headers;
+}
+
+/** How many requests are under way at once: enough to keep a gateway busy, few enough to wait for none. */
+const AT_ONCE = 12;
+
+export const nameOf = ({ method, url }: Pick<KnownRoute, 'method' | 'url'>) => `${method} ${url}`;
+
+/** Sends a row's request. `body` is sent instead of its own, as it is. */
+export async function ask(
+  base: string,
+  { method, url }: Pick<KnownRoute, 'method' | 'url'>,
+  { params = {}, query = {}, headers = {}, body }: Sent,
+  credential: Headers,
+  instead?: string,
+): Promise<Answer> {
+  const path = url.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name] ?? 'missing')));
+  const search = new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  const sent = instead ?? (body === undefined ? undefined : JSON.stringify(body));
+  const response = await fetch(new URL(search.size === 0 ? path : `${path}?${search}`, base), {
+    method,
+    headers: { ...headers, ...credential, ...(sent !== undefined && { 'content-type': 'application/json' }) },
+    ...(sent !== undefined && { body: sent }),
+  });
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}
+
+/**
+ * What an answer tells besides its own ids, times and figures: two that are the same tell nobody which ids there are. Of a
+ * problem that is all but where and when.
+ */
+export function gist({ status, text }: Answer, named: readonly unknown[]): string {
+  if (status < 300) return `${status} ${JSON.stringify(shapeOf(text === '' ? null : JSON.parse(text)))}`;
+  const { instance: _where, requestId: _when, ...rest } = JSON.parse(text) as Problem;
+  const names = named.filter((value) => typeof value === 'string');
+  return `${status} ${names.reduce((bare, name) => bare.replaceAll(name, '#'), JSON.stringify(rest))}`;
+}
+
+/** Words are those of closed lists, such as `Approved`. */
+const WORD = /^[A-Za-z]{1,24}$/;
+
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shapeOf);
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).map(([name, inner]) => [name, shapeOf(inner)]);
+  return typeof value === 'boolean' || (typeof value === 'string' && WORD.test(value)) ? value : typeof value;
+}
+
+export function errorCodeOf({ text }: Answer): number | undefined {
+  return text.startsWith('{') ? (JSON.parse(text) as Partial<Problem>).errorCode : undefined;
+}
+
+/** Does them all, a few at once, and gathers what they find. */
+export async function gather<Item>(
+  items: readonly Item[],
+  find: (item: Item) => Promise<string | undefined>,
+): Promise<string[]> {
+  const faults: string[] = [];
+  const waiting = items.values();
+  const work = async () => {
+    for (const item of waiting) {
+      const fault = await find(item);
+      if (fault !== undefined) faults.push(fault);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return faults;
+}

@@ -1,0 +1,330 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { includesTenant } from '../../src/auth/includes-tenant.ts';
+import { ROLE_SCOPES } from '../../src/auth/portal-user.ts';
+import type { Credential, RouteFacts } from '../../src/http/route-facts.ts';
+import type { KnownRoute } from '../../src/http/route-table.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { faultsIn } from '../support/log-lines.ts';
+import { MERCHANTS, type MerchantName } from '../support/tenants.ts';
+import { type Answer, ask, errorCodeOf, gather, gist, nameOf } from './ask.ts';
+import { bearer, credentialsOf, keysWithout, type Shown, shownTo } from './credentials.ts';
+import type { Row } from './row.ts';
+import { OPEN_ROUTES, rowsOf } from './rows.ts';
+import { type Headers, nobodysThings, type Things, thingsOf } from './things.ts';
+
+/**
+ * Every route, as the gateway itself lists them, with every kind of credential and every id that a request of it names. The
+ * first merchant owns things; the others are of the same integrator, of the same acquirer, and of another acquirer.
+ */
+const OWNER = 'coffee';
+const STRANGERS = ['bakery', 'flowers', 'tailor'] as const;
+
+interface GuardedRoute extends KnownRoute {
+  readonly facts: RouteFacts;
+  readonly row: Row;
+}
+
+let installation: Installation;
+let routes: GuardedRoute[];
+const things = {} as Record<MerchantName, Things>;
+const credentials = {} as Record<MerchantName, Shown[]>;
+let nobodys: Things;
+beforeAll(async () => {
+  const unlimited = { RATE_PER_CREDENTIAL: '0', RATE_PER_ADDRESS: '0', LOGIN_TRIES_PER_ADDRESS: '1000' };
+  installation = await startInstallation({ settings: unlimited });
+  await Promise.all(
+    ([OWNER, ...STRANGERS] as const).map(async (merchant, at) => {
+      things[merchant] = await thingsOf(installation, merchant, 41 + at);
+      credentials[merchant] = await credentialsOf(installation, merchant, things[merchant]);
+    }),
+  );
+  nobodys = nobodysThings(things[OWNER]);
+  const rows = rowsOf(installation);
+  routes = installation.routes.flatMap((route) => {
+    const row = rows[nameOf(route)];
+    return row && route.facts ? [{ ...route, facts: route.facts, row }] : [];
+  });
+});
+afterAll(async () => {
+  expect(faultsIn(installation.logLines)).toEqual([]);
+  await installation.stop();
+});
+
+const send = (route: GuardedRoute, about: Things, shown: Pick<Shown, 'headers'>) =>
+  Promise.resolve(route.row.send(about)).then((sent) => ask(installation.url, route, sent, shown.headers));
+
+test('every route has a row in the matrix, or is known to be open', () => {
+  const rows = rowsOf(installation);
+  const guarded = installation.routes.filter((route) => !isOpen(route));
+  expect(guarded.filter((route) => !(nameOf(route) in rows)).map(nameOf)).toEqual([]);
+  expect(guarded.filter(({ facts }) => !facts || facts.takes.length === 0).map(nameOf)).toEqual([]);
+  const known = new Set(installation.routes.map(nameOf));
+  expect([...Object.keys(rows), ...OPEN_ROUTES].filter((name) => !known.has(name))).toEqual([]);
+});
+
+/** Parts of pages are open, too: nothing in them is anybody's. */
+function isOpen(route: KnownRoute): boolean {
+  const { isAsset, takes = [] } = route.facts ?? {};
+  return OPEN_ROUTES.has(nameOf(route)) || (isAsset === true && takes.length === 0);
+}
+
+test('a credential that a route does not take is 401 or 403, whatever the body', async () => {
+  const none: Pick<Shown, 'name' | 'headers'> = { name: 'nothing', headers: {} };
+  const tries = routes.flatMap((route) => {
+    const others = credentials[OWNER].filter(({ kind }) => !route.facts.takes.includes(kind));
+    const alone = route.facts.takesBoth ? credentials[OWNER] : [];
+    return [none, ...others, ...alone].map((shown) => ({ route, shown }));
+  });
+  const faults = await gather(tries, async ({ route, shown }) => {
+    const sent = await route.row.send(things[OWNER]);
+    const isRead = route.method !== 'GET' && route.method !== 'DELETE';
+    const answer = await ask(installation.url, route, sent, shown.headers, isRead ? '{' : undefined);
+    const isRefused = [401, 403].includes(answer.status) && [100, 101, 102, 117].includes(errorCodeOf(answer) ?? 0);
+    return isRefused ? undefined : told(route, shown.name, answer);
+  });
+  expect(faults).toEqual([]);
+  expect(tries.length).toBeGreaterThan(routes.length * 3);
+});
+
+test('a key without the scope of a route is 403, and so is a portal user whose role lacks it', async () => {
+  const scopes = [...new Set(routes.flatMap(({ facts }) => facts.scope ?? []))];
+  const lacking = new Map(
+    await Promise.all(
+      scopes.map(async (scope) => {
+        const users = credentials[OWNER].filter(({ role }) => role && !includes(ROLE_SCOPES[role], scope));
+        return [scope, [...(await keysWithout(installation, OWNER, scope)), ...users]] as const;
+      }),
+    ),
+  );
+  const tries = routes.flatMap((route) => {
+    const { scope } = route.facts;
+    if (scope === undefined) return [];
+    const token = credentials[OWNER].find(({ kind }) => kind === 'merchantToken')!;
+    return shownTo(route.facts, [...lacking.get(scope)!, ...(route.facts.takesBoth ? [token] : [])]).map((shown) => ({
+      route,
+      shown,
+    }));
+  });
+  const faults = await gather(tries, async ({ route, shown }) => {
+    const answer = await send(route, things[OWNER], shown);
+    return answer.status === 403 ? undefined : told(route, shown.name, answer);
+  });
+  expect(faults).toEqual([]);
+  expect(tries.length).toBeGreaterThan(routes.length);
+});
+
+interface Attempt {
+  readonly merchant: MerchantName;
+  readonly route: GuardedRoute;
+  readonly shown: Shown;
+  /** The names of what is the owner's, in an otherwise own request. */
+  readonly taken: readonly (keyof Things)[];
+}
+
+test('what is another tenant’s is answered exactly as what nobody has', async () => {
+  const attempts = (await Promise.all(STRANGERS.map((merchant) => attemptsOf(merchant)))).flat();
+  const faults = await gather(attempts, async (attempt) => {
+    const { merchant, route, shown, taken } = attempt;
+    // One after the other, so that each kind of request was made as often before.
+    const [theirs, unknown] = [await tryWith(attempt, things[OWNER]), await tryWith(attempt, nobodys)];
+    if (theirs.gist === unknown.gist && theirs.leak === undefined) return undefined;
+    return `${nameOf(route)} with ${shown.name} of ${merchant}, ${taken}: ${theirs.gist} ${theirs.leak ?? ''}, not ${unknown.gist}`;
+  });
+  expect(faults).toEqual([]);
+  expect(attempts.length).toBeGreaterThan(routes.length * 2);
+});
+
+/** The request with `taken` of these things, and all else its own. */
+async function tryWith({ merchant, route, shown, taken }: Attempt, source: Things) {
+  const { about, headers } = await usable(route, shown, merchant);
+  const asked = { ...about, ...Object.fromEntries(taken.map((name) => [name, source[name]])) };
+  const answer = await send(route, asked, { headers });
+  const named = taken.map((name) => source[name]);
+  return { gist: gist(answer, named), leak: leakIn(answer.text, named) };
+}
+
+/** A merchant's things and a credential of its, with what the request uses up made anew where the credential goes with it. */
+async function usable({ row }: GuardedRoute, { kind, headers }: Shown, merchant: MerchantName, isAllNew = false) {
+  const own = things[merchant];
+  if (!row.fresh || (kind !== 'intentToken' && !isAllNew)) return { about: own, headers };
+  const maker = { installation, merchant, headers: keyOf('acquirerKey', merchant) };
+  const fresh = await row.fresh(maker, kind);
+  const isToken = kind === 'intentToken' && fresh.intentToken;
+  return { about: { ...own, ...fresh }, headers: isToken ? bearer(isToken) : headers };
+}
+
+function keyOf(kind: Credential, merchant: MerchantName): Headers {
+  return credentials[merchant].find((shown) => shown.kind === kind)!.headers;
+}
+
+/** One for each thing that a request names, and one for all of them. */
+async function attemptsOf(merchant: (typeof STRANGERS)[number]): Promise<Attempt[]> {
+  const own = things[merchant];
+  const perRoute = await Promise.all(
+    routes.map(async (route) => {
+      const names = await namesReadBy(route.row, own);
+      const each = names.map((name) => [name]);
+      const takens: (keyof Things)[][] = names.length > 1 ? [...each, names] : each;
+      const strangers = shownTo(route.facts, credentials[merchant]).filter((shown) =>
+        isStranger(shown, names, merchant),
+      );
+      return strangers.flatMap((shown) =>
+        takens
+          .filter((taken) => !(shown.owner === 'operator' && taken.includes('acquirerId')))
+          .map((taken) => ({
+            merchant,
+            route,
+            shown,
+            taken: taken.filter((name) => own[name] !== things[OWNER][name]),
+          }))
+          .filter(({ taken }) => taken.length > 0),
+      );
+    }),
+  );
+  return perRoute.flat();
+}
+
+/** The operator may see all, but not one acquirer's things under another's address. */
+function isStranger({ owner, role }: Shown, names: readonly (keyof Things)[], merchant: MerchantName): boolean {
+  if (owner === 'operator') return merchant === 'tailor' && names.includes('acquirerId');
+  const { acquirerId, integratorId, id: merchantId } = MERCHANTS[OWNER];
+  return !includesTenant(owner, { acquirerId, integratorId, merchantId }) && (role ?? 'admin') === 'admin';
+}
+
+/** What a row's request names, by which of the things it looks at. */
+async function namesReadBy({ send }: Row, about: Things): Promise<(keyof Things)[]> {
+  const read = new Set<keyof Things>();
+  const watched = new Proxy(about, {
+    get(target, name) {
+      if (name in target && typeof target[name as keyof Things] !== 'object') read.add(name as keyof Things);
+      return target[name as keyof Things];
+    },
+  });
+  await send(watched);
+  return [...read];
+}
+
+/** Something of the owner's that nobody else could know, but for what was asked with. */
+function leakIn(text: string, asked: readonly unknown[]): string | undefined {
+  const secrets = Object.entries(things[OWNER]).filter(
+    ([, value]) => String(value).length >= 16 && !asked.includes(value),
+  );
+  return secrets.find(([, value]) => text.includes(String(value)))?.[0];
+}
+
+test('a list has what is one’s own, and nothing of anybody else’s', async () => {
+  const lists = routes.filter(({ row }) => row.lists);
+  const names = [OWNER, ...STRANGERS] as const;
+  const tries = lists.flatMap((route) =>
+    names.flatMap((merchant) =>
+      shownTo(route.facts, credentials[merchant]).map((shown) => ({ route, merchant, shown })),
+    ),
+  );
+  const faults = await gather(tries, async ({ route, merchant, shown }) => {
+    if (!mayBy(shown, route.facts)) return undefined;
+    const { params = {} } = await route.row.send(things[merchant]);
+    const answer = await ask(installation.url, route, { params, query: { limit: 500 } }, shown.headers);
+    const listed = names.filter((name) => listsThing(answer, things[name][route.row.lists!]));
+    const [acquirerId] = [params.acquirerId === undefined ? undefined : things[merchant].acquirerId];
+    const expected = names.filter((name) => isWithin(shown.owner, name, acquirerId));
+    const isRight =
+      answer.status === 200 &&
+      names.every((name) => listed.includes(name) === expected.includes(name) || isSame(route, name, listed));
+    return isRight
+      ? undefined
+      : `${told(route, `${shown.name} of ${merchant}`, answer)}: lists ${listed}, not ${expected}`;
+  });
+  expect(faults).toEqual([]);
+  expect(lists.length).toBeGreaterThan(10);
+});
+
+function listsThing({ text }: Answer, thing: Things[keyof Things]): boolean {
+  const rows = JSON.parse(text) as Record<string, unknown>[];
+  return rows.some(({ id, xTid, deviceInstallationId, name }) =>
+    [id, xTid, deviceInstallationId, name].includes(thing),
+  );
+}
+
+/** Two of these have things of one name, such as merchants of two acquirers. */
+function isSame({ row }: GuardedRoute, name: MerchantName, listed: readonly MerchantName[]): boolean {
+  return listed.some((other) => other !== name && things[other][row.lists!] === things[name][row.lists!]);
+}
+
+function isWithin(owner: Shown['owner'], name: MerchantName, acquirerId: number | undefined): boolean {
+  const { id: merchantId, ...tenant } = MERCHANTS[name];
+  if (owner === 'operator') return tenant.acquirerId === acquirerId;
+  return includesTenant(owner, { acquirerId: tenant.acquirerId, integratorId: tenant.integratorId, merchantId });
+}
+
+test('every kind of credential that a route takes does with its own things what the route is for', async () => {
+  const tries = routes.flatMap((route) =>
+    shownTo(route.facts, credentials[OWNER])
+      .filter((shown) => mayBy(shown, route.facts))
+      .map((shown) => ({ route, shown })),
+  );
+  const faults = await gather(tries, async ({ route, shown }) => {
+    const { about, headers } = await usable(route, shown, OWNER, true);
+    const answer = await send(route, about, { headers });
+    return answer.status < 300 ? undefined : told(route, shown.name, answer);
+  });
+  expect(faults).toEqual([]);
+  expect(new Set(tries.map(({ route }) => nameOf(route)))).toEqual(new Set(routes.map(nameOf)));
+});
+
+/** POSTs that take no Idempotency-Key, each with what makes a repeat harmless. */
+const HARMLESS_TWICE: Readonly<Record<string, string>> = {
+  'POST /login': 'another session',
+  'POST /mobile/proximity-token': 'another token',
+  'POST /tokens/check': 'changes nothing',
+  'POST /transactions/references/check': 'changes nothing',
+  'POST /transactions/mobile': 'the merchantReference is its key',
+  'POST /transactions/:transactionId/submitPinMobile': 'the pinToken is spent once',
+  'POST /transactions/:id/acknowledge': 'stays acknowledged',
+  'POST /consumer/acknowledge': 'never goes back',
+  'POST /integrator/callbackUrl': 'the same URL again',
+  'POST /integrator/events/:id/replay': 'receivers know an event by its id',
+  'POST /integrator/events/replay': 'receivers know an event by its id',
+};
+
+test('every POST that creates something takes an Idempotency-Key', () => {
+  const posts = installation.routes.filter(({ method, facts }) => method === 'POST' && !facts?.isAsset);
+  const others = posts.filter((route) => !route.isIdempotent).map(nameOf);
+  expect(others.sort()).toEqual(Object.keys(HARMLESS_TWICE).sort());
+});
+
+test('the same request under one Idempotency-Key is carried out once, another one refused', async () => {
+  const keyed = routes.filter((route) => route.isIdempotent);
+  let refused = 0;
+  const faults = await gather(keyed, async (route) => {
+    const shown = shownTo(route.facts, credentials[OWNER]).find((each) => mayBy(each, route.facts))!;
+    const { about, headers } = await usable(route, shown, OWNER, true);
+    const [sent, other] = [await route.row.send(about), await route.row.send(about)];
+    const credential = { ...headers, 'idempotency-key': randomUUID() };
+    const first = await ask(installation.url, route, sent, credential);
+    const again = await ask(installation.url, route, sent, credential);
+    const isReplayed =
+      again.headers.get('idempotency-replayed') === 'true' && !first.headers.has('idempotency-replayed');
+    if (first.status >= 300 || !isReplayed || again.status !== first.status || again.text !== first.text)
+      return `${told(route, shown.name, first)}, then ${told(route, shown.name, again)}`;
+    if (JSON.stringify(sent) === JSON.stringify(other)) return undefined;
+    const differing = await ask(installation.url, route, other, credential);
+    refused++;
+    return differing.status === 422 ? undefined : told(route, `another body by ${shown.name}`, differing);
+  });
+  expect(faults).toEqual([]);
+  expect(keyed.length).toBeGreaterThan(20);
+  expect(refused).toBeGreaterThan(10);
+});
+
+function mayBy({ role }: Shown, { scope }: RouteFacts): boolean {
+  return role === undefined || scope === undefined || includes(ROLE_SCOPES[role], scope);
+}
+
+function includes(list: readonly string[], text: string): boolean {
+  return list.includes(text);
+}
+
+function told(route: GuardedRoute, name: string, { status, text }: Answer): string {
+  return `${nameOf(route)} with ${name}: ${status} ${text.slice(0, 300)}`;
+}
