@@ -1,0 +1,120 @@
+import axe from 'axe-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import decodeQR from 'qr/decode.js';
+import { expect } from 'vitest';
+
+/** What the page calls the states that it shows. */
+export type PhaseName =
+  | 'waiting'
+  | 'scanned'
+  | 'started'
+  | 'processing'
+  | 'paid'
+  | 'declined'
+  | 'uncertain'
+  | 'expired'
+  | 'broken'
+  | 'unknown'
+  | 'reader-app'
+  | 'offline';
+
+/** The narrowest phone that is still about. */
+const NARROW_PIXELS = 320;
+/** Collects what the page's policy forbade, from before its first line on. */
+const WATCH_POLICY = `
+  globalThis.forbidden = [];
+  addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
+    globalThis.forbidden.push([violatedDirective, blockedURI, sample].join(' ')));`;
+
+/** Whoever has a pay page open. */
+export class Customer {
+  readonly page: Page;
+  /** What the page's scripts failed with. */
+  readonly #faults: string[] = [];
+
+  private constructor(page: Page) {
+    this.page = page;
+    page.on('pageerror', ({ message }) => this.#faults.push(message));
+  }
+
+  /** Opens an address in a browser of his own. */
+  static async open(browser: Browser, url: string, options?: BrowserContextOptions): Promise<Customer> {
+    const customer = await Customer.before(browser, options);
+    await customer.page.goto(url);
+    return customer;
+  }
+
+  /** With an empty page, for what is to be arranged first. */
+  static async before(browser: Browser, options?: BrowserContextOptions): Promise<Customer> {
+    const context = await browser.newContext(options);
+    await context.addInitScript(WATCH_POLICY);
+    return new Customer(await context.newPage());
+  }
+
+  /** Waits until the page shows a state. It looks every two seconds; here at once. */
+  async sees(phase: PhaseName): Promise<void> {
+    const shown = this.page.locator(`main[data-phase="${phase}"]`);
+    const look = setInterval(() => void this.lookAgain(), 200);
+    await shown.waitFor().finally(() => clearInterval(look));
+  }
+
+  /** As when he comes back to the page. */
+  async lookAgain(): Promise<void> {
+    await this.page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`).catch(() => {});
+  }
+
+  /** Everything that he can read, the title of the page aside. */
+  text(): Promise<string> {
+    return this.page.locator('main').innerText();
+  }
+
+  title(): Promise<string> {
+    return this.page.title();
+  }
+
+  part(selector: string): Locator {
+    return this.page.locator(selector);
+  }
+
+  /** What the QR code says, as a camera would see it. */
+  async readQrCode(): Promise<string> {
+    const picture = this.part('#qr-code');
+    await picture.waitFor();
+    const png = (await picture.screenshot()).toString('base64');
+    const paper = await this.page.context().newPage();
+    const { width, height, data } = await paper.evaluate<{ width: number; height: number; data: number[] }>(`
+      (async () => {
+        const picture = new Image();
+        picture.src = 'data:image/png;base64,${png}';
+        await picture.decode();
+        const canvas = new OffscreenCanvas(picture.width, picture.height).getContext('2d');
+        canvas.drawImage(picture, 0, 0);
+        const { width, height, data } = canvas.getImageData(0, 0, picture.width, picture.height);
+        return { width, height, data: [...data] };
+      })()`);
+    await paper.close();
+    return decodeQR({ width, height, data: Uint8Array.from(data) });
+  }
+
+  /** Legible for everyone by day and by night, on the narrowest phone, and not a thing done that the policy forbids. */
+  async expectWellMade(): Promise<void> {
+    const { page } = this;
+    expect(this.#faults).toEqual([]);
+    expect(await page.evaluate('forbidden')).toEqual([]);
+    await page.evaluate(axe.source);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
+      const told = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+      expect(told, colorScheme).toEqual([]);
+    }
+    const before = page.viewportSize();
+    await page.setViewportSize({ width: NARROW_PIXELS, height: 640 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(NARROW_PIXELS);
+    if (before) await page.setViewportSize(before);
+  }
+
+  close(): Promise<void> {
+    return this.page.context().close();
+  }
+}

@@ -1,0 +1,273 @@
+import { randomUUID } from 'node:crypto';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { outcomeOf } from '../support/answers.ts';
+import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
+import { AppPhone, ask, createLink, type HandedLink, letExpire, MANDATE } from '../support/links.ts';
+import { letDoubtPass } from '../support/transactions.ts';
+import { launchChromium } from './chromium.ts';
+import { Customer } from './customer.ts';
+
+const ANDROID =
+  'Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36';
+
+let installation: Installation;
+/** One that knows of a payment app. */
+let withApp: StartedGateway;
+let browser: Browser;
+beforeAll(async () => {
+  const starting = startInstallation();
+  browser = await launchChromium();
+  installation = await starting;
+  withApp = await installation.startGateway({
+    INTENT_ACTION: 'com.example.pay.TAP',
+    INTENT_PACKAGE: 'com.example.pay',
+  });
+});
+afterAll(async () => {
+  await browser?.close();
+  await installation.stop();
+});
+
+const urlOf = ({ id, token }: Pick<HandedLink, 'id' | 'token'>, origin = installation.url) =>
+  `${origin}/pay/${id}#${token}`;
+
+async function open(url: string, options?: Parameters<typeof Customer.open>[2]): Promise<Customer> {
+  const customer = await Customer.open(browser, url, options);
+  onTestFinished(() => customer.close());
+  return customer;
+}
+
+describe('a pay page that no app takes', () => {
+  test('shows who wants how much for what until when, and a QR code of its own address', async () => {
+    const link = await createLink(installation, { amount: '12345.60', paymentReference: 'order-4711' });
+    const customer = await open(urlOf(link));
+    await customer.sees('waiting');
+    expect(await customer.title()).toBe('ZAR 12,345.60 to Corner Coffee');
+    expect(await customer.part('h1').innerText()).toMatch(/^ZAR\s+12,345\.60$/);
+    const text = await customer.text();
+    for (const shown of ['Corner Coffee', 'Reference', 'order-4711', 'Ready to be paid.'])
+      expect(text).toContain(shown);
+    expect(text).toMatch(/Expires in 14:\d\d/);
+    expect(await customer.readQrCode()).toBe(urlOf(link));
+    expect(await customer.part('#open-app').isVisible()).toBe(false);
+    await customer.expectWellMade();
+  });
+
+  test('has not scanned the link by that', async () => {
+    const link = await createLink(installation);
+    const customer = await open(urlOf(link));
+    await customer.sees('waiting');
+    await customer.readQrCode();
+    const { rows } = await installation.database.query('select state from links where id = $1', [link.id]);
+    expect(rows).toEqual([{ state: 0 }]);
+  });
+
+  test('takes the token out of the address bar, and still has it when it is loaded again', async () => {
+    const link = await createLink(installation);
+    const customer = await open(urlOf(link));
+    await customer.sees('waiting');
+    expect(customer.page.url()).toBe(`${installation.url}/pay/${link.id}`);
+    await customer.page.reload();
+    await customer.sees('waiting');
+  });
+
+  test('follows the payment on another phone to its end', async () => {
+    const link = await createLink(installation);
+    const customer = await open(urlOf(link));
+    await customer.sees('waiting');
+    await ask(installation, link, `/consumer/qrCodeDetails/${link.id}`);
+    await customer.sees('scanned');
+    await customer.expectWellMade();
+    await ask(installation, link, '/consumer/acknowledge', { qrCodeId: link.id, status: 'TransactionStarted' });
+    await customer.sees('started');
+    await customer.expectWellMade();
+    await new AppPhone(installation, link).pay();
+    await customer.sees('paid');
+    expect(await customer.part('[role=status]').first().innerText()).toContain('Paid.');
+    for (const part of ['#ways', '#clock']) expect(await customer.part(part).isVisible()).toBe(false);
+    await customer.expectWellMade();
+  });
+
+  test('says not to pay again while an outcome is uncertain, and to do so once nothing was taken', async () => {
+    const link = await createLink(installation, { amount: '10.77' });
+    const customer = await open(urlOf(link));
+    await customer.sees('waiting');
+    const { serviceReference } = outcomeOf(await new AppPhone(installation, link).pay({ amount: '10.77' }));
+    await customer.sees('uncertain');
+    expect(await customer.text()).toContain('do not pay again');
+    expect(await customer.part('#qr-code').isVisible()).toBe(false);
+    await customer.expectWellMade();
+    await letDoubtPass(installation.database, serviceReference);
+    await customer.sees('declined');
+    expect(await customer.text()).toContain('Nothing was taken. You can pay again.');
+    expect(await customer.part('#qr-code').isVisible()).toBe(true);
+    await customer.expectWellMade();
+  });
+
+  test('shows the terms of a debit order, and neither account nor id number', async () => {
+    const link = await createLink(installation, MANDATE, '/consumer/tt3Applink');
+    const customer = await open(urlOf(link));
+    await customer.sees('waiting');
+    const text = await customer.text();
+    expect(text.replace(/\s+/g, ' ')).toContain('ZAR 250.00 a month');
+    for (const shown of ['ACME INSURE', 'day 25 of the month', 'ZAR 375.50', 'contract-12', 'nothing']) {
+      expect(text).toContain(shown);
+    }
+    const { body } = await ask(installation, link, `/pay/${link.id}/state`);
+    expect(JSON.stringify(body)).not.toMatch(new RegExp(`${MANDATE.accountNumber}|${MANDATE.idNumber}`));
+    await customer.expectWellMade();
+    await new AppPhone(installation, link).pay();
+    await customer.sees('paid');
+    expect(await customer.text()).toContain('Debit order authorised.');
+  });
+
+  test('shows of the amounts of a debit order the one that the creditor wants shown', async () => {
+    const terms = { ...MANDATE, instalmentVisibility: 'maximumOnly' };
+    const link = await createLink(installation, terms, '/consumer/tt3Applink');
+    const customer = await open(urlOf(link));
+    await customer.sees('waiting');
+    const text = (await customer.text()).replace(/\s+/g, ' ');
+    expect(text).toContain('ZAR 375.50 a month at most');
+    expect(text).not.toContain('250.00');
+  });
+
+  test('shows what it knows while the gateway cannot be reached, and goes on when it can', async () => {
+    const link = await createLink(installation);
+    const customer = await open(urlOf(link));
+    await customer.sees('waiting');
+    await customer.page.route('**/state', (route) => route.abort());
+    await customer.sees('offline');
+    expect(await customer.text()).toMatch(/10\.00.*No connection/s);
+    await customer.expectWellMade();
+    await customer.page.unroute('**/state');
+    await customer.sees('waiting');
+  });
+});
+
+describe('a pay page of a link that cannot be paid', () => {
+  test('says that it has expired, also while it is open', async () => {
+    const link = await createLink(installation);
+    const customer = await open(urlOf(link));
+    await customer.sees('waiting');
+    await letExpire(installation.database, link.id);
+    await customer.sees('expired');
+    expect(await customer.title()).toBe('This payment link has expired');
+    expect(await customer.part('h1').innerText()).toBe('This payment link has expired');
+    expect(await customer.part('#ways').isVisible()).toBe(false);
+    await customer.expectWellMade();
+    const later = await open(urlOf(link));
+    await later.sees('expired');
+    await later.expectWellMade();
+  });
+
+  test('tells a link of somebody else like one that never was', async () => {
+    const [link, other] = [await createLink(installation), await createLink(installation)];
+    const customer = await open(urlOf({ ...link, id: other.id }));
+    await customer.sees('unknown');
+    const shown = await customer.text();
+    await customer.expectWellMade();
+    const stranger = await open(urlOf({ ...link, id: randomUUID() }));
+    await stranger.sees('unknown');
+    expect(await stranger.text()).toBe(shown);
+  });
+
+  test.each([
+    ['has no token', (link: HandedLink) => `/pay/${link.id}`],
+    ['has half of a token', (link: HandedLink) => `/pay/${link.id}#${link.token.slice(0, 60)}`],
+    ['has a token that nobody signed', (link: HandedLink) => `/pay/${link.id}#${link.token.slice(0, -4)}AAAA`],
+    ['is cut off within its reference', (link: HandedLink) => `/pay/${link.id.slice(0, 13)}#${link.token}`],
+  ])('says that its address is not complete when it %s', async (_which, pathOf) => {
+    const customer = await open(`${installation.url}${pathOf(await createLink(installation))}`);
+    await customer.sees('broken');
+    expect(await customer.text()).toContain('This payment link is not complete');
+    await customer.expectWellMade();
+  });
+
+  test('says that a link for the merchant’s own app has no page', async () => {
+    const customer = await open(urlOf(await createLink(installation, { isConsumerApp: false })));
+    await customer.sees('reader-app');
+    expect(await customer.text()).toContain('the merchant’s own reader app');
+    expect(await customer.text()).not.toContain('10.00');
+    await customer.expectWellMade();
+  });
+});
+
+describe('a pay page on a phone with the payment app', () => {
+  /** What an intent address says, by the names in it. */
+  const partsOf = (address: string) =>
+    Object.fromEntries(
+      address
+        .replace(/^intent:#Intent;/, '')
+        .split(';')
+        .map((part) => [part.split('=')[0]!, decodeURIComponent(part.slice(part.indexOf('=') + 1))]),
+    );
+
+  /** Opens a page on Android, and gives the addresses besides its own that it wanted to go to. */
+  async function openOnAndroid(url: string) {
+    const customer = await Customer.before(browser, { userAgent: ANDROID, viewport: { width: 360, height: 740 } });
+    onTestFinished(() => customer.close());
+    const wanted: string[] = [];
+    const protocol = await customer.page.context().newCDPSession(customer.page);
+    await protocol.send('Page.enable');
+    protocol.on('Page.frameRequestedNavigation', (navigation) => wanted.push(navigation.url));
+    // The way to the app cuts the loading of the page short.
+    await customer.page.goto(url, { waitUntil: 'commit' });
+    return { customer, wanted };
+  }
+
+  test('opens it by itself once, and by a button, with everything it needs', async () => {
+    const link = await createLink(installation);
+    const url = urlOf(link, withApp.url);
+    const { customer, wanted } = await openOnAndroid(url);
+    await customer.sees('waiting');
+    const button = customer.part('#open-app');
+    await button.waitFor();
+    const address = (await button.getAttribute('href'))!;
+    expect(address).toMatch(/^intent:#Intent;.*;end$/);
+    expect(partsOf(address)).toMatchObject({
+      action: 'com.example.pay.TAP',
+      package: 'com.example.pay',
+      'B.is_tap': 'true',
+      'S.transaction_id': link.id,
+      'S.jwt': link.token,
+      'S.browser_fallback_url': `${url}&app=none`,
+    });
+    await customer.expectWellMade();
+    expect(wanted).toEqual([address]);
+    await customer.page.reload();
+    await button.waitFor();
+    expect(wanted.filter((each) => each.startsWith('intent:'))).toEqual([address]);
+    expect(await customer.part('#qr-code').isVisible()).toBe(false);
+  });
+
+  test('shows the QR code when Android comes back because there is no such app', async () => {
+    const link = await createLink(installation);
+    const { customer, wanted } = await openOnAndroid(urlOf(link, withApp.url));
+    await customer.part('#open-app').waitFor();
+    const [address] = wanted;
+    await customer.page.evaluate(`location.assign(${JSON.stringify(partsOf(address!)['S.browser_fallback_url'])})`);
+    await customer.part('#qr-code').waitFor();
+    expect(await customer.part('#open-app').isVisible()).toBe(false);
+    expect(await customer.text()).toContain('No payment app on this phone?');
+    expect(customer.page.url()).toBe(`${withApp.url}/pay/${link.id}`);
+    await customer.expectWellMade();
+    expect(wanted.filter((each) => each.startsWith('intent:'))).toEqual([address]);
+  });
+
+  test('opens nothing for a link that cannot be paid', async () => {
+    const link = await createLink(installation);
+    await letExpire(installation.database, link.id);
+    const { customer, wanted } = await openOnAndroid(urlOf(link, withApp.url));
+    await customer.sees('expired');
+    expect(wanted).toEqual([]);
+  });
+
+  test('shows the QR code where no app is known, or the phone is no Android', async () => {
+    const { customer, wanted } = await openOnAndroid(urlOf(await createLink(installation)));
+    await customer.part('#qr-code').waitFor();
+    expect(wanted).toEqual([]);
+    const desktop = await open(urlOf(await createLink(installation), withApp.url));
+    await desktop.part('#qr-code').waitFor();
+  });
+});
