@@ -1,9 +1,23 @@
 /** AES-256-GCM (NIST SP 800-38D) with a key that was derived for this one call and is zeroed by it. */
-import { createCipheriv, createDecipheriv, createSecretKey } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, randomFillSync } from 'node:crypto';
 
 export const GCM_NONCE_BYTES = 12;
 export const GCM_TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
+
+/** One call of the system's random source serves 512 nonces: it costs as much for 12 bytes as for these. */
+const POOL_BYTES = 512 * GCM_NONCE_BYTES;
+const pool = { bytes: Buffer.alloc(POOL_BYTES), used: POOL_BYTES };
+
+/** A random nonce, never given out twice. It is overwritten before long: to be copied where it is used. */
+export function freshNonce(): Uint8Array {
+  if (pool.used === POOL_BYTES) {
+    randomFillSync(pool.bytes);
+    pool.used = 0;
+  }
+  pool.used += GCM_NONCE_BYTES;
+  return pool.bytes.subarray(pool.used - GCM_NONCE_BYTES, pool.used);
+}
 
 /** The ciphertext with its tag behind it. */
 export function encryptGcm(key: Buffer, nonce: Uint8Array, plaintext: Uint8Array, associatedData: Uint8Array): Buffer {

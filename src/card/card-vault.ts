@@ -1,6 +1,7 @@
 /** What is kept of a card for reversal and refund, sealed to its transaction under keys used for nothing else. */
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
+import { LruMap } from '../bytes/lru-map.ts';
 import { SealError } from '../errors.ts';
 import type { CardVault, KeptCard } from '../transactions/ports.ts';
 import type { KeyRing, NamedSecretKey, SecretKeys } from './key-ring.ts';
@@ -15,6 +16,9 @@ const keptCard = z.strictObject({
   original: z.record(z.string(), z.string()),
 });
 
+/** More than are under way in a process at once; an expiry without its PAN is no card data to protect (PCI DSS 3.3). */
+const MAX_REMEMBERED_EXPIRIES = 8_192;
+
 /** The vault, and the search that spans a rotation of the hash key. */
 export interface SearchableCardVault extends CardVault {
   /** A PAN's hashes under every key of the ring, newest first: rows written before a rotation have an older one. */
@@ -23,9 +27,15 @@ export interface SearchableCardVault extends CardVault {
 
 /** A vault over the keys of an installation. A PAN's hash is `<key id>:<HMAC-SHA-256 over all its digits, Base64url>`. */
 export function createCardVault({ panSealing, panHash }: Pick<KeyRing, 'panSealing' | 'panHash'>): SearchableCardVault {
+  // The phone's answer has the expiry: a sale that was sealed here a moment ago need not be opened for it.
+  const expiries = new LruMap<string, string>(MAX_REMEMBERED_EXPIRIES);
   return {
-    seal: (transactionId, card) => seal(panSealing, transactionId, card),
+    seal: (transactionId, card) => {
+      expiries.set(transactionId, card.expiry);
+      return seal(panSealing, transactionId, card);
+    },
     open: (transactionId, sealed) => open(panSealing, transactionId, sealed),
+    expiryOf: (transactionId, sealed) => expiries.get(transactionId) ?? open(panSealing, transactionId, sealed).expiry,
     hashPan: (pan) => hashPan(panHash.current, pan),
     isHashOf: (hash, pan) => isHashOf(panHash, hash, pan),
     panHashes: (pan) => panHash.all.map((key) => hashPan(key, pan)),

@@ -3,9 +3,9 @@
  *
  *   version (1) · length of the key id (1) · key id · nonce (12) · ciphertext · tag (16)
  */
-import { createHmac, type KeyObject, randomBytes } from 'node:crypto';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { SealError } from '../errors.ts';
-import { decryptGcm, encryptGcm, GCM_NONCE_BYTES, GCM_TAG_BYTES } from './aes-gcm.ts';
+import { decryptGcm, encryptGcm, freshNonce, GCM_NONCE_BYTES, GCM_TAG_BYTES } from './aes-gcm.ts';
 import type { SecretKeys } from './key-ring.ts';
 
 const VERSION = 1;
@@ -18,7 +18,7 @@ export interface SealedFor {
 
 /** Zeroes the plaintext. */
 export function sealBytes({ current: { id, key } }: SecretKeys, sealedFor: SealedFor, plaintext: Buffer): Buffer {
-  const nonce = randomBytes(GCM_NONCE_BYTES);
+  const nonce = freshNonce();
   const sealed = encryptGcm(ownKey(key, sealedFor), nonce, plaintext, Buffer.from(sealedFor.owner));
   plaintext.fill(0);
   return Buffer.concat([Buffer.of(VERSION, id.length), Buffer.from(id, 'latin1'), nonce, sealed]);

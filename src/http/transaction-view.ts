@@ -115,7 +115,7 @@ function isoDate(packed: string): string | undefined {
 export function expiryOf({ id, sealedCard }: Transaction, vault: CardVault): string | null {
   if (sealedCard === null) return null;
   try {
-    const { expiry } = vault.open(id, sealedCard);
+    const expiry = vault.expiryOf(id, sealedCard);
     return expiry.length === 4 ? `${expiry.slice(2)}/${expiry.slice(0, 2)}` : null;
   } catch {
     return null; // a receipt does without it

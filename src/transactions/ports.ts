@@ -28,6 +28,8 @@ export interface CardVault {
   seal(transactionId: string, card: KeptCard): Uint8Array;
   /** @throws SealError when the key is gone or the bytes were changed */
   open(transactionId: string, sealed: Uint8Array): KeptCard;
+  /** YYMM, from a seal of a moment ago or by opening it. @throws SealError */
+  expiryOf(transactionId: string, sealed: Uint8Array): string;
   /** Keyed hash for search, with its key's id. */
   hashPan(pan: string): string;
   /** Whether it is the hash of this PAN, under whichever key. */
@@ -84,7 +86,7 @@ export interface Principal {
 
 /** Calls a person. */
 export interface Alarms {
-  /** The time for a reversal is over, and the switch has not acknowledged it. */
+  /** The time for a reversal, or for a completion, is over, and the switch has not acknowledged it. */
   needsReview(key: TransactionKey): void;
 }
 
