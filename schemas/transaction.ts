@@ -242,6 +242,9 @@ export const transactionEvents = z.array(
       reversal: z.string().optional().describe('A step of the reversal'),
       void: z.uuid().optional().describe('The void that this is about'),
       pin: z.string().optional().describe('A step of the PIN'),
+      late: z.string().optional().describe('What a response said that came too late to decide anything'),
+      responseCode: z.string().optional().describe('The response code (DE39) of a late response'),
+      completion: z.string().optional().describe('givenUp: no switch has taken the completion of the approval'),
     })
     .meta({ id: 'TransactionEvent' }),
 );

@@ -44,7 +44,7 @@ import { GuardedFetch } from './webhooks/guarded-fetch.ts';
 const DRAIN_MS = (LONGEST_DEADLINE_SECONDS + ANSWER_SLACK_SECONDS) * 1_000;
 
 /** On level error: somebody is called. */
-const UNACKNOWLEDGED = 'the time for a reversal is over and no switch has acknowledged it: a person must look';
+const UNACKNOWLEDGED = 'no switch has acknowledged a reversal or a completion in all its time: a person must look';
 
 export interface Gateway {
   /** Where it listens, `http://127.0.0.1:8080`. */
@@ -105,6 +105,7 @@ async function compose(
     vault: createCardVault(keys),
     store: stores.store,
     refunds: stores.refunds,
+    completions: stores.completions,
     links: stores.links,
     wakeups,
     originals: new OriginalConnections(),

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import { JobTable } from '../jobs/job-table.ts';
 import { createMandateVault } from '../links/mandate-vault.ts';
+import { PostgresCompletions } from '../store/completions.ts';
 import { PostgresDirectory } from '../store/directory.ts';
 import { PostgresLinks } from '../store/links.ts';
 import type { Database } from '../store/open-database.ts';
@@ -26,7 +27,9 @@ export async function openStores(config: Config, database: Database, report: Rep
   closers.push(() => store.close());
   const refunds = new PostgresRefundStore(database, jobs);
   closers.push(() => refunds.close());
+  const completions = new PostgresCompletions(database);
+  closers.push(() => completions.close());
   const links = new PostgresLinks(database, jobs, createMandateVault(keys));
   closers.push(() => links.close());
-  return { keys, jobs, directory, store, refunds, links };
+  return { keys, jobs, directory, store, refunds, completions, links };
 }

@@ -37,6 +37,7 @@ export async function findUncertain(
 const FIND_ORIGINAL_FACTS = `
 select extract(epoch from clock_timestamp() - t.deadline_at)::float8 as "sinceDeadlineSeconds",
   t.response_code is not null or exists (select from late_responses l where l.acquirer_id = t.acquirer_id and l.transaction_id = t.id and l.attempt = t.attempt) as "wasAnswered",
+  coalesce(greatest(extract(epoch from t.completing_until - clock_timestamp()), 0), 0)::float8 as "completingSeconds",
   a.authorization_code is not null as "wasApprovedLate", nullif(a.authorization_code, '') as "lateAuthorizationCode"
 from transactions t
 left join lateral (

@@ -33,6 +33,8 @@ export interface ReversalAttempt extends TransactionKey {
 
 export type ReversalJobResult = 'done' | { readonly againAfterSeconds: number };
 
+/** A completion is answered in a second as a rule. */
+const COMPLETION_POLL_SECONDS = 1;
 /** Somebody else has taken a step meanwhile: look at what is left to do. */
 const MOVED: ReversalJobResult = { againAfterSeconds: 1 };
 
@@ -45,6 +47,9 @@ export async function sendReversal(world: World, asked: ReversalAttempt, jobId?:
   const target = route && world.path.switches.find(asked.acquirerId, route.processorId);
   if (!target) return waitForLine(world, transaction, target, NOT_NOW);
   const original = await world.store.findOriginalFacts(transaction);
+  // It must not overtake a completion either, which would post what was taken back.
+  if (original.completingSeconds > 0)
+    return { againAfterSeconds: Math.min(original.completingSeconds, COMPLETION_POLL_SECONDS) };
   const line = await takeLine(world, target, transaction, original);
   if (!line.slot) return waitForLine(world, transaction, target, line);
   return sendOn(world, { transaction, target, original, jobId, ...line }, asked.reversalAttempt);

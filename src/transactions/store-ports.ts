@@ -76,6 +76,8 @@ export interface OriginalFacts {
   /** Whether an approval came late, and its DE38. */
   readonly wasApprovedLate: boolean;
   readonly lateAuthorizationCode: string | null;
+  /** For how long a completion of it may still be on its way, by the database's clock; 0 when none is. */
+  readonly completingSeconds: number;
 }
 
 /** Names the request that a response answers, as the switch knows it. */
@@ -165,11 +167,13 @@ export interface TransactionReader {
   events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]>;
 }
 
-/** One line of the audit trail: a move of the status or of the PIN step, a void, a step of the reversal, a late response. */
+/** One line of the audit trail: a move of the status or of the PIN step, a completion, a void, a step of the reversal, a late response. */
 export type AuditEntry =
   | Move
   | PinEntry
   | (ReversalTold & { readonly at: string })
+  /** An approval that no switch has taken the completion of. */
+  | { readonly completion: 'givenUp'; readonly at: string }
   /** A void was asked for: the id of its row. The reversal that follows is the void's. */
   | { readonly void: string; readonly at: string }
   | { readonly late: LateFacts['kind']; readonly responseCode: string; readonly at: string };

@@ -1,3 +1,4 @@
+import type { CompletionStore } from './completion-ports.ts';
 import type { LinkStore } from './link-ports.ts';
 import type { OriginalConnections } from './original-connections.ts';
 import type { PinTokens } from './pin-ports.ts';
@@ -25,6 +26,7 @@ export interface World {
   readonly vault: CardVault;
   readonly store: TransactionStore;
   readonly refunds: RefundStore;
+  readonly completions: CompletionStore;
   readonly links: LinkStore;
   readonly wakeups: Wakeups;
   readonly originals: OriginalConnections;

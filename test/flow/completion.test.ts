@@ -1,9 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Type2Config } from '../../processors/type-2/config.ts';
+import { PostgresCompletions } from '../../src/store/completions.ts';
+import { findTransaction } from '../../src/store/find-transactions.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { sellApproved, voidSale } from '../support/refunds.ts';
+import { sellApproved, storedSale, voidSale } from '../support/refunds.ts';
 
 let installation: Installation;
 afterEach(() => installation.stop());
@@ -27,6 +30,56 @@ describe('an approval that posts only when it is completed', () => {
     });
     expect((await voidSale(installation, id)).status).toBe(202);
     await eventually(() => expect(installation.simulator.ledger.totals()).toMatchObject({ posted: 1, reversed: 1 }));
+    await expectInvariants(installation);
+  });
+
+  test('is not taken back while its completion may still be on its way', async () => {
+    installation = await startInstallation({ type: 'type-2', config: COMPLETED });
+    const { database } = installation;
+    const id = await sellApproved(installation, '10.00');
+    await untilPosted(1);
+    const isOnItsWay = (until: string) =>
+      database.query(`update transactions set completing_until = ${until} where id = $1`, [id]);
+    await eventually(async () => {
+      const { rowCount } = await database.query('select from transactions where id = $1 and completing_until is null', [
+        id,
+      ]);
+      expect(rowCount).toBe(1);
+    });
+    await isOnItsWay(`clock_timestamp() + interval '1 hour'`);
+    expect((await voidSale(installation, id)).status).toBe(202);
+    const looks = new Set<string>();
+    await eventually(async () => {
+      const { rows } = await database.query<{ id: string }>(`select id from pgboss.job where name = 'reverse'`);
+      for (const job of rows) looks.add(job.id);
+      expect(looks.size).toBeGreaterThan(1); // it was looked at, and put off
+    });
+    expect(installation.simulator.ledger.totals()).toMatchObject({ posted: 1, reversed: 0 });
+    await isOnItsWay('null');
+    await eventually(() => expect(installation.simulator.ledger.totals()).toMatchObject({ posted: 0, reversed: 1 }));
+    await expectInvariants(installation);
+  });
+
+  test('is for a person when no switch takes the completion', async () => {
+    installation = await startInstallation({ type: 'type-2', config: COMPLETED });
+    const { database } = installation;
+    const completions = new PostgresCompletions(database);
+    const id = await sellApproved(installation, '10.00');
+    await untilPosted(1);
+    const sale = (await findTransaction(database, { acquirerId: 1, id }))!;
+    await eventually(async () => expect(await completions.begin(sale, 60)).toBe(true));
+    expect(await completions.begin(sale, 60)).toBe(false);
+    await completions.end(sale);
+    await completions.giveUp(sale, Date.now());
+    expect(await storedSale(database, id)).toMatchObject({ disposition: Disposition.Approved, needsReview: true });
+    const { rows } = await database.query(
+      `select moves -> 0 ->> 'completion' as told from transaction_events where transaction_id = $1 order by id desc limit 1`,
+      [id],
+    );
+    expect(rows).toEqual([{ told: 'givenUp' }]);
+    await voidSale(installation, id);
+    expect(await completions.begin(sale, 60)).toBe(false);
+    await eventually(() => expect(installation.simulator.ledger.totals()).toMatchObject({ reversed: 1 }));
     await expectInvariants(installation);
   });
 

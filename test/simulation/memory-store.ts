@@ -218,6 +218,7 @@ export class MemoryStore {
       wasAnswered: transaction.responseCode !== null || late.length > 0,
       wasApprovedLate: approved !== undefined,
       lateAuthorizationCode: approved?.authorizationCode || null,
+      completingSeconds: 0,
     };
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { SealError } from '../../src/errors.ts';
 import type { Completion } from '../../src/processor-kit/completion.ts';
 import { REVERSAL_SCHEDULE } from '../../src/processor-kit/profile.ts';
 import { completionJob, sendCompletion } from '../../src/transactions/complete.ts';
@@ -19,16 +20,18 @@ const TAKEN = { kind: 'answered', value: true, connectionId: 'line' } as const;
 function worldWith(
   transaction: Transaction | undefined,
   answer: SwitchAnswer<boolean> = TAKEN,
-  { hasLine = true, nowMs = SENT_AT_MS + 1_000 } = {},
+  { hasLine = true, nowMs = SENT_AT_MS + 1_000, mayBegin = true, canOpen = true, hasSwitch = true } = {},
 ) {
+  const steps: string[] = [];
   const sent: Completion[] = [];
   const alarms: string[] = [];
   const slot = {
     complete: async (completion: Completion) => {
       sent.push(completion);
+      steps.push('sent');
       return answer;
     },
-    release: () => {},
+    release: () => steps.push('released'),
   };
   const target = {
     profile: { deadlineMs: 30_000, reversal: REVERSAL_SCHEDULE },
@@ -38,12 +41,25 @@ function worldWith(
   const world = {
     clock: { nowMs: () => nowMs, monotonicMs: () => 0 },
     store: { find: async () => transaction },
+    completions: {
+      begin: async (_sale: Transaction, seconds: number) => {
+        steps.push(`begun for ${seconds}`);
+        return mayBegin;
+      },
+      end: async () => steps.push('ended'),
+      giveUp: async () => steps.push('given up'),
+    },
     directory: { routes: () => [{ id: 100, processorId: 1 }], merchant: () => ({ timeZone: 'Africa/Johannesburg' }) },
-    vault: { open: () => ({ pan: '4111111111111111', expiry: '3012', original: { mti: '0100' } }) },
+    vault: {
+      open: () => {
+        if (!canOpen) throw new SealError('KEY_GONE');
+        return { pan: '4111111111111111', expiry: '3012', original: { mti: '0100' } };
+      },
+    },
     alarms: { needsReview: ({ id }: Transaction) => alarms.push(id) },
-    path: { kind: 'direct', switches: { find: () => target } },
+    path: { kind: 'direct', switches: { find: () => (hasSwitch ? target : undefined) } },
   };
-  return { world: world as unknown as World, sent, alarms };
+  return { world: world as unknown as World, sent, alarms, steps };
 }
 
 describe('the completion of an approval', () => {
@@ -100,8 +116,47 @@ describe('the completion of an approval', () => {
 
   test('that no switch takes for three days is for a person', async () => {
     const nowMs = SENT_AT_MS + REVERSAL_SCHEDULE.giveUpAfterSeconds * 1_000 + 1;
-    const { world, sent, alarms } = worldWith(APPROVED, TAKEN, { nowMs });
-    expect(await sendCompletion(world, ASKED)).toBe('done');
-    expect({ sent, alarms }).toEqual({ sent: [], alarms: [APPROVED.id] });
+    for (const hasSwitch of [true, false]) {
+      const { world, alarms, steps } = worldWith(APPROVED, TAKEN, { nowMs, hasSwitch });
+      expect(await sendCompletion(world, ASKED)).toBe('done');
+      expect({ steps, alarms }).toEqual({ steps: ['given up'], alarms: [APPROVED.id] });
+    }
   });
+
+  test("is nobody's once its void is for a person", async () => {
+    const { world, steps } = worldWith({ ...APPROVED, reversalState: ReversalState.needsReview });
+    expect(await sendCompletion(world, ASKED)).toBe('done');
+    expect(steps).toEqual([]);
+  });
+});
+
+describe('a void that is asked for meanwhile', () => {
+  const lost = { kind: 'failed', written: true, reason: 'deadline', connectionId: 'line' } as const;
+
+  test('waits for a completion that was written, longer than its deadline where it is not answered', async () => {
+    const answered = worldWith(APPROVED);
+    await sendCompletion(answered.world, ASKED);
+    expect(answered.steps).toEqual(['begun for 35', 'sent', 'ended']);
+    const unanswered = worldWith(APPROVED, lost);
+    await sendCompletion(unanswered.world, ASKED);
+    expect(unanswered.steps).toEqual(['begun for 35', 'sent']);
+  });
+
+  test('does not wait for one of which no byte was written', async () => {
+    const { world, steps } = worldWith(APPROVED, { ...lost, written: false });
+    await sendCompletion(world, ASKED);
+    expect(steps).toEqual(['begun for 35', 'sent', 'ended']);
+  });
+
+  test('was faster: nothing is sent, and the line is free again', async () => {
+    const { world, steps } = worldWith(APPROVED, TAKEN, { mayBegin: false });
+    expect(await sendCompletion(world, ASKED)).toEqual({ againAfterSeconds: 5 });
+    expect(steps).toEqual(['begun for 35', 'released']);
+  });
+});
+
+test('a line is free again when the completion cannot be made', async () => {
+  const { world, steps } = worldWith(APPROVED, TAKEN, { canOpen: false });
+  await expect(sendCompletion(world, ASKED)).rejects.toThrow(SealError);
+  expect(steps).toEqual(['released']);
 });
