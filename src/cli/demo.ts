@@ -13,7 +13,13 @@ import { type DemoSwitch, demoProfilePath, installDemo, installLoadMerchants } f
 import { DEMO_TYPES, demoHsmKeysPath, demoSwitchConfig } from './demo-keys.ts';
 import { submitDemoTaps } from './demo-taps.ts';
 import { demonstrateWebhooks } from './demo-webhooks.ts';
+import { createPayLink } from './link.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
+
+/** Whoever starts a demo reads for a while before he opens its link. */
+const READING_MINUTES = '60';
+/** The simulated switches ask for a PIN. */
+const AMOUNT_WITH_PIN = '50.05';
 
 /**
  * `tapwire demo [--stay]`: everything on one machine, in one process: Postgres, two simulated switches, the gateway, a phone.
@@ -23,7 +29,7 @@ export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { stay: { type: 'boolean', default: false } } });
   const folder = process.env.TAPWIRE_DATA ?? '.tapwire';
   const own = { HSM_KEYS_FILE: demoHsmKeysPath(folder), DOCS_PROFILE: demoProfilePath(folder) };
-  const settings = { LOG_LEVEL: 'warn', ...own, ...process.env };
+  const settings = { LOG_LEVEL: 'warn', LINK_MINUTES: READING_MINUTES, ...own, ...process.env };
   const config = readConfig({ ...settings, PORT: String(await choosePort(process.env.PORT)) });
   mkdirSync(config.TAPWIRE_DATA, { recursive: true });
   const prepared = await prepareDatabase(config);
@@ -51,10 +57,7 @@ async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay:
       introduce(profile, switches, simulator);
       const isAsExpected = (await submitDemoTaps(profile)) && (await demonstrateWebhooks(profile));
       if (isToStay) {
-        console.log(
-          '\nTapwire stays up (Ctrl-C stops it). Try: npm run -s tapwire -- tap --amount 10.00 --currency ZAR\n' +
-            '                                         npm run load',
-        );
+        await inviteToPay(profile, config);
         await stopping;
         console.log('\nstopping ...');
       }
@@ -65,6 +68,19 @@ async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay:
   } finally {
     await simulator.close();
   }
+}
+
+/** What to do next; first of all a link to be paid in a browser, by the virtual phone on its page. */
+async function inviteToPay(profile: Profile, { LINK_MINUTES }: Config): Promise<void> {
+  const url = await createPayLink(profile, { amount: AMOUNT_WITH_PIN, currency: 'ZAR' });
+  console.log(`
+Tapwire stays up (Ctrl-C stops it). A link to pay, open for ${LINK_MINUTES} minutes; its page has a test phone, the PIN is 12345:
+
+${url}
+
+Try as well: npm run -s tapwire -- link --amount 10.51      a link whose payment is declined
+             npm run -s tapwire -- tap --amount 10.00 --currency ZAR
+             npm run load`);
 }
 
 /** None, where the database is somebody else's. */

@@ -56,6 +56,7 @@ const COMMANDS: Commands = {
     load: () => import('./load.ts'),
   },
   tap: { says: 'submit a tap as a phone would (--amount 10.00 --currency ZAR)', load: () => import('./tap.ts') },
+  link: { says: 'make a payment link and print its pay page (--amount 10.00)', load: () => import('./link.ts') },
   webhooks: {
     says: 'pass events on to a receiver of yours',
     load: () => import('./webhooks.ts'),

@@ -72,8 +72,9 @@ export class Customer {
     return this.page.title();
   }
 
-  part(selector: string): Locator {
-    return this.page.locator(selector);
+  /** @param hasText which of them, or which of the words that it will have */
+  part(selector: string, hasText?: string): Locator {
+    return this.page.locator(selector, { ...(hasText !== undefined && { hasText }) });
   }
 
   /** What the QR code says, as a camera would see it. */

@@ -16,9 +16,7 @@ let installation: Installation;
 let withApp: StartedGateway;
 let browser: Browser;
 beforeAll(async () => {
-  const starting = startInstallation();
-  browser = await launchChromium();
-  installation = await starting;
+  [browser, installation] = await Promise.all([launchChromium(), startInstallation()]);
   withApp = await installation.startGateway({
     INTENT_ACTION: 'com.example.pay.TAP',
     INTENT_PACKAGE: 'com.example.pay',
@@ -26,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser?.close();
-  await installation.stop();
+  await installation?.stop();
 });
 
 const urlOf = ({ id, token }: Pick<HandedLink, 'id' | 'token'>, origin = installation.url) =>

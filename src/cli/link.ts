@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createClient, NoAnswerError, ProblemError } from '#schemas/client';
+import { StartError } from '../errors.ts';
+import { type Profile, readProfile } from '../phone/profile.ts';
+
+const USAGE = 'usage: tapwire link --amount 10.00 [--currency ZAR] [--reference TEXT] [--profile FILE]';
+
+/** What a customer is to pay. */
+export interface Bill {
+  /** Decimal text in major units. */
+  readonly amount: string;
+  readonly currency: string;
+  readonly paymentReference?: string | undefined;
+}
+
+/** `tapwire link`: makes a link, as a merchant's backend would, and prints its URL. Opened in a browser it is a pay page. */
+export async function run(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      amount: { type: 'string' },
+      currency: { type: 'string', default: 'ZAR' },
+      reference: { type: 'string' },
+      profile: { type: 'string' },
+    },
+  });
+  const { amount, currency, reference: paymentReference } = values;
+  if (amount === undefined) {
+    console.error(USAGE);
+    return 2;
+  }
+  const profile = readProfile(values.profile ?? join(process.env.TAPWIRE_DATA ?? '.tapwire', 'demo.json'));
+  console.log(await createPayLink(profile, { amount, currency, paymentReference }));
+  return 0;
+}
+
+/**
+ * Makes a link for the merchant of a profile, by its API key.
+ *
+ * @returns the URL of its pay page, with the token that opens it
+ * @throws StartError when the gateway refuses it, or does not answer
+ */
+export async function createPayLink(profile: Profile, bill: Bill): Promise<string> {
+  const { amount, currency, paymentReference = `order-${randomUUID().slice(0, 8)}` } = bill;
+  const client = createClient({ baseUrl: profile.url, credentials: { apiKey: profile.apiKey }, repeats: 0 });
+  const body = {
+    merchantId: profile.merchant.id,
+    paymentReference,
+    amount,
+    currencyCode: currency,
+    timestamp: new Date().toISOString(),
+    isConsumerApp: true,
+    image: { required: false },
+  };
+  try {
+    return (await client.createApplink({ body })).url;
+  } catch (cause) {
+    throw new StartError('BAD_CONFIG', complaintOf(cause, profile), { cause });
+  }
+}
+
+function complaintOf(error: unknown, { url }: Profile): string {
+  if (error instanceof NoAnswerError) return `Nobody answers at ${url}: is the gateway running?`;
+  if (!(error instanceof ProblemError)) throw error;
+  const { detail, errors = [] } = error.problem;
+  return [detail, ...errors.map(({ pointer, detail: fault }) => `${pointer} ${fault}`)].join(' ');
+}

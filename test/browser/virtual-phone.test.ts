@@ -1,0 +1,194 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { AppPhone, createLink, type HandedLink, statusOf } from '../support/links.ts';
+import { RIGHT_PIN, WRONG_PIN } from '../support/pins.ts';
+import { launchChromium } from './chromium.ts';
+import { Customer } from './customer.ts';
+
+let installation: Installation;
+let browser: Browser;
+beforeAll(async () => {
+  [browser, installation] = await Promise.all([launchChromium(), startInstallation()]);
+});
+afterEach(() => expectInvariants(installation));
+afterAll(async () => {
+  await browser?.close();
+  await installation?.stop();
+});
+
+interface Payment {
+  readonly link: HandedLink;
+  readonly customer: Customer;
+}
+
+/** A link, and its page with the virtual phone beside it. */
+async function ask(amount: string): Promise<Payment> {
+  const link = await createLink(installation, { amount });
+  return { link, customer: await openPage(link) };
+}
+
+async function openPage({ id, token }: HandedLink): Promise<Customer> {
+  const customer = await Customer.open(browser, `${installation.url}/pay/${id}#${token}`);
+  onTestFinished(() => customer.close());
+  await customer.sees('waiting');
+  return customer;
+}
+
+const tap = (customer: Customer) => customer.part('#tap').click();
+const enterPin = async (customer: Customer, pin: string) => {
+  await customer.part('#pin').fill(pin);
+  await customer.page.keyboard.press('Enter');
+};
+
+/** Waits for the phone's last word on a tap. */
+async function outcome(customer: Customer): Promise<string> {
+  await customer.part('#outcome').waitFor();
+  return customer.part('#outcome').innerText();
+}
+
+const receipt = async (customer: Customer) => (await customer.part('#receipt').innerText()).replace(/\s+/g, ' ');
+
+describe('the virtual phone', () => {
+  test('pays like a payment app, state by state, and shows a receipt', async () => {
+    const { link, customer } = await ask('10.00');
+    await customer.expectWellMade();
+    await tap(customer);
+    expect(await outcome(customer)).toBe('Approved');
+    await customer.sees('paid');
+    await customer.expectWellMade();
+    const status = await statusOf(installation, link.id);
+    expect(status).toMatchObject({ qrCodeState: 'ResponseReceivedByPhone', disposition: 'Approved' });
+    const shown = await receipt(customer);
+    expect(shown).toContain('Card Visa •••• 1111');
+    expect(shown).toContain(`Approval code ${status.authorisationCode}`);
+    expect(shown).toContain(`Reference ${link.paymentReference}`);
+    await customer.part('.calls summary').click();
+    const calls = (await customer.part('#calls').innerText()).split('\n').map((line) => line.trim());
+    expect(calls).toEqual([
+      'GET /consumer/qrCodeDetails/:id 200',
+      'POST /consumer/acknowledge TransactionStarted 200',
+      'POST /dev/virtual-reader/tap 200',
+      'GET /.well-known/card-data-keys.json 200',
+      'POST /transactions/mobile 200',
+      'POST /consumer/acknowledge ResponseReceivedByPhone 200',
+    ]);
+  });
+
+  test('has the sample cards, and pays by the one that is chosen', async () => {
+    const { customer } = await ask('10.00');
+    const shown = await customer.part('.cards fieldset').innerText();
+    for (const { pan } of Object.values(SAMPLE_CARDS)) expect(shown).toContain(`•••• ${pan.slice(-4)}`);
+    await customer.part('input[value=amex]').check();
+    await tap(customer);
+    expect(await outcome(customer)).toBe('Approved');
+    expect(await receipt(customer)).toContain('Card Amex •••• 0126');
+  });
+
+  test('is told of a decline, and takes another card then', async () => {
+    const { link, customer } = await ask('10.51');
+    await tap(customer);
+    expect(await outcome(customer)).toBe('Declined');
+    expect(await customer.part('#reason').innerText()).toBe('Not sufficient funds');
+    await customer.sees('declined');
+    await customer.expectWellMade();
+    await customer.part('#again').click();
+    await customer.part('input[value=mastercard]').check();
+    await tap(customer);
+    expect(await outcome(customer)).toBe('Declined');
+    expect(await receipt(customer)).toContain('Mastercard •••• 0640');
+    const text = 'select count(distinct merchant_reference)::integer as taps from transactions where consumer_id = $1';
+    const { rows } = await installation.database.query(text, [link.id]);
+    expect(rows).toEqual([{ taps: 2 }]);
+  });
+
+  test('asks for the PIN that the bank wants, once more when it is wrong', async () => {
+    const { customer } = await ask('50.05');
+    await tap(customer);
+    await customer.part('#pin').waitFor();
+    expect(await customer.part('#phone-says').innerText()).toBe('The bank wants your PIN.');
+    await customer.expectWellMade();
+    await enterPin(customer, WRONG_PIN);
+    await customer.part('#phone-says', 'That PIN is wrong. Try again.').waitFor();
+    expect(await customer.part('#pin').inputValue()).toBe('');
+    await customer.expectWellMade();
+    await enterPin(customer, RIGHT_PIN);
+    expect(await outcome(customer)).toBe('Approved');
+    await customer.sees('paid');
+  });
+
+  test('pays with the right PIN at once', async () => {
+    const { customer } = await ask('50.05');
+    await tap(customer);
+    await enterPin(customer, RIGHT_PIN);
+    expect(await outcome(customer)).toBe('Approved');
+  });
+
+  test('does not send what is no PIN', async () => {
+    const { customer } = await ask('50.05');
+    await tap(customer);
+    await enterPin(customer, '12a');
+    await customer.page.keyboard.press('Enter');
+    expect(await customer.part('#pin:invalid').count()).toBe(1);
+    expect(await customer.part('#calls').innerText()).not.toContain('virtual-reader/pin');
+    await enterPin(customer, RIGHT_PIN);
+    expect(await outcome(customer)).toBe('Approved');
+  });
+
+  test('leaves no doubt that a silent bank is not to be paid again', async () => {
+    const { customer } = await ask('10.69');
+    await tap(customer);
+    await customer.part('#busy').waitFor();
+    await customer.sees('processing');
+    await customer.expectWellMade();
+    expect(await outcome(customer)).toBe('No answer from the bank');
+  });
+
+  test('cannot pay what was paid by another phone', async () => {
+    const { link, customer } = await ask('10.00');
+    // This page does not learn of it in time.
+    await customer.page.route('**/state', (route) => route.abort());
+    await new AppPhone(installation, link).pay();
+    await tap(customer);
+    expect(await outcome(customer)).toBe('Not accepted');
+    await customer.page.unroute('**/state');
+    await customer.sees('paid');
+    expect(await customer.part('#again').isVisible()).toBe(false);
+    await customer.expectWellMade();
+  });
+
+  test('asks again when the line broke, and pays once', async () => {
+    const { customer } = await ask('10.00');
+    const { authorizations } = installation.asked;
+    // The tap arrives, its answer does not.
+    await customer.page.route('**/transactions/mobile', async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await tap(customer);
+    expect(await outcome(customer)).toBe('No answer');
+    await customer.page.unroute('**/transactions/mobile');
+    await customer.expectWellMade();
+    await customer.part('#again').click();
+    await customer.part('#outcome', 'Approved').waitFor();
+    expect(installation.asked.authorizations).toBe(authorizations + 1);
+  });
+
+  test('can be used by keyboard alone, and says where one is', async () => {
+    const { customer } = await ask('50.05');
+    const { keyboard } = customer.page;
+    await keyboard.press('Tab');
+    expect(await customer.part('input[value=visa]:focus').count()).toBe(1);
+    await keyboard.press('ArrowDown');
+    await keyboard.press('Tab');
+    expect(await customer.part('#tap:focus').count()).toBe(1);
+    await keyboard.press('Enter');
+    await customer.part('#pin:focus').waitFor();
+    await keyboard.type(RIGHT_PIN);
+    await keyboard.press('Enter');
+    await customer.part('#outcome:focus').waitFor();
+    expect(await receipt(customer)).toContain('Mastercard •••• 0640');
+  });
+});
