@@ -35,7 +35,10 @@ export async function expectSoundStates(database: Database): Promise<void> {
  * What holds whenever nothing has gone wrong on purpose: sound states, audit trails that are paths of the declared moves and end
  * where the row is, a switch's ledger that agrees with what merchants were told, and nothing a person must look at.
  */
-export async function expectInvariants(installation: Installation, { areFaultsExpected = false } = {}): Promise<void> {
+export async function expectInvariants(
+  installation: Pick<Installation, 'database' | 'ledger' | 'logLines'>,
+  { areFaultsExpected = false } = {},
+): Promise<void> {
   const { database, ledger, logLines } = installation;
   await expectSoundStates(database);
   await expectTrailsToBePaths(database);

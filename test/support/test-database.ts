@@ -15,8 +15,20 @@ export interface TestDatabase {
 const MAX_CONNECTIONS = 4;
 
 /** Copies the template, which takes a few dozen milliseconds. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const template = new URL(inject('templateUrl'));
+export function createTestDatabase(): Promise<TestDatabase> {
+  return copyOf(new URL(inject('templateUrl')));
+}
+
+/** Another database with everything that the one at `url` holds, as a restored backup of it would be. Nobody may write to it. */
+export async function restoreTestDatabase(url: string): Promise<TestDatabase> {
+  const source = new URL(url);
+  // A database that is copied has no connections, idle ones of a pool included.
+  const disconnect = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${source.pathname.slice(1)}'`;
+  await maintain(source, disconnect);
+  return copyOf(source);
+}
+
+async function copyOf(template: URL): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await maintain(template, `create database ${name} template ${template.pathname.slice(1)}`);
   const url = withDatabase(template, name).href;
