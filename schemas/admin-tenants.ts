@@ -32,20 +32,18 @@ const merchantId = z
   .describe('As tokens and links name it (`sub`, `merchantId`); an integer is kept as its text')
   .meta({ examples: ['1001'] });
 
+/** May be empty, other than `plainText`. */
+const addressLine = z
+  .string()
+  .max(MAX_ADDRESS_CHARS)
+  .regex(/^\P{Cc}*$/u, 'control characters are not allowed')
+  .refine((text) => text.isWellFormed(), 'lone surrogates are not allowed')
+  .describe('May be empty');
+
 const merchantFields = {
   name: name.describe('As receipts show it, and as the switch is told').meta({ examples: ['Corner Coffee'] }),
-  street: z
-    .string()
-    .max(MAX_ADDRESS_CHARS)
-    .regex(/^\P{Cc}*$/u, 'control characters are not allowed')
-    .describe('May be empty')
-    .meta({ examples: ['1 Long Street'] }),
-  city: z
-    .string()
-    .max(MAX_ADDRESS_CHARS)
-    .regex(/^\P{Cc}*$/u, 'control characters are not allowed')
-    .describe('May be empty')
-    .meta({ examples: ['Cape Town'] }),
+  street: addressLine.meta({ examples: ['1 Long Street'] }),
+  city: addressLine.meta({ examples: ['Cape Town'] }),
   mcc: z
     .string()
     .regex(/^\d{4}$/, 'not four digits')

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { merchantReference } from './card-data.ts';
+import { plainText } from './plain-text.ts';
 
 /** One data object of the chip. */
 export const tagValue = z
@@ -192,7 +193,7 @@ export const transactionQuery = z
       .optional()
       .describe('All transactions of the integrator; the integrator of the credential unless given'),
     merchant: id.optional().describe('All transactions of the merchant; the merchant of the credential unless given'),
-    user: z.string().min(1).max(255).optional().describe("The user's transactions alone"),
+    user: plainText(255).optional().describe("The user's transactions alone"),
     startDate: z.iso
       .date()
       .optional()

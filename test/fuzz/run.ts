@@ -1,8 +1,11 @@
 /**
+ * `npm run fuzz -- http [--seconds N] [--seed N]`: requests with one strange thing in them, to every route of a gateway.
+ *
  * `npm run fuzz -- tlv|iso8583 [--seconds N] [--seed N] [--engine jazzer|own] [--input FILE]`: coverage-guided fuzzing of one
  * parser. It starts from the vectors, keeps in `.tapwire/fuzz` what it learns, and exits with 77 and a file when an input
  * breaks a promise; `--input` runs such a file again.
  */
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { register } from 'node:module';
@@ -10,7 +13,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { FuzzTarget } from './fuzz-target.ts';
 
-const TARGETS = ['tlv', 'iso8583'];
+const TARGETS = ['http', 'tlv', 'iso8583'];
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -30,7 +33,9 @@ if (positionals.length !== 1 || !TARGETS.includes(name) || !(seconds > 0)) {
 }
 
 const targetUrl = new URL(`${name}.ts`, import.meta.url).href;
-if (values.input !== undefined) {
+if (name === 'http') {
+  process.exitCode = requestRoutes();
+} else if (values.input !== undefined) {
   const { fuzz }: FuzzTarget = await import(targetUrl);
   fuzz(readFileSync(values.input));
   console.log('no finding');
@@ -42,6 +47,16 @@ if (values.input !== undefined) {
   const found = run === undefined ? await (await import('./own-engine.ts')).fuzzWithOwnEngine(job) : await run(job);
   if (!found) console.log(`no promise was broken in ${seconds} s (seed ${job.seed})`);
   process.exitCode = found ? 77 : 0;
+}
+
+/** The gateway, its database and its switch are those of a test. */
+function requestRoutes(): number {
+  const environment = { ...process.env, HTTP_FUZZ_SECONDS: String(seconds), HTTP_FUZZ_SEED: values.seed };
+  const vitest = resolve(import.meta.dirname, '../../node_modules/vitest/vitest.mjs');
+  const words = [vitest, 'run', '--project', 'postgres', 'test/security/strange-requests.test.ts'];
+  const { status } = spawnSync(process.execPath, words, { env: environment, stdio: 'inherit' });
+  if (status === 0) console.log(`no route broke in ${seconds} s (seed ${values.seed})`);
+  return status === 0 ? 0 : 77;
 }
 
 /** Jazzer.js with libFuzzer inside, or nothing where its native part does not load. */

@@ -22,7 +22,9 @@ export async function ask(
   credential: Headers,
   instead?: string,
 ): Promise<Answer> {
-  const path = url.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name] ?? 'missing')));
+  const path = url.replace(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent(String(params[name] ?? 'missing').toWellFormed()),
+  );
   const search = new URLSearchParams(
     Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
   );
