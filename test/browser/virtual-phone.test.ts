@@ -1,10 +1,13 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
-import { type Installation, startInstallation } from '../support/installation.ts';
+import { eventually } from '../support/eventually.ts';
+import { GatewayProcess } from '../support/gateway-process.ts';
+import { type Installation, startInstallation, untilSignedOn } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { AppPhone, createLink, type HandedLink, statusOf } from '../support/links.ts';
 import { RIGHT_PIN, WRONG_PIN } from '../support/pins.ts';
+import { secretsIn } from '../support/secrets.ts';
 import { launchChromium } from './chromium.ts';
 import { Customer } from './customer.ts';
 
@@ -30,8 +33,8 @@ async function ask(amount: string): Promise<Payment> {
   return { link, customer: await openPage(link) };
 }
 
-async function openPage({ id, token }: HandedLink): Promise<Customer> {
-  const customer = await Customer.open(browser, `${installation.url}/pay/${id}#${token}`);
+async function openPage({ id, token }: HandedLink, origin = installation.url): Promise<Customer> {
+  const customer = await Customer.open(browser, `${origin}/pay/${id}#${token}`);
   onTestFinished(() => customer.close());
   await customer.sees('waiting');
   return customer;
@@ -191,4 +194,25 @@ describe('the virtual phone', () => {
     await customer.part('#outcome:focus').waitFor();
     expect(await receipt(customer)).toContain('Mastercard •••• 0640');
   });
+});
+
+test('neither the token of a link, nor a PIN, nor a card comes into a log, not even one of every request', async () => {
+  const gateway = await GatewayProcess.start(installation, 'all', { LOG_LEVEL: 'trace' });
+  await eventually(() => untilSignedOn(gateway.url));
+  const link = await createLink(installation, { amount: '50.05' });
+  const customer = await openPage(link, gateway.url);
+  await tap(customer);
+  await enterPin(customer, RIGHT_PIN);
+  expect(await outcome(customer)).toBe('Approved');
+  await customer.sees('paid');
+  const [, claims, signature] = link.token.split('.') as [string, string, string];
+  expect(gateway.output).toContain('"route":"/pay/:reference/state"');
+  const marks = [
+    { name: 'claims of the token', text: claims },
+    { name: 'signature of the token', text: signature },
+    { name: 'PAN', text: SAMPLE_CARDS.visa.pan },
+  ];
+  expect(secretsIn(gateway.output, marks)).toEqual([]);
+  expect(gateway.output).not.toMatch(new RegExp(`[":= ]${RIGHT_PIN}[", ]`));
+  expect(await customer.page.content()).not.toContain(signature);
 });
