@@ -7,6 +7,7 @@ import { HandoverSealer } from './card/seal-handover.ts';
 import type { Config } from './config.ts';
 import { StartError } from './errors.ts';
 import { type Closers, closeAll } from './gateway/closers.ts';
+import { registerConsole, reportFigures } from './gateway/open-console.ts';
 import { openMessages } from './gateway/open-messages.ts';
 import { openMetrics } from './gateway/open-metrics.ts';
 import { openPushes } from './gateway/open-pushes.ts';
@@ -24,8 +25,8 @@ import { followTlsFiles, isHttps, type TlsFiles } from './http/tls-files.ts';
 import type { Pipeline } from './jobs/pipeline.ts';
 import { armWorld } from './ops/failpoints.ts';
 import { Health } from './ops/health.ts';
-import type { Log } from './ops/log.ts';
 import { createStrayLog, logJourneys } from './ops/journey-log.ts';
+import type { Log } from './ops/log.ts';
 import { countOutcomes } from './ops/metrics/count-outcomes.ts';
 import type { Metrics } from './ops/metrics/metrics.ts';
 import { createRequestLog } from './ops/request-log.ts';
@@ -129,6 +130,7 @@ async function compose(
 
   const health = new Health(database, switches);
   closers.push(() => health.stop());
+  reportFigures({ metrics, database, health, switches, messages }, config, closers);
   const server = openFront({ ...common, pushes, types }, log, health, metrics);
   followCertificate(server, config, log, closers);
   const listening = await listen(server, config);
@@ -147,6 +149,7 @@ function openFront(parts: RouteParts, log: Log, health: Health, metrics: Metrics
   registerMetricsRoute(server, { metrics, token: config.METRICS_TOKEN, isOpen: config.TAPWIRE_ENV === 'dev' });
   if (config.TAPWIRE_ROLE !== 'worker') {
     registerRoutes(server, parts);
+    registerConsole(server, parts);
     registerReference(server, config);
   }
   return server;

@@ -16,11 +16,14 @@ export interface Logins {
   recordLogin(user: PortalUser): Promise<void>;
 }
 
-export interface LogInOptions {
+export interface LoginCheckOptions {
   readonly logins: Logins;
   readonly tries: LoginTries;
-  readonly tokens: LoginTokens;
   readonly limits: LoginLimits;
+}
+
+export interface LogInOptions extends LoginCheckOptions {
+  readonly tokens: LoginTokens;
 }
 
 export interface LoginRequest {
@@ -36,6 +39,8 @@ const LOGINS_AT_ONCE = 1;
 const LOGINS_WAITING = 16;
 
 export type LogIn = (request: LoginRequest) => Promise<Session>;
+/** Whose name and password these are. */
+export type CheckLogin = (request: LoginRequest) => Promise<PortalUser>;
 
 export interface Session {
   readonly token: string;
@@ -43,16 +48,22 @@ export interface Session {
   readonly expiresIn: number;
 }
 
+/** Makes what begins sessions by token. @returns a function that throws what `createLoginCheck`'s does */
+export function createLogIn({ tokens, ...options }: LogInOptions): LogIn {
+  const check = createLoginCheck(options);
+  return async (request) => ({ token: await tokens.issue(await check(request)), expiresIn: tokens.lifetimeSeconds });
+}
+
 /**
- * Makes what logs users in.
+ * Makes what checks logins.
  *
  * A login never tells whether there is such a user: an unknown one, a wrong password and a blocked user are refused alike,
  * after the same work, and are counted alike.
  *
- * @returns a function that begins a session, and throws AuthError UNAUTHORISED for a login that fails, Throttled for one
+ * @returns a function that gives the user, and throws AuthError UNAUTHORISED for a login that fails, Throttled for one
  *   too many, Overloaded when too many wait, StoreUnavailable
  */
-export function createLogIn({ logins, tries, tokens, limits }: LogInOptions): LogIn {
+export function createLoginCheck({ logins, tries, limits }: LoginCheckOptions): CheckLogin {
   const line = new WaitingLine({ atOnce: LOGINS_AT_ONCE, waitMost: LOGINS_WAITING });
 
   async function count(subject: string, name: string, most: number): Promise<void> {
@@ -61,7 +72,7 @@ export function createLogIn({ logins, tries, tokens, limits }: LogInOptions): Lo
     if (made > most) throw new Throttled({ name, most, windowSeconds }, secondsLeft, 132);
   }
 
-  async function attempt({ username, password, ip }: LoginRequest): Promise<Session> {
+  async function attempt({ username, password, ip }: LoginRequest): Promise<PortalUser> {
     const name = username.normalize('NFKC').toLowerCase();
     const subjects = { address: addressSubject(ip), user: userSubject(name) };
     await count(subjects.address, 'logins-by-address', limits.perAddress);
@@ -71,7 +82,7 @@ export function createLogIn({ logins, tries, tokens, limits }: LogInOptions): Lo
     if (!user || !isRight || user.isBlocked) throw new AuthError('UNAUTHORISED', 'login');
     await tries.forgive(subjects.user, subjects.address);
     await logins.recordLogin(user);
-    return { token: await tokens.issue(user), expiresIn: tokens.lifetimeSeconds };
+    return user;
   }
 
   // In line before it is counted: being sent away for want of time is no try.

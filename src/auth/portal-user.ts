@@ -10,6 +10,9 @@ export const ROLE_SCOPES = {
 
 export type Role = keyof typeof ROLE_SCOPES;
 
+/** In the place of an acquirer's id: users of the installation itself, who see all acquirers in the console and own nothing. */
+export const INSTALLATION_OWNER = 0;
+
 /** Somebody who logs in, and whom a `usr` claim may name. */
 export interface PortalUser {
   /** UUID. */

@@ -28,7 +28,8 @@ export async function run(args: string[]): Promise<number> {
 const TITLES = ['AT', 'ACQUIRER', 'WHO', 'DID', 'WHAT'];
 
 function rowOf({ at, acquirerId, actor, action, kind, id, before, after }: RecordedChange): string[] {
-  const changed = action === 'change' ? `: ${differing(before, after).join(', ')}` : '';
+  const did = action === 'act' ? `: ${(after as { did?: string }).did}` : '';
+  const changed = action === 'change' ? `: ${differing(before, after).join(', ')}` : did;
   return [at, acquirerId === 0 ? 'none' : String(acquirerId), actor, action, `${kind} ${id}${changed}`];
 }
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createApiKey } from '../auth/api-key.ts';
 import { hashPassword } from '../auth/password.ts';
+import { INSTALLATION_OWNER } from '../auth/portal-user.ts';
 import { type LoadProfile, writeLoadProfile } from '../load/load-profile.ts';
 import { saveLoadMerchants } from '../load/load-tenants.ts';
 import { type Profile, readProfile, writeProfile } from '../phone/profile.ts';
@@ -24,6 +25,8 @@ import { type DemoType, demoSwitchConfig, writeDemoKeys } from './demo-keys.ts';
 const ACQUIRER = 1;
 const INTEGRATOR = 10;
 const MERCHANT = { id: '1001', name: 'Corner Coffee', mcc: '5814', xTid: 'TERM0001', user: 'till@corner.example' };
+
+const OPERATOR = 'ops@demo.example';
 
 /** Its line gives up after two seconds: what becomes of a silent switch can be watched without patience. */
 export const HASTY_TERMINAL = 'TERM0002';
@@ -115,8 +118,10 @@ export async function installDemo(
   const known = existsSync(profilePath) ? readProfile(profilePath) : undefined;
   const profile = {
     ...(known && (await isCurrent(database, known)) ? known : await createSecrets(database, url)),
+    operator: known?.operator ?? { username: OPERATOR, password: randomUUID().slice(0, 13) },
     url,
   };
+  await saveOperator(database, profile.operator);
   await saveIssuerKey(database, {
     issuer: profile.issuer.iss,
     kid: profile.issuer.kid,
@@ -138,6 +143,13 @@ async function saveSwitches(database: Database, switches: readonly DemoSwitch[])
     await saveProcessor(database, { acquirerId: ACQUIRER, id: processorId, type, config });
     await saveRoute(database, { acquirerId: ACQUIRER, processorId, ...route });
   }
+}
+
+/** Who looks at the console, and acts there: of the installation itself. */
+async function saveOperator(database: Database, { username, password }: Profile['login']): Promise<void> {
+  const owner = { acquirerId: INSTALLATION_OWNER, merchantId: null };
+  const passwordHash = await hashPassword(password);
+  await saveUser(database, { ...owner, id: randomUUID(), username, passwordHash, role: 'operator' });
 }
 
 /** A profile outlives its database when somebody deletes the one and not the other. */

@@ -102,7 +102,7 @@ async function startSwitches(): Promise<{ simulator: Simulator; switches: DemoSw
 }
 
 function introduce(
-  { url, apiKey, login, merchant, issuer }: Profile,
+  { url, apiKey, login, operator, merchant, issuer }: Profile,
   switches: readonly DemoSwitch[],
   { ledgerPort }: Simulator,
 ): void {
@@ -112,6 +112,7 @@ function introduce(
 ${switches.map(({ processor, host, port }) => `  switch     ${host}:${port}  ${processor.name}, simulated`).join('\n')}
   ledger     http://127.0.0.1:${ledgerPort}/ledger  what the switches have booked
   api key    ${apiKey}
+  console    ${url}/ops  as ${operator?.username}  ${operator?.password}
   login      ${login.username}  ${login.password}
   merchant   ${merchant.id}  ${merchant.name}, terminal ${merchant.xTid}
   issuer     ${issuer.iss}  kid ${issuer.kid}  (${issuer.algorithm}; signs merchant JWTs)

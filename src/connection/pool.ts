@@ -12,7 +12,7 @@ import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, overDefaults, type PoolOptions, type 
 import { PoolCounters, type PoolStats } from './pool-stats.ts';
 import { HeldSlot, type Slot, type SlotOwner } from './slot.ts';
 import { SlotQueue } from './slot-queue.ts';
-import { SwitchLines } from './switch-lines.ts';
+import { type LineState, SwitchLines } from './switch-lines.ts';
 
 /**
  * What a caller can count on right now: a slot at once (`ready`), a slot once another request has ended (`full`) or
@@ -129,6 +129,20 @@ export class Pool<Message> {
   signOnAgain(connectionId: string): void {
     const connection = this.#lines.lists.find(connectionId);
     if (connection) this.#lines.signOnAgain(connection);
+  }
+
+  /** @returns false when there is no such connection; see `SwitchLines.signOff` */
+  signOff(connectionId: string): boolean {
+    return this.#lines.signOff(connectionId);
+  }
+
+  /** @returns false when there is no such connection; see `SwitchLines.signOn` */
+  signOn(connectionId: string): boolean {
+    return this.#lines.signOn(connectionId);
+  }
+
+  get lines(): LineState[] {
+    return this.#lines.states;
   }
 
   /** Takes no new requests, lets those in flight and the slots held finish, signs off. What is left at the deadline is destroyed. */

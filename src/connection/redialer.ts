@@ -8,6 +8,7 @@ export class Redialer<Message> extends Deadline {
   readonly #deadlines: Deadlines;
   readonly #backoff: Backoff;
   #connection: Connection<Message> | undefined = undefined;
+  #isHeld = false;
 
   /** @param dial begins to connect, in place of the connection that ended before */
   constructor(
@@ -25,9 +26,33 @@ export class Redialer<Message> extends Deadline {
     this.#connection = this.#dial(this.#connection);
   }
 
+  /** Whether nothing is dialled until `release`. */
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  /** Whether it is the one that keeps this connection, or would dial in its place. */
+  keeps(connection: Connection<Message>): boolean {
+    return this.#connection === connection;
+  }
+
+  /** Dials no more once the connection has ended. */
+  hold(): void {
+    this.#isHeld = true;
+    this.stop();
+  }
+
+  /** Dials again; at once where the connection has ended meanwhile. */
+  release(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    if (this.#connection?.isClosed) this.dial();
+  }
+
   /** @param hasProvenItself whether the connection was ready for long enough to begin the backoff anew */
   redialLater(hasProvenItself: boolean): number {
     if (hasProvenItself) this.#backoff.reset();
+    if (this.#isHeld) return Number.POSITIVE_INFINITY;
     const delayMs = this.#backoff.nextDelayMs();
     this.#deadlines.schedule(this, this.#deadlines.nowMs() + delayMs);
     return delayMs;

@@ -27,6 +27,18 @@ interface Upkeep<Message> {
   readySinceMs: number | undefined;
 }
 
+/** One line at one moment, for people. */
+export interface LineState {
+  readonly id: string;
+  /** `host:port` of the other side. */
+  readonly address: string;
+  readonly state: ConnectionState;
+  /** Slots held and requests in flight. */
+  readonly load: number;
+  /** Signed off by a person: it stays down until somebody signs it on. */
+  readonly isHeld: boolean;
+}
+
 export interface SwitchLinesParts<Message> {
   readonly deadlines: Deadlines;
   readonly pending: PendingRequests<Message>;
@@ -113,6 +125,41 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
   /** Signs on anew without ending the connection. */
   signOnAgain(connection: Connection<Message>): void {
     this.#upkeep.get(connection)?.session.signOnAgain();
+  }
+
+  /** Lets what is in flight finish, signs off, ends the connection and dials no other in its place until `signOn`. */
+  signOff(connectionId: string): boolean {
+    const connection = this.#find(connectionId);
+    if (!connection || this.#isClosing) return false;
+    this.#redialerOf(connection)?.hold();
+    if (connection.isUsable || connection.load > 0) this.#drainOne(connection);
+    else connection.destroy({ cause: 'drained' });
+    return true;
+  }
+
+  /** Dials anew what was signed off; what is open signs on again as it is. */
+  signOn(connectionId: string): boolean {
+    const connection = this.#find(connectionId);
+    if (!connection || this.#isClosing) return false;
+    if (this.#redialerOf(connection)?.isHeld) this.#redialerOf(connection)!.release();
+    else this.signOnAgain(connection);
+    return true;
+  }
+
+  /** What each line is doing, those that are down too. */
+  get states(): LineState[] {
+    return [...this.lists.open(), ...this.lists.down].map((connection) => {
+      const { id, address, state, load } = connection;
+      return { id, address, state, load, isHeld: this.#redialerOf(connection)?.isHeld ?? false };
+    });
+  }
+
+  #find(connectionId: string): Connection<Message> | undefined {
+    return this.lists.find(connectionId) ?? [...this.lists.down].find(({ id }) => id === connectionId);
+  }
+
+  #redialerOf(connection: Connection<Message>): Redialer<Message> | undefined {
+    return this.#redialers.find((redialer) => redialer.keeps(connection));
   }
 
   onConnected(connection: Connection<Message>): void {

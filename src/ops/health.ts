@@ -52,6 +52,15 @@ export class Health {
     this.#isDraining = true;
   }
 
+  /** Ready again: for a process that is to stay after all. */
+  resume(): void {
+    this.#isDraining = false;
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
   stop(): void {
     this.#last = undefined;
   }

@@ -7,6 +7,8 @@ export const profile = z.object({
   url: z.url(),
   apiKey: z.string(),
   login: z.object({ username: z.string(), password: z.string() }),
+  /** Of the console. */
+  operator: z.object({ username: z.string(), password: z.string() }).optional(),
   merchant: z.object({ id: z.string(), name: z.string(), mcc: z.string(), xTid: z.string(), user: z.string() }),
   issuer: z.object({
     iss: z.string(),

@@ -30,11 +30,17 @@ export type SettingsKind =
   | 'api key'
   | 'issuer key'
   | 'callback'
-  | 'terminal profile';
+  | 'terminal profile'
+  // What operators act on at the console.
+  | 'webhook event'
+  | 'dead letter'
+  | 'reversal'
+  | 'line'
+  | 'process';
 
 /** One row of the record of changes, but for who and when. */
 export interface AdminEvent {
-  readonly action: 'add' | 'change' | 'remove';
+  readonly action: 'add' | 'change' | 'remove' | 'act';
   readonly kind: SettingsKind;
   readonly id: number | string;
   readonly before: object | null;

@@ -88,7 +88,7 @@ export async function saveIssuerKey(database: Database, key: NewIssuerKey): Prom
 export interface NewUser {
   readonly acquirerId: number;
   readonly id: string;
-  readonly merchantId: string;
+  readonly merchantId: string | null;
   readonly username: string;
   readonly passwordHash: string;
   readonly role: 'admin' | 'operator' | 'viewer';

@@ -17,7 +17,7 @@ import type {
 } from '../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
 import { profileOf } from '../processor-kit/switch-config.ts';
-import { switchProtocol } from '../processor-kit/switch-protocol.ts';
+import { type ProcessorProtocol, switchProtocol } from '../processor-kit/switch-protocol.ts';
 import type { StrayResponse } from '../transactions/late-response.ts';
 import type { EnteredPin } from '../transactions/pin-ports.ts';
 import type { Clock, PreparedRequest, Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
@@ -71,6 +71,8 @@ export interface SwitchStats extends PoolStats {
   readonly availability: string;
   readonly strays: Readonly<StrayCounters>;
   readonly badMacs: number;
+  /** When the switch last answered an echo of ours; null before, and where lines are never idle. */
+  readonly lastEchoAtMs: number | null;
   /** Undefined where keys are not exchanged. */
   readonly keyExchange: KeyExchangeStats | undefined;
 }
@@ -91,6 +93,7 @@ export class AcquirerSwitch implements Switch {
   readonly #codec: ReturnType<typeof messageCodec>;
   readonly #fieldsOf: (message: IsoMessage) => StandardFields;
   readonly #strays = new StrayCounters();
+  #lastEchoAtMs: number | null = null;
   /** The last one that an answer named: nearly all of a day name the same. */
   #settlementDate: string | undefined;
   readonly #keys: KeyExchange | undefined;
@@ -117,13 +120,15 @@ export class AcquirerSwitch implements Switch {
     this.#pool = openPool({
       ...pool,
       name: `${acquirerId}-${processorId}-${processor.type}`,
-      protocol: switchProtocol(processor, config, {
-        nextStan: () => networkStans.next(),
-        nowMs: clock.nowMs,
-        macKeys,
-        keys,
-        onSwitchRequest: (request) => void this.#noteCutOver(request).catch((error) => tellFault(options, error)),
-      }),
+      protocol: this.#notingEchoes(
+        switchProtocol(processor, config, {
+          nextStan: () => networkStans.next(),
+          nowMs: clock.nowMs,
+          macKeys,
+          keys,
+          onSwitchRequest: (request) => void this.#noteCutOver(request).catch((error) => tellFault(options, error)),
+        }),
+      ),
       limits: { inFlight: this.profile.maxInFlight, connectionsPerAddress },
       timeouts: { idleEchoMs: this.profile.idleEchoMs },
       log,
@@ -135,6 +140,16 @@ export class AcquirerSwitch implements Switch {
         keys?.forget(connectionId);
       },
     });
+  }
+
+  #notingEchoes(protocol: ProcessorProtocol): ProcessorProtocol {
+    const { echo } = protocol;
+    const noted: ProcessorProtocol['echo'] = async (line) => {
+      const isAnswered = await echo!(line);
+      if (isAnswered) this.#lastEchoAtMs = this.#options.clock.nowMs();
+      return isAnswered;
+    };
+    return { ...protocol, echo: echo && noted };
   }
 
   /** @throws StartError BAD_PROCESSOR when keys, files or addresses that the configuration names are not to be had */
@@ -171,7 +186,12 @@ export class AcquirerSwitch implements Switch {
   get stats(): SwitchStats {
     const { type, availability } = this;
     const counts = { strays: { ...this.#strays }, badMacs: this.#macs.bad, keyExchange: this.#keys?.stats };
-    return { type, availability, ...this.#pool.stats, ...counts };
+    return { type, availability, lastEchoAtMs: this.#lastEchoAtMs, ...this.#pool.stats, ...counts };
+  }
+
+  /** For people, who may sign them off and on. */
+  get lines(): Pick<Pool<IsoMessage>, 'lines' | 'signOff' | 'signOn'> {
+    return this.#pool;
   }
 
   nextStan(tid: string): Promise<string | undefined> {

@@ -1,0 +1,56 @@
+import { createLoginCheck } from '../auth/log-in.ts';
+import { PortalSessions } from '../auth/portal-session.ts';
+import { createCardVault } from '../card/card-vault.ts';
+import type { Config } from '../config.ts';
+import { createConsoleCookie } from '../http/console-cookie.ts';
+import { registerConsoleRoutes } from '../http/routes/console.ts';
+import type { Server } from '../http/server.ts';
+import { ConsoleActs } from '../ops/console/acts.ts';
+import { ConsoleFeed } from '../ops/console/feed.ts';
+import { ProcessReporter } from '../ops/console/process-reporter.ts';
+import { createConsoleBacklog } from '../ops/console/read-backlog.ts';
+import { createFiguresReader, type FiguresParts } from '../ops/console/read-figures.ts';
+import { tellTransaction } from '../ops/console/transaction-story.ts';
+import { searchTransactions } from '../store/console-search.ts';
+import { postgresConsoleSessions } from '../store/console-sessions.ts';
+import { postgresLoginTries } from '../store/login-tries.ts';
+import type { Database } from '../store/open-database.ts';
+import { postgresUsers } from '../store/users.ts';
+import { PostgresWebhookEvents } from '../store/webhook-events.ts';
+import type { Closers } from './closers.ts';
+import type { Stores } from './open-stores.ts';
+
+/** Tells consoles at every process what this one counts. */
+export function reportFigures(parts: Omit<FiguresParts, 'role'>, config: Config, closers: Closers): void {
+  const read = createFiguresReader({ ...parts, role: config.TAPWIRE_ROLE });
+  const reporter = new ProcessReporter({ ...parts, read });
+  closers.push(() => reporter.stop());
+}
+
+export interface ConsoleRouteParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly stores: Stores;
+  readonly closers: Closers;
+}
+
+/** The console: its page, what it asks, and what operators do by it. */
+export function registerConsole(server: Server, { config, database, stores, closers }: ConsoleRouteParts): void {
+  const { keys, jobs, directory, store: transactions } = stores;
+  const users = postgresUsers(database);
+  const webhooks = new PostgresWebhookEvents(database, jobs);
+  const feed = new ConsoleFeed({ database, readBacklog: createConsoleBacklog(database) });
+  closers.push(() => feed.close());
+  const { LOGIN_TRIES_PER_USER: perUser, LOGIN_TRIES_PER_ADDRESS: perAddress, LOGIN_WINDOW_MINUTES } = config;
+  const limits = { perUser, perAddress, windowSeconds: LOGIN_WINDOW_MINUTES * 60 };
+  registerConsoleRoutes(server, {
+    checkLogin: createLoginCheck({ logins: users, tries: postgresLoginTries(database), limits }),
+    sessions: new PortalSessions({ sessions: postgresConsoleSessions(database), users }),
+    cookie: createConsoleCookie(config.TAPWIRE_ENV !== 'dev'),
+    panHashes: createCardVault(keys).panHashes,
+    search: (acquirerId, wanted, since) => searchTransactions(database, acquirerId, wanted, since),
+    tell: (key) => tellTransaction({ database, transactions, directory, webhooks }, key),
+    feed,
+    acts: new ConsoleActs({ database, jobs, webhooks }),
+  });
+}

@@ -1,0 +1,19 @@
+import { consoleAct } from '#schemas/console';
+import type { Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+import { type ConsoleParts, consoleGuards } from './console-guard.ts';
+
+/** What operators do: one address, since each act is recorded, confirmed and guarded alike. */
+export function registerConsoleActs(server: Server, parts: ConsoleParts): void {
+  withZod(server).route({
+    method: 'POST',
+    url: '/ops/acts',
+    config: { facts: { summary: 'Act in the console', section: 'extension', takes: [], isAsset: true } },
+    schema: { body: consoleAct },
+    onRequest: consoleGuards(parts).acts,
+    handler: async (request, reply) => {
+      await parts.acts.do(request.operator!, request.body);
+      return reply.code(204).send();
+    },
+  });
+}

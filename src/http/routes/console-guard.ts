@@ -1,0 +1,56 @@
+import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type { CheckLogin } from '../../auth/log-in.ts';
+import { checkAct, type PortalSession, type PortalSessions } from '../../auth/portal-session.ts';
+import { AuthError } from '../../errors.ts';
+import type { ConsoleActs } from '../../ops/console/acts.ts';
+import type { ConsoleFeed } from '../../ops/console/feed.ts';
+import type { TransactionStory } from '../../ops/console/transaction-story.ts';
+import type { FoundTransaction, Wanted } from '../../store/console-search.ts';
+import type { TransactionKey } from '../../transactions/transaction.ts';
+import type { ConsoleCookie } from '../console-cookie.ts';
+
+/** What the console's routes are made of. */
+export interface ConsoleParts {
+  readonly checkLogin: CheckLogin;
+  readonly sessions: PortalSessions;
+  readonly cookie: ConsoleCookie;
+  readonly panHashes: (pan: string) => readonly string[];
+  readonly search: (acquirerId: number | undefined, wanted: Wanted, since: Date) => Promise<FoundTransaction[]>;
+  readonly tell: (key: TransactionKey) => Promise<TransactionStory | undefined>;
+  readonly feed: ConsoleFeed;
+  readonly acts: ConsoleActs;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is at the console; set by the route's `onRequest`. */
+    operator?: PortalSession;
+  }
+}
+
+type Guard = onRequestAsyncHookHandler;
+const CSRF_HEADER = 'x-csrf-token';
+
+/** Guards for what the page does by itself, for what a person looks at, and for what a person does. */
+export function consoleGuards({ sessions, cookie }: Pick<ConsoleParts, 'sessions' | 'cookie'>) {
+  const find = (request: FastifyRequest, isAct: boolean) => sessions.find(cookie.read(request), isAct);
+  const watches: Guard = async (request) => {
+    request.operator = await find(request, false);
+  };
+  const looks: Guard = async (request) => {
+    refuseOtherSites(request);
+    request.operator = await find(request, true);
+  };
+  const acts: Guard = async (request) => {
+    refuseOtherSites(request);
+    request.operator = await find(request, true);
+    checkAct(request.operator, request.headers[CSRF_HEADER]);
+  };
+  return { watches, looks, acts };
+}
+
+/** Browsers say where a request began (Fetch Metadata); those that do not are kept out by the cookie's SameSite. */
+export function refuseOtherSites({ headers }: FastifyRequest): void {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin') throw new AuthError('FORBIDDEN', 'site');
+}

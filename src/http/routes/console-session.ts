@@ -1,0 +1,51 @@
+import { login } from '#schemas/login';
+import { type PortalSession, SESSION_SECONDS } from '../../auth/portal-session.ts';
+import type { Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+import { type ConsoleParts, consoleGuards, refuseOtherSites } from './console-guard.ts';
+
+/** Logging in, who one is, and logging out. */
+export function registerConsoleSession(server: Server, parts: ConsoleParts): void {
+  const { checkLogin, sessions, cookie } = parts;
+  const facts = (summary: string) => ({ facts: { summary, section: 'extension', takes: [], isAsset: true } }) as const;
+
+  withZod(server).route({
+    method: 'POST',
+    url: '/ops/session',
+    config: facts('Begin a session of the console'),
+    schema: { body: login },
+    onRequest: async (request) => refuseOtherSites(request),
+    handler: async (request, reply) => {
+      const user = await checkLogin({ ...request.body, ip: request.ip });
+      const secret = await sessions.begin(user);
+      await sessions.end(cookie.read(request));
+      cookie.set(reply, secret, SESSION_SECONDS);
+      reply.header('cache-control', 'no-store');
+      return shown(await sessions.find(secret, false));
+    },
+  });
+
+  server.get(
+    '/ops/session',
+    { config: facts('Tell whose session of the console it is'), onRequest: consoleGuards(parts).watches },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      return shown(request.operator!);
+    },
+  );
+
+  server.delete(
+    '/ops/session',
+    { config: facts('End a session of the console'), onRequest: async (request) => refuseOtherSites(request) },
+    async (request, reply) => {
+      await sessions.end(cookie.read(request));
+      cookie.clear(reply);
+      return reply.code(204).send();
+    },
+  );
+}
+
+function shown({ user, acquirerId, mayAct, csrfToken, secondsLeft }: PortalSession) {
+  const { username, role } = user;
+  return { username, role, acquirerId: acquirerId ?? null, mayAct, csrfToken, secondsLeft: Math.floor(secondsLeft) };
+}

@@ -1,0 +1,62 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import { Overloaded } from '../../errors.ts';
+import type { Frame } from '../../ops/console/frame.ts';
+import type { Server } from '../server.ts';
+import { type ConsoleParts, consoleGuards } from './console-guard.ts';
+
+/** A console that takes nothing is no longer looked at; it asks anew when it wakes. A frame is a few kilobytes. */
+const MOST_UNREAD_BYTES = 512 * 1024;
+/** A session that has ended ends its streams so soon. */
+const SESSION_CHECKED_EVERY_MS = 15_000;
+/** How long a page waits before it asks anew. */
+const RETRY_MS = 2_000;
+
+/** `/ops/stream`: what the page shows, one frame a second, as server-sent events (HTML 9.2). */
+export function registerConsoleStream(server: Server, parts: ConsoleParts): void {
+  const facts = {
+    summary: 'Follow the figures in the console',
+    section: 'extension',
+    takes: [],
+    isAsset: true,
+  } as const;
+  server.addHook('preClose', (done) => {
+    parts.feed.close();
+    done();
+  });
+  server.get('/ops/stream', { config: { facts }, onRequest: consoleGuards(parts).watches }, (request, reply) => {
+    const { acquirerId } = request.operator!;
+    const { raw } = reply;
+    const viewer = { acquirerId, show: (frame: Frame) => send(raw, 'frame', frame), end: () => raw.end() };
+    const leave = parts.feed.watch(viewer);
+    if (!leave) throw new Overloaded();
+    const checking = setInterval(() => void endWithSession(parts, request, raw), SESSION_CHECKED_EVERY_MS).unref();
+    raw.on('close', () => {
+      clearInterval(checking);
+      leave();
+    });
+    reply.hijack();
+    raw.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'x-correlation-id': request.correlationId,
+    });
+    raw.write(`retry: ${RETRY_MS}\n\n`);
+    send(raw, 'history', parts.feed.history(acquirerId));
+  });
+}
+
+function send(raw: ServerResponse, event: string, data: object): void {
+  if (raw.destroyed || raw.writableEnded) return;
+  if (raw.writableLength > MOST_UNREAD_BYTES) raw.destroy();
+  else raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
+async function endWithSession(
+  { sessions, cookie }: ConsoleParts,
+  request: FastifyRequest,
+  raw: ServerResponse,
+): Promise<void> {
+  await sessions.find(cookie.read(request), false).catch(() => raw.end());
+}

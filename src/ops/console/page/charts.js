@@ -1,0 +1,101 @@
+import uPlot from '/ops/uPlot.esm.js';
+import { byId } from './dom.js';
+
+/** A quarter of an hour, a point a second. */
+const MOST_POINTS = 900;
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** A chart that fills its box, takes its colours from the style sheet and goes on as points come. */
+class Chart {
+  #box;
+  #series;
+  #plot;
+  #data;
+
+  constructor(id, series) {
+    this.#box = byId(id);
+    this.#series = series;
+    this.#data = [[], ...series.map(() => [])];
+    this.draw();
+    new ResizeObserver(() => this.#plot.setSize(this.#size())).observe(this.#box);
+  }
+
+  /** Anew, in the colours that hold now. */
+  draw() {
+    this.#plot?.destroy();
+    const axis = {
+      stroke: color('--faint'),
+      grid: { stroke: color('--line'), width: 1 },
+      ticks: { show: false },
+      font: '12px system-ui',
+    };
+    this.#plot = new uPlot(
+      {
+        ...this.#size(),
+        legend: { show: false },
+        cursor: { drag: { x: false, y: false }, points: { size: 6 } },
+        padding: [10, 12, 0, 0],
+        scales: { x: { time: true }, y: { range: (_plot, _low, high) => [0, Math.max(high * 1.15, 1)] } },
+        axes: [
+          { ...axis, space: 90 },
+          { ...axis, size: 52, space: 36 },
+        ],
+        series: [
+          {},
+          ...this.#series.map(({ name, fill }) => ({
+            stroke: color(name),
+            width: 1.75,
+            spanGaps: false,
+            points: { show: false },
+            ...(fill && { fill: color(fill) }),
+          })),
+        ],
+      },
+      this.#data,
+      this.#box,
+    );
+  }
+
+  reset(columns) {
+    this.#data = columns;
+    this.#plot.setData(columns);
+  }
+
+  add(point) {
+    for (const [at, value] of point.entries()) {
+      this.#data[at].push(value);
+      if (this.#data[at].length > MOST_POINTS) this.#data[at].shift();
+    }
+    this.#plot.setData(this.#data);
+  }
+
+  #size() {
+    return { width: Math.max(200, this.#box.clientWidth), height: Math.max(140, this.#box.clientHeight) };
+  }
+}
+
+let rates;
+let latencies;
+
+export function openCharts() {
+  rates ??= new Chart('rate-chart', [{ name: '--taps', fill: '--taps-fill' }]);
+  latencies ??= new Chart('latency-chart', [{ name: '--p50' }, { name: '--p95' }, { name: '--p99' }]);
+}
+
+export function redrawCharts() {
+  rates?.draw();
+  latencies?.draw();
+}
+
+/** @param history points `[at, perSecond, p50, p95, p99]` */
+export function resetCharts(history) {
+  const column = (at) => history.map((point) => point[at]);
+  const times = history.map(([at]) => at / 1_000);
+  rates.reset([times, column(1)]);
+  latencies.reset([[...times], column(2), column(3), column(4)]);
+}
+
+export function addToCharts({ at, taps }) {
+  rates.add([at / 1_000, taps.perSecond]);
+  latencies.add([at / 1_000, taps.p50, taps.p95, taps.p99]);
+}

@@ -1,0 +1,76 @@
+import { setMayAct } from './acts.js';
+import { logIn, logOut, readSession, whenOver } from './ask.js';
+import { openCharts, redrawCharts } from './charts.js';
+import { byId } from './dom.js';
+import { follow, stop } from './live.js';
+import { openSearch } from './search.js';
+
+const login = byId('login');
+
+function begin({ username, role, acquirerId, mayAct }) {
+  const sight = acquirerId === null ? 'all acquirers' : `acquirer ${acquirerId}`;
+  byId('who').textContent = `${username}, ${role}, ${sight}`;
+  document.body.classList.toggle('of-acquirer', acquirerId !== null);
+  document.body.classList.add('is-in');
+  setMayAct(mayAct);
+  openCharts();
+  follow(askWho);
+}
+
+/** A stream that ended may only have lost its gateway: who is logged in still is. */
+async function askWho() {
+  try {
+    begin(await readSession());
+  } catch (error) {
+    if (error.status === 401) askToLogIn('');
+    else setTimeout(askWho, 2_000);
+  }
+}
+
+function askToLogIn(text) {
+  byId('login-said').textContent = text;
+  byId('panel').close();
+  byId('sure').close();
+  if (!login.open) login.showModal();
+  byId('username').focus();
+}
+
+login.addEventListener('cancel', (event) => event.preventDefault());
+byId('login-form').onsubmit = async (event) => {
+  event.preventDefault();
+  const { username, password } = event.target.elements;
+  try {
+    const session = await logIn(username.value, password.value);
+    login.close();
+    begin(session);
+  } catch (error) {
+    byId('login-said').textContent = error.message;
+    password.focus();
+  } finally {
+    password.value = '';
+  }
+};
+
+byId('leave').onclick = async () => {
+  stop();
+  await logOut().catch(() => {});
+  location.reload();
+};
+
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const isDark = () => (document.documentElement.dataset.theme ?? (dark.matches ? 'dark' : 'light')) === 'dark';
+byId('theme').onclick = () => {
+  const theme = isDark() ? 'light' : 'dark';
+  document.documentElement.dataset.theme = theme;
+  localStorage.setItem('theme', theme);
+  redrawCharts();
+};
+dark.addEventListener('change', redrawCharts);
+
+const kept = localStorage.getItem('theme');
+if (kept) document.documentElement.dataset.theme = kept;
+whenOver(() => askToLogIn('You have been idle: log in to go on.'));
+// What can be scrolled must be reached by key, too.
+for (const region of document.querySelectorAll('.scroll')) region.tabIndex = 0;
+openSearch();
+await askWho();

@@ -1,0 +1,94 @@
+/** Everything that is shown comes through here, as text: nothing of it is ever read as markup. */
+
+export const byId = (id) => document.getElementById(id);
+
+/** @param props attributes; those that begin with `on` are listeners */
+export function h(tag, props = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? '' : String(value));
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** Writes only what has changed: what a screen reader or a selection holds on to stays. */
+export function setText(element, text) {
+  const shown = String(text);
+  if (element.textContent !== shown) element.textContent = shown;
+}
+
+/**
+ * Keeps the children of `parent` in step with `items`: each under its key, made once and then brought up to date, so that a
+ * focus survives.
+ *
+ * @param make gives `{ element, update(item) }`
+ */
+export function keepInStep(parent, items, keyOf, make) {
+  parent.kept ??= new Map();
+  const { kept } = parent;
+  const keys = new Set(items.map(keyOf));
+  for (const [key, { element }] of kept) {
+    if (keys.has(key)) continue;
+    element.remove();
+    kept.delete(key);
+  }
+  for (const [at, item] of items.entries()) {
+    const key = keyOf(item);
+    if (!kept.has(key)) kept.set(key, make(item));
+    const { element, update } = kept.get(key);
+    update(item);
+    if (parent.children[at] !== element) parent.insertBefore(element, parent.children[at] ?? null);
+  }
+}
+
+/** A row whose cells are given by functions: text, or an element. Cells of figures stand on the right. */
+export function rowOf(cells) {
+  const tds = cells.map(({ isFigure }) => h('td', { class: isFigure ? 'n' : undefined }));
+  const element = h('tr', {}, tds);
+  return {
+    element,
+    update(item) {
+      for (const [at, { of, mark }] of cells.entries()) {
+        const value = of(item, tds[at]);
+        if (value !== undefined) setText(tds[at], value);
+        if (mark) tds[at].className = `${cells[at].isFigure ? 'n ' : ''}${mark(item) ?? ''}`.trim();
+      }
+    },
+  };
+}
+
+export function emptyNote(tbody, columns, text) {
+  if (tbody.children.length > 0) return;
+  keepInStep(
+    tbody,
+    [{}],
+    () => 'none',
+    () => ({
+      element: h('tr', { class: 'none' }, h('td', { colspan: columns }, text)),
+      update() {},
+    }),
+  );
+}
+
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const tenths = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
+
+export const count = (value) => whole.format(value);
+export const rate = (value) => (value >= 100 ? whole.format(value) : tenths.format(value));
+export const ms = (value) =>
+  value === null || value === undefined ? '–' : value >= 100 ? whole.format(value) : tenths.format(value);
+export const bytes = (value) =>
+  value >= 2 ** 30 ? `${tenths.format(value / 2 ** 30)} GB` : `${whole.format(value / 2 ** 20)} MB`;
+
+export function age(seconds) {
+  if (seconds < 1) return 'now';
+  if (seconds < 120) return `${whole.format(seconds)} s`;
+  if (seconds < 7_200) return `${whole.format(seconds / 60)} min`;
+  return seconds < 172_800 ? `${whole.format(seconds / 3_600)} h` : `${whole.format(seconds / 86_400)} d`;
+}
+
+const clock = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+export const time = (iso) => clock.format(new Date(iso));

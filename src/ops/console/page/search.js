@@ -1,0 +1,101 @@
+import { search } from './ask.js';
+import { byId, h, time } from './dom.js';
+import { openPanel } from './panel.js';
+import { openTransaction } from './transaction.js';
+
+const BY = {
+  id: 'id',
+  reference: 'merchant reference',
+  rrn: 'RRN',
+  stan: 'STAN',
+  maskedPan: 'masked card number',
+  panHash: 'card',
+};
+
+export function openSearch() {
+  byId('search').onsubmit = async (event) => {
+    event.preventDefault();
+    const query = byId('query').value.trim();
+    if (query === '') return;
+    await find(query, Number(byId('hours').value));
+  };
+  document.addEventListener('keydown', (event) => {
+    const isTyping = event.target.closest('input, select, textarea, dialog');
+    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    byId('query').focus();
+  });
+}
+
+async function find(query, hours) {
+  // A card number stays in no field: what was found tells it masked.
+  if (/^\d{13,19}$/.test(query.replace(/[ -]/g, ''))) byId('query').value = '';
+  try {
+    const { by, found } = await search(query, hours);
+    const list = () => showList(by, found);
+    if (found.length === 1) await openTransaction(found[0].acquirerId, found[0].id);
+    else list();
+  } catch (error) {
+    openPanel('Not found', h('p', { role: 'alert' }, error.message));
+  }
+}
+
+function showList(by, found) {
+  const back = () => showList(by, found);
+  if (found.length === 0) {
+    openPanel(
+      'Nothing was found',
+      h(
+        'p',
+        {},
+        'No transaction has that id or reference; none in the time that was looked at has that STAN, RRN or card.',
+      ),
+    );
+    return;
+  }
+  const head = ['When', 'Amount', 'Outcome', 'Card', 'Merchant', 'Reference'];
+  openPanel(
+    `${found.length} transactions by ${by.map((each) => BY[each]).join(' and ')}`,
+    h(
+      'div',
+      { class: 'scroll' },
+      h(
+        'table',
+        {},
+        h(
+          'thead',
+          {},
+          h(
+            'tr',
+            {},
+            head.map((title) => h('th', { scope: 'col' }, title)),
+          ),
+        ),
+        h(
+          'tbody',
+          {},
+          found.map((each) =>
+            h(
+              'tr',
+              {},
+              h(
+                'td',
+                {},
+                h(
+                  'button',
+                  { type: 'button', class: 'link', onclick: () => openTransaction(each.acquirerId, each.id, back) },
+                  time(each.createdAt),
+                ),
+              ),
+              h('td', { class: 'n' }, each.amount ?? '–'),
+              h('td', {}, [each.disposition ?? each.status, each.responseCode].filter(Boolean).join(' ')),
+              h('td', { class: 'mono' }, [each.scheme, each.maskedPan].filter(Boolean).join(' ')),
+              h('td', {}, `${each.acquirerId} · ${each.merchantId}`),
+              h('td', { class: 'mono' }, each.merchantReference),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../../store/open-database.ts';
+import { forgetFigures, reportFigures } from '../../store/process-figures.ts';
+import type { Health } from '../health.ts';
+import type { ProcessCommand, ProcessFigures } from './figures.ts';
+import type { ConsoleSwitches } from './read-figures.ts';
+
+const REPORT_EVERY_MS = 1_000;
+
+export interface ReporterParts {
+  readonly database: Database;
+  readonly read: () => Promise<ProcessFigures>;
+  readonly health: Health;
+  readonly switches: ConsoleSwitches | undefined;
+}
+
+/**
+ * Tells consoles, once a second, what this process counts, and does what they ask of it. Without the database it is silent:
+ * readiness says so already.
+ */
+export class ProcessReporter {
+  /** By which consoles name this process. */
+  readonly id = randomUUID();
+  readonly #parts: ReporterParts;
+  #timer: NodeJS.Timeout | undefined;
+  #reporting: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(parts: ReporterParts) {
+    this.#parts = parts;
+    this.#reportLater();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#reporting;
+    await forgetFigures(this.#parts.database, this.id).catch(() => {});
+  }
+
+  #reportLater(): void {
+    this.#timer = setTimeout(() => {
+      this.#reporting = this.#report()
+        .catch(() => {})
+        .finally(() => {
+          if (!this.#isStopped) this.#reportLater();
+        });
+    }, REPORT_EVERY_MS).unref();
+  }
+
+  async #report(): Promise<void> {
+    const { database, read } = this.#parts;
+    const commands = await reportFigures<ProcessCommand>(database, this.id, await read());
+    for (const command of commands) this.#obey(command);
+  }
+
+  #obey(command: ProcessCommand): void {
+    const { health, switches } = this.#parts;
+    if ('line' in command) {
+      const found = [...(switches ?? [])].find(([name]) => name === command.name)?.[1];
+      if (command.do === 'signOff') found?.lines.signOff(command.line);
+      else found?.lines.signOn(command.line);
+    } else if (command.do === 'drain') health.drain();
+    else health.resume();
+  }
+}

@@ -1,0 +1,102 @@
+import { hostname } from 'node:os';
+import { performance } from 'node:perf_hooks';
+import type { Database } from '../../store/open-database.ts';
+import type { AcquirerSwitch } from '../../switches/acquirer-switch.ts';
+import type { Health } from '../health.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { CountedOutcomes, ProcessFigures, SwitchFigures, Timings } from './figures.ts';
+
+export type ConsoleSwitches = Iterable<readonly [string, AcquirerSwitch]>;
+
+export interface FiguresParts {
+  readonly role: string;
+  readonly metrics: Metrics;
+  readonly database: Database;
+  readonly health: Health;
+  readonly switches: ConsoleSwitches | undefined;
+  readonly messages: { readonly counts: ProcessFigures['messages'] };
+}
+
+/** Where phones submit taps. */
+const TAP_ROUTE = '/transactions/mobile';
+/** A row of figures must stay small: an installation with more is looked at by Grafana. */
+const MOST_SWITCHES = 200;
+const MOST_LINES = 32;
+const MOST_OUTCOMES = 500;
+
+interface Value {
+  readonly metricName?: string;
+  readonly labels: Readonly<Record<string, string | number | undefined>>;
+  readonly value: number;
+}
+
+/** Makes what reads the figures of this process. */
+export function createFiguresReader(parts: FiguresParts): () => Promise<ProcessFigures> {
+  const { role, metrics, database, health, switches, messages } = parts;
+  const startedAtMs = Date.now() - Math.round(process.uptime() * 1_000);
+  let before = performance.eventLoopUtilization();
+  return async () => {
+    const now = performance.eventLoopUtilization();
+    const busy = performance.eventLoopUtilization(now, before).utilization;
+    before = now;
+    const valuesOf = async (name: string) =>
+      ((await metrics.registry.getSingleMetric(name)?.get())?.values ?? []) as readonly Value[];
+    const taps = (await valuesOf('http_server_request_duration_seconds')).filter(
+      ({ labels }) => labels.http_route === TAP_ROUTE,
+    );
+    const failed = taps.filter(({ labels, metricName }) => metricName?.endsWith('_count') && isFailure(labels));
+    const writes = (await valuesOf('tapwire_commit_writes')).find(({ metricName }) => metricName?.endsWith('_sum'));
+    return {
+      ...{ role, host: hostname(), pid: process.pid, startedAtMs, atMs: performance.now(), busy },
+      isDraining: health.isDraining,
+      rssBytes: process.memoryUsage.rss(),
+      taps: { ...timingsOf(taps), failed: failed.reduce((sum, { value }) => sum + value, 0) },
+      commits: timingsOf(await valuesOf('tapwire_commit_duration_seconds')),
+      commitWrites: writes?.value ?? 0,
+      clients: {
+        idle: database.idleCount,
+        used: database.totalCount - database.idleCount,
+        waiting: database.waitingCount,
+      },
+      outcomes: (await valuesOf('tapwire_outcomes_total')).slice(0, MOST_OUTCOMES).map(outcomeOf),
+      switches: [...(switches ?? [])].slice(0, MOST_SWITCHES).map(([name, line]) => switchFigures(name, line)),
+      messages: messages.counts,
+    };
+  };
+}
+
+function isFailure({ http_response_status_code: status }: Value['labels']): boolean {
+  return Number(status) >= 500;
+}
+
+function outcomeOf({ labels, value }: Value): CountedOutcomes {
+  const { processor, scheme, disposition } = labels;
+  return { processor: String(processor), scheme: String(scheme), disposition: String(disposition), count: value };
+}
+
+/** Prometheus counts what is below each bound; here each bucket stands for itself. All series together. */
+function timingsOf(values: readonly Value[]): Timings {
+  const below = new Map<number, number>();
+  for (const { metricName, labels, value } of values) {
+    if (!metricName?.endsWith('_bucket')) continue;
+    const bound = labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le);
+    below.set(bound, (below.get(bound) ?? 0) + value);
+  }
+  const sorted = [...below].sort(([one], [other]) => one - other);
+  return {
+    bounds: sorted.map(([bound]) => bound).filter(Number.isFinite),
+    counts: sorted.map(([, count], at) => count - (at === 0 ? 0 : sorted[at - 1]![1])),
+  };
+}
+
+function switchFigures(name: string, { stats, lines }: AcquirerSwitch): SwitchFigures {
+  const { type, availability, inFlight, pending, answered, timedOut, reconnects, badMacs, lastEchoAtMs } = stats;
+  const { roundTrips, strays } = stats;
+  return {
+    ...{ name, type, availability, inFlight, pending, answered, timedOut, reconnects, badMacs, lastEchoAtMs },
+    late: stats.late + strays.late,
+    unmatched: stats.unmatched,
+    roundTrips: { bounds: roundTrips.boundsMs.map((ms) => ms / 1_000), counts: roundTrips.counts },
+    lines: lines.lines.slice(0, MOST_LINES),
+  };
+}

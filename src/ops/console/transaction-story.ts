@@ -1,0 +1,150 @@
+import { RESPONSE_CODES } from '#schemas/response-codes';
+import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
+import { type TlvRow, tlvRows } from '../../emv/describe-tlv.ts';
+import { findMessages, type KeptExchange } from '../../store/attempt-messages.ts';
+import type { Database } from '../../store/open-database.ts';
+import { indexChipTags } from '../../transactions/chip-tags.ts';
+import { dispositionName } from '../../transactions/disposition.ts';
+import { currencyOf, formatAmount } from '../../transactions/money.ts';
+import type { AuditEntry, Directory, TransactionReader } from '../../transactions/ports.ts';
+import { statusName } from '../../transactions/status.ts';
+import {
+  ReversalState,
+  TRANSACTION_TYPE_NAMES,
+  type Transaction,
+  type TransactionKey,
+  toldMinor,
+  VoidState,
+} from '../../transactions/transaction.ts';
+import type { EventReader } from '../../webhooks/ports.ts';
+
+/** Each event with what became of it: an integrator is told two or three times of a transaction. */
+const MAX_EVENTS = 20;
+const MAX_RELATED = 50;
+
+export interface StoryParts {
+  readonly database: Database;
+  readonly transactions: TransactionReader;
+  readonly directory: Directory;
+  readonly webhooks: EventReader;
+}
+
+/** Refunds and voids of a sale, or the sale that they are of. */
+export interface RelatedTransaction {
+  readonly id: string;
+  readonly type: string;
+  readonly disposition: string | null;
+}
+
+/** Everything that there is to see of a transaction: nothing of it is secret, and nothing of the card but its masked PAN. */
+export interface TransactionStory {
+  readonly summary: ReturnType<typeof summaryOf>;
+  readonly trail: readonly ({ readonly attempt: number } & AuditEntry)[];
+  readonly messages: readonly KeptExchange[];
+  readonly tlv: readonly TlvRow[];
+  readonly webhooks: readonly (WebhookEventView & { readonly tries: readonly WebhookAttemptView[] })[];
+  readonly related: readonly RelatedTransaction[];
+}
+
+/** Undefined when there is none of that name. */
+export async function tellTransaction(parts: StoryParts, key: TransactionKey): Promise<TransactionStory | undefined> {
+  const { database, transactions, directory } = parts;
+  const transaction = await transactions.findOwned({ acquirerId: key.acquirerId }, key.id);
+  if (!transaction) return undefined;
+  const [events, messages, webhooks, related] = await Promise.all([
+    transactions.events(transaction),
+    findMessages(database, transaction),
+    webhooksOf(parts, transaction),
+    relatedTo(database, transaction),
+  ]);
+  return {
+    summary: summaryOf(transaction, directory),
+    trail: events.flatMap(({ attempt, moves }) => moves.map((move) => ({ attempt, ...move }))),
+    messages,
+    tlv: tlvRows(indexChipTags(transaction.chipTags)),
+    webhooks,
+    related,
+  };
+}
+
+async function webhooksOf({ webhooks }: StoryParts, { acquirerId, integratorId, id }: Transaction) {
+  const owner = { acquirerId, integratorId };
+  const events = await webhooks.list(owner, { serviceReference: id, limit: MAX_EVENTS });
+  return Promise.all(
+    events.map(async (event) => ({ ...event, tries: (await webhooks.attempts(owner, event.id)) ?? [] })),
+  );
+}
+
+async function relatedTo(
+  database: Database,
+  { acquirerId, id, originalId }: Transaction,
+): Promise<RelatedTransaction[]> {
+  const text = `select id, type, disposition from transactions
+    where acquirer_id = $1 and (original_id = $2 or id = $3) order by created_at limit ${MAX_RELATED}`;
+  const { rows } = await database.query<Pick<Transaction, 'id' | 'type' | 'disposition'>>(text, [
+    acquirerId,
+    id,
+    originalId,
+  ]);
+  return rows.map((row) => ({
+    id: row.id,
+    type: TRANSACTION_TYPE_NAMES[row.type],
+    disposition: nameOf(row.disposition),
+  }));
+}
+
+function nameOf(disposition: Transaction['disposition']): string | null {
+  return disposition === null ? null : dispositionName(disposition);
+}
+
+function keyOf(table: Readonly<Record<string, number>>, id: number): string {
+  return Object.entries(table).find(([, value]) => value === id)?.[0] ?? String(id);
+}
+
+function summaryOf(transaction: Transaction, directory: Directory) {
+  const { acquirerId, id, merchantId, routeId, responseCode } = transaction;
+  return {
+    ...{ acquirerId, id, merchantId, routeId, responseCode },
+    merchant: directory.merchant(acquirerId, merchantId)?.name ?? null,
+    processorId: directory.routes(acquirerId).find((route) => route.id === routeId)?.processorId ?? null,
+    integratorId: transaction.integratorId,
+    merchantReference: transaction.merchantReference,
+    attempt: transaction.attempt,
+    status: statusName(transaction.status),
+    disposition: nameOf(transaction.disposition),
+    type: TRANSACTION_TYPE_NAMES[transaction.type],
+    amount: amountText(transaction, toldMinor(transaction)),
+    refunded: transaction.refundedMinor === 0 ? null : amountText(transaction, transaction.refundedMinor),
+    scheme: transaction.scheme,
+    maskedPan: transaction.maskedPan,
+    responseText: responseCode === null ? null : (RESPONSE_CODES[responseCode] ?? null),
+    authorizationCode: transaction.authorizationCode,
+    errorCode: transaction.errorCode,
+    ...{ xTid: transaction.xTid, tid: transaction.tid, mid: transaction.mid },
+    ...{ stan: transaction.stan, rrn: transaction.rrn, userClaim: transaction.userClaim },
+    deviceInstallationId: transaction.deviceInstallationId,
+    originalId: transaction.originalId,
+    reversal: keyOf(ReversalState, transaction.reversalState),
+    reversalAttempts: transaction.reversalAttempt,
+    void: transaction.voidState === null ? null : keyOf(VoidState, transaction.voidState),
+    needsReview: transaction.needsReview,
+    createdAt: new Date(transaction.createdAtMs).toISOString(),
+    updatedAt: new Date(transaction.updatedAtMs).toISOString(),
+  };
+}
+
+function amountText({ currency }: Transaction, minor: number | null): string | null {
+  return minor === null || currency === null ? null : `${currency} ${formatAmount(minor, currencyOf(currency))}`;
+}
+
+/** One line of a list, in words. */
+export function foundLine<
+  Row extends Pick<Transaction, 'status' | 'disposition' | 'type' | 'amountMinor' | 'currency'>,
+>({ status, disposition, type, amountMinor, currency, ...row }: Row) {
+  const amount = amountMinor === null || currency === null ? null : formatAmount(amountMinor, currencyOf(currency));
+  return {
+    ...row,
+    ...{ status: statusName(status), disposition: nameOf(disposition), type: TRANSACTION_TYPE_NAMES[type] },
+    amount: amount === null ? null : `${currency} ${amount}`,
+  };
+}

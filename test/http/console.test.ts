@@ -1,0 +1,383 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
+import type { Role } from '../../src/auth/portal-user.ts';
+import type { Frame } from '../../src/ops/console/frame.ts';
+import type { TransactionStory } from '../../src/ops/console/transaction-story.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
+
+/** Users of the installation itself. */
+const INSTALLATION = { acquirerId: 0 };
+/** Of the simulated card. */
+const PAN = '4111111111111111';
+
+let installation: Installation;
+let approved: string;
+let reference: string;
+let garbled: string;
+beforeAll(async () => {
+  installation = await startInstallation({ role: 'api' });
+  await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
+  const tap = async (amount: string) => {
+    const { body } = await installation.phone().tap({ amount, currency: 'ZAR' });
+    return (body as { onlineAuthorizationResponse: OnlineAuthorization }).onlineAuthorizationResponse.serviceReference;
+  };
+  approved = await tap('10.00');
+  garbled = await tap('10.97');
+  const { rows } = await installation.database.query('select merchant_reference from transactions where id = $1', [
+    approved,
+  ]);
+  reference = rows[0].merchant_reference;
+}, 60_000);
+afterAll(() => installation.stop());
+
+interface Session {
+  readonly cookie: string;
+  readonly csrf: string;
+}
+
+const call = (path: string, init: RequestInit = {}) => fetch(new URL(path, installation.url), init);
+
+function post(path: string, body: unknown, headers: Record<string, string> = {}) {
+  return call(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+async function logIn(owner: { acquirerId: number; integratorId?: number }, role: Role): Promise<Session> {
+  const { username } = await savePortalUser(installation.database, owner, role);
+  const answer = await post('/ops/session', { username, password: PASSWORD });
+  expect(answer.status).toBe(200);
+  const { csrfToken } = (await answer.json()) as { csrfToken: string };
+  return { cookie: answer.headers.get('set-cookie')!.split(';')[0]!, csrf: csrfToken };
+}
+
+const search = async (session: Session, query: string) => {
+  const answer = await post('/ops/search', { query }, { cookie: session.cookie });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as { by: string[]; found: { id: string }[] };
+};
+
+const look = (session: Session, id: string, acquirerId = 1) =>
+  call(`/ops/transactions/${acquirerId}/${id}`, { headers: { cookie: session.cookie } });
+
+const act = (session: Session, body: object, headers: Record<string, string> = { 'x-csrf-token': session.csrf }) =>
+  post('/ops/acts', body, { cookie: session.cookie, ...headers });
+
+async function recorded(id: string) {
+  const text = `select acquirer_id, actor, action, kind, after from admin_events where subject_id = $1 order by id`;
+  return (await installation.database.query(text, [id])).rows;
+}
+
+/** The first frame that fits. */
+async function frame(session: Session, fits: (frame: Frame) => boolean): Promise<Frame> {
+  const ending = new AbortController();
+  const answer = await call('/ops/stream', { headers: { cookie: session.cookie }, signal: ending.signal });
+  expect(answer.headers.get('content-type')).toContain('text/event-stream');
+  let text = '';
+  try {
+    for await (const chunk of answer.body!) {
+      text += Buffer.from(chunk).toString();
+      const events = text.split('\n\n');
+      text = events.pop()!;
+      const frames = events
+        .filter((event) => event.startsWith('event: frame'))
+        .map((event) => JSON.parse(event.split('\ndata: ')[1]!) as Frame);
+      const found = frames.find(fits);
+      if (found) return found;
+    }
+  } finally {
+    ending.abort();
+  }
+  throw new Error('the stream ended');
+}
+
+describe('the page', () => {
+  test('comes with all its parts, under a policy that lets nothing in from elsewhere', async () => {
+    const page = await call('/ops');
+    const policy = page.headers.get('content-security-policy')!;
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+    const html = await page.text();
+    expect(html).not.toMatch(/<script>|<style|style=|\son\w+=|https?:\/\//);
+    const parts = [...html.matchAll(/(?:src|href)="(\/ops\/[^"]+)"/g)].map(([, path]) => path!);
+    expect(parts.length).toBeGreaterThanOrEqual(3);
+    for (const part of parts) expect((await call(part)).status, part).toBe(200);
+  });
+
+  test('shows nothing to who is not logged in', async () => {
+    for (const path of ['/ops/session', '/ops/stream', `/ops/transactions/1/${approved}`])
+      expect((await call(path)).status, path).toBe(401);
+    expect((await post('/ops/search', { query: reference })).status).toBe(401);
+    expect((await post('/ops/acts', { act: 'drain', processId: randomUUID() })).status).toBe(401);
+  });
+});
+
+describe('a session', () => {
+  test('is a cookie that scripts and other sites do not get, and ends when one logs out', async () => {
+    const { username } = await savePortalUser(installation.database, { acquirerId: 1 }, 'viewer');
+    const answer = await post('/ops/session', { username, password: PASSWORD });
+    const set = answer.headers.get('set-cookie')!;
+    expect(set).toMatch(/; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/);
+    const cookie = set.split(';')[0]!;
+    expect(await (await call('/ops/session', { headers: { cookie } })).json()).toMatchObject({
+      username,
+      mayAct: false,
+    });
+    await call('/ops/session', { method: 'DELETE', headers: { cookie } });
+    expect((await call('/ops/session', { headers: { cookie } })).status).toBe(401);
+  });
+
+  test('is not begun by a wrong password, nor for users of integrators', async () => {
+    const { username } = await savePortalUser(installation.database, { acquirerId: 1, integratorId: 10 }, 'admin');
+    expect((await post('/ops/session', { username, password: 'not this one, no' })).status).toBe(401);
+    expect((await post('/ops/session', { username, password: PASSWORD })).status).toBe(403);
+  });
+
+  test('that was idle shows figures, and lets nobody look into transactions', async () => {
+    const session = await logIn({ acquirerId: 1 }, 'operator');
+    await installation.database.query(
+      `update console_sessions set acted_at = now() - interval '16 minutes' where secret_hash = sha256($1::bytea)`,
+      [session.cookie.split('=')[1]],
+    );
+    expect((await call('/ops/session', { headers: { cookie: session.cookie } })).status).toBe(200);
+    expect((await look(session, approved)).status).toBe(401);
+    expect((await act(session, { act: 'retryReversal', acquirerId: 1, id: garbled })).status).toBe(401);
+  });
+
+  test('ends with its user, and with time', async () => {
+    const blocked = await logIn({ acquirerId: 1 }, 'viewer');
+    const old = await logIn({ acquirerId: 2 }, 'viewer');
+    await installation.database.query('update users set is_blocked = true where acquirer_id = 1 and role = $1', [
+      'viewer',
+    ]);
+    await installation.database.query(
+      `update console_sessions set begun_at = now() - interval '13 hours' where acquirer_id = 2`,
+    );
+    for (const { cookie } of [blocked, old])
+      expect((await call('/ops/session', { headers: { cookie } })).status).toBe(401);
+  });
+});
+
+describe('a transaction', () => {
+  test('is found by id, reference, RRN, STAN, masked PAN, PAN and its hash', async () => {
+    const session = await logIn(INSTALLATION, 'viewer');
+    const { rows } = await installation.database.query(
+      'select rrn, stan, masked_pan, pan_hash from transactions where id = $1',
+      [approved],
+    );
+    const { rrn, stan, masked_pan, pan_hash } = rows[0];
+    for (const query of [approved, reference, rrn, stan, masked_pan, pan_hash, PAN, '4111 1111 1111 1111']) {
+      const { found } = await search(session, query);
+      expect(
+        found.map(({ id }) => id),
+        query,
+      ).toContain(approved);
+    }
+  });
+
+  test('shows its trail, the messages of each attempt field by field, and the chip, without anything secret', async () => {
+    const session = await logIn({ acquirerId: 1 }, 'viewer');
+    const story = await eventually(async () => {
+      const told = (await (await look(session, approved)).json()) as TransactionStory;
+      expect(told.messages).toHaveLength(1);
+      expect(told.trail.at(-1)).toMatchObject({ to: 'RespondedToPhone' });
+      return told;
+    });
+    expect(story.summary).toMatchObject({
+      id: approved,
+      disposition: 'Approved',
+      amount: 'ZAR 10.00',
+      maskedPan: '411111******1111',
+    });
+    const [message] = story.messages;
+    expect(message).toMatchObject({ kind: 'authorization', outcome: 'answered', processorId: 1 });
+    const shownAt = (path: string) => message!.request.find((row) => row.path === path)?.value;
+    expect([shownAt('2'), shownAt('4'), shownAt('mti')]).toEqual([
+      '411111******1111',
+      '000000001000',
+      expect.stringContaining('0200'),
+    ]);
+    expect(message!.response!.find(({ path }) => path === '39')?.value).toBe('00');
+    expect(story.tlv.map(({ tag }) => tag)).toEqual(expect.arrayContaining(['9F26', '95', '9F10']));
+    expect(JSON.stringify(story)).not.toContain(PAN);
+  });
+
+  test('tells of every reversal attempt, too', async () => {
+    const session = await logIn({ acquirerId: 1 }, 'viewer');
+    await eventually(async () => {
+      const told = (await (await look(session, garbled)).json()) as TransactionStory;
+      const kinds = told.messages.map(({ kind, outcome, response }) => [kind, outcome, response !== null]);
+      expect(kinds).toEqual([
+        ['authorization', 'deadline', false],
+        ['reversal', 'answered', true],
+      ]);
+    });
+  });
+
+  test("of another acquirer's is not there, like one that does not exist", async () => {
+    const session = await logIn({ acquirerId: 2 }, 'admin');
+    const answers = [
+      await look(session, approved),
+      await look(session, randomUUID(), 2),
+      await look(session, approved, 2),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+    for (const query of [approved, reference, PAN]) expect((await search(session, query)).found).toEqual([]);
+    expect((await act(session, { act: 'retryReversal', acquirerId: 1, id: garbled })).status).toBe(404);
+  });
+});
+
+describe('the stream', () => {
+  test('of a process without switches shows those of the workers, and what its own phones got', async () => {
+    const session = await logIn(INSTALLATION, 'viewer');
+    const shown = await frame(
+      session,
+      ({ switches, processes, backlog }) => switches.length > 0 && processes.length > 1 && backlog !== null,
+    );
+    expect(shown.processes.map(({ role }) => role).sort()).toEqual(['api', 'worker']);
+    expect(shown.switches.find(({ name }) => name === '1 1')).toMatchObject({ availability: 'ready', type: 'type-1' });
+    expect(shown.switches.find(({ name }) => name === '1 1')!.lines).toMatchObject([{ state: 'ready', isHeld: false }]);
+    expect(shown.outcomes.some(({ disposition, processor }) => disposition === 'Approved' && processor === '1 1')).toBe(
+      true,
+    );
+    expect(shown.backlog!.database!.bytes).toBeGreaterThan(1_000_000);
+  });
+
+  test('shows an acquirer its own switches and nothing of the installation', async () => {
+    const session = await logIn({ acquirerId: 2 }, 'viewer');
+    const shown = await frame(session, ({ switches, backlog }) => switches.length > 0 && backlog !== null);
+    expect(shown.switches.map(({ name }) => name)).toEqual(['2 1']);
+    expect([shown.processes, shown.outcomes, shown.commits, shown.backlog!.queues, shown.backlog!.database]).toEqual([
+      [],
+      [],
+      null,
+      [],
+      null,
+    ]);
+  });
+});
+
+describe('an act', () => {
+  test('needs the role, and the token of the session', async () => {
+    const viewer = await logIn(INSTALLATION, 'viewer');
+    const wanted = { act: 'retryReversal', acquirerId: 1, id: garbled };
+    expect((await act(viewer, wanted)).status).toBe(403);
+    const operator = await logIn(INSTALLATION, 'operator');
+    expect((await act(operator, wanted, {})).status).toBe(403);
+    expect((await act(operator, wanted, { 'x-csrf-token': viewer.csrf })).status).toBe(403);
+    expect(
+      (await act(operator, wanted, { 'x-csrf-token': operator.csrf, 'sec-fetch-site': 'cross-site' })).status,
+    ).toBe(403);
+    expect(await recorded(garbled)).toEqual([]);
+  });
+
+  test('signs a line off, and on again, at the worker that has it; both are recorded', async () => {
+    const session = await logIn({ acquirerId: 1 }, 'operator');
+    const lineOf = ({ switches }: Frame) => switches.find(({ name }) => name === '1 1')!;
+    const ready = lineOf(await frame(session, (each) => lineOf(each)?.lines[0]?.state === 'ready'));
+    const named = { acquirerId: 1, processorId: 1, processId: ready.processId, line: ready.lines[0]!.id };
+    expect((await act(session, { ...named, act: 'signOff' })).status).toBe(204);
+    await frame(session, (each) => lineOf(each)?.lines[0]?.isHeld === true && lineOf(each).availability === 'down');
+    expect((await act(session, { ...named, act: 'signOn' })).status).toBe(204);
+    await frame(session, (each) => lineOf(each)?.lines[0]?.state === 'ready');
+    expect((await recorded(named.line)).map(({ action, kind, after }) => [action, kind, after.did])).toEqual([
+      ['act', 'line', 'signOff'],
+      ['act', 'line', 'signOn'],
+    ]);
+  });
+
+  test('reaches no line of another acquirer, however it is named', async () => {
+    const session = await logIn({ acquirerId: 2 }, 'operator');
+    const { switches } = await frame(await logIn(INSTALLATION, 'viewer'), (each) => each.switches.length > 1);
+    const other = switches.find(({ name }) => name === '1 1')!;
+    const { id: line } = other.lines[0]!;
+    const named = { act: 'signOff', processId: other.processId, line, processorId: 1 };
+    expect((await act(session, { ...named, acquirerId: 1 })).status).toBe(404);
+    expect((await act(session, { ...named, acquirerId: 2 })).status).toBe(404);
+    expect((await act(session, { act: 'drain', processId: other.processId })).status).toBe(403);
+  });
+
+  test('drains a process and lets it go on', async () => {
+    const session = await logIn(INSTALLATION, 'admin');
+    const worker = ({ processes }: Frame) => processes.find(({ role }) => role === 'worker');
+    const { id: processId } = worker(await frame(session, (each) => worker(each) !== undefined))!;
+    expect((await act(session, { act: 'drain', processId })).status).toBe(204);
+    await frame(session, (each) => worker(each)?.isDraining === true);
+    expect((await act(session, { act: 'resume', processId })).status).toBe(204);
+    await frame(session, (each) => worker(each)?.isDraining === false);
+    expect(await recorded(processId)).toMatchObject([
+      { acquirer_id: 0, after: { did: 'drain' } },
+      { after: { did: 'resume' } },
+    ]);
+  });
+
+  test('on a reversal makes its next attempt now, and is refused where none is owed', async () => {
+    const session = await logIn({ acquirerId: 1 }, 'operator');
+    const { database } = installation;
+    expect((await act(session, { act: 'retryReversal', acquirerId: 1, id: approved })).status).toBe(409);
+    // As it would be when the time for it was over: no job is left.
+    await eventually(async () => {
+      const { rows } = await database.query('select reversal_state from transactions where id = $1', [garbled]);
+      expect(rows[0].reversal_state).toBe(3);
+    });
+    await database.query(
+      `update transactions set reversal_state = 4, needs_review = true, deadline_at = now() - interval '5 minutes' where id = $1`,
+      [garbled],
+    );
+    expect((await act(session, { act: 'retryReversal', acquirerId: 1, id: garbled })).status).toBe(204);
+    await eventually(async () => {
+      const { rows } = await database.query(
+        'select count(*)::int as made from attempt_messages where transaction_id = $1 and kind = $2',
+        [garbled, 'reversal'],
+      );
+      expect(rows[0].made).toBe(2);
+    });
+  });
+
+  test('replays a webhook and redrives a dead letter, of the own acquirer alone', async () => {
+    const session = await logIn({ acquirerId: 1 }, 'operator');
+    const stranger = await logIn({ acquirerId: 2 }, 'operator');
+    const { database } = installation;
+    const event = randomUUID();
+    const endpoint = randomUUID();
+    await database.query(
+      `insert into webhook_endpoints (acquirer_id, id, integrator_id, serves, url, sealed_secret, disabled_at) values (1, $1, 10, 'taps', 'http://127.0.0.1:9', '', now())`,
+      [endpoint],
+    );
+    await database.query(
+      `insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body, state) values (1, $1, 10, $2, $3, 'transaction.outcome', '{}', 'failed')`,
+      [event, endpoint, approved],
+    );
+    const replay = { act: 'replayWebhook', acquirerId: 1, id: event };
+    expect((await act(stranger, replay)).status).toBe(404);
+    expect((await act(session, replay)).status).toBe(204);
+    const { rows } = await database.query('select round from webhook_events where id = $1', [event]);
+    expect(rows[0].round).toBe(2);
+    const { rows: letters } = await database.query(
+      `insert into pgboss.job (name, data, source_name) values ('dead-letters', '{"acquirerId": 1}', 'overdue') returning id`,
+    );
+    const redrive = { act: 'redriveDeadLetter', id: letters[0].id };
+    expect((await act(stranger, redrive)).status).toBe(404);
+    expect((await act(session, redrive)).status).toBe(204);
+    expect((await recorded(letters[0].id)).map(({ kind, after }) => [kind, after.did])).toEqual([
+      ['dead letter', 'redriveDeadLetter'],
+    ]);
+  });
+});
+
+test('a PAN that was searched is in no log line and no statement of the record', async () => {
+  const session = await logIn(INSTALLATION, 'operator');
+  await search(session, PAN);
+  expect(JSON.stringify(installation.logLines)).not.toContain(PAN);
+  const { rows } = await installation.database.query(
+    'select count(*)::int as hits from pg_stat_activity where query like $1',
+    [`%${PAN.slice(0, 15)}%`],
+  );
+  expect(rows[0].hits).toBeLessThanOrEqual(1); // this one
+});
