@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { blocked, name, numberedId, times } from './admin.ts';
 import { MAX_PASSWORD_CHARS } from './login.ts';
+import { moment } from './moment.ts';
 import { plainText } from './plain-text.ts';
 import { SCOPE_NAMES } from './scopes.ts';
 import { SIGNING_ALGORITHMS } from './tokens.ts';
@@ -15,7 +16,7 @@ const MAX_URL_CHARS = 2_048;
 
 const integratorId = numberedId.nullable().describe('The integrator that it belongs to');
 const merchantId = plainText(64).nullable().describe('The merchant that it belongs to');
-const dateTime = z.iso.datetime({ offset: true }).meta({ examples: ['2027-01-01T00:00:00Z'] });
+const dateTime = moment.meta({ examples: ['2027-01-01T00:00:00Z'] });
 
 const scopes = z
   .array(z.enum(SCOPE_NAMES))

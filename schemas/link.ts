@@ -1,6 +1,7 @@
 /** The words of links and intents: how they are made (4.11 to 4.14) and what has become of them (4.6 to 4.8). */
 import { z } from 'zod';
 import { merchantReference } from './card-data.ts';
+import { moment } from './moment.ts';
 import { plainText } from './plain-text.ts';
 
 /** Major units of twelve digits. */
@@ -42,8 +43,7 @@ export const intentRequest = z
     merchantId,
     paymentReference,
     amount: amount.describe('Major units, more than zero, at most 12 digits'),
-    timestamp: z.iso
-      .datetime({ offset: true })
+    timestamp: moment
       .describe('When the request was made: within 24 hours')
       .meta({ examples: ['2026-11-20T17:00:00.000Z'] }),
     currencyCode,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { merchantReference } from './card-data.ts';
+import { day } from './moment.ts';
 import { plainText } from './plain-text.ts';
 
 /** One data object of the chip. */
@@ -194,13 +195,11 @@ export const transactionQuery = z
       .describe('All transactions of the integrator; the integrator of the credential unless given'),
     merchant: id.optional().describe('All transactions of the merchant; the merchant of the credential unless given'),
     user: plainText(255).optional().describe("The user's transactions alone"),
-    startDate: z.iso
-      .date()
+    startDate: day
       .optional()
       .describe('Created on this UTC day or later')
       .meta({ examples: ['2026-03-01'] }),
-    endDate: z.iso
-      .date()
+    endDate: day
       .optional()
       .describe('Created on this UTC day or earlier')
       .meta({ examples: ['2026-03-31'] }),

@@ -1,5 +1,6 @@
 /** What integrators are told of outcomes (2.6), and how they see to it that it reaches them (2.7, 4.9, 4.10). */
 import { z } from 'zod';
+import { moment } from './moment.ts';
 
 export const WEBHOOK_TYPES = ['transaction.completed', 'transaction.voided', 'refund.completed'] as const;
 export type WebhookType = (typeof WEBHOOK_TYPES)[number];
@@ -126,8 +127,8 @@ export const eventQuery = z.strictObject({
   type: z.enum(WEBHOOK_TYPES).optional().describe('Of this type alone'),
   state: z.enum(EVENT_STATES).optional().describe('In this state alone'),
   serviceReference: z.uuid().optional().describe('Of this transaction alone'),
-  from: z.iso.datetime({ offset: true }).optional().describe('Of this moment or later'),
-  to: z.iso.datetime({ offset: true }).optional().describe('Before this moment'),
+  from: moment.optional().describe('Of this moment or later'),
+  to: moment.optional().describe('Before this moment'),
   after: z.uuid().optional().describe('Those behind the one with this id'),
   limit: z
     .string()
@@ -143,14 +144,8 @@ export const eventId = z.object({ id: z.uuid().describe('webhook-id of the event
 /** From `from` on, before `to`. Without `includeDelivered` only what did not arrive. */
 export const replayRange = z
   .object({
-    from: z.iso
-      .datetime({ offset: true })
-      .describe('From this moment on')
-      .meta({ examples: ['2026-03-01T00:00:00Z'] }),
-    to: z.iso
-      .datetime({ offset: true })
-      .describe('Before this moment')
-      .meta({ examples: ['2026-03-02T00:00:00Z'] }),
+    from: moment.describe('From this moment on').meta({ examples: ['2026-03-01T00:00:00Z'] }),
+    to: moment.describe('Before this moment').meta({ examples: ['2026-03-02T00:00:00Z'] }),
     includeDelivered: z.boolean().default(false).describe('Also what arrived'),
   })
   .refine(({ from, to }) => Date.parse(from) < Date.parse(to), { path: ['to'], message: 'is not after from' });
