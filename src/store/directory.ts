@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type {
   IssuerKey,
   KeySetRegistration,
@@ -15,6 +16,7 @@ import type {
   WebhookOrigin,
 } from '../transactions/ports.ts';
 import type { TerminalProfile } from '../transactions/terminal-profile.ts';
+import { FollowedRows } from './followed-rows.ts';
 import { IssuerDirectory } from './issuer-directory.ts';
 import type { Database } from './open-database.ts';
 import { TerminalProfileCache } from './terminal-profile-cache.ts';
@@ -50,11 +52,10 @@ interface MerchantRow extends MerchantRecord {
 const REFRESH_EVERY_MS = 2_000;
 
 /**
- * The installation's configuration by tenant, read whole and often: it is small, every tap asks for it, and a tap must
- * not wait for it. While the database is away the last known state serves.
+ * The installation's configuration by tenant, kept whole: every tap asks for it, and must not wait for it. It is looked at
+ * often, and read only where it has changed. While the database is away the last known state serves.
  */
 export class PostgresDirectory implements Directory, RegisteredIssuers, Merchants {
-  readonly #database: Database;
   readonly #profiles: TerminalProfileCache;
   readonly #issuers: IssuerDirectory;
   #timer: NodeJS.Timeout | undefined;
@@ -64,16 +65,19 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   #routes = new Map<number, RouteRecord[]>();
   #blockedDevices = new Set<string>();
   #users = new Map<string, UserRow>();
-  /** What the last refresh read of keys and merchants: verified tokens stand while it stays the same. */
+  readonly #tables: readonly Pick<FollowedRows<unknown>, 'look'>[];
+  /** Which merchants there are, whose they are and whether they are blocked, in few characters. */
+  #owners = '';
+  /** What the last refresh found of keys and merchants: verified tokens stand while it stays the same. */
   #known = '';
   #generation = 0;
   #processors: readonly ProcessorRecord[] = [];
   #endpoints = new Map<string, string>();
 
   private constructor(database: Database) {
-    this.#database = database;
     this.#profiles = new TerminalProfileCache(database);
     this.#issuers = new IssuerDirectory(database);
+    this.#tables = this.#followTables(database);
   }
 
   static async open(database: Database): Promise<PostgresDirectory> {
@@ -161,40 +165,51 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   }
 
   async refresh(): Promise<void> {
-    const read = async <Row extends object>(sql: string): Promise<Row[]> => (await this.#database.query<Row>(sql)).rows;
-    const [integrators, merchants, terminals, routes, devices, users, keys, processors, endpoints] = await Promise.all([
-      read<{ acquirerId: number; id: number }>(INTEGRATORS),
-      read<MerchantRow>(MERCHANTS),
-      read<TerminalRecord & { acquirerId: number }>(TERMINALS),
-      read<RouteRecord & { acquirerId: number }>(ROUTES),
-      read<{ acquirerId: number; device: string }>(BLOCKED_DEVICES),
-      read<UserRow>(USERS),
-      this.#issuers.refresh(),
-      read<ProcessorRecord>(PROCESSORS),
-      read<EndpointRow>(ENDPOINTS),
-      this.#profiles.refresh(),
-    ]);
-    this.#integrators = new Set(integrators.map(({ acquirerId, id }) => `${acquirerId} ${id}`));
-    this.#merchants = new Map(merchants.map((row) => [`${row.acquirerId} ${row.id}`, row]));
-    this.#terminals = new Map(terminals.map((row) => [`${row.acquirerId} ${row.xTid}`, row]));
-    this.#routes = Map.groupBy(routes, ({ acquirerId }) => acquirerId);
-    this.#blockedDevices = new Set(devices.map(({ acquirerId, device }) => `${acquirerId} ${device}`));
-    this.#users = new Map(
-      users.flatMap((user) =>
-        [user.id, user.username.toLowerCase()].map((claim) => [`${user.acquirerId} ${claim}`, user]),
-      ),
-    );
-    const known = JSON.stringify([
-      keys,
-      merchants.map(({ acquirerId, id, integratorId, isBlocked }) => [acquirerId, id, integratorId, isBlocked]),
-    ]);
+    const looks = this.#tables.map((table) => table.look());
+    const [keys] = await Promise.all([this.#issuers.refresh(), this.#profiles.refresh(), ...looks]);
+    const known = `${keys} ${this.#owners}`;
     if (known !== this.#known) this.#generation++;
     this.#known = known;
-    this.#processors = processors;
-    this.#endpoints = new Map(
-      endpoints.map(({ acquirerId, integratorId, serves, id }) => [`${acquirerId} ${integratorId} ${serves}`, id]),
-    );
   }
+
+  /** Each table of the configuration, and what is made of its rows. */
+  #followTables(database: Database): readonly Pick<FollowedRows<unknown>, 'look'>[] {
+    return [
+      new FollowedRows<{ acquirerId: number; id: number }>(database, INTEGRATORS, (rows) => {
+        this.#integrators = new Set(rows.map(({ acquirerId, id }) => `${acquirerId} ${id}`));
+      }),
+      new FollowedRows<MerchantRow>(database, MERCHANTS, (rows) => this.#takeMerchants(rows)),
+      new FollowedRows<TerminalRecord & { acquirerId: number }>(database, TERMINALS, (rows) => {
+        this.#terminals = new Map(rows.map((row) => [`${row.acquirerId} ${row.xTid}`, row]));
+      }),
+      new FollowedRows<RouteRecord & { acquirerId: number }>(database, ROUTES, (rows) => {
+        this.#routes = Map.groupBy(rows, ({ acquirerId }) => acquirerId);
+      }),
+      new FollowedRows<{ acquirerId: number; device: string }>(database, BLOCKED_DEVICES, (rows) => {
+        this.#blockedDevices = new Set(rows.map(({ acquirerId, device }) => `${acquirerId} ${device}`));
+      }),
+      new FollowedRows<UserRow>(database, USERS, (rows) => {
+        this.#users = new Map(rows.flatMap((user) => namesOf(user).map((name) => [name, user])));
+      }),
+      new FollowedRows<ProcessorRecord>(database, PROCESSORS, (rows) => {
+        this.#processors = rows;
+      }),
+      new FollowedRows<EndpointRow>(database, ENDPOINTS, (rows) => {
+        this.#endpoints = new Map(rows.map((row) => [`${row.acquirerId} ${row.integratorId} ${row.serves}`, row.id]));
+      }),
+    ];
+  }
+
+  #takeMerchants(rows: readonly MerchantRow[]): void {
+    this.#merchants = new Map(rows.map((row) => [`${row.acquirerId} ${row.id}`, row]));
+    const owners = rows.map(({ acquirerId, id, integratorId, isBlocked }) => [acquirerId, id, integratorId, isBlocked]);
+    this.#owners = hash('sha256', JSON.stringify(owners.sort()));
+  }
+}
+
+/** The names by which a `usr` claim may mean a user. */
+function namesOf({ acquirerId, id, username }: UserRow): string[] {
+  return [id, username.toLowerCase()].map((claim) => `${acquirerId} ${claim}`);
 }
 
 const INTEGRATORS = 'select acquirer_id as "acquirerId", id from integrators';
