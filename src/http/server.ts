@@ -16,6 +16,8 @@ const MAX_BODY_BYTES = 192 * 1024;
 /** A phone on a bad line sends its few kilobytes well within this; a slow-loris does not. */
 const REQUEST_TIMEOUT_MS = 20_000;
 const HEADERS_TIMEOUT_MS = 10_000;
+/** How long after its time a connection may last: Node looks every 30 s unless told to. */
+const TIMEOUTS_CHECKED = { connectionsCheckingInterval: 1_000 };
 /** Longer than the idle time of usual load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_MS = 72_000;
 const MAX_PARAM_CHARS = 255;
@@ -44,7 +46,8 @@ declare module 'fastify' {
 /** The HTTP front: what is the same for every route. Routes are registered by the composition root. */
 export function createServer({ log, trustedProxies, tls }: ServerOptions): Server {
   const server: Server = Fastify({
-    ...(tls && { https: readTlsFiles(tls) }),
+    http: TIMEOUTS_CHECKED,
+    ...(tls && { https: { ...readTlsFiles(tls), ...TIMEOUTS_CHECKED } }),
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,

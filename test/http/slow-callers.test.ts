@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createServer, type Server } from '../../src/http/server.ts';
+
+/** Instead of 10 s and 20 s: what is seen is that they end, at the look after their time. */
+const TIMES = { headersTimeout: 300, requestTimeout: 600 };
+const IDLE_SOCKETS = 1_000;
+
+let server: Server;
+let port: number;
+const answered: number[] = [];
+beforeAll(async () => {
+  server = createServer({
+    log: { answered: (_request, { statusCode }) => void answered.push(statusCode), unforeseen: () => {} },
+  });
+  const facts = { summary: 'Look', section: 'extension', takes: [] } as const;
+  server.post('/things', { config: { facts } }, async () => ({}));
+  port = Number(new URL(await server.listen({ port: 0 })).port);
+  Object.assign(server.server, TIMES);
+});
+afterAll(() => server.close());
+
+/** Says that and waits; what it was told before its connection was closed. */
+async function toldTo(text: string, andThen?: (socket: Socket) => void): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(text);
+  const timer = andThen && setInterval(() => andThen(socket), 50);
+  let told = '';
+  socket
+    .setEncoding('utf8')
+    .on('data', (chunk: string) => (told += chunk))
+    .on('error', () => {});
+  await once(socket, 'close');
+  clearInterval(timer);
+  return told;
+}
+
+const POST = 'POST /things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
+
+describe.concurrent('a connection is closed in time', () => {
+  test('on which nothing comes', async () => {
+    expect(await toldTo('')).toMatch(/^(HTTP\/1\.1 408 |$)/);
+  });
+
+  test('whose headers come byte by byte', async () => {
+    expect(await toldTo(POST, (socket) => socket.write('x'))).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('whose body comes byte by byte', async () => {
+    const start = `${POST}content-length: 1000\r\n\r\n{`;
+    expect(await toldTo(start, (socket) => socket.write(' '))).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('whose chunked body never ends', async () => {
+    const start = `${POST}transfer-encoding: chunked\r\n\r\n`;
+    expect(await toldTo(start, (socket) => socket.write('1\r\n \r\n'))).toMatch(/^HTTP\/1\.1 408 /);
+  });
+});
+
+test(`${IDLE_SOCKETS} connections on which nothing comes keep nobody from being answered, and are closed`, async () => {
+  const sockets = Array.from({ length: IDLE_SOCKETS }, () =>
+    connect(port, '127.0.0.1')
+      .on('error', () => {})
+      .resume(),
+  );
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  const response = await fetch(`http://127.0.0.1:${port}/things`, { method: 'POST' });
+  expect(response.status).toBe(200);
+  await Promise.all(sockets.map((socket) => (socket.closed ? undefined : once(socket, 'close'))));
+  expect(answered).toEqual([200]);
+});
