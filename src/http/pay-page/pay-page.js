@@ -7,8 +7,11 @@ import { appAddress } from './open-app.js';
 import { BROKEN, OFFLINE, phaseOf, phaseOfRefusal } from './phases.js';
 
 const LOOK_EVERY_MS = 2_000;
-/** In the last minute each second is shown in another colour. */
+/** The last minute is shown in another colour. */
 const HURRY_SECONDS = 60;
+
+/** A figure that is longer is set in smaller type. */
+const ROOMY_CHARS = 10;
 
 const element = (id) => document.getElementById(id);
 const main = document.querySelector('main');
@@ -91,6 +94,7 @@ function showBill({ merchantName, currency, amount, paymentReference, type, mand
   const [currencyElement, figureElement] = element('amount').children;
   say(currencyElement, currency);
   say(figureElement, figure);
+  element('amount').classList.toggle('long', figure.length > ROOMY_CHARS);
   element('amount').hidden = false;
   say(element('merchant'), merchantName);
   element('merchant').hidden = false;
@@ -144,7 +148,9 @@ async function showQrCode() {
   const image = element('qr-code');
   if (!element('scan').hidden) return;
   element('scan').hidden = false;
-  if (link.isWithoutApp) element('scan-words').textContent = 'No payment app on this phone? Scan with another one.';
+  const isPhone = matchMedia('(hover: none) and (pointer: coarse)').matches;
+  if (link.isWithoutApp || isPhone)
+    element('scan-words').textContent = 'No payment app on this phone? Scan with another one.';
   const { status, body } = await ask({ path: `pay/${link.reference}/qr-code`, token: link.token }).catch(() => ({}));
   if (status !== 200) {
     element('scan').hidden = true; // the next look tries again
