@@ -165,11 +165,17 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
 
   /** Resolves when everything that was handed in is committed. */
   async close(): Promise<void> {
-    await Promise.all(
-      [this.#inserts, this.#retries, this.#submissions, this.#settlements, this.#reversals, this.#lateResponses].map(
-        (group) => group.idle(),
-      ),
-    );
+    const groups: readonly { idle(): Promise<void> }[] = [
+      this.#inserts,
+      this.#retries,
+      this.#pinAttempts,
+      this.#pinExpiries,
+      this.#submissions,
+      this.#settlements,
+      this.#reversals,
+      this.#lateResponses,
+    ];
+    await Promise.all(groups.map((group) => group.idle()));
     await this.#answers.idle();
   }
 }

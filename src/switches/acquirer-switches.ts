@@ -31,6 +31,8 @@ interface OpenSwitch {
 
 /** Configuration that changed in the database is followed this often. */
 const FOLLOW_EVERY_MS = 2_000;
+/** What no stored processor is like. */
+const CLOSED = '';
 /** A port that the switch dials is free for the next one only then: no time to wait for every answer. */
 const HAND_OVER_MS = 5_000;
 
@@ -120,8 +122,13 @@ export class AcquirerSwitches implements Switches {
     const current = this.#open.get(key);
     if (current?.fingerprint === fingerprint) return;
     // A port can be listened on once: so the one before it has to go first.
-    if (current?.isListening) await current.line.close(this.#options.clock.monotonicMs() + HAND_OVER_MS);
+    if (current?.isListening) {
+      // Closed it is like nothing that is stored, should that come back because the next one cannot be opened.
+      this.#open.set(key, { ...current, fingerprint: CLOSED });
+      await current.line.close(this.#options.clock.monotonicMs() + HAND_OVER_MS);
+    }
     const opened = await this.#openOne(record);
+    if (this.#isClosed) return opened.line.close(this.#options.clock.monotonicMs()); // nobody else would
     this.#open.set(key, { fingerprint, ...opened });
     if (current && !current.isListening) void this.#closeWhenAnswered(current.line);
   }

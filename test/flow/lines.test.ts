@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -126,17 +127,46 @@ describe('a line is opened as its switch is configured', () => {
     const accept = { host: '127.0.0.1', port: first, maxConnections: 1 };
     const installation = await install({ role: 'none', config: { addresses: [], accept } });
     await installation.startGateway({}, { isSwitchDown: true });
-    await installation.database.query(
-      `update processors set config = jsonb_set(config, '{accept,port}', $1::text::jsonb)`,
-      [second],
-    );
+    await listenAt(installation, second);
     await eventually(async () => {
       scripted.join(connect(second, '127.0.0.1'));
       expect((await installation.switchStats()).ready).toBe(1);
     });
     await expectApproved(installation);
   });
+
+  test('anew where we listened before, when another port was wanted and could not be had', async () => {
+    const scripted = await scriptedSwitch();
+    const port = await freePort();
+    const accept = { host: '127.0.0.1', port, maxConnections: 1 };
+    const installation = await install({ role: 'none', config: { addresses: [], accept } });
+    await installation.startGateway({}, { isSwitchDown: true });
+    await listenAt(installation, scripted.port); // which is the switch's own
+    await eventually(async () => expect(await isListening(port)).toBe(false));
+    await listenAt(installation, port);
+    await eventually(async () => {
+      scripted.join(connect(port, '127.0.0.1'));
+      expect((await installation.switchStats()).ready).toBe(1);
+    });
+    await expectApproved(installation);
+  });
 });
+
+async function listenAt({ database }: Installation, port: number): Promise<void> {
+  await database.query(`update processors set config = jsonb_set(config, '{accept,port}', $1::text::jsonb)`, [port]);
+}
+
+async function isListening(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
 
 describe('a gateway goes on without a switch that it cannot serve, and says why', () => {
   test('in its log, in its readiness and to the command line; the others work, and taps of its routes stay offline', async () => {
