@@ -2,10 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { run as runLink } from '../../../src/cli/link.ts';
 import { run } from '../../../src/cli/tap.ts';
 import { writeProfile } from '../../../src/phone/profile.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
+import { ask } from '../../support/links.ts';
 import { RIGHT_PIN, WRONG_PIN } from '../../support/pins.ts';
 import { runHere } from '../../support/run-here.ts';
 
@@ -14,7 +16,7 @@ let folder: string;
 beforeAll(async () => {
   installation = await startInstallation();
   folder = mkdtempSync(join(tmpdir(), 'tapwire-tap-'));
-  writeProfile(join(folder, 'demo.json'), installation.profile());
+  writeProfile(join(folder, 'demo.json'), { ...installation.profile(), apiKey: await installation.apiKey() });
 });
 afterEach(() => expectInvariants(installation));
 afterAll(async () => {
@@ -62,5 +64,27 @@ describe('tapwire tap', () => {
   test('prints the answer as it came when asked for JSON', async () => {
     const { stdout } = await tap('--amount', '50.05', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ onlineAuthorizationResponse: { isSingleTapAndPin: true } });
+  });
+});
+
+describe('tapwire link', () => {
+  const link = (...words: string[]) => runHere(runLink, words, { TAPWIRE_DATA: folder });
+
+  test('prints the URL of a pay page, and nothing else', async () => {
+    const { exitCode, stdout, stderr } = await link('--amount', '12.00', '--reference', 'order-12');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const [, reference, token] = /^http:\S+\/pay\/([0-9a-f-]{36})#(\S+)\n$/.exec(stdout)!;
+    const { body } = await ask(installation, { token: token! }, `/pay/${reference}/state`);
+    expect(body).toMatchObject({ amount: '12.00', currency: 'ZAR', paymentReference: 'order-12' });
+    const again = await link('--amount', '12.00', '--reference', 'order-12');
+    expect(again).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(again.stderr).toContain('stands for another payment');
+  });
+
+  test('says what is wrong with an amount', async () => {
+    const ended = await link('--amount', '0.001');
+    expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(ended.stderr).toContain('/amount has more decimals than the currency');
+    expect(await link()).toMatchObject({ exitCode: 2, stdout: '' });
   });
 });
