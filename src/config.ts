@@ -151,6 +151,16 @@ const environment = z.object({
     .optional()
     .describe('What a scraper of /metrics shows as Bearer; without it /metrics is open in dev and absent elsewhere'),
   METRICS_TOKEN_FILE: secretFile('METRICS_TOKEN'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: 'is no http or https URL' })
+    .optional()
+    .describe('The collector that spans are sent to (OTLP over HTTP); without it none are made'),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .describe("Which share of the traces that begin here is recorded; a caller's decision about its own goes first"),
   RATE_PER_CREDENTIAL: z.coerce
     .number()
     .int()

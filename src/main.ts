@@ -13,6 +13,7 @@ import { openMetrics } from './gateway/open-metrics.ts';
 import { openPushes } from './gateway/open-pushes.ts';
 import { openStores, type Report } from './gateway/open-stores.ts';
 import { openSwitches } from './gateway/open-switches.ts';
+import { openTraces } from './gateway/open-traces.ts';
 import type { PreparedDatabase } from './gateway/prepare-database.ts';
 import { registerReference } from './gateway/register-reference.ts';
 import { type RouteParts, registerRoutes } from './gateway/register-routes.ts';
@@ -22,6 +23,7 @@ import { registerHealthRoutes } from './http/routes/health.ts';
 import { registerMetricsRoute } from './http/routes/metrics.ts';
 import { createServer, type Server } from './http/server.ts';
 import { followTlsFiles, isHttps, type TlsFiles } from './http/tls-files.ts';
+import { traceRequests } from './http/trace-requests.ts';
 import type { Pipeline } from './jobs/pipeline.ts';
 import { armWorld } from './ops/failpoints.ts';
 import { Health } from './ops/health.ts';
@@ -30,6 +32,9 @@ import type { Log } from './ops/log.ts';
 import { countOutcomes } from './ops/metrics/count-outcomes.ts';
 import type { Metrics } from './ops/metrics/metrics.ts';
 import { createRequestLog } from './ops/request-log.ts';
+import { traceJobs } from './ops/tracing/trace-jobs.ts';
+import { traceWorld } from './ops/tracing/trace-world.ts';
+import type { Tracing } from './ops/tracing/tracing.ts';
 import { loadProcessors } from './processor-kit/load-processors.ts';
 import { postgresHandoverKeys } from './store/handover-keys.ts';
 import { LocalWakeups, SharedWakeups } from './store/wakeups.ts';
@@ -80,6 +85,7 @@ async function compose(
 ): Promise<Gateway> {
   const role = config.TAPWIRE_ROLE;
   const report: Report = (what) => (error) => log.error({ error }, what);
+  const tracing = await openTraces(config, log, closers);
   const types = await loadProcessors({ external: config.PROCESSORS });
   const stores = await openStores(config, database, report, closers);
   const { keys, directory } = stores;
@@ -117,7 +123,10 @@ async function compose(
     path: switches ? { kind: 'direct', switches } : { kind: 'handover', handover: new HandoverSealer(handoverKeys) },
   };
   const metrics = openMetrics(database, switches, closers);
-  const world = armWorld(countOutcomes(logJourneys(plain, log), metrics), config.TAPWIRE_FAILPOINTS);
+  const world = armWorld(
+    countOutcomes(logJourneys(traceWorld(plain, tracing), log), metrics),
+    config.TAPWIRE_FAILPOINTS,
+  );
   const fetcher = new GuardedFetch({ policy: callbackPolicy(config.TAPWIRE_ENV) });
   closers.push(() => fetcher.close());
   const common = { config, database, stores, ownTokens, world, fetcher, log, report, closers };
@@ -125,13 +134,13 @@ async function compose(
   if (switches) {
     strays.open((responses) => settleStrays(world, responses));
     closers.push(() => switches.close(clock.monotonicMs() + DRAIN_MS));
-    pipeline = await startJobs({ ...common, pushes, handoverKeys });
+    pipeline = await startJobs({ ...common, pushes, handoverKeys, around: tracing && traceJobs(tracing) });
   }
 
   const health = new Health(database, switches);
   closers.push(() => health.stop());
   reportFigures({ metrics, database, health, switches, messages }, config, closers);
-  const server = openFront({ ...common, pushes, types }, log, health, metrics);
+  const server = openFront({ ...common, pushes, types }, { log, health, metrics, tracing });
   followCertificate(server, config, log, closers);
   const listening = await listen(server, config);
   closers.push(() => server.close());
@@ -140,11 +149,19 @@ async function compose(
   return { url: listening, routes: server.routeTable, stop: () => closeAll(closers) };
 }
 
+interface FrontParts {
+  readonly log: Log;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing | undefined;
+}
+
 /** The HTTP front, with the routes of the process's role. */
-function openFront(parts: RouteParts, log: Log, health: Health, metrics: Metrics): Server {
+function openFront(parts: RouteParts, { log, health, metrics, tracing }: FrontParts): Server {
   const { config } = parts;
   const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config) };
   const server = createServer({ ...front, log: metrics.watchRequests(createRequestLog(log)) });
+  if (tracing) traceRequests(server, tracing);
   registerHealthRoutes(server, health);
   registerMetricsRoute(server, { metrics, token: config.METRICS_TOKEN, isOpen: config.TAPWIRE_ENV === 'dev' });
   if (config.TAPWIRE_ROLE !== 'worker') {

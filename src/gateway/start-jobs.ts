@@ -4,7 +4,7 @@ import { HandoverOpener } from '../card/open-handover.ts';
 import { readHandovers } from '../card/read-handover.ts';
 import { LIVE_KEYS_TRUSTED_MS } from '../card/seal-handover.ts';
 import type { Config } from '../config.ts';
-import { Pipeline } from '../jobs/pipeline.ts';
+import { type AroundJob, Pipeline } from '../jobs/pipeline.ts';
 import { armFetcher } from '../ops/failpoints.ts';
 import type { Log } from '../ops/log.ts';
 import type { postgresHandoverKeys } from '../store/handover-keys.ts';
@@ -34,6 +34,8 @@ export interface JobParts {
   readonly log: Log;
   readonly report: Report;
   readonly closers: Closers;
+  /** Done around each job, where traces are wanted. */
+  readonly around?: AroundJob | undefined;
 }
 
 /** Everything that works through queues: the pipeline of statuses, the deliverer of webhooks, the opener of handovers. */
@@ -50,6 +52,7 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
       log.error({ error, queue, ...namesOf(asked) }, 'a job failed and will be tried again'),
     openHandover: opener && readHandovers(opener),
     deliverWebhook: (payload, jobId) => deliverer.deliver(payload, jobId),
+    around: parts.around,
     retryPush: (payload) => parts.pushes.payments.retry(payload),
     purge: () => purge(database, retentionOf(config)),
   });

@@ -48,6 +48,9 @@ const WEBHOOK_POLL_MS = 200;
 /** Per look: 2,000 a second for a process with nothing else to do, 100 beside taps at full load. */
 const WEBHOOK_RATION = { idle: 400, busy: 20 };
 
+/** Runs a job's work inside something of its own, a span. */
+export type AroundJob = <Result>(queue: QueueName, asked: object, work: () => Promise<Result>) => Promise<Result>;
+
 export interface PipelineOptions {
   readonly onError: (error: unknown, queue: QueueName, asked?: JobPayloads[QueueName]) => void;
   /** Role `worker` alone: opens what api processes hand over. */
@@ -56,6 +59,8 @@ export interface PipelineOptions {
     payload: JobPayloads['webhook'],
     jobId: string,
   ) => Promise<JobResult<JobPayloads['webhook']>>;
+  /** Done around each job; nothing unless given. */
+  readonly around?: AroundJob | undefined;
   readonly retryPush: (payload: JobPayloads['push']) => Promise<JobResult<JobPayloads['push']>>;
   /** Removes one batch of what is older than it may be. */
   readonly purge: () => Promise<'more' | 'done'>;
@@ -69,10 +74,21 @@ export class Pipeline {
   constructor(
     jobs: JobTable,
     world: World,
-    { onError, openHandover, deliverWebhook, retryPush, purge }: PipelineOptions,
+    {
+      onError,
+      openHandover,
+      deliverWebhook,
+      retryPush,
+      purge,
+      around = (_queue, _asked, work) => work(),
+    }: PipelineOptions,
   ) {
     const pump = <Queue extends QueueName>(options: Omit<ConstructorParameters<typeof Pump<Queue>>[1], 'onError'>) =>
-      new Pump<Queue>(jobs, { ...options, onError }) as unknown as Pump<QueueName>;
+      new Pump<Queue>(jobs, {
+        ...options,
+        onError,
+        ...(around && { handle: (asked, jobId) => around(options.queue, asked, () => options.handle(asked, jobId)) }),
+      }) as unknown as Pump<QueueName>;
     this.#world = world;
     this.#pumps = {
       overdue: pump({

@@ -1,0 +1,88 @@
+import { SpanKind } from '@opentelemetry/api';
+import type { Switch, Switches, SwitchSlot, TransactionStore } from '../../transactions/ports.ts';
+import type { TransactionKey } from '../../transactions/transaction.ts';
+import type { World } from '../../transactions/world.ts';
+import { overriding } from '../overriding.ts';
+import type { Tracing } from './tracing.ts';
+
+/** The world, in which every commit and every round trip to a switch is a span of whatever asked for it. */
+export function traceWorld(world: World, tracing: Tracing | undefined): World {
+  if (!tracing) return world;
+  const { path } = world;
+  return {
+    ...world,
+    store: traceStore(world.store, tracing),
+    path: path.kind === 'direct' ? { kind: 'direct', switches: traceSwitches(path.switches, tracing) } : path,
+  };
+}
+
+/** As the caller sees it: from the wish to the end of the commit that carried it, with others' writes. */
+function traceStore(store: TransactionStore, tracing: Tracing): TransactionStore {
+  const commit = <Result>(operation: string, { id }: TransactionKey, write: () => Promise<Result>) =>
+    tracing.within(
+      {
+        name: `commit ${operation}`,
+        kind: SpanKind.CLIENT,
+        attributes: {
+          'db.system.name': 'postgresql',
+          'db.operation.name': operation,
+          'tapwire.transaction.id': id,
+        },
+      },
+      write,
+      (outcome) => ({ 'tapwire.commit.outcome': String(outcome) }),
+    );
+  return overriding(store, {
+    insert: (attempt) => commit('insert', attempt.transaction, () => store.insert(attempt)),
+    retry: (attempt) => commit('retry', attempt.transaction, () => store.retry(attempt)),
+    submitPin: (attempt) => commit('submitPin', attempt.transaction, () => store.submitPin(attempt)),
+    submit: (submission) => commit('submit', submission.transaction, () => store.submit(submission)),
+    settle: (guarded) => commit('settle', guarded.transaction, () => store.settle(guarded)),
+    stepReversal: (step) => commit('stepReversal', step.transaction, () => store.stepReversal(step)),
+  });
+}
+
+function traceSwitches(switches: Switches, tracing: Tracing): Switches {
+  return overriding(switches, {
+    find: (acquirerId, processorId) => {
+      const found = switches.find(acquirerId, processorId);
+      return found && traceSwitch(found, tracing);
+    },
+  });
+}
+
+function traceSwitch(target: Switch, tracing: Tracing): Switch {
+  return overriding(target, {
+    takeSlot: async (connectionId) => {
+      const slot = await target.takeSlot(connectionId);
+      return slot && traceSlot(slot, target.type, tracing);
+    },
+  });
+}
+
+function traceSlot(slot: SwitchSlot, type: string, tracing: Tracing): SwitchSlot {
+  const roundTrip = <Answer extends { readonly kind: string; readonly connectionId: string }>(
+    message: string,
+    { id, attempt }: { readonly id: string; readonly attempt: number },
+    send: () => Promise<Answer>,
+  ) =>
+    tracing.within(
+      {
+        name: `switch ${message}`,
+        kind: SpanKind.CLIENT,
+        attributes: {
+          'tapwire.processor.type': type,
+          'tapwire.transaction.id': id,
+          'tapwire.transaction.attempt': attempt,
+        },
+      },
+      send,
+      ({ kind, connectionId }) => ({ 'tapwire.switch.answer': kind, 'tapwire.switch.connection': connectionId }),
+    );
+  return overriding(slot, {
+    authorize: (request, timing, about) =>
+      roundTrip('authorization', about, () => slot.authorize(request, timing, about)),
+    reverse: (reversal, timing, about) => roundTrip('reversal', about, () => slot.reverse(reversal, timing, about)),
+    complete: (advice, timing, about) => roundTrip('completion', about, () => slot.complete(advice, timing, about)),
+  });
+}
