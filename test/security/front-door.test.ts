@@ -1,0 +1,247 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { problem } from '../../schemas/problem.ts';
+import type { Credential, RouteFacts } from '../../src/http/route-facts.ts';
+import type { KnownRoute } from '../../src/http/route-table.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { faultsIn } from '../support/log-lines.ts';
+import { type Answer, ask, errorCodeOf, gather, nameOf } from './ask.ts';
+import { bearer, credentialsOf, type Shown, shownTo } from './credentials.ts';
+import { forgedKeys, forgeriesOf } from './forgeries.ts';
+import { type Row, row } from './row.ts';
+import { rowsOf } from './rows.ts';
+import { type Headers, type Things, thingsOf } from './things.ts';
+
+interface TriedRoute extends KnownRoute {
+  readonly facts: RouteFacts;
+  readonly row: Row;
+}
+
+let installation: Installation;
+let things: Things;
+let credentials: Shown[];
+let routes: TriedRoute[];
+beforeAll(async () => {
+  const unlimited = { RATE_PER_CREDENTIAL: '0', RATE_PER_ADDRESS: '0', LOGIN_TRIES_PER_ADDRESS: '1000' };
+  installation = await startInstallation({ settings: unlimited });
+  things = await thingsOf(installation, 'coffee', 41);
+  credentials = await credentialsOf(installation, 'coffee', things);
+  const rows = rowsOf(installation);
+  routes = installation.routes.flatMap((route) =>
+    route.facts ? [{ ...route, facts: route.facts, row: rows[nameOf(route)] ?? row(() => ({})) }] : [],
+  );
+});
+afterAll(async () => {
+  expect(faultsIn(installation.logLines)).toEqual([]);
+  await installation.stop();
+});
+
+const guarded = () => routes.filter(({ facts }) => facts.takes.length > 0);
+/** Those that the API reference lists: what pages ask for is the pages' own. */
+const withBody = () =>
+  routes.filter(({ method, facts }) => ['POST', 'PUT', 'PATCH'].includes(method) && !facts.isAsset);
+
+function told(route: KnownRoute, how: string, { status, text }: Answer): string {
+  return `${nameOf(route)}, ${how}: ${status} ${text.slice(0, 300)}`;
+}
+
+async function send(route: TriedRoute, headers: Headers, instead?: string): Promise<Answer> {
+  return ask(installation.url, route, await route.row.send(things), headers, instead);
+}
+
+const credentialFor = ({ facts }: TriedRoute): Headers => shownTo(facts, credentials)[0]?.headers ?? {};
+
+describe('a forged credential is 401 at every route', () => {
+  test('a token', async () => {
+    const kinds: Credential[] = ['merchantToken', 'loginToken', 'intentToken', 'intentSessionToken', 'proximityToken'];
+    const forged = new Map(
+      await Promise.all(
+        kinds.map(async (kind) => {
+          const { headers } = credentials.find((shown) => shown.kind === kind)!;
+          return [
+            kind,
+            Object.entries(await forgeriesOf(installation, kind, headers.authorization!.slice(7))),
+          ] as const;
+        }),
+      ),
+    );
+    const tries = guarded().flatMap((route) =>
+      route.facts.takes.flatMap((kind) =>
+        (forgeriesFor(forged, kind) ?? []).map(([how, token]) => ({ route, kind, how, token })),
+      ),
+    );
+    const faults = await gather(tries, async ({ route, kind, how, token }) => {
+      const key = route.facts.takesBoth ? credentialFor(route) : {};
+      const answer = await send(route, { ...key, ...bearer(token) });
+      const isRefused = answer.status === 401 && [117, 118].includes(errorCodeOf(answer) ?? 0);
+      return isRefused ? undefined : told(route, `${kind} with ${how}`, answer);
+    });
+    expect(faults).toEqual([]);
+    expect(tries.length).toBeGreaterThan(500);
+  });
+
+  test('an API key', async () => {
+    const { headers } = credentials.find(({ kind }) => kind === 'integratorKey')!;
+    const tries = guarded()
+      .filter(({ facts }) => facts.takes.some((kind) => kind.endsWith('Key')))
+      .flatMap((route) => Object.entries(forgedKeys(headers['x-api-key']!)).map(([how, key]) => ({ route, how, key })));
+    const faults = await gather(tries, async ({ route, how, key }) => {
+      const token = route.facts.takesBoth ? credentialFor(route) : {};
+      const answer = await send(route, { ...token, 'x-api-key': key });
+      return answer.status === 401 && errorCodeOf(answer) === 102 ? undefined : told(route, how, answer);
+    });
+    expect(faults).toEqual([]);
+    expect(tries.length).toBeGreaterThan(500);
+  });
+});
+
+function forgeriesFor<Value>(forged: ReadonlyMap<Credential, Value>, kind: Credential): Value | undefined {
+  return forged.get(kind);
+}
+
+describe('a body that is none is refused at every route that takes one', () => {
+  /** Of what is expected, with the name of the problem. */
+  const refused = async (
+    how: string,
+    make: (route: TriedRoute) => Promise<Answer>,
+    status: number,
+    errorCode: number,
+  ) => {
+    // A reader's token is asked for with whatever body, and that is not read.
+    const reading = withBody().filter(({ url }) => url !== '/mobile/proximity-token');
+    const faults = await gather(reading, async (route) => {
+      const answer = await make(route);
+      const isRight = answer.status === status && errorCodeOf(answer) === errorCode && isProblem(answer);
+      return isRight ? undefined : told(route, how, answer);
+    });
+    expect(faults).toEqual([]);
+  };
+
+  test('over 192 KB: 413', () =>
+    refused('too long', (route) => send(route, credentialFor(route), `{"a":"${'a'.repeat(192 * 1024)}"}`), 413, 104));
+
+  test('of 17 levels: 400', () =>
+    refused('too deep', (route) => send(route, credentialFor(route), `${'['.repeat(17)}${']'.repeat(17)}`), 400, 104));
+
+  test.each([
+    '{',
+    '{"__proto__":{"a":1}}',
+    '{"constructor":{"prototype":{"a":1}}}',
+    "{'a':1}",
+    '\ufeff{}x',
+    '{"a":1}{"b":2}',
+    'NaN',
+  ])('%s: 400', (body) => refused(body, (route) => send(route, credentialFor(route), body), 400, 103));
+
+  test('of another type: 415', () =>
+    refused(
+      'as XML',
+      async (route) => {
+        const { url, method } = route;
+        const { params = {}, headers = {} } = await route.row.send(things);
+        const path = url.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(params[name])));
+        const sent = { ...headers, ...credentialFor(route), 'content-type': 'application/xml' };
+        const response = await fetch(new URL(path, installation.url), { method, headers: sent, body: '<a/>' });
+        return { status: response.status, text: await response.text(), headers: response.headers };
+      },
+      415,
+      104,
+    ));
+});
+
+function isProblem({ status, text, headers }: Answer): boolean {
+  const parsed = problem.safeParse(JSON.parse(text));
+  return headers.get('content-type') === 'application/problem+json' && parsed.success && parsed.data.status === status;
+}
+
+test('every address names in a 405 the methods that it takes, and no other', async () => {
+  const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+  const takenBy = Map.groupBy(installation.routes, ({ url }) => url);
+  const tries = [...takenBy].flatMap(([url, known]) => {
+    const taken = known.map(({ method }) => method);
+    const left = methods.filter((method) => !taken.includes(method) && !isTakenByAnother(method, url));
+    return left.map((method) => ({ method, url, taken }));
+  });
+  const faults = await gather(tries, async ({ method, url, taken }) => {
+    const answer = await ask(installation.url, { method, url }, {}, {});
+    const allowed = (answer.headers.get('allow') ?? '').split(', ');
+    const isRight =
+      answer.status === 405 &&
+      isProblem(answer) &&
+      taken.every((each) => allowed.includes(each)) &&
+      !allowed.includes(method);
+    return isRight ? undefined : `${method} ${url}: ${answer.status} ${answer.text.slice(0, 200)} ${allowed}`;
+  });
+  expect(faults).toEqual([]);
+});
+
+/** `/acquirers/me` is an `/acquirers/:acquirerId` too. */
+function isTakenByAnother(method: string, url: string): boolean {
+  const others = installation.routes.filter((route) => route.method === method && route.url.includes(':'));
+  return others.some((other) => new RegExp(`^${other.url.replace(/:\w+/g, '[^/]+')}$`).test(url));
+}
+
+describe('a request that two servers could read in two ways is refused, and its connection closed', () => {
+  const KEY = () => credentials.find(({ kind }) => kind === 'integratorKey')!.headers['x-api-key']!;
+  const post = (headers: string, body: string) =>
+    `POST /transactions/references/check HTTP/1.1\r\nhost: x\r\nx-api-key: ${KEY()}\r\ncontent-type: application/json\r\n${headers}\r\n\r\n${body}`;
+  const BODY = '{"merchantReference":"a","merchantId":"1001"}';
+
+  test.each([
+    ['two lengths', (): string => post(`content-length: ${BODY.length}\r\ncontent-length: 5`, BODY)],
+    ['a length and chunks', () => post(`content-length: 5\r\ntransfer-encoding: chunked`, `0\r\n\r\n`)],
+    ['chunks by another name', () => post('transfer-encoding: xchunked', BODY)],
+    ['a length with a sign', () => post(`content-length: +${BODY.length}`, BODY)],
+    ['a blank before the colon', () => post(`content-length : ${BODY.length}`, BODY)],
+    ['a folded header', () => post(`x-a: 1\r\n b: 2\r\ncontent-length: ${BODY.length}`, BODY)],
+    ['a line feed alone', () => post(`x-a: 1\nx-b: 2\r\ncontent-length: ${BODY.length}`, BODY)],
+    ['NUL in a header', () => post(`x-a: 1\0\r\ncontent-length: ${BODY.length}`, BODY)],
+    ['headers of 20 KB', () => `GET /livez HTTP/1.1\r\nhost: x\r\nx-a: ${'a'.repeat(20_000)}\r\n\r\n`],
+    ['an address of 20 KB', () => `GET /transactions?merchant=${'a'.repeat(20_000)} HTTP/1.1\r\nhost: x\r\n\r\n`],
+  ])('%s', async (_how, request) => {
+    expect(await toldTo(request())).toMatch(/^HTTP\/1\.1 4\d\d (?!.*HTTP\/1\.1)/s);
+  });
+
+  test('but not one that they read alike', async () => {
+    const answer = await toldTo(post(`connection: close\r\ncontent-length: ${BODY.length}`, BODY));
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test.each(['x-api-key', 'authorization'])('two headers %s are no credential', async (name) => {
+    const [one, other] = name === 'x-api-key' ? [KEY(), KEY()] : ['Bearer a.b.c', 'Bearer d.e.f'];
+    const answer = await toldTo(
+      `GET /transactions HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${name}: ${one}\r\n${name}: ${other}\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  /** Sends it and waits until the gateway closes; what it said. */
+  function toldTo(request: string): Promise<string> {
+    const socket = connect(Number(new URL(installation.url).port), '127.0.0.1');
+    socket.write(request);
+    return text(socket);
+  }
+});
+
+test('a query parameter that is there twice is refused', async () => {
+  const lists = routes.filter(({ method, url }) => method === 'GET' && !url.includes(':') && credentials);
+  const faults = await gather(
+    lists.filter(({ facts }) => !facts.isAsset),
+    async (route) => {
+      const response = await fetch(new URL(`${route.url}?limit=1&limit=2`, installation.url), {
+        headers: credentialFor(route),
+      });
+      const answer = { status: response.status, text: await response.text(), headers: response.headers };
+      return answer.status === 400 && isProblem(answer) ? undefined : told(route, 'limit twice', answer);
+    },
+  );
+  expect(faults).toEqual([]);
+});
+
+test('1 MB of a token gets no further than the headers', async () => {
+  const answer = await fetch(new URL('/transactions', installation.url), {
+    headers: bearer('a'.repeat(1_048_576)),
+  }).catch(() => ({ status: 431 }));
+  expect(answer.status).toBe(431);
+});
