@@ -14,6 +14,7 @@ const KEY_EXCHANGE_ERRORS = {
   REPLAYED: 'the announced key is one of those before',
   NOT_IMPORTED: 'the HSM does not take the announced key',
   NOT_KEPT: 'the announced key could not be stored',
+  TOO_MANY: 'more keys are announced than can be taken in',
 } as const;
 
 export class KeyExchangeError extends TapwireError<KeyExchangeErrorCode> {

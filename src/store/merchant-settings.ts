@@ -3,7 +3,7 @@ import { conflict, refused } from '../transactions/check-routing.ts';
 import { checkMerchant } from '../transactions/check-tenants.ts';
 import type { SettingsTable } from './settings-table.ts';
 
-/** Every gateway holds them all in memory, a few hundred bytes each, and reads them every two seconds. */
+/** Every gateway holds them all in memory, a few hundred bytes each; the database compares them every two seconds. */
 const MAX_MERCHANTS = 100_000;
 
 /** The merchants of acquirers, each with its integrator. */

@@ -15,8 +15,8 @@ export interface Retention {
 }
 
 /**
- * What lines to switches leave behind: nothing reads a business date after five days, a key after its retirement, or a fault
- * after seconds. A month of them is for people who look into what happened.
+ * What workers and their lines to switches leave behind: nothing reads a business date after five days, a key after its
+ * retirement, or a fault after seconds. A month of them is for people who look into what happened.
  */
 const LINE_DAYS = 30;
 
@@ -66,6 +66,7 @@ const DELETE_BUSINESS_DATES = unmarkedDeletion('business_dates', 'since');
 /** One that has not retired is in use, however old. */
 const DELETE_KEYS = unmarkedDeletion('exchanged_keys', 'retires_at');
 const DELETE_FAULTS = unmarkedDeletion('processor_faults', 'seen_at');
+const DELETE_HANDOVER_KEYS = unmarkedDeletion('handover_keys', 'expires_at');
 
 /** Of a table so small that a look through all of it costs nothing, or with its ages summarized. */
 function unmarkedDeletion(table: string, at: string): string {
@@ -112,6 +113,7 @@ export async function purge(database: Database, retention: Retention): Promise<'
     [DELETE_BUSINESS_DATES, LINE_DAYS],
     [DELETE_KEYS, LINE_DAYS],
     [DELETE_FAULTS, LINE_DAYS],
+    [DELETE_HANDOVER_KEYS, LINE_DAYS],
   ] as const) {
     const { rows } = await database.query<{ count: string }>(statement, [days]);
     isFull ||= Number(rows[0]!.count) === BATCH_ROWS;

@@ -2,7 +2,7 @@ import type { NewTerminal, StoredTerminal } from '#schemas/admin-tenants';
 import { conflict, refused } from '../transactions/check-routing.ts';
 import type { SettingsTable } from './settings-table.ts';
 
-/** Every gateway holds them all in memory, a hundred bytes each, and reads them every two seconds. */
+/** Every gateway holds them all in memory, a hundred bytes each; the database compares them every two seconds. */
 const MAX_TERMINALS = 100_000;
 
 /** The terminals of acquirers: a name in tokens, and one at the switch. */

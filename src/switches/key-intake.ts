@@ -11,12 +11,16 @@ import type { WorkingKeys } from './working-keys.ts';
 /** To take a key in: the HSM and one commit. PINs wait for it, so it is far shorter than a tap's patience. */
 const TAKE_IN_MS = 2_000;
 
+/** A switch has two keys to announce, and may repeat itself; behind more of them PINs would wait for ever. */
+const MOST_AT_HAND = 8;
+
 /** DE39 of what we refuse (ISO 8583:1987 table A7): format error, security violation, system malfunction. */
 const REFUSALS: Partial<Record<KeyExchangeError['code'], string>> = {
   UNREADABLE: '30',
   NOT_AGREED: '30',
   NUMBER_TAKEN: '30',
   NOT_KEPT: '96',
+  TOO_MANY: '96',
 };
 const SECURITY_VIOLATION = '63';
 
@@ -38,6 +42,7 @@ export interface KeyIntakeOptions {
 export class KeyIntake {
   readonly #options: KeyIntakeOptions;
   #taking: Promise<unknown> = Promise.resolve();
+  #atHand = 0;
   #pinGate: Promise<void> | undefined;
 
   constructor(options: KeyIntakeOptions) {
@@ -56,10 +61,21 @@ export class KeyIntake {
 
   /** One announcement at a time. */
   take(announcement: IsoMessage, line: ExchangeLine): Promise<KeyDecision> {
+    if (this.#atHand >= MOST_AT_HAND) return Promise.resolve(this.#refuse(new KeyExchangeError('TOO_MANY')));
+    this.#atHand++;
     const openPins = this.#holdPins(this.#options.keyChange.readUse(announcement));
-    const decision = this.#taking.then(() => this.#decide(announcement, line, openPins));
+    const decision = this.#taking
+      .then(() => this.#decide(announcement, line, openPins))
+      .finally(() => {
+        this.#atHand--;
+      });
     this.#taking = decision.catch(() => {});
     return decision;
+  }
+
+  #refuse(fault: KeyExchangeError): KeyDecision {
+    this.#options.onRefused(fault);
+    return { responseCode: REFUSALS[fault.code] ?? SECURITY_VIOLATION };
   }
 
   async #decide(announcement: IsoMessage, line: ExchangeLine, openPins: () => void): Promise<KeyDecision> {
@@ -72,9 +88,9 @@ export class KeyIntake {
       return { responseCode: '00', whenAnswered };
     } catch (error) {
       openPins();
-      const fault = error instanceof KeyExchangeError ? error : new KeyExchangeError('NOT_IMPORTED', { cause: error });
-      this.#options.onRefused(fault);
-      return { responseCode: REFUSALS[fault.code] ?? SECURITY_VIOLATION };
+      return this.#refuse(
+        error instanceof KeyExchangeError ? error : new KeyExchangeError('NOT_IMPORTED', { cause: error }),
+      );
     }
   }
 

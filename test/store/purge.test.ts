@@ -148,6 +148,9 @@ describe('what lines leave behind', () => {
       await query(
         `insert into processor_faults (acquirer_id, processor_id, reason, seen_at) values (1, ${days}, 'why', ${at})`,
       );
+      await query(
+        `insert into handover_keys (worker_id, public_key, published_at, expires_at) values ('${days}', '', ${at}, ${at})`,
+      );
       for (const [id, retiresAt] of [
         [`retired-${days}`, at],
         [`live-${days}`, 'null'],
@@ -160,6 +163,7 @@ describe('what lines leave behind', () => {
     await purge(testDatabase.database, RETENTION);
     expect(await count('business_dates')).toBe(1);
     expect(await count('processor_faults')).toBe(1);
+    expect(await count('handover_keys')).toBe(1);
     const { rows } = await query('select key_id as id from exchanged_keys order by 1');
     expect(rows.map(({ id }) => id)).toEqual(['live-29', 'live-31', 'retired-29']);
   });

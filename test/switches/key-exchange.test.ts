@@ -172,6 +172,20 @@ describe('while traffic runs', () => {
     }
   });
 
+  test('keys that are announced without end are refused, and PINs wait for a few of them alone', async () => {
+    const { exchange, announcementOf, line } = await workerWith(new KeptKeys(), { keys: ['pin'], startedBy: 'switch' });
+    const announcement = await announcementOf('pin');
+    const decisions = Array.from({ length: 100 }, () => exchange.takeAnnouncement(announcement, line()));
+    const codes: string[] = [];
+    for (const { responseCode, whenAnswered } of await Promise.all(decisions)) {
+      codes.push(responseCode);
+      whenAnswered?.(true);
+    }
+    expect(codes.filter((code) => code === '96')).toHaveLength(92);
+    expect(exchange.pinGate).toBeUndefined();
+    expect(exchange.stats.lastFault).toBeDefined();
+  });
+
   test('an answer that went nowhere leaves both keys good, and a new one is asked for', async () => {
     const { exchange, keys, announce, line, asked } = await workerWith(new KeptKeys(), { startedBy: 'switch' });
     expect(await announce('mac', { connectionId: 'gone' })).toBe('00');
