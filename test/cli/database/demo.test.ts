@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../support/eventually.ts';
 import { TapwireProcess } from '../../support/tapwire-process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
@@ -16,6 +17,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+/** It starts everything, and waits for a switch that is silent. */
+const WHOLE_DEMO_MS = 25_000;
+
 const environment = (settings: NodeJS.ProcessEnv = {}) => ({
   DATABASE_URL: testDatabase.url,
   TAPWIRE_DATA: folder,
@@ -26,7 +30,9 @@ const demo = (settings: NodeJS.ProcessEnv) => TapwireProcess.run(['demo'], { env
 
 test('npm start takes taps by both types of switches, tells their ways on forty lines, and prints a link that opens', async () => {
   const staying = new TapwireProcess(['demo', '--stay'], { environment: environment() });
-  const [, base, reference, token] = await staying.printed(/^(http:\S+)\/pay\/([0-9a-f-]{36})#(\S+)$/m);
+  const link = /^(http:\S+)\/pay\/([0-9a-f-]{36})#(\S+)$/m;
+  await eventually(() => expect(staying.output).toMatch(link), WHOLE_DEMO_MS);
+  const [, base, reference, token] = link.exec(staying.output)!;
   expect((await fetch(`${base}/pay/${reference}`)).status).toBe(200);
   const state = await fetch(`${base}/pay/${reference}/state`, { headers: { authorization: `Bearer ${token}` } });
   expect(await state.json()).toMatchObject({ merchantName: 'Corner Coffee', amount: '50.05', expired: false });
