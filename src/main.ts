@@ -18,6 +18,7 @@ import type { PreparedDatabase } from './gateway/prepare-database.ts';
 import { registerReference } from './gateway/register-reference.ts';
 import { type RouteParts, registerRoutes } from './gateway/register-routes.ts';
 import { startJobs } from './gateway/start-jobs.ts';
+import { tellMinutes, tellStart } from './gateway/tell-log.ts';
 import type { RouteTable } from './http/route-table.ts';
 import { registerHealthRoutes } from './http/routes/health.ts';
 import { registerMetricsRoute } from './http/routes/metrics.ts';
@@ -139,13 +140,16 @@ async function compose(
 
   const health = new Health(database, switches);
   closers.push(() => health.stop());
-  reportFigures({ metrics, database, health, switches, messages }, config, closers);
+  const counted = { metrics, database, health, switches, messages };
+  reportFigures(counted, config, closers);
+  tellMinutes(log, counted, config, closers);
   const server = openFront({ ...common, pushes, types }, { log, health, metrics, tracing });
   followCertificate(server, config, log, closers);
   const listening = await listen(server, config);
   closers.push(() => server.close());
   closers.push(() => health.drain());
-  log.info({ role, url: listening, env: config.TAPWIRE_ENV }, 'Tapwire is up');
+  const known = { processors: directory.processors().length, unusable: switches?.faults.size ?? 0 };
+  tellStart(log, { config, url: listening, databaseUrl: url, ...known });
   return { url: listening, routes: server.routeTable, stop: () => closeAll(closers) };
 }
 

@@ -15,7 +15,9 @@ export async function run(args: string[]): Promise<number> {
     const gateway = await startGateway(config, prepared, log);
     const signal = await untilAskedToStop();
     log.info({ signal }, 'stopping: taps in flight are answered first');
+    const askedAtMs = performance.now();
     await gateway.stop();
+    log.info({ tookMs: Math.round(performance.now() - askedAtMs) }, 'stopped');
   } finally {
     await prepared.stop();
   }

@@ -161,6 +161,13 @@ test('readers find the public keys, may keep them, and find nothing private', as
   expect(JSON.stringify(answer.body)).not.toContain('"d"');
 });
 
+test('the log begins with who is up, and on what it stands', () => {
+  const line = installation.logLines.find(({ msg }) => msg === 'Tapwire is up');
+  const database = expect.stringMatching(/^localhost\/test_[0-9a-f]+$/);
+  const known = { version: '0.1.0', role: 'all', env: 'dev', url: installation.url, processors: 2, unusable: 0 };
+  expect(line).toMatchObject({ ...known, database });
+});
+
 test('bytes that are no HTTP get an answer and lose the connection', async () => {
   const { port } = new URL(installation.url);
   const socket = connect(Number(port), '127.0.0.1');

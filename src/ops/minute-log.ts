@@ -1,0 +1,68 @@
+import type { ProcessFigures, Timings } from './console/figures.ts';
+import type { Log } from './log.ts';
+
+const EVERY_MS = 60_000;
+const MEGABYTE = 1_048_576;
+
+/**
+ * One line a minute with what the process has done in it, on info, quiet or not: so that a log tells what is usual, and silence
+ * means that nobody is there.
+ *
+ * @returns what ends it
+ */
+export function startMinuteLog(read: () => Promise<ProcessFigures>, log: Log, everyMs = EVERY_MS): () => void {
+  let before: ProcessFigures | undefined;
+  const tell = async () => {
+    const now = await read();
+    if (before) log.info(minuteOf(before, now), 'the last minute');
+    before = now;
+  };
+  const report = (error: unknown) => log.error({ error }, 'the figures of the last minute cannot be read');
+  void tell().catch(report);
+  const timer = setInterval(() => void tell().catch(report), everyMs).unref();
+  return () => clearInterval(timer);
+}
+
+/** What came between two looks. */
+export function minuteOf(before: ProcessFigures, now: ProcessFigures): Readonly<Record<string, unknown>> {
+  const counts = now.taps.counts.map((count, at) => count - (before.taps.counts[at] ?? 0));
+  const taps = { ...now.taps, counts };
+  return {
+    taps: sum(counts),
+    failed: now.taps.failed - before.taps.failed,
+    p50Ms: quantileMs(taps, 0.5),
+    p99Ms: quantileMs(taps, 0.99),
+    outcomes: outcomesBetween(before, now),
+    commits: sum(now.commits.counts) - sum(before.commits.counts),
+    busy: Math.round(now.busy * 100) / 100,
+    rssMegabytes: Math.round(now.rssBytes / MEGABYTE),
+    switches: Object.fromEntries(now.switches.map(({ name, availability }) => [name, availability])),
+  };
+}
+
+/** The bound below which that share lies; null without any, and beyond the last bound. */
+function quantileMs({ bounds, counts }: Timings, share: number): number | null {
+  const wanted = sum(counts) * share;
+  if (wanted === 0) return null;
+  let below = 0;
+  const at = counts.findIndex((count) => {
+    below += count;
+    return below >= wanted;
+  });
+  const bound = bounds[at];
+  return bound === undefined ? null : bound * 1_000;
+}
+
+function outcomesBetween(before: ProcessFigures, now: ProcessFigures): Record<string, number> {
+  const totals: Record<string, number> = {};
+  const add = ({ outcomes }: ProcessFigures, sign: 1 | -1) => {
+    for (const { disposition, count } of outcomes) totals[disposition] = (totals[disposition] ?? 0) + sign * count;
+  };
+  add(now, 1);
+  add(before, -1);
+  return Object.fromEntries(Object.entries(totals).filter(([, count]) => count > 0));
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}

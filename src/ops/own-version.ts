@@ -1,0 +1,7 @@
+import { readFileSync } from 'node:fs';
+
+/** Of this installation, `0.1.0`. */
+export function ownVersion(): string {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}
