@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { newPassword, newUser, type StoredUser, userChange } from '#schemas/admin-credentials';
+import { INSTALLATION } from '../store/admin-commit.ts';
 import { UserSettings } from '../store/user-settings.ts';
 import { changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
 import { type Commands, runCommand } from './commands.ts';
-import { command, onlyOne, parseNamed, readNumber } from './settings-commands.ts';
+import { command, onlyOne, readNumber } from './settings-commands.ts';
 import { tableOf } from './table.ts';
 
 const COMMANDS: Commands = {
@@ -21,7 +22,8 @@ const COMMANDS: Commands = {
 };
 
 /**
- * `tapwire user ...`: portal users of acquirers, integrators and merchants. A password is read from standard input, or made and
+ * `tapwire user ...`: portal users of acquirers, integrators and merchants, and with `--acquirer 0` those of the installation
+ * itself, who see all acquirers in the console. A password is read from standard input, or made and
  * printed alone on standard output, once.
  */
 export function run(args: string[]): Promise<number> {
@@ -40,7 +42,7 @@ async function add(args: string[]): Promise<number> {
       ...{ permission: several, 'password-stdin': flag },
     },
   });
-  const acquirerId = idOf(values.acquirer, '--acquirer');
+  const acquirerId = acquirerOf(values.acquirer);
   const { username, role, permission, integrator, merchant } = values;
   const given = checkedBy(newUser, {
     ...{ username, role, permissions: permission, merchantId: merchant },
@@ -54,7 +56,7 @@ async function add(args: string[]): Promise<number> {
 
 async function list(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { acquirer: text, json: flag } });
-  const reach = { acquirerId: idOf(values.acquirer, '--acquirer') };
+  const reach = { acquirerId: acquirerOf(values.acquirer) };
   const users = await onUsers((settings) =>
     listAll(
       (page) => settings.list(reach, page),
@@ -69,11 +71,11 @@ async function change(args: string[]): Promise<number> {
   const options = { acquirer: text, role: text, permission: several } as const;
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   const { role, permission: permissions } = values;
-  return apply(idOf(values.acquirer, '--acquirer'), onlyOne(positionals, 'USER'), { role, permissions });
+  return apply(acquirerOf(values.acquirer), onlyOne(positionals, 'USER'), { role, permissions });
 }
 
 function setBlocked(args: string[], blocked: boolean): Promise<number> {
-  const { acquirerId, id } = parseNamed(args, 'USER');
+  const { acquirerId, id } = namedUser(args);
   return apply(acquirerId, id, { blocked });
 }
 
@@ -87,17 +89,27 @@ async function apply(acquirerId: number, id: string, changes: object): Promise<n
 async function resetPassword(args: string[]): Promise<number> {
   const options = { acquirer: text, 'password-stdin': flag } as const;
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
-  const acquirerId = idOf(values.acquirer, '--acquirer');
+  const acquirerId = acquirerOf(values.acquirer);
   const id = onlyOne(positionals, 'USER');
   const { password } = checkedBy(newPassword, { password: values['password-stdin'] ? readPassword() : undefined });
   return printPassword(await onUsers((users) => users.resetPassword(changeOf(acquirerId), id, password)));
 }
 
 async function remove(args: string[]): Promise<number> {
-  const { acquirerId, id } = parseNamed(args, 'USER');
+  const { acquirerId, id } = namedUser(args);
   await onUsers((users) => users.remove(changeOf(acquirerId), id));
   console.log(`The user ${id} is removed.`);
   return 0;
+}
+
+/** 0 is the installation. */
+function acquirerOf(text: string | undefined): number {
+  return text === String(INSTALLATION) ? INSTALLATION : idOf(text, '--acquirer');
+}
+
+function namedUser(args: string[]): { readonly acquirerId: number; readonly id: string } {
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { acquirer: text } });
+  return { acquirerId: acquirerOf(values.acquirer), id: onlyOne(positionals, 'USER') };
 }
 
 function onUsers<Result>(act: (users: UserSettings) => Promise<Result>): Promise<Result> {

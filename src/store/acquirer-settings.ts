@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { NotFound, RequestRefused } from '../errors.ts';
 import { conflict } from '../transactions/check-routing.ts';
-import { type AdminEvent, type Change, inAdminCommit, type Reach, recordChange } from './admin-commit.ts';
+import { type AdminEvent, type Change, INSTALLATION, inAdminCommit, type Reach, recordChange } from './admin-commit.ts';
 import type { Database } from './open-database.ts';
 import { assignmentsOf, type SettingsTable, selectionOf, shown } from './settings-table.ts';
 import { whileUp } from './while-up.ts';
@@ -33,7 +33,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
   async list(reach: Reach, { after, limit }: Page): Promise<Stored[]> {
     const { acquirerId } = reach;
     const known = await whileUp(this.#database.query('select from acquirers where id = $1', [acquirerId]));
-    if (known.rowCount === 0) throw new NotFound();
+    if (known.rowCount === 0 && acquirerId !== INSTALLATION) throw new NotFound();
     const { column } = this.#table.key;
     const values: unknown[] = [acquirerId, limit];
     const behind = after === undefined ? '' : ` and ${column} > $${values.push(after)}`;

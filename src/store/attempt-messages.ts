@@ -6,9 +6,9 @@ import type { Database } from './open-database.ts';
 
 /**
  * Exchanges that wait to be masked, of each sort: what went as usual, and what did not. They are whole, cards and all, so they
- * must not wait long: at the slowest pace a second or so for the first, and a few for the others.
+ * must not wait long: at the slowest pace two seconds for the first, and seven for the others.
  */
-const MAX_WAITING = { routine: 64, odd: 1_024 };
+const MAX_WAITING = { routine: 256, odd: 1_024 };
 const LOOK_EVERY_MS = 100;
 /** To describe a message takes up to a fifth of a millisecond: after so many the event loop has its turn. */
 const DESCRIBED_AT_ONCE = 4;
@@ -130,8 +130,27 @@ function toRow({ about, spec, request, response, ...exchange }: Exchange): objec
   };
 }
 
+/** A row as it is written: without the names of its parts it takes half the room. */
+type WrittenRow = readonly [
+  path: string,
+  depth: number,
+  name: string,
+  type: string,
+  value: string,
+  isWithheld: 0 | 1,
+  ...details: string[],
+];
+
+function writtenRow({ path, depth, name, type, value, withheld, details }: MessageRow): WrittenRow {
+  return [path, depth, name, type, value, withheld ? 1 : 0, ...details];
+}
+
+function readRow([path, depth, name, type, value, isWithheld, ...details]: WrittenRow): MessageRow {
+  return { path, depth, name, type, value, withheld: isWithheld === 1, details };
+}
+
 function maskedText(rows: KeptMessage): string {
-  const text = JSON.stringify(rows);
+  const text = JSON.stringify(rows.map(writtenRow));
   return text.length <= MAX_MESSAGE_CHARS ? text : '[]';
 }
 
@@ -144,6 +163,12 @@ export interface KeptExchange extends Pick<Exchange, 'kind' | 'number' | 'proces
   readonly request: KeptMessage;
   readonly response: KeptMessage | null;
 }
+
+type FoundExchange = Omit<KeptExchange, 'sentAt' | 'request' | 'response'> & {
+  readonly sentAt: Date;
+  readonly request: readonly WrittenRow[];
+  readonly response: readonly WrittenRow[] | null;
+};
 
 /** Of one transaction; a switch that stays silent has a reversal repeated a few dozen times at most. */
 const MAX_SHOWN = 200;
@@ -158,6 +183,11 @@ export async function findMessages(
   database: Database,
   { acquirerId, id }: { readonly acquirerId: number; readonly id: string },
 ): Promise<KeptExchange[]> {
-  const { rows } = await database.query<Omit<KeptExchange, 'sentAt'> & { sentAt: Date }>(FIND, [acquirerId, id]);
-  return rows.map((row) => ({ ...row, sentAt: row.sentAt.toISOString() }));
+  const { rows } = await database.query<FoundExchange>(FIND, [acquirerId, id]);
+  return rows.map(({ request, response, sentAt, ...row }) => ({
+    ...row,
+    sentAt: sentAt.toISOString(),
+    request: request.map(readRow),
+    response: response?.map(readRow) ?? null,
+  }));
 }

@@ -3,7 +3,15 @@ import { byId } from './dom.js';
 
 /** A quarter of an hour, a point a second. */
 const MOST_POINTS = 900;
-const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const probe = document.body.appendChild(document.createElement('i'));
+probe.hidden = true;
+/** A colour of the style sheet as a canvas takes it: the one that holds by day, or by night. */
+function color(name) {
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color;
+}
+const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+const times = (_plot, seconds) => seconds.map((at) => clock.format(at * 1_000));
 
 /** A chart that fills its box, takes its colours from the style sheet and goes on as points come. */
 class Chart {
@@ -37,7 +45,7 @@ class Chart {
         padding: [10, 12, 0, 0],
         scales: { x: { time: true }, y: { range: (_plot, _low, high) => [0, Math.max(high * 1.15, 1)] } },
         axes: [
-          { ...axis, space: 90 },
+          { ...axis, size: 30, space: 90, values: times },
           { ...axis, size: 52, space: 36 },
         ],
         series: [
@@ -90,9 +98,9 @@ export function redrawCharts() {
 /** @param history points `[at, perSecond, p50, p95, p99]` */
 export function resetCharts(history) {
   const column = (at) => history.map((point) => point[at]);
-  const times = history.map(([at]) => at / 1_000);
-  rates.reset([times, column(1)]);
-  latencies.reset([[...times], column(2), column(3), column(4)]);
+  const seconds = history.map(([at]) => at / 1_000);
+  rates.reset([seconds, column(1)]);
+  latencies.reset([[...seconds], column(2), column(3), column(4)]);
 }
 
 export function addToCharts({ at, taps }) {

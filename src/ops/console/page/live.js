@@ -128,9 +128,7 @@ function switchRow() {
     figure((item) => count(item.reconnects)),
     {
       of: ({ lastEchoAtMs }) =>
-        lastEchoAtMs === null
-          ? 'none yet'
-          : `${age((Date.now() - lastEchoAtMs) / 1_000)} ago`.replace('now ago', 'now'),
+        lastEchoAtMs === null ? '–' : `${age((Date.now() - lastEchoAtMs) / 1_000)} ago`.replace('now ago', 'now'),
     },
   ]);
 }

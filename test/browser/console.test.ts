@@ -1,0 +1,154 @@
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
+import type { Role } from '../../src/auth/portal-user.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
+import { launchChromium } from './chromium.ts';
+
+/** What a merchant may call a payment; an operator reads it, and the page must not. */
+const HOSTILE = `<img src=x onerror="forbidden.push('markup')">`;
+const PAN = '4111111111111111';
+/** Collects what the page's policy forbade, from before its first line on. */
+const WATCH_POLICY = `
+  globalThis.forbidden = [];
+  addEventListener('securitypolicyviolation', ({ violatedDirective }) => globalThis.forbidden.push(violatedDirective));`;
+/** The narrowest screen that the console is for. */
+const NARROW_PIXELS = 768;
+
+let installation: Installation;
+let browser: Browser;
+let approved: string;
+beforeAll(async () => {
+  [browser, installation] = await Promise.all([launchChromium(), startInstallation()]);
+  const { body } = await installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
+  const { onlineAuthorizationResponse } = body as { onlineAuthorizationResponse: OnlineAuthorization };
+  approved = onlineAuthorizationResponse.serviceReference;
+  await installation.database.query('update transactions set user_claim = $2 where id = $1', [approved, HOSTILE]);
+  await installation.phone().tap({ amount: '10.51', currency: 'ZAR' });
+});
+afterAll(async () => {
+  await browser?.close();
+  await installation?.stop();
+});
+
+interface Visit {
+  readonly page: Page;
+  readonly faults: string[];
+}
+
+async function visit(role: Role, colorScheme: 'light' | 'dark' = 'light'): Promise<Visit> {
+  const { username } = await savePortalUser(installation.database, { acquirerId: 0 }, role);
+  const context = await browser.newContext({ colorScheme, viewport: { width: 1440, height: 1000 } });
+  onTestFinished(() => context.close());
+  await context.addInitScript(WATCH_POLICY);
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', ({ message }) => faults.push(message));
+  await page.goto(new URL('/ops', installation.url).href);
+  await page.getByLabel('Username').fill(username);
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.keyboard.press('Enter');
+  await page.locator('#switches tr').first().waitFor();
+  return { page, faults };
+}
+
+async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
+}
+
+async function expectHarmless({ page, faults }: Visit): Promise<void> {
+  expect(faults).toEqual([]);
+  expect(await page.evaluate('forbidden')).toEqual([]);
+}
+
+async function find(page: Page, query: string): Promise<void> {
+  await page.keyboard.press('/');
+  await page.keyboard.type(query);
+  await page.keyboard.press('Enter');
+  await page.locator('#panel[open]').waitFor();
+}
+
+describe('the console', () => {
+  test.each(['light', 'dark'] as const)('is legible for everyone and does nothing forbidden, %s', async (scheme) => {
+    const visited = await visit('viewer', scheme);
+    const { page } = visited;
+    await page.locator('#outcomes tr').nth(0).getByText('Visa').waitFor();
+    await page.locator('#queues tr').first().waitFor();
+    await expectAccessible(page);
+    await find(page, approved);
+    await page.locator('table.message').first().waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    for (const width of [NARROW_PIXELS, 1280, 2560]) {
+      await page.setViewportSize({ width, height: 1000 });
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    }
+    await expectHarmless(visited);
+  });
+
+  test('finds a tap by keyboard and shows its time line, both messages and the chip; what was typed by others stays text', async () => {
+    const visited = await visit('viewer');
+    const { page } = visited;
+    await find(page, approved);
+    const panel = page.locator('#panel');
+    await panel.getByText('Responded To Phone').waitFor();
+    expect(await panel.locator('#panel-title').innerText()).toBe('Tap · ZAR 10.00 · Approved');
+    const text = await panel.innerText();
+    expect(text).toContain('411111******1111');
+    expect(text).toContain(HOSTILE);
+    expect(text).not.toContain(PAN);
+    expect(await panel.locator('table.message caption').allInnerTexts()).toEqual([
+      'Request',
+      'Response',
+      expect.any(String),
+    ]);
+    await panel.getByText(/^Chip/).click();
+    await panel.getByRole('rowheader', { name: '9F26' }).waitFor();
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'hidden' });
+    await expectHarmless(visited);
+  });
+
+  test('takes a card number, finds its taps, and keeps it in no field and no address', async () => {
+    const { page } = await visit('viewer');
+    const addresses: string[] = [];
+    page.on('request', (request) => addresses.push(request.url()));
+    await find(page, PAN);
+    await page.locator('#panel-body tbody tr').nth(1).waitFor();
+    expect(await page.getByLabel('Find a transaction').inputValue()).toBe('');
+    expect(addresses.join()).not.toContain(PAN);
+    expect(await page.locator('body').innerText()).not.toContain(PAN);
+  });
+
+  test('shows who only looks nothing to act with', async () => {
+    const { page } = await visit('viewer');
+    await page.locator('#processes tr').first().waitFor();
+    expect(await page.locator('button.act').count()).toBe(0);
+  });
+
+  test('signs a line off and on, each time asking first; leaving it leaves it', async () => {
+    const { page, faults } = await visit('operator');
+    const row = page.locator('#switches tr').filter({ hasText: '1 · 1' });
+    await row.getByRole('button', { name: /^Sign off/ }).click();
+    await page.getByRole('button', { name: 'Leave it' }).click();
+    expect(await row.getByText('signed off').count()).toBe(0);
+    await row.getByRole('button', { name: /^Sign off/ }).click();
+    await page.locator('#sure').getByRole('button', { name: 'Sign off' }).click();
+    await row.getByText('signed off').waitFor();
+    await row.getByRole('button', { name: /^Sign on/ }).click();
+    await page.locator('#sure').getByRole('button', { name: 'Sign on' }).click();
+    await row.getByText('ready').first().waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test('asks who one is once the session is over, and shows nothing any more', async () => {
+    const { page } = await visit('operator');
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByLabel('Username').waitFor();
+    expect(await page.locator('main').isVisible()).toBe(false);
+  });
+});
