@@ -378,19 +378,6 @@ describe('the token of a link', () => {
     expect(await status(other)).toMatchObject({ transactionId: serviceReference });
   });
 
-  test("does not take up again what another link's tap left behind", async () => {
-    const [link, other] = [await create(), await create()];
-    const [phone, stranger] = [app(link), app(other)];
-    const tamper = (values: Map<number, Uint8Array>) => void values.delete(0x9f02);
-    const same = new AppPhone(installation, link, stranger.deviceInstallationId);
-    expect(problemOf(await same.pay({ tamper }))).toMatchObject({ status: 400 });
-    const { paymentReference: merchantReference } = link;
-    expect(problemOf(await stranger.pay({ merchantReference }))).toMatchObject({ status: 409, errorCode: 124 });
-    expect(outcomeOf(await same.pay()).type).toBe('Approved');
-    expect(await status(other)).toMatchObject({ transactionId: null });
-    expect(problemOf(await phone.pay())).toMatchObject({ status: 403 });
-  });
-
   test('tells a payment app how the reader of the terminal is configured that the link is paid at', async () => {
     const link = await create();
     const { status: code, body } = await ask(installation, link, '/terminal/config');

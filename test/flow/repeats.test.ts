@@ -5,6 +5,7 @@ import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
+import { AppPhone, createLink, statusOf } from '../support/links.ts';
 import { storedTransactions, trailOf, untilAnswered } from '../support/transactions.ts';
 
 let installation: Installation;
@@ -119,6 +120,18 @@ describe('a reference that was used', () => {
       expect(answer).toMatchObject({ status: 409, errorCode: 124 });
     });
     expect(asked).toBe(0);
+  });
+
+  test("is refused to the app of another link, also where nothing of the link's own tap reached a switch", async () => {
+    const [link, other] = [await createLink(installation), await createLink(installation)];
+    const stranger = new AppPhone(installation, other);
+    const phone = new AppPhone(installation, link, stranger.deviceInstallationId);
+    const tamper = (values: Map<number, Uint8Array>) => void values.delete(0x9f02);
+    expect(problemOf(await phone.pay({ tamper }))).toMatchObject({ status: 400 });
+    const { paymentReference: merchantReference } = link;
+    expect(problemOf(await stranger.pay({ merchantReference }))).toMatchObject({ status: 409, errorCode: 124 });
+    expect(outcomeOf(await phone.pay()).type).toBe('Approved');
+    expect(await statusOf(installation, other.id)).toMatchObject({ transactionId: null });
   });
 
   test('is refused to all but one of a hundred different taps at once', async () => {
