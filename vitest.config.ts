@@ -38,7 +38,7 @@ export default defineConfig({
         test: { name: 'pure', include: ['test/**/*.test.ts'], exclude: [...ON_POSTGRES, ...IN_A_BROWSER] },
       },
       { extends: true, test: { name: 'postgres', include: ON_POSTGRES, exclude: CRASHES, ...onPostgres } },
-      { extends: true, test: { name: 'browser', include: IN_A_BROWSER, ...onPostgres } },
+      { extends: true, test: { name: 'browser', include: IN_A_BROWSER, ...onPostgres, testTimeout: 60_000 } },
       { extends: true, test: { name: 'crash', include: CRASHES, ...ofProcesses } },
     ],
   },

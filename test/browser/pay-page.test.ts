@@ -56,7 +56,7 @@ describe('a pay page that no app takes', () => {
     const link = await createLink(installation);
     const customer = await open(urlOf(link));
     await customer.sees('waiting');
-    await customer.readQrCode();
+    await customer.part('#qr-code').waitFor();
     const { rows } = await installation.database.query('select state from links where id = $1', [link.id]);
     expect(rows).toEqual([{ state: 0 }]);
   });
