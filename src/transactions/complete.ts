@@ -3,6 +3,7 @@ import type { Completion } from '../processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE, type ReversalProfile } from '../processor-kit/profile.ts';
 import { Disposition } from './disposition.ts';
 import type { JobRequest } from './jobs.ts';
+import { patience } from './patience.ts';
 import type { Switch } from './ports.ts';
 import { SEND_WITHIN_MS } from './time-limits.ts';
 import { ReversalState, type Transaction, type TransactionKey } from './transaction.ts';
@@ -25,7 +26,9 @@ export interface CompletionAttempt extends TransactionKey {
 export type CompletionJobResult = 'done' | { readonly againAfterSeconds: number; readonly payload?: CompletionAttempt };
 
 /** No line is free, a void is being decided, or the attempt before may still be under way: look again. */
-const LATER = { againAfterSeconds: 5 } as const;
+function later(transaction: Transaction, { clock }: Pick<World, 'clock'>): { readonly againAfterSeconds: number } {
+  return { againAfterSeconds: patience(transaction, clock.nowMs()) };
+}
 
 /** The job that is committed with an approval. */
 export function completionJob({ acquirerId, id, attempt }: Transaction): JobRequest {
@@ -38,7 +41,7 @@ export async function sendCompletion(world: World, asked: CompletionAttempt): Pr
   if (world.path.kind !== 'direct') throw new Error('Completions are sent by workers');
   // A void that is asked for may be refused: then the sale stands after all. One that nobody answers is for a person already.
   if (transaction.reversalState === ReversalState.needsReview) return 'done';
-  if (transaction.reversalState !== ReversalState.none) return LATER;
+  if (transaction.reversalState !== ReversalState.none) return later(transaction, world);
   const route = world.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
   const target = route && world.path.switches.find(asked.acquirerId, route.processorId);
   const nowMs = world.clock.nowMs();
@@ -47,7 +50,7 @@ export async function sendCompletion(world: World, asked: CompletionAttempt): Pr
     world.alarms.needsReview(transaction);
     return 'done';
   }
-  return target ? attemptAt(world, target, transaction, asked) : LATER;
+  return target ? attemptAt(world, target, transaction, asked) : later(transaction, world);
 }
 
 function isTooOld(
@@ -65,7 +68,7 @@ async function attemptAt(
   asked: CompletionAttempt,
 ): Promise<CompletionJobResult> {
   const slot = await target.takeSlot();
-  if (!slot) return LATER;
+  if (!slot) return later(transaction, world);
   const { deadlineMs, reversal } = target.profile;
   const startMs = world.clock.monotonicMs();
   let completion: Completion | undefined;
@@ -74,7 +77,7 @@ async function attemptAt(
     const onItsWaySeconds = deadlineMs / 1_000 + reversal.overtakingGuardSeconds;
     if (!completion || !(await world.completions.begin(transaction, onItsWaySeconds))) {
       slot.release();
-      return LATER;
+      return later(transaction, world);
     }
   } catch (error) {
     slot.release();
@@ -85,7 +88,7 @@ async function attemptAt(
   // What was written and not answered may still be under way: the right to it ends by itself.
   if (answer.kind !== 'failed' || !answer.written) await world.completions.end(transaction);
   if (answer.kind === 'answered' && answer.value) return 'done';
-  if (answer.kind === 'failed' && !answer.written) return LATER;
+  if (answer.kind === 'failed' && !answer.written) return later(transaction, world);
   const { completionAttempt } = asked;
   const againAfterSeconds = reversal.delaysSeconds[Math.min(completionAttempt, reversal.delaysSeconds.length) - 1]!;
   return { againAfterSeconds, payload: { ...asked, completionAttempt: completionAttempt + 1 } };

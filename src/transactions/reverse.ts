@@ -1,6 +1,7 @@
 import { localDateTime } from '../processor-kit/local-time.ts';
 import type { Reversal } from '../processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../processor-kit/profile.ts';
+import { MOST_PATIENCE_SECONDS, patience } from './patience.ts';
 import type { OriginalFacts, ReversalStep, Switch, SwitchSlot } from './ports.ts';
 import { type Attempt, answeredStep, exhaustedStep, isDue, sentStep, unsentStep } from './reversal-steps.ts';
 import { Status } from './status.ts';
@@ -99,15 +100,6 @@ async function waitForLine(
     world.alarms.needsReview(transaction);
   }
   return { againAfterSeconds: againAfterSeconds ?? patience(transaction, nowMs) };
-}
-
-/** The longer a switch has been away, the less often it is asked for: ten thousand reversals must not crowd out taps. */
-const LEAST_PATIENCE_SECONDS = 5;
-const MOST_PATIENCE_SECONDS = 300;
-
-function patience({ sentAtMs }: Transaction, nowMs: number): number {
-  const tenthOfItsAge = Math.round((nowMs - (sentAtMs ?? nowMs)) / 10_000);
-  return Math.min(Math.max(tenthOfItsAge, LEAST_PATIENCE_SECONDS), MOST_PATIENCE_SECONDS);
 }
 
 interface Sending extends FreeLine {

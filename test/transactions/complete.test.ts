@@ -104,6 +104,16 @@ describe('the completion of an approval', () => {
     expect(await sendCompletion(world, ASKED)).toEqual({ againAfterSeconds: 5 });
   });
 
+  test('is looked after ever more seldom while the switch is away', async () => {
+    for (const [secondsAway, againAfterSeconds] of [
+      [600, 60],
+      [86_400, 300],
+    ] as const) {
+      const { world } = worldWith(APPROVED, TAKEN, { hasSwitch: false, nowMs: SENT_AT_MS + secondsAway * 1_000 });
+      expect(await sendCompletion(world, ASKED)).toEqual({ againAfterSeconds });
+    }
+  });
+
   test.each([
     ['was taken back', { ...APPROVED, disposition: Disposition.Voided }],
     ['is of another attempt', { ...APPROVED, attempt: 2 }],
