@@ -1,6 +1,6 @@
 // What a payment app does with a link, step by step and at the real endpoints. Only its card and its reader are virtual.
 
-import { ask, NoAnswer } from './gateway.js';
+import { ask, NoAnswer, PATIENCE_WITH_SWITCH_MS } from './gateway.js';
 import { sealCardData } from './seal-card-data.js';
 
 /**
@@ -72,7 +72,7 @@ export class TapSession {
   async repeat() {
     const { path, id, body } = this.#submission;
     const headers = { 'x-device-installation-id': this.#device };
-    const answer = await this.#ask('POST', path, { id, body, headers });
+    const answer = await this.#ask('POST', path, { id, body, headers, patienceMs: PATIENCE_WITH_SWITCH_MS });
     if (answer.status !== 200) return refused(answer);
     const response = answer.body.onlineAuthorizationResponse;
     const { serviceReference: transactionId, isSingleTapAndPin, pinToken } = response;
@@ -102,9 +102,9 @@ export class TapSession {
     return body.keys;
   }
 
-  async #ask(method, path, { id, body, headers, says }) {
+  async #ask(method, path, { id, says, ...rest }) {
     const filled = path.replace(':id', encodeURIComponent(id ?? ''));
-    const answer = await ask({ method, path: filled, token: this.#link.token, headers, body });
+    const answer = await ask({ method, path: filled, token: this.#link.token, ...rest });
     this.#onCall({ method, path: says ? `${path} ${says}` : path, status: answer.status });
     return answer;
   }
