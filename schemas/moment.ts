@@ -8,14 +8,14 @@ const MAX_OFFSET_HOURS = 15;
 
 /** A moment with its offset from UTC. */
 export const moment = z.iso
-  .datetime({ offset: true })
+  .datetime({ offset: true, abort: true })
   .refine(
     (text) => Number(text.slice(0, 4)) >= MIN_YEAR && offsetHoursOf(text) <= MAX_OFFSET_HOURS,
     'no moment of a calendar',
   );
 
 /** A day, without saying where. */
-export const day = z.iso.date().refine((text) => Number(text.slice(0, 4)) >= MIN_YEAR, 'no day of a calendar');
+export const day = z.iso.date({ abort: true }).refine((text) => Number(text.slice(0, 4)) >= MIN_YEAR, 'no day of a calendar');
 
 /** `2026-01-01T00:00:00+02:00` -> 2 */
 function offsetHoursOf(text: string): number {
