@@ -9,6 +9,7 @@ import { faultsIn } from '../support/log-lines.ts';
 import { type Answer, ask, errorCodeOf, gather, nameOf } from './ask.ts';
 import { bearer, credentialsOf, type Shown, shownTo } from './credentials.ts';
 import { forgedKeys, forgeriesOf } from './forgeries.ts';
+import { bePatient } from './patience.ts';
 import { type Row, row } from './row.ts';
 import { rowsOf } from './rows.ts';
 import { type Headers, type Things, thingsOf } from './things.ts';
@@ -17,6 +18,8 @@ interface TriedRoute extends KnownRoute {
   readonly facts: RouteFacts;
   readonly row: Row;
 }
+
+bePatient();
 
 let installation: Installation;
 let things: Things;

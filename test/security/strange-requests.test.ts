@@ -8,6 +8,7 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { faultsIn } from '../support/log-lines.ts';
 import { type Answer, ask, errorCodeOf, gather, nameOf } from './ask.ts';
 import { credentialsOf, type Shown, shownTo } from './credentials.ts';
+import { bePatient } from './patience.ts';
 import { type Row, row, type Sent } from './row.ts';
 import { rowsOf } from './rows.ts';
 import { changed, fieldsOf, type Place, placesIn, strangely } from './strange.ts';
@@ -21,7 +22,7 @@ const SECONDS = Number(process.env.HTTP_FUZZ_SECONDS ?? 0);
 const SEED = Number(process.env.HTTP_FUZZ_SEED ?? 20_260_301);
 /** For each route, in each round. */
 const REQUESTS_PER_ROUTE = 10;
-const LONGEST_MS = 60_000 + SECONDS * 2_000;
+const LONGEST_MS = 180_000 + SECONDS * 2_000;
 
 interface TriedRoute extends KnownRoute {
   readonly facts: RouteFacts;
@@ -31,6 +32,8 @@ interface TriedRoute extends KnownRoute {
   /** What its body may have. */
   readonly fields: readonly Place[];
 }
+
+bePatient();
 
 let installation: Installation;
 let things: Things;

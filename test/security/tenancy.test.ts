@@ -2,16 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { includesTenant } from '../../src/auth/includes-tenant.ts';
 import { ROLE_SCOPES } from '../../src/auth/portal-user.ts';
-import type { Credential, RouteFacts } from '../../src/http/route-facts.ts';
+import type { RouteFacts } from '../../src/http/route-facts.ts';
 import type { KnownRoute } from '../../src/http/route-table.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { MERCHANTS, type MerchantName } from '../support/tenants.ts';
 import { type Answer, ask, errorCodeOf, gather, gist, nameOf } from './ask.ts';
-import { bearer, credentialsOf, keysWithout, type Shown, shownTo } from './credentials.ts';
+import { credentialsOf, keysWithout, type Shown, shownTo } from './credentials.ts';
+import { bePatient } from './patience.ts';
 import type { Row } from './row.ts';
 import { OPEN_ROUTES, rowsOf } from './rows.ts';
-import { type Headers, nobodysThings, type Things, thingsOf } from './things.ts';
+import { nobodysThings, type Things, thingsOf } from './things.ts';
+import { type Owner, usable } from './usable.ts';
 
 /**
  * Every route, as the gateway itself lists them, with every kind of credential and every id that a request of it names. The
@@ -24,6 +26,8 @@ interface GuardedRoute extends KnownRoute {
   readonly facts: RouteFacts;
   readonly row: Row;
 }
+
+bePatient();
 
 let installation: Installation;
 let routes: GuardedRoute[];
@@ -137,25 +141,16 @@ test('what is another tenant’s is answered exactly as what nobody has', async 
 
 /** The request with `taken` of these things, and all else its own. */
 async function tryWith({ merchant, route, shown, taken }: Attempt, source: Things) {
-  const { about, headers } = await usable(route, shown, merchant);
+  const { about, headers } = await usable(route.row, shown, ownerOf(merchant), false);
   const asked = { ...about, ...Object.fromEntries(taken.map((name) => [name, source[name]])) };
   const answer = await send(route, asked, { headers });
   const named = taken.map((name) => source[name]);
   return { gist: gist(answer, named), leak: leakIn(answer.text, named) };
 }
 
-/** A merchant's things and a credential of its, with what the request uses up made anew where the credential goes with it. */
-async function usable({ row }: GuardedRoute, { kind, headers }: Shown, merchant: MerchantName, isAllNew = false) {
-  const own = things[merchant];
-  if (!row.fresh || (kind !== 'intentToken' && !isAllNew)) return { about: own, headers };
-  const maker = { installation, merchant, headers: keyOf('acquirerKey', merchant) };
-  const fresh = await row.fresh(maker, kind);
-  const isToken = kind === 'intentToken' && fresh.intentToken;
-  return { about: { ...own, ...fresh }, headers: isToken ? bearer(isToken) : headers };
-}
-
-function keyOf(kind: Credential, merchant: MerchantName): Headers {
-  return credentials[merchant].find((shown) => shown.kind === kind)!.headers;
+function ownerOf(merchant: MerchantName): Owner {
+  const { headers } = credentials[merchant].find(({ kind }) => kind === 'acquirerKey')!;
+  return { installation, merchant, things: things[merchant], acquirerKey: headers };
 }
 
 /** One for each thing that a request names, and one for all of them. */
@@ -264,7 +259,7 @@ test('every kind of credential that a route takes does with its own things what 
       .map((shown) => ({ route, shown })),
   );
   const faults = await gather(tries, async ({ route, shown }) => {
-    const { about, headers } = await usable(route, shown, OWNER, true);
+    const { about, headers } = await usable(route.row, shown, ownerOf(OWNER));
     const answer = await send(route, about, { headers });
     return answer.status < 300 ? undefined : told(route, shown.name, answer);
   });
@@ -298,7 +293,7 @@ test('the same request under one Idempotency-Key is carried out once, another on
   let refused = 0;
   const faults = await gather(keyed, async (route) => {
     const shown = shownTo(route.facts, credentials[OWNER]).find((each) => mayBy(each, route.facts))!;
-    const { about, headers } = await usable(route, shown, OWNER, true);
+    const { about, headers } = await usable(route.row, shown, ownerOf(OWNER));
     const [sent, other] = [await route.row.send(about), await route.row.send(about)];
     const credential = { ...headers, 'idempotency-key': randomUUID() };
     const first = await ask(installation.url, route, sent, credential);

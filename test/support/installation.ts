@@ -6,7 +6,6 @@ import { readConfig } from '../../src/config.ts';
 import { prepareDatabase } from '../../src/gateway/prepare-database.ts';
 import type { KnownRoute, RouteTable } from '../../src/http/route-table.ts';
 import { startGateway } from '../../src/main.ts';
-import type { Log } from '../../src/ops/log.ts';
 import { Phone } from '../../src/phone/phone.ts';
 import type { Profile } from '../../src/phone/profile.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
@@ -170,10 +169,12 @@ export class Installation {
   async startGateway(settings: NodeJS.ProcessEnv = {}, { isSwitchDown = false } = {}): Promise<StartedGateway> {
     const config = readConfig(this.environment(settings));
     const prepared = await prepareDatabase(config);
-    const gateway = await startGateway(config, prepared, this.#log).catch(async (error) => {
-      await prepared.stop();
-      throw error;
-    });
+    const gateway = await startGateway(config, prepared, logTo(this.logLines, config.LOG_LEVEL)).catch(
+      async (error) => {
+        await prepared.stop();
+        throw error;
+      },
+    );
     const started: StartedGateway = {
       role: config.TAPWIRE_ROLE,
       url: gateway.url,
@@ -188,8 +189,6 @@ export class Installation {
     if (!isSwitchDown) await eventually(() => untilSignedOn(gateway.url));
     return started;
   }
-
-  readonly #log: Log = logTo(this.logLines);
 
   profile(merchant: MerchantName = 'coffee', url = this.url): Profile {
     return this.tenants.profile(merchant, url);

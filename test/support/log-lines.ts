@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { type Log, safeError } from '../../src/ops/log.ts';
+import { type Log, type LogLevel, safeError } from '../../src/ops/log.ts';
 
 /** One line of a gateway's log, as it would have been printed. */
 export interface LogLine {
@@ -11,9 +11,9 @@ export interface LogLine {
 const ERROR = 50;
 
 /** A log like the gateway's own that keeps its lines here. */
-export function logTo(lines: LogLine[]): Log {
+export function logTo(lines: LogLine[], level: LogLevel = 'info'): Log {
   const write = (line: string) => void lines.push(JSON.parse(line));
-  return pino({ level: 'info', serializers: { error: safeError } }, { write });
+  return pino({ level, serializers: { error: safeError } }, { write });
 }
 
 /** What a person would be called for. */

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
+import type { KnownRoute } from '../../src/http/route-table.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { faultsIn } from '../support/log-lines.ts';
+import { PASSWORD } from '../support/portal-users.ts';
+import { everythingStored, type SecretMark, secretsIn } from '../support/secrets.ts';
+import { type Answer, ask, gather, nameOf } from './ask.ts';
+import { credentialsOf, type Shown, shownTo } from './credentials.ts';
+import { bePatient } from './patience.ts';
+import { type Row, row, type Sent } from './row.ts';
+import { rowsOf } from './rows.ts';
+import { changed, placesIn } from './strange.ts';
+import { type Headers, thingsOf } from './things.ts';
+import { type Owner, usable } from './usable.ts';
+
+interface TriedRoute extends KnownRoute {
+  readonly row: Row;
+}
+
+bePatient();
+
+let installation: Installation;
+let owner: Owner;
+let credentials: Shown[];
+let routes: TriedRoute[];
+beforeAll(async () => {
+  const settings = {
+    LOG_LEVEL: 'trace',
+    RATE_PER_CREDENTIAL: '0',
+    RATE_PER_ADDRESS: '0',
+    LOGIN_TRIES_PER_ADDRESS: '1000',
+  };
+  installation = await startInstallation({ settings });
+  const things = await thingsOf(installation, 'coffee', 41);
+  credentials = await credentialsOf(installation, 'coffee', things);
+  const acquirerKey = credentials.find(({ kind }) => kind === 'acquirerKey')!.headers;
+  owner = { installation, merchant: 'coffee', things, acquirerKey };
+  const rows = rowsOf(installation);
+  routes = installation.routes
+    .filter(isLooked)
+    .map((route) => ({ ...route, row: rows[nameOf(route)] ?? openRow(nameOf(route)) }));
+});
+afterAll(async () => {
+  expect(faultsIn(installation.logLines)).toEqual([]);
+  await installation.stop();
+});
+
+/** Not parts of pages, nor the virtual reader of `dev`: what a reader reads in clear is what it is for. */
+function isLooked({ url, facts }: KnownRoute): boolean {
+  return facts?.isAsset !== true || (facts.takes.length > 0 && !url.startsWith('/dev/'));
+}
+
+const { pan } = SAMPLE_CARDS.visa;
+const CARD = {
+  pan,
+  track2: `${pan}D31122010000000000`,
+  trackData: `${pan}=3112201`,
+  pinBlock: '041234FEDCBA9876',
+  ksn: 'FFFF9876543210E00001',
+};
+const PUSH_TOKEN = `push-token-${randomUUID()}`;
+const CARD_MARKS: readonly SecretMark[] = Object.entries(CARD).map(([name, text]) => ({ name, text }));
+
+/** Of a route that asks for nothing: a login, right and wrong. */
+function openRow(name: string): Row {
+  return row(() => (name === 'POST /login' ? { body: { username: 'nobody@coffee.example', password: PASSWORD } } : {}));
+}
+
+/** What makes a credential work; its beginning is no secret. */
+function marksOf({ name, headers }: Pick<Shown, 'name' | 'headers'>): SecretMark[] {
+  const { authorization, 'x-api-key': key } = headers;
+  const [head, payload, signature] = authorization?.slice('Bearer '.length).split('.') ?? [];
+  return [
+    ...(key === undefined ? [] : [{ name: `secret of the ${name}`, text: key.split('_')[3]! }]),
+    ...(signature === undefined
+      ? []
+      : [
+          { name, text: `${head}.${payload}` },
+          { name: `signature of the ${name}`, text: signature },
+        ]),
+  ];
+}
+
+/** What routes make and show this once: keys, passwords, secrets of webhooks, tokens. */
+const SHOWN_ONCE = /"(key|password|secret|token|pinToken)":"([^"]{16,})"|#(eyJ[\w.-]+)/g;
+
+function madeIn({ text }: Answer): SecretMark[] {
+  return [...text.matchAll(SHOWN_ONCE)].map(([, name = 'token of a link', value, ofLink]) => ({
+    name,
+    text: secretPartOf((value ?? ofLink)!),
+  }));
+}
+
+/** The end of a key and the signature of a token are the secret; the rest may be known. */
+function secretPartOf(text: string): string {
+  if (text.startsWith('tw_')) return text.split('_')[3]!;
+  return text.startsWith('eyJ') ? text.split('.').at(-1)! : text.replace(/^whsec_/, '');
+}
+
+/** Every request that is right, by each credential that will do, with a key for its repeat where there can be one. */
+async function takeThrough(route: TriedRoute): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  const open: Shown[] = [{ kind: 'operatorKey', name: 'nothing', headers: {}, owner: 'operator' }];
+  const shown = shownTo(route.facts!, credentials);
+  for (const each of shown.length === 0 ? open : shown) {
+    const { about, headers } = await usable(route.row, each, owner);
+    const sent = await route.row.send(about);
+    const withPush = (sent.body as { pushToken?: string })?.pushToken
+      ? { ...sent, body: { ...(sent.body as object), pushToken: PUSH_TOKEN } }
+      : sent;
+    const keyed = route.isIdempotent ? { ...headers, 'idempotency-key': randomUUID() } : headers;
+    answers.push(await ask(installation.url, route, withPush, keyed));
+  }
+  return answers;
+}
+
+/** Requests that fail, or whose fields nobody asked for, with card data and credentials wherever there is room. */
+async function failures(route: TriedRoute): Promise<Answer[]> {
+  const { kind, headers } = shownTo(route.facts!, credentials)[0] ?? { kind: 'operatorKey' as const, headers: {} };
+  const { about } = await usable(route.row, { kind, headers }, owner);
+  const sent = await route.row.send(about);
+  const { params = {}, body } = sent;
+  const smuggled = {
+    ...CARD,
+    token: about.merchantToken,
+    apiKey: headers['x-api-key'],
+    pushToken: PUSH_TOKEN,
+    password: PASSWORD,
+  };
+  const wrong: Sent[] = [
+    { ...sent, query: { ...sent.query, card: pan, track2: CARD.track2 } },
+    ...Object.keys(params).map((name) => ({ ...sent, params: { ...params, [name]: CARD.track2.padEnd(300, '0') } })),
+    // What an integrator keeps with a merchant, and what a switch is told, is as they say.
+    ...(body === undefined
+      ? []
+      : placesIn(body)
+          .filter(([first]) => first !== 'config' && first !== 'settings')
+          .map((place) => ({ ...sent, body: changed(body, place, [smuggled]) }))),
+  ];
+  const raw =
+    body === undefined ? [] : [`{"pan":"${pan}"`, `<pan>${pan}</pan>`, JSON.stringify(smuggled), `"${CARD.track2}"`];
+  const broken: Headers[] = Object.entries(headers).map(([name, value]) => ({ [name]: `${value}0` }));
+  const asked = [
+    ...wrong.map((each) => ask(installation.url, route, each, headers)),
+    ...raw.map((text) => ask(installation.url, route, sent, headers, text)),
+    ...broken.map((each) => ask(installation.url, route, sent, each)),
+    ask(installation.url, route, sent, { ...headers, 'idempotency-key': `"${CARD.track2}"é` }).catch(() => undefined),
+    ask(installation.url, route, sent, {
+      ...headers,
+      traceparent: pan,
+      'x-correlation-id': pan,
+      'user-agent': CARD.track2,
+    }),
+  ];
+  return (await Promise.all(asked)).filter((answer) => answer !== undefined);
+}
+
+/** No answer about anybody's things is longer; the descriptions of the interface are. */
+const MOST_CHARS = 20_000;
+const textOf = ({ text, headers }: Answer) => `${text.slice(0, MOST_CHARS)}\n${JSON.stringify([...headers])}`;
+
+test('what is secret stands after every route in no log line, no column, no job, no figure and no answer', async () => {
+  const answers: string[] = [];
+  const made: SecretMark[] = [];
+  await gather(routes, async (route) => {
+    // What was wrong goes first: what is right may take it away.
+    answers.push(...(await failures(route)).map(textOf));
+    const right = await takeThrough(route);
+    made.push(...madeIn(right[0]!));
+    answers.push(...right.map(textOf));
+    return undefined;
+  });
+  const shown = credentials.flatMap((each) => marksOf(each));
+  const sent = [
+    ...CARD_MARKS,
+    ...shown,
+    { name: 'push token', text: PUSH_TOKEN },
+    { name: 'password', text: PASSWORD },
+  ];
+
+  const stored = await everythingStored(installation.database);
+  const figures = await (await fetch(new URL('/metrics', installation.url))).text();
+  const logged = JSON.stringify(installation.logLines);
+  const all = [...sent, ...made];
+  expect(secretsIn(logged, all), 'log').toEqual([]);
+  expect(secretsIn(stored, all), 'database').toEqual([]);
+  expect(secretsIn(figures, all), 'metrics').toEqual([]);
+  const told = secretsIn(answers.join('\n'), sent);
+  const telling = sent
+    .filter(({ name }) => told.includes(name))
+    .map((mark) => answers.find((answer) => secretsIn(answer, [mark]).length > 0)?.slice(0, 500));
+  expect({ told, telling }, 'answers').toEqual({ told: [], telling: [] });
+
+  // It did pass through here.
+  expect(logged).toContain('"msg":"answered"');
+  for (const text of [stored, answers.join()]) expect(text).toContain('411111******1111');
+  expect(new Set(made.map(({ name }) => name))).toEqual(
+    new Set(['key', 'password', 'secret', 'token', 'token of a link']),
+  );
+});
