@@ -233,7 +233,7 @@ describe('a transaction', () => {
   });
 });
 
-describe('the stream', () => {
+describe.concurrent('the stream', () => {
   test('of a process without switches shows those of the workers, and what its own phones got', async () => {
     const session = await logIn(INSTALLATION, 'viewer');
     const shown = await frame(
@@ -277,7 +277,7 @@ describe('an act', () => {
     expect(await recorded(garbled)).toEqual([]);
   });
 
-  test('signs a line off, and on again, at the worker that has it; both are recorded', async () => {
+  test.concurrent('signs a line off, and on again, at the worker that has it; both are recorded', async () => {
     const session = await logIn({ acquirerId: 1 }, 'operator');
     const lineOf = ({ switches }: Frame) => switches.find(({ name }) => name === '1 1')!;
     const ready = lineOf(await frame(session, (each) => lineOf(each)?.lines[0]?.state === 'ready'));
@@ -292,7 +292,7 @@ describe('an act', () => {
     ]);
   });
 
-  test('reaches no line of another acquirer, however it is named', async () => {
+  test.concurrent('reaches no line of another acquirer, however it is named', async () => {
     const session = await logIn({ acquirerId: 2 }, 'operator');
     const { switches } = await frame(await logIn(INSTALLATION, 'viewer'), (each) => each.switches.length > 1);
     const other = switches.find(({ name }) => name === '1 1')!;
@@ -303,7 +303,7 @@ describe('an act', () => {
     expect((await act(session, { act: 'drain', processId: other.processId })).status).toBe(403);
   });
 
-  test('drains a process and lets it go on', async () => {
+  test.concurrent('drains a process and lets it go on', async () => {
     const session = await logIn(INSTALLATION, 'admin');
     const worker = ({ processes }: Frame) => processes.find(({ role }) => role === 'worker');
     const { id: processId } = worker(await frame(session, (each) => worker(each) !== undefined))!;
@@ -369,6 +369,16 @@ describe('an act', () => {
       ['dead letter', 'redriveDeadLetter'],
     ]);
   });
+});
+
+test('a process that stops ends its streams and waits for none; a session goes on at another', async () => {
+  const session = await logIn(INSTALLATION, 'viewer');
+  const other = await installation.startGateway({ TAPWIRE_ROLE: 'api' });
+  const answer = await fetch(new URL('/ops/stream', other.url), { headers: { cookie: session.cookie } });
+  expect(answer.status).toBe(200);
+  const read = answer.text();
+  await other.stop();
+  expect(await read).toContain('event: history');
 });
 
 test('a PAN that was searched is in no log line and no statement of the record', async () => {

@@ -40,6 +40,8 @@ export function registerConsoleStream(server: Server, parts: ConsoleParts): void
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
+      // Ended is closed: a process that stops waits for connections that could bring another request.
+      connection: 'close',
       'x-correlation-id': request.correlationId,
     });
     raw.write(`retry: ${RETRY_MS}\n\n`);
