@@ -1,63 +1,89 @@
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import type { Database } from '../../src/store/open-database.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GUARD_SECONDS, type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { Relay } from '../support/relay.ts';
-import { restoreTestDatabase } from '../support/test-database.ts';
+import { restoreTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { letDoubtPass, letTimePass, storedTransaction } from '../support/transactions.ts';
 
 const ANOTHER_DATABASE = 'the database is another than before, a backup or a standby: STANs jump ahead';
 
-test('a gateway on a restored backup sends what was owed, repeats no STAN, and can tell which taps the backup lacks', async () => {
-  let relay!: Relay;
-  const connectTo = async (switchPort: number) => {
-    relay = await Relay.open(switchPort);
+let installation: Installation;
+let relay: Relay;
+let backup: TestDatabase;
+/** Two taps before the backup: one that was approved, one whose reversal is owed. */
+let sold: string;
+let owed: string;
+let lastStan: number;
+
+beforeAll(async () => {
+  const connectTo = async (port: number) => {
+    relay = await Relay.open(port);
     return relay.port;
   };
-  const installation = await startInstallation({ connectTo, role: 'none' });
+  installation = await startInstallation({ connectTo, role: 'none' });
   const lost = await installation.startGateway();
   const switchPort = relay.port;
-  const sold = await sell(installation);
-  const owed = await sellInVain(installation, relay);
-  const before = Number((await storedTransaction(installation.database, sold)).stan);
+  sold = await sell();
+  owed = await sellInVain();
+  lastStan = Number((await storedTransaction(installation.database, sold)).stan);
   await lost.stop();
-
-  const backup = await restoreTestDatabase(installation.environment().DATABASE_URL!);
-  const { database } = backup;
-  await letTimePass(database, owed, GUARD_SECONDS);
-  const reopened = await Relay.open(installation.simulator.ports[0]!, switchPort);
-  const gateway = await installation.startGateway({ DATABASE_URL: backup.url });
-  expect(installation.logLines.filter(({ msg }) => msg === ANOTHER_DATABASE)).toHaveLength(1);
-
-  await letDoubtPass(database, owed); // acknowledged on another line than the sale's
-  await eventually(async () => expect((await storedTransaction(database, owed)).disposition).toBe(Disposition.Voided));
-  const next = await sell(installation);
-  expect(Number((await storedTransaction(database, next)).stan)).toBeGreaterThan(before + 100_000);
-  await eventually(() => expectInvariants({ ...installation, database, ledger: installation.ledger }));
-
-  await forget(database, sold);
-  const findings = await verifyLedger({ database, ledger: installation.ledger, types: await loadProcessors() });
-  expect(findings.flatMap(({ check, violationCount }) => (violationCount > 0 ? [check] : []))).toEqual(['I1']);
-
-  await gateway.stop();
+  backup = await restoreTestDatabase(installation.environment().DATABASE_URL!);
+  await letTimePass(backup.database, owed, GUARD_SECONDS);
+  relay = await Relay.open(installation.simulator.ports[0]!, switchPort);
+  await installation.startGateway({ DATABASE_URL: backup.url });
+});
+afterAll(async () => {
   await installation.stop();
   await backup.drop();
-  await reopened.close();
+  await relay.close();
 });
 
-async function sell(installation: Installation): Promise<string> {
+describe('a gateway on a restored backup', () => {
+  test('sends the reversals that were owed', async () => {
+    await letDoubtPass(backup.database, owed); // acknowledged on another line than the sale's
+    await eventually(async () =>
+      expect((await storedTransaction(backup.database, owed)).disposition).toBe(Disposition.Voided),
+    );
+  });
+
+  test('says that its database is another one, and repeats no STAN', async () => {
+    expect(installation.logLines.filter(({ msg }) => msg === ANOTHER_DATABASE)).toHaveLength(1);
+    const { stan } = await storedTransaction(backup.database, await sell());
+    expect(Number(stan)).toBeGreaterThan(lastStan + 100_000);
+  });
+
+  test('has books that agree with the switch, and the invariants hold', async () => {
+    const { ledger, logLines } = installation;
+    await eventually(() => expectInvariants({ database: backup.database, ledger, logLines }));
+    expect(await wrongChecks()).toEqual([]);
+  });
+
+  test('can tell that a tap which came after the backup is missing', async () => {
+    await forget(sold);
+    expect(await wrongChecks()).toEqual(['I1']);
+  });
+});
+
+/** The checks of `tapwire verify-ledger` that found something. */
+async function wrongChecks(): Promise<string[]> {
+  const { ledger } = installation;
+  const findings = await verifyLedger({ database: backup.database, ledger, types: await loadProcessors() });
+  return findings.flatMap(({ check, violationCount }) => (violationCount > 0 ? [check] : []));
+}
+
+async function sell(): Promise<string> {
   const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
   expect(answer.type).toBe('Approved');
   return answer.serviceReference;
 }
 
 /** Approved by the switch, which goes away before it has said so. */
-async function sellInVain(installation: Installation, relay: Relay): Promise<string> {
+async function sellInVain(): Promise<string> {
   const booked = installation.ledger.length;
   const tapping = installation.phone().tap({ amount: '10.69', currency: 'ZAR' });
   await eventually(() => expect(installation.ledger).toHaveLength(booked + 1));
@@ -68,6 +94,6 @@ async function sellInVain(installation: Installation, relay: Relay): Promise<str
 }
 
 /** As if the tap had come after the backup. */
-async function forget(database: Database, id: string): Promise<void> {
-  await database.query('delete from transactions where id = $1', [id]);
+async function forget(id: string): Promise<void> {
+  await backup.database.query('delete from transactions where id = $1', [id]);
 }
