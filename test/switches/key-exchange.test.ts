@@ -21,7 +21,7 @@ afterEach(() => {
 let made = 0;
 
 /** A worker, and the switch on the other side of its line. */
-async function workerWith(kept: KeptKeys, differing: Partial<KeyExchangeConfig> = {}) {
+async function workerWith(kept: KeptKeys, differing: Partial<KeyExchangeConfig> = {}, exchangeMs = 10_000) {
   const keyExchange = keyExchangeConfig.parse({ transportKeyId: 'zmk', keys: ['mac'], ...differing });
   const pinKey = { keyId: 'first-pin', format: 0, derivation: 'zone' } as const;
   const config = { ...type1.exampleConfig, macKeys: [{ number: 1, keyId: 'first-mac' }], pinKey, keyExchange };
@@ -38,7 +38,7 @@ async function workerWith(kept: KeptKeys, differing: Partial<KeyExchangeConfig> 
     isAccepted: (answer) => type1.isNetworkAccepted(answer),
     nextStamp: () => ({ stan: String(++stan).padStart(6, '0'), sentAtMs: 0 }),
     log: { info: () => {}, warn: () => {} },
-    times: { followEveryMs: 20, exchangeMs: 60 },
+    times: { followEveryMs: 20, exchangeMs },
   });
   closers.push(() => exchange.close());
   const announcementOf = async (use: WorkingKeyUse) =>
@@ -94,7 +94,7 @@ describe('at sign-on', () => {
     ['is declined', { code: '91' }, 'REFUSED'],
     ['is promised and does not come', { keeps: false }, 'NOT_ANNOUNCED'],
   ])('a key that %s leaves the one before, is told, and is asked for again', async (_how, manner, lastFault) => {
-    const { exchange, keys, line, asked } = await workerWith(new KeptKeys());
+    const { exchange, keys, line, asked } = await workerWith(new KeptKeys(), {}, 60);
     expect(await exchange.afterSignOn(line('line', manner), undefined)).toBe(true);
     expect(exchange.stats).toMatchObject({ exchanged: 0, failed: 1, lastFault, keys: [] });
     expect(keys.keys.map(({ number }) => number)).toEqual([1]);
