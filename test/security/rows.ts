@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Credential } from '../../src/http/route-facts.ts';
+import type { KnownRoute } from '../../src/http/route-table.ts';
 import { outcomeOf } from '../support/answers.ts';
 import type { Installation } from '../support/installation.ts';
 import { AppPhone, linkBody, MANDATE } from '../support/links.ts';
@@ -150,6 +151,16 @@ export function rowsOf(installation: Installation): Readonly<Record<string, Row>
   };
 }
 
+/** Behind a session of the console, which has a matrix of its own. */
+export function isOfConsole({ url }: Pick<KnownRoute, 'url'>): boolean {
+  return url.startsWith('/ops/') && !isFile(url);
+}
+
+/** What a page consists of: nothing in it is anybody's. */
+export function isFile(url: string): boolean {
+  return url.split('/').at(-1)!.includes('.');
+}
+
 /** Routes that ask for nothing, beside the parts of pages: whoever opens another one says so here. */
 export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   'GET /livez',
@@ -163,4 +174,6 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   'GET /openapi.json',
   'GET /docs',
   'GET /docs/errors',
+  'GET /pay/:reference',
+  'GET /ops',
 ]);

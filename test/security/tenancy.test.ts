@@ -11,7 +11,7 @@ import { type Answer, ask, errorCodeOf, gather, gist, nameOf } from './ask.ts';
 import { credentialsOf, keysWithout, type Shown, shownTo } from './credentials.ts';
 import { bePatient } from './patience.ts';
 import type { Row } from './row.ts';
-import { OPEN_ROUTES, rowsOf } from './rows.ts';
+import { isFile, isOfConsole, OPEN_ROUTES, rowsOf } from './rows.ts';
 import { nobodysThings, type Things, thingsOf } from './things.ts';
 import { type Owner, usable } from './usable.ts';
 
@@ -67,10 +67,9 @@ test('every route has a row in the matrix, or is known to be open', () => {
   expect([...Object.keys(rows), ...OPEN_ROUTES].filter((name) => !known.has(name))).toEqual([]);
 });
 
-/** Parts of pages are open, too: nothing in them is anybody's. */
 function isOpen(route: KnownRoute): boolean {
-  const { isAsset, takes = [] } = route.facts ?? {};
-  return OPEN_ROUTES.has(nameOf(route)) || (isAsset === true && takes.length === 0);
+  const isPart = route.method === 'GET' && route.facts?.isAsset === true && isFile(route.url);
+  return OPEN_ROUTES.has(nameOf(route)) || isPart || isOfConsole(route);
 }
 
 test('a credential that a route does not take is 401 or 403, whatever the body', async () => {
