@@ -74,7 +74,7 @@ function showTiles({ taps, outcomes, backlog, commits }) {
     { name: 'Failed per second', value: rate(taps.failedPerSecond), mark: taps.failedPerSecond > 0 && 'bad' },
     { name: 'Reversals owed', value: count(owed), mark: owed > 0 && 'warn' },
     { name: 'For a person', value: count(review), mark: review > 0 && 'bad' },
-    { name: 'Webhooks pending', value: count(pending), mark: pending > 1_000 && 'warn' },
+    { name: 'Webhooks due', value: count(pending), mark: pending > 1_000 && 'warn' },
     { name: 'Dead letters', value: dead >= 100 ? '100+' : count(dead), mark: dead > 0 && 'bad' },
     ...(commits ? [{ name: 'Commit p99', value: ms(commits.p99), unit: 'ms' }] : []),
   ];
