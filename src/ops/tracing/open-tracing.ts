@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { context, DiagLogLevel, diag, trace } from '@opentelemetry/api';
 import type { SpanProcessor } from '@opentelemetry/sdk-trace';
 import { LogBudget } from '../../connection/log-budget.ts';
@@ -9,6 +10,8 @@ import { Tracing } from './tracing.ts';
 
 /** A collector that is away is told of this often, whatever the exporter has to say of each batch. */
 const WARNINGS_PER_SECOND = 1;
+/** A collector that does not answer by then costs its batch of spans, and no stop of a process. */
+const SEND_WITHIN_MS = 3_000;
 const SCOPE = 'tapwire';
 
 export interface TracingSettings {
@@ -23,7 +26,7 @@ export interface TracingSettings {
 
 export interface OpenTracing {
   readonly tracing: Tracing;
-  /** Sends what is left, and ends. */
+  /** Sends what is left, if the collector takes it soon, and ends. */
   close(): Promise<void>;
 }
 
@@ -40,7 +43,10 @@ export async function openTracing(settings: TracingSettings): Promise<OpenTracin
     import('@opentelemetry/exporter-trace-otlp-http'),
   ]).catch(missing);
   warnOfExporter(log);
-  const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` });
+  const exporter = new OTLPTraceExporter({
+    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    timeoutMillis: SEND_WITHIN_MS,
+  });
   return recordTraces(new BatchSpanProcessor({ exporter }), settings);
 }
 
@@ -67,7 +73,9 @@ export async function recordTraces(
   return {
     tracing: new Tracing(provider.getTracer(SCOPE)),
     close: async () => {
-      await provider.shutdown();
+      const late = sleep(SEND_WITHIN_MS, undefined, { ref: false });
+      const sent = provider.shutdown().catch(() => diag.warn('the last spans are lost'));
+      await Promise.race([sent, late]);
       trace.disable();
       context.disable();
     },
