@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import { StartError, TapwireError } from '../errors.ts';
 import type { Processor } from '../processor-kit/processor.ts';
@@ -91,7 +92,7 @@ export class AcquirerSwitches implements Switches {
   #tell(faults: readonly ProcessorFault[]): void {
     const { log, faults: shared } = this.#options;
     const isAmong = (known: readonly ProcessorFault[]) => (fault: ProcessorFault) =>
-      known.some(({ reason }) => reason === fault.reason);
+      known.some((other) => isDeepStrictEqual(other, fault));
     for (const fault of faults) if (!isAmong(this.#faults)(fault)) log.error(fault, 'a processor cannot be opened');
     for (const { acquirerId, processorId } of this.#faults.filter((fault) => !isAmong(faults)(fault)))
       log.info({ acquirerId, processorId }, 'what kept a processor from being opened is over, or another fault');
