@@ -167,8 +167,8 @@ function messagesOf(messages) {
         h(
           'div',
           { class: 'pair' },
-          h('div', { class: 'scroll' }, messageTable(each.request, 'Request')),
-          h('div', { class: 'scroll' }, messageTable(each.response, 'Response')),
+          h('div', { class: 'scroll', tabindex: 0 }, messageTable(each.request, 'Request')),
+          h('div', { class: 'scroll', tabindex: 0 }, messageTable(each.response, 'Response')),
         ),
       ),
     ),
