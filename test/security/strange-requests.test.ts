@@ -21,7 +21,7 @@ import { type Things, thingsOf } from './things.ts';
 const SECONDS = Number(process.env.HTTP_FUZZ_SECONDS ?? 0);
 const SEED = Number(process.env.HTTP_FUZZ_SEED ?? 20_260_301);
 /** For each route, in each round. */
-const REQUESTS_PER_ROUTE = 10;
+const REQUESTS_PER_ROUTE = 6;
 const LONGEST_MS = 180_000 + SECONDS * 2_000;
 
 interface TriedRoute extends KnownRoute {
@@ -90,7 +90,7 @@ function isProblem({ status, headers }: Answer): boolean {
 }
 
 /** As they come in a body, an address and a query. */
-const UNSTORABLE = ['a\0b', '\ud800', 'a\udc00b'];
+const UNSTORABLE = ['a\0b', 'a\udc00b'];
 
 test(
   'text that no database holds is refused in every field of every route, never more',
