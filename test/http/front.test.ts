@@ -59,6 +59,13 @@ describe('an address that is not there is 404, as a problem', () => {
   });
 });
 
+test('an id of 300 characters is 414, and a card number in an address is not told back', async () => {
+  const path = `/transactions/${'4111111111111111'.padEnd(300, '0')}`;
+  const answer = await (await fetch(new URL(path, installation.url))).json();
+  expect(answer).toMatchObject({ status: 414, title: 'URI Too Long', instance: '/transactions/*' });
+  expect(problemOf(await send('/cards/4111111111111111/now'))).toMatchObject({ status: 404, instance: '/cards/*/now' });
+});
+
 describe('every problem', () => {
   test('is application/problem+json with the members of RFC 9457 and ours', async () => {
     const answer = await send('/nothing?secret=1');
