@@ -15,7 +15,9 @@ export const moment = z.iso
   );
 
 /** A day, without saying where. */
-export const day = z.iso.date({ abort: true }).refine((text) => Number(text.slice(0, 4)) >= MIN_YEAR, 'no day of a calendar');
+export const day = z.iso
+  .date({ abort: true })
+  .refine((text) => Number(text.slice(0, 4)) >= MIN_YEAR, 'no day of a calendar');
 
 /** `2026-01-01T00:00:00+02:00` -> 2 */
 function offsetHoursOf(text: string): number {
