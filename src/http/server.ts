@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -20,6 +21,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const TIMEOUTS_CHECKED = { connectionsCheckingInterval: 1_000 };
 /** Longer than the idle time of usual load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_MS = 72_000;
+/** Who connects to ask says so at once; a server that stops waits no longer for it. */
+const SILENT_MS = 2_000;
 const MAX_PARAM_CHARS = 255;
 /** Of a route that takes no parameters. */
 const NO_QUERY = z.strictObject({});
@@ -118,8 +121,20 @@ function announceEnd({ routeOptions: { config } }: FastifyRequest, reply: Fastif
 /** While the server stops, a connection ends with its answer: a stop would otherwise wait for its keep-alive to run out. */
 function closeAnsweredConnections(server: Server): void {
   let isClosing = false;
+  const openedAtMs = new Map<Socket, number>();
+  server.server.on('connection', (socket: Socket) => {
+    openedAtMs.set(socket, performance.now());
+    socket.once('close', () => openedAtMs.delete(socket));
+  });
+  // Node takes one that has never said anything for active, and watches no timeout of it once it closes.
+  const endSilent = () => {
+    for (const [socket, sinceMs] of openedAtMs)
+      if (socket.bytesRead === 0 && performance.now() - sinceMs > SILENT_MS) socket.destroy();
+  };
   server.addHook('preClose', (done) => {
     isClosing = true;
+    const looking = setInterval(endSilent, SILENT_MS / 4).unref();
+    server.server.once('close', () => clearInterval(looking));
     done();
   });
   server.addHook('onSend', (_request, reply, payload, done) => {
