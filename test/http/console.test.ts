@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
 import type { Role } from '../../src/auth/portal-user.ts';
 import type { Frame } from '../../src/ops/console/frame.ts';
@@ -371,12 +373,15 @@ describe('an act', () => {
   });
 });
 
-test('a process that stops ends its streams and waits for none; a session goes on at another', async () => {
+test('a process that stops waits for no stream and for nobody who says nothing; a session goes on at another', async () => {
   const session = await logIn(INSTALLATION, 'viewer');
   const other = await installation.startGateway({ TAPWIRE_ROLE: 'api' });
   const answer = await fetch(new URL('/ops/stream', other.url), { headers: { cookie: session.cookie } });
   expect(answer.status).toBe(200);
   const read = answer.text();
+  const silent = connect(Number(new URL(other.url).port), '127.0.0.1');
+  await once(silent, 'connect');
+  onTestFinished(() => void silent.destroy());
   await other.stop();
   expect(await read).toContain('event: history');
 });
