@@ -28,8 +28,8 @@ const ofProcesses = { ...onPostgres, hookTimeout: 120_000, testTimeout: 120_000 
 export default defineConfig({
   test: {
     // More than the cores of a small machine: tests that wait for deadlines leave them free. The cluster's connections
-    // suffice for three at once, each with an api, a worker and its checks.
-    maxWorkers: 3,
+    // suffice for four at once, each with an api, a worker and its checks.
+    maxWorkers: 4,
     // A hang is found this late; nothing else waits for it. Some tests start processes, on a machine that may be busy.
     testTimeout: 30_000,
     projects: [

@@ -62,8 +62,8 @@ export const DEFAULT_TIMEOUTS: PoolTimeouts = {
   slotHoldMs: 60_000,
   /** Longer than a switch that accepts connections only to drop them lets one live. */
   provenMs: 10_000,
-  /** The first retry is prompt, the last ones cost a dead switch two packets a minute. */
-  backoff: { firstMs: 200, mostMs: 30_000 },
+  /** The first retry is prompt. Tills stand still until the switch is back: they wait five seconds more at most, and few lines knock. */
+  backoff: { firstMs: 200, mostMs: 5_000 },
 };
 
 /** The values given, and the defaults for those left out or undefined. */

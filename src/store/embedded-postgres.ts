@@ -24,7 +24,7 @@ interface Options {
 }
 
 /** Enough for an api, a worker, their listeners and a few command lines. */
-const MAX_CONNECTIONS = 60;
+const MAX_CONNECTIONS = 100;
 const START_TIMEOUT_SECONDS = 60;
 
 export async function startEmbeddedPostgres({ directory, durable = true }: Options): Promise<EmbeddedPostgres> {

@@ -144,7 +144,7 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
   let installation: Installation;
   beforeAll(async () => {
     // The outage is longer than a tap waits for a line that is just coming up.
-    installation = await startInstallation({ type, profile: PROFILE, timeScale: 0.4 });
+    installation = await startInstallation({ type, profile: PROFILE, timeScale: 0.3 });
   });
   afterEach(() => expectInvariants(installation));
   afterAll(() => installation.stop());

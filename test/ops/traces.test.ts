@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
@@ -123,6 +124,9 @@ describe('no span', () => {
   test('tells anything of a card, a credential or an address', () => {
     const all = collector.received.map(({ body }) => body.toString()).join('\n');
     expect(all).toContain('type-1');
-    expect(all).not.toMatch(/4111|5413|5413330089|Bearer|eyJ|\?|"url\./);
+    // Whole numbers of cards: four of their digits may stand in any random id.
+    const pans = Object.values(SAMPLE_CARDS).map(({ pan }) => pan);
+    expect(pans.filter((pan) => all.includes(pan) || all.includes(pan.slice(0, 10)))).toEqual([]);
+    expect(all).not.toMatch(/Bearer|eyJ|\?|"url\./);
   });
 });
