@@ -45,8 +45,8 @@ const PURGE_POLL_MS = 5_000;
 const PURGE_AGAIN_SECONDS = 3_600;
 /** Nobody stands at a till for a webhook, and each look costs what a dozen of them cost. */
 const WEBHOOK_POLL_MS = 200;
-/** Per look: 2,000 a second for a process with nothing else to do, 100 beside taps at full load. */
-const WEBHOOK_RATION = { idle: 400, busy: 20 };
+/** Per look: 2,000 a second for a process with nothing else to do, 60 and more beside taps at full load. */
+const WEBHOOK_RATION = { idle: 400, busy: 12 };
 
 /** Runs a job's work inside something of its own, a span. */
 export type AroundJob = <Result>(queue: QueueName, asked: object, work: () => Promise<Result>) => Promise<Result>;
