@@ -1,4 +1,3 @@
-import { generateKeyPairSync } from 'node:crypto';
 import type { CardDataPublicKey } from '../../schemas/card-data.ts';
 import { Fleet } from '../../src/load/clients/fleet.ts';
 import { RequestWriter } from '../../src/load/clients/request-writer.ts';
@@ -8,6 +7,7 @@ import type { Profile } from '../../src/phone/profile.ts';
 import type { Processor } from '../../src/processor-kit/processor.ts';
 import type { Database } from '../../src/store/open-database.ts';
 import { saveAcquirer, saveIntegrator, saveIssuerKey, saveProcessor, saveRoute } from '../../src/store/tenants.ts';
+import { createBenchIssuer } from './bench-issuer.ts';
 
 const PHONES_PER_MERCHANT = 5;
 /** No bench takes as long. */
@@ -31,19 +31,8 @@ export async function seedInstallation(database: Database, processor: Processor,
   };
   await saveProcessor(database, { acquirerId: 1, id: 1, type: processor.type, config });
   await saveRoute(database, { acquirerId: 1, id: 1, processorId: 1, priority: 1 });
-  const { privateKey, publicKey } = generateKeyPairSync('ec', {
-    namedCurve: 'P-256',
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  });
-  const issuer = {
-    iss: 'https://bench.example',
-    kid: 'b1',
-    audience: 'tapwire',
-    algorithm: 'ES256',
-    privateKey,
-    publicKey,
-  } as const;
+  const issuer = createBenchIssuer();
+  const { publicKey } = issuer;
   await saveIssuerKey(database, {
     issuer: issuer.iss,
     kid: 'b1',

@@ -1,10 +1,11 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { createApiKey } from '../../src/auth/api-key.ts';
 import { signMerchantToken } from '../../src/phone/phone.ts';
 import { insertApiKey } from '../../src/store/api-keys.ts';
 import type { Database } from '../../src/store/open-database.ts';
 import { saveIssuerKey, saveTerminals } from '../../src/store/tenants.ts';
 import { seededId } from '../support/seed-transactions.ts';
+import { createBenchIssuer } from './bench-issuer.ts';
 
 /** A route to be measured, and its requests: each is another one, so that no cache answers for it. */
 export interface BenchRoute {
@@ -58,17 +59,17 @@ async function benchKey(database: Database): Promise<Record<string, string>> {
 
 /** Of a merchant's backend, with the right to tokens for readers; its key is registered anew each time. */
 async function merchantToken(database: Database): Promise<string> {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', {
-    namedCurve: 'P-256',
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  });
-  const iss = `https://bench-${randomUUID()}.example`;
+  const issuer = createBenchIssuer(`https://bench-${randomUUID()}.example`);
   const owner = { acquirerId: 1, integratorId: 1 };
-  await saveIssuerKey(database, { ...owner, issuer: iss, kid: 'b1', algorithms: ['ES256'], publicKey });
+  await saveIssuerKey(database, {
+    ...owner,
+    issuer: issuer.iss,
+    kid: issuer.kid,
+    algorithms: ['ES256'],
+    publicKey: issuer.publicKey,
+  });
   await saveTerminals(database, [{ acquirerId: 1, xTid: 'T0', tid: 'TW0', mid: 'SEED0', canTakePin: true }]);
   await untilKnown();
-  const issuer = { iss, kid: 'b1', audience: 'tapwire', algorithm: 'ES256', privateKey, publicKey } as const;
   const merchant = { id: LARGEST_MERCHANT, name: 'Merchant 0', mcc: '5411', xTid: 'T0', user: 'till' };
   const profile = { url: '', apiKey: '', login: { username: '', password: '' }, merchant, issuer };
   return signMerchantToken(profile, { scope: 'createMobileProximityToken', 'x-tid': 'T0' });

@@ -2,7 +2,7 @@
  * How many taps a second one worker of `tapwire load` can make and send, each sealed anew, beside a server that answers at
  * once: by the processor time of a tap, which other programs on the machine do not blur, and by more than it can send.
  */
-import { generateKeyPairSync } from 'node:crypto';
+
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArrivals } from '../../src/load/arrival-plan.ts';
@@ -10,6 +10,7 @@ import { percentilesOf } from '../../src/load/load-result.ts';
 import { LoadRun } from '../../src/load/load-run.ts';
 import { processUsage } from '../../src/load/process-usage.ts';
 import { latenciesOf } from '../../src/load/tally.ts';
+import { createBenchIssuer } from './bench-issuer.ts';
 import { startProcess } from './parts.ts';
 import type { BenchOptions } from './run.ts';
 
@@ -43,19 +44,7 @@ export async function bench({ json, seconds = SECONDS }: BenchOptions): Promise<
 }
 
 async function measure(url: string, due: number, seconds: number): Promise<Figures> {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', {
-    namedCurve: 'P-256',
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  });
-  const issuer = {
-    iss: 'https://bench.example',
-    kid: 'b1',
-    audience: 'tapwire',
-    algorithm: 'ES256',
-    privateKey,
-    publicKey,
-  } as const;
+  const issuer = createBenchIssuer();
   const merchant = { id: '1', name: 'Bench', mcc: '5411', xTid: 'T1', user: 'till' };
   const run = new LoadRun(
     {

@@ -1,0 +1,12 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { Profile } from '../../src/phone/profile.ts';
+
+/** Whose key signs the tokens of a bench, made anew each time. */
+export function createBenchIssuer(iss = 'https://bench.example'): Profile['issuer'] & { readonly publicKey: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  return { iss, kid: 'b1', audience: 'tapwire', algorithm: 'ES256', privateKey, publicKey };
+}
