@@ -1,15 +1,15 @@
 import { AuthError, NotFound } from '../errors.ts';
-import { admitUser } from '../transactions/admit.ts';
 import type { Directory, Tenant } from '../transactions/ports.ts';
+import { admitUser } from '../transactions/tap/admit.ts';
 import { type ApiKeyPrincipal, type ApiKeyVerifier, requireScope } from './api-key.ts';
 import { bearerToken } from './bearer.ts';
 import { includesTenant } from './includes-tenant.ts';
-import type { Merchants } from './issuer-keys.ts';
-import type { LoginTokens } from './login-tokens.ts';
-import type { OwnToken, OwnTokens } from './own-tokens.ts';
-import { mayUser, type PortalUser } from './portal-user.ts';
+import type { Merchants } from './issuers/issuer-keys.ts';
+import type { MerchantPrincipal, MerchantTokenVerifier } from './issuers/verify-merchant-token.ts';
+import { mayUser, type PortalUser } from './portal/portal-user.ts';
 import type { Scope } from './scopes.ts';
-import type { MerchantPrincipal, MerchantTokenVerifier } from './verify-merchant-token.ts';
+import type { LoginTokens } from './tokens/login-tokens.ts';
+import type { OwnToken, OwnTokens } from './tokens/own-tokens.ts';
 
 export interface CredentialHeaders {
   readonly authorization?: string | undefined;

@@ -1,6 +1,6 @@
 import { AuthError } from '../errors.ts';
 import type { ApiKeyPrincipal } from './api-key.ts';
-import { type PortalUser, ROLE_SCOPES } from './portal-user.ts';
+import { type PortalUser, ROLE_SCOPES } from './portal/portal-user.ts';
 
 /** Nobody gives away what he does not have. @throws AuthError FORBIDDEN */
 export function checkGrant({ scopes: own }: Pick<ApiKeyPrincipal, 'scopes'>, scopes: Iterable<string>): void {

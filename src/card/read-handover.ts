@@ -1,6 +1,6 @@
 import { indexTlv } from '../emv/tlv.ts';
 import { SealError } from '../errors.ts';
-import type { OpenHandover } from '../transactions/submit-handover.ts';
+import type { OpenHandover } from '../transactions/tap/submit-handover.ts';
 import type { HandoverOpener } from './open-handover.ts';
 
 /** A worker's way to a tap that an api process sealed: undefined when it was sealed for other workers, or too long ago. */

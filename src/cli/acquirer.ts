@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { acquirerChange, newAcquirer, type StoredAcquirer } from '#schemas/admin-tenants';
 import { StartError } from '../errors.ts';
-import { Acquirers } from '../store/acquirers.ts';
+import { Acquirers } from '../store/settings/acquirers.ts';
 import { actor, changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
 import { type Commands, runCommand } from './commands.ts';
 import { command } from './settings-commands.ts';

@@ -3,11 +3,11 @@ import type { z } from 'zod';
 import { readConfig } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { prepareDatabase } from '../gateway/prepare-database.ts';
-import { AcquirerSettings, type Page } from '../store/acquirer-settings.ts';
-import type { Change } from '../store/admin-commit.ts';
-import type { Database } from '../store/open-database.ts';
-import type { SettingsTable } from '../store/settings-table.ts';
-import { refused } from '../transactions/check-routing.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import { AcquirerSettings, type Page } from '../store/settings/acquirer-settings.ts';
+import type { Change } from '../store/settings/admin-commit.ts';
+import type { SettingsTable } from '../store/settings/settings-table.ts';
+import { refused } from '../transactions/tap/check-routing.ts';
 
 /** As long as the record of changes takes it. */
 const MAX_ACTOR_CHARS = 255;

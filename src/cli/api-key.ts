@@ -3,8 +3,8 @@ import { apiKeyRotation, newApiKey, type StoredApiKey } from '#schemas/admin-cre
 import { SCOPES } from '#schemas/scopes';
 import type { ApiKeyMode } from '../auth/api-key.ts';
 import { readConfig } from '../config.ts';
-import { ApiKeySettings, type IssuedKey } from '../store/api-key-settings.ts';
-import { listOperatorKeys, revokeOperatorKey } from '../store/operator-keys.ts';
+import { listOperatorKeys, revokeOperatorKey } from '../store/credentials/operator-keys.ts';
+import { ApiKeySettings, type IssuedKey } from '../store/settings/api-key-settings.ts';
 import { actor, changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
 import { type Commands, runCommand } from './commands.ts';
 import { command, onlyOne, parseNamed, readNumber } from './settings-commands.ts';

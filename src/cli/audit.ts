@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { StartError } from '../errors.ts';
-import { listAdminEvents, type RecordedChange } from '../store/admin-events.ts';
+import { listAdminEvents, type RecordedChange } from '../store/settings/admin-events.ts';
 import { idOf, onDatabase } from './administration.ts';
 import { tableOf } from './table.ts';
 

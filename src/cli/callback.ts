@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { readConfig } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { openKeyRing } from '../gateway/open-key-ring.ts';
-import { RecordedWebhookEndpoints } from '../store/recorded-webhook-endpoints.ts';
+import { RecordedWebhookEndpoints } from '../store/webhooks/recorded-webhook-endpoints.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
 import { GuardedFetch } from '../webhooks/guarded-fetch.ts';

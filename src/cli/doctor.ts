@@ -14,8 +14,8 @@ import { type Finding, fault, good } from '../ops/doctor/finding.ts';
 import { keyFindings } from '../ops/doctor/key-findings.ts';
 import { switchFindings } from '../ops/doctor/switch-findings.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
-import { pendingMigrations } from '../store/migrate.ts';
-import type { Database } from '../store/open-database.ts';
+import { pendingMigrations } from '../store/postgres/migrate.ts';
+import type { Database } from '../store/postgres/open-database.ts';
 import type { StoredProcessor } from '../switches/acquirer-switches.ts';
 import { openHsm } from '../switches/open-hsm.ts';
 

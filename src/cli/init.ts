@@ -7,9 +7,9 @@ import { createKeyRing } from '../card/create-key-ring.ts';
 import { type Config, readConfig } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { keyRingPath } from '../gateway/open-key-ring.ts';
-import { INSTALLATION, inAdminCommit, recordChange } from '../store/admin-commit.ts';
-import { hasOperatorKey, insertApiKey } from '../store/api-keys.ts';
-import type { Database } from '../store/open-database.ts';
+import { hasOperatorKey, insertApiKey } from '../store/credentials/api-keys.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import { INSTALLATION, inAdminCommit, recordChange } from '../store/settings/admin-commit.ts';
 import { actor, onDatabase } from './administration.ts';
 
 /**

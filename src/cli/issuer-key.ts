@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { newIssuerKey, type StoredIssuerKey } from '#schemas/admin-credentials';
 import { readConfig } from '../config.ts';
 import { StartError } from '../errors.ts';
-import { IssuerKeySettings } from '../store/issuer-key-settings.ts';
+import { IssuerKeySettings } from '../store/settings/issuer-key-settings.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
 import { changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
 import { type Commands, runCommand } from './commands.ts';

@@ -6,7 +6,7 @@ import { listDeadLetters, MAX_LISTED, queueFigures } from '../jobs/dead-letters.
 import { JobTable } from '../jobs/job-table.ts';
 import { QUEUE_NAMES } from '../jobs/queues.ts';
 import { withSecretFiles } from '../ops/secret-files.ts';
-import { type Database, openDatabase } from '../store/open-database.ts';
+import { type Database, openDatabase } from '../store/postgres/open-database.ts';
 import { tableOf } from './table.ts';
 
 const USAGE = `usage: tapwire jobs [--json]                                what is in each queue

@@ -1,5 +1,5 @@
 import { merchantChange, newMerchant, type StoredMerchant } from '#schemas/admin-tenants';
-import { MERCHANT_SETTINGS } from '../store/merchant-settings.ts';
+import { MERCHANT_SETTINGS } from '../store/settings/merchant-settings.ts';
 import { runCommand } from './commands.ts';
 import { readJson, readNumber, settingsCommands } from './settings-commands.ts';
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { routeSettings, type StoredRoute } from '#schemas/admin-routing';
-import { ROUTE_SETTINGS } from '../store/route-settings.ts';
+import { ROUTE_SETTINGS } from '../store/settings/route-settings.ts';
 import { changeOf, checkedBy, idOf, listAll, onSettings } from './administration.ts';
 import { type Commands, runCommand } from './commands.ts';
 import { tableOf } from './table.ts';

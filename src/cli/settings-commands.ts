@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import type { z } from 'zod';
 import { StartError } from '../errors.ts';
-import type { AcquirerSettings } from '../store/acquirer-settings.ts';
-import type { SettingsTable } from '../store/settings-table.ts';
+import type { AcquirerSettings } from '../store/settings/acquirer-settings.ts';
+import type { SettingsTable } from '../store/settings/settings-table.ts';
 import { changeOf, checkedBy, idOf, listAll, onSettings } from './administration.ts';
 import type { Command, Commands } from './commands.ts';
 import { tableOf } from './table.ts';

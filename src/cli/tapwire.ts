@@ -4,7 +4,10 @@ import { complaintOf } from './complaint.ts';
 
 /** One file per command; each exports `run(args)` and gives the process's exit code. */
 const COMMANDS: Commands = {
-  demo: { says: 'start everything, submit demo taps, and end (--stay: keep running)', load: () => import('./demo.ts') },
+  demo: {
+    says: 'start everything, submit demo taps, and end (--stay: keep running)',
+    load: () => import('./demo/demo.ts'),
+  },
   start: { says: 'start the gateway (--role all|api|worker)', load: () => import('./start.ts') },
   migrate: { says: 'bring the database to this version and end', load: () => import('./migrate.ts') },
   init: {
@@ -23,7 +26,10 @@ const COMMANDS: Commands = {
     says: 'write what the documentation has from the code (--check: only say what is out of date)',
     load: () => import('./docs.ts'),
   },
-  'demo-tenants': { says: 'create the demo tenants in the database and end', load: () => import('./demo-tenants.ts') },
+  'demo-tenants': {
+    says: 'create the demo tenants in the database and end',
+    load: () => import('./demo/demo-tenants.ts'),
+  },
   acquirer: { says: 'add, list, change and block acquirers', load: () => import('./acquirer.ts') },
   integrator: { says: 'those who write the software of merchants', load: () => import('./integrator.ts') },
   merchant: { says: 'the merchants of an acquirer', load: () => import('./merchant.ts') },
@@ -39,7 +45,10 @@ const COMMANDS: Commands = {
   callback: { says: 'where integrators are told of links and intents', load: () => import('./callback.ts') },
   audit: { says: 'who changed what (--acquirer ID)', load: () => import('./audit.ts') },
   profile: { says: 'write what tap and webhooks need of an installation', load: () => import('./profile.ts') },
-  processor: { says: 'make, prove and list processors; give them to acquirers', load: () => import('./processor.ts') },
+  processor: {
+    says: 'make, prove and list processors; give them to acquirers',
+    load: () => import('./processor/processor.ts'),
+  },
   route: { says: 'lead taps of an acquirer to its processors', load: () => import('./route.ts') },
   simulate: { says: 'run simulated switches', load: () => import('./simulate.ts') },
   keys: { says: 'rotate the keys of this installation', load: () => import('./keys.ts') },
@@ -53,7 +62,7 @@ const COMMANDS: Commands = {
   },
   load: {
     says: 'run a load test and show what came of it (compare A.json B.json: two of them side by side)',
-    load: () => import('./load.ts'),
+    load: () => import('./load/load.ts'),
   },
   tap: { says: 'submit a tap as a phone would (--amount 10.00 --currency ZAR)', load: () => import('./tap.ts') },
   link: { says: 'make a payment link and print its pay page (--amount 10.00)', load: () => import('./link.ts') },

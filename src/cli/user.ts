@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { newPassword, newUser, type StoredUser, userChange } from '#schemas/admin-credentials';
-import { INSTALLATION } from '../store/admin-commit.ts';
-import { UserSettings } from '../store/user-settings.ts';
+import { INSTALLATION } from '../store/settings/admin-commit.ts';
+import { UserSettings } from '../store/settings/user-settings.ts';
 import { changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
 import { type Commands, runCommand } from './commands.ts';
 import { command, onlyOne, readNumber } from './settings-commands.ts';

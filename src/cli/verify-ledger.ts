@@ -6,7 +6,7 @@ import type { Finding } from '../ops/verify-ledger/finding.ts';
 import { readLedger } from '../ops/verify-ledger/ledger-lines.ts';
 import { verifyLedger } from '../ops/verify-ledger/verify-ledger.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
-import { openDatabase } from '../store/open-database.ts';
+import { openDatabase } from '../store/postgres/open-database.ts';
 import { tableOf } from './table.ts';
 
 const USAGE = `usage: tapwire verify-ledger --ledger URL [--database URL] [--since TIME] [--json]

@@ -1,7 +1,7 @@
 import { DISPOSITION_MOVES, dispositionName } from '../transactions/disposition.ts';
-import { LINK_STATE_MOVES, linkStateName } from '../transactions/link-state.ts';
-import { PIN_STATE_MOVES, pinStateName } from '../transactions/pin-step.ts';
-import { REVERSAL_MOVES } from '../transactions/reversal-steps.ts';
+import { LINK_STATE_MOVES, linkStateName } from '../transactions/links/link-state.ts';
+import { PIN_STATE_MOVES, pinStateName } from '../transactions/pin/pin-step.ts';
+import { REVERSAL_MOVES } from '../transactions/reversal/reversal-steps.ts';
 import { MUST_NOT_REST, STATUS_MOVES, Status, type StatusName, statusName } from '../transactions/status.ts';
 import { type StateChart, stateChart } from './state-chart.ts';
 
@@ -20,9 +20,9 @@ const CHARTS: Readonly<Record<string, StateChart>> = {
     },
   },
   disposition: { source: new URL('disposition.ts', HOME), moves: named(DISPOSITION_MOVES, dispositionName) },
-  'pin-step': { source: new URL('pin-step.ts', HOME), moves: named(PIN_STATE_MOVES, pinStateName) },
-  'link-state': { source: new URL('link-state.ts', HOME), moves: named(LINK_STATE_MOVES, linkStateName) },
-  reversal: { source: new URL('reversal-steps.ts', HOME), moves: new Map(Object.entries(REVERSAL_MOVES)) },
+  'pin-step': { source: new URL('pin/pin-step.ts', HOME), moves: named(PIN_STATE_MOVES, pinStateName) },
+  'link-state': { source: new URL('links/link-state.ts', HOME), moves: named(LINK_STATE_MOVES, linkStateName) },
+  reversal: { source: new URL('reversal/reversal-steps.ts', HOME), moves: new Map(Object.entries(REVERSAL_MOVES)) },
 };
 
 /** What `src/transactions/README.md` tells of each state machine, by the name of its section. */

@@ -1,15 +1,15 @@
 import { createApiKeyVerifier } from '../auth/api-key.ts';
-import { AppTokens } from '../auth/app-tokens.ts';
 import { Authenticator } from '../auth/authenticator.ts';
-import { KeySets } from '../auth/key-sets.ts';
-import { LoginTokens } from '../auth/login-tokens.ts';
-import { PublishedIssuerKeys } from '../auth/published-issuer-keys.ts';
-import { createTapTokens } from '../auth/tap-tokens.ts';
-import { createMerchantTokenVerifier } from '../auth/verify-merchant-token.ts';
+import { KeySets } from '../auth/issuers/key-sets.ts';
+import { PublishedIssuerKeys } from '../auth/issuers/published-issuer-keys.ts';
+import { createMerchantTokenVerifier } from '../auth/issuers/verify-merchant-token.ts';
+import { AppTokens } from '../auth/tokens/app-tokens.ts';
+import { LoginTokens } from '../auth/tokens/login-tokens.ts';
+import { createTapTokens } from '../auth/tokens/tap-tokens.ts';
 import { createIdempotency } from '../http/idempotency.ts';
-import { postgresApiKeys } from '../store/api-keys.ts';
-import { IdempotencyKeys } from '../store/idempotency.ts';
-import { postgresUsers } from '../store/users.ts';
+import { postgresApiKeys } from '../store/credentials/api-keys.ts';
+import { postgresUsers } from '../store/credentials/users.ts';
+import { IdempotencyKeys } from '../store/transactions/idempotency.ts';
 import { fetchKeySet } from '../webhooks/fetch-key-set.ts';
 import type { RouteParts } from './register-routes.ts';
 

@@ -1,5 +1,5 @@
-import { createLoginCheck } from '../auth/log-in.ts';
-import { PortalSessions } from '../auth/portal-session.ts';
+import { createLoginCheck } from '../auth/portal/log-in.ts';
+import { PortalSessions } from '../auth/portal/portal-session.ts';
 import { createCardVault } from '../card/card-vault.ts';
 import type { Config } from '../config.ts';
 import { createConsoleCookie } from '../http/console-cookie.ts';
@@ -11,12 +11,12 @@ import { ProcessReporter } from '../ops/console/process-reporter.ts';
 import { createConsoleBacklog } from '../ops/console/read-backlog.ts';
 import { createFiguresReader, type FiguresParts } from '../ops/console/read-figures.ts';
 import { tellTransaction } from '../ops/console/transaction-story.ts';
-import { searchTransactions } from '../store/console-search.ts';
-import { postgresConsoleSessions } from '../store/console-sessions.ts';
-import { postgresLoginTries } from '../store/login-tries.ts';
-import type { Database } from '../store/open-database.ts';
-import { postgresUsers } from '../store/users.ts';
-import { PostgresWebhookEvents } from '../store/webhook-events.ts';
+import { searchTransactions } from '../store/console/console-search.ts';
+import { postgresConsoleSessions } from '../store/console/console-sessions.ts';
+import { postgresLoginTries } from '../store/credentials/login-tries.ts';
+import { postgresUsers } from '../store/credentials/users.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
 import type { Closers } from './closers.ts';
 import type { Stores } from './open-stores.ts';
 

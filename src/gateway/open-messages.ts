@@ -1,6 +1,6 @@
 import { rationByLoad } from '../jobs/ration-by-load.ts';
-import { AttemptMessages } from '../store/attempt-messages.ts';
-import type { Database } from '../store/open-database.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import { AttemptMessages } from '../store/transactions/attempt-messages.ts';
 import type { Closers } from './closers.ts';
 import type { Report } from './open-stores.ts';
 

@@ -3,7 +3,7 @@ import { registerBacklogMetrics } from '../ops/metrics/backlog-metrics.ts';
 import { registerDatabaseMetrics, watchCommits } from '../ops/metrics/database-metrics.ts';
 import { Metrics } from '../ops/metrics/metrics.ts';
 import { registerSwitchMetrics, type WatchedSwitches } from '../ops/metrics/switch-metrics.ts';
-import type { Database } from '../store/open-database.ts';
+import type { Database } from '../store/postgres/open-database.ts';
 import type { Closers } from './closers.ts';
 
 /** The figures of this process, filled by whoever has them. */

@@ -1,12 +1,12 @@
 import type { Config } from '../config.ts';
 import { JobTable } from '../jobs/job-table.ts';
 import { createMandateVault } from '../links/mandate-vault.ts';
-import { PostgresCompletions } from '../store/completions.ts';
-import { PostgresDirectory } from '../store/directory.ts';
-import { PostgresLinks } from '../store/links.ts';
-import type { Database } from '../store/open-database.ts';
-import { PostgresRefundStore } from '../store/refund-store.ts';
-import { PostgresTransactionStore } from '../store/transaction-store.ts';
+import { PostgresDirectory } from '../store/directory/directory.ts';
+import { PostgresLinks } from '../store/links/links.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import { PostgresCompletions } from '../store/transactions/completions.ts';
+import { PostgresRefundStore } from '../store/transactions/refund-store.ts';
+import { PostgresTransactionStore } from '../store/transactions/transaction-store.ts';
 import type { Closers } from './closers.ts';
 import { openKeyRing } from './open-key-ring.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
-import { startEmbeddedPostgres } from '../store/embedded-postgres.ts';
-import { migrate } from '../store/migrate.ts';
-import { type Database, openDatabase } from '../store/open-database.ts';
+import { startEmbeddedPostgres } from '../store/postgres/embedded-postgres.ts';
+import { migrate } from '../store/postgres/migrate.ts';
+import { type Database, openDatabase } from '../store/postgres/open-database.ts';
 
 /** A database that is up, embedded or not. */
 export interface PreparedDatabase {

@@ -3,7 +3,7 @@ import { registerCredentialRoutes } from '../http/routes/admin-credentials.ts';
 import { registerProcessorRoutes } from '../http/routes/admin-processors.ts';
 import { registerTenantRoutes } from '../http/routes/admin-tenants.ts';
 import type { Server } from '../http/server.ts';
-import { RecordedWebhookEndpoints } from '../store/recorded-webhook-endpoints.ts';
+import { RecordedWebhookEndpoints } from '../store/webhooks/recorded-webhook-endpoints.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
 import { createSecretVault } from '../webhooks/secret-vault.ts';

@@ -1,6 +1,6 @@
-import { createTokenCheck } from '../auth/check-token.ts';
-import { createLogIn, type LogIn } from '../auth/log-in.ts';
-import { createProximityTokens } from '../auth/proximity-token.ts';
+import { createLogIn, type LogIn } from '../auth/portal/log-in.ts';
+import { createTokenCheck } from '../auth/tokens/check-token.ts';
+import { createProximityTokens } from '../auth/tokens/proximity-token.ts';
 import { limitRates } from '../http/rate-limit.ts';
 import { registerAcquirerIdRoute } from '../http/routes/acquirer-id.ts';
 import { registerLoginRoute } from '../http/routes/login.ts';
@@ -8,8 +8,8 @@ import { registerProximityTokenRoute } from '../http/routes/proximity-token.ts';
 import { registerReferencesCheckRoute } from '../http/routes/references-check.ts';
 import { registerTokensCheckRoute } from '../http/routes/tokens-check.ts';
 import type { Server } from '../http/server.ts';
-import { postgresLoginTries } from '../store/login-tries.ts';
-import { isReferenceFree } from '../store/references.ts';
+import { postgresLoginTries } from '../store/credentials/login-tries.ts';
+import { isReferenceFree } from '../store/transactions/references.ts';
 import type { Guards } from './create-guards.ts';
 import type { RouteParts } from './register-routes.ts';
 

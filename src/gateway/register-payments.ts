@@ -1,4 +1,4 @@
-import type { AppTokens } from '../auth/app-tokens.ts';
+import type { AppTokens } from '../auth/tokens/app-tokens.ts';
 import { identifyLink } from '../http/identify-link.ts';
 import { registerConsumerRoutes } from '../http/routes/consumer.ts';
 import { registerIntentRoutes } from '../http/routes/intents.ts';
@@ -9,7 +9,7 @@ import { registerVirtualReaderRoutes } from '../http/routes/virtual-reader.ts';
 import type { Server } from '../http/server.ts';
 import type { LinkDesk } from '../links/create-link.ts';
 import { VirtualReader } from '../phone/virtual-reader.ts';
-import type { IntentTokens } from '../transactions/link-ports.ts';
+import type { IntentTokens } from '../transactions/ports/link-ports.ts';
 import type { createGuards } from './create-guards.ts';
 import type { RouteParts } from './register-routes.ts';
 

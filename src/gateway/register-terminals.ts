@@ -3,7 +3,7 @@ import { registerPushRoute } from '../http/routes/push.ts';
 import { registerTerminalConfigRoute } from '../http/routes/terminal-config.ts';
 import { registerTerminalProfileRoutes } from '../http/routes/terminal-profiles.ts';
 import type { Server } from '../http/server.ts';
-import { TerminalProfileSettings } from '../store/terminal-profile-settings.ts';
+import { TerminalProfileSettings } from '../store/settings/terminal-profile-settings.ts';
 import type { createGuards } from './create-guards.ts';
 import type { RouteParts } from './register-routes.ts';
 

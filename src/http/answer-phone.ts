@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
-import { isAwaitingPin } from '../transactions/pin-step.ts';
+import { isAwaitingPin } from '../transactions/pin/pin-step.ts';
 import type { Transaction } from '../transactions/transaction.ts';
 import type { World } from '../transactions/world.ts';
 import { onlineAuthorizationOf } from './online-authorization.ts';

@@ -8,7 +8,7 @@ import type {
 } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { RequestRefused } from '../errors.ts';
-import type { Claim, ClaimOutcome, KeptAnswer, KeyedRequest } from '../store/idempotency.ts';
+import type { Claim, ClaimOutcome, KeptAnswer, KeyedRequest } from '../store/transactions/idempotency.ts';
 import { refuseHeader } from './refuse-header.ts';
 
 /** Where answers are kept. */

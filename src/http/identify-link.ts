@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import type { AppTokens } from '../auth/app-tokens.ts';
 import { bearerToken } from '../auth/bearer.ts';
+import type { AppTokens } from '../auth/tokens/app-tokens.ts';
 import { AuthError } from '../errors.ts';
-import { linkExpired } from '../transactions/link-of-tap.ts';
+import { linkExpired } from '../transactions/tap/link-of-tap.ts';
 
 /** Makes an `onRequest` that lets in whoever holds the token of a link or intent, and sets `intent` by it. */
 export function identifyLink(appTokens: AppTokens): (request: FastifyRequest) => Promise<void> {

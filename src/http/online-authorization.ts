@@ -1,7 +1,7 @@
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { responseCodeText } from '#schemas/response-codes';
 import { type DispositionId, dispositionName } from '../transactions/disposition.ts';
-import { isAwaitingPin } from '../transactions/pin-step.ts';
+import { isAwaitingPin } from '../transactions/pin/pin-step.ts';
 import type { CardVault } from '../transactions/ports.ts';
 import { ERROR_CODES } from '../transactions/settle-outcome.ts';
 import { type Transaction, toldMinor } from '../transactions/transaction.ts';

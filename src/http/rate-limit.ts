@@ -6,7 +6,7 @@
  * request. Here a credential has a bucket of its own once a request by it was let in, and until then the address pays.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { addressSubject } from '../auth/login-tries.ts';
+import { addressSubject } from '../auth/portal/login-tries.ts';
 import { Throttled } from '../errors.ts';
 import type { Server } from './server.ts';
 import { TokenBuckets } from './token-buckets.ts';

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { recordAnswer } from '../transactions/overdue.ts';
+import { recordAnswer } from '../transactions/reversal/overdue.ts';
 import type { Transaction } from '../transactions/transaction.ts';
 import type { World } from '../transactions/world.ts';
 

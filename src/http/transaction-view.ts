@@ -1,9 +1,9 @@
 import type { ReceiptData, TransactionView } from '#schemas/transaction';
 import { localDateTime } from '../processor-kit/local-time.ts';
-import { indexChipTags, listChipTags } from '../transactions/chip-tags.ts';
 import { Disposition } from '../transactions/disposition.ts';
 import { currencyOf, formatAmount } from '../transactions/money.ts';
 import type { CardVault, MerchantRecord } from '../transactions/ports.ts';
+import { indexChipTags, listChipTags } from '../transactions/tap/chip-tags.ts';
 import { TRANSACTION_TYPE_NAMES, type Transaction, toldMinor } from '../transactions/transaction.ts';
 
 /** A transaction as 2.1 shows it to whom it belongs. `merchant` is its record as it is now. */

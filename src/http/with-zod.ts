@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
-import type { MerchantPrincipal } from '../auth/verify-merchant-token.ts';
-import type { Change } from '../store/admin-commit.ts';
-import type { IntentClaims, IntentSession } from '../transactions/link-ports.ts';
+import type { MerchantPrincipal } from '../auth/issuers/verify-merchant-token.ts';
+import type { Change } from '../store/settings/admin-commit.ts';
+import type { IntentClaims, IntentSession } from '../transactions/ports/link-ports.ts';
 import type { Principal, Tenant } from '../transactions/ports.ts';
 import type { Integrator } from '../webhooks/ports.ts';
 import type { Server } from './server.ts';

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { type BackendProfile, PgBoss } from 'pg-boss';
 import type { QueueName } from '#schemas/jobs';
-import { GroupCommit, inTransaction } from '../store/group-commit.ts';
-import type { JobsInCommit } from '../store/jobs-in-commit.ts';
+import { GroupCommit, inTransaction } from '../store/postgres/group-commit.ts';
+import type { JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
 import type { JobRequest } from '../transactions/jobs.ts';
 import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART } from './queues.ts';
 

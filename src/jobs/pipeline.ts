@@ -1,11 +1,11 @@
 import type { JobPayloads, QueueName } from '#schemas/jobs';
-import { sendCompletion } from '../transactions/complete.ts';
-import { expireLink } from '../transactions/expire-link.ts';
-import { expirePin } from '../transactions/expire-pin.ts';
-import { decideOverdue } from '../transactions/overdue.ts';
-import { submitRefund } from '../transactions/refund.ts';
-import { type ReversalAttempt, sendReversal } from '../transactions/reverse.ts';
-import { type OpenHandover, submitHandover } from '../transactions/submit-handover.ts';
+import { sendCompletion } from '../transactions/afterwards/complete.ts';
+import { submitRefund } from '../transactions/afterwards/refund.ts';
+import { expireLink } from '../transactions/links/expire-link.ts';
+import { expirePin } from '../transactions/pin/expire-pin.ts';
+import { decideOverdue } from '../transactions/reversal/overdue.ts';
+import { type ReversalAttempt, sendReversal } from '../transactions/reversal/reverse.ts';
+import { type OpenHandover, submitHandover } from '../transactions/tap/submit-handover.ts';
 import type { World } from '../transactions/world.ts';
 import type { JobTable } from './job-table.ts';
 import { type JobResult, Pump } from './pump.ts';

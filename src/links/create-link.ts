@@ -1,7 +1,7 @@
 import { Forbidden, MoneyError, NotFound, RequestRefused } from '../errors.ts';
-import type { LinkKind, Mandate, NewLink } from '../transactions/link.ts';
-import type { IntentTokens, LinkStore } from '../transactions/link-ports.ts';
+import type { LinkKind, Mandate, NewLink } from '../transactions/links/link.ts';
 import { type Currency, currencyOf, parseAmount } from '../transactions/money.ts';
+import type { IntentTokens, LinkStore } from '../transactions/ports/link-ports.ts';
 import type { Clock, Directory, Tenant } from '../transactions/ports.ts';
 import { TransactionType } from '../transactions/transaction.ts';
 import { drawQrCode } from './draw-qr-code.ts';

@@ -1,6 +1,6 @@
 import type { Profile } from '../phone/profile.ts';
-import type { Database } from '../store/open-database.ts';
-import { saveMerchants, saveTerminals } from '../store/tenants.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import { saveMerchants, saveTerminals } from '../store/settings/tenants.ts';
 
 /** Enough that no merchant, terminal or token is hotter than in a real installation; few enough to be made in a blink. */
 export const LOAD_MERCHANTS = 200;

@@ -3,7 +3,7 @@ import type { Finding } from '../ops/verify-ledger/finding.ts';
 import { readLedger } from '../ops/verify-ledger/ledger-lines.ts';
 import { verifyLedger } from '../ops/verify-ledger/verify-ledger.ts';
 import type { Processor } from '../processor-kit/processor.ts';
-import { openDatabase } from '../store/open-database.ts';
+import { openDatabase } from '../store/postgres/open-database.ts';
 import type { LoadProfile } from './load-profile.ts';
 
 /** After the last call reversals are still on their way; first attempts are due within the deadline and a few seconds. */

@@ -1,5 +1,5 @@
 import { type QueueFigures, queueFigures } from '../jobs/dead-letters.ts';
-import type { Database } from '../store/open-database.ts';
+import type { Database } from '../store/postgres/open-database.ts';
 
 /** What waits in the whole installation, the same from each of its processes. */
 export interface Backlog {

@@ -1,5 +1,5 @@
+import type { RefundStore } from '../transactions/ports/refund-ports.ts';
 import type { Switch, SwitchSlot, TransactionStore } from '../transactions/ports.ts';
-import type { RefundStore } from '../transactions/refund-ports.ts';
 import { Status } from '../transactions/status.ts';
 import type { World } from '../transactions/world.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';

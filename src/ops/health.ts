@@ -1,4 +1,4 @@
-import type { Database } from '../store/open-database.ts';
+import type { Database } from '../store/postgres/open-database.ts';
 import type { AcquirerSwitch, SwitchStats } from '../switches/acquirer-switch.ts';
 
 /** A readiness probe asks often; the database is asked no more than this. */

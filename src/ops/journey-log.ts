@@ -1,8 +1,8 @@
 import { LogBudget } from '../connection/log-budget.ts';
 import { Disposition, dispositionName } from '../transactions/disposition.ts';
-import type { StrayResponse } from '../transactions/late-response.ts';
+import type { RefundStore } from '../transactions/ports/refund-ports.ts';
 import type { GuardedSettlement, NewAttempt, ReversalStep, TransactionStore } from '../transactions/ports.ts';
-import type { RefundStore } from '../transactions/refund-ports.ts';
+import type { StrayResponse } from '../transactions/reversal/late-response.ts';
 import { Status } from '../transactions/status.ts';
 import type { Transaction } from '../transactions/transaction.ts';
 import type { World } from '../transactions/world.ts';

@@ -9,7 +9,7 @@ import {
   TDES_KSN_BYTES,
 } from '../crypto/dukpt-tdes.ts';
 import { encipherPin, parsePin } from '../crypto/pin-block.ts';
-import type { EnteredPin } from '../transactions/pin-ports.ts';
+import type { EnteredPin } from '../transactions/ports/pin-ports.ts';
 
 /** FFFF, and a key set id of our own (ANSI X9.24-1:2009 figure 3). */
 const KEY_SET = [0xff, 0xff, 0x54, 0x41, 0x50];

@@ -18,9 +18,9 @@ import type {
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
 import { profileOf } from '../processor-kit/switch-config.ts';
 import { type ProcessorProtocol, switchProtocol } from '../processor-kit/switch-protocol.ts';
-import type { StrayResponse } from '../transactions/late-response.ts';
-import type { EnteredPin } from '../transactions/pin-ports.ts';
+import type { EnteredPin } from '../transactions/ports/pin-ports.ts';
 import type { Clock, PreparedRequest, Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
+import type { StrayResponse } from '../transactions/reversal/late-response.ts';
 import { OVERDUE_AFTER_SECONDS } from '../transactions/time-limits.ts';
 import type { ProviderValues } from '../transactions/transaction.ts';
 import { buildFor, exchange, tellFault } from './exchange.ts';

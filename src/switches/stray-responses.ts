@@ -1,4 +1,4 @@
-import type { StrayKind, StrayResponse } from '../transactions/late-response.ts';
+import type { StrayKind, StrayResponse } from '../transactions/reversal/late-response.ts';
 
 /** Looked up by one statement. */
 const MAX_BATCH = 256;

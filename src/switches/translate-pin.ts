@@ -2,7 +2,7 @@ import type { Hsm, PinKey } from '../crypto/hsm.ts';
 import { CryptoError, PinUnusable, StartError } from '../errors.ts';
 import type { PinData } from '../processor-kit/processor.ts';
 import type { SwitchConfig } from '../processor-kit/switch-config.ts';
-import type { EnteredPin } from '../transactions/pin-ports.ts';
+import type { EnteredPin } from '../transactions/ports/pin-ports.ts';
 
 /** What turns the PINs of an installation's readers into PINs of its switches. */
 export interface PinTranslation {

@@ -1,11 +1,11 @@
 import type { TlvValues } from '../emv/tlv-values.ts';
 import type { OriginalData } from '../processor-kit/processor.ts';
-import type { PinRequest } from './pin-ports.ts';
+import type { PinRequest } from './ports/pin-ports.ts';
 import type { TransactionKey } from './transaction.ts';
 
-export * from './directory-ports.ts';
-export * from './store-ports.ts';
-export * from './switch-ports.ts';
+export * from './ports/directory-ports.ts';
+export * from './ports/store-ports.ts';
+export * from './ports/switch-ports.ts';
 
 /** What the domain asks of the world. Adapters implement these; the domain knows no pg, no sockets, no fastify. */
 

@@ -10,7 +10,7 @@ import {
   type PinVerdict,
   type PinWait,
   pinEntries,
-} from './pin-step.ts';
+} from './pin/pin-step.ts';
 import type { AuditEntry } from './ports.ts';
 import { moves, Status, type StatusId } from './status.ts';
 import { PIN_EXPIRY_AFTER_SECONDS } from './time-limits.ts';

@@ -1,5 +1,5 @@
 import type { DispositionId } from './disposition.ts';
-import type { PinStep } from './pin-step.ts';
+import type { PinStep } from './pin/pin-step.ts';
 import type { StatusId } from './status.ts';
 
 /** `transactionTypeId` (contract, "Numeric ids"). */

@@ -1,7 +1,7 @@
-import type { CompletionStore } from './completion-ports.ts';
-import type { LinkStore } from './link-ports.ts';
-import type { OriginalConnections } from './original-connections.ts';
-import type { PinTokens } from './pin-ports.ts';
+import type { CompletionStore } from './ports/completion-ports.ts';
+import type { LinkStore } from './ports/link-ports.ts';
+import type { PinTokens } from './ports/pin-ports.ts';
+import type { RefundStore } from './ports/refund-ports.ts';
 import type {
   Alarms,
   CardDataOpener,
@@ -13,8 +13,8 @@ import type {
   TransactionStore,
   Wakeups,
 } from './ports.ts';
-import type { RefundStore } from './refund-ports.ts';
-import type { ReversalAttempt } from './reverse.ts';
+import type { OriginalConnections } from './reversal/original-connections.ts';
+import type { ReversalAttempt } from './reversal/reverse.ts';
 
 /** Everything the use cases reach the world by. Composed once, in main.ts. */
 export interface World {

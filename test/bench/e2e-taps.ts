@@ -5,8 +5,14 @@ import { LOAD_MERCHANTS, saveLoadMerchants } from '../../src/load/load-tenants.t
 import { findScenario } from '../../src/load/scenarios.ts';
 import type { Profile } from '../../src/phone/profile.ts';
 import type { Processor } from '../../src/processor-kit/processor.ts';
-import type { Database } from '../../src/store/open-database.ts';
-import { saveAcquirer, saveIntegrator, saveIssuerKey, saveProcessor, saveRoute } from '../../src/store/tenants.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
+import {
+  saveAcquirer,
+  saveIntegrator,
+  saveIssuerKey,
+  saveProcessor,
+  saveRoute,
+} from '../../src/store/settings/tenants.ts';
 import { createBenchIssuer } from './bench-issuer.ts';
 
 const PHONES_PER_MERCHANT = 5;

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/config.ts';
 import { prepareDatabase } from '../../src/gateway/prepare-database.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import type { Database } from '../../src/store/open-database.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 import { seedInstallation, type TapSource, tapSource } from './e2e-taps.ts';
 import { checked, percentile, saturate, sustain } from './http-load.ts';
 import { freePort, startProcess, untilReady } from './parts.ts';

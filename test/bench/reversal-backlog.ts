@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createCardVault } from '../../src/card/card-vault.ts';
 import { readConfig } from '../../src/config.ts';
 import { openKeyRing } from '../../src/gateway/open-key-ring.ts';
-import type { Database } from '../../src/store/open-database.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 import { CONNECTIONS, MOST_PER_SECOND, type Parts, startParts } from './e2e.ts';
 import { checked, percentile, saturate } from './http-load.ts';
 import { processorTime } from './processor-time.ts';

@@ -8,7 +8,7 @@ import { JobTable } from '../../src/jobs/job-table.ts';
 import type { LedgerLine } from '../../src/ops/verify-ledger/ledger-lines.ts';
 import { verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import type { Database } from '../../src/store/open-database.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 import { saveTenants } from '../support/tenants.ts';
 import type { BenchOptions } from './run.ts';
 

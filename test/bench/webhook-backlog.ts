@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/config.ts';
 import { openKeyRing } from '../../src/gateway/open-key-ring.ts';
-import type { Database } from '../../src/store/open-database.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 import { createSecretVault } from '../../src/webhooks/secret-vault.ts';
 import { createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';
 import { CONNECTIONS, MOST_PER_SECOND, type Parts, startParts } from './e2e.ts';

@@ -2,7 +2,7 @@ import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
-import type { Role } from '../../src/auth/portal-user.ts';
+import type { Role } from '../../src/auth/portal/portal-user.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { launchChromium } from './chromium.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Phone } from '../../src/phone/phone.ts';
 import { newProcessor } from '../../src/processor-kit/new-processor.ts';
-import { saveProcessor, saveRoute } from '../../src/store/tenants.ts';
+import { saveProcessor, saveRoute } from '../../src/store/settings/tenants.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';

@@ -7,7 +7,7 @@ import tls from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import { demoHsm } from '../../src/simulator/demo-hsm.ts';
-import { findProcessorFaults } from '../../src/store/processor-faults.ts';
+import { findProcessorFaults } from '../../src/store/switches/processor-faults.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { outcomeOf } from '../support/answers.ts';

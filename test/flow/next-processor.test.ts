@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { saveProcessor, saveRoute } from '../../src/store/tenants.ts';
+import { saveProcessor, saveRoute } from '../../src/store/settings/tenants.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type InstallationOptions, startInstallation } from '../support/installation.ts';

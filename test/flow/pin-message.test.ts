@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { IsoMessage } from '../../src/processor-kit/processor.ts';
-import { saveRoute } from '../../src/store/tenants.ts';
+import { saveRoute } from '../../src/store/settings/tenants.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { fromHex } from '../../src/bytes/hex.ts';
 import { Phone, type PinSubmission } from '../../src/phone/phone.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
-import { PinState } from '../../src/transactions/pin-step.ts';
+import { PinState } from '../../src/transactions/pin/pin-step.ts';
 import { Status } from '../../src/transactions/status.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';

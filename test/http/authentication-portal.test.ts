@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { userSubject } from '../../src/auth/login-tries.ts';
-import { postgresLoginTries } from '../../src/store/login-tries.ts';
+import { userSubject } from '../../src/auth/portal/login-tries.ts';
+import { postgresLoginTries } from '../../src/store/credentials/login-tries.ts';
 import { problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

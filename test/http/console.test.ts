@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
-import type { Role } from '../../src/auth/portal-user.ts';
+import type { Role } from '../../src/auth/portal/portal-user.ts';
 import type { Frame } from '../../src/ops/console/frame.ts';
 import type { TransactionStory } from '../../src/ops/console/transaction-story.ts';
 import { eventually } from '../support/eventually.ts';

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { QUEUE_NAMES } from '../../src/jobs/queues.ts';
-import { inTransaction } from '../../src/store/group-commit.ts';
-import { openDatabase } from '../../src/store/open-database.ts';
+import { inTransaction } from '../../src/store/postgres/group-commit.ts';
+import { openDatabase } from '../../src/store/postgres/open-database.ts';
 import { createTestDatabase, type TestDatabase, urlOfMissingDatabase } from '../support/test-database.ts';
 
 let testDatabase: TestDatabase;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobTable } from '../../src/jobs/job-table.ts';
-import { inTransaction } from '../../src/store/group-commit.ts';
+import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

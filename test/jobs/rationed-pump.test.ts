@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { JobPayloads } from '../../schemas/jobs.ts';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { Pump, type PumpOptions } from '../../src/jobs/pump.ts';
-import { inTransaction } from '../../src/store/group-commit.ts';
+import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import { eventually } from '../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 

@@ -4,7 +4,7 @@ import { registerBacklogMetrics } from '../../src/ops/metrics/backlog-metrics.ts
 import { registerDatabaseMetrics } from '../../src/ops/metrics/database-metrics.ts';
 import { Metrics } from '../../src/ops/metrics/metrics.ts';
 import { registerSwitchMetrics } from '../../src/ops/metrics/switch-metrics.ts';
-import type { Database } from '../../src/store/open-database.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 
 /** Everything a process tells, without one. */
 function knownMetrics(): Set<string> {

@@ -5,7 +5,7 @@ import { Ledger } from '../../src/simulator/ledger.ts';
 import { ledgerServer } from '../../src/simulator/ledger-http.ts';
 import { listen, stopListening } from '../../src/simulator/listening.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
-import { PinState } from '../../src/transactions/pin-step.ts';
+import { PinState } from '../../src/transactions/pin/pin-step.ts';
 import { moves, Status } from '../../src/transactions/status.ts';
 import { ReversalState, TransactionType, VoidState } from '../../src/transactions/transaction.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DISPOSITION_TEXTS, ENUMS, QR_CODE_STATE_TEXTS, STATUSES, TRANSACTION_TYPES } from '../../schemas/enums.ts';
 import { RESPONSE_CODES, responseCodeText } from '../../schemas/response-codes.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
-import { LinkState } from '../../src/transactions/link-state.ts';
+import { LinkState } from '../../src/transactions/links/link-state.ts';
 import { Status } from '../../src/transactions/status.ts';
 import { TRANSACTION_TYPE_NAMES } from '../../src/transactions/transaction.ts';
 

@@ -1,5 +1,5 @@
 import { SCOPE_NAMES } from '../../schemas/scopes.ts';
-import type { Role } from '../../src/auth/portal-user.ts';
+import type { Role } from '../../src/auth/portal/portal-user.ts';
 import type { Credential, RouteFacts } from '../../src/http/route-facts.ts';
 import { signMerchantToken } from '../../src/phone/phone.ts';
 import type { Tenant } from '../../src/transactions/ports.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { includesTenant } from '../../src/auth/includes-tenant.ts';
-import { ROLE_SCOPES } from '../../src/auth/portal-user.ts';
+import { ROLE_SCOPES } from '../../src/auth/portal/portal-user.ts';
 import type { RouteFacts } from '../../src/http/route-facts.ts';
 import type { KnownRoute } from '../../src/http/route-table.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

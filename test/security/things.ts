@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { saveProcessor, saveRoute } from '../../src/store/tenants.ts';
+import { saveProcessor, saveRoute } from '../../src/store/settings/tenants.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';

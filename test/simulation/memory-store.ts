@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import type { JobRequest } from '../../src/transactions/jobs.ts';
-import type { PinAttempt, PinExpiry } from '../../src/transactions/pin-ports.ts';
-import { hasAnswer, isAwaitingPin } from '../../src/transactions/pin-step.ts';
+import { hasAnswer, isAwaitingPin } from '../../src/transactions/pin/pin-step.ts';
+import type { PinAttempt, PinExpiry } from '../../src/transactions/ports/pin-ports.ts';
 import type {
   AnswerRecord,
   AuditEntry,
@@ -57,7 +57,7 @@ export type Sabotage =
   | 'keeps reservations'
   | 'gives STANs out twice';
 
-/** As src/store/late-responses.ts keeps them. */
+/** As src/store/transactions/late-responses.ts keeps them. */
 const MAX_ANSWERS = 8;
 
 /**

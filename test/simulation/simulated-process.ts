@@ -2,11 +2,8 @@ import type { JobPayloads } from '../../schemas/jobs.ts';
 import { StoreUnavailable } from '../../src/errors.ts';
 import type { Outcome, PinData } from '../../src/processor-kit/processor.ts';
 import type { Random } from '../../src/simulator/random.ts';
-import { expirePin } from '../../src/transactions/expire-pin.ts';
-import { settleStrays } from '../../src/transactions/late-response.ts';
-import { OriginalConnections } from '../../src/transactions/original-connections.ts';
-import { decideOverdue } from '../../src/transactions/overdue.ts';
-import type { PinRequest } from '../../src/transactions/pin-ports.ts';
+import { expirePin } from '../../src/transactions/pin/expire-pin.ts';
+import type { PinRequest } from '../../src/transactions/ports/pin-ports.ts';
 import type {
   PreparedRequest,
   SendTiming,
@@ -15,7 +12,10 @@ import type {
   SwitchSlot,
   TransactionStore,
 } from '../../src/transactions/ports.ts';
-import { sendReversal } from '../../src/transactions/reverse.ts';
+import { settleStrays } from '../../src/transactions/reversal/late-response.ts';
+import { OriginalConnections } from '../../src/transactions/reversal/original-connections.ts';
+import { decideOverdue } from '../../src/transactions/reversal/overdue.ts';
+import { sendReversal } from '../../src/transactions/reversal/reverse.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../src/transactions/time-limits.ts';
 import type { World } from '../../src/transactions/world.ts';
 import { MemoryRefunds } from './memory-refunds.ts';

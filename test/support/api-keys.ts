@@ -1,7 +1,7 @@
 import type { ApiKeyOwner } from '../../src/auth/api-key.ts';
 import { createApiKey } from '../../src/auth/api-key.ts';
-import { insertApiKey } from '../../src/store/api-keys.ts';
-import type { Database } from '../../src/store/open-database.ts';
+import { insertApiKey } from '../../src/store/credentials/api-keys.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 
 /** A key with exactly these scopes, as the header `x-api-key` carries it. */
 export async function saveApiKey(database: Database, owner: ApiKeyOwner, scopes: readonly string[]): Promise<string> {

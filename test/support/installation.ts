@@ -13,7 +13,7 @@ import type { SwitchConfig } from '../../src/processor-kit/switch-config.ts';
 import { demoKeysFile } from '../../src/simulator/demo-hsm.ts';
 import type { LedgerEntry } from '../../src/simulator/ledger.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
-import type { Database } from '../../src/store/open-database.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 import type { SwitchStats } from '../../src/switches/acquirer-switch.ts';
 import type { Tenant } from '../../src/transactions/ports.ts';
 import { documentedFetch } from './documented.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import type { LedgerEntry } from '../../src/simulator/ledger.ts';
-import type { Database } from '../../src/store/open-database.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
-import { REFUSED_STATUSES, RELEASING_DISPOSITIONS } from '../../src/transactions/link.ts';
-import { PinState } from '../../src/transactions/pin-step.ts';
+import { REFUSED_STATUSES, RELEASING_DISPOSITIONS } from '../../src/transactions/links/link.ts';
+import { PinState } from '../../src/transactions/pin/pin-step.ts';
 import {
   MUST_NOT_REST,
   STATUS_MOVES,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Phone, type PhoneAnswer, type PhoneTap } from '../../src/phone/phone.ts';
-import type { Database } from '../../src/store/open-database.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 import type { Installation } from './installation.ts';
 import { type RawAnswer, request } from './requests.ts';
 import { MERCHANTS, type MerchantName } from './tenants.ts';

@@ -7,7 +7,7 @@ import type {
   Merchants,
   OwnedMerchant,
   RegisteredIssuers,
-} from '../../src/auth/issuer-keys.ts';
+} from '../../src/auth/issuers/issuer-keys.ts';
 import type { Tenant } from '../../src/transactions/ports.ts';
 
 export const AUDIENCE = 'https://tap.example';

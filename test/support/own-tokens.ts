@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { OwnTokens, type TokenKey, type TokenKeys } from '../../src/auth/own-tokens.ts';
+import { OwnTokens, type TokenKey, type TokenKeys } from '../../src/auth/tokens/own-tokens.ts';
 
 export function createTokenKey(kid: string): TokenKey {
   return { kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) };

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { JobTable } from '../../src/jobs/job-table.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/store/embedded-postgres.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { openDatabase } from '../../src/store/open-database.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/store/postgres/embedded-postgres.ts';
+import { migrate } from '../../src/store/postgres/migrate.ts';
+import { openDatabase } from '../../src/store/postgres/open-database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

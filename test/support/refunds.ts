@@ -1,4 +1,4 @@
-import type { Database } from '../../src/store/open-database.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 import { outcomeOf } from './answers.ts';
 import type { Installation } from './installation.ts';
 import { type RawAnswer, request } from './requests.ts';

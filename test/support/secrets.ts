@@ -1,4 +1,4 @@
-import type { Database } from '../../src/store/open-database.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 
 /** Something that must not be found anywhere, and the name it is reported by. */
 export interface SecretMark {

@@ -1,4 +1,4 @@
-import type { Database } from '../../src/store/open-database.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 
 /** What a busy acquirer has after a year or two, in proportion. */
 export interface SeedPlan {

@@ -1,8 +1,8 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createApiKey } from '../../src/auth/api-key.ts';
 import type { Profile } from '../../src/phone/profile.ts';
-import { insertApiKey } from '../../src/store/api-keys.ts';
-import type { Database } from '../../src/store/open-database.ts';
+import { insertApiKey } from '../../src/store/credentials/api-keys.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 import {
   saveAcquirer,
   saveIntegrator,
@@ -12,7 +12,7 @@ import {
   saveRoute,
   saveTerminals,
   saveUser,
-} from '../../src/store/tenants.ts';
+} from '../../src/store/settings/tenants.ts';
 import type { Tenant } from '../../src/transactions/ports.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { type Database, openDatabase } from '../../src/store/open-database.ts';
+import { type Database, openDatabase } from '../../src/store/postgres/open-database.ts';
 
 /** A migrated database that nobody else has. */
 export interface TestDatabase {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Database } from '../../src/store/open-database.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
 import { Status, type StatusName, statusName } from '../../src/transactions/status.ts';
 import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../../src/transactions/time-limits.ts';
 import { ReversalState } from '../../src/transactions/transaction.ts';

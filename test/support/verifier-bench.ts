@@ -1,5 +1,8 @@
 import { expect } from 'vitest';
-import { createMerchantTokenVerifier, type MerchantTokenVerifier } from '../../src/auth/verify-merchant-token.ts';
+import {
+  createMerchantTokenVerifier,
+  type MerchantTokenVerifier,
+} from '../../src/auth/issuers/verify-merchant-token.ts';
 import { AuthError } from '../../src/errors.ts';
 import { AUDIENCE, NOW_MS, type TestRegistry } from './merchant-token.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StrayCounters, StrayResponses } from '../../src/switches/stray-responses.ts';
-import type { StrayKind, StrayResponse } from '../../src/transactions/late-response.ts';
+import type { StrayKind, StrayResponse } from '../../src/transactions/reversal/late-response.ts';
 
 const DECIDED_AFTER_MS = 30_000;
 

@@ -6,7 +6,7 @@ import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
 import { CryptoError, PinUnusable, StartError } from '../../src/errors.ts';
 import { PinPad } from '../../src/phone/pin-pad.ts';
 import { checkPinKeys, refusePinTerminals, type SwitchPinKey, translatePin } from '../../src/switches/translate-pin.ts';
-import type { EnteredPin } from '../../src/transactions/pin-ports.ts';
+import type { EnteredPin } from '../../src/transactions/ports/pin-ports.ts';
 
 const PAN = '5413330089010640';
 const ZONE: SwitchPinKey = { keyId: 'zone', format: 0, derivation: 'zone' };

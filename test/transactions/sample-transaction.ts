@@ -1,4 +1,4 @@
-import { NO_PIN } from '../../src/transactions/pin-step.ts';
+import { NO_PIN } from '../../src/transactions/pin/pin-step.ts';
 import { NO_RESULT } from '../../src/transactions/settle-outcome.ts';
 import { Status } from '../../src/transactions/status.ts';
 import { type Transaction, TransactionType } from '../../src/transactions/transaction.ts';

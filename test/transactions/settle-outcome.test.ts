@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/processor-kit/processor.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
-import { NO_PIN, PinState, type PinWait } from '../../src/transactions/pin-step.ts';
+import { NO_PIN, PinState, type PinWait } from '../../src/transactions/pin/pin-step.ts';
 import { type SwitchEvent, settleOutcome } from '../../src/transactions/settle-outcome.ts';
 import { Status } from '../../src/transactions/status.ts';
 import { ReversalState } from '../../src/transactions/transaction.ts';

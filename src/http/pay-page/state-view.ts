@@ -1,5 +1,5 @@
 import type { PayPageState } from '#schemas/pay-page';
-import type { Link, Mandate } from '../../transactions/link.ts';
+import type { Link, Mandate } from '../../transactions/links/link.ts';
 import { type Currency, currencyOf, formatAmount } from '../../transactions/money.ts';
 import type { MerchantRecord } from '../../transactions/ports.ts';
 import { type Transaction, TransactionType } from '../../transactions/transaction.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { numberedPath } from '#schemas/admin';
 import { callback, callbackRegistration, callbackSecret, secretRotation } from '#schemas/webhook';
 import { NotFound, RequestRefused } from '../../errors.ts';
-import type { Change } from '../../store/admin-commit.ts';
+import type { Change } from '../../store/settings/admin-commit.ts';
 import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';

@@ -1,10 +1,10 @@
 import { uuidPath } from '#schemas/admin';
 import { newIssuerKey, storedIssuerKey } from '#schemas/admin-credentials';
 import type { ApiKeyMode } from '../../auth/api-key.ts';
-import { ApiKeySettings } from '../../store/api-key-settings.ts';
-import { IssuerKeySettings } from '../../store/issuer-key-settings.ts';
-import type { Database } from '../../store/open-database.ts';
-import { UserSettings } from '../../store/user-settings.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
+import { ApiKeySettings } from '../../store/settings/api-key-settings.ts';
+import { IssuerKeySettings } from '../../store/settings/issuer-key-settings.ts';
+import { UserSettings } from '../../store/settings/user-settings.ts';
 import type { UrlPolicy } from '../../webhooks/callback-url.ts';
 import type { Server } from '../server.ts';
 import { registerKeyRoutes } from './admin-keys.ts';

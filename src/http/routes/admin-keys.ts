@@ -5,8 +5,8 @@ import type { ApiKeyPrincipal } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { checkGrant } from '../../auth/check-grant.ts';
 import { AuthError, NotFound } from '../../errors.ts';
-import type { Change } from '../../store/admin-commit.ts';
-import type { ApiKeySettings, IssuedKey } from '../../store/api-key-settings.ts';
+import type { Change } from '../../store/settings/admin-commit.ts';
+import type { ApiKeySettings, IssuedKey } from '../../store/settings/api-key-settings.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import {

@@ -1,10 +1,10 @@
 import { numberedPath } from '#schemas/admin';
 import { processorSettings, routeSettings, storedProcessor, storedRoute } from '#schemas/admin-routing';
-import { AcquirerSettings } from '../../store/acquirer-settings.ts';
-import type { Database } from '../../store/open-database.ts';
-import { processorSettingsFor } from '../../store/processor-settings.ts';
-import { ROUTE_SETTINGS } from '../../store/route-settings.ts';
-import type { ProcessorTypes } from '../../transactions/check-routing.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
+import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
+import { processorSettingsFor } from '../../store/settings/processor-settings.ts';
+import { ROUTE_SETTINGS } from '../../store/settings/route-settings.ts';
+import type { ProcessorTypes } from '../../transactions/tap/check-routing.ts';
 import type { Server } from '../server.ts';
 import {
   type AdminRoutes,

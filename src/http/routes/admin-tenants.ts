@@ -12,13 +12,13 @@ import {
   storedTerminal,
   terminalChange,
 } from '#schemas/admin-tenants';
-import { AcquirerSettings } from '../../store/acquirer-settings.ts';
-import { Acquirers } from '../../store/acquirers.ts';
-import { BLOCKED_DEVICE_SETTINGS } from '../../store/blocked-device-settings.ts';
-import { INTEGRATOR_SETTINGS } from '../../store/integrator-settings.ts';
-import { MERCHANT_SETTINGS } from '../../store/merchant-settings.ts';
-import type { Database } from '../../store/open-database.ts';
-import { TERMINAL_SETTINGS } from '../../store/terminal-settings.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
+import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
+import { Acquirers } from '../../store/settings/acquirers.ts';
+import { BLOCKED_DEVICE_SETTINGS } from '../../store/settings/blocked-device-settings.ts';
+import { INTEGRATOR_SETTINGS } from '../../store/settings/integrator-settings.ts';
+import { MERCHANT_SETTINGS } from '../../store/settings/merchant-settings.ts';
+import { TERMINAL_SETTINGS } from '../../store/settings/terminal-settings.ts';
 import type { Server } from '../server.ts';
 import { registerAcquirerRoutes } from './admin-acquirers.ts';
 import {

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { acquirerPath, uuidPath } from '#schemas/admin';
 import { createdUser, madePassword, newPassword, newUser, storedUser, userChange } from '#schemas/admin-credentials';
 import { checkGrant, scopesOfUser } from '../../auth/check-grant.ts';
-import type { UserSettings } from '../../store/user-settings.ts';
+import type { UserSettings } from '../../store/settings/user-settings.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import {

@@ -1,11 +1,11 @@
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import type { CheckLogin } from '../../auth/log-in.ts';
-import { checkAct, type PortalSession, type PortalSessions } from '../../auth/portal-session.ts';
+import type { CheckLogin } from '../../auth/portal/log-in.ts';
+import { checkAct, type PortalSession, type PortalSessions } from '../../auth/portal/portal-session.ts';
 import { AuthError } from '../../errors.ts';
 import type { ConsoleActs } from '../../ops/console/acts.ts';
 import type { ConsoleFeed } from '../../ops/console/feed.ts';
 import type { TransactionStory } from '../../ops/console/transaction-story.ts';
-import type { FoundTransaction, Wanted } from '../../store/console-search.ts';
+import type { FoundTransaction, Wanted } from '../../store/console/console-search.ts';
 import type { TransactionKey } from '../../transactions/transaction.ts';
 import type { ConsoleCookie } from '../console-cookie.ts';
 

@@ -2,7 +2,7 @@ import { consoleSearch, consoleTransaction } from '#schemas/console';
 import { NotFound } from '../../errors.ts';
 import { readWanted } from '../../ops/console/read-wanted.ts';
 import { foundLine } from '../../ops/console/transaction-story.ts';
-import { MOST_FOUND } from '../../store/console-search.ts';
+import { MOST_FOUND } from '../../store/console/console-search.ts';
 import type { Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { type ConsoleParts, consoleGuards } from './console-guard.ts';

@@ -1,5 +1,5 @@
 import { login } from '#schemas/login';
-import { type PortalSession, SESSION_SECONDS } from '../../auth/portal-session.ts';
+import { type PortalSession, SESSION_SECONDS } from '../../auth/portal/portal-session.ts';
 import type { Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { type ConsoleParts, consoleGuards, refuseOtherSites } from './console-guard.ts';

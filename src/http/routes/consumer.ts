@@ -1,7 +1,7 @@
 import { linkAcknowledged, linkAcknowledgement, qrCodeDetails, qrCodePath } from '#schemas/consumer';
-import type { AppTokens } from '../../auth/app-tokens.ts';
-import { LinkState, linkStateName } from '../../transactions/link-state.ts';
-import { acknowledgeLink, openLink } from '../../transactions/pay-link.ts';
+import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
+import { LinkState, linkStateName } from '../../transactions/links/link-state.ts';
+import { acknowledgeLink, openLink } from '../../transactions/links/pay-link.ts';
 import type { World } from '../../transactions/world.ts';
 import { identifyLink } from '../identify-link.ts';
 import { qrCodeDetailsOf } from '../links-view.ts';

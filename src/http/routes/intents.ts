@@ -7,11 +7,11 @@ import {
   sessionRequest,
   tt3IntentRequest,
 } from '#schemas/link';
-import type { AppTokens } from '../../auth/app-tokens.ts';
 import { bearerToken } from '../../auth/bearer.ts';
+import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
 import { Forbidden, NotFound, RequestRefused } from '../../errors.ts';
 import { type CreatedLink, createLink } from '../../links/create-link.ts';
-import type { LinkStore } from '../../transactions/link-ports.ts';
+import type { LinkStore } from '../../transactions/ports/link-ports.ts';
 import type { Tenant } from '../../transactions/ports.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';

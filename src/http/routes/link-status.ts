@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import { linkReference, linkStatus, tapOnOwnPath, tapOnOwnStatus, tt3LinkStatus } from '#schemas/link';
-import type { AppTokens } from '../../auth/app-tokens.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { bearerToken } from '../../auth/bearer.ts';
+import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
 import { AuthError, NotFound } from '../../errors.ts';
-import type { LinkStore } from '../../transactions/link-ports.ts';
+import type { LinkStore } from '../../transactions/ports/link-ports.ts';
 import { linkStatusOf, tapOnOwnStatusOf, tt3LinkStatusOf } from '../links-view.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';

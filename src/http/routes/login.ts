@@ -1,6 +1,6 @@
 import { login, loginAnswer } from '#schemas/login';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { LogIn } from '../../auth/log-in.ts';
+import type { LogIn } from '../../auth/portal/log-in.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 

@@ -5,7 +5,7 @@ import { bearerToken } from '../../auth/bearer.ts';
 import { NotFound } from '../../errors.ts';
 import { type LinkDesk, payUrl } from '../../links/create-link.ts';
 import { drawQrCode } from '../../links/draw-qr-code.ts';
-import type { LinkStore } from '../../transactions/link-ports.ts';
+import type { LinkStore } from '../../transactions/ports/link-ports.ts';
 import type { Clock, Directory } from '../../transactions/ports.ts';
 import { isKnown } from '../entity-tag.ts';
 import { type PageFile, type PayPageSettings, payPageFiles } from '../pay-page/page-files.ts';

@@ -1,7 +1,7 @@
 import { mobileHeaders, onlineAuthorizationAnswer } from '#schemas/mobile-transaction';
 import { mobilePin, pinParams } from '#schemas/pin';
 import { bearerToken } from '../../auth/bearer.ts';
-import { submitPin } from '../../transactions/submit-pin.ts';
+import { submitPin } from '../../transactions/pin/submit-pin.ts';
 import { answerPhone } from '../answer-phone.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';

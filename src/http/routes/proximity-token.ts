@@ -1,9 +1,9 @@
 import { type ProximityTokenAnswer, proximityTokenAnswer } from '#schemas/tokens';
 import { bearerToken } from '../../auth/bearer.ts';
-import type { ProximityToken } from '../../auth/proximity-token.ts';
-import type { MerchantPrincipal, MerchantTokenVerifier } from '../../auth/verify-merchant-token.ts';
-import { admitUser } from '../../transactions/admit.ts';
+import type { MerchantPrincipal, MerchantTokenVerifier } from '../../auth/issuers/verify-merchant-token.ts';
+import type { ProximityToken } from '../../auth/tokens/proximity-token.ts';
 import type { Directory } from '../../transactions/ports.ts';
+import { admitUser } from '../../transactions/tap/admit.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 

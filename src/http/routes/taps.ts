@@ -1,7 +1,7 @@
 import { mobileHeaders, mobileTransaction, onlineAuthorizationAnswer } from '#schemas/mobile-transaction';
 import { bearerToken } from '../../auth/bearer.ts';
-import type { TapTokens } from '../../auth/tap-tokens.ts';
-import { submitTap } from '../../transactions/submit-tap.ts';
+import type { TapTokens } from '../../auth/tokens/tap-tokens.ts';
+import { submitTap } from '../../transactions/tap/submit-tap.ts';
 import type { World } from '../../transactions/world.ts';
 import { answerPhone } from '../answer-phone.ts';
 import { answerSchema, type Server } from '../server.ts';

@@ -8,8 +8,8 @@ import {
   terminalProfileChange,
 } from '#schemas/terminal-profile';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { TerminalProfileSettings } from '../../store/terminal-profile-settings.ts';
-import { readNewProfile, readProfileChange } from '../../transactions/read-profile.ts';
+import type { TerminalProfileSettings } from '../../store/settings/terminal-profile-settings.ts';
+import { readNewProfile, readProfileChange } from '../../transactions/tap/read-profile.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { nextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-facts.ts';

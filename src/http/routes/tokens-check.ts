@@ -1,7 +1,7 @@
 import { TOKEN_CHECKS, tokenCheck, tokenVerdict } from '#schemas/tokens';
 import type { ApiKeyOwner } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { CheckToken } from '../../auth/check-token.ts';
+import type { CheckToken } from '../../auth/tokens/check-token.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { virtualPin, virtualReading, virtualTap } from '#schemas/pay-page';
 import { toHex } from '../../bytes/hex.ts';
 import { NotFound } from '../../errors.ts';
-import type { LinkFinder } from '../../transactions/link-ports.ts';
+import type { LinkFinder } from '../../transactions/ports/link-ports.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';

@@ -1,11 +1,11 @@
 import type { ConsoleAct } from '#schemas/console';
-import type { PortalSession } from '../../auth/portal-session.ts';
+import type { PortalSession } from '../../auth/portal/portal-session.ts';
 import { AuthError, NotFound } from '../../errors.ts';
 import type { JobTable } from '../../jobs/job-table.ts';
-import { INSTALLATION, inAdminCommit, recordChange, type SettingsKind } from '../../store/admin-commit.ts';
-import { acquirerOfDeadLetter, bringForwardReversal, integratorOfEvent } from '../../store/console-acts.ts';
-import type { Database } from '../../store/open-database.ts';
-import { askProcess } from '../../store/process-figures.ts';
+import { acquirerOfDeadLetter, bringForwardReversal, integratorOfEvent } from '../../store/console/console-acts.ts';
+import { askProcess } from '../../store/console/process-figures.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
+import { INSTALLATION, inAdminCommit, recordChange, type SettingsKind } from '../../store/settings/admin-commit.ts';
 import type { EventReplayer } from '../../webhooks/ports.ts';
 import type { ProcessCommand } from './figures.ts';
 

@@ -1,5 +1,5 @@
-import type { Database } from '../../store/open-database.ts';
-import { readFigures } from '../../store/process-figures.ts';
+import { readFigures } from '../../store/console/process-figures.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
 import type { ProcessFigures, Timings } from './figures.ts';
 import { type ConsoleBacklog, type Frame, frameOf, type OutcomeRate, type TapRates } from './frame.ts';
 import { ProcessRates } from './process-rates.ts';

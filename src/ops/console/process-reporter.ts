@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../../store/open-database.ts';
-import { forgetFigures, reportFigures } from '../../store/process-figures.ts';
+import { forgetFigures, reportFigures } from '../../store/console/process-figures.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
 import type { Health } from '../health.ts';
 import type { ProcessCommand, ProcessFigures } from './figures.ts';
 import type { ConsoleSwitches } from './read-figures.ts';

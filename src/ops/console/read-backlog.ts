@@ -1,5 +1,5 @@
 import { listDeadLetters } from '../../jobs/dead-letters.ts';
-import type { Database } from '../../store/open-database.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
 import { createBacklogReader } from '../backlog.ts';
 import type { ConsoleBacklog, DatabaseState, OwedReversals } from './frame.ts';
 

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
-import type { Database } from '../../store/open-database.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
 import type { AcquirerSwitch } from '../../switches/acquirer-switch.ts';
 import type { Health } from '../health.ts';
 import type { Metrics } from '../metrics/metrics.ts';

@@ -1,5 +1,5 @@
 import { isLuhnValid } from '../../emv/card.ts';
-import type { Wanted } from '../../store/console-search.ts';
+import type { Wanted } from '../../store/console/console-search.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** ISO/IEC 7812-1 has 8 to 19 digits; shorter than 13 is no card that is issued. */

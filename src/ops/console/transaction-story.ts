@@ -1,13 +1,13 @@
 import { RESPONSE_CODES } from '#schemas/response-codes';
 import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
 import { type TlvRow, tlvRows } from '../../emv/describe-tlv.ts';
-import { findMessages, type KeptExchange } from '../../store/attempt-messages.ts';
-import type { Database } from '../../store/open-database.ts';
-import { indexChipTags } from '../../transactions/chip-tags.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
+import { findMessages, type KeptExchange } from '../../store/transactions/attempt-messages.ts';
 import { dispositionName } from '../../transactions/disposition.ts';
 import { currencyOf, formatAmount } from '../../transactions/money.ts';
 import type { AuditEntry, Directory, TransactionReader } from '../../transactions/ports.ts';
 import { statusName } from '../../transactions/status.ts';
+import { indexChipTags } from '../../transactions/tap/chip-tags.ts';
 import {
   ReversalState,
   TRANSACTION_TYPE_NAMES,

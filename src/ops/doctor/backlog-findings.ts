@@ -1,4 +1,4 @@
-import type { Database } from '../../store/open-database.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
 import { createBacklogReader } from '../backlog.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
 

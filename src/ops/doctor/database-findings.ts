@@ -1,5 +1,5 @@
-import { pendingMigrations } from '../../store/migrate.ts';
-import type { Database } from '../../store/open-database.ts';
+import { pendingMigrations } from '../../store/postgres/migrate.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
 
 const PART = 'database';

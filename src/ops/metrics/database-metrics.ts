@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Registry } from 'prom-client';
-import { COMMITS, type CommitTold } from '../../store/group-commit.ts';
-import type { Database } from '../../store/open-database.ts';
+import { COMMITS, type CommitTold } from '../../store/postgres/group-commit.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
 import type { Metrics } from './metrics.ts';
 import { registerSnapshot } from './snapshot-metric.ts';
 

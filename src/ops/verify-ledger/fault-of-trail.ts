@@ -1,5 +1,5 @@
 import type { AuditEntry, ReversalTold } from '../../transactions/ports.ts';
-import { REVERSAL_MOVES } from '../../transactions/reversal-steps.ts';
+import { REVERSAL_MOVES } from '../../transactions/reversal/reversal-steps.ts';
 import { STATUS_MOVES, type StatusId, type StatusName, statusName } from '../../transactions/status.ts';
 
 /** An audit row: what one commit told of one attempt. */

@@ -1,4 +1,4 @@
-import { PinState } from '../../transactions/pin-step.ts';
+import { PinState } from '../../transactions/pin/pin-step.ts';
 import { MUST_NOT_REST } from '../../transactions/status.ts';
 import { ReversalState, TransactionType, VoidState } from '../../transactions/transaction.ts';
 import type { Books } from './books.ts';

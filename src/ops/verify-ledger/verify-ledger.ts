@@ -1,5 +1,5 @@
 import type { Processor } from '../../processor-kit/processor.ts';
-import type { Database } from '../../store/open-database.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
 import { openBooks } from './books.ts';
 import { checkEvents } from './event-check.ts';
 import type { Finding } from './finding.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type LoadResult, loadResult } from '../../../schemas/load-result.ts';
-import { run } from '../../../src/cli/load.ts';
+import { run } from '../../../src/cli/load/load.ts';
 import { type LoadProfile, writeLoadProfile } from '../../../src/load/load-profile.ts';
 import { saveLoadMerchants } from '../../../src/load/load-tenants.ts';
 import { ledgerServer } from '../../../src/simulator/ledger-http.ts';

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Command } from '../../../src/cli/commands.ts';
-import { run as processor } from '../../../src/cli/processor.ts';
+import { run as processor } from '../../../src/cli/processor/processor.ts';
 import { run as route } from '../../../src/cli/route.ts';
-import { postgresProcessorFaults } from '../../../src/store/processor-faults.ts';
-import { saveAcquirer } from '../../../src/store/tenants.ts';
+import { saveAcquirer } from '../../../src/store/settings/tenants.ts';
+import { postgresProcessorFaults } from '../../../src/store/switches/processor-faults.ts';
 import { runHere } from '../../support/run-here.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run } from '../../../src/cli/terminal-profile.ts';
-import { saveAcquirer } from '../../../src/store/tenants.ts';
+import { saveAcquirer } from '../../../src/store/settings/tenants.ts';
 import { runHere } from '../../support/run-here.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 

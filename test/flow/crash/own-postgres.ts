@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/store/embedded-postgres.ts';
-import { migrate } from '../../../src/store/migrate.ts';
-import { openDatabase } from '../../../src/store/open-database.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/store/postgres/embedded-postgres.ts';
+import { migrate } from '../../../src/store/postgres/migrate.ts';
+import { openDatabase } from '../../../src/store/postgres/open-database.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
 

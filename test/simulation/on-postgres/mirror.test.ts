@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobTable } from '../../../src/jobs/job-table.ts';
 import { seededRandom } from '../../../src/simulator/random.ts';
-import { PostgresRefundStore } from '../../../src/store/refund-store.ts';
-import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/tenants.ts';
-import { PostgresTransactionStore } from '../../../src/store/transaction-store.ts';
+import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/settings/tenants.ts';
+import { PostgresRefundStore } from '../../../src/store/transactions/refund-store.ts';
+import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
 import type { Transaction } from '../../../src/transactions/transaction.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { MemoryRefunds } from '../memory-refunds.ts';

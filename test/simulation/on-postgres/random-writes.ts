@@ -1,9 +1,9 @@
 import type { Random } from '../../../src/simulator/random.ts';
 import { Disposition } from '../../../src/transactions/disposition.ts';
-import { expirePinStep, NO_PIN, PinState, pinEntries, submitPinStep } from '../../../src/transactions/pin-step.ts';
+import { expirePinStep, NO_PIN, PinState, pinEntries, submitPinStep } from '../../../src/transactions/pin/pin-step.ts';
+import type { RefundStore } from '../../../src/transactions/ports/refund-ports.ts';
 import type { LateFacts, NewAttempt, TransactionStore } from '../../../src/transactions/ports.ts';
-import type { RefundStore } from '../../../src/transactions/refund-ports.ts';
-import { answeredStep, rearmStep, sentStep, unsentStep } from '../../../src/transactions/reversal-steps.ts';
+import { answeredStep, rearmStep, sentStep, unsentStep } from '../../../src/transactions/reversal/reversal-steps.ts';
 import { NO_RESULT, type SwitchEvent, settleOutcome } from '../../../src/transactions/settle-outcome.ts';
 import { Status, type StatusId } from '../../../src/transactions/status.ts';
 import { ReversalState, type Transaction, TransactionType } from '../../../src/transactions/transaction.ts';

@@ -1,0 +1,199 @@
+/**
+ * Bearer tokens of integrators' backends (contract, "Authentication"): `iss` picks the issuer, `kid` the key, the package `jose`
+ * checks the signature, and the key's owner must own the merchant in `sub`.
+ */
+import { hash } from 'node:crypto';
+import { compactVerify } from 'jose';
+import { MAX_TOKEN_CHARS } from '#schemas/tokens';
+import { LruMap } from '../../bytes/lru-map.ts';
+import { AuthError } from '../../errors.ts';
+import type { Principal, Tenant } from '../../transactions/ports.ts';
+import { readToken, type UnverifiedToken } from '../tokens/read-token.ts';
+import type { IssuerKey, IssuerKeys, Merchants, OwnedMerchant } from './issuer-keys.ts';
+
+const MAX_LIFETIME_SECONDS = 24 * 60 * 60;
+/** Clocks of backends are set by hand often enough. */
+const LEEWAY_SECONDS = 60;
+/** Tokens in use at once; an entry takes about 1 KB. Those pushed out are verified again. */
+const MAX_CACHED_TOKENS = 16_384;
+/** A rotation has two keys, a fleet of backends a few more; a token without `kid` is tried against no more than these. */
+const MAX_TRIED_KEYS = 8;
+
+/** As whom a token speaks, and what it says about the merchant. */
+export interface MerchantPrincipal extends Principal {
+  readonly integratorId: number;
+  readonly userClaim: string;
+  readonly issuer: string;
+  /** Ours of the key that signed. */
+  readonly keyId: string;
+  /** Whose key it is: the merchant's own, or its integrator's. */
+  readonly keyOwner: Tenant;
+  /** `mbn` */
+  readonly merchantName: string | null;
+  readonly mcc: string | null;
+  /** From `scope` and `permissions`. */
+  readonly permissions: ReadonlySet<string>;
+  readonly expiresAtMs: number;
+}
+
+export interface MerchantTokenVerifier {
+  /**
+   * @param token what follows `Bearer `
+   * @throws {AuthError} JWT_INVALID, JWT_EXPIRED, or FORBIDDEN when its key's owner does not own the merchant or it is blocked
+   */
+  verify(token: string): Promise<MerchantPrincipal>;
+}
+
+export interface MerchantTokenVerifierOptions {
+  readonly keys: IssuerKeys;
+  readonly merchants: Merchants;
+  /** What `aud` must name. */
+  readonly audience: string;
+  /** Milliseconds since 1970, for `iat` and `exp`. */
+  readonly nowMs?: () => number;
+}
+
+/** A token that was good once: what it says cannot change, who stands behind it can. */
+interface VerifiedToken {
+  readonly principal: MerchantPrincipal;
+  readonly key: IssuerKey;
+  /** The generation at which key and merchant were last found as they are. */
+  generation: string;
+}
+
+export function createMerchantTokenVerifier(options: MerchantTokenVerifierOptions): MerchantTokenVerifier {
+  return new CachingVerifier(options);
+}
+
+class CachingVerifier implements MerchantTokenVerifier {
+  readonly #options: MerchantTokenVerifierOptions;
+  readonly #nowMs: () => number;
+  /** By SHA-256: the tokens themselves would lie in every heap dump for up to a day. */
+  readonly #tokens = new LruMap<string, VerifiedToken>(MAX_CACHED_TOKENS);
+
+  constructor(options: MerchantTokenVerifierOptions) {
+    this.#options = options;
+    this.#nowMs = options.nowMs ?? Date.now;
+  }
+
+  async verify(token: string): Promise<MerchantPrincipal> {
+    if (token.length > MAX_TOKEN_CHARS) throw new AuthError('JWT_INVALID', 'size');
+    const digest = hash('sha256', token, 'base64url');
+    const generation = await this.#options.keys.generation();
+    const known = this.#tokens.get(digest);
+    if (known === undefined) {
+      const verified = await this.#verifyNew(token, generation);
+      this.#tokens.set(digest, verified);
+      return verified.principal;
+    }
+    if (known.generation !== generation && !(await this.#stillStands(known, generation))) {
+      this.#tokens.delete(digest);
+      return this.verify(token);
+    }
+    if (isExpired(known.principal.expiresAtMs, this.#nowMs())) {
+      this.#tokens.delete(digest);
+      throw new AuthError('JWT_EXPIRED', 'expired');
+    }
+    return known.principal;
+  }
+
+  async #verifyNew(token: string, generation: string): Promise<VerifiedToken> {
+    const unverified = readToken(token);
+    const key = await this.#findSigner(token, unverified);
+    const { claims } = unverified;
+    checkAudience(claims.aud, this.#options.audience);
+    checkTimes(claims, this.#nowMs());
+    const merchant = await this.#findMerchant(key, claims.sub);
+    return { principal: principalOf(unverified, key, merchant), key, generation };
+  }
+
+  async #findSigner(token: string, unverified: UnverifiedToken): Promise<IssuerKey> {
+    const keys = await this.#options.keys.find(unverified.claims.iss, unverified.kid);
+    if (keys.length === 0) throw new AuthError('JWT_INVALID', 'issuer');
+    const named = keysNamed(keys, unverified.kid);
+    if (named.length === 0) throw new AuthError('JWT_INVALID', 'key');
+    const able = named.filter((key) => key.algorithms.includes(unverified.algorithm)).slice(0, MAX_TRIED_KEYS);
+    if (able.length === 0) throw new AuthError('JWT_INVALID', 'algorithm');
+    for (const key of able) if (await hasSigned(key, token, unverified.algorithm)) return key;
+    throw new AuthError('JWT_INVALID', 'signature');
+  }
+
+  async #findMerchant(key: IssuerKey, merchantId: string): Promise<OwnedMerchant> {
+    const merchant = await this.#options.merchants.findOwned(key.owner, merchantId);
+    if (merchant === undefined) throw new AuthError('FORBIDDEN', 'owner');
+    if (merchant.isBlocked) throw new AuthError('FORBIDDEN', 'blocked');
+    return merchant;
+  }
+
+  /** Whether key and merchant are still what they were when the signature was checked. Anything else is verified anew. */
+  async #stillStands(known: VerifiedToken, generation: string): Promise<boolean> {
+    const { principal, key } = known;
+    const keys = await this.#options.keys.find(principal.issuer);
+    if (!keys.some((candidate) => isSameKey(candidate, key))) return false;
+    const merchant = await this.#options.merchants.findOwned(key.owner, principal.merchantId);
+    const stands = merchant !== undefined && !merchant.isBlocked && merchant.integratorId === principal.integratorId;
+    if (stands) known.generation = generation;
+    return stands;
+  }
+}
+
+/** `kid` names a key among the issuer's own. Keys registered without one are tried for any name. */
+function keysNamed(keys: readonly IssuerKey[], kid: string | undefined): readonly IssuerKey[] {
+  if (kid === undefined) return keys;
+  const named = keys.filter((key) => key.kid === kid);
+  return named.length > 0 ? named : keys.filter((key) => key.kid === undefined);
+}
+
+async function hasSigned(key: IssuerKey, token: string, algorithm: string): Promise<boolean> {
+  try {
+    await compactVerify(token, key.publicKey, { algorithms: [algorithm] });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isSameKey(left: IssuerKey, right: IssuerKey): boolean {
+  return (
+    left.id === right.id &&
+    left.publicKey.equals(right.publicKey) &&
+    left.algorithms.join() === right.algorithms.join() &&
+    left.owner.acquirerId === right.owner.acquirerId &&
+    left.owner.integratorId === right.owner.integratorId &&
+    left.owner.merchantId === right.owner.merchantId
+  );
+}
+
+function checkAudience(aud: string | readonly string[], audience: string): void {
+  const isOurs = typeof aud === 'string' ? aud === audience : aud.includes(audience);
+  if (!isOurs) throw new AuthError('JWT_INVALID', 'audience');
+}
+
+function checkTimes({ iat, exp, nbf }: UnverifiedToken['claims'], nowMs: number): void {
+  const latest = nowMs / 1_000 + LEEWAY_SECONDS;
+  if (iat > latest || (nbf ?? 0) > latest) throw new AuthError('JWT_INVALID', 'not-yet');
+  if (exp <= iat || exp - iat > MAX_LIFETIME_SECONDS) throw new AuthError('JWT_INVALID', 'lifetime');
+  if (isExpired(exp * 1_000, nowMs)) throw new AuthError('JWT_EXPIRED', 'expired');
+}
+
+function isExpired(expiresAtMs: number, nowMs: number): boolean {
+  return nowMs >= expiresAtMs + LEEWAY_SECONDS * 1_000;
+}
+
+function principalOf({ claims }: UnverifiedToken, key: IssuerKey, merchant: OwnedMerchant): MerchantPrincipal {
+  return Object.freeze({
+    acquirerId: merchant.acquirerId,
+    integratorId: merchant.integratorId,
+    merchantId: merchant.merchantId,
+    userClaim: claims.usr,
+    xTid: claims['x-tid'] ?? null,
+    issuer: claims.iss,
+    keyId: key.id,
+    keyOwner: key.owner,
+    merchantName: claims.mbn ?? null,
+    mcc: claims.mcc ?? null,
+    profileName: claims.spCfg ?? null,
+    permissions: new Set([...(claims.scope?.split(' ').filter(Boolean) ?? []), ...(claims.permissions ?? [])]),
+    expiresAtMs: claims.exp * 1_000,
+  });
+}

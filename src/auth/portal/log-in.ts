@@ -1,0 +1,90 @@
+import { AuthError, Throttled } from '../../errors.ts';
+import type { LoginTokens } from '../tokens/login-tokens.ts';
+import { addressSubject, type LoginLimits, type LoginTries, userSubject } from './login-tries.ts';
+import { isPassword } from './password.ts';
+import type { PortalUser } from './portal-user.ts';
+import { WaitingLine } from './waiting-line.ts';
+
+/** A user as logging in finds it. */
+export interface UserWithPassword extends PortalUser {
+  readonly passwordHash: string;
+}
+
+export interface Logins {
+  /** In whatever case the name is typed. */
+  findByUsername(username: string): Promise<UserWithPassword | undefined>;
+  recordLogin(user: PortalUser): Promise<void>;
+}
+
+export interface LoginCheckOptions {
+  readonly logins: Logins;
+  readonly tries: LoginTries;
+  readonly limits: LoginLimits;
+}
+
+export interface LogInOptions extends LoginCheckOptions {
+  readonly tokens: LoginTokens;
+}
+
+export interface LoginRequest {
+  readonly username: string;
+  readonly password: string;
+  /** The address that it comes from. */
+  readonly ip: string;
+}
+
+/** A hash takes a core for 0.3 s and 128 MB; the other cores are for taps. */
+const LOGINS_AT_ONCE = 1;
+/** About five seconds of waiting; people do not wait longer, and password guessers should. */
+const LOGINS_WAITING = 16;
+
+export type LogIn = (request: LoginRequest) => Promise<Session>;
+/** Whose name and password these are. */
+export type CheckLogin = (request: LoginRequest) => Promise<PortalUser>;
+
+export interface Session {
+  readonly token: string;
+  /** Seconds. */
+  readonly expiresIn: number;
+}
+
+/** Makes what begins sessions by token. @returns a function that throws what `createLoginCheck`'s does */
+export function createLogIn({ tokens, ...options }: LogInOptions): LogIn {
+  const check = createLoginCheck(options);
+  return async (request) => ({ token: await tokens.issue(await check(request)), expiresIn: tokens.lifetimeSeconds });
+}
+
+/**
+ * Makes what checks logins.
+ *
+ * A login never tells whether there is such a user: an unknown one, a wrong password and a blocked user are refused alike,
+ * after the same work, and are counted alike.
+ *
+ * @returns a function that gives the user, and throws AuthError UNAUTHORISED for a login that fails, Throttled for one
+ *   too many, Overloaded when too many wait, StoreUnavailable
+ */
+export function createLoginCheck({ logins, tries, limits }: LoginCheckOptions): CheckLogin {
+  const line = new WaitingLine({ atOnce: LOGINS_AT_ONCE, waitMost: LOGINS_WAITING });
+
+  async function count(subject: string, name: string, most: number): Promise<void> {
+    const { windowSeconds } = limits;
+    const { tries: made, secondsLeft } = await tries.count(subject, windowSeconds);
+    if (made > most) throw new Throttled({ name, most, windowSeconds }, secondsLeft, 132);
+  }
+
+  async function attempt({ username, password, ip }: LoginRequest): Promise<PortalUser> {
+    const name = username.normalize('NFKC').toLowerCase();
+    const subjects = { address: addressSubject(ip), user: userSubject(name) };
+    await count(subjects.address, 'logins-by-address', limits.perAddress);
+    await count(subjects.user, 'logins-by-user', limits.perUser);
+    const user = await logins.findByUsername(name);
+    const isRight = await isPassword(password, user?.passwordHash);
+    if (!user || !isRight || user.isBlocked) throw new AuthError('UNAUTHORISED', 'login');
+    await tries.forgive(subjects.user, subjects.address);
+    await logins.recordLogin(user);
+    return user;
+  }
+
+  // In line before it is counted: being sent away for want of time is no try.
+  return (request) => line.run(() => attempt(request));
+}

@@ -1,0 +1,118 @@
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { AuthError } from '../../errors.ts';
+import { INSTALLATION_OWNER, type PortalUser, type PortalUsers } from './portal-user.ts';
+
+/**
+ * The sessions of people at the console. The cookie is a random secret of which the database has the hash alone; from the
+ * same secret comes what every action must repeat in a header (a page of another site can send the cookie, and cannot read
+ * that).
+ *
+ * A screen may stay open for a shift, and shows what it shows for as long. Whoever looks into transactions or acts must have
+ * done so within a quarter of an hour, or logs in anew (PCI DSS 4.0 8.2.8).
+ */
+export const SESSION_SECONDS = 12 * 3_600;
+const IDLE_SECONDS = 15 * 60;
+/** Of 256 bits: nobody guesses it, so its hash needs no salt. */
+const SECRET_BYTES = 32;
+const SECRET = /^[\w-]{43}$/;
+/** Written so often at most while a person acts. */
+const ACT_RECORDED_EVERY_SECONDS = 30;
+
+/** A session as it is stored. */
+export interface StoredSession {
+  readonly acquirerId: number;
+  readonly userId: string;
+  readonly beganSecondsAgo: number;
+  readonly actedSecondsAgo: number;
+  /** Milliseconds since 1970. */
+  readonly begunAtMs: number;
+}
+
+export interface SessionStore {
+  begin(secretHash: Uint8Array, user: { readonly acquirerId: number; readonly userId: string }): Promise<void>;
+  find(secretHash: Uint8Array): Promise<StoredSession | undefined>;
+  recordAct(secretHash: Uint8Array): Promise<void>;
+  end(secretHash: Uint8Array): Promise<void>;
+}
+
+/** Somebody at the console. */
+export interface PortalSession {
+  readonly user: PortalUser;
+  /** Whose transactions and switches the user sees; undefined for those of the whole installation. */
+  readonly acquirerId: number | undefined;
+  /** Whether the user does more than look. */
+  readonly mayAct: boolean;
+  /** What actions must repeat. */
+  readonly csrfToken: string;
+  readonly secondsLeft: number;
+}
+
+export interface PortalSessionsOptions {
+  readonly sessions: SessionStore;
+  readonly users: PortalUsers;
+}
+
+export class PortalSessions {
+  readonly #options: PortalSessionsOptions;
+
+  constructor(options: PortalSessionsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @returns the secret for the cookie
+   * @throws AuthError FORBIDDEN for users of integrators and merchants: the console shows what is above them
+   */
+  async begin({ id, owner }: PortalUser): Promise<string> {
+    if (owner.integratorId !== undefined || owner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
+    const secret = randomBytes(SECRET_BYTES).toString('base64url');
+    await this.#options.sessions.begin(hashOf(secret), { acquirerId: owner.acquirerId, userId: id });
+    return secret;
+  }
+
+  /**
+   * @param isAct whether the person does something now; false for what the page does by itself
+   * @throws AuthError UNAUTHORISED without a session, or with one that is over or, for an act, has been idle
+   */
+  async find(secret: string | undefined, isAct: boolean): Promise<PortalSession> {
+    if (secret === undefined || !SECRET.test(secret)) throw new AuthError('UNAUTHORISED', 'session');
+    const { sessions, users } = this.#options;
+    const secretHash = hashOf(secret);
+    const stored = await sessions.find(secretHash);
+    if (stored === undefined || stored.beganSecondsAgo >= SESSION_SECONDS)
+      throw new AuthError('UNAUTHORISED', 'session');
+    if (isAct && stored.actedSecondsAgo >= IDLE_SECONDS) throw new AuthError('UNAUTHORISED', 'idle');
+    const user = await users.find(stored.acquirerId, stored.userId);
+    const isOver = user === undefined || user.isBlocked || user.passwordChangedAtMs > stored.begunAtMs;
+    if (isOver) throw new AuthError('UNAUTHORISED', 'user');
+    if (isAct && stored.actedSecondsAgo >= ACT_RECORDED_EVERY_SECONDS) await sessions.recordAct(secretHash);
+    return sessionOf(user, secret, SESSION_SECONDS - stored.beganSecondsAgo);
+  }
+
+  async end(secret: string | undefined): Promise<void> {
+    if (secret !== undefined && SECRET.test(secret)) await this.#options.sessions.end(hashOf(secret));
+  }
+}
+
+function sessionOf(user: PortalUser, secret: string, secondsLeft: number): PortalSession {
+  const { acquirerId } = user.owner;
+  return {
+    user,
+    acquirerId: acquirerId === INSTALLATION_OWNER ? undefined : acquirerId,
+    mayAct: user.role !== 'viewer',
+    csrfToken: createHmac('sha256', secret).update('csrf').digest('base64url'),
+    secondsLeft,
+  };
+}
+
+/** @throws AuthError FORBIDDEN for a viewer, and without the session's own token */
+export function checkAct({ csrfToken, mayAct }: PortalSession, given: string | string[] | undefined): void {
+  const isOwn =
+    typeof given === 'string' && timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', csrfToken, 'buffer'));
+  if (!isOwn) throw new AuthError('FORBIDDEN', 'csrf');
+  if (!mayAct) throw new AuthError('FORBIDDEN', 'role');
+}
+
+function hashOf(secret: string): Buffer {
+  return hash('sha256', secret, 'buffer');
+}

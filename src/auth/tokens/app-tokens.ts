@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { intentSessionTokenClaims, intentTokenClaims } from '#schemas/tokens';
+import { AuthError } from '../../errors.ts';
+import type { IntentClaims, IntentSession, IntentTokens } from '../../transactions/ports/link-ports.ts';
+import type { Merchants } from '../issuers/issuer-keys.ts';
+import type { OwnTokens } from './own-tokens.ts';
+
+/**
+ * A tap that began in a link's last second is answered, asked for its PIN and acknowledged within this time: two deadlines of
+ * 40 s, three PINs of 90 s each, and as much again. What may still begin, the link's own row says.
+ */
+const GRACE_SECONDS = 600;
+
+/** The tokens of payment apps: for one link or intent (2.9), and for many intents of one merchant (2.10). */
+export class AppTokens implements IntentTokens {
+  readonly #tokens: OwnTokens;
+  readonly #merchants: Merchants;
+  readonly #nowMs: () => number;
+
+  constructor(tokens: OwnTokens, merchants: Merchants, nowMs: () => number) {
+    this.#tokens = tokens;
+    this.#merchants = merchants;
+    this.#nowMs = nowMs;
+  }
+
+  issue({ acquirerId, id, merchantId, expiresAtMs }: Parameters<IntentTokens['issue']>[0]): Promise<string> {
+    const claims = { acquirerId, merchantId: asClaim(merchantId), txn: id };
+    const exp = Math.floor(expiresAtMs / 1_000);
+    return this.#tokens.sign('intent', { ...claims, sub: merchantId, jti: randomUUID(), exp });
+  }
+
+  issueSession({ acquirerId, merchantId }: IntentSession, minutes: number): Promise<string> {
+    const claims = { acquirerId, merchantId: asClaim(merchantId) };
+    const exp = Math.floor(this.#nowMs() / 1_000 + minutes * 60);
+    return this.#tokens.sign('intentSession', { ...claims, sub: merchantId, jti: randomUUID(), exp });
+  }
+
+  isOwn(token: string): boolean {
+    return this.#tokens.isOwn(token);
+  }
+
+  /**
+   * @returns the link that a token opens; the token may be over for as long as a tap takes that began in time
+   * @throws {AuthError} JWT_INVALID, also for a token of ours that is for something else; JWT_EXPIRED; FORBIDDEN when the
+   *   merchant is gone or blocked
+   */
+  async open(token: string): Promise<IntentClaims> {
+    const claims = intentTokenClaims.safeParse(await this.#tokens.verify('intent', token, GRACE_SECONDS));
+    if (!claims.success) throw new AuthError('JWT_INVALID', 'claims');
+    const { acquirerId, txn, sub } = claims.data;
+    await this.#check(acquirerId, sub);
+    return { acquirerId, id: txn, merchantId: sub };
+  }
+
+  /** @throws {AuthError} as `open` does */
+  async openSession(token: string): Promise<IntentSession> {
+    const claims = intentSessionTokenClaims.safeParse(await this.#tokens.verify('intentSession', token));
+    if (!claims.success) throw new AuthError('JWT_INVALID', 'claims');
+    const { acquirerId, sub } = claims.data;
+    await this.#check(acquirerId, sub);
+    return { acquirerId, merchantId: sub };
+  }
+
+  async #check(acquirerId: number, merchantId: string): Promise<void> {
+    const merchant = await this.#merchants.findOwned({ acquirerId }, merchantId);
+    if (!merchant) throw new AuthError('FORBIDDEN', 'owner');
+    if (merchant.isBlocked) throw new AuthError('FORBIDDEN', 'blocked');
+  }
+}
+
+/** Numeric when it is (contract, "Values"), as far as a number tells every digit. */
+function asClaim(merchantId: string): string | number {
+  const number = Number(merchantId);
+  return Number.isSafeInteger(number) && String(number) === merchantId ? number : merchantId;
+}

@@ -1,0 +1,133 @@
+/**
+ * Tokens that we sign ourselves (contract, "Authentication"): ES256 with `kid`, and a `use` by which no token of one use
+ * passes for another. The package `jose` signs and verifies.
+ */
+import type { KeyObject } from 'node:crypto';
+import { decodeJwt, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { MAX_TOKEN_CHARS } from '#schemas/tokens';
+import { AuthError } from '../../errors.ts';
+import { REFUSED_PARAMETERS } from './read-token.ts';
+
+/** What tokens are for. */
+const TOKEN_USES = ['login', 'intent', 'intentSession', 'proximity', 'pin'] as const;
+export type TokenUse = (typeof TOKEN_USES)[number];
+
+/** A key pair of the installation, P-256. */
+export interface TokenKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+/** The keys of the installation for tokens. */
+export interface TokenKeys {
+  /** Newest first: the first one signs. */
+  readonly tokenSigning: readonly TokenKey[];
+  /** Any of them, to verify: one too that another process has signed with and this one has not seen before. */
+  tokenKey(kid: string): TokenKey | undefined;
+}
+
+export interface OwnTokensOptions {
+  /** Looked at each time, since a rotation needs no restart. */
+  readonly keys: TokenKeys;
+  /** The name of the installation: it issues these tokens, and is their audience. */
+  readonly name: string;
+  /** Milliseconds since 1970, for `iat` and `exp`. */
+  readonly nowMs: () => number;
+}
+
+/** A token of ours that is good, whatever it is for. */
+export interface OwnToken {
+  readonly use: TokenUse;
+  readonly claims: JWTPayload;
+}
+
+/** What every token claims besides its use, issuer, audience and `iat`. */
+export interface OwnTokenClaims extends JWTPayload {
+  readonly sub: string;
+  readonly jti: string;
+  /** Seconds since 1970. */
+  readonly exp: number;
+}
+
+const ALGORITHM = 'ES256';
+const TYPE = 'JWT';
+
+export class OwnTokens {
+  readonly #options: OwnTokensOptions;
+
+  constructor(options: OwnTokensOptions) {
+    this.#options = options;
+  }
+
+  sign(use: TokenUse, claims: OwnTokenClaims): Promise<string> {
+    const { keys, name, nowMs } = this.#options;
+    const { kid, privateKey } = keys.tokenSigning[0]!;
+    const iat = Math.floor(nowMs() / 1_000);
+    return new SignJWT({ ...claims, iss: name, aud: name, iat, use })
+      .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
+      .sign(privateKey);
+  }
+
+  /** Whether a token says that it is ours. Then it is to be verified here, and nowhere else. */
+  isOwn(token: string): boolean {
+    if (token.length > MAX_TOKEN_CHARS) return false;
+    try {
+      return decodeJwt(token).iss === this.#options.name;
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * @param graceSeconds how long after its end a token still does: for what was begun with it in time
+   * @returns the claims of a token of ours for this use
+   * @throws {AuthError} JWT_INVALID with the check that it fails, JWT_EXPIRED when it is good in everything else
+   */
+  async verify(use: TokenUse, token: string, graceSeconds = 0): Promise<JWTPayload> {
+    const { payload, isExpired } = await this.#read(token);
+    if (payload.use !== use) throw new AuthError('JWT_INVALID', 'use');
+    const endsAtMs = (payload.exp! + graceSeconds) * 1_000;
+    if (isExpired && this.#options.nowMs() >= endsAtMs) throw new AuthError('JWT_EXPIRED', 'expired');
+    return payload;
+  }
+
+  /** A token of ours for any use. @throws {AuthError} as `verify` does */
+  async verifyAny(token: string): Promise<OwnToken> {
+    const { payload, isExpired } = await this.#read(token);
+    const use = TOKEN_USES.find((known) => known === payload.use);
+    if (use === undefined) throw new AuthError('JWT_INVALID', 'use');
+    if (isExpired) throw new AuthError('JWT_EXPIRED', 'expired');
+    return { use, claims: payload };
+  }
+
+  async #read(token: string): Promise<{ readonly payload: JWTPayload; readonly isExpired: boolean }> {
+    if (token.length > MAX_TOKEN_CHARS) throw new AuthError('JWT_INVALID', 'size');
+    const { name, nowMs } = this.#options;
+    const options = {
+      algorithms: [ALGORITHM],
+      typ: TYPE,
+      issuer: name,
+      audience: name,
+      requiredClaims: ['sub', 'jti', 'iat', 'exp'],
+      currentDate: new Date(nowMs()),
+    };
+    try {
+      const { payload } = await jwtVerify(token, (header: object) => this.#keyOf(header), options);
+      return { payload, isExpired: false };
+    } catch (error) {
+      if (error instanceof AuthError) throw error;
+      if (error instanceof errors.JWTExpired) return { payload: error.payload, isExpired: true };
+      throw new AuthError('JWT_INVALID', 'signature');
+    }
+  }
+
+  #keyOf(header: object): KeyObject {
+    const { kid } = header as { readonly kid?: string };
+    // We never write any of these, so whoever did wants something else to be read.
+    if (REFUSED_PARAMETERS.some((name) => Object.hasOwn(header, name))) throw new AuthError('JWT_INVALID', 'header');
+    const key = kid === undefined ? undefined : this.#options.keys.tokenKey(kid);
+    if (key === undefined) throw new AuthError('JWT_INVALID', 'key');
+    return key.publicKey;
+  }
+}

@@ -1,0 +1,35 @@
+import { type PinTokenClaims, pinTokenClaims } from '#schemas/pin';
+import { AuthError } from '../../errors.ts';
+import type { PinTokens, PinTokenVerdict } from '../../transactions/ports/pin-ports.ts';
+import type { Transaction } from '../../transactions/transaction.ts';
+import type { OwnTokens } from './own-tokens.ts';
+
+/**
+ * The tokens of the PIN step, bound to a transaction, its attempt and its device. Nothing of them is kept: the row says
+ * how long a PIN is awaited and for which attempt, so a token can be made again for a repeated answer, and the next
+ * attempt spends every token of the one before.
+ */
+export function createPinTokens(tokens: OwnTokens): PinTokens {
+  return {
+    issue: ({ id, attempt, merchantId, deviceInstallationId, pinExpiresAtMs }) => {
+      const claims: PinTokenClaims = { txn: id, attempt, device: deviceInstallationId };
+      // Up to the whole second that follows: in between, the row decides.
+      const exp = Math.ceil((pinExpiresAtMs ?? 0) / 1_000);
+      return tokens.sign('pin', { ...claims, sub: merchantId, jti: `${id}.${attempt}`, exp });
+    },
+    check: (token, transaction) => check(tokens, token, transaction),
+  };
+}
+
+async function check(tokens: OwnTokens, token: string, transaction: Transaction): Promise<PinTokenVerdict> {
+  try {
+    const claims = pinTokenClaims.safeParse(await tokens.verify('pin', token));
+    if (!claims.success) return 'foreign';
+    const { txn, attempt, device } = claims.data;
+    if (txn !== transaction.id || device !== transaction.deviceInstallationId) return 'foreign';
+    return attempt === transaction.attempt ? 'good' : 'spent';
+  } catch (error) {
+    if (!(error instanceof AuthError)) throw error;
+    return error.code === 'JWT_EXPIRED' ? 'spent' : 'foreign';
+  }
+}

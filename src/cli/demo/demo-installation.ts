@@ -1,0 +1,194 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createApiKey } from '../../auth/api-key.ts';
+import { hashPassword } from '../../auth/portal/password.ts';
+import { INSTALLATION_OWNER } from '../../auth/portal/portal-user.ts';
+import { type LoadProfile, writeLoadProfile } from '../../load/load-profile.ts';
+import { saveLoadMerchants } from '../../load/load-tenants.ts';
+import { type Profile, readProfile, writeProfile } from '../../phone/profile.ts';
+import type { Processor, SwitchConfig } from '../../processor-kit/processor.ts';
+import { insertApiKey } from '../../store/credentials/api-keys.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
+import {
+  saveAcquirer,
+  saveIntegrator,
+  saveIssuerKey,
+  saveMerchants,
+  saveProcessor,
+  saveRoute,
+  saveTerminals,
+  saveUser,
+} from '../../store/settings/tenants.ts';
+import { type DemoType, demoSwitchConfig, writeDemoKeys } from './demo-keys.ts';
+
+const ACQUIRER = 1;
+const INTEGRATOR = 10;
+const MERCHANT = { id: '1001', name: 'Corner Coffee', mcc: '5814', xTid: 'TERM0001', user: 'till@corner.example' };
+
+const OPERATOR = 'ops@demo.example';
+
+/** Its line gives up after two seconds: what becomes of a silent switch can be watched without patience. */
+export const HASTY_TERMINAL = 'TERM0002';
+
+interface DemoLine {
+  readonly type: DemoType;
+  readonly processorId: number;
+  readonly profile?: SwitchConfig['profile'];
+  readonly route: { readonly id: number; readonly priority: number; readonly scheme?: string; readonly xTid?: string };
+}
+
+/** The acquirer's processors, each with the taps that it gets. Of routes with one priority the more specific goes first. */
+const LINES: readonly DemoLine[] = [
+  { type: 'type-1', processorId: 1, route: { id: 100, priority: 1 } },
+  { type: 'type-2', processorId: 2, route: { id: 200, priority: 1, scheme: 'Mastercard' } },
+  {
+    type: 'type-1',
+    processorId: 3,
+    profile: { deadlineMs: 2_000 },
+    route: { id: 300, priority: 1, xTid: HASTY_TERMINAL },
+  },
+];
+
+/** The switch that a route of the demo leads to. */
+export function demoTypeOf(routeId: number | null | undefined): DemoType | undefined {
+  return LINES.find(({ route }) => route.id === routeId)?.type;
+}
+
+export interface DemoSwitch {
+  readonly type: DemoType;
+  readonly processor: Processor;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where everything that a client of the demo needs is written down, secrets included. */
+export function demoProfilePath(folder: string): string {
+  return join(folder, 'demo.json');
+}
+
+/** Where everything that a load test of the demo needs is written down, secrets included. */
+export function loadProfilePath(folder: string): string {
+  return join(folder, 'load.json');
+}
+
+/** Creates merchants for load tests, and tells `tapwire load` of them, and of what it may look at. */
+export async function installLoadMerchants(
+  database: Database,
+  folder: string,
+  { url, issuer, apiKey }: Profile,
+  visible: Pick<LoadProfile, 'books' | 'processes'>,
+): Promise<void> {
+  const merchants = await saveLoadMerchants(database, { acquirerId: ACQUIRER, integratorId: INTEGRATOR });
+  const own = { url, issuer, apiKey, merchants, hastyTerminal: HASTY_TERMINAL };
+  writeLoadProfile(loadProfilePath(folder), { ...own, ...visible });
+}
+
+/**
+ * Creates the demo's tenants, or brings them up to date: an acquirer with routes to the simulated switches, an integrator
+ * with an issuer key, a merchant with a terminal and a user. Secrets are made once and kept in the profile; the keys that
+ * gateway and switches share lie beside it, in `folder`.
+ */
+export async function installDemo(
+  database: Database,
+  folder: string,
+  url: string,
+  switches: readonly DemoSwitch[],
+): Promise<Profile> {
+  await saveAcquirer(database, ACQUIRER, 'Demo Acquirer');
+  await saveIntegrator(database, ACQUIRER, INTEGRATOR, 'Demo Integrator');
+  const place = {
+    street: '1 Long Street',
+    city: 'Cape Town',
+    country: 'ZA',
+    currency: 'ZAR',
+    timeZone: 'Africa/Johannesburg',
+  };
+  const { id, name, mcc, xTid } = MERCHANT;
+  await saveMerchants(database, [{ acquirerId: ACQUIRER, id, integratorId: INTEGRATOR, name, mcc, ...place }]);
+  const terminal = { acquirerId: ACQUIRER, mid: 'DEMO00000001001', canTakePin: true };
+  await saveTerminals(database, [
+    { ...terminal, xTid, tid: 'TW000001', merchantId: id },
+    { ...terminal, xTid: HASTY_TERMINAL, tid: 'TW000002' },
+  ]);
+  await saveSwitches(database, switches);
+  writeDemoKeys(folder, new Map(switches.map(({ type, processor }) => [type, demoSwitchConfig(processor, type)])));
+
+  const profilePath = demoProfilePath(folder);
+  const known = existsSync(profilePath) ? readProfile(profilePath) : undefined;
+  const profile = {
+    ...(known && (await isCurrent(database, known)) ? known : await createSecrets(database, url)),
+    operator: known?.operator ?? { username: OPERATOR, password: randomUUID().slice(0, 13) },
+    url,
+  };
+  await saveOperator(database, profile.operator);
+  await saveIssuerKey(database, {
+    issuer: profile.issuer.iss,
+    kid: profile.issuer.kid,
+    acquirerId: ACQUIRER,
+    integratorId: INTEGRATOR,
+    algorithms: [profile.issuer.algorithm],
+    publicKey: profile.issuer.publicKey,
+  });
+  writeProfile(profilePath, profile);
+  return profile;
+}
+
+async function saveSwitches(database: Database, switches: readonly DemoSwitch[]): Promise<void> {
+  for (const { type, processorId, profile, route } of LINES) {
+    const demoSwitch = switches.find((each) => each.type === type);
+    if (!demoSwitch) continue;
+    const { processor, host, port } = demoSwitch;
+    const config = { ...demoSwitchConfig(processor, type), addresses: [{ host, port }], profile };
+    await saveProcessor(database, { acquirerId: ACQUIRER, id: processorId, type, config });
+    await saveRoute(database, { acquirerId: ACQUIRER, processorId, ...route });
+  }
+}
+
+/** Who looks at the console, and acts there: of the installation itself. */
+async function saveOperator(database: Database, { username, password }: Profile['login']): Promise<void> {
+  const owner = { acquirerId: INSTALLATION_OWNER, merchantId: null };
+  const passwordHash = await hashPassword(password);
+  await saveUser(database, { ...owner, id: randomUUID(), username, passwordHash, role: 'operator' });
+}
+
+/** A profile outlives its database when somebody deletes the one and not the other. */
+async function isCurrent(database: Database, { apiKey }: Profile): Promise<boolean> {
+  const { rowCount } = await database.query('select from api_keys where id = $1', [apiKey.split('_')[2]]);
+  return rowCount === 1;
+}
+
+async function createSecrets(database: Database, url: string): Promise<Profile> {
+  const { text, record } = createApiKey({
+    mode: 'test',
+    owner: { acquirerId: ACQUIRER, integratorId: INTEGRATOR },
+    scopes: ['transactions:read', 'transactions:refund', 'payments:create', 'devices:manage', 'webhooks:manage'],
+    name: 'demo',
+    expiresAtMs: null,
+  });
+  await insertApiKey(database, record);
+  const login = { username: MERCHANT.user, password: randomUUID().slice(0, 13) };
+  const passwordHash = await hashPassword(login.password);
+  await saveUser(database, {
+    acquirerId: ACQUIRER,
+    id: randomUUID(),
+    merchantId: MERCHANT.id,
+    username: login.username,
+    passwordHash,
+    role: 'admin',
+  });
+  const { privateKey, publicKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  const issuer = {
+    iss: 'https://demo-integrator.example',
+    kid: 'demo-1',
+    audience: 'tapwire',
+    algorithm: 'ES256',
+    privateKey,
+    publicKey,
+  } as const;
+  return { url, apiKey: text.reveal(), login, merchant: MERCHANT, issuer };
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import type { OnlineAuthorization } from '#schemas/mobile-transaction';
+import type { Problem } from '#schemas/problem';
+import type { TransactionView } from '#schemas/transaction';
+import { Phone, type PhoneAnswer } from '../../phone/phone.ts';
+import type { Profile } from '../../phone/profile.ts';
+import { demoTypeOf } from './demo-installation.ts';
+import type { DemoType } from './demo-keys.ts';
+
+interface DemoTap {
+  readonly title: string;
+  /** What must come out: `Approved 00`, `400 202`. */
+  readonly expected: string;
+  /** The switch that must have been asked. */
+  readonly by?: DemoType;
+  readonly tap: (phone: Phone) => Promise<PhoneAnswer>;
+}
+
+const TAPS: readonly DemoTap[] = [
+  {
+    title: 'ZAR 10.00, Visa',
+    expected: 'Approved 00',
+    by: 'type-1',
+    tap: (phone) => phone.tap({ amount: '10.00', currency: 'ZAR' }),
+  },
+  {
+    title: 'ZAR 25.00, Mastercard',
+    expected: 'Approved 00',
+    by: 'type-2',
+    tap: (phone) => phone.tap({ amount: '25.00', currency: 'ZAR', card: 'mastercard' }),
+  },
+  {
+    title: 'ZAR 10.51, Mastercard',
+    expected: 'Declined 51',
+    by: 'type-2',
+    tap: (phone) => phone.tap({ amount: '10.51', currency: 'ZAR', card: 'mastercard' }),
+  },
+  {
+    title: 'card data cut short',
+    expected: '400 202',
+    tap: async (phone) => {
+      const sealed = await phone.seal({ amount: '10.00', currency: 'ZAR' });
+      return phone.submit({
+        ...sealed,
+        merchantReference: randomUUID(),
+        paymentCardData: sealed.paymentCardData.slice(0, -8),
+      });
+    },
+  },
+];
+
+/** Submits the demo's taps, tells each one's way, and whether all ended as they should. */
+export async function submitDemoTaps(profile: Profile): Promise<boolean> {
+  const phone = new Phone(profile);
+  let isAsExpected = true;
+  for (const { title, expected, by, tap } of TAPS) {
+    const answer = await tap(phone);
+    const askedSwitch = await switchAsked(profile, phone, answer);
+    const got = outcomeOf(answer);
+    const isRight = got === expected && askedSwitch === by;
+    isAsExpected &&= isRight;
+    const mark = isRight ? 'ok' : `EXPECTED ${expected} ${by ?? ''}`;
+    const columns = [
+      title.padEnd(22),
+      got.padEnd(11),
+      (askedSwitch ?? '').padEnd(6),
+      `${answer.ms.toFixed(0)} ms`.padStart(7),
+    ];
+    console.log(`tap        ${columns.join('  ')}   ${mark}`);
+    if (answer.status === 200) console.log(`             ${await trailOf(profile, phone, answer)}`);
+  }
+  return isAsExpected;
+}
+
+/** By the route that the transaction shows; undefined for a tap that was refused before it got one. */
+async function switchAsked(profile: Profile, phone: Phone, answer: PhoneAnswer): Promise<DemoType | undefined> {
+  if (answer.status !== 200) return undefined;
+  const { serviceReference } = authorization(answer.body);
+  const { details } = (await read(profile, phone, `/transactions/${serviceReference}`)) as TransactionView;
+  return demoTypeOf(details.at(-1)?.paymentProviderId);
+}
+
+async function read(profile: Profile, phone: Phone, path: string): Promise<unknown> {
+  const headers = { authorization: `Bearer ${await phone.token()}` };
+  return (await fetch(new URL(path, profile.url), { headers })).json();
+}
+
+function outcomeOf({ status, body }: PhoneAnswer): string {
+  if (status !== 200) return `${status} ${(body as Problem).errorCode}`;
+  const { type, isoResponseCode } = authorization(body);
+  return `${type} ${isoResponseCode}`.trim();
+}
+
+function authorization(body: unknown): OnlineAuthorization {
+  return (body as { onlineAuthorizationResponse: OnlineAuthorization }).onlineAuthorizationResponse;
+}
+
+/** An answer is recorded after it was flushed; the last move is there soon after. */
+const RECORDED_WITHIN_MS = 2_000;
+const LOOK_EVERY_MS = 50;
+
+/** Each status with the milliseconds since the first: `RequestReceived 0 · …`. */
+async function trailOf(profile: Profile, phone: Phone, answer: PhoneAnswer): Promise<string> {
+  const { serviceReference } = authorization(answer.body);
+  const untilMs = performance.now() + RECORDED_WITHIN_MS;
+  let events: { to?: string; at: string }[] = [];
+  do {
+    events = (await read(profile, phone, `/transactions/${serviceReference}/events`)) as typeof events;
+    if (events.some(({ to }) => to === 'RespondedToPhone')) break;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  } while (performance.now() < untilMs);
+  const startMs = Date.parse(events[0]?.at ?? '');
+  return events.map(({ to, at }) => `${to ?? ''} +${Date.parse(at) - startMs} ms`).join(' · ');
+}

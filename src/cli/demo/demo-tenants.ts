@@ -1,0 +1,48 @@
+import { mkdirSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { readConfig } from '../../config.ts';
+import { StartError } from '../../errors.ts';
+import { openKeyRing } from '../../gateway/open-key-ring.ts';
+import { prepareDatabase } from '../../gateway/prepare-database.ts';
+import { loadProcessors } from '../../processor-kit/load-processors.ts';
+import { type DemoSwitch, demoProfilePath, installDemo, installLoadMerchants } from './demo-installation.ts';
+import { DEMO_TYPES } from './demo-keys.ts';
+
+/**
+ * `tapwire demo-tenants --url http://api:8080 --switch type-1=HOST:PORT [--switch type-2=HOST:PORT]`: what docker-compose.yml
+ * runs before api and worker.
+ */
+export async function run(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      url: { type: 'string', default: 'http://127.0.0.1:8080' },
+      switch: { type: 'string', multiple: true, default: ['type-1=127.0.0.1:9101'] },
+    },
+  });
+  const switches = await readSwitches(values.switch);
+  const config = readConfig(process.env);
+  mkdirSync(config.TAPWIRE_DATA, { recursive: true });
+  const prepared = await prepareDatabase(config);
+  try {
+    await openKeyRing(config);
+    const profile = await installDemo(prepared.database, config.TAPWIRE_DATA, values.url, switches);
+    await installLoadMerchants(prepared.database, config.TAPWIRE_DATA, profile, {});
+    console.log(`The demo tenants are there; their secrets are in ${demoProfilePath(config.TAPWIRE_DATA)}.`);
+  } finally {
+    await prepared.stop();
+  }
+  return 0;
+}
+
+async function readSwitches(words: readonly string[]): Promise<DemoSwitch[]> {
+  const types = await loadProcessors();
+  return words.map((word) => {
+    const [, type, host, port] = /^([^=]+)=(.+):(\d{1,5})$/.exec(word) ?? [];
+    const known = DEMO_TYPES.find((each) => each === type);
+    if (known === undefined || host === undefined) {
+      throw new StartError('BAD_CONFIG', `--switch ${word}: expected TYPE=HOST:PORT with ${DEMO_TYPES.join(' or ')}`);
+    }
+    return { type: known, processor: types.get(known)!, host, port: Number(port) };
+  });
+}

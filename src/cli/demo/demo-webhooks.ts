@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { OnlineAuthorization } from '#schemas/mobile-transaction';
+import type { Webhook } from '#schemas/webhook';
+import { Phone } from '../../phone/phone.ts';
+import type { Profile } from '../../phone/profile.ts';
+import { verifyWebhook } from '../../webhooks/verify-webhook.ts';
+import { HASTY_TERMINAL } from './demo-installation.ts';
+
+/** The switch never answers this amount. */
+const SILENT = { amount: '10.69', currency: 'ZAR' } as const;
+const TOLD_WITHIN_MS = 10_000;
+
+/**
+ * Silence of the switch becomes Indeterminate, and Voided once the reversal is acknowledged. The integrator is told both,
+ * and believes what it can verify.
+ */
+export async function demonstrateWebhooks(profile: Profile): Promise<boolean> {
+  const phone = new Phone({ ...profile, merchant: { ...profile.merchant, xTid: HASTY_TERMINAL } });
+  const told: Webhook[] = [];
+  let secret = '';
+  const receiver = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const verdict = verifyWebhook(secret, { headers: request.headers, body: Buffer.concat(chunks) });
+    response.writeHead(verdict.isGenuine ? 204 : 401).end(verdict.isGenuine ? undefined : verdict.reason);
+    if (verdict.isGenuine) told.push(verdict.event);
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  try {
+    secret = await listenAt(profile, phone, `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`);
+    const { body, ms } = await phone.tap(SILENT);
+    const { type, serviceReference } = (body as { onlineAuthorizationResponse: OnlineAuthorization })
+      .onlineAuthorizationResponse;
+    const dispositions = await untilTold(told, serviceReference, 2);
+    const isAsExpected = type === 'Indeterminate' && dispositions.join() === 'Indeterminate,Voided';
+    console.log(
+      `tap        ZAR 10.69, no answer    ${type}         ${ms.toFixed(0)} ms   ${isAsExpected ? 'ok' : 'UNEXPECTED'}`,
+    );
+    console.log(`             webhooks, signatures verified: ${dispositions.join(', then ')}`);
+    return isAsExpected;
+  } finally {
+    receiver.close();
+    receiver.closeAllConnections();
+  }
+}
+
+/** Registers the receiver (4.9) and gives the secret that signs what it gets. */
+async function listenAt({ url, apiKey }: Profile, phone: Phone, callbackUrl: string): Promise<string> {
+  const headers = {
+    'x-api-key': apiKey,
+    authorization: `Bearer ${await phone.token()}`,
+    'content-type': 'application/json',
+  };
+  const post = (path: string, body: object) =>
+    fetch(new URL(path, url), { method: 'POST', headers, body: JSON.stringify(body) });
+  await post('/integrator/callbackUrl', { callbackUrl });
+  const issued = await post('/integrator/callbackUrl/secret', { overlapHours: 0 });
+  return ((await issued.json()) as { secret: string }).secret;
+}
+
+/** By sequence: the later one may come first. */
+async function untilTold(told: readonly Webhook[], serviceReference: string, count: number): Promise<string[]> {
+  const untilMs = performance.now() + TOLD_WITHIN_MS;
+  const ours = () => told.filter((event) => event.serviceReference === serviceReference);
+  while (ours().length < count && performance.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 50));
+  return ours()
+    .toSorted((one, other) => one.sequence - other.sequence)
+    .map(({ disposition }) => disposition);
+}

@@ -1,0 +1,139 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Config, readConfig } from '../../config.ts';
+import { type PreparedDatabase, prepareDatabase } from '../../gateway/prepare-database.ts';
+import { startGateway } from '../../main.ts';
+import { createLog } from '../../ops/log.ts';
+import type { Profile } from '../../phone/profile.ts';
+import { loadProcessors } from '../../processor-kit/load-processors.ts';
+import { type Simulator, startSimulator } from '../../simulator/start-simulator.ts';
+import { createPayLink } from '../link.ts';
+import { untilAskedToStop } from '../until-asked-to-stop.ts';
+import { type DemoSwitch, demoProfilePath, installDemo, installLoadMerchants } from './demo-installation.ts';
+import { DEMO_TYPES, demoHsmKeysPath, demoSwitchConfig } from './demo-keys.ts';
+import { submitDemoTaps } from './demo-taps.ts';
+import { demonstrateWebhooks } from './demo-webhooks.ts';
+
+/** Whoever starts a demo reads for a while before he opens its link. */
+const READING_MINUTES = '60';
+/** The simulated switches ask for a PIN. */
+const AMOUNT_WITH_PIN = '50.05';
+
+/**
+ * `tapwire demo [--stay]`: everything on one machine, in one process: Postgres, two simulated switches, the gateway, a phone.
+ * Exit code 1 when a tap ends otherwise than it should.
+ */
+export async function run(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { stay: { type: 'boolean', default: false } } });
+  const folder = process.env.TAPWIRE_DATA ?? '.tapwire';
+  const own = { HSM_KEYS_FILE: demoHsmKeysPath(folder), DOCS_PROFILE: demoProfilePath(folder) };
+  const settings = { LOG_LEVEL: 'warn', LINK_MINUTES: READING_MINUTES, ...own, ...process.env };
+  const config = readConfig({ ...settings, PORT: String(await choosePort(process.env.PORT)) });
+  mkdirSync(config.TAPWIRE_DATA, { recursive: true });
+  const prepared = await prepareDatabase(config);
+  try {
+    return await demonstrate(config, prepared, values.stay);
+  } finally {
+    await prepared.stop();
+  }
+}
+
+async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay: boolean): Promise<number> {
+  const stopping = untilAskedToStop();
+  const since = new Date().toISOString();
+  const { simulator, switches } = await startSwitches();
+  try {
+    const url = `http://${config.HOST}:${config.PORT}`;
+    const profile = await installDemo(prepared.database, config.TAPWIRE_DATA, url, switches);
+    const ledgerUrl = `http://127.0.0.1:${simulator.ledgerPort}/ledger`;
+    await installLoadMerchants(prepared.database, config.TAPWIRE_DATA, profile, {
+      books: { ledgerUrl, databaseUrl: prepared.url, since },
+      processes: { 'gateway and switches': process.pid, ...embeddedPostgresPid(config) },
+    });
+    const gateway = await startGateway(config, prepared, createLog(config.LOG_LEVEL));
+    try {
+      introduce(profile, switches, simulator);
+      const isAsExpected = (await submitDemoTaps(profile)) && (await demonstrateWebhooks(profile));
+      if (isToStay) {
+        await inviteToPay(profile, config);
+        await stopping;
+        console.log('\nstopping ...');
+      }
+      return isAsExpected ? 0 : 1;
+    } finally {
+      await gateway.stop();
+    }
+  } finally {
+    await simulator.close();
+  }
+}
+
+/** What to do next; first of all a link to be paid in a browser, by the virtual phone on its page. */
+async function inviteToPay(profile: Profile, { LINK_MINUTES }: Config): Promise<void> {
+  const url = await createPayLink(profile, { amount: AMOUNT_WITH_PIN, currency: 'ZAR' });
+  console.log(`
+Tapwire stays up (Ctrl-C stops it). A link to pay, open for ${LINK_MINUTES} minutes; its page has a test phone, the PIN is 12345:
+
+${url}
+
+Try as well: npm run -s tapwire -- link --amount 10.51      a link whose payment is declined
+             npm run -s tapwire -- tap --amount 10.00 --currency ZAR
+             npm run load`);
+}
+
+/** None, where the database is somebody else's. */
+function embeddedPostgresPid({ DATABASE_URL, TAPWIRE_DATA }: Config): { readonly Postgres?: number } {
+  if (DATABASE_URL !== undefined) return {};
+  const [pid] = readFileSync(join(TAPWIRE_DATA, 'postgres', 'postmaster.pid'), 'utf8').split('\n', 1);
+  return { Postgres: Number(pid) };
+}
+
+async function startSwitches(): Promise<{ simulator: Simulator; switches: DemoSwitch[] }> {
+  const types = await loadProcessors();
+  const processors = DEMO_TYPES.map((type) => {
+    const processor = types.get(type)!;
+    return { type, processor, config: demoSwitchConfig(processor, type), port: 0 };
+  });
+  const simulator = await startSimulator({ processors, ledgerPort: 0 });
+  const switches = processors.map((each, at) => ({ ...each, host: '127.0.0.1', port: simulator.ports[at]! }));
+  return { simulator, switches };
+}
+
+function introduce(
+  { url, apiKey, login, operator, merchant, issuer }: Profile,
+  switches: readonly DemoSwitch[],
+  { ledgerPort }: Simulator,
+): void {
+  console.log(`Tapwire is up.
+
+  gateway    ${url}    health ${url}/readyz    reference ${url}/docs
+${switches.map(({ processor, host, port }) => `  switch     ${host}:${port}  ${processor.name}, simulated`).join('\n')}
+  ledger     http://127.0.0.1:${ledgerPort}/ledger  what the switches have booked
+  api key    ${apiKey}
+  console    ${url}/ops  as ${operator?.username}  ${operator?.password}
+  login      ${login.username}  ${login.password}
+  merchant   ${merchant.id}  ${merchant.name}, terminal ${merchant.xTid}
+  issuer     ${issuer.iss}  kid ${issuer.kid}  (${issuer.algorithm}; signs merchant JWTs)
+${issuer.privateKey.trim().replace(/^/gm, '             ')}
+`);
+}
+
+/** PORT as given, 0 for a free one; without it 8080, or a free one when another installation has that already. */
+async function choosePort(wanted: string | undefined): Promise<number | string> {
+  if (wanted === '0') return canListen(0);
+  if (wanted !== undefined && wanted !== '') return wanted;
+  return (await canListen(8080)) || canListen(0);
+}
+
+function canListen(port: number): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(0));
+    probe.listen(port, '127.0.0.1', () => {
+      const { port: free } = probe.address() as { port: number };
+      probe.close(() => resolve(free));
+    });
+  });
+}

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { type LoadResult, loadResult } from '#schemas/load-result';
+import { LoadError } from '../../errors.ts';
+import { type ComparedFigure, compareResults, planDifferences } from '../../load/compare-results.ts';
+import { tableOf } from '../table.ts';
+
+const USAGE = `usage: tapwire load compare A.json B.json [--tolerance 10%]
+
+Two results of tapwire load --json side by side. Exit code 1 when B is worse than A in any figure by more than the
+tolerance, or its ledger is not ok.`;
+
+const MAX_TOLERANCE = 10;
+
+/** `tapwire load compare A.json B.json`: a regression at a glance, and as exit code 1. */
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { tolerance: { type: 'string', default: '10%' }, help: { type: 'boolean', default: false } },
+  });
+  if (values.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const [first, second, ...others] = positionals;
+  if (first === undefined || second === undefined || others.length > 0) {
+    console.error(USAGE);
+    return 2;
+  }
+  const tolerance = parseTolerance(values.tolerance);
+  const [before, after] = [readResult(first), readResult(second)];
+  const figures = compareResults(before, after, tolerance);
+  const differences = planDifferences(before, after);
+  console.log(tableOf([['', first, second, 'change', ''], ...figures.map(rowOf)]));
+  if (differences.length > 0)
+    console.log(`\nThese are different tests:\n${differences.map((each) => `  ${each}`).join('\n')}`);
+  if (after.ledger.ok === false) console.log(`\nledger of ${second}: NOT OK, ${after.ledger.says}`);
+  return after.ledger.ok === false || figures.some(({ verdict }) => verdict === 'worse') ? 1 : 0;
+}
+
+function parseTolerance(text: string): number {
+  const percent = /^(\d{1,3}(?:\.\d+)?)%$/.exec(text)?.[1];
+  const tolerance = percent === undefined ? Number.NaN : Number(percent) / 100;
+  if (tolerance <= MAX_TOLERANCE) return tolerance;
+  throw new LoadError('BAD_OPTION', `--tolerance ${text}: expected per cent, like 10%`);
+}
+
+function readResult(path: string): LoadResult {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw new LoadError('BAD_FILE', `${path}: ${(cause as Error).message}`, { cause });
+  }
+  const checked = loadResult.safeParse(value);
+  if (checked.success) return checked.data;
+  const { path: where, message } = checked.error.issues[0]!;
+  throw new LoadError('BAD_FILE', `${path} is no result of tapwire load --json: ${where.join('.')}: ${message}`);
+}
+
+function rowOf({ name, before, after, unit, change, verdict }: ComparedFigure): string[] {
+  const sign = change === undefined || change < 0 ? '' : '+';
+  const changed = change === undefined ? '' : `${sign}${(change * 100).toFixed(1)} %`;
+  return [name, inUnit(before, unit), inUnit(after, unit), changed, verdict === 'same' ? '' : verdict];
+}
+
+function inUnit(value: number | null, unit: ComparedFigure['unit']): string {
+  if (value === null) return '-';
+  return `${value.toFixed(unit === '%' ? 3 : 1)}${unit === '/s' ? '' : ' '}${unit}`;
+}

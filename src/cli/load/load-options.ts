@@ -1,0 +1,175 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname } from 'node:path';
+import { parseArgs } from 'node:util';
+import { LoadError } from '../../errors.ts';
+import { parseArrivals } from '../../load/arrival-plan.ts';
+import { type LoadProfile, readLoadProfile } from '../../load/load-profile.ts';
+import type { LoadPlan } from '../../load/load-run.ts';
+import { defaultMix, readMix } from '../../load/mix.ts';
+import { parseCount, parseRate, parseSeconds } from '../../load/quantities.ts';
+import { parseThresholds, type Threshold } from '../../load/thresholds.ts';
+import { loadProfilePath } from '../demo/demo-installation.ts';
+
+export const USAGE = `usage: tapwire load [options]                    a load test of what npm start has started
+       tapwire load compare A.json B.json [--tolerance 10%]
+
+  --rate NUMBER            calls a second (300)
+  --duration TIME          60s, 1500ms, 2m (30s)
+  --arrivals HOW           constant | poisson | ramp:from=10 | spike:times=5,at=20s,for=5s | steps:by=250,every=10s
+                           (constant); steps go on until it breaks; behind any of them ,poisson spaces at random
+  --mix FILE               JSON, scenarios by weight: {"approve": 90, "decline-51": 5, "pin": 3, "timeout": 1, "status": 1}
+  --against URL            another gateway than the profile's
+  --against-prod --yes-really   both, for an installation that says it is prod, or does not say what it is
+  --profile FILE           credentials (.tapwire/load.json, which npm start writes)
+  --connections NUMBER     kept open and shared (64); when all are busy more are opened, up to
+  --most-connections NUMBER     (4096)
+  --new-connections        one for each request
+  --phones NUMBER          phones, each with a token of its own, spread over the merchants (1000)
+  --workers NUMBER         processes that send (a quarter of the cores)
+  --answer-within TIME     what has no answer by then is lost (60s)
+  --seed NUMBER            the same seed makes the same calls at the same moments (1)
+  --ledger URL             where the simulated switches serve their ledger, with
+  --database URL           the gateway's database: both are compared at the end (those of the profile)
+  --json FILE              the figures, for tapwire load compare
+  --report FILE            a page with charts, whole in one file
+  --fail-if CONDITIONS     p99>50ms,errors>0.1%,lost>0,perSecond<900: exit code 1 if any holds
+
+Exit code 1 when a condition of --fail-if holds, or the ledger shows that money was lost; 2 when the test could not
+be run.`;
+
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean', default: false } as const;
+const FLAGS = {
+  help: flag,
+  rate: { ...text, default: '300' },
+  duration: { ...text, default: '30s' },
+  arrivals: { ...text, default: 'constant' },
+  mix: text,
+  against: text,
+  'against-prod': flag,
+  'yes-really': flag,
+  profile: text,
+  connections: { ...text, default: '64' },
+  'most-connections': { ...text, default: '4096' },
+  'new-connections': flag,
+  phones: { ...text, default: '1000' },
+  workers: text,
+  'answer-within': { ...text, default: '60s' },
+  seed: { ...text, default: '1' },
+  ledger: text,
+  database: text,
+  json: text,
+  report: text,
+  'fail-if': text,
+} as const;
+
+type Values = ReturnType<typeof parse>;
+
+/** More processes than a machine for load tests has cores only wait for one another. */
+const MAX_WORKERS = 64;
+/** The gateway shall have most of a machine that both share. */
+const CORES_PER_WORKER = 4;
+/** Local ports of one address to one other number 28,000 on Linux. */
+const MAX_CONNECTIONS = 20_000;
+const MAX_PHONES = 100_000;
+const MAX_SEED = 2 ** 31 - 1;
+/** A gateway answers within its switch's deadline and five seconds; nothing waits for an hour. */
+const MAX_ANSWER_SECONDS = 3_600;
+
+/** What the command line asks for. */
+export interface LoadOptions {
+  readonly plan: LoadPlan;
+  readonly arrivals: string;
+  readonly perSecond: number;
+  readonly thresholds: readonly Threshold[];
+  readonly profile: LoadProfile;
+  readonly json: string | undefined;
+  readonly report: string | undefined;
+  /** Whether an installation may be loaded that says it is prod. */
+  readonly isProdAllowed: boolean;
+}
+
+/**
+ * Reads the command line, the profile and the mix; undefined when only help is asked for.
+ *
+ * @throws LoadError BAD_OPTION, BAD_FILE; or the error of a flag that there is not
+ */
+export function readLoadOptions(args: string[], environment: NodeJS.ProcessEnv): LoadOptions | undefined {
+  const values = parse(args);
+  if (values.help) return undefined;
+  const profile = profileOf(values, environment);
+  const perSecond = parseRate(values.rate, '--rate');
+  const seconds = parseSeconds(values.duration, '--duration');
+  for (const name of ['json', 'report'] as const) checkWritable(values[name], `--${name}`);
+  return {
+    plan: {
+      ...planOf(values, profile),
+      arrivals: parseArrivals(values.arrivals, perSecond, seconds),
+      seconds,
+      mix: values.mix === undefined ? defaultMix(profile) : readMix(values.mix),
+    },
+    arrivals: values.arrivals,
+    perSecond,
+    thresholds: values['fail-if'] === undefined ? [] : parseThresholds(values['fail-if']),
+    profile,
+    json: values.json,
+    report: values.report,
+    isProdAllowed: values['against-prod'] && values['yes-really'],
+  };
+}
+
+function parse(args: string[]) {
+  return parseArgs({ args, options: FLAGS }).values;
+}
+
+function planOf(values: Values, profile: LoadProfile): Omit<LoadPlan, 'arrivals' | 'seconds' | 'mix'> {
+  const kept = parseCount(values.connections, '--connections', 1, MAX_CONNECTIONS);
+  const most = parseCount(values['most-connections'], '--most-connections', 1, MAX_CONNECTIONS);
+  const answerWithin = parseSeconds(values['answer-within'], '--answer-within', MAX_ANSWER_SECONDS);
+  const { issuer, merchants, hastyTerminal, apiKey } = profile;
+  return {
+    url: profile.url,
+    profile: { issuer, merchants, hastyTerminal, apiKey },
+    seed: parseCount(values.seed, '--seed', 0, MAX_SEED),
+    workers: workersOf(values.workers),
+    phones: parseCount(values.phones, '--phones', 1, MAX_PHONES),
+    connections: { kept, most: Math.max(kept, most), isNewEach: values['new-connections'] },
+    answerWithinMs: answerWithin * 1_000,
+  };
+}
+
+function workersOf(text: string | undefined): number {
+  if (text !== undefined) return parseCount(text, '--workers', 1, MAX_WORKERS);
+  return Math.min(MAX_WORKERS, Math.max(1, Math.floor(availableParallelism() / CORES_PER_WORKER)));
+}
+
+/** The profile, with what the command line says otherwise. */
+function profileOf(values: Values, environment: NodeJS.ProcessEnv): LoadProfile {
+  const profile = readLoadProfile(values.profile ?? loadProfilePath(environment.TAPWIRE_DATA ?? '.tapwire'));
+  const url = values.against === undefined ? profile.url : httpUrl(values.against, '--against');
+  // Books and processes are those of the installation that the profile is of.
+  const own = url === profile.url ? profile : { ...profile, url, books: undefined, processes: undefined };
+  if (values.ledger === undefined && values.database === undefined) return own;
+  const ledgerUrl = values.ledger === undefined ? own.books?.ledgerUrl : httpUrl(values.ledger, '--ledger');
+  const databaseUrl = values.database ?? own.books?.databaseUrl;
+  if (ledgerUrl === undefined)
+    throw new LoadError('BAD_OPTION', '--database: nothing to compare it with: add --ledger');
+  if (databaseUrl === undefined)
+    throw new LoadError('BAD_OPTION', '--ledger: nothing to compare it with: add --database');
+  return { ...own, books: { ledgerUrl, databaseUrl, since: own.books?.since ?? new Date().toISOString() } };
+}
+
+function httpUrl(word: string, where: string): string {
+  const url = URL.canParse(word) ? new URL(word) : undefined;
+  const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
+  if (url && isHttp && url.username === '' && url.search === '' && url.hash === '') return url.href.replace(/\/$/, '');
+  throw new LoadError('BAD_OPTION', `${where} ${word}: expected an address like https://gateway.example`);
+}
+
+/** An hour of load whose figures cannot be written down would be lost. */
+function checkWritable(path: string | undefined, where: string): void {
+  if (path === undefined) return;
+  if (path === '' || !existsSync(dirname(path)))
+    throw new LoadError('BAD_OPTION', `${where} ${path}: there is no such folder`);
+}

@@ -1,0 +1,119 @@
+import { writeFileSync } from 'node:fs';
+import type { LoadResult } from '#schemas/load-result';
+import { readProcessorNames } from '../../config.ts';
+import { LoadError } from '../../errors.ts';
+import { askEnvironment } from '../../load/gateway-watch.ts';
+import { resultOf } from '../../load/load-result.ts';
+import { type LoadRecord, LoadRun } from '../../load/load-run.ts';
+import { MachineWatch } from '../../load/machine-watch.ts';
+import { NO_LEDGER, proveLedger } from '../../load/prove-ledger.ts';
+import { htmlReport } from '../../load/report/html-report.ts';
+import { StepWatch } from '../../load/step-watch.ts';
+import { failedThresholds } from '../../load/thresholds.ts';
+import { loadProcessors } from '../../processor-kit/load-processors.ts';
+import { complaintOf } from '../complaint.ts';
+import { untilAskedToStop } from '../until-asked-to-stop.ts';
+import { run as compare } from './load-compare.ts';
+import { type LoadOptions, readLoadOptions, USAGE } from './load-options.ts';
+import { LoadProgress } from './load-progress.ts';
+import { describeResult } from './load-table.ts';
+
+/** After Ctrl-C, calls under way may still be answered for so long. */
+const STOP_WITHIN_MS = 5_000;
+
+/**
+ * `tapwire load`: an open-loop load test. Exit code 1 when a condition of `--fail-if` holds or the books do not agree, 2 when
+ * the test could not be run. `tapwire load compare`: two of them side by side.
+ */
+export async function run(args: string[]): Promise<number> {
+  try {
+    return args[0] === 'compare' ? await compare(args.slice(1)) : await test(args);
+  } catch (error) {
+    // 1 says that the gateway failed its test; what could not be tested must not look like that.
+    const complaint = complaintOf(error);
+    if (complaint === undefined) throw error;
+    console.error(`tapwire: ${complaint}`);
+    return 2;
+  }
+}
+
+async function test(args: string[]): Promise<number> {
+  const options = readLoadOptions(args, process.env);
+  if (options === undefined) {
+    console.log(USAGE);
+    return 0;
+  }
+  await refuseProd(options);
+  const { result, record, watch } = await performTest(options);
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(result, null, 2)}\n`);
+  if (options.report !== undefined) writeFileSync(options.report, htmlReport(result, record, watch.samples));
+  console.log(describeResult(result));
+  if (options.report !== undefined) console.log(`report: ${options.report}`);
+  const failed = failedThresholds(options.thresholds, result);
+  for (const each of failed) console.error(`failed: ${each}`);
+  return failed.length > 0 || result.ledger.ok === false ? 1 : 0;
+}
+
+/** Taps of test cards by the thousand are nothing for real money: it must be said twice. */
+async function refuseProd({ plan, isProdAllowed }: LoadOptions): Promise<void> {
+  const environment = await askEnvironment(plan.url);
+  if (environment === 'dev' || environment === 'qa' || isProdAllowed) return;
+  const what = environment === undefined ? 'does not say which environment it is' : `says it is ${environment}`;
+  throw new LoadError('REFUSED', `${plan.url} ${what}: say --against-prod --yes-really to load it all the same.`);
+}
+
+interface PerformedTest {
+  readonly result: LoadResult;
+  readonly record: LoadRecord;
+  readonly watch: MachineWatch;
+}
+
+async function performTest({ plan, profile, arrivals, perSecond, thresholds }: LoadOptions): Promise<PerformedTest> {
+  const progress = new LoadProgress(process.stdout, plan);
+  const steps = new StepWatch(plan.arrivals, thresholds);
+  let endedBy: LoadResult['endedBy'] = 'plan';
+  const end = (by: LoadResult['endedBy']) => {
+    endedBy = by;
+    run.stop(STOP_WITHIN_MS);
+  };
+  const run = new LoadRun(plan, {
+    onSecond: (second, slice, total) => {
+      progress.show(second, slice, total);
+      if (plan.arrivals.isUntilItBreaks && endedBy === 'plan' && steps.add(second, slice) !== undefined) end('broke');
+    },
+  });
+  const workers = Object.fromEntries(run.pids.map((pid, at) => [`load worker ${at + 1}`, pid]));
+  const watch = new MachineWatch(plan.url, { ...profile.processes, ...workers });
+  let isAsked = false;
+  try {
+    await run.ready();
+    void untilAskedToStop().then(() => {
+      isAsked = true;
+      end('signal');
+    });
+    watch.start();
+    const record = await run.run();
+    watch.stop();
+    progress.stop();
+    const ledger = await booksOf(profile.books, () => isAsked);
+    return {
+      result: resultOf(record, { plan, arrivals, perSecond, ledger, steps: steps.results, endedBy }),
+      record,
+      watch,
+    };
+  } finally {
+    watch.stop();
+    run.close();
+  }
+}
+
+async function booksOf(books: LoadOptions['profile']['books'], isAsked: () => boolean): Promise<LoadResult['ledger']> {
+  if (books === undefined) return NO_LEDGER;
+  console.log('comparing the books of gateway and switches ...');
+  const types = await loadProcessors({ external: readProcessorNames(process.env) });
+  return proveLedger(books, types, isAsked).catch((error: Error) => ({
+    ok: null,
+    says: `the books could not be compared: ${error.message}`,
+    violations: [],
+  }));
+}

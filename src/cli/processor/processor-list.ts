@@ -1,0 +1,40 @@
+import { relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { readProcessorNames } from '../../config.ts';
+import { ProcessorError } from '../../errors.ts';
+import { builtInEntries, findEntry, loadProcessor } from '../../processor-kit/load-processors.ts';
+import { idOf } from '../administration.ts';
+import { tableOf } from '../table.ts';
+import { listOfAcquirer } from './processor-settings.ts';
+
+/**
+ * `tapwire processor list [--acquirer ID [--json]]`: the types that a gateway started here would have, those of PROCESSORS
+ * included, or what an acquirer has of them.
+ */
+export async function run(args: string[]): Promise<number> {
+  const options = { acquirer: { type: 'string' }, json: { type: 'boolean', default: false } } as const;
+  const { values } = parseArgs({ args, options });
+  if (values.acquirer === undefined) return listTypes();
+  return listOfAcquirer(idOf(values.acquirer, '--acquirer'), values.json);
+}
+
+/** Exit code 1 when one of them would stop the start; the others are listed all the same. */
+async function listTypes(): Promise<number> {
+  const rows: string[][] = [];
+  const broken: string[] = [];
+  const external = readProcessorNames(process.env).map((name) => () => findEntry(name, resolve('.')));
+  for (const find of [...builtInEntries().map((entry) => () => entry), ...external]) {
+    try {
+      const entry = find();
+      const { type, name } = await loadProcessor(entry);
+      if (rows.some(([taken]) => taken === type)) broken.push(`${entry}: type ${type} is taken by another processor`);
+      else rows.push([type, name, relative('.', entry)]);
+    } catch (error) {
+      if (!(error instanceof ProcessorError)) throw error;
+      broken.push(error.reason);
+    }
+  }
+  console.log(tableOf([['TYPE', 'NAME', 'FROM'], ...rows]));
+  for (const reason of broken) console.error(`tapwire: ${reason}`);
+  return broken.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,31 @@
+import { relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { StartError } from '../../errors.ts';
+import { BUILT_IN_FOLDER } from '../../processor-kit/load-processors.ts';
+import { newProcessor } from '../../processor-kit/new-processor.ts';
+import { run as writeDocs } from '../docs.ts';
+
+const USAGE = 'usage: tapwire processor new NAME [--dir DIR]';
+
+/** `tapwire processor new`: a folder with a processor that conforms as it is. In `processors/` the gateway finds it by itself. */
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { dir: { type: 'string', default: 'processors' } },
+  });
+  const [name, ...more] = positionals;
+  if (name === undefined || more.length > 0) throw new StartError('BAD_CONFIG', USAGE);
+  const folder = newProcessor(name, resolve(values.dir));
+  const path = relative('.', folder);
+  const isFoundByItself = relative(BUILT_IN_FOLDER, folder) === name;
+  if (isFoundByItself) await writeDocs([]);
+  const named = isFoundByItself ? '' : `PROCESSORS=${path} `;
+  console.log(`${path} is a processor that conforms as it is; the places to edit are marked EDIT. Then:
+
+  npm run -s tapwire -- processor verify ${path}
+  ${named}npm run -s tapwire -- simulate ${name}=9101
+  ${named}npm start
+`);
+  return 0;
+}

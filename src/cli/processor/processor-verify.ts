@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { StartError } from '../../errors.ts';
+import { type ConformanceResult, processorConformance } from '../../processor-kit/conformance.ts';
+import { builtInEntries, findEntry, loadProcessor } from '../../processor-kit/load-processors.ts';
+
+const USAGE = 'usage: tapwire processor verify PATH|PACKAGE|TYPE [--json]';
+
+/**
+ * `tapwire processor verify`: the conformance suite over one processor, as a table. Exit code 1 when a check fails or the
+ * processor cannot be loaded.
+ */
+export async function run(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { json: { type: 'boolean', default: false } },
+  });
+  const [name, ...more] = positionals;
+  if (name === undefined || more.length > 0) throw new StartError('BAD_CONFIG', USAGE);
+  const entry = entryOf(name);
+  const processor = await loadProcessor(entry);
+  const results = processorConformance(processor);
+  const failed = results.filter(({ passed }) => !passed).length;
+  if (values.json) {
+    console.log(JSON.stringify({ type: processor.type, name: processor.name, entry, results }, null, 2));
+  } else {
+    console.log(`${processor.name}, type ${processor.type}, ${entry}\n`);
+    for (const result of results) console.log(rowOf(result));
+    console.log(`\n${results.length} checks, ${failed === 0 ? 'all passed' : `${failed} FAILED`}`);
+  }
+  return failed === 0 ? 0 : 1;
+}
+
+/** A path goes first, then a folder of `processors/`, then a package. */
+function entryOf(name: string): string {
+  const builtIn = builtInEntries().find((entry) => basename(dirname(entry)) === name);
+  return builtIn !== undefined && !existsSync(name) ? builtIn : findEntry(name, resolve('.'));
+}
+
+function rowOf({ group, check, passed, why }: ConformanceResult): string {
+  const row = `  ${passed ? 'ok    ' : 'FAILED'}  ${group.padEnd(13)}  ${check}`;
+  return passed ? row : `${row}\n          ${''.padEnd(13)}  -> ${why}`;
+}

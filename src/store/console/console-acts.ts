@@ -1,0 +1,73 @@
+import { NotFound, RequestRefused } from '../../errors.ts';
+import type { JobRequest } from '../../transactions/jobs.ts';
+import { ReversalState, type TransactionKey } from '../../transactions/transaction.ts';
+import { inTransaction } from '../postgres/group-commit.ts';
+import type { Database } from '../postgres/open-database.ts';
+import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
+
+/** What acts at the console look up, and what they do to jobs. */
+
+export async function integratorOfEvent(
+  database: Database,
+  acquirerId: number,
+  id: string,
+): Promise<number | undefined> {
+  const text = 'select integrator_id as "integratorId" from webhook_events where acquirer_id = $1 and id = $2';
+  const { rows } = await database.query<{ integratorId: number }>(text, [acquirerId, id]);
+  return rows[0]?.integratorId;
+}
+
+const DEAD_LETTER = `
+select case when jsonb_typeof(data -> 'acquirerId') = 'number' then data ->> 'acquirerId' end as "acquirerId"
+from pgboss.job where name = 'dead-letters' and id = $1 and state < 'active'`;
+
+/** Whose it is by what it carries; null when it names nobody, undefined when there is none. */
+export async function acquirerOfDeadLetter(database: Database, id: string): Promise<number | null | undefined> {
+  const { rows } = await database.query<{ acquirerId: string | null }>(DEAD_LETTER, [id]);
+  if (!rows[0]) return undefined;
+  return rows[0].acquirerId === null ? null : Number(rows[0].acquirerId);
+}
+
+const OWED: readonly number[] = [
+  ReversalState.owed,
+  ReversalState.sent,
+  ReversalState.confirming,
+  ReversalState.needsReview,
+];
+
+// Its job may wait for a retry or for its time; one that is in hand is being sent right now.
+const LIVE = `
+select id, state = 'active' as "isActive" from pgboss.job
+where name = 'reverse' and state < 'completed' and data ->> 'id' = $2 and (data ->> 'acquirerId')::int = $1
+for update`;
+
+/**
+ * Has the next attempt of a reversal made now: its job moves to the front, or is made anew where none is left.
+ *
+ * @param record writes who asked for it, once it is known that there is something to do
+ * @throws NotFound; RequestRefused 409 when nothing is owed
+ */
+export async function bringForwardReversal(
+  database: Database,
+  jobs: JobsInCommit,
+  { acquirerId, id }: TransactionKey,
+  record: () => Promise<void>,
+): Promise<void> {
+  const text = `select attempt, reversal_state as state, reversal_attempt as made from transactions
+    where acquirer_id = $1 and id = $2`;
+  const { rows } = await database.query<{ attempt: number; state: number; made: number }>(text, [acquirerId, id]);
+  const found = rows[0];
+  if (!found) throw new NotFound();
+  if (!OWED.includes(found.state)) throw new RequestRefused(409, 134, 'No reversal is owed for this transaction.');
+  await record();
+  await inTransaction(database, async (client) => {
+    const live = await client.query<{ id: string; isActive: boolean }>(LIVE, [acquirerId, id]);
+    const waiting = live.rows.filter(({ isActive }) => !isActive).map((job) => job.id);
+    const sooner = `update pgboss.job set start_after = now() where name = 'reverse' and id = any($1)`;
+    if (waiting.length > 0) await client.query(sooner, [waiting]);
+    if (live.rows.length > 0) return;
+    const data = { acquirerId, id, attempt: found.attempt, reversalAttempt: found.made + 1 };
+    const job: JobRequest = { queue: 'reverse', data };
+    await jobs.enqueue(client, [job]);
+  });
+}

@@ -1,0 +1,41 @@
+import type { SessionStore, StoredSession } from '../../auth/portal/portal-session.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { whileUp } from '../postgres/while-up.ts';
+
+/** Of one user: a person has a screen or two, and a script that logs in again and again fills no table. */
+const MOST_OF_A_USER = 10;
+
+const BEGIN = `
+with crowded as (
+  delete from console_sessions where secret_hash in (
+    select secret_hash from console_sessions where acquirer_id = $2 and user_id = $3
+    order by begun_at desc offset ${MOST_OF_A_USER - 1})
+)
+insert into console_sessions (secret_hash, acquirer_id, user_id) values ($1, $2, $3)`;
+
+const FIND = `
+select acquirer_id as "acquirerId", user_id as "userId", (extract(epoch from begun_at) * 1000)::float8 as "begunAtMs",
+  extract(epoch from clock_timestamp() - begun_at)::float8 as "beganSecondsAgo",
+  extract(epoch from clock_timestamp() - acted_at)::float8 as "actedSecondsAgo"
+from console_sessions where secret_hash = $1`;
+
+/** Sessions of the console: any process knows them all. */
+export function postgresConsoleSessions(database: Database): SessionStore {
+  return {
+    async begin(secretHash, { acquirerId, userId }) {
+      await whileUp(database.query(BEGIN, [secretHash, acquirerId, userId]));
+    },
+    async find(secretHash) {
+      const { rows } = await whileUp(database.query<StoredSession>(FIND, [secretHash]));
+      return rows[0];
+    },
+    async recordAct(secretHash) {
+      await whileUp(
+        database.query('update console_sessions set acted_at = clock_timestamp() where secret_hash = $1', [secretHash]),
+      );
+    },
+    async end(secretHash) {
+      await whileUp(database.query('delete from console_sessions where secret_hash = $1', [secretHash]));
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import type { ApiKeyOwner, ApiKeyRecord, ApiKeys } from '../../auth/api-key.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { whileUp } from '../postgres/while-up.ts';
+
+interface Row {
+  readonly id: string;
+  readonly mode: ApiKeyRecord['mode'];
+  readonly secretHash: Uint8Array;
+  readonly acquirerId: number | null;
+  readonly integratorId: number | null;
+  readonly merchantId: string | null;
+  readonly scopes: string[];
+  readonly name: string;
+  readonly expiresAtMs: number | null;
+  readonly revokedAtMs: number | null;
+}
+
+const FIND = `select id, mode, secret_hash as "secretHash", acquirer_id as "acquirerId", integrator_id as "integratorId",
+  merchant_id as "merchantId", scopes, name, (extract(epoch from expires_at) * 1000)::float8 as "expiresAtMs",
+  (extract(epoch from revoked_at) * 1000)::float8 as "revokedAtMs" from api_keys where id = $1`;
+
+export function postgresApiKeys(database: Database, onError: (error: unknown) => void): ApiKeys {
+  return {
+    async find(id) {
+      const { rows } = await whileUp(database.query<Row>({ name: 'find-api-key', text: FIND, values: [id] }));
+      const row = rows[0];
+      return row && { ...row, owner: ownerOf(row) };
+    },
+    recordUse(id, atMs) {
+      database
+        .query('update api_keys set last_used_at = to_timestamp($2) where id = $1', [id, atMs / 1000])
+        .catch(onError);
+    },
+  };
+}
+
+export async function insertApiKey(
+  database: Pick<Database, 'query'>,
+  { id, mode, secretHash, owner, scopes, name, expiresAtMs }: ApiKeyRecord,
+): Promise<void> {
+  const tenant = owner === 'operator' ? undefined : owner;
+  await database.query(
+    `insert into api_keys (id, mode, secret_hash, acquirer_id, integrator_id, merchant_id, scopes, name, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, to_timestamp($9))`,
+    [
+      id,
+      mode,
+      secretHash,
+      tenant?.acquirerId ?? null,
+      tenant?.integratorId ?? null,
+      tenant?.merchantId ?? null,
+      scopes,
+      name,
+      expiresAtMs === null ? null : expiresAtMs / 1000,
+    ],
+  );
+}
+
+/** Whether anybody can administrate the installation. */
+export async function hasOperatorKey(database: Database): Promise<boolean> {
+  const live = 'acquirer_id is null and revoked_at is null and (expires_at is null or expires_at > now())';
+  const { rowCount } = await database.query(`select from api_keys where ${live} limit 1`);
+  return rowCount === 1;
+}
+
+function ownerOf({ acquirerId, integratorId, merchantId }: Row): ApiKeyOwner {
+  if (acquirerId === null) return 'operator';
+  return { acquirerId, ...(integratorId !== null && { integratorId }), ...(merchantId !== null && { merchantId }) };
+}

@@ -1,0 +1,38 @@
+import { NotFound } from '../../errors.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { whileUp } from '../postgres/while-up.ts';
+import { INSTALLATION, inAdminCommit, recordChange } from '../settings/admin-commit.ts';
+import { shown } from '../settings/settings-table.ts';
+
+/** A key of the operator, as it is shown: times in ISO 8601. */
+export interface OperatorKey {
+  readonly id: string;
+  readonly mode: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly lastUsedAt: string | null;
+  readonly revokedAt: string | null;
+}
+
+const SELECT = `select id, mode, name, created_at as "createdAt", last_used_at as "lastUsedAt", revoked_at as "revokedAt"
+  from api_keys where acquirer_id is null`;
+
+/** A handful: one for each person or machine that operates the installation. */
+const MOST_SHOWN = 1_000;
+
+/** Oldest first, those that are revoked included. */
+export async function listOperatorKeys(database: Database): Promise<OperatorKey[]> {
+  const { rows } = await whileUp(database.query<object>(`${SELECT} order by created_at, id limit ${MOST_SHOWN}`));
+  return rows.map((row) => shown<OperatorKey>(row));
+}
+
+/** It stops working within 5 s. @throws NotFound also for one that is revoked already */
+export function revokeOperatorKey(database: Database, actor: string, id: string): Promise<void> {
+  return inAdminCommit(database, INSTALLATION, async (client) => {
+    const { rows } = await client.query<object>(`${SELECT} and id = $1 and revoked_at is null`, [id]);
+    if (!rows[0]) throw new NotFound();
+    await client.query('update api_keys set revoked_at = now(), updated_at = now() where id = $1', [id]);
+    const change = { acquirerId: INSTALLATION, actor };
+    await recordChange(client, change, { action: 'remove', kind: 'api key', id, before: shown(rows[0]), after: null });
+  });
+}

@@ -1,0 +1,230 @@
+import { hash } from 'node:crypto';
+import type {
+  IssuerKey,
+  KeySetRegistration,
+  Merchants,
+  OwnedMerchant,
+  RegisteredIssuers,
+} from '../../auth/issuers/issuer-keys.ts';
+import type {
+  Directory,
+  KnownUser,
+  MerchantRecord,
+  RouteRecord,
+  Tenant,
+  TerminalRecord,
+  WebhookOrigin,
+} from '../../transactions/ports.ts';
+import type { TerminalProfile } from '../../transactions/terminal-profile.ts';
+import { FollowedRows } from '../postgres/followed-rows.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { IssuerDirectory } from './issuer-directory.ts';
+import { TerminalProfileCache } from './terminal-profile-cache.ts';
+
+/** A processor of an acquirer with the configuration of its switch, as stored; its schema checks it where it is used. */
+export interface ProcessorRecord {
+  readonly acquirerId: number;
+  readonly id: number;
+  readonly type: string;
+  readonly config: unknown;
+}
+
+interface EndpointRow {
+  readonly acquirerId: number;
+  readonly integratorId: number;
+  readonly serves: WebhookOrigin;
+  readonly id: string;
+}
+
+interface UserRow extends Omit<KnownUser, 'isOfAnother'> {
+  readonly acquirerId: number;
+  readonly integratorId: number | null;
+  readonly merchantId: string | null;
+  readonly username: string;
+}
+
+/** Blocked are also those whose integrator or acquirer is. */
+interface MerchantRow extends MerchantRecord {
+  readonly isBlocked: boolean;
+}
+
+/** A change (a revoked key, a blocked device) counts everywhere within this time plus one query: below the promised 5 s. */
+const REFRESH_EVERY_MS = 2_000;
+
+/**
+ * The installation's configuration by tenant, kept whole: every tap asks for it, and must not wait for it. It is looked at
+ * often, and read only where it has changed. While the database is away the last known state serves.
+ */
+export class PostgresDirectory implements Directory, RegisteredIssuers, Merchants {
+  readonly #profiles: TerminalProfileCache;
+  readonly #issuers: IssuerDirectory;
+  #timer: NodeJS.Timeout | undefined;
+  #integrators = new Set<string>();
+  #merchants = new Map<string, MerchantRow>();
+  #terminals = new Map<string, TerminalRecord & { readonly acquirerId: number }>();
+  #routes = new Map<number, RouteRecord[]>();
+  #blockedDevices = new Set<string>();
+  #users = new Map<string, UserRow>();
+  readonly #tables: readonly Pick<FollowedRows<unknown>, 'look'>[];
+  /** Which merchants there are, whose they are and whether they are blocked, in few characters. */
+  #owners = '';
+  /** What the last refresh found of keys and merchants: verified tokens stand while it stays the same. */
+  #known = '';
+  #generation = 0;
+  #processors: readonly ProcessorRecord[] = [];
+  #endpoints = new Map<string, string>();
+
+  private constructor(database: Database) {
+    this.#profiles = new TerminalProfileCache(database);
+    this.#issuers = new IssuerDirectory(database);
+    this.#tables = this.#followTables(database);
+  }
+
+  static async open(database: Database): Promise<PostgresDirectory> {
+    const directory = new PostgresDirectory(database);
+    await directory.refresh();
+    directory.#schedule();
+    return directory;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  hasIntegrator(acquirerId: number, integratorId: number): boolean {
+    return this.#integrators.has(`${acquirerId} ${integratorId}`);
+  }
+
+  merchant(acquirerId: number, merchantId: string): MerchantRecord | undefined {
+    return this.#merchants.get(`${acquirerId} ${merchantId}`);
+  }
+
+  terminal(acquirerId: number, xTid: string): TerminalRecord | undefined {
+    return this.#terminals.get(`${acquirerId} ${xTid}`);
+  }
+
+  terminalProfile(acquirerId: number, name: string): TerminalProfile | undefined {
+    return this.#profiles.find(acquirerId, name);
+  }
+
+  /** Terminals that take PINs, each as `<x-tid> of acquirer <id>`. */
+  pinTerminals(): string[] {
+    const all = [...this.#terminals.values()].filter(({ canTakePin }) => canTakePin);
+    return all.map(({ acquirerId, xTid }) => `${xTid} of acquirer ${acquirerId}`);
+  }
+
+  routes(acquirerId: number): readonly RouteRecord[] {
+    return this.#routes.get(acquirerId) ?? [];
+  }
+
+  isBlockedDevice(acquirerId: number, deviceInstallationId: string): boolean {
+    return this.#blockedDevices.has(`${acquirerId} ${deviceInstallationId}`);
+  }
+
+  user({ acquirerId, id: merchantId, integratorId }: MerchantRecord, claim: string): KnownUser | undefined {
+    const row = this.#users.get(`${acquirerId} ${claim.toLowerCase()}`);
+    if (!row) return undefined;
+    const { id, isBlocked, permissions } = row;
+    const isOwn = (row.merchantId ?? merchantId) === merchantId && (row.integratorId ?? integratorId) === integratorId;
+    return { id, isBlocked, isOfAnother: !isOwn, permissions };
+  }
+
+  async find(issuer: string): Promise<readonly IssuerKey[]> {
+    return this.#issuers.keys(issuer);
+  }
+
+  keySets(issuer: string): readonly KeySetRegistration[] {
+    return this.#issuers.keySets(issuer);
+  }
+
+  async generation(): Promise<string> {
+    return String(this.#generation);
+  }
+
+  async findOwned({ acquirerId, integratorId, merchantId }: Tenant, id: string): Promise<OwnedMerchant | undefined> {
+    const merchant = this.#merchants.get(`${acquirerId} ${id}`);
+    if (!merchant || (merchantId !== undefined && merchantId !== id)) return undefined;
+    if (integratorId !== undefined && merchant.integratorId !== integratorId) return undefined;
+    return { acquirerId, integratorId: merchant.integratorId, merchantId: id, isBlocked: merchant.isBlocked };
+  }
+
+  processors(): readonly ProcessorRecord[] {
+    return this.#processors;
+  }
+
+  webhookEndpoint(acquirerId: number, integratorId: number, serves: WebhookOrigin): string | undefined {
+    return this.#endpoints.get(`${acquirerId} ${integratorId} ${serves}`);
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(() => {
+      this.refresh()
+        .catch(() => {}) // readiness tells that the database is away
+        .finally(() => this.#schedule());
+    }, REFRESH_EVERY_MS).unref();
+  }
+
+  async refresh(): Promise<void> {
+    const looks = this.#tables.map((table) => table.look());
+    const [keys] = await Promise.all([this.#issuers.refresh(), this.#profiles.refresh(), ...looks]);
+    const known = `${keys} ${this.#owners}`;
+    if (known !== this.#known) this.#generation++;
+    this.#known = known;
+  }
+
+  /** Each table of the configuration, and what is made of its rows. */
+  #followTables(database: Database): readonly Pick<FollowedRows<unknown>, 'look'>[] {
+    return [
+      new FollowedRows<{ acquirerId: number; id: number }>(database, INTEGRATORS, (rows) => {
+        this.#integrators = new Set(rows.map(({ acquirerId, id }) => `${acquirerId} ${id}`));
+      }),
+      new FollowedRows<MerchantRow>(database, MERCHANTS, (rows) => this.#takeMerchants(rows)),
+      new FollowedRows<TerminalRecord & { acquirerId: number }>(database, TERMINALS, (rows) => {
+        this.#terminals = new Map(rows.map((row) => [`${row.acquirerId} ${row.xTid}`, row]));
+      }),
+      new FollowedRows<RouteRecord & { acquirerId: number }>(database, ROUTES, (rows) => {
+        this.#routes = Map.groupBy(rows, ({ acquirerId }) => acquirerId);
+      }),
+      new FollowedRows<{ acquirerId: number; device: string }>(database, BLOCKED_DEVICES, (rows) => {
+        this.#blockedDevices = new Set(rows.map(({ acquirerId, device }) => `${acquirerId} ${device}`));
+      }),
+      new FollowedRows<UserRow>(database, USERS, (rows) => {
+        this.#users = new Map(rows.flatMap((user) => namesOf(user).map((name) => [name, user])));
+      }),
+      new FollowedRows<ProcessorRecord>(database, PROCESSORS, (rows) => {
+        this.#processors = rows;
+      }),
+      new FollowedRows<EndpointRow>(database, ENDPOINTS, (rows) => {
+        this.#endpoints = new Map(rows.map((row) => [`${row.acquirerId} ${row.integratorId} ${row.serves}`, row.id]));
+      }),
+    ];
+  }
+
+  #takeMerchants(rows: readonly MerchantRow[]): void {
+    this.#merchants = new Map(rows.map((row) => [`${row.acquirerId} ${row.id}`, row]));
+    const owners = rows.map(({ acquirerId, id, integratorId, isBlocked }) => [acquirerId, id, integratorId, isBlocked]);
+    this.#owners = hash('sha256', JSON.stringify(owners.sort()));
+  }
+}
+
+/** The names by which a `usr` claim may mean a user. */
+function namesOf({ acquirerId, id, username }: UserRow): string[] {
+  return [id, username.toLowerCase()].map((claim) => `${acquirerId} ${claim}`);
+}
+
+const INTEGRATORS = 'select acquirer_id as "acquirerId", id from integrators';
+const MERCHANTS = `select m.acquirer_id as "acquirerId", m.id, m.integrator_id as "integratorId", m.name, m.street, m.city, m.country,
+  m.mcc, m.currency, m.time_zone as "timeZone", m.fees_config_id as "feesConfigId", m.fee::float8 as fee,
+  m.is_blocked or i.is_blocked or a.is_blocked as "isBlocked"
+  from merchants m join integrators i on i.acquirer_id = m.acquirer_id and i.id = m.integrator_id
+  join acquirers a on a.id = m.acquirer_id`;
+const TERMINALS = `select acquirer_id as "acquirerId", x_tid as "xTid", tid, mid, can_take_pin as "canTakePin",
+  profile_name as "profileName" from terminals`;
+const ROUTES = `select acquirer_id as "acquirerId", id, processor_id as "processorId", priority, currency, scheme,
+  x_tid as "xTid", removed_at is not null as "isRemoved" from routes order by priority, id`;
+const BLOCKED_DEVICES = `select acquirer_id as "acquirerId", device_installation_id as device from blocked_devices`;
+const USERS = `select acquirer_id as "acquirerId", id, integrator_id as "integratorId", merchant_id as "merchantId", username,
+  is_blocked as "isBlocked", permissions from users`;
+const ENDPOINTS = `select acquirer_id as "acquirerId", integrator_id as "integratorId", serves, id from webhook_endpoints`;
+const PROCESSORS = `select acquirer_id as "acquirerId", id, type, config from processors where removed_at is null
+  order by acquirer_id, id`;

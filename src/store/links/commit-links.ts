@@ -1,0 +1,93 @@
+import type pg from 'pg';
+import type { JobRequest } from '../../transactions/jobs.ts';
+import { type NewLink, REFUSED_STATUSES, RELEASING_DISPOSITIONS } from '../../transactions/links/link.ts';
+import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
+import { base64, type ColumnList, recordset } from '../transactions/transaction-columns.ts';
+import { IS_HELD } from './link-claims.ts';
+
+/** A link on its way to the database: whom its mandate names is sealed. */
+export interface Sealed {
+  readonly link: NewLink;
+  readonly sealedMandate: Uint8Array | null;
+}
+
+/** A job that starts this much after the time is over finds it so, whatever milliseconds two clocks lie apart. */
+const EXPIRY_AFTER_SECONDS = 0.1;
+
+const COLUMNS = {
+  acquirerId: 'integer',
+  id: 'uuid',
+  integratorId: 'integer',
+  merchantId: 'text',
+  kind: 'text',
+  type: 'integer',
+  paymentReference: 'text',
+  amountMinor: 'float8',
+  currency: 'text',
+  isConsumerApp: 'boolean',
+  sealedMandate: 'bytes',
+  expiresAtMs: 'ms',
+} as const satisfies ColumnList;
+
+const { record, names, values } = recordset(COLUMNS);
+
+const NAMED = `l.acquirer_id = x.acquirer_id and l.merchant_id = x.merchant_id and l.payment_reference = x.payment_reference
+  and not l.is_expired and l.expires_at <= clock_timestamp()`;
+const REFERENCES = 'unnest($1::integer[], $2::text[], $3::text[]) as x(acquirer_id, merchant_id, payment_reference)';
+
+// The locks first: the next statement then sees the taps of whoever held them before.
+const LOCK_PAST = `select from links l, ${REFERENCES} where ${NAMED} order by l.acquirer_id, l.id for update of l`;
+
+// One whose time is over frees its reference before its job has come by.
+const FREE_PAST = `update links l set is_expired = true, updated_at = clock_timestamp() from ${REFERENCES}
+  where ${NAMED} and not ${IS_HELD}`;
+
+// A tap of the SDK that took the reference, and may have taken the money, leaves nothing to ask for.
+const CREATE = `
+with x as (select * from json_to_recordset($1::text::json) as x(${record}, "xTid" text))
+insert into links (${names}, x_tid)
+select ${values}, coalesce(x."xTid", (select min(p.x_tid) from terminals p
+  where p.acquirer_id = x."acquirerId" and p.merchant_id = x."merchantId"))
+from x
+where not exists (select from transactions t
+  where t.acquirer_id = x."acquirerId" and t.merchant_id = x."merchantId" and t.merchant_reference = x."paymentReference"
+    and t.status not in (${REFUSED_STATUSES.join()})
+    and (t.disposition is null or t.disposition not in (${RELEASING_DISPOSITIONS.join()})))
+on conflict do nothing
+returning id, extract(epoch from expires_at - clock_timestamp())::float8 as "secondsLeft"`;
+
+/** Stores links with the jobs that will expire them; `exists` where the paymentReference is not free. */
+export async function createLinks(
+  client: pg.ClientBase,
+  links: readonly Sealed[],
+  jobs: JobsInCommit,
+): Promise<('created' | 'exists')[]> {
+  await freeReferences(client, links);
+  const records = links.map(({ link, sealedMandate }) => ({ ...link, sealedMandate: base64(sealedMandate) }));
+  const { rows } = await client.query<{ id: string; secondsLeft: number }>({
+    name: 'create-links',
+    text: CREATE,
+    values: [JSON.stringify(records)],
+  });
+  const secondsLeft = new Map(rows.map((row) => [row.id, row.secondsLeft]));
+  const created = links.filter(({ link }) => secondsLeft.has(link.id));
+  const expiries = created.map(
+    ({ link: { acquirerId, id } }): JobRequest => ({
+      queue: 'expire-link',
+      data: { acquirerId, id },
+      startAfterSeconds: secondsLeft.get(id)! + EXPIRY_AFTER_SECONDS,
+    }),
+  );
+  if (expiries.length > 0) await jobs.enqueue(client, expiries);
+  return links.map(({ link }) => (secondsLeft.has(link.id) ? 'created' : 'exists'));
+}
+
+async function freeReferences(client: pg.ClientBase, links: readonly Sealed[]): Promise<void> {
+  const references = [
+    links.map(({ link }) => link.acquirerId),
+    links.map(({ link }) => link.merchantId),
+    links.map(({ link }) => link.paymentReference),
+  ];
+  const { rowCount } = await client.query({ name: 'lock-past-links', text: LOCK_PAST, values: references });
+  if (rowCount) await client.query({ name: 'free-past-links', text: FREE_PAST, values: references });
+}

@@ -1,0 +1,77 @@
+import type pg from 'pg';
+import { claimedLink, REFUSED_STATUSES, RELEASING_DISPOSITIONS, stateAfterTap } from '../../transactions/links/link.ts';
+import type { NewAttempt } from '../../transactions/ports.ts';
+
+/**
+ * Whether the last tap on a link `l` holds it: it is under way, or its money was taken, or may have been. The tap's own row
+ * says so, and so an outcome gives a link free in its own commit, without touching it.
+ */
+export const IS_HELD = `exists (select from transactions t
+  where t.acquirer_id = l.acquirer_id and t.id = l.transaction_id and t.consumer_id = l.id
+    and t.status not in (${REFUSED_STATUSES.join()})
+    and (t.disposition is null or t.disposition not in (${RELEASING_DISPOSITIONS.join()})))`;
+
+/** Whether a tap that belongs to no link is named like one, `x` being the tap: two look-ups in indices, and nothing more. */
+export const IS_NAMED_LIKE_A_LINK = `coalesce(
+  (select true from links l where l.acquirer_id = x."acquirerId" and l.merchant_id = x."merchantId"
+     and l.payment_reference = x."merchantReference" and not l.is_expired limit 1),
+  (select true from links l where l.acquirer_id = x."acquirerId" and l.id = x."namedLink"
+     and l.merchant_id = x."merchantId" and not l.is_expired limit 1),
+  false)`;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+
+/** The id of the link that a reference could be. */
+export function namedLink(reference: string): string | undefined {
+  return UUID.test(reference) ? reference : undefined;
+}
+
+const LINKS_OF = '(l.acquirer_id, l.id) in (select * from unnest($1::integer[], $2::uuid[]))';
+
+// First the locks, in an order that keeps two batches from waiting for each other.
+const LOCK = `select from links l where ${LINKS_OF} order by l.acquirer_id, l.id for update`;
+
+// Then a statement of its own: only that one sees what whoever held the lock before has committed.
+const FIND_FREE = `select l.id from links l where ${LINKS_OF}
+  and not l.is_expired and l.expires_at > clock_timestamp() and not ${IS_HELD}`;
+
+/**
+ * The taps whose link is not theirs to claim: another tap holds it, or its time is over. Of two taps on one link in a batch the
+ * first one has it. No statement where no tap is of a link.
+ */
+export async function findUnclaimable(
+  client: pg.ClientBase,
+  taps: readonly NewAttempt[],
+): Promise<ReadonlySet<NewAttempt>> {
+  const claiming = taps.filter(({ transaction }) => claimedLink(transaction) !== undefined);
+  if (claiming.length === 0) return new Set();
+  const values = keysOf(claiming);
+  await client.query({ name: 'lock-links', text: LOCK, values });
+  const { rows } = await client.query<{ id: string }>({ name: 'find-free-links', text: FIND_FREE, values });
+  const free = new Set(rows.map(({ id }) => id));
+  // Each is free once.
+  return new Set(claiming.filter(({ transaction }) => !free.delete(transaction.consumerId!)));
+}
+
+const CLAIM = `
+update links l set transaction_id = x.tap, state = greatest(l.state, x.state), updated_at = clock_timestamp()
+from unnest($1::integer[], $2::uuid[], $3::uuid[], $4::smallint[]) as x(acquirer_id, id, tap, state)
+where l.acquirer_id = x.acquirer_id and l.id = x.id`;
+
+/** Claims the links of taps that were stored, in their commit. */
+export async function recordClaims(client: pg.ClientBase, taps: readonly NewAttempt[]): Promise<void> {
+  const claiming = taps.filter(({ transaction }) => claimedLink(transaction) !== undefined);
+  if (claiming.length === 0) return;
+  const [ids, states] = [
+    claiming.map(({ transaction }) => transaction.id),
+    claiming.map(({ transaction }) => stateAfterTap(transaction)),
+  ];
+  await client.query({ name: 'claim-links', text: CLAIM, values: [...keysOf(claiming), ids, states] });
+}
+
+function keysOf(claiming: readonly NewAttempt[]): [number[], (string | undefined)[]] {
+  return [
+    claiming.map(({ transaction }) => transaction.acquirerId),
+    claiming.map(({ transaction }) => claimedLink(transaction)),
+  ];
+}

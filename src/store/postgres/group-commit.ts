@@ -1,0 +1,166 @@
+import { channel } from 'node:diagnostics_channel';
+import type pg from 'pg';
+import { Overloaded, StoreUnavailable } from '../../errors.ts';
+import type { Database } from './open-database.ts';
+
+/** One fsync carries at most so many writes: beyond that the statement's own time dominates. */
+const MAX_BATCH = 256;
+/** While one batch waits for its fsync the next one gathers; more in flight only makes batches smaller. */
+const MAX_IN_FLIGHT = 2;
+
+/** Told of each commit, a {@link CommitTold}; nobody listens unless there are metrics. */
+export const COMMITS = 'tapwire:commits';
+
+export interface CommitTold {
+  readonly seconds: number;
+  /** How many writes it carried. */
+  readonly writes: number;
+}
+
+const commits = channel(COMMITS);
+
+interface Waiting<Item, Outcome> {
+  readonly item: Item;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface GroupCommitOptions<Item, Outcome> {
+  /** Batches are written in the order of their keys, so that two of them cannot deadlock; one key stands in a batch once. */
+  readonly keyOf: (item: Item) => string;
+  /** Writes a batch inside an open transaction; gives one outcome per item, in order. */
+  readonly write: (client: pg.PoolClient, items: readonly Item[]) => Promise<readonly Outcome[]>;
+  /** Above so many waiting writes a new one is refused. Absent where refusing would cost more than waiting. */
+  readonly maxQueued?: number | undefined;
+  /** Gather for so long instead of leaving at once: for writes that nobody waits for. */
+  readonly everyMs?: number | undefined;
+}
+
+/**
+ * Concurrent writes share one statement and one fsync: a write joins the batch that is next to leave, so that latency
+ * is one commit, not a timer, and the cost per write falls as load rises.
+ *
+ * A write that the database refuses must not sink its batch: on a data error (SQLSTATE class 22 or 23) or a deadlock
+ * (40P01) the batch is split in halves until the culprit is alone.
+ */
+export class GroupCommit<Item, Outcome> {
+  readonly #database: Database;
+  readonly #options: GroupCommitOptions<Item, Outcome>;
+  #queue: Waiting<Item, Outcome>[] = [];
+  #inFlight = 0;
+  #isScheduled = false;
+  #onIdle: (() => void)[] = [];
+
+  constructor(database: Database, options: GroupCommitOptions<Item, Outcome>) {
+    this.#database = database;
+    this.#options = options;
+  }
+
+  /** Resolves after the commit. @throws Overloaded before anything is stored */
+  submit(item: Item): Promise<Outcome> {
+    if (this.#queue.length >= (this.#options.maxQueued ?? Number.POSITIVE_INFINITY))
+      return Promise.reject(new Overloaded());
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ item, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Resolves when nothing waits and nothing is in flight. */
+  idle(): Promise<void> {
+    if (this.#isIdle()) return Promise.resolve();
+    return new Promise((resolve) => this.#onIdle.push(resolve));
+  }
+
+  #isIdle(): boolean {
+    return this.#queue.length === 0 && this.#inFlight === 0;
+  }
+
+  /** Lets everything that is ready in this turn of the event loop join the batch. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#inFlight >= MAX_IN_FLIGHT) return;
+    this.#isScheduled = true;
+    const leave = () => {
+      this.#isScheduled = false;
+      void this.#leave();
+    };
+    if (this.#options.everyMs === undefined) setImmediate(leave);
+    else setTimeout(leave, this.#options.everyMs);
+  }
+
+  async #leave(): Promise<void> {
+    if (this.#queue.length === 0) return;
+    this.#inFlight++;
+    await this.#commit(this.#takeBatch());
+    this.#inFlight--;
+    if (this.#queue.length > 0) this.#schedule();
+    else if (this.#isIdle()) for (const resolve of this.#onIdle.splice(0)) resolve();
+  }
+
+  /** The oldest writes, each key once; a second write under a key waits for the next batch. */
+  #takeBatch(): Waiting<Item, Outcome>[] {
+    const batch = new Map<string, Waiting<Item, Outcome>>();
+    const later: Waiting<Item, Outcome>[] = [];
+    let taken = 0;
+    for (; taken < this.#queue.length && batch.size < MAX_BATCH; taken++) {
+      const waiting = this.#queue[taken]!;
+      const key = this.#options.keyOf(waiting.item);
+      if (batch.has(key)) later.push(waiting);
+      else batch.set(key, waiting);
+    }
+    this.#queue = [...later, ...this.#queue.slice(taken)];
+    return [...batch].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, waiting]) => waiting);
+  }
+
+  async #commit(batch: readonly Waiting<Item, Outcome>[]): Promise<void> {
+    try {
+      const items = batch.map(({ item }) => item);
+      const startedMs = performance.now();
+      const outcomes = await inTransaction(this.#database, (client) => this.#options.write(client, items));
+      const told: CommitTold = { seconds: (performance.now() - startedMs) / 1_000, writes: items.length };
+      commits.publish(told);
+      for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index]!);
+    } catch (error) {
+      if (batch.length === 1 || !isTheFaultOfOne(error)) {
+        for (const { reject } of batch) reject(error);
+        return;
+      }
+      const middle = batch.length >> 1;
+      await this.#commit(batch.slice(0, middle));
+      await this.#commit(batch.slice(middle));
+    }
+  }
+}
+
+/**
+ * Runs `work` between begin and commit; rolls back and rethrows what it throws.
+ *
+ * @throws StoreUnavailable when the connection failed; `mayBeStored` once COMMIT was sent
+ */
+export async function inTransaction<T>(database: Database, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await database.connect().catch((cause) => {
+    throw new StoreUnavailable(false, { cause });
+  });
+  let isCommitSent = false;
+  let broken: Error | undefined;
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    isCommitSent = true;
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch((cause) => {
+      broken = cause as Error;
+    });
+    // Rolled back, it is the write's own fault. Without an answer to that nobody knows what the server did, whatever it said last.
+    throw broken ? new StoreUnavailable(isCommitSent, { cause: error }) : error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+function isTheFaultOfOne(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === 'string' && (code.startsWith('22') || code.startsWith('23') || code === '40P01');
+}

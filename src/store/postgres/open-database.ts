@@ -1,0 +1,89 @@
+import pg from 'pg';
+import { StartError } from '../../errors.ts';
+
+/** `server_version_num` of Postgres 15: `merge`, `unique nulls not distinct` and pg-boss 12 need it. */
+const OLDEST_SERVER = 150_000;
+/** How long a start waits for a database that does not answer. */
+const CONNECT_TIMEOUT_MS = 5_000;
+/** A statement that runs longer has lost its caller: taps are answered within seconds. */
+const STATEMENT_TIMEOUT_MS = 60_000;
+
+export type Database = pg.Pool;
+
+// int8 (amounts, counters) fits a double: amounts have at most 12 digits.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+
+/**
+ * Opens the database at `url` (made when a local cluster lacks it).
+ *
+ * @throws StartError NO_DATABASE when nobody answers there, DATABASE_TOO_OLD below Postgres 15
+ */
+export async function openDatabase(url: string, { maxConnections = 10 } = {}): Promise<Database> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: maxConnections,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    application_name: 'tapwire',
+    keepAlive: true,
+  });
+  // A client that loses its connection must not end the process, neither idle nor in use: whoever waits for a query of its
+  // is told, and the next query opens another.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  try {
+    const { rows } = await firstQuery(pool, url);
+    if (Number(rows[0].server_version_num) >= OLDEST_SERVER) return pool;
+  } catch (cause) {
+    await pool.end();
+    throw new StartError('NO_DATABASE', `The database at ${withoutPassword(url)} does not answer: ${reasonOf(cause)}`, {
+      cause,
+    });
+  }
+  await pool.end();
+  throw new StartError('DATABASE_TOO_OLD', `The database at ${withoutPassword(url)} is older than Postgres 15.`);
+}
+
+async function firstQuery(pool: Database, url: string) {
+  try {
+    return await pool.query('show server_version_num');
+  } catch (error) {
+    if ((error as { code?: string }).code !== '3D000') throw error; // invalid_catalog_name: no such database yet
+    await createDatabase(url);
+    return await pool.query('show server_version_num');
+  }
+}
+
+/** Somebody was faster: duplicate_database, or unique_violation from its catalogue when both were at it at once. */
+const ALREADY_THERE = ['42P04', '23505'];
+
+async function createDatabase(url: string): Promise<void> {
+  const name = new URL(url).pathname.slice(1);
+  const maintenance = new URL(url);
+  maintenance.pathname = '/postgres';
+  const client = new pg.Client({ connectionString: maintenance.href, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  await client.connect();
+  try {
+    await client.query(`create database ${client.escapeIdentifier(name)}`);
+  } catch (error) {
+    if (!ALREADY_THERE.includes((error as { code?: string }).code!)) throw error;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A URL as it may be shown. */
+export function withoutPassword(url: string): string {
+  try {
+    const shown = new URL(url);
+    if (shown.password) shown.password = '***';
+    return shown.href;
+  } catch {
+    return '(not a URL)';
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as { code?: string; message?: string };
+  return [code, message].filter(Boolean).join(' ') || 'unknown reason';
+}

@@ -1,0 +1,176 @@
+import type pg from 'pg';
+import { NotFound, RequestRefused } from '../../errors.ts';
+import { conflict } from '../../transactions/tap/check-routing.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { whileUp } from '../postgres/while-up.ts';
+import { type AdminEvent, type Change, INSTALLATION, inAdminCommit, type Reach, recordChange } from './admin-commit.ts';
+import { assignmentsOf, type SettingsTable, selectionOf, shown } from './settings-table.ts';
+
+type Id = number | string;
+
+/** A page of a list: what comes behind the row named `after`. */
+export interface Page {
+  readonly after?: Id | undefined;
+  readonly limit: number;
+}
+
+/**
+ * Settings of acquirers, as their administrators see and change them; gateways follow by the directory. Changes of one
+ * acquirer wait for one another, and each is recorded in its own commit.
+ */
+export class AcquirerSettings<Settings extends object, Stored extends object> {
+  readonly #database: Database;
+  readonly #table: SettingsTable<Settings, Stored>;
+  readonly #select: string;
+
+  constructor(database: Database, table: SettingsTable<Settings, Stored>) {
+    this.#database = database;
+    this.#table = table;
+    this.#select = selectionOf(table);
+  }
+
+  /** By what names them. @throws NotFound for an unknown acquirer */
+  async list(reach: Reach, { after, limit }: Page): Promise<Stored[]> {
+    const { acquirerId } = reach;
+    const known = await whileUp(this.#database.query('select from acquirers where id = $1', [acquirerId]));
+    if (known.rowCount === 0 && acquirerId !== INSTALLATION) throw new NotFound();
+    const { column } = this.#table.key;
+    const values: unknown[] = [acquirerId, limit];
+    const behind = after === undefined ? '' : ` and ${column} > $${values.push(after)}`;
+    const text = `${this.#select}${within(reach, values)}${behind} order by ${column} limit $2`;
+    const { rows } = await whileUp(this.#database.query(text, values));
+    return rows.map((row) => shown<Stored>(row));
+  }
+
+  /** @throws NotFound */
+  find(reach: Reach, id: Id): Promise<Stored> {
+    return this.findIn(this.#database, reach, id);
+  }
+
+  /**
+   * @throws NotFound for an unknown acquirer; RequestRefused for one too many, one that is there already, and what the settings
+   *   name in vain
+   */
+  add(change: Change, settings: Settings): Promise<Stored> {
+    return this.#inCommit(change, (client) => this.addIn(client, change, settings));
+  }
+
+  /** As `add`, in a commit of `inAdminCommit` that is under way. */
+  async addIn(client: pg.ClientBase, change: Change, settings: Settings): Promise<Stored> {
+    this.#table.check?.(settings);
+    await this.#table.checkReferences?.(client, change, settings);
+    await this.#checkCount(client, change.acquirerId);
+    const id = await this.#insert(client, change.acquirerId, settings);
+    const after = await this.findIn(client, change, id);
+    await this.#record(client, change, { action: 'add', id, before: null, after });
+    return after;
+  }
+
+  /**
+   * @param settings those that change; the others stay
+   * @throws NotFound; RequestRefused as above, and where the rules of the kind forbid it
+   */
+  change(change: Change, id: Id, settings: Partial<Settings>): Promise<Stored> {
+    return this.#inCommit(change, (client) => this.changeIn(client, change, id, settings));
+  }
+
+  /** As `change`, in a commit of `inAdminCommit` that is under way. */
+  async changeIn(client: pg.ClientBase, change: Change, id: Id, settings: Partial<Settings>): Promise<Stored> {
+    const before = await this.findIn(client, change, id);
+    const all = { ...before, ...settings } as unknown as Settings;
+    this.#table.check?.(all);
+    this.#table.checkChange?.(before, all);
+    await this.#table.checkReferences?.(client, change, all);
+    await this.#update(client, change.acquirerId, id, settings);
+    const after = await this.findIn(client, change, id);
+    await this.#record(client, change, { action: 'change', id, before, after });
+    return after;
+  }
+
+  /** @throws NotFound; RequestRefused 409 while something needs it */
+  remove(change: Change, id: Id): Promise<void> {
+    return this.#inCommit(change, async (client) => {
+      const { acquirerId } = change;
+      const { table, key, removed } = this.#table;
+      const before = await this.findIn(client, change, id);
+      await this.#table.checkRemoval?.(client, acquirerId, id);
+      const row = `acquirer_id = $1 and ${key.column} = $2`;
+      const statement = removed
+        ? `update ${table} set ${removed.column} = now(), updated_at = now() where ${row} and ${removed.column} is null`
+        : `delete from ${table} where ${row}`;
+      const { rowCount } = await client.query(statement, [acquirerId, id]);
+      if (rowCount === 0) throw new NotFound();
+      const after = removed?.isShown ? await this.findIn(client, change, id) : null;
+      await this.#record(client, change, { action: 'remove', id, before, after });
+    });
+  }
+
+  #inCommit<Result>(change: Change, act: (client: pg.ClientBase) => Promise<Result>): Promise<Result> {
+    return inAdminCommit(this.#database, change.acquirerId, act);
+  }
+
+  /** As `find`, in a commit that is under way. */
+  async findIn(client: Pick<pg.ClientBase, 'query'>, reach: Reach, id: Id): Promise<Stored> {
+    const values: unknown[] = [reach.acquirerId, id];
+    const text = `${this.#select} and ${this.#table.key.column} = $2${within(reach, values)}`;
+    const { rows } = await whileUp(client.query<object>(text, values));
+    if (!rows[0]) throw new NotFound();
+    return shown(rows[0]);
+  }
+
+  async #checkCount(client: pg.ClientBase, acquirerId: number): Promise<void> {
+    const { table, most, plural, removed } = this.#table;
+    const live = removed ? ` and ${removed.column} is null` : '';
+    const { rows } = await client.query<{ live: number }>(
+      `select count(*)::integer as live from ${table} where acquirer_id = $1${live}`,
+      [acquirerId],
+    );
+    if (rows[0]!.live >= most) throw conflict(`The acquirer has ${most} ${plural}, and may have no more.`);
+  }
+
+  async #insert(client: pg.ClientBase, acquirerId: number, settings: Settings): Promise<Id> {
+    const { table, key } = this.#table;
+    const assignments: [string, unknown][] = [['acquirer_id', acquirerId], ...assignmentsOf(this.#table, settings)];
+    if (key.from === 'count') assignments.push([key.column, await this.#nextId(client, acquirerId)]);
+    const { rows } = await client.query<{ id: Id }>(
+      `insert into ${table} (${assignments.map(([column]) => column).join(', ')})
+       values (${assignments.map((_, at) => `$${at + 1}`).join(', ')}) on conflict do nothing returning ${key.column} as id`,
+      assignments.map(([, value]) => value),
+    );
+    if (!rows[0]) throw taken(this.#table.kind);
+    return rows[0].id;
+  }
+
+  /** What was removed keeps its number, where its row is kept. */
+  async #nextId(client: pg.ClientBase, acquirerId: number): Promise<number> {
+    const { table, key } = this.#table;
+    const { rows } = await client.query<{ next: number }>(
+      `select coalesce(max(${key.column}), 0) + 1 as next from ${table} where acquirer_id = $1`,
+      [acquirerId],
+    );
+    return rows[0]!.next;
+  }
+
+  async #update(client: pg.ClientBase, acquirerId: number, id: Id, settings: Partial<Settings>): Promise<void> {
+    const { table, key } = this.#table;
+    const assignments = assignmentsOf(this.#table, settings);
+    const changes = assignments.map(([column], at) => `${column} = $${at + 3}`);
+    await client.query(
+      `update ${table} set ${[...changes, 'updated_at = now()'].join(', ')} where acquirer_id = $1 and ${key.column} = $2`,
+      [acquirerId, id, ...assignments.map(([, value]) => value)],
+    );
+  }
+
+  #record(client: pg.ClientBase, change: Change, event: Omit<AdminEvent, 'kind'>): Promise<void> {
+    return recordChange(client, change, { kind: this.#table.kind, ...event });
+  }
+}
+
+/** Of an integrator's own: only tables that have the column are asked by integrators. */
+function within({ integratorId }: Reach, values: unknown[]): string {
+  return integratorId === undefined ? '' : ` and integrator_id = $${values.push(integratorId)}`;
+}
+
+function taken(kind: string): RequestRefused {
+  return new RequestRefused(409, 119, `There is such a ${kind} already.`);
+}

@@ -1,0 +1,70 @@
+import type pg from 'pg';
+import type { NewAcquirer, StoredAcquirer } from '#schemas/admin-tenants';
+import { NotFound } from '../../errors.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { whileUp } from '../postgres/while-up.ts';
+import type { Page } from './acquirer-settings.ts';
+import { type Change, INSTALLATION, inAdminCommit, recordChange } from './admin-commit.ts';
+import { shown } from './settings-table.ts';
+
+const SELECT = `select id, name, is_blocked as blocked, created_at as "createdAt", updated_at as "updatedAt" from acquirers`;
+
+/** The acquirers of the installation, as its operator sees and changes them. They stay for good: one that left is blocked. */
+export class Acquirers {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** By number. */
+  async list({ after = 0, limit }: Page): Promise<StoredAcquirer[]> {
+    const { rows } = await whileUp(
+      this.#database.query(`${SELECT} where id > $1 order by id limit $2`, [after, limit]),
+    );
+    return rows.map((row) => shown<StoredAcquirer>(row));
+  }
+
+  /** @throws NotFound */
+  find(id: number): Promise<StoredAcquirer> {
+    return find(this.#database, id);
+  }
+
+  add(actor: string, { name, blocked }: NewAcquirer): Promise<StoredAcquirer> {
+    return inAdminCommit(this.#database, INSTALLATION, async (client) => {
+      // Not the column's own sequence: it knows nothing of acquirers that were saved with their numbers.
+      const { rows } = await client.query<{ id: number }>(
+        `insert into acquirers (id, name, is_blocked) select coalesce(max(id), 0) + 1, $1, $2 from acquirers returning id`,
+        [name, blocked],
+      );
+      const after = await find(client, rows[0]!.id);
+      await record(client, { acquirerId: after.id, actor }, null, after);
+      return after;
+    });
+  }
+
+  /** @throws NotFound */
+  change({ acquirerId: id, actor }: Change, { name, blocked }: Partial<NewAcquirer>): Promise<StoredAcquirer> {
+    return inAdminCommit(this.#database, id, async (client) => {
+      const before = await find(client, id);
+      await client.query(
+        `update acquirers set name = coalesce($2, name), is_blocked = coalesce($3, is_blocked), updated_at = now() where id = $1`,
+        [id, name, blocked],
+      );
+      const after = await find(client, id);
+      await record(client, { acquirerId: id, actor }, before, after);
+      return after;
+    });
+  }
+}
+
+async function find(client: Pick<pg.ClientBase, 'query'>, id: number): Promise<StoredAcquirer> {
+  const { rows } = await whileUp(client.query<object>(`${SELECT} where id = $1`, [id]));
+  if (!rows[0]) throw new NotFound();
+  return shown(rows[0]);
+}
+
+function record(client: pg.ClientBase, change: Change, before: StoredAcquirer | null, after: StoredAcquirer) {
+  const action = before === null ? 'add' : 'change';
+  return recordChange(client, change, { action, kind: 'acquirer', id: after.id, before, after });
+}

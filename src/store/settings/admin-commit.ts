@@ -1,0 +1,108 @@
+import type pg from 'pg';
+import { NotFound, RequestRefused, StoreUnavailable, TapwireError } from '../../errors.ts';
+import { conflict } from '../../transactions/tap/check-routing.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { whileUp } from '../postgres/while-up.ts';
+
+/** Whose settings are meant: an acquirer's, or of those only what is an integrator's and its merchants'. */
+export interface Reach {
+  readonly acquirerId: number;
+  readonly integratorId?: number | undefined;
+}
+
+/** Who changes what: `actor` stands in the record of changes, `key 0123…` or `cli user@host`. */
+export interface Change extends Reach {
+  readonly actor: string;
+}
+
+/** The installation itself, in the record of changes: keys of its operator belong to no acquirer. */
+export const INSTALLATION = 0;
+
+export type SettingsKind =
+  | 'acquirer'
+  | 'integrator'
+  | 'merchant'
+  | 'terminal'
+  | 'blocked device'
+  | 'processor'
+  | 'route'
+  | 'user'
+  | 'api key'
+  | 'issuer key'
+  | 'callback'
+  | 'terminal profile'
+  // What operators act on at the console.
+  | 'webhook event'
+  | 'dead letter'
+  | 'reversal'
+  | 'line'
+  | 'process';
+
+/** One row of the record of changes, but for who and when. */
+export interface AdminEvent {
+  readonly action: 'add' | 'change' | 'remove' | 'act';
+  readonly kind: SettingsKind;
+  readonly id: number | string;
+  readonly before: object | null;
+  readonly after: object | null;
+}
+
+/**
+ * Runs `act` in a commit of its own. Changes of one acquirer wait for one another.
+ *
+ * @throws NotFound for an unknown acquirer; RequestRefused 409 where the database says that something is there already, or is
+ *   still needed; StoreUnavailable
+ */
+export async function inAdminCommit<Result>(
+  database: Database,
+  acquirerId: number,
+  act: (client: pg.ClientBase) => Promise<Result>,
+): Promise<Result> {
+  const client = await whileUp(database.connect());
+  try {
+    await client.query('begin');
+    await lock(client, acquirerId);
+    const result = await act(client);
+    await client.query('commit').catch((cause) => {
+      throw new StoreUnavailable(true, { cause });
+    });
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    if (error instanceof TapwireError) throw error;
+    throw refusalOf(error) ?? (await whileUp(Promise.reject(error)));
+  } finally {
+    client.release();
+  }
+}
+
+/** Records a change in the change's own commit. */
+export async function recordChange(
+  client: pg.ClientBase,
+  { acquirerId, actor }: Change,
+  { action, kind, id, before, after }: AdminEvent,
+): Promise<void> {
+  await client.query(
+    `insert into admin_events (acquirer_id, actor, action, kind, subject_id, before, after)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [acquirerId, actor, action, kind, String(id), before, after],
+  );
+}
+
+/** Not `for update`: rows that refer to the acquirer are inserted meanwhile. */
+async function lock(client: pg.ClientBase, acquirerId: number): Promise<void> {
+  if (acquirerId === INSTALLATION) {
+    await client.query('lock table acquirers in share row exclusive mode');
+    return;
+  }
+  const { rowCount } = await client.query('select from acquirers where id = $1 for no key update', [acquirerId]);
+  if (rowCount === 0) throw new NotFound();
+}
+
+/** SQLSTATE 23503, foreign_key_violation, and 23505, unique_violation: the constraints are the rules of who needs whom. */
+function refusalOf(error: unknown): RequestRefused | undefined {
+  const { code } = error as { code?: unknown };
+  if (code === '23503') return conflict('Something else needs it: remove that first, or block this.');
+  if (code === '23505') return new RequestRefused(409, 119, 'There is one of that name already.');
+  return undefined;
+}

@@ -1,0 +1,121 @@
+import type pg from 'pg';
+import type { NewIssuerKey, StoredIssuerKey } from '#schemas/admin-credentials';
+import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '#schemas/tokens';
+import { readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
+import { conflict, refused } from '../../transactions/tap/check-routing.ts';
+import { readCallbackUrl, URL_FAULTS, type UrlPolicy } from '../../webhooks/callback-url.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { findOwner, type NamedOwner } from '../transactions/find-owner.ts';
+import { AcquirerSettings, type Page } from './acquirer-settings.ts';
+import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
+import type { SettingsTable } from './settings-table.ts';
+
+/** Every gateway holds them all in memory; an integrator has one, and two while it changes them. */
+const MAX_ISSUER_KEYS = 10_000;
+
+interface KeyRow extends Omit<NewIssuerKey, 'algorithms'> {
+  readonly algorithms: readonly SigningAlgorithm[];
+}
+
+const ISSUER_KEYS: SettingsTable<KeyRow, StoredIssuerKey> = {
+  kind: 'issuer key',
+  plural: 'issuer keys',
+  table: 'issuer_keys',
+  key: { name: 'id', column: 'id', from: 'database' },
+  most: MAX_ISSUER_KEYS,
+  columns: {
+    issuer: 'issuer',
+    kid: 'kid',
+    integratorId: 'integrator_id',
+    merchantId: 'merchant_id',
+    algorithms: 'algorithms',
+    publicKey: 'public_key',
+    jwksUrl: 'jwks_url',
+  },
+  reads: { revokedAt: 'revoked_at' },
+  removed: { column: 'revoked_at', isShown: true },
+};
+
+/** The keys with which backends of integrators and merchants sign tokens. A second `kid` is how they are rotated. */
+export class IssuerKeySettings {
+  readonly #database: Database;
+  readonly #policy: UrlPolicy;
+  readonly #rows: AcquirerSettings<KeyRow, StoredIssuerKey>;
+
+  /** @param policy what URLs of JWKS may be */
+  constructor(database: Database, policy: UrlPolicy) {
+    this.#database = database;
+    this.#policy = policy;
+    this.#rows = new AcquirerSettings(database, ISSUER_KEYS);
+  }
+
+  /** By id, those that are revoked included. @throws NotFound for an unknown acquirer */
+  list(reach: Reach, page: Page): Promise<StoredIssuerKey[]> {
+    return this.#rows.list(reach, page);
+  }
+
+  /** @throws NotFound */
+  find(reach: Reach, id: string): Promise<StoredIssuerKey> {
+    return this.#rows.find(reach, id);
+  }
+
+  /** @throws NotFound for an unknown acquirer; RequestRefused for a key that cannot be used, and for an issuer of somebody else */
+  async add(change: Change, wanted: NewIssuerKey): Promise<StoredIssuerKey> {
+    const row = this.#checked(wanted);
+    return inAdminCommit(this.#database, change.acquirerId, async (client) => {
+      const { merchantId, integratorId } = await findOwner(client, change, wanted);
+      const owner = { merchantId, integratorId: merchantId === null ? integratorId : null };
+      await claimIssuer(client, change.acquirerId, row.issuer, owner);
+      return this.#rows.addIn(client, change, { ...row, ...owner });
+    });
+  }
+
+  /** Revokes it: nothing that it signed is believed from then on. @throws NotFound also for one that is revoked already */
+  remove(change: Change, id: string): Promise<void> {
+    return this.#rows.remove(change, id);
+  }
+
+  /** @throws RequestRefused with a pointer to each fault */
+  #checked(wanted: NewIssuerKey): KeyRow {
+    const { publicKey, jwksUrl, kid, integratorId, merchantId } = wanted;
+    const isPem = publicKey !== null;
+    const known = isPem ? readIssuerPem(publicKey)?.algorithms : SIGNING_ALGORITHMS;
+    const url = jwksUrl === null ? undefined : readCallbackUrl(jwksUrl, this.#policy);
+    const rules: readonly (readonly [isBroken: boolean, path: string, detail: string])[] = [
+      [integratorId === null && merchantId === null, 'integratorId', 'neither an integrator nor a merchant'],
+      [isPem === (jwksUrl !== null), 'publicKey', 'either a public key or the URL of a JWKS'],
+      [known === undefined, 'publicKey', 'no public key as PEM of RSA (2,048 to 8,192 bits), P-256 or Ed25519'],
+      [typeof url === 'string', 'jwksUrl', URL_FAULTS[url as keyof typeof URL_FAULTS]],
+      [jwksUrl !== null && kid !== null, 'kid', 'keys of a JWKS bring their own'],
+      [
+        known !== undefined && (wanted.algorithms ?? []).some((each) => !known.includes(each)),
+        'algorithms',
+        'not what keys of this kind sign with',
+      ],
+    ];
+    const faults = rules.filter(([isBroken]) => isBroken);
+    if (faults.length > 0) throw refused(faults.map(([, path, detail]) => ({ path: [path], detail })));
+    return { ...wanted, algorithms: wanted.algorithms ?? known!, jwksUrl: url instanceof URL ? url.href : null };
+  }
+}
+
+// `issuer` alone finds a token's keys, so all keys of an issuer are of one owner, for good. Of all acquirers those that
+// register the same issuer wait for one another.
+const OTHER_OWNER = `
+select from issuer_keys
+where issuer = $1 and (acquirer_id, integrator_id, merchant_id) is distinct from ($2::integer, $3::integer, $4::text) limit 1`;
+
+const OTHER_JWKS = `select from issuer_keys where issuer = $1 and jwks_url is not null and revoked_at is null limit 1`;
+
+async function claimIssuer(
+  client: pg.ClientBase,
+  acquirerId: number,
+  issuer: string,
+  owner: NamedOwner,
+): Promise<void> {
+  await client.query(`select pg_advisory_xact_lock(hashtextextended('issuer ' || $1, 0))`, [issuer]);
+  const { rowCount } = await client.query(OTHER_OWNER, [issuer, acquirerId, owner.integratorId, owner.merchantId]);
+  if (rowCount !== 0) throw conflict('The issuer belongs to somebody else.');
+  const jwks = await client.query(OTHER_JWKS, [issuer]);
+  if (jwks.rowCount !== 0) throw conflict('The keys of this issuer are those of its JWKS: revoke that first.');
+}

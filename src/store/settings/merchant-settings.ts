@@ -1,0 +1,54 @@
+import type { NewMerchant, StoredMerchant } from '#schemas/admin-tenants';
+import { conflict, refused } from '../../transactions/tap/check-routing.ts';
+import { checkMerchant } from '../../transactions/tap/check-tenants.ts';
+import type { SettingsTable } from './settings-table.ts';
+
+/** Every gateway holds them all in memory, a few hundred bytes each; the database compares them every two seconds. */
+const MAX_MERCHANTS = 100_000;
+
+/** The merchants of acquirers, each with its integrator. */
+export const MERCHANT_SETTINGS: SettingsTable<NewMerchant, StoredMerchant> = {
+  kind: 'merchant',
+  plural: 'merchants',
+  table: 'merchants',
+  key: { name: 'id', column: 'id', from: 'settings' },
+  most: MAX_MERCHANTS,
+  columns: {
+    id: 'id',
+    integratorId: 'integrator_id',
+    name: 'name',
+    street: 'street',
+    city: 'city',
+    country: 'country',
+    mcc: 'mcc',
+    currency: 'currency',
+    timeZone: 'time_zone',
+    feesConfigId: 'fees_config_id',
+    fee: { column: 'fee', as: 'fee::float8' },
+    settings: 'settings',
+    blocked: 'is_blocked',
+  },
+  check: checkMerchant,
+  async checkReferences(client, { acquirerId }, { integratorId }) {
+    const { rowCount } = await client.query('select from integrators where acquirer_id = $1 and id = $2', [
+      acquirerId,
+      integratorId,
+    ]);
+    if (rowCount === 0) throw refused([{ path: ['integratorId'], detail: 'no integrator of the acquirer' }]);
+  },
+  // Transactions, keys and users name both.
+  checkChange(before, { integratorId }) {
+    if (before.integratorId !== integratorId) throw conflict('A merchant keeps its integrator.');
+  },
+  async checkRemoval(client, acquirerId, id) {
+    const { rowCount } = await client.query(NEEDS, [acquirerId, id]);
+    if (rowCount !== 0) throw conflict('The merchant has transactions or keys: block it instead.');
+  },
+};
+
+// Neither table has a foreign key: the one is written too often, the other holds the keys of everyone.
+const NEEDS = `
+select from transactions where acquirer_id = $1 and merchant_id = $2
+union all select from api_keys where acquirer_id = $1 and merchant_id = $2
+union all select from issuer_keys where acquirer_id = $1 and merchant_id = $2
+limit 1`;

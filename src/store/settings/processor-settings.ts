@@ -1,0 +1,75 @@
+import type pg from 'pg';
+import type { ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
+import { checkProcessorSettings, conflict, type ProcessorTypes } from '../../transactions/tap/check-routing.ts';
+import type { SettingsTable } from './settings-table.ts';
+
+/** Each has connections of its own in every worker. */
+const MAX_PROCESSORS = 64;
+
+/** Gateways read the configuration every two seconds, and a tap that chose its route by it is committed soon after. */
+const STILL_TAKEN_SECONDS = 10;
+
+/** The processors of acquirers: a type, and what one switch of that type wants; to be listed and removed. */
+export const PROCESSOR_SETTINGS: SettingsTable<ProcessorSettings, StoredProcessor> = {
+  kind: 'processor',
+  plural: 'processors',
+  table: 'processors',
+  key: { name: 'id', column: 'id', from: 'count' },
+  most: MAX_PROCESSORS,
+  // Transactions keep naming the route that they went by, and a reversal finds its switch through it.
+  removed: { column: 'removed_at', isShown: false },
+  columns: { type: 'type', config: 'config' },
+  // What a reversal repeats was kept in the words of the type.
+  checkChange(before, { type }) {
+    if (before.type !== type) throw conflict('A processor keeps its type: add another one instead.');
+  },
+  async checkRemoval(client, acquirerId, id) {
+    const { rows } = await client.query<{ hasRoutes: boolean; hadRoutes: boolean; hasReversals: boolean }>(NEEDS, [
+      acquirerId,
+      id,
+    ]);
+    const { hasRoutes, hadRoutes, hasReversals } = rows[0]!;
+    if (hasRoutes) throw conflict('Routes lead to the processor: remove them first.');
+    if (hadRoutes)
+      throw conflict('A tap may be on its way by a route that was just removed: try again in ten seconds.');
+    if (hasReversals || (await hasTapsUnderWay(client, acquirerId, id))) {
+      throw conflict('Transactions are open at the processor: each must have its answer or its reversal first.');
+    }
+  },
+};
+
+/** Of an installation with these types: settings that their type does not take are refused. */
+export function processorSettingsFor(types: ProcessorTypes): typeof PROCESSOR_SETTINGS {
+  return { ...PROCESSOR_SETTINGS, check: (settings) => checkProcessorSettings(types, settings) };
+}
+
+// Reversals that are owed, sent, ran out of attempts (they are still sent when a line returns) or are being confirmed: the
+// rows of the index transactions_owed.
+const NEEDS = `
+select exists (select from routes where acquirer_id = $1 and processor_id = $2 and removed_at is null) as "hasRoutes",
+  exists (
+    select from routes where acquirer_id = $1 and processor_id = $2 and removed_at > now() - interval '${STILL_TAKEN_SECONDS} s'
+  ) as "hadRoutes",
+  exists (
+    select from transactions t join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
+    where t.acquirer_id = $1 and t.reversal_state in (1, 2, 4, 5) and r.processor_id = $2
+  ) as "hasReversals"`;
+
+// A transaction that must not rest has a live job that says so; no index on status could (it would slow every tap).
+const TAPS_UNDER_WAY = `
+select exists (
+  select from pgboss.job j
+  join transactions t on t.acquirer_id = $1 and t.id = (j.data ->> 'id')::uuid
+  join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
+  where j.name in ('overdue', 'authorize', 'reverse', 'complete', 'expire-pin') and j.state < 'completed'
+    and (j.data ->> 'acquirerId')::integer = $1 and r.processor_id = $2
+) as "hasTaps"`;
+
+async function hasTapsUnderWay(client: pg.ClientBase, acquirerId: number, id: number | string): Promise<boolean> {
+  const { rows } = await client.query<{ hasJobs: boolean }>(
+    `select to_regclass('pgboss.job') is not null as "hasJobs"`,
+  );
+  if (!rows[0]!.hasJobs) return false; // no gateway has ever run on this database
+  const answer = await client.query<{ hasTaps: boolean }>(TAPS_UNDER_WAY, [acquirerId, id]);
+  return answer.rows[0]!.hasTaps;
+}

@@ -1,0 +1,73 @@
+import type { StoredTerminalProfile } from '#schemas/terminal-profile';
+import type { TerminalProfile } from '../../transactions/terminal-profile.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { AcquirerSettings, type Page } from './acquirer-settings.ts';
+import type { Change, Reach } from './admin-commit.ts';
+import type { SettingsTable } from './settings-table.ts';
+
+/** Every gateway holds them all in memory, up to 200 KB each; an acquirer has one for each kind of shop. */
+const MAX_PROFILES = 200;
+
+/** As columns take it: a list would become an array of Postgres, so overrides go as JSON text. */
+interface Columns {
+  readonly name: string;
+  readonly terminalCurrencyCode?: string | undefined;
+  readonly overrides: string;
+}
+
+type Row = Omit<StoredTerminalProfile, 'terminalCurrencyCode'> & { readonly terminalCurrencyCode: string | null };
+
+const TERMINAL_PROFILES: SettingsTable<Columns, Row> = {
+  kind: 'terminal profile',
+  plural: 'terminal profiles',
+  table: 'terminal_profiles',
+  key: { name: 'name', column: 'name', from: 'settings' },
+  most: MAX_PROFILES,
+  columns: { name: 'name', terminalCurrencyCode: 'currency', overrides: 'overrides' },
+};
+
+/** The terminal profiles of acquirers, as their administrators see and change them. */
+export class TerminalProfileSettings {
+  readonly #rows: AcquirerSettings<Columns, Row>;
+
+  constructor(database: Database) {
+    this.#rows = new AcquirerSettings(database, TERMINAL_PROFILES);
+  }
+
+  /** By name. @throws NotFound for an unknown acquirer */
+  async list(reach: Reach, page: Page): Promise<StoredTerminalProfile[]> {
+    return (await this.#rows.list(reach, page)).map(shown);
+  }
+
+  /** @throws NotFound */
+  async find(reach: Reach, name: string): Promise<StoredTerminalProfile> {
+    return shown(await this.#rows.find(reach, name));
+  }
+
+  /** @throws NotFound for an unknown acquirer; RequestRefused 409 for a name that is taken, and for one too many */
+  async add(change: Change, { overrides, ...profile }: TerminalProfile): Promise<StoredTerminalProfile> {
+    return shown(await this.#rows.add(change, { ...profile, overrides: JSON.stringify(overrides) }));
+  }
+
+  /**
+   * @param settings those that change, each whole; the others stay
+   * @throws NotFound
+   */
+  async change(
+    change: Change,
+    name: string,
+    { overrides, ...settings }: Partial<Omit<TerminalProfile, 'name'>>,
+  ): Promise<StoredTerminalProfile> {
+    const columns = { ...settings, ...(overrides && { overrides: JSON.stringify(overrides) }) };
+    return shown(await this.#rows.change(change, name, columns));
+  }
+
+  /** @throws NotFound; RequestRefused 409 while it is the profile of a terminal */
+  remove(change: Change, name: string): Promise<void> {
+    return this.#rows.remove(change, name);
+  }
+}
+
+function shown({ terminalCurrencyCode, ...row }: Row): StoredTerminalProfile {
+  return { ...row, ...(terminalCurrencyCode !== null && { terminalCurrencyCode }) };
+}

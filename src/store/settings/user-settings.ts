@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import type { NewUser, StoredUser } from '#schemas/admin-credentials';
+import { hashPassword, passwordFault } from '../../auth/portal/password.ts';
+import { WaitingLine } from '../../auth/portal/waiting-line.ts';
+import { refused } from '../../transactions/tap/check-routing.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { findOwner } from '../transactions/find-owner.ts';
+import { AcquirerSettings, type Page } from './acquirer-settings.ts';
+import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
+import type { SettingsTable } from './settings-table.ts';
+
+/** The tills and back offices of a large acquirer. */
+const MAX_USERS = 200_000;
+/** A hash takes a core for 0.3 s and 128 MB; the other cores are for taps. */
+const HASHES_AT_ONCE = 1;
+/** About five seconds of waiting. */
+const HASHES_WAITING = 16;
+/** 120 bits: 20 characters to be typed once. */
+const MADE_PASSWORD_BYTES = 15;
+
+interface UserRow extends Omit<NewUser, 'password'> {
+  /** A new one ends the user's sessions. */
+  readonly passwordHash: string;
+}
+
+const USERS: SettingsTable<UserRow, StoredUser> = {
+  kind: 'user',
+  plural: 'users',
+  table: 'users',
+  key: { name: 'id', column: 'id', from: 'database' },
+  most: MAX_USERS,
+  columns: {
+    username: 'username',
+    role: 'role',
+    permissions: 'permissions',
+    integratorId: 'integrator_id',
+    merchantId: 'merchant_id',
+    blocked: 'is_blocked',
+    passwordHash: { column: 'password_hash', as: null },
+  },
+  reads: { lastLoginAt: 'last_login_at' },
+};
+
+/** A user, and the password that was made for it; null when it brought its own. */
+export interface CreatedUser {
+  readonly stored: StoredUser;
+  readonly password: string | null;
+}
+
+/** The portal users of acquirers, their integrators and merchants. */
+export class UserSettings {
+  readonly #database: Database;
+  readonly #rows: AcquirerSettings<UserRow, StoredUser>;
+  readonly #line = new WaitingLine({ atOnce: HASHES_AT_ONCE, waitMost: HASHES_WAITING });
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#rows = new AcquirerSettings(database, USERS);
+  }
+
+  /** By id. @throws NotFound for an unknown acquirer */
+  list(reach: Reach, page: Page): Promise<StoredUser[]> {
+    return this.#rows.list(reach, page);
+  }
+
+  /** @throws NotFound */
+  find(reach: Reach, id: string): Promise<StoredUser> {
+    return this.#rows.find(reach, id);
+  }
+
+  /** @throws NotFound for an unknown acquirer; RequestRefused for a name that is taken, a weak password, an owner that is not there */
+  async add(change: Change, { password: given, ...wanted }: NewUser): Promise<CreatedUser> {
+    const username = wanted.username.normalize('NFKC');
+    const { made, passwordHash } = await this.#hash(given, username);
+    const stored = await inAdminCommit(this.#database, change.acquirerId, async (client) => {
+      const { merchantId, integratorId } = await findOwner(client, change, wanted);
+      // A merchant's integrator is the merchant's to say.
+      const owner = { merchantId, integratorId: merchantId === null ? integratorId : null };
+      return this.#rows.addIn(client, change, { ...wanted, ...owner, username, passwordHash });
+    });
+    return { stored, password: made };
+  }
+
+  /** @throws NotFound */
+  change(
+    change: Change,
+    id: string,
+    settings: Partial<Pick<NewUser, 'role' | 'permissions' | 'blocked'>>,
+  ): Promise<StoredUser> {
+    return this.#rows.change(change, id, settings);
+  }
+
+  /** Ends the user's sessions. @returns the password that was made, null for one that was given. @throws NotFound, RequestRefused */
+  async resetPassword(change: Change, id: string, given: string | null): Promise<string | null> {
+    const { username } = await this.find(change, id);
+    const { made, passwordHash } = await this.#hash(given, username);
+    await this.#rows.change(change, id, { passwordHash });
+    return made;
+  }
+
+  /** @throws NotFound */
+  remove(change: Change, id: string): Promise<void> {
+    return this.#rows.remove(change, id);
+  }
+
+  /** @throws RequestRefused for a password that is easily guessed; Overloaded when too many are being set */
+  async #hash(given: string | null, username: string) {
+    const made = given === null ? randomBytes(MADE_PASSWORD_BYTES).toString('base64url') : null;
+    const fault = given !== null && passwordFault(given, username);
+    if (fault) throw refused([{ path: ['password'], detail: fault }]);
+    const passwordHash = await this.#line.run(() => hashPassword(given ?? made!));
+    return { made, passwordHash };
+  }
+}

@@ -1,0 +1,136 @@
+import type { Database } from '../postgres/open-database.ts';
+
+/** What one worker learns of a cut-over all know within this time: long before any scope comes round to a number. */
+const REFRESH_EVERY_MS = 2_000;
+/** The longest business day there is: from the Thursday before Easter to the Tuesday after. An older date counts no more. */
+const LONGEST_DAY = '5 days';
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** No switch cuts over twice in half a day: a second message that names no date is the first one, on another line. */
+const HALF_DAY_MS = 12 * HOUR_MS;
+/** A settlement date further from today is a mistake: one ahead, taken for true, would hide every cut-over until then. */
+const FURTHEST_MS = 5 * DAY_MS;
+
+/** A processor of an acquirer. */
+interface ProcessorKey {
+  readonly acquirerId: number;
+  readonly processorId: number;
+}
+
+interface KnownDate extends ProcessorKey {
+  readonly date: string;
+  readonly sinceMs: number;
+}
+
+/**
+ * The business date of each switch, as the switch itself has told it: by a cut-over, or by the settlement date of its
+ * answers (DE15). It only advances. A switch that tells none keeps to the calendar, in UTC.
+ */
+export class BusinessDates {
+  readonly #database: Database;
+  readonly #nowMs: () => number;
+  readonly #onError: (error: unknown) => void;
+  #known = new Map<string, KnownDate>();
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(database: Database, nowMs: () => number, onError: (error: unknown) => void) {
+    this.#database = database;
+    this.#nowMs = nowMs;
+    this.#onError = onError;
+  }
+
+  /** @param onError told when a date could not be recorded: it still counts in this process */
+  static async open(
+    database: Database,
+    nowMs: () => number,
+    onError: (error: unknown) => void,
+  ): Promise<BusinessDates> {
+    const dates = new BusinessDates(database, nowMs, onError);
+    await dates.refresh();
+    dates.#schedule();
+    return dates;
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /**
+   * The business date by which an acquirer's numbers are counted, `2026-11-20`: its switches share them, so the earliest of
+   * theirs.
+   */
+  current(acquirerId: number): string {
+    let earliest: string | undefined;
+    for (const known of this.#known.values()) {
+      if (known.acquirerId !== acquirerId) continue;
+      if (earliest === undefined || known.date < earliest) earliest = known.date;
+    }
+    return earliest ?? dateText(this.#nowMs());
+  }
+
+  /** A switch has cut over, or has named its settlement date (MMDD): without one, the next day. */
+  announce(processor: ProcessorKey, monthDay?: string): void {
+    const known = this.#known.get(keyOf(processor));
+    const date = monthDay === undefined ? this.#nextDate(known) : this.#dateOf(monthDay);
+    if (date === undefined || (known && date <= known.date)) return;
+    this.#known.set(keyOf(processor), { ...processor, date, sinceMs: this.#nowMs() });
+    const values = [processor.acquirerId, processor.processorId, date];
+    this.#database.query({ name: 'announce-business-date', text: ANNOUNCE, values }).catch(this.#onError);
+  }
+
+  async refresh(): Promise<void> {
+    const { rows } = await this.#database.query<KnownDate>({ name: 'find-business-dates', text: FIND });
+    const known = new Map(rows.map((row) => [keyOf(row), row]));
+    for (const [key, own] of this.#known) {
+      // What this process has just heard may not be stored yet.
+      const stored = known.get(key);
+      if (this.#nowMs() - own.sinceMs < HALF_DAY_MS && (!stored || stored.date < own.date)) known.set(key, own);
+    }
+    this.#known = known;
+  }
+
+  #nextDate(known: KnownDate | undefined): string | undefined {
+    const nowMs = this.#nowMs();
+    if (known && nowMs - known.sinceMs < HALF_DAY_MS) return undefined;
+    // A cut-over before midnight begins tomorrow's business, one after midnight today's.
+    const nearest = dateText(nowMs + HALF_DAY_MS);
+    return known && nearest <= known.date ? dateText(Date.parse(known.date) + DAY_MS) : nearest;
+  }
+
+  /** Of the years that it could be in, the one nearest to today; undefined when it is no date, or one too far from it. */
+  #dateOf(monthDay: string): string | undefined {
+    const nowMs = this.#nowMs();
+    const year = new Date(nowMs).getUTCFullYear();
+    const dates = [year - 1, year, year + 1].map((each) =>
+      Date.parse(`${each}-${monthDay.slice(0, 2)}-${monthDay.slice(2)}`),
+    );
+    const nearest = dates
+      .filter((ms) => !Number.isNaN(ms))
+      .sort((one, other) => Math.abs(one - nowMs) - Math.abs(other - nowMs))[0];
+    return nearest === undefined || Math.abs(nearest - nowMs) > FURTHEST_MS ? undefined : dateText(nearest);
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(() => {
+      this.refresh()
+        .catch(() => {}) // readiness tells that the database is away
+        .finally(() => this.#schedule());
+    }, REFRESH_EVERY_MS).unref();
+  }
+}
+
+function keyOf({ acquirerId, processorId }: ProcessorKey): string {
+  return `${acquirerId} ${processorId}`;
+}
+
+function dateText(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+const FIND = `select distinct on (acquirer_id, processor_id) acquirer_id as "acquirerId", processor_id as "processorId",
+  business_date::text as date, (extract(epoch from since) * 1000)::float8 as "sinceMs"
+  from business_dates where since > clock_timestamp() - interval '${LONGEST_DAY}'
+  order by acquirer_id, processor_id, business_date desc`;
+
+const ANNOUNCE = `insert into business_dates (acquirer_id, processor_id, business_date) values ($1, $2, $3)
+  on conflict do nothing`;

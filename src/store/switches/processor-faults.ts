@@ -1,0 +1,34 @@
+import type { ProcessorFault, ProcessorFaults } from '../../switches/ports.ts';
+import type { Database } from '../postgres/open-database.ts';
+
+/** Workers tell their faults every two seconds: what nobody has told for so long is mended, or its worker is gone. */
+const TOLD_WITHIN_SECONDS = 15;
+const MAX_REASON_CHARS = 1_000;
+
+/** Processors that workers cannot open. */
+export function postgresProcessorFaults(database: Database): ProcessorFaults {
+  return {
+    async tell(faults) {
+      const records = faults.map(({ reason, ...fault }) => ({ ...fault, reason: reason.slice(0, MAX_REASON_CHARS) }));
+      await database.query(TELL, [JSON.stringify(records)]);
+    },
+  };
+}
+
+/** The faults of an acquirer's processors, as workers have just told them. */
+export async function findProcessorFaults(database: Database, acquirerId: number): Promise<ProcessorFault[]> {
+  const { rows } = await database.query<ProcessorFault>(FIND, [acquirerId]);
+  return rows;
+}
+
+const TELL = `
+insert into processor_faults (acquirer_id, processor_id, reason)
+select "acquirerId", "processorId", reason
+from json_to_recordset($1::text::json) as x("acquirerId" integer, "processorId" integer, reason text)
+order by 1, 2
+on conflict (acquirer_id, processor_id) do update set reason = excluded.reason, seen_at = clock_timestamp()`;
+
+const FIND = `
+select acquirer_id as "acquirerId", processor_id as "processorId", reason from processor_faults
+where acquirer_id = $1 and seen_at > clock_timestamp() - interval '${TOLD_WITHIN_SECONDS} s'
+order by processor_id`;

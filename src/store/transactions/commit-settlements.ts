@@ -1,0 +1,89 @@
+import type pg from 'pg';
+import { Disposition } from '../../transactions/disposition.ts';
+import { PinState } from '../../transactions/pin/pin-step.ts';
+import type { GuardedSettlement } from '../../transactions/ports.ts';
+import { OUTCOME_GRACE_SECONDS } from '../../transactions/time-limits.ts';
+import { releaseReservations } from './commit-refunds.ts';
+import type { JobsInCommit } from './jobs-in-commit.ts';
+import { assignments, type ColumnList, recordset } from './transaction-columns.ts';
+
+/** What an event at the switch sets. */
+const RESULT_COLUMNS = {
+  status: 'integer',
+  disposition: 'integer',
+  responseCode: 'text',
+  authorizationCode: 'text',
+  approvedMinor: 'float8',
+  cardTags: 'jsonb',
+  cardType: 'text',
+  providerReference: 'text',
+  providerFields: 'jsonb',
+  errorCode: 'integer',
+  reversalState: 'integer',
+  needsReview: 'boolean',
+  pinState: 'integer',
+  pinTries: 'integer',
+  pinJob: 'uuid',
+  updatedAtMs: 'ms',
+} as const satisfies ColumnList;
+
+const SETTLE = `
+with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, "fromStatus" integer, "isOverdue" boolean, "pinSeconds" float8, ${recordset(RESULT_COLUMNS).record}, moves jsonb)),
+settled as (
+  update transactions t
+  set ${assignments(RESULT_COLUMNS)}, handover = null, pin_expires_at = clock_timestamp() + x."pinSeconds" * interval '1 s'
+  from x
+  where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus"
+    and t.disposition is null and t.pin_state <> ${PinState.awaiting}
+    and coalesce(clock_timestamp() >= t.deadline_at + interval '${OUTCOME_GRACE_SECONDS} s', x."isOverdue") = x."isOverdue"
+  returning t.acquirer_id, t.id
+),
+told as (
+  insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
+  select x."acquirerId", x.id, x.attempt, x.moves from x join settled on settled.acquirer_id = x."acquirerId" and settled.id = x.id
+  where jsonb_array_length(x.moves) > 0
+)
+select id from settled`;
+
+/**
+ * Commits outcomes by compare-and-set: on the attempt, the status they were decided from, and the side of the deadline.
+ * False where somebody else decided before.
+ */
+export async function commitSettlements(
+  client: pg.PoolClient,
+  settlements: readonly GuardedSettlement[],
+  jobs: JobsInCommit,
+): Promise<boolean[]> {
+  const records = settlements.map(({ transaction, settlement, isOverdue, nowMs }) => ({
+    ...settlement.result,
+    ...settlement.pin,
+    pinSeconds: settlement.pinSeconds,
+    acquirerId: transaction.acquirerId,
+    id: transaction.id,
+    attempt: transaction.attempt,
+    fromStatus: transaction.status,
+    status: settlement.status,
+    isOverdue,
+    updatedAtMs: nowMs,
+    moves: settlement.moves,
+  }));
+  const { rows } = await client.query<{ id: string }>({
+    name: 'commit-settlements',
+    text: SETTLE,
+    values: [JSON.stringify(records)],
+  });
+  const settled = new Set(rows.map(({ id }) => id));
+  const done = settlements.filter(({ transaction }) => settled.has(transaction.id));
+  const enqueue = done.flatMap(({ settlement }) => settlement.enqueue);
+  if (enqueue.length > 0) await jobs.enqueue(client, enqueue);
+  await releaseReservations(
+    client,
+    done.filter(gaveNothingBack).map(({ transaction }) => transaction),
+  );
+  return settlements.map(({ transaction }) => settled.has(transaction.id));
+}
+
+/** Of a refund: no money goes back, or ever will. */
+function gaveNothingBack({ settlement: { result } }: GuardedSettlement): boolean {
+  return result.disposition === Disposition.Declined || result.disposition === Disposition.UnableToGoOnline;
+}

@@ -1,0 +1,89 @@
+import type pg from 'pg';
+import { Disposition } from '../../transactions/disposition.ts';
+import type { CompletionStore } from '../../transactions/ports/completion-ports.ts';
+import type { AuditEntry } from '../../transactions/ports.ts';
+import { ReversalState, type Transaction } from '../../transactions/transaction.ts';
+import { GroupCommit } from '../postgres/group-commit.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { whileUp } from '../postgres/while-up.ts';
+
+interface Beginning {
+  readonly sale: Transaction;
+  readonly seconds: number;
+}
+
+/** A sale that stands, and that nobody is taking back. */
+const STANDS = `t.disposition = ${Disposition.Approved} and t.reversal_state = ${ReversalState.none} and t.void_state is null`;
+
+const BEGIN = `
+update transactions t set completing_until = clock_timestamp() + x.seconds * interval '1 s'
+from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, seconds float8)
+where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and ${STANDS}
+  and coalesce(t.completing_until <= clock_timestamp(), true)
+returning t.id`;
+
+const END = `
+update transactions t set completing_until = null
+from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer)
+where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt`;
+
+const GIVE_UP = `
+with given_up as (
+  update transactions t set needs_review = true, updated_at = clock_timestamp()
+  where t.acquirer_id = $1 and t.id = $2 and t.attempt = $3 and ${STANDS}
+  returning t.acquirer_id, t.id, t.attempt
+)
+insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
+select acquirer_id, id, attempt, $4::jsonb from given_up`;
+
+/** Completions on Postgres. There is one for each approval, so both ends of it are group-committed like taps. */
+export class PostgresCompletions implements CompletionStore {
+  readonly #database: Database;
+  readonly #beginnings: GroupCommit<Beginning, boolean>;
+  readonly #ends: GroupCommit<Transaction, true>;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#beginnings = new GroupCommit<Beginning, boolean>(database, { keyOf: ({ sale }) => sale.id, write: begin });
+    this.#ends = new GroupCommit<Transaction, true>(database, { keyOf: ({ id }) => id, write: end });
+  }
+
+  begin(sale: Transaction, seconds: number): Promise<boolean> {
+    return this.#beginnings.submit({ sale, seconds });
+  }
+
+  async end(sale: Transaction): Promise<void> {
+    await this.#ends.submit(sale);
+  }
+
+  async giveUp({ acquirerId, id, attempt }: Transaction, nowMs: number): Promise<void> {
+    const told: AuditEntry[] = [{ completion: 'givenUp', at: new Date(nowMs).toISOString() }];
+    await whileUp(this.#database.query(GIVE_UP, [acquirerId, id, attempt, JSON.stringify(told)]));
+  }
+
+  /** Resolves when everything that was handed in is committed. */
+  async close(): Promise<void> {
+    await Promise.all([this.#beginnings.idle(), this.#ends.idle()]);
+  }
+}
+
+async function begin(client: pg.PoolClient, beginnings: readonly Beginning[]): Promise<boolean[]> {
+  const records = beginnings.map(({ sale: { acquirerId, id, attempt }, seconds }) => ({
+    acquirerId,
+    id,
+    attempt,
+    seconds,
+  }));
+  const values = [JSON.stringify(records)];
+  const { rows } = await client.query<{ id: string }>({ name: 'begin-completions', text: BEGIN, values });
+  const begun = new Set(rows.map(({ id }) => id));
+  return beginnings.map(({ sale }) => begun.has(sale.id));
+}
+
+async function end(client: pg.PoolClient, sales: readonly Transaction[]): Promise<true[]> {
+  // One that is lost in a crash makes a void wait until its time is over.
+  await client.query('set local synchronous_commit = off');
+  const records = sales.map(({ acquirerId, id, attempt }) => ({ acquirerId, id, attempt }));
+  await client.query({ name: 'end-completions', text: END, values: [JSON.stringify(records)] });
+  return sales.map(() => true as const);
+}

@@ -1,0 +1,39 @@
+import type pg from 'pg';
+import { AuthError } from '../../errors.ts';
+import { refused } from '../../transactions/tap/check-routing.ts';
+import type { Reach } from '../settings/admin-commit.ts';
+
+/** Whose a credential is to be: a merchant's, an integrator's, or with neither the acquirer's own. */
+export interface NamedOwner {
+  readonly integratorId: number | null;
+  readonly merchantId: string | null;
+}
+
+/**
+ * The owner of a new credential, with the integrator that a merchant has. An integrator gives credentials to its merchants
+ * alone.
+ *
+ * @throws RequestRefused 400 when there is no such integrator or merchant for whoever asks; AuthError FORBIDDEN
+ */
+export async function findOwner(client: pg.ClientBase, reach: Reach, named: NamedOwner): Promise<NamedOwner> {
+  const { acquirerId, integratorId: own } = reach;
+  const { integratorId, merchantId } = named;
+  if (merchantId !== null) {
+    const { rows } = await client.query<{ integratorId: number }>(
+      `select integrator_id as "integratorId" from merchants where acquirer_id = $1 and id = $2`,
+      [acquirerId, merchantId],
+    );
+    const found = rows[0]?.integratorId;
+    const isMeant = (wanted: number | null | undefined) => wanted === undefined || wanted === null || wanted === found;
+    if (found !== undefined && isMeant(integratorId) && isMeant(own)) return { integratorId: found, merchantId };
+    throw refused([{ path: ['merchantId'], detail: 'no merchant of the integrator' }]);
+  }
+  if (own !== undefined) throw new AuthError('FORBIDDEN', 'owner');
+  if (integratorId === null) return named;
+  const { rowCount } = await client.query('select from integrators where acquirer_id = $1 and id = $2', [
+    acquirerId,
+    integratorId,
+  ]);
+  if (rowCount === 0) throw refused([{ path: ['integratorId'], detail: 'no integrator of the acquirer' }]);
+  return named;
+}

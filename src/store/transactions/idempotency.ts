@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import type { KeyRing } from '../../card/key-ring.ts';
+import { openBytes, sealBytes } from '../../card/seal-bytes.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { whileUp } from '../postgres/while-up.ts';
+
+/** Contract, "Idempotency, tracing, versioning". */
+const KEPT_FOR = '24 hours';
+/** Longer than any request is held (a processor's deadline, 5 s and the grace): its process has died. */
+const ABANDONED_AFTER = '120 seconds';
+/** A created resource is a few KB; a longer answer is not kept, and its repeats learn that it was carried out. */
+const MAX_ANSWER_CHARS = 65_536;
+/** An entry that is purged between two statements is claimed on the next look; more often than that is no coincidence. */
+const MOST_LOOKS = 3;
+const PURGE_EVERY_MS = 10 * 60_000;
+/** A purge must not hold its locks for long; what is left goes the next time, or at once after a full one. */
+const PURGE_BATCH = 5_000;
+
+/** A request under an Idempotency-Key. */
+export interface KeyedRequest {
+  /** Names who asks: a key belongs to its credential and route. */
+  readonly credential: string;
+  readonly route: string;
+  readonly key: string;
+  /** SHA-256 of what is asked. */
+  readonly fingerprint: Uint8Array;
+}
+
+/** A request that runs under its key: nobody else runs under it. */
+export interface Claim extends KeyedRequest {
+  readonly id: string;
+}
+
+/** An answer to be given again; `body` is null when it was too long to keep. */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly body: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type ClaimOutcome =
+  | { readonly kind: 'claimed'; readonly claim: Claim }
+  | { readonly kind: 'running' }
+  | { readonly kind: 'otherRequest' }
+  | { readonly kind: 'answered'; readonly answer: KeptAnswer };
+
+const CLAIM = `
+insert into idempotency_keys as k (credential, route, key, claim, fingerprint) values ($1, $2, $3, $4, $5)
+on conflict (credential, route, key) do update
+set claim = excluded.claim, fingerprint = excluded.fingerprint, status = null, sealed_answer = null, started_at = clock_timestamp()
+where k.started_at < clock_timestamp() - interval '${KEPT_FOR}'
+  or (k.status is null and k.fingerprint = excluded.fingerprint
+    and k.started_at < clock_timestamp() - interval '${ABANDONED_AFTER}')
+returning claim`;
+
+const FIND = `select fingerprint, status, sealed_answer as "sealedAnswer" from idempotency_keys
+  where credential = $1 and route = $2 and key = $3`;
+
+const KEEP = `update idempotency_keys set status = $5, sealed_answer = $6
+  where credential = $1 and route = $2 and key = $3 and claim = $4`;
+
+const RELEASE = `delete from idempotency_keys where credential = $1 and route = $2 and key = $3 and claim = $4`;
+
+const PURGE = `delete from idempotency_keys where (credential, route, key) in (
+  select credential, route, key from idempotency_keys
+  where started_at < clock_timestamp() - interval '${KEPT_FOR}' limit ${PURGE_BATCH} for update skip locked)`;
+
+/** What was answered under Idempotency-Keys, for a day, by any process to any other. */
+export class IdempotencyKeys {
+  readonly #database: Database;
+  readonly #keys: KeyRing['webhookSealing'];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(database: Database, { webhookSealing }: Pick<KeyRing, 'webhookSealing'>) {
+    this.#database = database;
+    this.#keys = webhookSealing;
+    this.#schedule(PURGE_EVERY_MS);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** @throws StoreUnavailable */
+  async claim(request: KeyedRequest): Promise<ClaimOutcome> {
+    for (let looks = 1; looks <= MOST_LOOKS; looks++) {
+      const claim: Claim = { ...request, id: randomUUID() };
+      const { rowCount } = await whileUp(this.#run('claim-key', CLAIM, claim, request.fingerprint));
+      if (rowCount === 1) return { kind: 'claimed', claim };
+      const { rows } = await whileUp(
+        this.#database.query<KeptRow>({ name: 'find-key', text: FIND, values: valuesOf(request) }),
+      );
+      if (rows[0]) return this.#outcomeOf(rows[0], request);
+    }
+    return { kind: 'running' };
+  }
+
+  /** Keeps what is answered, unless the claim has passed to somebody else. */
+  async keep(claim: Claim, { status, headers, body }: KeptAnswer): Promise<void> {
+    const isKept = body !== null && body.length <= MAX_ANSWER_CHARS;
+    const text = JSON.stringify({ headers, body });
+    const sealed = isKept ? sealBytes(this.#keys, sealedFor(claim), Buffer.from(text)) : null;
+    await whileUp(this.#run('keep-answer', KEEP, claim, status, sealed));
+  }
+
+  /** The request came to nothing that should be repeated to its caller: the next one runs. */
+  async release(claim: Claim): Promise<void> {
+    await whileUp(this.#run('release-key', RELEASE, claim));
+  }
+
+  /** Removes what is older than a day; the number of rows. */
+  async purge(): Promise<number> {
+    const { rowCount } = await this.#database.query(PURGE);
+    return rowCount ?? 0;
+  }
+
+  #run(name: string, text: string, claim: Claim, ...more: unknown[]) {
+    return this.#database.query({ name, text, values: [...valuesOf(claim), claim.id, ...more] });
+  }
+
+  #outcomeOf({ fingerprint, status, sealedAnswer }: KeptRow, request: KeyedRequest): ClaimOutcome {
+    if (Buffer.compare(fingerprint, request.fingerprint) !== 0) return { kind: 'otherRequest' };
+    if (status === null) return { kind: 'running' };
+    if (sealedAnswer === null) return { kind: 'answered', answer: { status, body: null, headers: {} } };
+    const { headers, body } = JSON.parse(openBytes(this.#keys, sealedFor(request), sealedAnswer).toString());
+    return { kind: 'answered', answer: { status, headers, body } };
+  }
+
+  #schedule(afterMs: number): void {
+    this.#timer = setTimeout(async () => {
+      const purged = await this.purge().catch(() => 0); // readiness tells that the database is away
+      this.#schedule(purged === PURGE_BATCH ? 0 : PURGE_EVERY_MS);
+    }, afterMs).unref();
+  }
+}
+
+interface KeptRow {
+  readonly fingerprint: Uint8Array;
+  readonly status: number | null;
+  readonly sealedAnswer: Uint8Array | null;
+}
+
+function valuesOf({ credential, route, key }: KeyedRequest): string[] {
+  return [credential, route, key];
+}
+
+/** An answer opens for the request that it was given to, and for no other. */
+function sealedFor({ credential, route, key }: KeyedRequest) {
+  return { purpose: 'idempotent answer', owner: [credential, route, key].join('\0') };
+}

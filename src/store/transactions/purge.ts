@@ -1,0 +1,122 @@
+import type { Database } from '../postgres/open-database.ts';
+
+/** For how many days what is kept. */
+export interface Retention {
+  /** PAN and expiry, sealed: for as long as a refund or a dispute may need them. */
+  readonly cardDays: number;
+  /** The audit trail; the database itself refuses less than seven years. */
+  readonly auditDays: number;
+  /** Webhook events that are settled, and every attempt to deliver one. */
+  readonly webhookDays: number;
+  /** Links and intents, with the mandates of TT3. */
+  readonly linkDays: number;
+  /** What was said to switches, masked. */
+  readonly messageDays: number;
+}
+
+/**
+ * What workers and their lines to switches leave behind: nothing reads a business date after five days, a key after its
+ * retirement, or a fault after seconds. A month of them is for people who look into what happened.
+ */
+const LINE_DAYS = 30;
+
+/** Rows that one statement takes: its locks are held for milliseconds. */
+const BATCH_ROWS = 1_000;
+
+type Kind = 'cards' | 'audit' | 'webhooks' | 'links';
+
+/** How far it was purged before; what is older needs no look. */
+const MARK = (kind: Kind) => `coalesce((select up_to from purge_marks where kind = '${kind}'), '-infinity')`;
+const CUTOFF = `clock_timestamp() - $1 * interval '1 day'`;
+
+// A mark moves to the end of a full batch, and to the cut-off behind one that is not: then nothing older is left.
+const ERASE_CARDS = `
+with cutoff as (select ${CUTOFF} as at),
+due as (
+  select t.acquirer_id, t.id, t.created_at from transactions t, cutoff
+  where t.created_at >= ${MARK('cards')} and t.created_at < cutoff.at and t.sealed_card is not null
+  order by t.created_at limit ${BATCH_ROWS}
+),
+erased as (
+  update transactions t set sealed_card = null from due
+  where t.acquirer_id = due.acquirer_id and t.id = due.id
+  returning due.created_at
+),
+marked as (
+  insert into purge_marks (kind, up_to)
+  select 'cards', case when count(erased) = ${BATCH_ROWS} then max(erased.created_at) else min(cutoff.at) end
+  from cutoff left join erased on true
+  on conflict (kind) do update set up_to = greatest(purge_marks.up_to, excluded.up_to)
+)
+select count(*) from erased`;
+
+const DELETE_AUDIT = deletion('audit', 'transaction_events', 'at', 'true');
+const DELETE_LATE_RESPONSES = deletion('audit', 'late_responses', 'came_at', 'true');
+/** One that is still pending stays, however old: somebody waits for it. */
+const DELETE_EVENTS = deletion('webhooks', 'webhook_events', 'created_at', `state <> 'pending'`);
+const DELETE_ATTEMPTS = deletion('webhooks', 'webhook_attempts', 'at', 'true');
+/** What was paid stays paid: the transaction has the reference. */
+const DELETE_LINKS = deletion('links', 'links', 'created_at', 'true');
+
+/** By their age alone: a summary of each range of pages finds them. */
+const DELETE_MESSAGES = unmarkedDeletion('attempt_messages', 'sent_at');
+const DELETE_SESSIONS = unmarkedDeletion('console_sessions', 'begun_at');
+
+const DELETE_BUSINESS_DATES = unmarkedDeletion('business_dates', 'since');
+/** One that has not retired is in use, however old. */
+const DELETE_KEYS = unmarkedDeletion('exchanged_keys', 'retires_at');
+const DELETE_FAULTS = unmarkedDeletion('processor_faults', 'seen_at');
+const DELETE_HANDOVER_KEYS = unmarkedDeletion('handover_keys', 'expires_at');
+
+/** Of a table so small that a look through all of it costs nothing, or with its ages summarized. */
+function unmarkedDeletion(table: string, at: string): string {
+  return `
+with deleted as (
+  delete from ${table} where ctid = any (array(select ctid from ${table} where ${at} < ${CUTOFF} limit ${BATCH_ROWS}))
+  returning 1
+)
+select count(*) from deleted`;
+}
+
+function deletion(kind: Kind, table: string, at: string, condition: string): string {
+  return `
+with cutoff as (select ${CUTOFF} as at),
+deleted as (
+  delete from ${table} where ctid = any (array(
+    select x.ctid from ${table} x, cutoff where x.${at} < cutoff.at and ${condition} limit ${BATCH_ROWS}))
+  returning 1
+),
+marked as (
+  insert into purge_marks (kind, up_to) select '${kind}', at from cutoff
+  on conflict (kind) do update set up_to = greatest(purge_marks.up_to, excluded.up_to)
+)
+select count(*) from deleted`;
+}
+
+/**
+ * Removes one batch of each kind of what is older than it may be.
+ *
+ * @returns `more` while there may be another batch
+ */
+export async function purge(database: Database, retention: Retention): Promise<'more' | 'done'> {
+  const { cardDays, auditDays, webhookDays, linkDays, messageDays } = retention;
+  let isFull = false;
+  for (const [statement, days] of [
+    [ERASE_CARDS, cardDays],
+    [DELETE_AUDIT, auditDays],
+    [DELETE_LATE_RESPONSES, auditDays],
+    [DELETE_EVENTS, webhookDays],
+    [DELETE_ATTEMPTS, webhookDays],
+    [DELETE_LINKS, linkDays],
+    [DELETE_MESSAGES, messageDays],
+    [DELETE_SESSIONS, LINE_DAYS],
+    [DELETE_BUSINESS_DATES, LINE_DAYS],
+    [DELETE_KEYS, LINE_DAYS],
+    [DELETE_FAULTS, LINE_DAYS],
+    [DELETE_HANDOVER_KEYS, LINE_DAYS],
+  ] as const) {
+    const { rows } = await database.query<{ count: string }>(statement, [days]);
+    isFull ||= Number(rows[0]!.count) === BATCH_ROWS;
+  }
+  return isFull ? 'more' : 'done';
+}

@@ -1,0 +1,51 @@
+import type { NewVoid, RefundStore, VoidEnd } from '../../transactions/ports/refund-ports.ts';
+import type { AnswerRecord, NewAttempt } from '../../transactions/ports.ts';
+import type { Transaction } from '../../transactions/transaction.ts';
+import { GroupCommit } from '../postgres/group-commit.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { whileUp } from '../postgres/while-up.ts';
+import { commitAcknowledgements } from './commit-acknowledgements.ts';
+import { commitRefund, type ReserveOutcome } from './commit-refunds.ts';
+import { endVoid, findIsSettled, startVoid } from './commit-voids.ts';
+import type { JobsInCommit } from './jobs-in-commit.ts';
+
+/** Refunds and voids are rare and each has a commit of its own; a phone may acknowledge every tap, so those are grouped. */
+export class PostgresRefundStore implements RefundStore {
+  readonly #database: Database;
+  readonly #jobs: JobsInCommit;
+  readonly #acknowledgements: GroupCommit<AnswerRecord, boolean>;
+
+  constructor(database: Database, jobs: JobsInCommit) {
+    this.#database = database;
+    this.#jobs = jobs;
+    this.#acknowledgements = new GroupCommit<AnswerRecord, boolean>(database, {
+      keyOf: ({ id }) => id,
+      write: (client, records) => commitAcknowledgements(client, records, jobs),
+    });
+  }
+
+  reserve(refund: NewAttempt): Promise<ReserveOutcome> {
+    return commitRefund(this.#database, refund, this.#jobs);
+  }
+
+  isSettled(sale: Transaction, timeZone: string): Promise<boolean> {
+    return whileUp(findIsSettled(this.#database, sale, timeZone));
+  }
+
+  startVoid(wanted: NewVoid): Promise<boolean> {
+    return startVoid(this.#database, wanted, this.#jobs);
+  }
+
+  endVoid(end: VoidEnd): Promise<boolean> {
+    return endVoid(this.#database, end, this.#jobs);
+  }
+
+  acknowledge(record: AnswerRecord): Promise<boolean> {
+    return this.#acknowledgements.submit(record);
+  }
+
+  /** Resolves when everything that was handed in is committed. */
+  close(): Promise<void> {
+    return this.#acknowledgements.idle();
+  }
+}

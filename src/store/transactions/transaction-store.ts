@@ -1,0 +1,181 @@
+import type pg from 'pg';
+import type { PinAttempt, PinExpiry } from '../../transactions/ports/pin-ports.ts';
+import type {
+  AnswerRecord,
+  AuditEntry,
+  GuardedSettlement,
+  LateRecord,
+  LateRecordOutcome,
+  NewAttempt,
+  NewSubmission,
+  OriginalFacts,
+  ResponseIdentity,
+  ReversalStep,
+  Tenant,
+  TransactionFilter,
+  TransactionReader,
+  TransactionStore,
+} from '../../transactions/ports.ts';
+import type { Transaction, TransactionKey } from '../../transactions/transaction.ts';
+import { GroupCommit } from '../postgres/group-commit.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { whileUp } from '../postgres/while-up.ts';
+import { commitAnswers } from './commit-answers.ts';
+import { commitPinAttempts } from './commit-pin-attempts.ts';
+import { commitPinExpiries } from './commit-pin-expiries.ts';
+import { commitReversals } from './commit-reversals.ts';
+import { commitSettlements } from './commit-settlements.ts';
+import { commitSubmissions } from './commit-submissions.ts';
+import { type InsertOutcome, insertTaps, retryTaps } from './commit-taps.ts';
+import {
+  findByReference,
+  findEvents,
+  findHandover,
+  findOwned,
+  findTransaction,
+  listTransactions,
+} from './find-transactions.ts';
+import type { JobsInCommit } from './jobs-in-commit.ts';
+import { commitLateResponses, findOriginalFacts, findUncertain } from './late-responses.ts';
+
+/**
+ * Above this many taps that wait for their first commit the next one is refused: a second or two of a saturated disk.
+ * Whoever is past it is carried to the end: to refuse an outcome would cost a reversal.
+ */
+const MAX_WAITING_TAPS = 4_096;
+/** Answers are recorded together this often: nobody waits for them. */
+const ANSWERS_EVERY_MS = 100;
+
+/** What the transactions' use cases ask of Postgres. Every write is group-committed, each kind with its own statement. */
+export class PostgresTransactionStore implements TransactionStore, TransactionReader {
+  readonly #database: Database;
+  readonly #inserts: GroupCommit<NewAttempt, InsertOutcome>;
+  readonly #retries: GroupCommit<NewAttempt, boolean>;
+  readonly #pinAttempts: GroupCommit<PinAttempt, boolean>;
+  readonly #pinExpiries: GroupCommit<PinExpiry, boolean>;
+  readonly #submissions: GroupCommit<NewSubmission, boolean>;
+  readonly #settlements: GroupCommit<GuardedSettlement, boolean>;
+  readonly #reversals: GroupCommit<ReversalStep, boolean>;
+  readonly #lateResponses: GroupCommit<LateRecord, LateRecordOutcome>;
+  readonly #answers: GroupCommit<AnswerRecord, true>;
+
+  /** @param onLostAnswer told when the record of an answer could not be written; its `overdue` job makes it a 9 */
+  constructor(database: Database, jobs: JobsInCommit, onLostAnswer: (error: unknown) => void) {
+    this.#database = database;
+    const group = <Item, Outcome>(
+      keyOf: (item: Item) => string,
+      write: (client: pg.PoolClient, items: readonly Item[], jobs: JobsInCommit) => Promise<Outcome[]>,
+      pace: { readonly maxQueued?: number; readonly everyMs?: number } = {},
+    ) =>
+      new GroupCommit<Item, Outcome>(database, {
+        ...pace,
+        keyOf,
+        write: (client, items) => write(client, items, jobs),
+      });
+    const byId = ({ transaction }: { transaction: Transaction }) => transaction.id;
+    this.#inserts = group(
+      ({ transaction }) => `${transaction.merchantId} ${transaction.merchantReference}`,
+      insertTaps,
+      { maxQueued: MAX_WAITING_TAPS },
+    );
+    this.#retries = group(byId, retryTaps, { maxQueued: MAX_WAITING_TAPS });
+    this.#pinAttempts = group(byId, commitPinAttempts);
+    this.#pinExpiries = group(byId, commitPinExpiries);
+    this.#submissions = group(byId, commitSubmissions);
+    this.#settlements = group(byId, commitSettlements);
+    this.#reversals = group(byId, commitReversals);
+    this.#lateResponses = group(byId, commitLateResponses);
+    this.#answers = group(({ id }) => id, commitAnswers, { everyMs: ANSWERS_EVERY_MS });
+    this.#onLostAnswer = onLostAnswer;
+  }
+
+  readonly #onLostAnswer: (error: unknown) => void;
+
+  insert(attempt: NewAttempt): Promise<InsertOutcome> {
+    return this.#inserts.submit(attempt);
+  }
+
+  retry(attempt: NewAttempt): Promise<boolean> {
+    return this.#retries.submit(attempt);
+  }
+
+  submitPin(attempt: PinAttempt): Promise<boolean> {
+    return this.#pinAttempts.submit(attempt);
+  }
+
+  expirePin(expiry: PinExpiry): Promise<boolean> {
+    return this.#pinExpiries.submit(expiry);
+  }
+
+  submit(submission: NewSubmission): Promise<boolean> {
+    return this.#submissions.submit(submission);
+  }
+
+  settle(settlement: GuardedSettlement): Promise<boolean> {
+    return this.#settlements.submit(settlement);
+  }
+
+  stepReversal(step: ReversalStep): Promise<boolean> {
+    return this.#reversals.submit(step);
+  }
+
+  recordLate(record: LateRecord): Promise<LateRecordOutcome> {
+    return this.#lateResponses.submit(record);
+  }
+
+  recordAnswer(answer: AnswerRecord): void {
+    this.#answers.submit(answer).catch(this.#onLostAnswer);
+  }
+
+  recordOverdueAnswer(answer: AnswerRecord): Promise<unknown> {
+    return this.#answers.submit(answer);
+  }
+
+  find(key: TransactionKey): Promise<Transaction | undefined> {
+    return whileUp(findTransaction(this.#database, key));
+  }
+
+  findByReference(acquirerId: number, merchantId: string, merchantReference: string): Promise<Transaction | undefined> {
+    return whileUp(findByReference(this.#database, acquirerId, merchantId, merchantReference));
+  }
+
+  findHandover(key: TransactionKey): Promise<{ handover: Uint8Array; secondsLeft: number } | undefined> {
+    return whileUp(findHandover(this.#database, key));
+  }
+
+  findOriginalFacts(transaction: Transaction): Promise<OriginalFacts> {
+    return whileUp(findOriginalFacts(this.#database, transaction));
+  }
+
+  findUncertain(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]> {
+    return whileUp(findUncertain(this.#database, responses));
+  }
+
+  list(tenant: Tenant, filter: TransactionFilter): Promise<Transaction[]> {
+    return whileUp(listTransactions(this.#database, tenant, filter));
+  }
+
+  findOwned(tenant: Tenant, id: string): Promise<Transaction | undefined> {
+    return whileUp(findOwned(this.#database, tenant, id));
+  }
+
+  events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]> {
+    return whileUp(findEvents(this.#database, key));
+  }
+
+  /** Resolves when everything that was handed in is committed. */
+  async close(): Promise<void> {
+    const groups: readonly { idle(): Promise<void> }[] = [
+      this.#inserts,
+      this.#retries,
+      this.#pinAttempts,
+      this.#pinExpiries,
+      this.#submissions,
+      this.#settlements,
+      this.#reversals,
+      this.#lateResponses,
+    ];
+    await Promise.all(groups.map((group) => group.idle()));
+    await this.#answers.idle();
+  }
+}

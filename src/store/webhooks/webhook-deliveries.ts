@@ -1,0 +1,216 @@
+import type pg from 'pg';
+import type { JobPayloads, WebhookOutcome } from '#schemas/jobs';
+import type { JobRequest } from '../../transactions/jobs.ts';
+import type { Transaction, TransactionKey } from '../../transactions/transaction.ts';
+import type { DeliveryStore, JobOutcome, StoredEvent, WebhookEndpoint } from '../../webhooks/ports.ts';
+import { findPaymentReferences } from '../links/links.ts';
+import { GroupCommit } from '../postgres/group-commit.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { findTransactions } from '../transactions/find-transactions.ts';
+import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
+
+type WebhookJob = JobPayloads['webhook'];
+type FirstJob = WebhookJob & { readonly outcome: WebhookOutcome };
+
+/** Gives the body of an event from the row as it is now, and from the paymentReference of the link that it paid. */
+export type WriteBody = (transaction: Transaction, outcome: WebhookOutcome, paymentReference?: string) => string;
+
+/** Nobody stands at a till for a webhook: what is read gathers for so long, and what is recorded for longer. */
+const GATHER_MS = 10;
+const RECORD_EVERY_MS = 50;
+
+/**
+ * What deliveries read and write, in batches. None of it waits for the disk: a job goes in the commit that records what
+ * came of it, so what a crash loses is done again, under the same event id.
+ */
+export class PostgresWebhookDeliveries implements DeliveryStore {
+  readonly #writes: GroupCommit<FirstJob, StoredEvent | undefined>;
+  readonly #reads: GroupCommit<WebhookJob, StoredEvent | undefined>;
+  readonly #outcomes: GroupCommit<JobOutcome, true>;
+
+  constructor(database: Database, jobs: JobsInCommit, writeBody: WriteBody) {
+    this.#writes = new GroupCommit(database, {
+      keyOf: ({ eventId }) => eventId,
+      write: (client, firsts) => writeEvents(client, firsts, writeBody),
+      everyMs: GATHER_MS,
+    });
+    this.#reads = new GroupCommit(database, {
+      keyOf: ({ eventId }) => eventId,
+      write: readEvents,
+      everyMs: GATHER_MS,
+    });
+    this.#outcomes = new GroupCommit(database, {
+      keyOf: ({ event }) => event.id,
+      write: (client, outcomes) => settle(client, outcomes, jobs),
+      everyMs: RECORD_EVERY_MS,
+    });
+  }
+
+  write(job: FirstJob): Promise<StoredEvent | undefined> {
+    return this.#writes.submit(job);
+  }
+
+  open(job: WebhookJob): Promise<StoredEvent | undefined> {
+    return this.#reads.submit(job);
+  }
+
+  async settle(outcome: JobOutcome): Promise<void> {
+    await this.#outcomes.submit(outcome);
+  }
+}
+
+const EVENT = 'acquirer_id, id, endpoint_id, transaction_id, body, state, round, delivery';
+
+/** Events `e` with where they go, each under the names of an `EventRow`. */
+const WITH_ENDPOINT = `
+select e.acquirer_id as "acquirerId", e.id, e.body, e.state, e.round, e.delivery, e.endpoint_id as "endpointId",
+  p.integrator_id as "integratorId", p.serves, p.url, p.sealed_secret as "sealedSecret",
+  p.previous_sealed_secret as "previousSealedSecret", (extract(epoch from p.previous_until) * 1000)::float8 as "previousUntilMs",
+  p.disabled_at is not null as "isDisabled", t.correlation_id as "correlationId"
+from e join webhook_endpoints p on p.acquirer_id = e.acquirer_id and p.id = e.endpoint_id
+left join transactions t on t.acquirer_id = e.acquirer_id and t.id = e.transaction_id`;
+
+// An event that was written before keeps its body, whatever its transaction says by now.
+const WRITE = `
+with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, "integratorId" integer, "endpointId" uuid, "transactionId" uuid, type text, body text)),
+written as (
+  insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body, next_at)
+  select "acquirerId", id, "integratorId", "endpointId", "transactionId", type, body, clock_timestamp() from x
+  on conflict do nothing
+  returning ${EVENT}
+),
+e as (
+  select ${EVENT} from written union all
+  select ${EVENT} from webhook_events where (acquirer_id, id) in (select "acquirerId", id from x)
+)
+${WITH_ENDPOINT}`;
+
+async function writeEvents(
+  client: pg.ClientBase,
+  firsts: readonly FirstJob[],
+  writeBody: WriteBody,
+): Promise<(StoredEvent | undefined)[]> {
+  await client.query('set local synchronous_commit = off');
+  const keys: TransactionKey[] = firsts.map(({ acquirerId, outcome }) => ({ acquirerId, id: outcome.transactionId }));
+  const rows = await findTransactions(client, keys);
+  const transactions = new Map(rows.map((row) => [row.id, row]));
+  const references = await findPaymentReferences(client, rows);
+  const records = firsts.flatMap(({ acquirerId, eventId: id, endpointId, outcome }) => {
+    const transaction = transactions.get(outcome.transactionId);
+    if (!transaction) return [];
+    const { transactionId, type } = outcome;
+    const { integratorId } = transaction;
+    const body = writeBody(transaction, outcome, references.get(transactionId));
+    return [{ acquirerId, id, integratorId, endpointId, transactionId, type, body }];
+  });
+  const values = [JSON.stringify(records)];
+  const written = await client.query<EventRow>({ name: 'write-webhook-events', text: WRITE, values });
+  return inOrder(firsts, written.rows);
+}
+
+const READ = `
+with e as (select ${EVENT} from webhook_events where (acquirer_id, id) in (select * from unnest($1::integer[], $2::uuid[])))
+${WITH_ENDPOINT}`;
+
+async function readEvents(client: pg.ClientBase, jobs: readonly WebhookJob[]): Promise<(StoredEvent | undefined)[]> {
+  const values = [jobs.map(({ acquirerId }) => acquirerId), jobs.map(({ eventId }) => eventId)];
+  const { rows } = await client.query<EventRow>({ name: 'read-webhook-events', text: READ, values });
+  return inOrder(jobs, rows);
+}
+
+type EventRow = Omit<StoredEvent, 'endpoint'> & Omit<WebhookEndpoint, 'id'> & { readonly endpointId: string };
+
+function inOrder(jobs: readonly WebhookJob[], rows: readonly EventRow[]): (StoredEvent | undefined)[] {
+  const events = new Map(rows.map((row) => [row.id, eventOf(row)]));
+  return jobs.map(({ eventId }) => events.get(eventId));
+}
+
+function eventOf({ acquirerId, id, body, state, round, delivery, correlationId, ...rest }: EventRow): StoredEvent {
+  const { endpointId, ...endpoint } = rest;
+  return {
+    acquirerId,
+    id,
+    body,
+    state,
+    round,
+    delivery,
+    correlationId,
+    endpoint: { ...endpoint, acquirerId, id: endpointId },
+  };
+}
+
+// Whoever comes second (a claim that lapsed, a replay in between) has its attempt kept and decides nothing.
+const SETTLE = `
+with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, round integer, delivery integer, state text, "nextDelivery" integer, "nextAfterSeconds" float8, "atMs" float8, url text, status integer, error text, "durationMs" integer, answer text)),
+held as (
+  select e.acquirer_id, e.id, e.round = x.round and e.delivery = x.delivery and e.state = 'pending' as decides
+  from webhook_events e join x on e.acquirer_id = x."acquirerId" and e.id = x.id
+  order by e.acquirer_id, e.id for update of e
+),
+settled as (
+  update webhook_events e
+  set attempts = e.attempts + ("atMs" is not null)::integer,
+    state = case when decides then x.state else e.state end,
+    delivery = case when decides then coalesce("nextDelivery", e.delivery) else e.delivery end,
+    next_at = case when decides then clock_timestamp() + "nextAfterSeconds" * interval '1 s' else e.next_at end
+  from x join held on held.acquirer_id = x."acquirerId" and held.id = x.id
+  where e.acquirer_id = x."acquirerId" and e.id = x.id
+  returning e.acquirer_id, e.id, e.attempts as number, decides
+),
+kept as (
+  insert into webhook_attempts (acquirer_id, event_id, number, at, url, status, error, duration_ms, answer)
+  select x."acquirerId", x.id, number, to_timestamp("atMs" / 1000), url, status, error, "durationMs", answer
+  from x join settled on settled.acquirer_id = x."acquirerId" and settled.id = x.id where "atMs" is not null
+)
+select id from settled where decides`;
+
+// An endpoint that has got another URL meanwhile is not the one that is gone.
+const DISABLE = `
+update webhook_endpoints p set disabled_at = now(), updated_at = now()
+from unnest($1::integer[], $2::uuid[], $3::text[]) as x(acquirer_id, id, url)
+where p.acquirer_id = x.acquirer_id and p.id = x.id and p.url = x.url and p.disabled_at is null`;
+
+async function settle(client: pg.ClientBase, outcomes: readonly JobOutcome[], jobs: JobsInCommit): Promise<true[]> {
+  await client.query('set local synchronous_commit = off');
+  const { rows } = await client.query<{ id: string }>({
+    name: 'settle-webhooks',
+    text: SETTLE,
+    values: [JSON.stringify(outcomes.map(toRecord))],
+  });
+  const deciding = new Set(rows.map(({ id }) => id));
+  const following = outcomes.filter(({ event }) => deciding.has(event.id)).flatMap(nextJob);
+  if (following.length > 0) await jobs.enqueue(client, following);
+  await jobs.remove(
+    client,
+    'webhook',
+    outcomes.map(({ jobId }) => jobId),
+  );
+  const gone = outcomes.filter(({ disablesEndpoint }) => disablesEndpoint).map(({ event }) => event.endpoint);
+  if (gone.length > 0) {
+    const columns = [gone.map(({ acquirerId }) => acquirerId), gone.map(({ id }) => id), gone.map(({ url }) => url)];
+    await client.query(DISABLE, columns);
+  }
+  return outcomes.map(() => true as const);
+}
+
+function toRecord({ event, attempt, state, next }: JobOutcome) {
+  const { acquirerId, id, round, delivery } = event;
+  const nextDelivery = next?.delivery ?? null;
+  return {
+    ...attempt,
+    acquirerId,
+    id,
+    round,
+    delivery,
+    state,
+    nextDelivery,
+    nextAfterSeconds: next?.afterSeconds ?? null,
+  };
+}
+
+function nextJob({ event, next }: JobOutcome): JobRequest[] {
+  if (!next) return [];
+  const { acquirerId, id: eventId, round, endpoint } = event;
+  const data = { acquirerId, eventId, endpointId: endpoint.id, round, delivery: next.delivery };
+  return [{ queue: 'webhook', data, startAfterSeconds: next.afterSeconds }];
+}

@@ -1,0 +1,58 @@
+import type { WebhookOrigin } from '../../transactions/ports.ts';
+import type { EndpointStore, Integrator, RegisteredCallback, Registration } from '../../webhooks/ports.ts';
+import type { Database } from '../postgres/open-database.ts';
+
+const REGISTER = `
+insert into webhook_endpoints (acquirer_id, id, integrator_id, serves, url, sealed_secret) values ($1, $2, $3, $4, $5, $6)
+on conflict (acquirer_id, integrator_id, serves) do update set url = excluded.url, disabled_at = null, updated_at = now()`;
+
+const FIND = `
+select id, url, (extract(epoch from disabled_at) * 1000)::float8 as "disabledAtMs"
+from webhook_endpoints where acquirer_id = $1 and integrator_id = $2 and serves = $3`;
+
+const DISABLE = `
+update webhook_endpoints set disabled_at = now(), updated_at = now()
+where acquirer_id = $1 and integrator_id = $2 and serves = $3 and disabled_at is null`;
+
+// One that nobody was shown cannot be in use anywhere: it has nothing to overlap with.
+const REPLACE_SECRET = `
+update webhook_endpoints
+set sealed_secret = $3, secret_shown_at = now(), updated_at = now(),
+  previous_sealed_secret = case when secret_shown_at is not null and $4 > 0 then sealed_secret end,
+  previous_until = case when secret_shown_at is not null and $4 > 0 then now() + $4 * interval '1 s' end
+where acquirer_id = $1 and id = $2
+returning (extract(epoch from previous_until) * 1000)::float8 as "previousUntilMs"`;
+
+/** Endpoints as they are in the database, each by its owner. */
+export class PostgresWebhookEndpoints implements EndpointStore {
+  readonly #database: Pick<Database, 'query'>;
+
+  /** @param database or one client of it, in a commit that is under way */
+  constructor(database: Pick<Database, 'query'>) {
+    this.#database = database;
+  }
+
+  async register({ acquirerId, id, integratorId, serves, url, sealedSecret }: Registration): Promise<void> {
+    await this.#database.query(REGISTER, [acquirerId, id, integratorId, serves, url, sealedSecret]);
+  }
+
+  async find({ acquirerId, integratorId }: Integrator, serves: WebhookOrigin): Promise<RegisteredCallback | undefined> {
+    const { rows } = await this.#database.query<RegisteredCallback>(FIND, [acquirerId, integratorId, serves]);
+    return rows[0];
+  }
+
+  async disable({ acquirerId, integratorId }: Integrator, serves: WebhookOrigin): Promise<boolean> {
+    const { rowCount } = await this.#database.query(DISABLE, [acquirerId, integratorId, serves]);
+    return rowCount === 1;
+  }
+
+  async replaceSecret(
+    { acquirerId, id }: { acquirerId: number; id: string },
+    sealed: Uint8Array,
+    overlapSeconds: number,
+  ): Promise<number | null> {
+    const values = [acquirerId, id, sealed, overlapSeconds];
+    const { rows } = await this.#database.query<{ previousUntilMs: number | null }>(REPLACE_SECRET, values);
+    return rows[0]?.previousUntilMs ?? null;
+  }
+}

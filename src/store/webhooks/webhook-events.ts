@@ -1,0 +1,113 @@
+import type pg from 'pg';
+import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
+import type { JobRequest } from '../../transactions/jobs.ts';
+import type { EventFilter, EventReader, EventReplayer, Integrator } from '../../webhooks/ports.ts';
+import { inTransaction } from '../postgres/group-commit.ts';
+import type { Database } from '../postgres/open-database.ts';
+import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
+
+interface EventRow extends Omit<WebhookEventView, 'payload' | 'createdAt' | 'nextAttemptAt'> {
+  readonly body: string;
+  readonly createdAt: Date;
+  readonly nextAttemptAt: Date | null;
+}
+
+// Newest first. Of several written in one statement the id decides, so that a page ends at one place.
+const LIST = `
+select id, type, transaction_id as "serviceReference", state, attempts, body, created_at as "createdAt",
+  case when state = 'pending' then next_at end as "nextAttemptAt"
+from webhook_events e
+where acquirer_id = $1 and integrator_id = $2
+  and ($3::text is null or type = $3) and ($4::text is null or state = $4)
+  and ($5::uuid is null or transaction_id = $5)
+  and ($6::timestamptz is null or created_at >= $6) and ($7::timestamptz is null or created_at < $7)
+  and ($8::uuid is null or (created_at, id) < (select created_at, id from webhook_events where acquirer_id = $1 and integrator_id = $2 and id = $8))
+order by created_at desc, id desc limit $9`;
+
+const OWNED = 'select from webhook_events where acquirer_id = $1 and integrator_id = $2 and id = $3';
+
+const ATTEMPTS = `
+select number, at, url, status, error, duration_ms as "durationMs", answer
+from webhook_attempts where acquirer_id = $1 and event_id = $2 order by number`;
+
+// A new round: the jobs of the present one find that they are over.
+const BEGIN_ROUND = `
+update webhook_events set round = round + 1, delivery = 1, state = 'pending', next_at = clock_timestamp()
+where acquirer_id = $1 and integrator_id = $2`;
+const BEGUN = 'returning acquirer_id as "acquirerId", id as "eventId", endpoint_id as "endpointId", round';
+
+interface BegunRound {
+  readonly acquirerId: number;
+  readonly eventId: string;
+  readonly endpointId: string;
+  readonly round: number;
+}
+
+/** Jobs per statement: a replay of thousands must not hold the job table for long. */
+const JOBS_PER_STATEMENT = 1_000;
+
+/** What integrators see of their events, and what they ask to be sent again. */
+export class PostgresWebhookEvents implements EventReader, EventReplayer {
+  readonly #database: Database;
+  readonly #jobs: JobsInCommit;
+
+  constructor(database: Database, jobs: JobsInCommit) {
+    this.#database = database;
+    this.#jobs = jobs;
+  }
+
+  async list({ acquirerId, integratorId }: Integrator, filter: EventFilter): Promise<WebhookEventView[]> {
+    const { type, state, serviceReference, from, to, after, limit } = filter;
+    const values = [acquirerId, integratorId, type, state, serviceReference, from, to, after, limit];
+    const { rows } = await this.#database.query<EventRow>(LIST, values);
+    return rows.map(({ body, createdAt, nextAttemptAt, ...row }) => ({
+      ...row,
+      createdAt: createdAt.toISOString(),
+      nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
+      payload: JSON.parse(body),
+    }));
+  }
+
+  async attempts({ acquirerId, integratorId }: Integrator, eventId: string): Promise<WebhookAttemptView[] | undefined> {
+    const { rowCount } = await this.#database.query(OWNED, [acquirerId, integratorId, eventId]);
+    if (rowCount === 0) return undefined;
+    const { rows } = await this.#database.query<Omit<WebhookAttemptView, 'at'> & { at: Date }>(ATTEMPTS, [
+      acquirerId,
+      eventId,
+    ]);
+    return rows.map((row) => ({ ...row, at: row.at.toISOString() }));
+  }
+
+  async replay({ acquirerId, integratorId }: Integrator, eventId: string): Promise<boolean> {
+    const replayed = await this.#begin(`${BEGIN_ROUND} and id = $3 ${BEGUN}`, [acquirerId, integratorId, eventId]);
+    return replayed === 1;
+  }
+
+  async replayRange(
+    { acquirerId, integratorId }: Integrator,
+    { from, to, includeDelivered }: { from: string; to: string; includeDelivered: boolean },
+    limit: number,
+  ): Promise<number | undefined> {
+    const range = `and created_at >= $3 and created_at < $4 and ($5 or state <> 'delivered')`;
+    const values = [acquirerId, integratorId, from, to, includeDelivered];
+    const counted = `select from webhook_events where acquirer_id = $1 and integrator_id = $2 ${range} limit ${limit + 1}`;
+    const { rowCount } = await this.#database.query(counted, values);
+    if ((rowCount ?? 0) > limit) return undefined;
+    return this.#begin(`${BEGIN_ROUND} ${range} ${BEGUN}`, values);
+  }
+
+  #begin(sql: string, values: readonly unknown[]): Promise<number> {
+    return inTransaction(this.#database, async (client) => {
+      const { rows } = await client.query<BegunRound>(sql, [...values]);
+      await this.#enqueue(client, rows);
+      return rows.length;
+    });
+  }
+
+  async #enqueue(client: pg.ClientBase, rounds: readonly BegunRound[]): Promise<void> {
+    const jobs = rounds.map((round): JobRequest => ({ queue: 'webhook', data: { ...round, delivery: 1 } }));
+    for (let at = 0; at < jobs.length; at += JOBS_PER_STATEMENT) {
+      await this.#jobs.enqueue(client, jobs.slice(at, at + JOBS_PER_STATEMENT));
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { Forbidden, NotFound, RequestRefused, StoreUnavailable } from '../../errors.ts';
+import type { AnswerRecord, Principal } from '../ports.ts';
+import { canMove, moves, Status, type StatusId } from '../status.ts';
+import { admit } from '../tap/admit.ts';
+import { isOpenTo } from '../tap/link-of-tap.ts';
+import type { Transaction } from '../transaction.ts';
+import type { World } from '../world.ts';
+
+/** The record that the answer was flushed may come in between, and its job; more tries than that have another cause. */
+const MOST_TRIES = 4;
+
+/**
+ * The device has the outcome: 8 or 9 -> 10. From an outcome whose answer is not recorded as flushed yet, through 8: that the
+ * device has it is the proof.
+ *
+ * @returns the transaction as it stands; the same again when it was acknowledged before
+ * @throws NotFound for another merchant's, Forbidden for another user's or device's, RequestRefused 409 while there is no
+ *   outcome, a PIN being awaited or not; StoreUnavailable
+ */
+export async function acknowledge(
+  world: World,
+  principal: Principal,
+  { id, deviceInstallationId }: { readonly id: string; readonly deviceInstallationId: string },
+): Promise<Transaction> {
+  admit(world, principal, deviceInstallationId);
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const transaction = await world.store.find({ acquirerId: principal.acquirerId, id });
+    if (transaction?.merchantId !== principal.merchantId || !isOpenTo(principal, transaction)) throw new NotFound();
+    const { userClaim, deviceInstallationId: device } = transaction;
+    if (userClaim !== principal.userClaim || device !== deviceInstallationId) throw new Forbidden('FORBIDDEN');
+    if (transaction.status === Status.AcknowledgedByPhone) return transaction;
+    const record = acknowledgementOf(world, transaction);
+    if (await world.refunds.acknowledge(record)) return { ...transaction, status: record.status };
+  }
+  throw new StoreUnavailable(false); // it moves faster than it can be read
+}
+
+function acknowledgementOf(world: World, transaction: Transaction): AnswerRecord {
+  const { acquirerId, id, attempt, status: fromStatus, disposition, overdueJob } = transaction;
+  if (disposition === null) throw new RequestRefused(409, 134, 'There is no outcome to acknowledge yet.');
+  const { RespondedToPhone, AcknowledgedByPhone: status } = Status;
+  const path: StatusId[] = canMove(fromStatus, status) ? [status] : [RespondedToPhone, status];
+  return {
+    acquirerId,
+    id,
+    attempt,
+    fromStatus,
+    status,
+    overdueJob,
+    moves: moves(fromStatus, path, world.clock.nowMs()),
+  };
+}

@@ -1,0 +1,117 @@
+import { localDateTime } from '../../processor-kit/local-time.ts';
+import type { Completion } from '../../processor-kit/processor.ts';
+import { REVERSAL_SCHEDULE, type ReversalProfile } from '../../processor-kit/profile.ts';
+import { Disposition } from '../disposition.ts';
+import type { JobRequest } from '../jobs.ts';
+import type { Switch } from '../ports.ts';
+import { patience } from '../reversal/patience.ts';
+import { SEND_WITHIN_MS } from '../time-limits.ts';
+import { ReversalState, type Transaction, type TransactionKey } from '../transaction.ts';
+import type { World } from '../world.ts';
+
+/**
+ * At a switch that posts an approval only when it is completed: the advice that does it. Its job is committed with the
+ * outcome, so no crash loses it, and it is repeated until the switch has taken it or the time of a reversal is over.
+ *
+ * It must not come to the switch behind a void, which it would undo. So whoever sends it first takes the right to, which no
+ * sale gives that is being taken back; and a void's reversal waits for as long as somebody has it (reverse.ts).
+ */
+
+/** What a job asks for: one attempt, the first or a repeat. */
+export interface CompletionAttempt extends TransactionKey {
+  readonly attempt: number;
+  readonly completionAttempt: number;
+}
+
+export type CompletionJobResult = 'done' | { readonly againAfterSeconds: number; readonly payload?: CompletionAttempt };
+
+/** No line is free, a void is being decided, or the attempt before may still be under way: look again. */
+function later(transaction: Transaction, { clock }: Pick<World, 'clock'>): { readonly againAfterSeconds: number } {
+  return { againAfterSeconds: patience(transaction, clock.nowMs()) };
+}
+
+/** The job that is committed with an approval. */
+export function completionJob({ acquirerId, id, attempt }: Transaction): JobRequest {
+  return { queue: 'complete', data: { acquirerId, id, attempt, completionAttempt: 1 } };
+}
+
+export async function sendCompletion(world: World, asked: CompletionAttempt): Promise<CompletionJobResult> {
+  const transaction = await world.store.find(asked);
+  if (transaction?.attempt !== asked.attempt || transaction.disposition !== Disposition.Approved) return 'done';
+  if (world.path.kind !== 'direct') throw new Error('Completions are sent by workers');
+  // A void that is asked for may be refused: then the sale stands after all. One that nobody answers is for a person already.
+  if (transaction.reversalState === ReversalState.needsReview) return 'done';
+  if (transaction.reversalState !== ReversalState.none) return later(transaction, world);
+  const route = world.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
+  const target = route && world.path.switches.find(asked.acquirerId, route.processorId);
+  const nowMs = world.clock.nowMs();
+  if (isTooOld(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs)) {
+    await world.completions.giveUp(transaction, nowMs);
+    world.alarms.needsReview(transaction);
+    return 'done';
+  }
+  return target ? attemptAt(world, target, transaction, asked) : later(transaction, world);
+}
+
+function isTooOld(
+  { sentAtMs }: Transaction,
+  { giveUpAfterSeconds }: Pick<ReversalProfile, 'giveUpAfterSeconds'>,
+  nowMs: number,
+): boolean {
+  return nowMs - (sentAtMs ?? nowMs) > giveUpAfterSeconds * 1_000;
+}
+
+async function attemptAt(
+  world: World,
+  target: Switch,
+  transaction: Transaction,
+  asked: CompletionAttempt,
+): Promise<CompletionJobResult> {
+  const slot = await target.takeSlot();
+  if (!slot) return later(transaction, world);
+  const { deadlineMs, reversal } = target.profile;
+  const startMs = world.clock.monotonicMs();
+  let completion: Completion | undefined;
+  try {
+    completion = await buildCompletion(world, target, transaction, asked);
+    const onItsWaySeconds = deadlineMs / 1_000 + reversal.overtakingGuardSeconds;
+    if (!completion || !(await world.completions.begin(transaction, onItsWaySeconds))) {
+      slot.release();
+      return later(transaction, world);
+    }
+  } catch (error) {
+    slot.release();
+    throw error;
+  }
+  const timing = { deadlineMs: startMs + deadlineMs, sendByMs: startMs + SEND_WITHIN_MS };
+  const answer = await slot.complete(completion, timing, transaction);
+  // What was written and not answered may still be under way: the right to it ends by itself.
+  if (answer.kind !== 'failed' || !answer.written) await world.completions.end(transaction);
+  if (answer.kind === 'answered' && answer.value) return 'done';
+  if (answer.kind === 'failed' && !answer.written) return later(transaction, world);
+  const { completionAttempt } = asked;
+  const againAfterSeconds = reversal.delaysSeconds[Math.min(completionAttempt, reversal.delaysSeconds.length) - 1]!;
+  return { againAfterSeconds, payload: { ...asked, completionAttempt: completionAttempt + 1 } };
+}
+
+/** Undefined when the business day has no STAN left. */
+async function buildCompletion(
+  world: World,
+  target: Switch,
+  transaction: Transaction,
+  { completionAttempt }: CompletionAttempt,
+): Promise<Completion | undefined> {
+  const stan = await target.nextStan(transaction.tid!);
+  if (stan === undefined) return undefined;
+  const sentAtMs = world.clock.nowMs();
+  const merchant = world.directory.merchant(transaction.acquirerId, transaction.merchantId);
+  return {
+    original: world.vault.open(transaction.id, transaction.sealedCard!).original,
+    amountMinor: transaction.approvedMinor!,
+    authorizationCode: transaction.authorizationCode ?? undefined,
+    attempt: completionAttempt,
+    stan,
+    sentAtMs,
+    localDateTime: localDateTime(sentAtMs, merchant?.timeZone ?? 'UTC'),
+  };
+}

@@ -1,0 +1,303 @@
+import {
+  DuplicateReference,
+  MoneyError,
+  NoConfiguration,
+  Overloaded,
+  RequestRefused,
+  StoreUnavailable,
+} from '../../errors.ts';
+import { localDateTime } from '../../processor-kit/local-time.ts';
+import { retrievalReference } from '../../processor-kit/rrn.ts';
+import { Disposition } from '../disposition.ts';
+import { currencyOf, parseAmount } from '../money.ts';
+import type { NewAttempt, PreparedRequest, Switch, Switches, SwitchSlot } from '../ports.ts';
+import { ERROR_CODES, NO_RESULT } from '../settle-outcome.ts';
+import { Status, type StatusId } from '../status.ts';
+import { authorize, submitReady } from '../tap/authorize.ts';
+import { awaitOutcome } from '../tap/await-outcome.ts';
+import { NO_SUBMISSION, WITHOUT_PIN } from '../tap/draft.ts';
+import { NEW, newAttempt } from '../tap/plan-attempt.ts';
+import { giveUp, unlessOverloaded } from '../tap/submit-handover.ts';
+import type { ReadySubmission } from '../tap/take-route.ts';
+import { LOCAL_ANSWER_SECONDS, LONGEST_DEADLINE_SECONDS, SEND_WITHIN_MS } from '../time-limits.ts';
+import { type Transaction, type TransactionKey, TransactionType } from '../transaction.ts';
+import { webhookJobs } from '../webhook-job.ts';
+import type { World } from '../world.ts';
+import { refuseUnlessApproved } from './void.ts';
+
+/**
+ * Money back on a sale: a transaction of its own, which goes the way of a purchase to the switch that approved the sale. Its
+ * amount is reserved on the sale in the commit that stores it, before a byte is written. The reservation stays while the
+ * outcome is uncertain, and is given back in the commit that decides that no money goes back: Declined,
+ * UnableToGoOnline, Voided (store/commit-refunds.ts).
+ */
+export interface RefundRequest {
+  /** Decimal text in major units of the sale's currency. */
+  readonly amount: string;
+  /** The refund's own merchantReference. */
+  readonly refundReference: string;
+  /** Of the HTTP request, a UUID. */
+  readonly correlationId?: string;
+}
+
+/** What to commit for a refund, and how it goes on from there. */
+interface Plan {
+  readonly attempt: NewAttempt;
+  /** False: nothing was sent, so nothing is reserved. */
+  readonly reserves: boolean;
+  readonly proceed: () => Promise<Transaction>;
+  readonly abandon: () => void;
+}
+
+/**
+ * Takes one refund from its request to its outcome.
+ *
+ * @param sale as the caller owns it
+ * @returns the refund as committed, its disposition known
+ * @throws RequestRefused 400 for an amount that is none, 409 when the sale has not that much left (213) or is no approved sale
+ *   (134); DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
+ */
+export async function refund(world: World, sale: Transaction, request: RefundRequest): Promise<Transaction> {
+  const amountMinor = readAmount(request.amount, sale);
+  const repeated = await findRepeated(world, sale, request.refundReference, amountMinor);
+  if (repeated) return awaitOutcome(world, repeated);
+  refuseUnlessLeft(sale, amountMinor);
+  const plan = await planRefund(world, sale, draftRefund(world, sale, request, amountMinor));
+  const stored = await commit(world, plan);
+  if (stored === 'inserted') return plan.proceed();
+  plan.abandon();
+  if (stored === 'refused') {
+    refuseUnlessLeft((await world.store.find(sale)) ?? sale, amountMinor);
+    throw tooMuch(); // it was there when it was looked for, and is again: somebody's reservation came and went
+  }
+  const faster = await findRepeated(world, sale, request.refundReference, amountMinor);
+  if (!faster) throw new StoreUnavailable(false);
+  return awaitOutcome(world, faster);
+}
+
+/** A worker's part of a refund that an `api` process accepted; the card comes from the sale's own row. */
+export async function submitRefund(world: World, asked: TransactionKey & { readonly attempt: number }): Promise<void> {
+  const transaction = await world.store.find(asked);
+  if (transaction?.attempt !== asked.attempt || transaction.originalId === null) return;
+  if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || transaction.disposition !== null) return;
+  const sale = await world.store.find({ acquirerId: asked.acquirerId, id: transaction.originalId });
+  if (!sale || world.path.kind !== 'direct') return giveUp(world, transaction);
+  const ready = await takeSwitch(world, world.path.switches, sale, transaction).catch(unlessImpossible);
+  if (!ready) return giveUp(world, transaction);
+  const submitted = await submitReady(world, transaction, ready);
+  if (submitted) await authorize(world, submitted, ready);
+}
+
+/** The refund is stored, so it is too late to refuse it: what cannot be sent is as good as no switch. */
+function unlessImpossible(error: unknown): undefined {
+  if (error instanceof NoConfiguration || error instanceof RequestRefused) return undefined;
+  return unlessOverloaded(error);
+}
+
+function readAmount(text: string, { currency }: Transaction): number {
+  // What has no currency was never read as a sale: it is refused as such, whatever the amount.
+  if (currency === null) throw new RequestRefused(409, 134, 'Only an approved sale can be given back.');
+  try {
+    const amountMinor = parseAmount(text, currencyOf(currency));
+    if (amountMinor > 0) return amountMinor;
+  } catch (error) {
+    if (!(error instanceof MoneyError)) throw error;
+    throw refusedAmount(error.code);
+  }
+  throw refusedAmount('ZERO');
+}
+
+function refusedAmount(detail: string): RequestRefused {
+  return new RequestRefused(400, 104, 'The amount cannot be refunded.', [{ pointer: '/amount', detail }]);
+}
+
+/** The same refund as it was stored before. @throws DuplicateReference when the reference stands for anything else */
+async function findRepeated(
+  world: World,
+  { acquirerId, merchantId, id }: Transaction,
+  reference: string,
+  amountMinor: number,
+): Promise<Transaction | undefined> {
+  const before = await world.store.findByReference(acquirerId, merchantId, reference);
+  if (!before) return undefined;
+  const isSame =
+    before.type === TransactionType.Refund && before.originalId === id && before.amountMinor === amountMinor;
+  if (!isSame) throw new DuplicateReference();
+  return before;
+}
+
+function refuseUnlessLeft(sale: Transaction, amountMinor: number): void {
+  refuseUnlessApproved(sale);
+  if (amountMinor > (sale.approvedMinor ?? sale.amountMinor ?? 0) - sale.refundedMinor) throw tooMuch();
+}
+
+function tooMuch(): RequestRefused {
+  return new RequestRefused(409, 213, 'The sale has not that much left to be refunded.');
+}
+
+function draftRefund(world: World, sale: Transaction, request: RefundRequest, amountMinor: number): Transaction {
+  const nowMs = world.clock.nowMs();
+  return {
+    ...sale,
+    ...NO_SUBMISSION,
+    ...NO_RESULT,
+    ...WITHOUT_PIN,
+    id: world.newId(),
+    merchantReference: request.refundReference,
+    correlationId: request.correlationId ?? null,
+    type: TransactionType.Refund,
+    originalId: sale.id,
+    attempt: 1,
+    status: Status.RequestReceived,
+    amountMinor,
+    fingerprint: null,
+    chipTags: null,
+    sealedCard: null,
+    reversalAttempt: 0,
+    refundedMinor: 0,
+    earlierAttempts: null,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+}
+
+async function planRefund(world: World, sale: Transaction, draft: Transaction): Promise<Plan> {
+  if (world.path.kind === 'handover') return handedOver(world, draft);
+  const ready = await takeSwitch(world, world.path.switches, sale, draft);
+  return ready ? submitted(world, draft, ready) : unableToGoOnline(world, draft);
+}
+
+/**
+ * Takes a place at the switch that approved the sale, and no other: only that one knows it.
+ *
+ * @returns undefined when it cannot be reached now
+ * @throws NoConfiguration when it is gone, Overloaded when it has no place in good time, RequestRefused when it takes no
+ *   refunds or the card is not kept any more
+ */
+async function takeSwitch(
+  world: World,
+  switches: Switches,
+  sale: Transaction,
+  draft: Transaction,
+): Promise<ReadySubmission | undefined> {
+  const route = world.directory.routes(sale.acquirerId).find(({ id }) => id === sale.routeId);
+  const target = route && switches.find(sale.acquirerId, route.processorId);
+  if (!target) throw new NoConfiguration('NO_ROUTE');
+  const slot = await target.takeSlot();
+  if (!slot) {
+    if (target.isFull) throw new Overloaded();
+    return undefined;
+  }
+  try {
+    const ready = await prepare(world, target, slot, sale, draft);
+    if (!ready) slot.release(); // the switch's business day has no STAN left
+    return ready;
+  } catch (error) {
+    slot.release();
+    throw error;
+  }
+}
+
+async function prepare(
+  world: World,
+  target: Switch,
+  slot: SwitchSlot,
+  sale: Transaction,
+  draft: Transaction,
+): Promise<ReadySubmission | undefined> {
+  if (sale.sealedCard === null) throw new RequestRefused(409, 212, 'The card of the sale is not kept any more.');
+  const { pan, expiry, original } = world.vault.open(sale.id, sale.sealedCard);
+  const stan = await target.nextStan(sale.tid!);
+  if (stan === undefined) return undefined;
+  const sentAtMs = world.clock.nowMs();
+  const rrn = retrievalReference(sentAtMs, stan);
+  const request = prepareMessage(world, target, draft, { stan, rrn, sentAtMs, original });
+  const startMs = world.clock.monotonicMs();
+  const { deadlineMs } = target.profile;
+  return {
+    submission: {
+      routeId: sale.routeId,
+      tid: sale.tid,
+      mid: sale.mid,
+      stan,
+      rrn,
+      sentAtMs,
+      deadlineSeconds: deadlineMs / 1000,
+      overdueJob: null,
+      sealedCard: world.vault.seal(draft.id, { pan, expiry, original: request.original }),
+    },
+    request,
+    slot,
+    pinWait: null,
+    deadlineMs: startMs + deadlineMs,
+    sendByMs: startMs + Math.min(SEND_WITHIN_MS, deadlineMs),
+    next: () => Promise.resolve(undefined),
+  };
+}
+
+interface RefundStamp {
+  readonly stan: string;
+  readonly rrn: string;
+  readonly sentAtMs: number;
+  readonly original: Readonly<Record<string, string>>;
+}
+
+function prepareMessage(world: World, target: Switch, draft: Transaction, stamp: RefundStamp): PreparedRequest {
+  const merchant = world.directory.merchant(draft.acquirerId, draft.merchantId);
+  const { code, numeric } = currencyOf(draft.currency!);
+  const request = target.prepareRefund({
+    ...stamp,
+    localDateTime: localDateTime(stamp.sentAtMs, merchant?.timeZone ?? 'UTC'),
+    amount: { amountMinor: draft.amountMinor!, currency: code, currencyNumeric: numeric },
+  });
+  if (!request) throw new RequestRefused(409, 208, 'The processor of the sale takes no refunds.');
+  return request;
+}
+
+/** Runs the commit that stands before everything else; what was taken for it is given back when it fails. */
+async function commit(world: World, { attempt, reserves, abandon }: Plan): Promise<'inserted' | 'exists' | 'refused'> {
+  try {
+    if (reserves) return await world.refunds.reserve(attempt);
+    return (await world.store.insert(attempt)) === 'inserted' ? 'inserted' : 'exists';
+  } catch (error) {
+    abandon();
+    throw error; // one whose COMMIT has an unknown fate is decided by its job, if it stands
+  }
+}
+
+const ACCEPTED: readonly StatusId[] = [Status.RequestReceived, Status.ReadyToSubmitToPaymentProcessor];
+
+/** Role `all`: born and submitted in one commit, and then to the switch. */
+function submitted(world: World, draft: Transaction, ready: ReadySubmission): Plan {
+  const status = Status.SubmittedToPaymentProcessor;
+  const transaction: Transaction = { ...draft, ...ready.submission, overdueJob: world.newId(), status };
+  const attempt = newAttempt(world, NEW, transaction, [...ACCEPTED, status], ready.submission.deadlineSeconds ?? 0);
+  const proceed = () => authorize(world, transaction, ready);
+  return { attempt, reserves: true, proceed, abandon: () => ready.slot.release() };
+}
+
+/** Role `api`: a worker goes on from the rows of the refund and its sale. */
+function handedOver(world: World, draft: Transaction): Plan {
+  const status = Status.ReadyToSubmitToPaymentProcessor;
+  const transaction: Transaction = { ...draft, overdueJob: world.newId(), status };
+  const planned = newAttempt(world, NEW, transaction, ACCEPTED, LONGEST_DEADLINE_SECONDS);
+  const { acquirerId, id, attempt: number } = transaction;
+  const refundJob = { queue: 'refund', data: { acquirerId, id, attempt: number } } as const;
+  const attempt: NewAttempt = { ...planned, enqueue: [...planned.enqueue, refundJob] };
+  return { attempt, reserves: true, proceed: () => awaitOutcome(world, transaction), abandon: () => {} };
+}
+
+/** No connection took it, so nothing of it can have left. */
+function unableToGoOnline(world: World, draft: Transaction): Plan {
+  const transaction: Transaction = {
+    ...draft,
+    overdueJob: world.newId(),
+    status: Status.ReadyToSubmitToPaymentProcessor,
+    disposition: Disposition.UnableToGoOnline,
+    errorCode: ERROR_CODES.unableToGoOnline,
+  };
+  const planned = newAttempt(world, NEW, transaction, ACCEPTED, LOCAL_ANSWER_SECONDS);
+  const enqueue = [...planned.enqueue, ...webhookJobs(world, transaction, transaction, world.clock.nowMs())];
+  const attempt: NewAttempt = { ...planned, enqueue };
+  return { attempt, reserves: false, proceed: () => Promise.resolve(transaction), abandon: () => {} };
+}

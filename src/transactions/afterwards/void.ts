@@ -1,0 +1,134 @@
+import { RequestRefused } from '../../errors.ts';
+import type { ReversalAnswer } from '../../processor-kit/processor.ts';
+import { Disposition } from '../disposition.ts';
+import type { NewAttempt, ReversalStep } from '../ports.ts';
+import type { Attempt } from '../reversal/reversal-steps.ts';
+import { NO_RESULT } from '../settle-outcome.ts';
+import { moves, Status, type StatusId } from '../status.ts';
+import { NO_SUBMISSION, WITHOUT_PIN } from '../tap/draft.ts';
+import { ReversalState, type Transaction, TransactionType, VoidState } from '../transaction.ts';
+import type { World } from '../world.ts';
+
+/**
+ * A void takes an approved sale back whole, before the switch settles it. It is the sale's own reversal with another reason,
+ * sent and repeated by reverse.ts: what is committed here is that it is owed. From then on it cannot be called back, and
+ * nothing of the sale can be refunded.
+ *
+ * A row of type Void tells of it. It rests from its birth: what drives the void is the sale's `reverse` job. Its
+ * disposition stays open until the switch has acknowledged (Approved, and the sale is Voided) or refused (Declined, and the
+ * sale is as it was).
+ */
+
+const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPhone];
+
+/**
+ * Starts the void of a sale.
+ *
+ * @param sale as the caller owns it
+ * @returns the void as committed, its disposition open
+ * @throws RequestRefused 409: 212 when the switch has settled the sale, 213 when it is voided or refunded, 134 when there is
+ *   nothing to void; StoreUnavailable
+ */
+export async function voidSale(
+  world: World,
+  sale: Transaction,
+  correlationId: string | null = null,
+): Promise<Transaction> {
+  refuseUnlessWhole(sale);
+  const merchant = world.directory.merchant(sale.acquirerId, sale.merchantId);
+  if (await world.refunds.isSettled(sale, merchant?.timeZone ?? 'UTC')) {
+    throw new RequestRefused(409, 212, 'The switch has settled the sale: it can be refunded.');
+  }
+  const nowMs = world.clock.nowMs();
+  const transaction = draftVoid(world, { ...sale, correlationId }, nowMs);
+  const attempt: NewAttempt = {
+    transaction,
+    moves: moves(null, PATH, nowMs),
+    enqueue: [],
+    answerBySeconds: 0,
+    pinSeconds: null,
+    handover: null,
+  };
+  const data = { acquirerId: sale.acquirerId, id: sale.id, attempt: sale.attempt, reversalAttempt: 1 };
+  const reverseJob = { queue: 'reverse', data } as const;
+  if (await world.refunds.startVoid({ original: sale, attempt, reverseJob, nowMs })) return transaction;
+  refuseUnlessWhole((await world.store.find(sale)) ?? sale);
+  throw alreadyTakenBack(); // by somebody who was faster
+}
+
+function draftVoid(world: World, sale: Transaction, nowMs: number): Transaction {
+  const id = world.newId();
+  return {
+    ...sale,
+    ...NO_SUBMISSION,
+    ...NO_RESULT,
+    ...WITHOUT_PIN,
+    id,
+    // The sale may be voided again after a refusal, so the void's name is its own.
+    merchantReference: id,
+    type: TransactionType.Void,
+    originalId: sale.id,
+    attempt: 1,
+    status: Status.RespondedToPhone,
+    routeId: sale.routeId,
+    tid: sale.tid,
+    mid: sale.mid,
+    amountMinor: sale.approvedMinor ?? sale.amountMinor,
+    providerReference: sale.providerReference,
+    fingerprint: null,
+    chipTags: null,
+    sealedCard: null,
+    reversalAttempt: 0,
+    earlierAttempts: null,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+}
+
+function refuseUnlessWhole(sale: Transaction): void {
+  refuseUnlessApproved(sale);
+  if (sale.refundedMinor > 0) throw alreadyTakenBack();
+}
+
+/** @throws RequestRefused 409 for what is no approved sale any more, or never was */
+export function refuseUnlessApproved({ type, disposition, voidState }: Transaction): void {
+  const isSale = type !== TransactionType.Refund && type !== TransactionType.Void;
+  if (isSale && (voidState !== null || disposition === Disposition.Voided)) throw alreadyTakenBack();
+  if (isSale && disposition === Disposition.Approved) return;
+  throw new RequestRefused(409, 134, 'Only an approved sale can be given back.');
+}
+
+function alreadyTakenBack(): RequestRefused {
+  return new RequestRefused(409, 213, 'The sale is voided or refunded already, or is about to be.');
+}
+
+/**
+ * The switch does not take a sale back; undefined as long as that is not certain. A refusal may be a switch in trouble, so it
+ * counts when the repeat is refused, too; a sale that cannot be located is looked for once more as well.
+ *
+ * @param before the sale as the attempt was made for it, `sent` what its commit made of it
+ */
+export function refusedVoidStep(
+  before: Transaction,
+  sent: Transaction,
+  { number, nextJob, nowMs }: Attempt,
+  answer: ReversalAnswer,
+): ReversalStep | undefined {
+  if (before.voidState !== VoidState.asked || number === 1) return undefined;
+  const isCertain =
+    answer === 'refused' || (answer === 'unableToLocate' && before.reversalState === ReversalState.confirming);
+  if (!isCertain) return undefined;
+  return {
+    transaction: sent,
+    to: {
+      reversalState: ReversalState.none,
+      reversalAttempt: 0,
+      disposition: sent.disposition,
+      needsReview: sent.needsReview,
+    },
+    told: [{ reversal: 'refused', attempt: number }],
+    nowMs,
+    enqueue: [],
+    remove: [nextJob],
+  };
+}

@@ -1,0 +1,70 @@
+import { NotFound, RequestRefused } from '../../errors.ts';
+import type { IntentClaims } from '../ports/link-ports.ts';
+import { linkExpired } from '../tap/link-of-tap.ts';
+import type { World } from '../world.ts';
+import type { Link } from './link.ts';
+import { judgeAcknowledgement, LinkState, type LinkStateId } from './link-state.ts';
+
+/** A link as the payment app needs it to read a card. */
+export interface OpenedLink {
+  readonly link: Link;
+  /** What its tap is to be submitted under: the paymentReference, or another one when that has served. */
+  readonly merchantReference: string;
+}
+
+/**
+ * The details of a link, for the app that was handed it: from now on it is scanned.
+ *
+ * @param id as the app asks for it; the token opens one link, and every other is as if there were none
+ * @throws NotFound; RequestRefused 410 when its time is over; StoreUnavailable
+ */
+export async function openLink(
+  { links, newId }: Pick<World, 'links' | 'newId'>,
+  claims: IntentClaims,
+  id: string,
+): Promise<OpenedLink> {
+  const link = await findClaimed(links, claims, id);
+  if (link.isPast) throw linkExpired();
+  const { QRCodeScanned } = LinkState;
+  if (link.state < QRCodeScanned) await links.moveTo(link, QRCodeScanned);
+  const isUnused = await links.isUnused(link, link.paymentReference);
+  return { link, merchantReference: isUnused ? link.paymentReference : newId() };
+}
+
+export interface LinkAcknowledgement {
+  readonly id: string;
+  readonly state: LinkStateId;
+  /** The tap whose answer was received, where the app says so. */
+  readonly transactionId?: string | undefined;
+}
+
+/**
+ * The app tells how far it has come. What is behind the link already changes nothing.
+ *
+ * @returns where the link stands now
+ * @throws NotFound for another link, or another tap than its own; RequestRefused 409 for what cannot be true yet, 410 for a
+ *   beginning when its time is over; StoreUnavailable
+ */
+export async function acknowledgeLink(
+  { links }: Pick<World, 'links'>,
+  claims: IntentClaims,
+  { id, state, transactionId }: LinkAcknowledgement,
+): Promise<LinkStateId> {
+  const link = await findClaimed(links, claims, id);
+  const tap = await links.findTapOf(link);
+  if (transactionId !== undefined && transactionId !== tap?.id) throw new NotFound();
+  const hasOutcome = tap !== undefined && tap.disposition !== null;
+  const verdict = judgeAcknowledgement(link.state, state, hasOutcome);
+  if (verdict === 'stays') return link.state;
+  if (verdict === 'refused') throw new RequestRefused(409, 134, 'The link has not come so far.');
+  // An answer may be received after the time in which a tap may begin.
+  if (link.isPast && !hasOutcome) throw linkExpired();
+  await links.moveTo(link, state);
+  return state;
+}
+
+async function findClaimed(links: World['links'], { acquirerId, id, merchantId }: IntentClaims, asked: string) {
+  const link = asked === id ? await links.find({ acquirerId, id }) : undefined;
+  if (link?.merchantId !== merchantId) throw new NotFound();
+  return link;
+}

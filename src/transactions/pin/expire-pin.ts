@@ -1,0 +1,34 @@
+import { Disposition } from '../disposition.ts';
+import type { TransactionKey } from '../transaction.ts';
+import { webhookJobs } from '../webhook-job.ts';
+import type { World } from '../world.ts';
+import { expirePinStep, isAwaitingPin, pinEntries } from './pin-step.ts';
+
+/** The database's clock says that it is not time yet, by milliseconds: look again after so long. */
+const NOT_YET_SECONDS = 1;
+
+/**
+ * No PIN came: the decline that asked for it is the outcome, with the code and the errorCode that it had.
+ *
+ * @returns `done` too when a PIN was faster
+ */
+export async function expirePin(
+  world: World,
+  asked: TransactionKey & { readonly attempt: number },
+): Promise<'done' | { readonly againAfterSeconds: number }> {
+  const transaction = await world.store.find(asked);
+  if (!transaction || transaction.attempt !== asked.attempt || !isAwaitingPin(transaction)) return 'done';
+  const nowMs = world.clock.nowMs();
+  const pin = expirePinStep(transaction);
+  const disposition = Disposition.Declined;
+  const isExpired = await world.store.expirePin({
+    transaction,
+    disposition,
+    pin,
+    told: pinEntries(transaction, pin, nowMs),
+    nowMs,
+    enqueue: webhookJobs(world, transaction, { disposition, approvedMinor: null }, nowMs),
+  });
+  world.wakeups.announce(transaction);
+  return isExpired ? 'done' : { againAfterSeconds: NOT_YET_SECONDS };
+}

@@ -1,0 +1,36 @@
+import type { JobRequest } from '../jobs.ts';
+import type { AnswerRecord, NewAttempt, ReversalStep } from '../ports.ts';
+import type { Transaction } from '../transaction.ts';
+
+/** A void to be started: the row that tells of it, and the first attempt's job. */
+export interface NewVoid {
+  readonly original: Transaction;
+  readonly attempt: NewAttempt;
+  readonly reverseJob: JobRequest;
+  readonly nowMs: number;
+}
+
+/** The switch has decided about a void: the last step of its reversal, and what becomes of the row that tells of it. */
+export interface VoidEnd {
+  readonly step: ReversalStep;
+  readonly isVoided: boolean;
+  /** A person must look: the switch that approved the sale does not know it. */
+  readonly needsReview: boolean;
+}
+
+/** What refunds, voids and acknowledgements ask of the database besides what taps do. */
+export interface RefundStore {
+  /**
+   * Stores a refund and reserves its amount, or neither. `exists`: the merchant has used the reference before; `refused`: the
+   * sale has not that much left, or is not approved any more.
+   */
+  reserve(refund: NewAttempt): Promise<'inserted' | 'exists' | 'refused'>;
+  /** Whether the switch has closed the business day of a sale. `timeZone`: the merchant's, for switches that announce none. */
+  isSettled(sale: Transaction, timeZone: string): Promise<boolean>;
+  /** False when the sale is not approved, or somebody was faster with a void or a refund. */
+  startVoid(wanted: NewVoid): Promise<boolean>;
+  /** False when the reversal has taken another step meanwhile. */
+  endVoid(end: VoidEnd): Promise<boolean>;
+  /** False when the transaction has moved meanwhile. */
+  acknowledge(record: AnswerRecord): Promise<boolean>;
+}

@@ -1,0 +1,179 @@
+import type { DispositionId } from '../disposition.ts';
+import type { JobRequest } from '../jobs.ts';
+import type { PinEntry } from '../pin/pin-step.ts';
+import type { Settlement } from '../settle-outcome.ts';
+import type { Move, StatusId } from '../status.ts';
+import type { Transaction, TransactionKey } from '../transaction.ts';
+import type { PinAttempt, PinExpiry } from './pin-ports.ts';
+
+/** A new transaction, or the next attempt of one of which nothing reached a switch. */
+export interface NewAttempt {
+  readonly transaction: Transaction;
+  readonly moves: readonly AuditEntry[];
+  readonly enqueue: readonly JobRequest[];
+  /** Until then somebody must have an answer: processor deadline + 5 s. The database adds it to its clock. */
+  readonly answerBySeconds: number;
+  /** How long a PIN is awaited, where the attempt ends at once in the wish for one. The database adds it, too. */
+  readonly pinSeconds: number | null;
+  /** The tap sealed for the workers; null where it goes to the switch from here. */
+  readonly handover: Uint8Array | null;
+}
+
+/** A tap that was accepted goes to a switch, or to the next one: route, STAN, deadline and `overdue` job. */
+export interface NewSubmission {
+  readonly transaction: Transaction;
+  /** 3, or 4 when it is proven that the switch before it never got a byte. */
+  readonly fromStatus: StatusId;
+  readonly moves: readonly Move[];
+  readonly enqueue: readonly JobRequest[];
+  /** The `overdue` job that the new one replaces. */
+  readonly remove: readonly string[];
+}
+
+/** A settlement with what it must still find in the row: the status it was decided from, on the right side of the deadline. */
+export interface GuardedSettlement {
+  readonly transaction: Transaction;
+  readonly settlement: Settlement;
+  /** False: the deadline and its grace have not passed. True: they have. */
+  readonly isOverdue: boolean;
+  readonly nowMs: number;
+}
+
+/** The phone has its answer, or was gone. */
+export interface AnswerRecord extends TransactionKey {
+  readonly attempt: number;
+  readonly fromStatus: StatusId;
+  readonly status: StatusId;
+  readonly moves: readonly Move[];
+  /** The job that guarded the transaction until it could rest. */
+  readonly overdueJob: string | null;
+}
+
+/** A step of a reversal: guarded by the state and the attempt that it follows. */
+export interface ReversalStep {
+  readonly transaction: Transaction;
+  readonly to: Pick<Transaction, 'reversalState' | 'reversalAttempt' | 'disposition' | 'needsReview'>;
+  /** For the audit trail. */
+  readonly told: readonly ReversalTold[];
+  readonly nowMs: number;
+  readonly enqueue: readonly JobRequest[];
+  /** The `reverse` jobs that it makes needless. */
+  readonly remove: readonly string[];
+}
+
+/** What a step tells the audit trail: the state it led to, or that an attempt was not written after all. */
+export interface ReversalTold {
+  readonly reversal: 'owed' | 'sent' | 'unsent' | 'confirming' | 'acknowledged' | 'refused' | 'needsReview';
+  readonly attempt: number;
+}
+
+/** What a reversal must know of its original besides the row. */
+export interface OriginalFacts {
+  /** Seconds since the original's deadline, by the database's clock; negative before it. */
+  readonly sinceDeadlineSeconds: number;
+  /** Whether the switch has answered the original, however late or strangely: then nothing of it is on its way any more. */
+  readonly wasAnswered: boolean;
+  /** Whether an approval came late, and its DE38. */
+  readonly wasApprovedLate: boolean;
+  readonly lateAuthorizationCode: string | null;
+  /** For how long a completion of it may still be on its way, by the database's clock; 0 when none is. */
+  readonly completingSeconds: number;
+}
+
+/** Names the request that a response answers, as the switch knows it. */
+export interface ResponseIdentity {
+  readonly acquirerId: number;
+  readonly processorId: number;
+  /** DE11 and DE41. */
+  readonly stan: string;
+  readonly tid: string;
+  /** DE37 or DE7: one of them must agree besides. */
+  readonly rrn: string | undefined;
+  readonly transmissionDateTime: string | undefined;
+}
+
+/** What a late response says. A wish for a PIN is a decline by then. */
+export interface LateFacts {
+  readonly kind: 'approved' | 'declined' | 'unknown';
+  readonly responseCode: string;
+  readonly authorizationCode: string;
+}
+
+/** A late response to be recorded; guarded like a step. */
+export interface LateRecord {
+  readonly transaction: Transaction;
+  readonly late: LateFacts;
+  /** The step of the reversal that it causes; undefined when the reversal goes on as it would without. */
+  readonly rearm: ReversalStep | undefined;
+  readonly nowMs: number;
+}
+
+/** `known`: the same answer was recorded before. `moved`: the reversal has taken a step meanwhile, nothing was recorded. */
+export type LateRecordOutcome = 'recorded' | 'known' | 'moved';
+
+export interface TransactionStore {
+  /**
+   * `exists`: the merchant has used this reference before; `taken`: another tap holds the link, or its time is over; `named`:
+   * the reference is that of a link, and the tap does not know it. Nothing was stored then.
+   */
+  insert(attempt: NewAttempt): Promise<'inserted' | 'exists' | 'taken' | 'named'>;
+  retry(attempt: NewAttempt): Promise<boolean>;
+  /** False when no PIN is awaited any more, or the row is in another status than it was. */
+  submitPin(attempt: PinAttempt): Promise<boolean>;
+  /** False when the PIN came, or may still come. */
+  expirePin(expiry: PinExpiry): Promise<boolean>;
+  submit(submission: NewSubmission): Promise<boolean>;
+  settle(settlement: GuardedSettlement): Promise<boolean>;
+  /** The phone got its answer, or was gone. Nobody waits for the record, and one that is lost is made up for by a job. */
+  recordAnswer(answer: AnswerRecord): void;
+  /** The same for that job, which must live until it is recorded. */
+  recordOverdueAnswer(answer: AnswerRecord): Promise<unknown>;
+  stepReversal(step: ReversalStep): Promise<boolean>;
+  recordLate(record: LateRecord): Promise<LateRecordOutcome>;
+  find(key: TransactionKey): Promise<Transaction | undefined>;
+  findByReference(acquirerId: number, merchantId: string, merchantReference: string): Promise<Transaction | undefined>;
+  /** The tap as an `api` process sealed it, and the seconds until somebody must have an answer; undefined once it was submitted. */
+  findHandover(key: TransactionKey): Promise<{ handover: Uint8Array; secondsLeft: number } | undefined>;
+  findOriginalFacts(transaction: Transaction): Promise<OriginalFacts>;
+  /** The uncertain transaction that each response answers, in order; undefined for a response that answers none. */
+  findUncertain(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]>;
+}
+
+/** Which rows a credential may see. */
+export interface Tenant {
+  readonly acquirerId: number;
+  readonly integratorId?: number | undefined;
+  readonly merchantId?: string | undefined;
+}
+
+export interface TransactionFilter {
+  readonly user?: string | undefined;
+  readonly startDate?: string | undefined;
+  readonly endDate?: string | undefined;
+  readonly minAmount?: number | undefined;
+  readonly maxAmount?: number | undefined;
+  readonly merchantReference?: string | undefined;
+  readonly disposition?: DispositionId | undefined;
+  readonly needsReview?: boolean | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** Reads for those a transaction belongs to. */
+export interface TransactionReader {
+  list(tenant: Tenant, filter: TransactionFilter): Promise<Transaction[]>;
+  findOwned(tenant: Tenant, id: string): Promise<Transaction | undefined>;
+  events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]>;
+}
+
+/** One line of the audit trail: a move of the status or of the PIN step, a completion, a void, a step of the reversal, a late response. */
+export type AuditEntry =
+  | Move
+  | PinEntry
+  | (ReversalTold & { readonly at: string })
+  /** An approval that no switch has taken the completion of. */
+  | { readonly completion: 'givenUp'; readonly at: string }
+  /** A void was asked for: the id of its row. The reversal that follows is the void's. */
+  | { readonly void: string; readonly at: string }
+  | { readonly late: LateFacts['kind']; readonly responseCode: string; readonly at: string };

@@ -1,0 +1,70 @@
+import { hasAnswer } from '../pin/pin-step.ts';
+import type { AnswerRecord } from '../ports.ts';
+import { settleOutcome } from '../settle-outcome.ts';
+import { moves, Status, type StatusId } from '../status.ts';
+import { LOCAL_ANSWER_SECONDS } from '../time-limits.ts';
+import type { Transaction } from '../transaction.ts';
+import { withWebhook } from '../webhook-job.ts';
+import type { World } from '../world.ts';
+
+/**
+ * The last moment has passed: brings a transaction to where it may rest.
+ *
+ *   4, no outcome        5 and Indeterminate, a reversal is owed
+ *   1 or 3, no outcome   UnableToGoOnline: nothing was ever written
+ *   1, 3, 5, 6, 7        with an outcome, or a wish for a PIN, that no phone took: 9 FailedToRespondToPhone
+ *
+ * @returns `notYet` when the database's clock says that an outcome may still be committed
+ */
+export async function decideOverdue(world: World, transaction: Transaction): Promise<'decided' | 'notYet'> {
+  if (!hasAnswer(transaction)) return decideOutcome(world, transaction);
+  if (isUnanswered(transaction.status)) await world.store.recordOverdueAnswer(answerRecord(world, transaction, false));
+  return 'decided';
+}
+
+async function decideOutcome(world: World, transaction: Transaction): Promise<'decided' | 'notYet'> {
+  if (!isUnanswered(transaction.status)) return 'decided';
+  const wasSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
+  const nowMs = world.clock.nowMs();
+  const outcome = settleOutcome(transaction, { kind: wasSubmitted ? 'unanswered' : 'unsent' }, nowMs);
+  const decided = withWebhook(world, transaction, outcome, nowMs);
+  const { acquirerId, id, attempt } = transaction;
+  // The phone may still wait for its answer; if it does not, this job's successor lets the row rest.
+  const successor = {
+    queue: 'overdue',
+    data: { acquirerId, id, attempt },
+    startAfterSeconds: LOCAL_ANSWER_SECONDS,
+  } as const;
+  const settlement = { ...decided, enqueue: [...decided.enqueue, successor] };
+  const isCommitted = await world.store.settle({ transaction, settlement, isOverdue: true, nowMs });
+  if (isCommitted) world.wakeups.announce(transaction);
+  return isCommitted ? 'decided' : 'notYet';
+}
+
+const UNANSWERED: readonly StatusId[] = [1, 3, 4, 5, 6, 7];
+
+function isUnanswered(status: StatusId): boolean {
+  return UNANSWERED.includes(status);
+}
+
+/** What to record when a phone got its answer (8), or was gone (9). */
+export function answerRecord(world: World, transaction: Transaction, isFlushed: boolean): AnswerRecord {
+  const { acquirerId, id, attempt, status: fromStatus, overdueJob } = transaction;
+  const status = isFlushed ? Status.RespondedToPhone : Status.FailedToRespondToPhone;
+  return {
+    acquirerId,
+    id,
+    attempt,
+    fromStatus,
+    status,
+    overdueJob,
+    moves: moves(fromStatus, [status], world.clock.nowMs()),
+  };
+}
+
+/** The phone's answer left, or could not. A repeated request that found an answer already recorded changes nothing. */
+export function recordAnswer(world: World, transaction: Transaction, isFlushed: boolean): void {
+  const mayMove =
+    isUnanswered(transaction.status) || (transaction.status === Status.FailedToRespondToPhone && isFlushed);
+  if (mayMove) world.store.recordAnswer(answerRecord(world, transaction, isFlushed));
+}

@@ -1,0 +1,72 @@
+import { fromHex } from '../../bytes/hex.ts';
+import { kernelIdOf } from '../../emv/kernel-id.ts';
+import { aidOf } from '../../emv/scheme.ts';
+import { encodeTlv, indexTlv } from '../../emv/tlv.ts';
+import { joinTlv, type TlvValues } from '../../emv/tlv-values.ts';
+import { NoConfiguration, TapRefused, TlvError } from '../../errors.ts';
+import type { Directory, OpenedTap, Principal } from '../ports.ts';
+import { fitProfile, type ProfiledTap, type TerminalProfile } from '../terminal-profile.ts';
+
+const TRANSACTION_TYPE = 0x9c;
+const TRANSACTION_CURRENCY = 0x5f2a;
+const TERMINAL_COUNTRY = 0x9f1a;
+
+/** A tap as its terminal profile has it. */
+export interface ProfileApplied {
+  /** With the profile's currency and country where the reader left them out: so they go to the switch. */
+  readonly opened: OpenedTap;
+  /** Why the tap may not go on. */
+  readonly fault: NoConfiguration | undefined;
+}
+
+/**
+ * Holds a tap to the terminal profile that its token names by `spCfg`, or else its terminal has; without either, it stays
+ * as it is. Only what the reader left out is added: what it told was signed by the card.
+ */
+export function applyProfile(directory: Directory, principal: Principal, opened: OpenedTap): ProfileApplied {
+  const profile = chooseProfile(directory, principal);
+  if (profile === undefined) return { opened, fault: undefined };
+  if (profile instanceof NoConfiguration) return { opened, fault: profile };
+  const told = readProfiled(joinTlv(opened.payment, opened.general));
+  const fit = fitProfile(profile, told);
+  if (fit.outside !== null) return { opened, fault: new NoConfiguration('OUTSIDE_PROFILE', fit.outside) };
+  const added = [
+    ...(fit.currency === undefined || told.currency !== undefined
+      ? []
+      : [[TRANSACTION_CURRENCY, fit.currency] as const]),
+    ...(fit.country === undefined || told.country !== undefined ? [] : [[TERMINAL_COUNTRY, fit.country] as const]),
+  ];
+  return { opened: added.length === 0 ? opened : complete(opened, added), fault: undefined };
+}
+
+/** The profile in force: undefined when none is named, NoConfiguration when the one that is named does not exist. */
+export function chooseProfile(
+  directory: Directory,
+  { acquirerId, xTid, profileName }: Pick<Principal, 'acquirerId' | 'xTid' | 'profileName'>,
+): TerminalProfile | NoConfiguration | undefined {
+  const name = profileName ?? (xTid === null ? null : directory.terminal(acquirerId, xTid)?.profileName);
+  if (name == null) return undefined;
+  return directory.terminalProfile(acquirerId, name) ?? new NoConfiguration('NO_PROFILE');
+}
+
+function readProfiled(chip: TlvValues): ProfiledTap {
+  return {
+    aid: aidOf(chip),
+    kernelId: kernelIdOf(chip),
+    transactionType: chip.hex(TRANSACTION_TYPE),
+    currency: chip.hex(TRANSACTION_CURRENCY),
+    country: chip.hex(TERMINAL_COUNTRY),
+  };
+}
+
+/** The bytes too, since a worker may read the tap from them. */
+function complete({ payment, bytes }: OpenedTap, added: readonly (readonly [number, string])[]): OpenedTap {
+  const objects = encodeTlv(added.map(([tag, value]) => ({ tag, value: fromHex(value) })));
+  const whole = Buffer.concat([bytes.general, objects]);
+  try {
+    return { general: indexTlv(whole), payment, bytes: { general: whole, payment: bytes.payment } };
+  } catch (error) {
+    if (error instanceof TlvError) throw new TapRefused('/generalCardData', error.code, 202, { cause: error });
+    throw error;
+  }
+}

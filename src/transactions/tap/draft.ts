@@ -1,0 +1,120 @@
+import type { Link } from '../links/link.ts';
+import { NO_PIN, submitPinStep } from '../pin/pin-step.ts';
+import type { MerchantRecord, Principal, TapRequest } from '../ports.ts';
+import { NO_RESULT } from '../settle-outcome.ts';
+import { Status } from '../status.ts';
+import { type AttemptDetail, type Submission, type Transaction, TransactionType } from '../transaction.ts';
+import type { World } from '../world.ts';
+import { admit } from './admit.ts';
+import { listChipTags } from './chip-tags.ts';
+import { NO_FACTS } from './read-tap.ts';
+
+export const NO_SUBMISSION: Submission = {
+  routeId: null,
+  tid: null,
+  mid: null,
+  stan: null,
+  rrn: null,
+  sentAtMs: null,
+  deadlineSeconds: null,
+  overdueJob: null,
+};
+
+/** Before a PIN was asked for, or came. */
+export const WITHOUT_PIN = { ...NO_PIN, pinFingerprint: null, pinExpiresAtMs: null } as const;
+
+/** A tap as it is before anything was read of it: who submits it, for whom, from which device. */
+export interface Draft {
+  readonly merchant: MerchantRecord;
+  readonly transaction: Transaction;
+  /** The link or intent that it is for. */
+  readonly link?: Link | undefined;
+}
+
+/**
+ * Begins a transaction for a principal whose token was verified.
+ *
+ * @throws Forbidden for a blocked user or device
+ */
+export function draftTap(world: World, principal: Principal, request: TapRequest, link?: Link): Draft {
+  const { merchant, userId } = admit(world, principal, request.deviceInstallationId);
+  const nowMs = world.clock.nowMs();
+  const transaction: Transaction = {
+    ...NO_FACTS,
+    ...NO_SUBMISSION,
+    ...NO_RESULT,
+    ...WITHOUT_PIN,
+    acquirerId: merchant.acquirerId,
+    id: world.newId(),
+    integratorId: merchant.integratorId,
+    merchantId: merchant.id,
+    merchantReference: request.merchantReference,
+    deviceInstallationId: request.deviceInstallationId,
+    userClaim: principal.userClaim,
+    userId,
+    xTid: principal.xTid,
+    consumerId: link?.id ?? null,
+    correlationId: request.correlationId ?? null,
+    attempt: 1,
+    status: Status.RequestReceived,
+    type: link?.type ?? TransactionType.Tap,
+    originalId: null,
+    fingerprint: world.cardData.fingerprint(request),
+    panHash: null,
+    sealedCard: null,
+    reversalAttempt: 0,
+    refundedMinor: 0,
+    voidState: null,
+    earlierAttempts: null,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+  return { merchant, transaction, link };
+}
+
+/** The next attempt of a transaction of which nothing reached a switch: its id and birth, this request's everything else. */
+export function nextAttempt(draft: Draft, before: Transaction): Draft {
+  const { id, attempt, createdAtMs } = before;
+  return {
+    ...draft,
+    transaction: {
+      ...draft.transaction,
+      id,
+      createdAtMs,
+      attempt: attempt + 1,
+      earlierAttempts: attemptsUntil(before),
+    },
+  };
+}
+
+/** The next attempt of a transaction that was asked for its PIN: the same tap, on the way that it took before. */
+export function pinAttempt(
+  merchant: MerchantRecord,
+  before: Transaction,
+  { pinFingerprint, correlationId }: Pick<Transaction, 'pinFingerprint' | 'correlationId'>,
+  nowMs: number,
+): Draft {
+  return {
+    merchant,
+    transaction: {
+      ...before,
+      ...NO_SUBMISSION,
+      ...NO_RESULT,
+      ...submitPinStep(before),
+      routeId: before.routeId,
+      pinFingerprint,
+      correlationId,
+      pinExpiresAtMs: null,
+      attempt: before.attempt + 1,
+      status: Status.RequestReceived,
+      earlierAttempts: attemptsUntil(before),
+      updatedAtMs: nowMs,
+    },
+  };
+}
+
+/** What `details` shows of a transaction whose next attempt begins. */
+function attemptsUntil({ earlierAttempts, chipTags, maskedPan, routeId }: Transaction): readonly AttemptDetail[] {
+  const last = { tags: listChipTags(chipTags), maskedPAN: maskedPan ?? '', paymentProviderId: routeId };
+  return [...(earlierAttempts ?? []), last];
+}

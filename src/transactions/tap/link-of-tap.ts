@@ -1,0 +1,41 @@
+import { DuplicateReference, NotFound, RequestRefused, TapRefused } from '../../errors.ts';
+import { isExpired, type Link } from '../links/link.ts';
+import type { Principal } from '../ports.ts';
+import type { Transaction } from '../transaction.ts';
+import type { World } from '../world.ts';
+import type { ReadTap } from './read-tap.ts';
+
+/**
+ * A tap belongs to the link whose own token it comes with; by any other token, to the link that its merchantReference names.
+ * Only the commit of the tap's row knows the latter for certain, so that is where it is looked for: a tap of no link costs
+ * no look-up before.
+ */
+export async function linkOfToken(
+  world: Pick<World, 'links'>,
+  { acquirerId, merchantId, consumerId }: Principal,
+): Promise<Link | undefined> {
+  if (consumerId === undefined) return undefined;
+  const link = await world.links.find({ acquirerId, id: consumerId });
+  if (link?.merchantId !== merchantId) throw new NotFound();
+  return link;
+}
+
+/** A token of a link, for a link, and for nothing else: 404 for every other transaction. */
+export function isOpenTo({ consumerId }: Principal, transaction: Pick<Transaction, 'consumerId'>): boolean {
+  return consumerId === undefined || consumerId === transaction.consumerId;
+}
+
+/** @throws TapRefused when the card was asked for another amount or currency than the link has */
+export function checkLinkedAmount(link: Link | undefined, { amountMinor, currency }: ReadTap): void {
+  if (!link || (link.amountMinor === amountMinor && link.currency === currency.code)) return;
+  throw new TapRefused('/generalCardData', 'AMOUNT_NOT_OF_LINK', 104);
+}
+
+/** Why a tap could not have its link, and nothing was stored: its time is over, or another tap has it. */
+export function refusedLink(link: Link | undefined): RequestRefused | DuplicateReference {
+  return link && isExpired(link) ? linkExpired() : new DuplicateReference();
+}
+
+export function linkExpired(): RequestRefused {
+  return new RequestRefused(410, 118, 'The link or intent has expired.');
+}

@@ -1,0 +1,112 @@
+import { type Card, maskPan, readCard } from '../../emv/card.ts';
+import { decideOnline } from '../../emv/cryptogram.ts';
+
+import { schemeOf } from '../../emv/scheme.ts';
+import { joinTlv, type TlvValues } from '../../emv/tlv-values.ts';
+import { CardDataError, CardError, TapRefused, TlvError } from '../../errors.ts';
+import { type Currency, findCurrency } from '../money.ts';
+import { readPin } from '../pin/read-pin.ts';
+import type { EnteredPin } from '../ports/pin-ports.ts';
+import type { CardDataOpener, OpenedTap, TapRequest } from '../ports.ts';
+import type { TapFacts } from '../transaction.ts';
+import { keepChipTags } from './chip-tags.ts';
+
+/** Tags of the general blob (design: card data). */
+const AMOUNT_AUTHORISED = 0x9f02;
+const TRANSACTION_CURRENCY = 0x5f2a;
+const READER_ID = 0xdf8a01;
+const READER_TRANSACTION_ID = 0xdf8a02;
+const LATITUDE = 0xdf8a03;
+const LONGITUDE = 0xdf8a04;
+/** Texts of the reader are for people; longer ones are cut by nobody and so refused. */
+const MAX_TEXT_BYTES = 64;
+
+/** A tap, read: what the card wants, and everything that may be kept or sent. */
+export interface ReadTap {
+  readonly decision: 'goOnline' | 'declinedOffline';
+  readonly card: Card;
+  readonly chip: TlvValues;
+  readonly amountMinor: number;
+  readonly currency: Currency;
+  readonly facts: TapFacts;
+  /** Undefined when the reader took none. */
+  readonly pin: EnteredPin | undefined;
+}
+
+export const NO_FACTS: TapFacts = {
+  amountMinor: null,
+  currency: null,
+  readerId: null,
+  readerTransactionId: null,
+  latitude: null,
+  longitude: null,
+  scheme: null,
+  maskedPan: null,
+  chipTags: null,
+};
+
+/** @throws TapRefused when the blobs cannot be opened, one and the same for every cause */
+export function openTap(cardData: CardDataOpener, request: TapRequest): OpenedTap {
+  try {
+    return cardData.open(request);
+  } catch (error) {
+    if (error instanceof CardDataError) throw new TapRefused('/paymentCardData', error.code, 202);
+    throw error;
+  }
+}
+
+/**
+ * Reads an opened tap and refuses what must not go online: no amount or currency, no usable card, a card that approved
+ * offline or was read as a magnetic stripe.
+ *
+ * @throws TapRefused with the errorCode of the answer and a pointer to the blob that is at fault
+ */
+export function readTap({ general, payment }: { general: TlvValues; payment: TlvValues }): ReadTap {
+  const chip = joinTlv(payment, general);
+  try {
+    const { amountMinor, currency } = readAmount(chip);
+    const decision = decideOnline(chip);
+    const card = readCard(chip);
+    const facts: TapFacts = {
+      amountMinor,
+      currency: currency.code,
+      readerId: textOf(general, READER_ID),
+      readerTransactionId: textOf(general, READER_TRANSACTION_ID),
+      latitude: textOf(general, LATITUDE),
+      longitude: textOf(general, LONGITUDE),
+      scheme: schemeOf(chip, card.pan) ?? null,
+      maskedPan: maskPan(card.pan),
+      chipTags: keepChipTags(chip),
+    };
+    return { decision, card, chip, amountMinor, currency, facts, pin: readPin(payment) };
+  } catch (error) {
+    if (error instanceof CardError || error instanceof TlvError)
+      throw new TapRefused('/paymentCardData', error.code, 202, { cause: error });
+    throw error;
+  }
+}
+
+function readAmount(chip: TlvValues): { amountMinor: number; currency: Currency } {
+  const amount = packedDigits(chip, AMOUNT_AUTHORISED, 12);
+  if (amount === undefined) throw new TapRefused('/generalCardData', 'AMOUNT_MISSING', 104);
+  // 5F2A is n3 in two bytes: a zero leads.
+  const numeric = packedDigits(chip, TRANSACTION_CURRENCY, 4);
+  const currency = numeric?.startsWith('0') ? findCurrency(numeric.slice(1)) : undefined;
+  if (!currency) throw new TapRefused('/generalCardData', 'CURRENCY_MISSING', 104);
+  return { amountMinor: Number(amount), currency };
+}
+
+function packedDigits(chip: TlvValues, tag: number, digits: number): string | undefined {
+  chip.single(tag); // two different amounts are no amount
+  const text = chip.hex(tag);
+  return text !== undefined && text.length === digits && /^\d+$/.test(text) ? text : undefined;
+}
+
+function textOf(general: TlvValues, tag: number): string | null {
+  const value = general.value(tag);
+  if (value === undefined) return null;
+  if (value.length > MAX_TEXT_BYTES || value.some((byte) => byte < 0x20 || byte > 0x7e)) {
+    throw new TapRefused('/generalCardData', 'TEXT_MALFORMED', 104);
+  }
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('latin1');
+}

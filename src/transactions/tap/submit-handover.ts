@@ -1,0 +1,82 @@
+import { NoConfiguration, Overloaded, PinUnusable, TapRefused } from '../../errors.ts';
+import { hasAnswer } from '../pin/pin-step.ts';
+import type { OpenedTap } from '../ports.ts';
+import { type SwitchEvent, settleOutcome } from '../settle-outcome.ts';
+import { Status } from '../status.ts';
+import { LONGEST_DEADLINE_SECONDS } from '../time-limits.ts';
+import type { Transaction, TransactionKey } from '../transaction.ts';
+import { withWebhook } from '../webhook-job.ts';
+import type { World } from '../world.ts';
+import { authorize, submitReady } from './authorize.ts';
+import type { Draft } from './draft.ts';
+import { pinUnusable } from './plan-attempt.ts';
+import { readTap } from './read-tap.ts';
+import { takeRoute } from './take-route.ts';
+
+/** Opens what an `api` process sealed; undefined when no key of this worker fits. */
+export type OpenHandover = (
+  key: TransactionKey & { readonly attempt: number },
+  sealed: Uint8Array,
+) => OpenedTap | undefined;
+
+/** Sealed for other workers, as a tap is that was accepted before this one started: one of them may come by so soon. */
+const LEAVE_TO_OTHERS = { againAfterSeconds: 0.25 };
+
+/**
+ * A worker's part of a tap that an `api` process accepted: choose, submit, authorize.
+ *
+ * @returns once the transaction has an outcome, whoever committed it, or when to try again
+ */
+export async function submitHandover(
+  world: World,
+  open: OpenHandover,
+  asked: TransactionKey & { readonly attempt: number },
+): Promise<'done' | { readonly againAfterSeconds: number }> {
+  const transaction = await world.store.find(asked);
+  if (!transaction || transaction.attempt !== asked.attempt) return 'done';
+  if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || hasAnswer(transaction)) return 'done';
+  const waiting = await world.store.findHandover(asked);
+  const opened = waiting && open(asked, waiting.handover);
+  if (waiting && !opened && waiting.secondsLeft > LONGEST_DEADLINE_SECONDS) return LEAVE_TO_OTHERS;
+  if (!opened) await giveUp(world, transaction);
+  else await submitOpened(world, transaction, opened, waiting.secondsLeft);
+  return 'done';
+}
+
+async function submitOpened(
+  world: World,
+  transaction: Transaction,
+  opened: OpenedTap,
+  secondsLeft: number,
+): Promise<void> {
+  const merchant = world.directory.merchant(transaction.acquirerId, transaction.merchantId);
+  if (!merchant || world.path.kind !== 'direct') return giveUp(world, transaction);
+  const draft: Draft = { merchant, transaction };
+  const tap = readTap(opened);
+  const ready = await takeRoute(world, world.path.switches, draft, tap).catch(unlessOverloaded);
+  if (ready instanceof PinUnusable) return decide(world, transaction, pinUnusable(world));
+  if (!ready || ready instanceof NoConfiguration || ready instanceof TapRefused) return giveUp(world, transaction);
+  if (secondsLeft < (ready.submission.deadlineSeconds ?? 0)) {
+    ready.slot.release();
+    return giveUp(world, transaction);
+  }
+  const submitted = await submitReady(world, transaction, ready);
+  if (submitted) await authorize(world, submitted, ready);
+}
+
+/** The tap is stored, so it is too late to send the phone away: no place is as good as no switch. */
+export function unlessOverloaded(error: unknown): undefined {
+  if (!(error instanceof Overloaded)) throw error;
+}
+
+/** Nothing was written and nothing will be: the phone learns it at once. */
+export function giveUp(world: World, transaction: Transaction): Promise<void> {
+  return decide(world, transaction, { kind: 'unsent' });
+}
+
+async function decide(world: World, transaction: Transaction, event: SwitchEvent): Promise<void> {
+  const nowMs = world.clock.nowMs();
+  const settlement = withWebhook(world, transaction, settleOutcome(transaction, event, nowMs), nowMs);
+  await world.store.settle({ transaction, settlement, isOverdue: true, nowMs });
+  world.wakeups.announce(transaction);
+}

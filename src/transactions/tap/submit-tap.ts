@@ -1,0 +1,131 @@
+import { DuplicateReference, Forbidden, NoConfiguration, StoreUnavailable, TapRefused } from '../../errors.ts';
+import { Disposition } from '../disposition.ts';
+import { NO_PIN, pinEntries, submitPinStep } from '../pin/pin-step.ts';
+import { saysOnlinePin } from '../pin/read-pin.ts';
+import type { NewAttempt, OpenedTap, Principal, TapRequest } from '../ports.ts';
+import { ERROR_CODES } from '../settle-outcome.ts';
+import { moves, Status, type StatusId } from '../status.ts';
+import type { Transaction } from '../transaction.ts';
+import type { World } from '../world.ts';
+import { applyProfile } from './apply-profile.ts';
+import { awaitOutcome } from './await-outcome.ts';
+import { type Draft, draftTap, nextAttempt } from './draft.ts';
+import { checkLinkedAmount, isOpenTo, linkOfToken, refusedLink } from './link-of-tap.ts';
+import { answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
+import { openTap, type ReadTap, readTap } from './read-tap.ts';
+
+/** A link may expire, or come to be, between the look for it and the commit; more often than that is no coincidence. */
+const MOST_LOOKS = 3;
+
+/**
+ * Takes one tap from the phone's request to its outcome.
+ *
+ * @returns the transaction as committed, its answer known: an outcome, or that a PIN is wanted
+ * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, Overloaded, StoreUnavailable; by the token of a link
+ *   NotFound, and RequestRefused 410 when it has expired
+ */
+export async function submitTap(world: World, principal: Principal, request: TapRequest): Promise<Transaction> {
+  let link = await linkOfToken(world, principal);
+  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    const submitter = link ? { ...principal, xTid: principal.xTid ?? link.xTid } : principal;
+    const draft = draftTap(world, submitter, request, link);
+    const plan = await planTap(world, submitter, draft, request);
+    const outcome = await commitPlan(world, plan, () => world.store.insert(plan.attempt));
+    if (outcome === 'inserted') return plan.proceed();
+    plan.abandon();
+    if (outcome !== 'named') return answerRepeat(world, submitter, draft, request);
+    link = await world.links.findNamed(principal.acquirerId, principal.merchantId, request.merchantReference);
+  }
+  throw new StoreUnavailable(false);
+}
+
+/** The same merchant has used this reference before, or the link is not free: the stored answer, a new attempt, or a refusal. */
+async function answerRepeat(
+  world: World,
+  principal: Principal,
+  draft: Draft,
+  request: TapRequest,
+): Promise<Transaction> {
+  const { acquirerId, merchantId, merchantReference, deviceInstallationId, userClaim } = draft.transaction;
+  const before = await world.store.findByReference(acquirerId, merchantId, merchantReference);
+  if (!before) throw draft.link ? refusedLink(draft.link) : new StoreUnavailable(false);
+  // That of a refund, a void, or for the app of one link that of another link's tap.
+  if (before.originalId !== null || !isOpenTo(principal, before)) throw new DuplicateReference();
+  if (before.deviceInstallationId !== deviceInstallationId || before.userClaim !== userClaim)
+    throw new Forbidden('FORBIDDEN');
+  const isSameTap = before.fingerprint !== null && world.cardData.isFingerprintOf(before.fingerprint, request);
+  if (isSameTap && before.status !== Status.BadRequestReceived && before.status !== Status.ErrorFindingConfig) {
+    return awaitOutcome(world, before);
+  }
+  if (!reachedNoSwitch(before)) throw new DuplicateReference();
+  const plan = await planTap(world, principal, nextAttempt(draft, before), request);
+  if (await commitPlan(world, plan, () => world.store.retry(plan.attempt))) return plan.proceed();
+  plan.abandon();
+  throw new DuplicateReference(); // another attempt of this reference was faster
+}
+
+/** What a PIN followed was declined by a switch before. */
+function reachedNoSwitch({ status, disposition, pinFingerprint }: Transaction): boolean {
+  if (pinFingerprint !== null) return false;
+  if (status === Status.BadRequestReceived || status === Status.ErrorFindingConfig) return true;
+  const rests = status === Status.RespondedToPhone || status === Status.FailedToRespondToPhone;
+  return rests && (disposition === Disposition.UnableToGoOnline || disposition === Disposition.DeclinedOffline);
+}
+
+async function planTap(world: World, principal: Principal, draft: Draft, request: TapRequest): Promise<Plan> {
+  let opened: OpenedTap;
+  let fault: NoConfiguration | undefined;
+  let tap: ReadTap;
+  try {
+    ({ opened, fault } = applyProfile(world.directory, principal, openTap(world.cardData, request)));
+    tap = readTap(opened);
+    checkLinkedAmount(draft.link, tap);
+    if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 202);
+  } catch (error) {
+    return refused(world, draft, error);
+  }
+  const read: Draft = {
+    ...draft,
+    transaction: { ...draft.transaction, ...tap.facts, panHash: world.vault.hashPan(tap.card.pan) },
+  };
+  if (fault) return misconfigured(world, read, fault);
+  if (tap.decision === 'declinedOffline') return declinedOffline(world, read);
+  const plan = tap.pin ? await planWithPin(world, read, tap, opened) : await planAttempt(world, NEW, read, tap, opened);
+  if (plan instanceof NoConfiguration) return misconfigured(world, read, plan);
+  return plan instanceof TapRefused ? refused(world, draft, plan) : plan;
+}
+
+/** The reader took the PIN before it was asked for: it goes out with the first message. */
+function planWithPin(world: World, draft: Draft, tap: ReadTap, opened: OpenedTap) {
+  const step = submitPinStep(NO_PIN);
+  const origin = { ...NEW, told: pinEntries(NO_PIN, step, world.clock.nowMs()) };
+  return planAttempt(world, origin, { ...draft, transaction: { ...draft.transaction, ...step } }, tap, opened);
+}
+
+/** 0 BadRequestReceived: one row tells that it was tried; nothing else happens. */
+function refused(world: World, draft: Draft, error: unknown): Plan {
+  if (!(error instanceof TapRefused)) throw error;
+  return ending(world, draft, Status.BadRequestReceived, [Status.BadRequestReceived], error);
+}
+
+function misconfigured(world: World, draft: Draft, error: NoConfiguration): Plan {
+  return ending(world, draft, Status.ErrorFindingConfig, [Status.RequestReceived, Status.ErrorFindingConfig], error);
+}
+
+function ending(world: World, { transaction }: Draft, status: StatusId, path: StatusId[], error: Error): Plan {
+  const attempt: NewAttempt = {
+    transaction: { ...transaction, status },
+    moves: moves(null, path, world.clock.nowMs()),
+    enqueue: [],
+    answerBySeconds: 0,
+    pinSeconds: null,
+    handover: null,
+  };
+  return { attempt, proceed: () => Promise.reject(error), abandon: () => {} };
+}
+
+/** The card declined (AAC): it is never sent online. */
+function declinedOffline(world: World, { transaction }: Draft): Plan {
+  const result = { disposition: Disposition.DeclinedOffline, errorCode: ERROR_CODES.declinedOffline };
+  return answeredHere(world, NEW, { ...transaction, ...result }, [Status.RequestReceived]);
+}

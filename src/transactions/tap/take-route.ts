@@ -1,0 +1,162 @@
+import { Iso8583Error, NoConfiguration, Overloaded, PinUnusable, TapRefused } from '../../errors.ts';
+import { localDateTime } from '../../processor-kit/local-time.ts';
+import type { Purchase } from '../../processor-kit/processor.ts';
+import { retrievalReference } from '../../processor-kit/rrn.ts';
+import type { PinWait } from '../pin/pin-step.ts';
+import type { PreparedRequest, RouteRecord, Switch, Switches, SwitchSlot, TerminalRecord } from '../ports.ts';
+import { SEND_WITHIN_MS } from '../time-limits.ts';
+import { type Submission, type Transaction, TransactionType } from '../transaction.ts';
+import type { World } from '../world.ts';
+import { chooseRoutes } from './choose-route.ts';
+import type { Draft } from './draft.ts';
+import type { ReadTap } from './read-tap.ts';
+
+/** Everything that a submission commits, and the slot that its bytes will take. */
+export interface ReadySubmission {
+  readonly submission: Submission & Pick<Transaction, 'sealedCard'>;
+  readonly request: PreparedRequest;
+  readonly slot: SwitchSlot;
+  /** How a PIN would be awaited; null where none can be taken. */
+  readonly pinWait: PinWait | null;
+  /** On the monotonic clock, counted from before the commit: never later than the database's own deadline. */
+  readonly deadlineMs: number;
+  readonly sendByMs: number;
+  /** The same on the next route whose switch has a place; undefined when there is none. */
+  readonly next: () => Promise<ReadySubmission | undefined>;
+}
+
+/**
+ * Finds the first route whose switch has a place, takes the place and builds the message.
+ *
+ * @returns undefined when no switch can be reached now; NoConfiguration when no route or terminal fits at all; TapRefused when
+ *   a value of the card fits no field of the switch's, or it comes with a PIN that may not be taken; PinUnusable when the
+ *   HSM cannot open its PIN block
+ * @throws Overloaded when a switch can be reached, but has no place in good time
+ */
+export async function takeRoute(
+  world: World,
+  switches: Switches,
+  draft: Draft,
+  tap: ReadTap,
+): Promise<ReadySubmission | NoConfiguration | TapRefused | PinUnusable | undefined> {
+  const { acquirerId, xTid, routeId } = draft.transaction;
+  const terminal = xTid === null ? undefined : world.directory.terminal(acquirerId, xTid);
+  if (!terminal) return new NoConfiguration('NO_TERMINAL');
+  const question = { currency: tap.currency.code, scheme: tap.facts.scheme, xTid: terminal.xTid };
+  const known = world.directory.routes(acquirerId);
+  // A PIN goes the way that its tap went.
+  const allowed = routeId === null ? known : known.filter(({ id }) => id === routeId);
+  const takesType = ({ processorId }: RouteRecord) =>
+    draft.transaction.type !== TransactionType.TT3 || switches.find(acquirerId, processorId)?.takesMandates === true;
+  const routes = chooseRoutes(allowed, question).filter(takesType);
+  if (routes.length === 0) return new NoConfiguration('NO_ROUTE');
+  const isSignedOn = ({ processorId }: RouteRecord) => switches.find(acquirerId, processorId)?.isSignedOn === true;
+  // Nobody at a till waits for a line to come up while another one is there.
+  const ordered = [...routes.filter(isSignedOn), ...routes.filter((route) => !isSignedOn(route))];
+  const taken = await takeFirst(world, switches, { draft, tap, terminal }, ordered);
+  if (taken === 'full') throw new Overloaded();
+  return taken === 'down' ? undefined : taken;
+}
+
+/** A tap that is to go somewhere. */
+interface Wanted {
+  readonly draft: Draft;
+  readonly tap: ReadTap;
+  readonly terminal: TerminalRecord;
+}
+
+async function takeFirst(
+  world: World,
+  switches: Switches,
+  wanted: Wanted,
+  routes: readonly RouteRecord[],
+): Promise<ReadySubmission | TapRefused | PinUnusable | 'full' | 'down'> {
+  let isFull = false;
+  for (const [index, { id: routeId, processorId }] of routes.entries()) {
+    const target = switches.find(wanted.draft.transaction.acquirerId, processorId);
+    const slot = await target?.takeSlot();
+    if (!target || !slot) {
+      isFull ||= target?.isFull === true;
+      continue;
+    }
+    try {
+      const ready = await prepareSubmission(world, { ...wanted, routeId, target, slot });
+      const others = routes.slice(index + 1);
+      if (ready) return { ...ready, next: () => takeNext(world, switches, wanted, others) };
+      slot.release(); // the switch's business day has no STAN left
+    } catch (error) {
+      slot.release();
+      if (error instanceof PinUnusable || error instanceof TapRefused) return error;
+      if (!(error instanceof Iso8583Error)) throw error;
+      // What the directory adds has limits of its own: so it is the card's.
+      return new TapRefused('/paymentCardData', 'VALUE_MALFORMED', 202, { cause: error });
+    }
+  }
+  return isFull ? 'full' : 'down';
+}
+
+async function takeNext(...question: Parameters<typeof takeFirst>): Promise<ReadySubmission | undefined> {
+  const taken = await takeFirst(...question);
+  return typeof taken === 'object' && 'slot' in taken ? taken : undefined;
+}
+
+interface Chosen extends Wanted {
+  readonly routeId: number;
+  readonly target: Switch;
+  readonly slot: SwitchSlot;
+}
+
+async function prepareSubmission(world: World, chosen: Chosen): Promise<Omit<ReadySubmission, 'next'> | undefined> {
+  const { draft, tap, routeId, target, slot } = chosen;
+  const terminal = { ...chosen.terminal, canTakePin: chosen.terminal.canTakePin && target.takesPin };
+  if (tap.pin && !terminal.canTakePin) throw new TapRefused('/paymentCardData', 'PIN_NOT_TAKEN', 202);
+  const pin = tap.pin && (await target.translatePin(tap.pin, tap.card.pan));
+  const stan = await target.nextStan(terminal.tid);
+  if (stan === undefined) return undefined;
+  const sentAtMs = world.clock.nowMs();
+  const purchase = { ...buildPurchase({ ...chosen, terminal }, stan, sentAtMs), pin };
+  const isMandate = draft.transaction.type === TransactionType.TT3;
+  const request = isMandate ? target.prepareMandate(purchase) : target.prepare(purchase);
+  const startMs = world.clock.monotonicMs();
+  const { pan, expiry } = purchase.card;
+  return {
+    submission: {
+      routeId,
+      tid: terminal.tid,
+      mid: terminal.mid,
+      stan,
+      rrn: purchase.rrn,
+      sentAtMs,
+      deadlineSeconds: target.profile.deadlineMs / 1000,
+      overdueJob: null,
+      sealedCard: world.vault.seal(draft.transaction.id, { pan, expiry, original: request.original }),
+    },
+    request,
+    slot,
+    pinWait: terminal.canTakePin ? { job: world.newId(), seconds: world.pinSeconds } : null,
+    deadlineMs: startMs + target.profile.deadlineMs,
+    sendByMs: startMs + Math.min(SEND_WITHIN_MS, target.profile.deadlineMs),
+  };
+}
+
+function buildPurchase({ draft, tap, terminal }: Chosen, stan: string, sentAtMs: number): Purchase {
+  const { merchant } = draft;
+  const { card, chip, currency, amountMinor, facts } = tap;
+  return {
+    stan,
+    rrn: retrievalReference(sentAtMs, stan),
+    sentAtMs,
+    localDateTime: localDateTime(sentAtMs, merchant.timeZone),
+    amount: { amountMinor, currency: currency.code, currencyNumeric: currency.numeric },
+    card: {
+      pan: card.pan,
+      expiry: card.expiry ?? '',
+      track2: card.track2?.text('D'),
+      panSequence: card.sequenceNumber,
+      scheme: facts.scheme ?? '',
+    },
+    chip,
+    terminal,
+    merchant,
+  };
+}

@@ -1,0 +1,227 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { SigningAlgorithm } from '../../../schemas/tokens.ts';
+import { readKeySet } from '../../../src/auth/issuers/issuer-keys.ts';
+import { KeySets } from '../../../src/auth/issuers/key-sets.ts';
+import { PublishedIssuerKeys } from '../../../src/auth/issuers/published-issuer-keys.ts';
+import { createMerchantTokenVerifier } from '../../../src/auth/issuers/verify-merchant-token.ts';
+import { OutboundError } from '../../../src/errors.ts';
+import {
+  AUDIENCE,
+  createRegistry,
+  createSigner,
+  ISSUER,
+  NOW_MS,
+  OWNER,
+  signToken,
+} from '../../support/merchant-token.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const URL = 'https://shop.example/keys';
+
+/** A public key as its owner would publish it. */
+function jwkOf({ registered }: ReturnType<typeof createSigner>, more: object = {}): object {
+  return { ...registered.publicKey.export({ format: 'jwk' }), kid: registered.kid, use: 'sig', ...more };
+}
+
+const json = (...keys: unknown[]) => JSON.stringify({ keys });
+const [first, second] = [createSigner('ES256'), createSigner('EdDSA')];
+
+/** What was begun in the background is over: a fetch takes one turn. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+}
+
+describe('a key set', () => {
+  it('gives the keys that verify, with the algorithms they are for', () => {
+    const rsa = createSigner('RS256');
+    const keys = readKeySet(json(jwkOf(rsa), jwkOf(first), jwkOf(second), jwkOf(rsa, { kid: 'pss', alg: 'PS256' })))!;
+    expect(keys.map(({ kid, algorithms }) => [kid, algorithms])).toEqual([
+      [rsa.registered.kid, ['RS256', 'PS256']],
+      [first.registered.kid, ['ES256']],
+      [second.registered.kid, ['EdDSA']],
+      ['pss', ['PS256']],
+    ]);
+    expect(keys[1]!.publicKey.equals(first.registered.publicKey)).toBe(true);
+  });
+
+  it.each([
+    ['a shared secret', { kty: 'oct', k: 'c2VjcmV0', alg: 'HS256' }],
+    ['a key for encryption', jwkOf(first, { use: 'enc' })],
+    ['a key that only signs', jwkOf(first, { key_ops: ['sign'] })],
+    ['an algorithm of another kind of key', jwkOf(first, { alg: 'RS256' })],
+    ['an algorithm that nobody may use', jwkOf(first, { alg: 'HS256' })],
+    ['a private key', { ...first.privateKey.export({ format: 'jwk' }), use: 'sig' }],
+    [
+      'a curve that is not allowed',
+      generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ format: 'jwk' }),
+    ],
+    ['a point that is not on its curve', { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA' }],
+    [
+      'an RSA key of 1,024 bits',
+      generateKeyPairSync('rsa', { modulusLength: 1_024 }).publicKey.export({ format: 'jwk' }),
+    ],
+    ['a kid of 256 characters', jwkOf(first, { kid: 'k'.repeat(256) })],
+    ['a kid that is a number', jwkOf(first, { kid: 7 })],
+    ['null', null],
+    ['text', 'key'],
+  ])('leaves out %s, and nothing else', (_, key) => {
+    expect(readKeySet(json(key, jwkOf(second)))!.map(({ kid }) => kid)).toEqual([second.registered.kid]);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['HTML', '<html></html>'],
+    ['a list', '[]'],
+    ['a key alone', JSON.stringify(jwkOf(first))],
+    ['more keys than anybody has', json(...Array.from({ length: 101 }, () => jwkOf(first)))],
+  ])('is none when it is %s', (_, text) => {
+    expect(readKeySet(text)).toBeUndefined();
+  });
+});
+
+describe('the key sets of issuers', () => {
+  let nowMs: number;
+  let published: string | OutboundError;
+  let fetched: string[];
+  let errors: unknown[];
+  let sets: KeySets;
+  beforeEach(() => {
+    nowMs = 1_000_000;
+    published = json(jwkOf(first));
+    fetched = [];
+    errors = [];
+    sets = new KeySets({
+      fetch: async (url) => {
+        fetched.push(url);
+        await new Promise(setImmediate);
+        if (published instanceof Error) throw published;
+        return published;
+      },
+      monotonicMs: () => nowMs,
+      onError: (error) => errors.push(error),
+    });
+  });
+  afterEach(() => sets.close());
+
+  const kidsAt = async (kid?: string) => (await sets.find(URL, kid)).map((key) => key.kid);
+
+  it('are fetched once, however many ask at once, and then kept', async () => {
+    const asked = await Promise.all(Array.from({ length: 20 }, () => kidsAt()));
+    expect(asked.every((kids) => kids.join() === first.registered.kid)).toBe(true);
+    nowMs += 4 * MINUTE;
+    await kidsAt(first.registered.kid);
+    expect(fetched).toEqual([URL]);
+  });
+
+  it('are fetched anew for a kid that is not among them, twice a minute at most', async () => {
+    await kidsAt();
+    published = json(jwkOf(second), jwkOf(first));
+    expect(await kidsAt(second.registered.kid)).toEqual([first.registered.kid]);
+    nowMs += 30_000;
+    expect(await kidsAt(second.registered.kid)).toEqual([second.registered.kid, first.registered.kid]);
+    for (let made = 0; made < 100; made++) await kidsAt(`made-up-${made}`);
+    expect(fetched).toHaveLength(2);
+    nowMs += 30_000;
+    await Promise.all(Array.from({ length: 100 }, (_, made) => kidsAt(`made-up-${made}`)));
+    expect(fetched).toHaveLength(3);
+  });
+
+  it('are kept fresh while they are used, so that a key that is withdrawn is known to be', async () => {
+    await kidsAt();
+    const { changes } = sets;
+    nowMs += 2 * MINUTE;
+    sets.refresh();
+    expect(fetched).toHaveLength(1);
+    published = json(jwkOf(second));
+    nowMs += MINUTE;
+    sets.refresh();
+    await settled();
+    expect(fetched).toHaveLength(2);
+    expect(sets.changes).toBe(changes + 1);
+    expect(await kidsAt()).toEqual([second.registered.kid]);
+    nowMs += 3 * MINUTE;
+    sets.refresh();
+    await settled();
+    expect(sets.changes).toBe(changes + 1);
+  });
+
+  it('stand in while their URL is away, for half a day', async () => {
+    await kidsAt();
+    published = new OutboundError('TIMEOUT');
+    nowMs += 11 * HOUR;
+    expect(await kidsAt()).toEqual([first.registered.kid]);
+    expect(errors).toEqual([published]);
+    const { changes } = sets;
+    nowMs += HOUR;
+    sets.refresh();
+    await settled();
+    expect(sets.changes).toBe(changes + 1);
+    expect(await kidsAt()).toEqual([]);
+    published = json(jwkOf(first));
+    nowMs += MINUTE;
+    expect(await kidsAt()).toEqual([first.registered.kid]);
+  });
+
+  it('are left as they were by an answer that is none', async () => {
+    await kidsAt();
+    published = '<html>Moved</html>';
+    nowMs += 6 * MINUTE;
+    expect(await kidsAt()).toEqual([first.registered.kid]);
+    expect(errors).toMatchObject([{ code: 'ANSWER_BROKEN' }]);
+  });
+
+  it('are not asked for again at once when the first fetch failed', async () => {
+    published = new OutboundError('CONNECTION_REFUSED');
+    for (let made = 0; made < 10; made++) expect(await kidsAt()).toEqual([]);
+    expect(fetched).toHaveLength(1);
+  });
+
+  it('are forgotten when nobody has used them for a day', async () => {
+    await kidsAt();
+    nowMs += 25 * HOUR;
+    sets.refresh();
+    sets.refresh();
+    await settled();
+    expect(fetched).toHaveLength(1);
+  });
+});
+
+describe('an issuer that publishes its keys', () => {
+  const registry = createRegistry();
+  let published = json(jwkOf(first));
+  let nowMs = 0;
+  const sets = new KeySets({ fetch: async () => published, monotonicMs: () => nowMs, onError: () => {} });
+  const algorithms: SigningAlgorithm[] = ['ES256', 'EdDSA'];
+  registry.keys.set(ISSUER, []);
+  registry.sets.set(ISSUER, [{ url: URL, algorithms, owner: OWNER }]);
+  const keys = new PublishedIssuerKeys(registry, sets);
+  const verifier = createMerchantTokenVerifier({ keys, merchants: registry, audience: AUDIENCE, nowMs: () => NOW_MS });
+  afterEach(() => sets.close());
+
+  it('is believed, through a rotation, and no longer once a key is withdrawn', async () => {
+    const [old, fresh] = [await signToken(first), await signToken(second)];
+    expect(await verifier.verify(old)).toMatchObject({ merchantId: '1001', keyOwner: OWNER });
+    await expect(verifier.verify(fresh)).rejects.toMatchObject({ code: 'JWT_INVALID', check: 'key' });
+    published = json(jwkOf(second), jwkOf(first));
+    nowMs += MINUTE;
+    expect(await verifier.verify(fresh)).toMatchObject({ merchantId: '1001' });
+    expect(await verifier.verify(old)).toMatchObject({ merchantId: '1001' });
+    published = json(jwkOf(second));
+    nowMs += 3 * MINUTE;
+    sets.refresh();
+    await settled();
+    await expect(verifier.verify(old)).rejects.toMatchObject({ code: 'JWT_INVALID', check: 'key' });
+    expect(await verifier.verify(fresh)).toMatchObject({ merchantId: '1001' });
+  });
+
+  it('signs with nothing but what it was registered for, whatever its set says', async () => {
+    const rsa = createSigner('RS256');
+    published = json(jwkOf(rsa), jwkOf(second));
+    nowMs += MINUTE;
+    await expect(verifier.verify(await signToken(rsa))).rejects.toMatchObject({ check: 'algorithm' });
+    const lying = { ...rsa, algorithm: 'PS256' as const };
+    await expect(verifier.verify(await signToken(lying))).rejects.toMatchObject({ check: 'algorithm' });
+  });
+});

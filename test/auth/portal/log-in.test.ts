@@ -1,0 +1,137 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createLogIn, type LogIn, type UserWithPassword } from '../../../src/auth/portal/log-in.ts';
+import { addressSubject, type LoginTries, userSubject } from '../../../src/auth/portal/login-tries.ts';
+import { LoginTokens } from '../../../src/auth/tokens/login-tokens.ts';
+import { Overloaded, Throttled } from '../../../src/errors.ts';
+import { createTokenKey, ownTokensOf } from '../../support/own-tokens.ts';
+import { cheapHash, PASSWORD } from '../../support/portal-users.ts';
+
+const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
+const LIMITS = { perUser: 3, perAddress: 5, windowSeconds: 1_800 };
+const USER: UserWithPassword = {
+  id: '0b6f7f5e-6a53-4d1e-9d43-5a4f8f0f1c11',
+  username: 'thandi@shop.example',
+  owner: { acquirerId: 1, integratorId: 11 },
+  role: 'operator',
+  permissions: [],
+  isBlocked: false,
+  passwordChangedAtMs: 0,
+  passwordHash: cheapHash(PASSWORD),
+};
+
+let user: UserWithPassword | undefined;
+let counted: Map<string, number>;
+let recorded: string[];
+let logIn: LogIn;
+const ownTokens = ownTokensOf([createTokenKey('own')], 'tapwire', () => NOW_MS);
+const tokens = new LoginTokens({
+  tokens: ownTokens,
+  users: { find: async () => user },
+  lifetimeSeconds: 3_600,
+  nowMs: () => NOW_MS,
+});
+
+beforeEach(() => {
+  user = USER;
+  counted = new Map();
+  recorded = [];
+  const tries: LoginTries = {
+    count: async (subject) => {
+      counted.set(subject, (counted.get(subject) ?? 0) + 1);
+      return { tries: counted.get(subject)!, secondsLeft: 1_234 };
+    },
+    forgive: async (who, address) => {
+      counted.delete(who);
+      counted.set(address, counted.get(address)! - 1);
+    },
+  };
+  const logins = {
+    findByUsername: async (name: string) => (name === USER.username ? user : undefined),
+    recordLogin: async ({ id }: { id: string }) => void recorded.push(id),
+  };
+  logIn = createLogIn({ logins, tries, tokens, limits: LIMITS });
+});
+
+const attempt = (password = PASSWORD, username: string = USER.username, ip = '192.0.2.1') =>
+  logIn({ username, password, ip });
+
+describe('a login', () => {
+  it('begins a session of its user, which is recorded', async () => {
+    const { token, expiresIn } = await attempt();
+    expect(expiresIn).toBe(3_600);
+    const read = await ownTokens.verifyAny(token);
+    expect(read).toMatchObject({ use: 'login', claims: { sub: USER.id, acquirerId: 1, exp: NOW_MS / 1_000 + 3_600 } });
+    expect(await tokens.userOf(read)).toBe(USER);
+    expect(recorded).toEqual([USER.id]);
+  });
+
+  it('takes a name in any case and in any Unicode form', async () => {
+    await attempt(PASSWORD, 'THANDI@Shop.Example');
+    await attempt(PASSWORD.normalize('NFD'), 'ｔhandi@shop.example');
+    expect(recorded).toHaveLength(2);
+  });
+
+  it('is refused alike for a wrong password, a blocked user and one who has no usable hash', async () => {
+    const refused = { code: 'UNAUTHORISED', httpStatus: 401, errorCode: 100, check: 'login' };
+    await expect(attempt('wrong')).rejects.toMatchObject(refused);
+    user = { ...USER, isBlocked: true };
+    await expect(attempt()).rejects.toMatchObject(refused);
+    user = { ...USER, passwordHash: 'nobody logs in here' };
+    await expect(attempt()).rejects.toMatchObject(refused);
+    expect(recorded).toEqual([]);
+  });
+
+  it('is one too many after so many that failed, also with the right password, and whether there is such a user or not', async () => {
+    for (let made = 0; made < LIMITS.perUser; made++) await expect(attempt('wrong')).rejects.toThrow('UNAUTHORISED');
+    const throttled = {
+      quota: { name: 'logins-by-user', most: 3, windowSeconds: 1_800 },
+      retryAfterSeconds: 1_234,
+      errorCode: 132,
+    };
+    await expect(attempt()).rejects.toMatchObject(throttled);
+    await expect(attempt()).rejects.toBeInstanceOf(Throttled);
+    counted = new Map([[userSubject('nobody@shop.example'), LIMITS.perUser]]);
+    await expect(attempt('wrong', 'nobody@shop.example')).rejects.toMatchObject(throttled);
+  });
+
+  it('that succeeds gives its tries back', async () => {
+    for (let made = 0; made < 3 * LIMITS.perAddress; made++) await attempt();
+    expect(recorded).toHaveLength(15);
+    expect([...counted]).toEqual([['address 192.0.2.1', 0]]);
+  });
+
+  it('is one too many of an address, whomever it tries', async () => {
+    counted.set('address 192.0.2.1', LIMITS.perAddress);
+    await expect(attempt()).rejects.toMatchObject({ quota: { name: 'logins-by-address' }, errorCode: 132 });
+    expect(counted.has(userSubject(USER.username))).toBe(false);
+    await attempt(PASSWORD, USER.username, '192.0.2.2');
+  });
+
+  it('is sent away, uncounted, when too many wait for their turn', async () => {
+    const crowd = Array.from({ length: 40 }, (_, at) => attempt(PASSWORD, USER.username, `192.0.2.${at}`));
+    const outcomes = await Promise.allSettled(crowd);
+    const away = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+    expect(away).toHaveLength(40 - 17);
+    expect(away.every((reason) => reason instanceof Overloaded)).toBe(true);
+    expect(recorded).toHaveLength(17);
+    expect(counted.size).toBe(17);
+  });
+});
+
+describe('who tries', () => {
+  it.each([
+    ['192.0.2.1', 'address 192.0.2.1'],
+    ['::ffff:192.0.2.1', 'address 192.0.2.1'],
+    ['2001:db8::1', 'address 2001:db8:0:0::/64'],
+    ['2001:DB8:0:0:1:2:3:4', 'address 2001:db8:0:0::/64'],
+    ['2001:db8:0:1::', 'address 2001:db8:0:1::/64'],
+    ['::1', 'address 0:0:0:0::/64'],
+    ['fe80::1%eth0', 'address fe80:0:0:0::/64'],
+  ])('from %s counts as %s', (ip, subject) => {
+    expect(addressSubject(ip)).toBe(subject);
+  });
+
+  it('is not named by what was typed as a name', () => {
+    expect(userSubject('my password, by mistake')).toMatch(/^user [\w-]{43}$/);
+  });
+});

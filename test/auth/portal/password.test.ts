@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { hashPassword, isPassword, passwordFault } from '../../../src/auth/portal/password.ts';
+import { cheapHash } from '../../support/portal-users.ts';
+
+describe('a password', () => {
+  it('is known again by its hash, in whatever Unicode form, and no other is', async () => {
+    const hash = await hashPassword('Café crème brûlée');
+    expect(hash).toMatch(/^scrypt\$131072\$8\$1\$/);
+    expect(await isPassword('Café crème brûlée'.normalize('NFD'), hash)).toBe(true);
+    const cheap = cheapHash('Café crème');
+    expect(await isPassword('Café crème', cheap)).toBe(true);
+    for (const other of ['Cafe creme', 'Café crème ', '']) expect(await isPassword(other, cheap)).toBe(false);
+  });
+
+  it('is not known where there is no hash, or what is there is none', async () => {
+    const cheap = cheapHash('a');
+    for (const stored of [undefined, '', `${cheap}A`, cheap.replace('1024', '-1')]) {
+      expect(await isPassword('a', stored)).toBe(false);
+    }
+  });
+
+  it.each([
+    ['too short', 'eleven char', 'has less than 12 characters'],
+    ['as short, counted by characters', '🐎🐎🐎🐎🐎🐎', 'has less than 12 characters'],
+    ['too long', 'ab cd'.repeat(60), 'has more than 256 characters'],
+    ['one character repeated', 'aaaaaaaaaaaaaaaa', 'repeats fewer than 4 characters'],
+    ['the name and a bit', 'Thandi@shop.example1', 'contains the username'],
+  ])('that is %s is not taken', (_, password, fault) => {
+    expect(passwordFault(password, 'thandi@shop.example')).toBe(fault);
+  });
+
+  it('needs no digits, capitals or signs', () => {
+    expect(passwordFault('correct horse battery staple', 'thandi@shop.example')).toBeUndefined();
+  });
+});

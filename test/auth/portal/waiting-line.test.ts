@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { WaitingLine } from '../../../src/auth/portal/waiting-line.ts';
+import { Overloaded } from '../../../src/errors.ts';
+
+describe('a waiting line', () => {
+  it('does so many at once, in their order, and sends away who finds it full', async () => {
+    const line = new WaitingLine({ atOnce: 2, waitMost: 3 });
+    let running = 0;
+    let most = 0;
+    const order: number[] = [];
+    const work = (at: number) =>
+      line.run(async () => {
+        order.push(at);
+        most = Math.max(most, ++running);
+        await new Promise(setImmediate);
+        running--;
+        return at;
+      });
+    const outcomes = await Promise.allSettled(Array.from({ length: 7 }, (_, at) => work(at)));
+    expect(outcomes.map(({ status }) => status)).toEqual([...Array(5).fill('fulfilled'), 'rejected', 'rejected']);
+    expect((outcomes[6] as PromiseRejectedResult).reason).toBeInstanceOf(Overloaded);
+    expect(order).toEqual([0, 1, 2, 3, 4]);
+    expect(most).toBe(2);
+  });
+
+  it('goes on after work that failed', async () => {
+    const line = new WaitingLine({ atOnce: 1, waitMost: 1 });
+    const failing = line.run(() => Promise.reject(new Error('no')));
+    const next = line.run(async () => 'yes');
+    await expect(failing).rejects.toThrow('no');
+    expect(await next).toBe('yes');
+    expect(await line.run(async () => 'again')).toBe('again');
+  });
+});

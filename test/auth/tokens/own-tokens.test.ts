@@ -1,0 +1,139 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { OwnTokens, type TokenKey, type TokenKeys, type TokenUse } from '../../../src/auth/tokens/own-tokens.ts';
+import { AuthError } from '../../../src/errors.ts';
+
+const NAME = 'tapwire-test';
+const START_MS = Date.parse('2026-03-01T12:00:00.500Z');
+const NOW = Math.floor(START_MS / 1_000);
+const CLAIMS = { sub: '1001', jti: 'token-1', exp: NOW + 90 };
+
+let nowMs: number;
+let key: TokenKey;
+let tokens: OwnTokens;
+beforeEach(() => {
+  nowMs = START_MS;
+  key = keyOf('new');
+  tokens = tokensOf([key]);
+});
+
+function keyOf(kid: string): TokenKey {
+  return { kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) };
+}
+
+function tokensOf(keys: readonly TokenKey[], name = NAME): OwnTokens {
+  return new OwnTokens({ keys: ringOf(keys), name, nowMs: () => nowMs });
+}
+
+/** As a key ring has them. */
+function ringOf(tokenSigning: readonly TokenKey[]): TokenKeys {
+  return { tokenSigning, tokenKey: (kid) => tokenSigning.find((candidate) => candidate.kid === kid) };
+}
+
+/** Why a token is refused: its code and the check. */
+async function refusalOf(token: string, verifier = tokens): Promise<string> {
+  try {
+    await verifier.verify('pin', token);
+  } catch (error) {
+    if (error instanceof AuthError) return `${error.code} ${error.check}`;
+    throw error;
+  }
+  return 'none';
+}
+
+/** A token of the right key that is otherwise made up. */
+function made(claims: Record<string, unknown>, header: Record<string, unknown> = {}): Promise<string> {
+  return new SignJWT({ ...CLAIMS, iss: NAME, aud: NAME, iat: NOW, use: 'pin', ...claims })
+    .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: key.kid, ...header })
+    .sign(key.privateKey);
+}
+
+describe('a token', () => {
+  test('is ES256 with kid, jti and its use, from us to us, and verifies with its public key alone', async () => {
+    const token = await tokens.sign('pin', { ...CLAIMS, txn: 'a' });
+    expect(decodeProtectedHeader(token)).toEqual({ alg: 'ES256', typ: 'JWT', kid: 'new' });
+    const { payload } = await jwtVerify(token, key.publicKey, { currentDate: new Date(nowMs) });
+    expect(payload).toEqual({ ...CLAIMS, iss: NAME, aud: NAME, iat: NOW, use: 'pin', txn: 'a' });
+  });
+
+  test('gives its claims for the use that it was made for', async () => {
+    const token = await tokens.sign('pin', { ...CLAIMS, txn: 'a' });
+    expect(await tokens.verify('pin', token)).toMatchObject({ txn: 'a', sub: '1001' });
+  });
+
+  test('of the key before still verifies after a rotation, and new ones are of the new key', async () => {
+    const old = await tokens.sign('pin', CLAIMS);
+    const rotated = tokensOf([keyOf('newer'), key]);
+    expect(await refusalOf(old, rotated)).toBe('none');
+    expect(decodeProtectedHeader(await rotated.sign('pin', CLAIMS)).kid).toBe('newer');
+  });
+
+  test('is good until its last second, and expired from there on', async () => {
+    const token = await tokens.sign('pin', CLAIMS);
+    nowMs = CLAIMS.exp * 1_000 - 1;
+    expect(await refusalOf(token)).toBe('none');
+    nowMs = CLAIMS.exp * 1_000;
+    expect(await refusalOf(token)).toBe('JWT_EXPIRED expired');
+  });
+});
+
+describe('no token', () => {
+  test('of another use passes, expired or not', async () => {
+    const token = await tokens.sign('login' as TokenUse, CLAIMS);
+    expect(await refusalOf(token)).toBe('JWT_INVALID use');
+    nowMs = CLAIMS.exp * 1_000;
+    expect(await refusalOf(token)).toBe('JWT_INVALID use');
+  });
+
+  test('without a use passes', async () => {
+    expect(await refusalOf(await made({ use: undefined }))).toBe('JWT_INVALID use');
+  });
+
+  test.each([
+    ['issuer', { iss: 'another' }],
+    ['audience', { aud: 'another' }],
+    ['no subject', { sub: undefined }],
+    ['no id', { jti: undefined }],
+    ['no expiry', { exp: undefined }],
+    ['no time of issue', { iat: undefined }],
+    ['an expiry as text', { exp: String(NOW + 90) }],
+  ])('with another or %s passes', async (_what, claims) => {
+    expect(await refusalOf(await made(claims))).toMatch(/^JWT_INVALID/);
+  });
+
+  test('of another type passes', async () => {
+    expect(await refusalOf(await made({}, { typ: 'at+jwt' }))).toMatch(/^JWT_INVALID/);
+  });
+
+  test.each(['unknown', '../../etc/passwd', '__proto__', 'constructor'])('of key %s passes', async (kid) => {
+    expect(await refusalOf(await made({}, { kid }))).toBe('JWT_INVALID key');
+  });
+
+  test('of another key under our kid passes', async () => {
+    const token = await tokensOf([keyOf('new')]).sign('pin', CLAIMS);
+    expect(await refusalOf(token)).toBe('JWT_INVALID signature');
+  });
+
+  test('signed with the public key as a shared secret passes', async () => {
+    const secret = Buffer.from(key.publicKey.export({ type: 'spki', format: 'pem' }));
+    const claims = decodeJwt(await tokens.sign('pin', CLAIMS));
+    const token = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid: key.kid }).sign(secret);
+    expect(await refusalOf(token)).toMatch(/^JWT_INVALID/);
+  });
+
+  test('without a signature passes', async () => {
+    const [, payload] = (await tokens.sign('pin', CLAIMS)).split('.');
+    const header = Buffer.from(JSON.stringify({ alg: 'none', kid: key.kid })).toString('base64url');
+    for (const token of [`${header}.${payload}.`, `${header}.${payload}`])
+      expect(await refusalOf(token)).toMatch(/^JWT_INVALID/);
+  });
+
+  test.each(['', 'a', 'a.b.c', '..', '{}'])('passes that is %j', async (token) => {
+    expect(await refusalOf(token)).toMatch(/^JWT_INVALID/);
+  });
+
+  test('longer than the limit is looked at', async () => {
+    expect(await refusalOf('a'.repeat(1_000_000))).toBe('JWT_INVALID size');
+  });
+});

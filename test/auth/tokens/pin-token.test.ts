@@ -1,0 +1,67 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { decodeJwt } from 'jose';
+import { beforeEach, expect, test } from 'vitest';
+import { OwnTokens } from '../../../src/auth/tokens/own-tokens.ts';
+import { createPinTokens } from '../../../src/auth/tokens/pin-token.ts';
+import type { PinTokens } from '../../../src/transactions/ports/pin-ports.ts';
+import { sampleTransaction } from '../../transactions/sample-transaction.ts';
+
+const START_MS = Date.parse('2026-03-01T12:00:00Z');
+const KEY = { kid: 'key-1', ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) };
+const RING = { tokenSigning: [KEY], tokenKey: () => KEY };
+const AWAITING = sampleTransaction({ pinExpiresAtMs: START_MS + 89_400 });
+
+let nowMs: number;
+let pinTokens: PinTokens;
+beforeEach(() => {
+  nowMs = START_MS;
+  pinTokens = createPinTokens(new OwnTokens({ keys: RING, name: 'tapwire', nowMs: () => nowMs }));
+});
+
+test('a pinToken names transaction, attempt and device, and ends with the second in which the wait ends', async () => {
+  expect(decodeJwt(await pinTokens.issue(AWAITING))).toMatchObject({
+    use: 'pin',
+    sub: AWAITING.merchantId,
+    txn: AWAITING.id,
+    attempt: 1,
+    device: AWAITING.deviceInstallationId,
+    exp: START_MS / 1_000 + 90,
+  });
+});
+
+test('it is good for its transaction, and one made again is the same but for the time', async () => {
+  const token = await pinTokens.issue(AWAITING);
+  expect(await pinTokens.check(token, AWAITING)).toBe('good');
+  nowMs += 10_000;
+  const again = await pinTokens.issue(AWAITING);
+  expect({ ...decodeJwt(again), iat: 0 }).toEqual({ ...decodeJwt(token), iat: 0 });
+});
+
+test('the next attempt spends it', async () => {
+  const token = await pinTokens.issue(AWAITING);
+  expect(await pinTokens.check(token, { ...AWAITING, attempt: 2 })).toBe('spent');
+});
+
+test('its end spends it', async () => {
+  const token = await pinTokens.issue(AWAITING);
+  nowMs += 90_000;
+  expect(await pinTokens.check(token, AWAITING)).toBe('spent');
+});
+
+test.each([
+  ['another transaction', { id: '00000000-0000-4000-8000-000000000000' }],
+  ['another device', { deviceInstallationId: 'device-2' }],
+])('it is foreign to %s', async (_what, changes) => {
+  const token = await pinTokens.issue(AWAITING);
+  expect(await pinTokens.check(token, { ...AWAITING, ...changes })).toBe('foreign');
+});
+
+test.each(['', 'nonsense', 'a.b.c'])('%j is foreign', async (token) => {
+  expect(await pinTokens.check(token, AWAITING)).toBe('foreign');
+});
+
+test('a token of ours that claims nothing of a PIN is foreign', async () => {
+  const tokens = new OwnTokens({ keys: RING, name: 'tapwire', nowMs: () => nowMs });
+  const token = await tokens.sign('pin', { sub: '1001', jti: 'x', exp: START_MS / 1_000 + 90 });
+  expect(await pinTokens.check(token, AWAITING)).toBe('foreign');
+});

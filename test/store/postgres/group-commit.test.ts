@@ -1,0 +1,273 @@
+import type pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Overloaded, StoreUnavailable } from '../../../src/errors.ts';
+import { GroupCommit, type GroupCommitOptions } from '../../../src/store/postgres/group-commit.ts';
+import { openDatabase } from '../../../src/store/postgres/open-database.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+
+let testDatabase: TestDatabase;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  await testDatabase.database.query(
+    'create table kept (key text primary key, value integer not null check (value >= 0), writes integer not null default 1)',
+  );
+});
+beforeEach(() => testDatabase.database.query('truncate kept'));
+afterAll(() => testDatabase.drop());
+
+interface Item {
+  readonly key: string;
+  readonly value: number;
+}
+
+const STORE = `insert into kept (key, value) select * from unnest($1::text[], $2::integer[])
+  on conflict (key) do update set value = excluded.value, writes = kept.writes + 1`;
+
+/** Stores a batch and gives each key back in lower case. */
+async function store(client: pg.PoolClient, items: readonly Item[]): Promise<string[]> {
+  await client.query(STORE, [items.map(({ key }) => key), items.map(({ value }) => value)]);
+  return items.map(({ key }) => key.toLowerCase());
+}
+
+/** A group that remembers its batches, by their keys. */
+function group(changes: Partial<GroupCommitOptions<Item, string>> = {}) {
+  const batches: string[][] = [];
+  const write = changes.write ?? store;
+  const commits = new GroupCommit<Item, string>(testDatabase.database, {
+    keyOf: ({ key }) => key,
+    ...changes,
+    write: (client, items) => {
+      batches.push(items.map(({ key }) => key));
+      return write(client, items);
+    },
+  });
+  return { commits, batches };
+}
+
+async function stored(): Promise<Record<string, number>> {
+  const { rows } = await testDatabase.database.query<Item>('select key, value from kept');
+  return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
+}
+
+const items = (count: number, prefix = 'K') =>
+  Array.from({ length: count }, (_, value) => ({ key: `${prefix}${String(value).padStart(4, '0')}`, value }));
+
+/** Something that a test opens when it likes. */
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open: () => open(), opened };
+}
+
+describe('writes that come together', () => {
+  test('share one transaction, and each gets its own outcome', async () => {
+    const { commits, batches } = group();
+    const shuffled = items(50).toSorted((one, other) => ((one.value * 37) % 50) - ((other.value * 37) % 50));
+    const outcomes = await Promise.all(shuffled.map((item) => commits.submit(item)));
+    expect(batches).toEqual([items(50).map(({ key }) => key)]);
+    expect(outcomes).toEqual(shuffled.map(({ key }) => key.toLowerCase()));
+    expect(Object.keys(await stored())).toHaveLength(50);
+  });
+
+  test('make batches of at most 256', async () => {
+    const { commits, batches } = group();
+    await Promise.all(items(600).map((item) => commits.submit(item)));
+    expect(batches.map(({ length }) => length)).toEqual([256, 256, 88]);
+    expect(Object.keys(await stored())).toHaveLength(600);
+  });
+
+  test('stand in a batch once for each key; the next one under it waits for the next batch, in order', async () => {
+    const { commits, batches } = group();
+    const values = [1, 2, 3].map((value) => commits.submit({ key: 'same', value }));
+    await Promise.all([...values, commits.submit({ key: 'other', value: 9 })]);
+    expect(batches).toEqual([['other', 'same'], ['same'], ['same']]);
+    expect(await stored()).toEqual({ other: 9, same: 3 });
+  });
+
+  test('gather for as long as the group is told to', async () => {
+    const { commits, batches } = group({ everyMs: 150 });
+    const first = commits.submit({ key: 'a', value: 1 });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await Promise.all([first, commits.submit({ key: 'b', value: 2 })]);
+    expect(batches).toEqual([['a', 'b']]);
+  });
+});
+
+test('while two batches are in flight, what comes gathers for the third', async () => {
+  const { open, opened } = gate();
+  let writing = 0;
+  const { commits, batches } = group({
+    write: async (client, batch) => {
+      writing++;
+      await opened;
+      return store(client, batch);
+    },
+  });
+  const answers: Promise<string>[] = [];
+  for (const item of items(20)) {
+    answers.push(commits.submit(item));
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  while (writing < 2) await new Promise((resolve) => setImmediate(resolve));
+  expect(writing).toBe(2);
+  open();
+  await Promise.all(answers);
+  expect(batches.map(({ length }) => length)).toEqual([1, 1, 18]);
+});
+
+describe('a write that the database refuses', () => {
+  test.each([
+    ['breaks a constraint (class 23)', { key: 'K0500', value: -1 }, '23514'],
+    ['is out of range (class 22)', { key: 'K0500', value: 2 ** 40 }, '22003'],
+    ['has a NUL in its text (class 22)', { key: 'K\0', value: 1 }, '22021'],
+  ])('because it %s fails alone, wherever it stands among others', async (_why, bad, code) => {
+    const { commits, batches } = group();
+    const good = items(33).map((item) => commits.submit(item));
+    const refused = commits.submit(bad);
+    await expect(refused).rejects.toMatchObject({ code });
+    expect(await Promise.all(good)).toHaveLength(33);
+    expect(Object.keys(await stored())).toHaveLength(33);
+    expect(batches.at(0)).toHaveLength(34);
+  });
+
+  test('alone is asked once', async () => {
+    const { commits, batches } = group();
+    await expect(commits.submit({ key: 'bad', value: -1 })).rejects.toMatchObject({ code: '23514' });
+    expect(batches).toEqual([['bad']]);
+  });
+
+  test('leaves nothing of a batch behind that failed for another reason, and is not tried in parts', async () => {
+    const { commits, batches } = group({
+      write: async (client, batch) => {
+        await store(client, batch);
+        await client.query('select no_such_function()');
+        return [];
+      },
+    });
+    const answers = await Promise.allSettled(items(8).map((item) => commits.submit(item)));
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 'rejected'));
+    expect(batches).toHaveLength(1);
+    expect(await stored()).toEqual({});
+  });
+});
+
+describe('deadlocks', () => {
+  test('do not arise between two processes that write the same rows in whatever order they came', async () => {
+    const other = await openDatabase(testDatabase.url, { maxConnections: 4 });
+    try {
+      const { commits, batches } = group();
+      const others = new GroupCommit<Item, string>(other, { keyOf: ({ key }) => key, write: store });
+      for (let round = 0; round < 20; round++) {
+        const there = items(40);
+        await Promise.all([
+          ...there.map((item) => commits.submit(item)),
+          ...there.toReversed().map((item) => others.submit(item)),
+        ]);
+      }
+      expect(batches).toHaveLength(20); // none was split
+    } finally {
+      await other.end();
+    }
+  });
+
+  test('are resolved by writing the batch in halves', async () => {
+    let faults = 1;
+    const { commits, batches } = group({
+      write: async (client, batch) => {
+        if (faults-- > 0) throw Object.assign(new Error('deadlock detected'), { code: '40P01', severity: 'ERROR' });
+        return store(client, batch);
+      },
+    });
+    await Promise.all(items(4).map((item) => commits.submit(item)));
+    expect(batches.map(({ length }) => length)).toEqual([4, 2, 2]);
+    expect(Object.keys(await stored())).toHaveLength(4);
+  });
+});
+
+describe('a group that is told its limit', () => {
+  test('refuses the write that is one too many, before anything of it is stored, and takes others later', async () => {
+    const { open, opened } = gate();
+    const { commits } = group({
+      maxQueued: 3,
+      write: async (client, batch) => {
+        await opened;
+        return store(client, batch);
+      },
+    });
+    const waiting = items(3).map((item) => commits.submit(item));
+    await expect(commits.submit({ key: 'too many', value: 1 })).rejects.toBeInstanceOf(Overloaded);
+    open();
+    await Promise.all(waiting);
+    await commits.submit({ key: 'later', value: 1 });
+    expect(Object.keys(await stored()).sort()).toEqual(['K0000', 'K0001', 'K0002', 'later']);
+  });
+});
+
+describe('idle', () => {
+  test('is at once when nothing was handed in', async () => {
+    await group().commits.idle();
+  });
+
+  test('comes after everything that waits and everything in flight, refused or not', async () => {
+    const { commits } = group();
+    let settled = 0;
+    const count = () => settled++;
+    for (const item of items(300)) commits.submit(item).then(count, count);
+    commits.submit({ key: 'bad', value: -1 }).then(count, count);
+    await Promise.all([commits.idle(), commits.idle()]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(settled).toBe(301);
+  });
+});
+
+describe('a connection that is lost', () => {
+  const kill = (pid: number) => testDatabase.database.query('select pg_terminate_backend($1)', [pid]);
+  const pidOf = async (client: pg.PoolClient) =>
+    (await client.query('select pg_backend_pid() as pid')).rows[0].pid as number;
+
+  afterEach(async () => {
+    const { commits } = group();
+    expect(await commits.submit({ key: 'AFTER', value: 1 })).toBe('after'); // the pool has recovered
+  });
+
+  test('before the commit was sent leaves nothing stored, and says so', async () => {
+    const { commits } = group({
+      write: async (client, batch) => {
+        await store(client, batch);
+        await kill(await pidOf(client));
+        return store(client, batch);
+      },
+    });
+    await expect(commits.submit({ key: 'lost', value: 1 })).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      mayBeStored: false,
+    });
+    expect(await stored()).toEqual({});
+  });
+
+  test('when the commit is sent may have stored everything, and says so', async () => {
+    const { commits } = group({
+      write: async (client, batch) => {
+        const outcomes = await store(client, batch);
+        await kill(await pidOf(client));
+        return outcomes;
+      },
+    });
+    const answers = await Promise.allSettled(items(3).map((item) => commits.submit(item)));
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ status: 'rejected', reason: { code: 'STORE_UNAVAILABLE', mayBeStored: true } });
+    }
+  });
+
+  test('before it could be taken from the pool stored nothing', async () => {
+    const nowhere = await openDatabase(testDatabase.url, { maxConnections: 1 });
+    await nowhere.end();
+    const commits = new GroupCommit<Item, string>(nowhere, { keyOf: ({ key }) => key, write: store });
+    const refused = await commits.submit({ key: 'a', value: 1 }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(StoreUnavailable);
+    expect(refused).toMatchObject({ mayBeStored: false });
+  });
+});

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { BusinessDates } from '../../../src/store/switches/business-dates.ts';
+import { eventually } from '../../support/eventually.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+
+const HOUR_MS = 3_600_000;
+
+let testDatabase: TestDatabase;
+/** Another one in each test: what the one before announced may be stored yet. */
+let acquirerId = 0;
+const one = () => ({ acquirerId, processorId: 1 });
+const two = () => ({ acquirerId, processorId: 2 });
+/** The wall clock of every process, around the database's own. */
+let nowMs: number;
+const opened: BusinessDates[] = [];
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+});
+beforeEach(() => {
+  acquirerId++;
+  nowMs = Date.parse(`${new Date().toISOString().slice(0, 10)}T20:00:00Z`);
+});
+afterAll(async () => {
+  for (const dates of opened) dates.close();
+  await testDatabase.drop();
+});
+
+async function openProcess(): Promise<BusinessDates> {
+  const dates = await BusinessDates.open(
+    testDatabase.database,
+    () => nowMs,
+    (error) => {
+      throw error;
+    },
+  );
+  opened.push(dates);
+  return dates;
+}
+
+/** Days from the calendar's today. */
+function day(distance: number): string {
+  return new Date(nowMs + distance * 24 * HOUR_MS).toISOString().slice(0, 10);
+}
+
+const monthDay = (distance: number) => day(distance).slice(5).replace('-', '');
+
+test('a switch that tells no business date keeps to the calendar, in UTC', async () => {
+  const dates = await openProcess();
+  expect(dates.current(acquirerId)).toBe(day(0));
+  nowMs += 4 * HOUR_MS;
+  expect(dates.current(acquirerId)).toBe(day(0));
+});
+
+describe('a business date', () => {
+  test('that one process hears is known to the others when they look, and after a restart', async () => {
+    const [here, there] = [await openProcess(), await openProcess()];
+    here.announce(one(), monthDay(1));
+    expect(here.current(acquirerId)).toBe(day(1));
+    await eventually(async () => {
+      await there.refresh();
+      expect(there.current(acquirerId)).toBe(day(1));
+    });
+    expect((await openProcess()).current(acquirerId)).toBe(day(1));
+    expect(there.current(acquirerId + 1_000)).toBe(day(0));
+  });
+
+  test('only advances', async () => {
+    const dates = await openProcess();
+    for (const distance of [2, 1, 0, -1]) dates.announce(one(), monthDay(distance));
+    expect(dates.current(acquirerId)).toBe(day(2));
+  });
+
+  test('of an acquirer is the earliest of its switches: they share their numbers', async () => {
+    const dates = await openProcess();
+    dates.announce(one(), monthDay(2));
+    dates.announce(two(), monthDay(1));
+    expect(dates.current(acquirerId)).toBe(day(1));
+    dates.announce(two(), monthDay(3));
+    expect(dates.current(acquirerId)).toBe(day(2));
+  });
+
+  test('stays that of a process that could not store it', async () => {
+    const dates = await openProcess();
+    dates.announce(one(), monthDay(1));
+    await eventually(async () => {
+      const stored = await testDatabase.database.query('select from business_dates where acquirer_id = $1', [
+        acquirerId,
+      ]);
+      expect(stored.rowCount).toBe(1);
+    });
+    await testDatabase.database.query('truncate business_dates');
+    await dates.refresh();
+    expect(dates.current(acquirerId)).toBe(day(1));
+  });
+
+  test('counts no more when the switch has told none for longer than any business day lasts', async () => {
+    await testDatabase.database.query(
+      `insert into business_dates values ($1, 1, $2, clock_timestamp() - interval '6 days')`,
+      [acquirerId, day(-6)],
+    );
+    expect((await openProcess()).current(acquirerId)).toBe(day(0));
+  });
+
+  test.each(['', 'ab', '1332', '0000', '261120', '12-31'])('is not read from "%s"', async (text) => {
+    const dates = await openProcess();
+    dates.announce(one(), text);
+    expect(dates.current(acquirerId)).toBe(day(0));
+  });
+
+  test.each([6, 30, 180, -6, -30, -180])('is not believed %i days from today', async (distance) => {
+    const dates = await openProcess();
+    dates.announce(one(), monthDay(distance));
+    expect(dates.current(acquirerId)).toBe(day(0));
+  });
+});
+
+describe('a cut-over without a date', () => {
+  test('in the evening begins tomorrow, after midnight today', async () => {
+    const evening = await openProcess();
+    evening.announce(one());
+    expect(evening.current(acquirerId)).toBe(day(1));
+    nowMs += 5 * HOUR_MS; // one in the morning
+    const night = await openProcess();
+    acquirerId++;
+    night.announce(one());
+    expect(night.current(acquirerId)).toBe(day(0));
+  });
+
+  test('begins the day after the one that was announced, also when that lies ahead of the calendar', async () => {
+    const dates = await openProcess();
+    dates.announce(one(), monthDay(2));
+    nowMs += 24 * HOUR_MS;
+    dates.announce(one());
+    expect(dates.current(acquirerId)).toBe(day(2));
+  });
+
+  test('is the same one within half a day, and another after it', async () => {
+    const dates = await openProcess();
+    dates.announce(one());
+    const first = dates.current(acquirerId);
+    nowMs += 11 * HOUR_MS;
+    dates.announce(one());
+    expect(dates.current(acquirerId)).toBe(first);
+    nowMs += 13 * HOUR_MS;
+    dates.announce(one());
+    expect(dates.current(acquirerId) > first).toBe(true);
+  });
+});

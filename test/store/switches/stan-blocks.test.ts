@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../src/store/postgres/open-database.ts';
+import { StanBlocks } from '../../../src/store/switches/stan-blocks.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+
+const DAY = '2026-03-02';
+const NEXT_DAY = '2026-03-03';
+const TERMINAL = { acquirerId: 1, tid: 'TW000001' };
+/** What a process takes at once. */
+const BLOCK = 100;
+const LAST = 999_999;
+
+let testDatabase: TestDatabase;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+});
+beforeEach(() => testDatabase.database.query('truncate stan_blocks, database_epoch, transactions'));
+afterAll(() => testDatabase.drop());
+
+/** A process of its own, as far as numbers go. */
+function openProcess(onJump?: (scopes: number) => void): Promise<StanBlocks> {
+  return StanBlocks.open(testDatabase.database, onJump);
+}
+
+async function take(blocks: StanBlocks, count: number, scope = TERMINAL, day = DAY): Promise<(string | undefined)[]> {
+  const taken: (string | undefined)[] = [];
+  while (taken.length < count) taken.push(await blocks.next(scope, day));
+  return taken;
+}
+
+/** Sets the counter of the terminal: how many numbers it has had, and how many of those before today. */
+async function setCounter(next: number, firstOfDay = 0): Promise<void> {
+  await testDatabase.database.query(
+    `insert into stan_blocks (scope, next_value, business_date, day_first) values ($1, $2, $3, $4)
+     on conflict (scope) do update set next_value = $2, business_date = $3, day_first = $4`,
+    [`${TERMINAL.acquirerId} ${TERMINAL.tid}`, next, DAY, firstOfDay],
+  );
+}
+
+const stansFrom = (first: number, count: number) =>
+  Array.from({ length: count }, (_, index) => String(first + index).padStart(6, '0'));
+
+describe('the numbers of a terminal', () => {
+  test('are six digits, begin at 000001 and follow one another', async () => {
+    expect(await take(await openProcess(), 250)).toEqual(stansFrom(1, 250));
+  });
+
+  test('asked for at once are as many different ones', async () => {
+    const blocks = await openProcess();
+    const taken = await Promise.all(Array.from({ length: 500 }, () => blocks.next(TERMINAL, DAY)));
+    expect(taken.toSorted()).toEqual(stansFrom(1, 500));
+  });
+
+  test('are never the same for two processes', async () => {
+    const processes = await Promise.all([openProcess(), openProcess(), openProcess()]);
+    const taken = (await Promise.all(processes.map((blocks) => take(blocks, 350)))).flat();
+    expect(new Set(taken).size).toBe(3 * 350);
+  });
+
+  test('that a process had in hand when it died are lost, not repeated', async () => {
+    await take(await openProcess(), 3);
+    expect(await take(await openProcess(), 1)).toEqual(stansFrom(BLOCK + 1, 1));
+  });
+
+  test('are its own: other terminals and acquirers count for themselves', async () => {
+    const blocks = await openProcess();
+    const scopes = [
+      TERMINAL,
+      { acquirerId: 1, tid: 'TW000002' },
+      { acquirerId: 2, tid: 'TW000001' },
+      { acquirerId: 1, tid: null },
+    ];
+    for (const scope of scopes) expect(await blocks.next(scope, DAY)).toBe('000001');
+  });
+
+  test('go on after 999999 with 000001, and 000000 is none', async () => {
+    await setCounter(LAST - 50, LAST - 50);
+    const taken = await take(await openProcess(), BLOCK);
+    expect(taken).toEqual([...stansFrom(LAST - 49, 50), ...stansFrom(1, 50)]);
+  });
+});
+
+describe('a business day', () => {
+  test('that has used up its numbers has none left, and the next one goes on', async () => {
+    await setCounter(LAST - BLOCK);
+    const blocks = await openProcess();
+    expect(await take(blocks, BLOCK)).toEqual(stansFrom(LAST - BLOCK + 1, BLOCK));
+    expect(await take(blocks, 2)).toEqual([undefined, undefined]);
+    expect(await take(await openProcess(), 1)).toEqual([undefined]);
+    expect(await take(blocks, 1, TERMINAL, NEXT_DAY)).toEqual(['000001']);
+  });
+
+  test('that begins does not start the numbers again', async () => {
+    const blocks = await openProcess();
+    await take(blocks, 7);
+    expect(await take(blocks, 1, TERMINAL, NEXT_DAY)).toEqual(stansFrom(BLOCK + 1, 1));
+  });
+});
+
+test('numbers that a reversal still needs are left out', async () => {
+  const owed = async (acquirerId: number, tid: string, stan: string, reversalState: number) =>
+    testDatabase.database.query(
+      `insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, type,
+         device_installation_id, tid, stan, reversal_state, answer_by, created_at, updated_at)
+       values ($1, $2, '1001', 10, gen_random_uuid()::text, 1, 9, 1, 'device', $3, $4, $5, now(), now(), now())`,
+      [acquirerId, randomUUID(), tid, stan, reversalState],
+    );
+  await owed(1, 'TW000001', '000002', 1);
+  await owed(1, 'TW000001', '000004', 2);
+  await owed(1, 'TW000001', '000005', 3); // acknowledged: free again
+  await owed(1, 'TW000002', '000006', 1); // another terminal's
+  await owed(2, 'TW000001', '000007', 1); // another acquirer's
+  expect(await take(await openProcess(), 6)).toEqual(['000001', '000003', '000005', '000006', '000007', '000008']);
+});
+
+describe('a database that is another than before', () => {
+  const become = (epoch: string) => testDatabase.database.query('update database_epoch set epoch = $1', [epoch]);
+
+  test('makes every number jump ahead, beyond what it may not know of', async () => {
+    await take(await openProcess(), 1);
+    await become('a standby');
+    const jumps: number[] = [];
+    const blocks = await openProcess((scopes) => jumps.push(scopes));
+    expect(jumps).toEqual([1]);
+    expect(await take(blocks, 1)).toEqual(stansFrom(100_000 + BLOCK + 1, 1));
+  });
+
+  test('jumps further when its last word is old, as that of a restored backup is', async () => {
+    await take(await openProcess(), 1);
+    await testDatabase.database.query(`update stan_blocks set reserved_at = reserved_at - interval '1 hour'`);
+    await become('a backup');
+    expect(await take(await openProcess(), 1)).toEqual(stansFrom(500_000 + BLOCK + 1, 1));
+  });
+
+  test('is noticed once', async () => {
+    await take(await openProcess(), 1);
+    await become('another');
+    await openProcess();
+    const jumps: number[] = [];
+    await openProcess((scopes) => jumps.push(scopes));
+    expect(jumps).toEqual([]);
+  });
+
+  test('that forgot what a living process has had does not give it that again', async () => {
+    const blocks = await openProcess();
+    await take(blocks, BLOCK);
+    await setCounter(0);
+    expect(await take(blocks, 1)).toEqual(stansFrom(BLOCK + 1, 1));
+  });
+});
+
+test('without a database there is no number once those in hand are used', async () => {
+  const database = await openDatabase(testDatabase.url, { maxConnections: 1 });
+  const blocks = await StanBlocks.open(database);
+  await take(blocks, 1);
+  await database.end();
+  expect(await take(blocks, BLOCK - 1)).toEqual(stansFrom(2, BLOCK - 1));
+  await expect(blocks.next(TERMINAL, DAY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  await expect(blocks.next(TERMINAL, DAY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+});

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
+import { Disposition } from '../../../src/transactions/disposition.ts';
+import { expirePinStep, PinState, type PinStep, submitPinStep } from '../../../src/transactions/pin/pin-step.ts';
+import type { NewAttempt } from '../../../src/transactions/ports.ts';
+import { settleOutcome } from '../../../src/transactions/settle-outcome.ts';
+import { Status, type StatusId } from '../../../src/transactions/status.ts';
+import type { Transaction } from '../../../src/transactions/transaction.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { sampleTransaction } from '../../transactions/sample-transaction.ts';
+
+/** The guards of the statements themselves: what a use case read may be out of date by then. */
+let testDatabase: TestDatabase;
+let store: PostgresTransactionStore;
+let enqueued: unknown[];
+let removed: unknown[];
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  const jobs = {
+    enqueue: async (_client: unknown, requests: readonly unknown[]) => void enqueued.push(...requests),
+    remove: async (_client: unknown, queue: string, ids: readonly string[]) => void removed.push([queue, ...ids]),
+  };
+  store = new PostgresTransactionStore(testDatabase.database, jobs, (error) => {
+    throw error;
+  });
+});
+beforeEach(() => {
+  enqueued = [];
+  removed = [];
+});
+afterAll(() => testDatabase.drop());
+
+const NOW_MS = Date.now();
+const EXPIRY_JOB = '99999999-2222-4333-8444-555555555555';
+
+function attemptOf(transaction: Transaction, changes: Partial<NewAttempt> = {}): NewAttempt {
+  return { transaction, moves: [], enqueue: [], answerBySeconds: 45, pinSeconds: null, handover: null, ...changes };
+}
+
+/** A row that awaits its PIN for so many seconds, as `changes` make it. */
+async function awaiting(seconds = 90, changes: Partial<Transaction> = {}): Promise<Transaction> {
+  const transaction = sampleTransaction({
+    id: randomUUID(),
+    merchantReference: randomUUID(),
+    status: Status.RespondedToPhone,
+    pinState: PinState.awaiting,
+    pinJob: EXPIRY_JOB,
+    ...changes,
+  });
+  expect(await store.insert(attemptOf(transaction, { pinSeconds: seconds }))).toBe('inserted');
+  return stored(transaction);
+}
+
+async function stored(transaction: Transaction): Promise<Transaction> {
+  return (await store.find(transaction))!;
+}
+
+function pinOf(before: Transaction, fromStatus: StatusId = before.status) {
+  const next: Transaction = {
+    ...before,
+    ...submitPinStep({ ...before, pinState: PinState.awaiting }),
+    attempt: before.attempt + 1,
+    status: Status.SubmittedToPaymentProcessor,
+    pinFingerprint: `key:${randomUUID()}`,
+  };
+  const remove = [{ queue: 'expire-pin', id: EXPIRY_JOB } as const];
+  return { ...attemptOf(next), fromStatus, remove };
+}
+
+function expiryOf(transaction: Transaction) {
+  const pin: PinStep = expirePinStep({ ...transaction, pinState: PinState.awaiting });
+  return { transaction, disposition: Disposition.Declined, pin, told: [], nowMs: NOW_MS, enqueue: [] };
+}
+
+test('the wait ends by the clock of the database, so many seconds from the commit on', async () => {
+  const { pinExpiresAtMs } = await awaiting(90);
+  const { rows } = await testDatabase.database.query(
+    'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now',
+  );
+  expect(pinExpiresAtMs! - rows[0].now).toBeGreaterThan(80_000);
+  expect(pinExpiresAtMs! - rows[0].now).toBeLessThanOrEqual(90_000);
+});
+
+describe('a PIN', () => {
+  test('is taken while it is awaited, and ends the wait’s job with it', async () => {
+    const before = await awaiting();
+    expect(await store.submitPin(pinOf(before))).toBe(true);
+    expect(await stored(before)).toMatchObject({ attempt: 2, pinState: PinState.submitted, pinExpiresAtMs: null });
+    expect(removed).toEqual([['expire-pin', EXPIRY_JOB]]);
+  });
+
+  test('of two in one batch is taken once', async () => {
+    const before = await awaiting();
+    const both = await Promise.all([store.submitPin(pinOf(before)), store.submitPin(pinOf(before))]);
+    expect(both.toSorted()).toEqual([false, true]);
+  });
+
+  test('in a batch with one that comes too late is taken all the same', async () => {
+    const [good, late] = [await awaiting(), await awaiting(0)];
+    expect(await Promise.all([store.submitPin(pinOf(late)), store.submitPin(pinOf(good))])).toEqual([false, true]);
+    expect(await stored(late)).toMatchObject({ attempt: 1, pinState: PinState.awaiting });
+    expect(removed).toEqual([['expire-pin', EXPIRY_JOB]]);
+  });
+
+  test('for the attempt before is not taken by the next one, which awaits another', async () => {
+    const before = await awaiting();
+    const again = await awaiting(90, { attempt: 2 });
+    expect(await store.submitPin(pinOf({ ...before, id: again.id }))).toBe(false);
+  });
+
+  test.each([
+    ['another status than it was read in', { status: Status.FailedToRespondToPhone }, Status.RespondedToPhone],
+    ['a step that is over', { pinState: PinState.expired }, undefined],
+    ['a step that never began', { pinState: PinState.none }, undefined],
+    ['a PIN that is under way', { pinState: PinState.submitted }, undefined],
+  ] as const)('is not taken in %s', async (_what, changes, fromStatus) => {
+    const before = await awaiting(90, changes);
+    expect(await store.submitPin(pinOf(before, fromStatus))).toBe(false);
+    expect(removed).toEqual([]);
+  });
+});
+
+describe('the end of the wait', () => {
+  test('comes when its time is over', async () => {
+    const before = await awaiting(0);
+    expect(await store.expirePin(expiryOf(before))).toBe(true);
+    const after = {
+      disposition: Disposition.Declined,
+      pinState: PinState.expired,
+      pinJob: null,
+      status: before.status,
+    };
+    expect(await stored(before)).toMatchObject(after);
+    expect(await store.submitPin(pinOf(before))).toBe(false);
+  });
+
+  test.each([
+    ['before its time', 90, {}],
+    ['after a PIN was submitted', 0, { pinState: PinState.submitted }],
+    ['twice', 0, { pinState: PinState.expired }],
+  ] as const)('does not come %s', async (_what, seconds, changes) => {
+    const before = await awaiting(seconds, changes);
+    expect(await store.expirePin(expiryOf(before))).toBe(false);
+    expect(await stored(before)).toEqual(before);
+  });
+
+  test('of the attempt before does not touch the next one', async () => {
+    const before = await awaiting(0, { attempt: 2 });
+    expect(await store.expirePin(expiryOf({ ...before, attempt: 1 }))).toBe(false);
+  });
+});
+
+describe('while a PIN is awaited, and its answer is still to be recorded', () => {
+  const ready = { status: Status.ReadyToSubmitToPaymentProcessor, deadlineSeconds: null } as const;
+
+  test('no outcome is committed by whoever did not see it', async () => {
+    const transaction = await awaiting(90, ready);
+    const settlement = settleOutcome({ ...transaction, pinState: PinState.submitted }, { kind: 'unsent' }, NOW_MS);
+    expect(await store.settle({ transaction, settlement, isOverdue: true, nowMs: NOW_MS })).toBe(false);
+    expect(await stored(transaction)).toEqual(transaction);
+  });
+
+  test('nothing is submitted to a switch', async () => {
+    const transaction = await awaiting(90, ready);
+    const submitted = { ...transaction, status: Status.SubmittedToPaymentProcessor, deadlineSeconds: 30 };
+    const submission = { transaction: submitted, fromStatus: ready.status, moves: [], enqueue: [], remove: [] };
+    expect(await store.submit(submission)).toBe(false);
+  });
+});
+
+test('a reference whose PIN could not go online is not taken up again', async () => {
+  const unsent = { disposition: Disposition.UnableToGoOnline, pinState: PinState.done, attempt: 2 } as const;
+  const withPin = await awaiting(0, { ...unsent, pinFingerprint: 'key:mac' });
+  expect(await store.retry(attemptOf({ ...withPin, attempt: 3 }))).toBe(false);
+  const firstTap = await awaiting(0, { ...unsent, pinFingerprint: null });
+  expect(await store.retry(attemptOf({ ...firstTap, attempt: 3 }))).toBe(true);
+});

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig } from '../../../src/config.ts';
+import { JobTable } from '../../../src/jobs/job-table.ts';
+import { purge } from '../../../src/store/transactions/purge.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+
+const RETENTION = { cardDays: 180, auditDays: 2_557, webhookDays: 30, linkDays: 180, messageDays: 30 };
+
+let testDatabase: TestDatabase;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+});
+beforeEach(async () => {
+  await testDatabase.drop();
+  testDatabase = await createTestDatabase();
+});
+afterAll(() => testDatabase.drop());
+
+const query = (text: string, values: unknown[] = []) => testDatabase.database.query(text, values);
+
+/** One row for each age in days. */
+async function transactions(...ages: number[]): Promise<void> {
+  await query(
+    `insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, type,
+       device_installation_id, answer_by, sealed_card, pan_hash, masked_pan, created_at, updated_at)
+     select 1, gen_random_uuid(), '1001', 10, gen_random_uuid(), 1, 8, 1, 'device', now(), 'sealed', 'hash', '411111******1111',
+       now() - age * interval '1 day', now() from unnest($1::float8[]) as age`,
+    [ages],
+  );
+}
+
+async function agesWithCard(): Promise<number[]> {
+  const { rows } = await query(
+    `select round(extract(epoch from now() - created_at) / 86400)::integer as age from transactions
+     where sealed_card is not null order by 1`,
+  );
+  return rows.map(({ age }) => age);
+}
+
+const told = (days: number) =>
+  query(
+    `insert into transaction_events (acquirer_id, transaction_id, attempt, moves, at)
+     values (1, $1, 1, '[]', now() - $2 * interval '1 day')`,
+    [randomUUID(), days],
+  );
+
+const count = async (table: string) => Number((await query(`select count(*) from ${table}`)).rows[0].count);
+
+describe('sealed cards', () => {
+  test('are erased after 180 days, and nothing else of the row', async () => {
+    await transactions(1, 179, 181, 400);
+    expect(await purge(testDatabase.database, RETENTION)).toBe('done');
+    expect(await agesWithCard()).toEqual([1, 179]);
+    const { rows } = await query('select distinct masked_pan, pan_hash from transactions');
+    expect(rows).toEqual([{ masked_pan: '411111******1111', pan_hash: 'hash' }]);
+  });
+
+  test('go in batches, the oldest first, until none is left', async () => {
+    await transactions(...Array.from({ length: 2_400 }, (_, index) => 181 + index / 24));
+    const rounds: string[] = [];
+    do rounds.push(await purge(testDatabase.database, RETENTION));
+    while (rounds.at(-1) === 'more');
+    expect(rounds).toEqual(['more', 'more', 'done']);
+    expect(await agesWithCard()).toEqual([]);
+  });
+
+  test('are found again when the retention is shortened or time goes by', async () => {
+    await transactions(100, 150);
+    await purge(testDatabase.database, RETENTION);
+    expect(await agesWithCard()).toEqual([100, 150]);
+    await purge(testDatabase.database, { ...RETENTION, cardDays: 120 });
+    expect(await agesWithCard()).toEqual([100]);
+  });
+});
+
+describe('the audit trail', () => {
+  test('is deleted after seven years', async () => {
+    await told(2_600);
+    await told(2_500);
+    await purge(testDatabase.database, RETENTION);
+    expect(await count('transaction_events')).toBe(1);
+  });
+
+  test('cannot be deleted before, by anyone, nor changed or emptied at any time', async () => {
+    await told(2_500);
+    await expect(purge(testDatabase.database, { ...RETENTION, auditDays: 30 })).rejects.toThrow(/append-only/);
+    await expect(query('delete from transaction_events')).rejects.toThrow(/append-only/);
+    await expect(query(`update transaction_events set moves = '[]'`)).rejects.toThrow(/append-only/);
+    await expect(query('truncate transaction_events')).rejects.toThrow(/append-only/);
+    expect(await count('transaction_events')).toBe(1);
+  });
+});
+
+describe('links', () => {
+  test('go after 180 days, with the mandates in them, paid or not', async () => {
+    await query(`insert into acquirers (id, name) values (1, 'a');
+      insert into integrators (acquirer_id, id, name) values (1, 10, 'i');
+      insert into merchants (acquirer_id, id, integrator_id, name, country, mcc, currency, time_zone)
+        values (1, '1001', 10, 'm', 'ZA', '5814', 'ZAR', 'UTC')`);
+    await query(
+      `insert into links (acquirer_id, id, integrator_id, merchant_id, kind, type, payment_reference, amount_minor, currency,
+         is_consumer_app, sealed_mandate, transaction_id, expires_at, created_at)
+       select 1, gen_random_uuid(), 10, '1001', 'link', 2, gen_random_uuid(), 100, 'ZAR', true, 'sealed',
+         case when is_paid then gen_random_uuid() end, now(), now() - age * interval '1 day'
+       from unnest('{1,179,181,400}'::float8[]) as age, unnest('{true,false}'::boolean[]) as is_paid`,
+    );
+    expect(await purge(testDatabase.database, RETENTION)).toBe('done');
+    expect(await count('links')).toBe(4);
+    await purge(testDatabase.database, { ...RETENTION, linkDays: 100 });
+    expect(await count('links')).toBe(2);
+  });
+});
+
+describe('webhooks', () => {
+  async function event(state: string, days: number): Promise<void> {
+    const id = randomUUID();
+    await query(
+      `insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body, state, created_at)
+       values (1, $1, 10, $1, $1, 'transaction.completed', '{}', $2, now() - $3 * interval '1 day')`,
+      [id, state, days],
+    );
+    await query(
+      `insert into webhook_attempts (acquirer_id, event_id, number, at, url, duration_ms)
+       values (1, $1, 1, now() - $2 * interval '1 day', 'https://x.example', 1)`,
+      [id, days],
+    );
+  }
+
+  test('that are settled go after 30 days with their attempts; of one that is pending the old attempts go', async () => {
+    await event('delivered', 31);
+    await event('delivered', 29);
+    await event('pending', 31);
+    await purge(testDatabase.database, RETENTION);
+    const { rows } = await query('select state from webhook_events order by state');
+    expect(rows.map(({ state }) => state)).toEqual(['delivered', 'pending']);
+    expect(await count('webhook_attempts')).toBe(1);
+  });
+});
+
+describe('what lines leave behind', () => {
+  test('goes after a month: business dates, keys that have retired, faults; a key in use stays', async () => {
+    for (const days of [29, 31]) {
+      const at = `now() - interval '${days} days'`;
+      await query(
+        `insert into business_dates (acquirer_id, processor_id, business_date, since) values (1, 1, ${at}, ${at})`,
+      );
+      await query(
+        `insert into processor_faults (acquirer_id, processor_id, reason, seen_at) values (1, ${days}, 'why', ${at})`,
+      );
+      await query(
+        `insert into handover_keys (worker_id, public_key, published_at, expires_at) values ('${days}', '', ${at}, ${at})`,
+      );
+      for (const [id, retiresAt] of [
+        [`retired-${days}`, at],
+        [`live-${days}`, 'null'],
+      ])
+        await query(
+          `insert into exchanged_keys (acquirer_id, processor_id, key_id, use, number, transport_key_id, form, wrapped, kcv, announced_at, retires_at)
+           values (1, 1, '${id}', 'mac', 1, 'zmk', 'cryptogram', '00', 'AAAAAA', ${at}, ${retiresAt})`,
+        );
+    }
+    await purge(testDatabase.database, RETENTION);
+    expect(await count('business_dates')).toBe(1);
+    expect(await count('processor_faults')).toBe(1);
+    expect(await count('handover_keys')).toBe(1);
+    const { rows } = await query('select key_id as id from exchanged_keys order by 1');
+    expect(rows.map(({ id }) => id)).toEqual(['live-29', 'live-31', 'retired-29']);
+  });
+
+  test('late responses are kept like the audit trail', async () => {
+    for (const days of [2_556, 2_558])
+      await query(
+        `insert into late_responses (acquirer_id, transaction_id, attempt, kind, response_code, authorization_code, reversal_attempt, came_at)
+         values (1, gen_random_uuid(), 1, 'approved', '00', '', 1, now() - interval '${days} days')`,
+      );
+    await purge(testDatabase.database, RETENTION);
+    expect(await count('late_responses')).toBe(1);
+  });
+});
+
+test('retention is configured by the environment, and no audit goes before its seven years', () => {
+  expect(readConfig({ RETENTION_CARD_DAYS: '90' })).toMatchObject({
+    RETENTION_CARD_DAYS: 90,
+    RETENTION_AUDIT_DAYS: 2_557,
+    RETENTION_WEBHOOK_DAYS: 30,
+  });
+  expect(() => readConfig({ RETENTION_AUDIT_DAYS: '365' })).toThrow(/RETENTION_AUDIT_DAYS/);
+});
+
+test('however many processes ask for the one purge job, there is one', async () => {
+  const fail = (error: unknown) => {
+    throw error;
+  };
+  const tables = await Promise.all([1, 2].map(() => JobTable.open(testDatabase.database, fail)));
+  try {
+    await Promise.all(tables.map((table) => table.keepOne({ queue: 'purge', data: {} })));
+    expect((await query(`select from pgboss.job where name = 'purge'`)).rowCount).toBe(1);
+  } finally {
+    for (const table of tables) await table.close();
+  }
+});

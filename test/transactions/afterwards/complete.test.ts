@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { SealError } from '../../../src/errors.ts';
+import type { Completion } from '../../../src/processor-kit/completion.ts';
+import { REVERSAL_SCHEDULE } from '../../../src/processor-kit/profile.ts';
+import { completionJob, sendCompletion } from '../../../src/transactions/afterwards/complete.ts';
+import { Disposition } from '../../../src/transactions/disposition.ts';
+import type { SwitchAnswer } from '../../../src/transactions/ports.ts';
+import { ReversalState, type Transaction } from '../../../src/transactions/transaction.ts';
+import type { World } from '../../../src/transactions/world.ts';
+import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
+
+const APPROVED = sampleTransaction({
+  disposition: Disposition.Approved,
+  approvedMinor: 900,
+  authorizationCode: '123456',
+});
+const ASKED = { acquirerId: 1, id: APPROVED.id, attempt: 1, completionAttempt: 1 };
+const TAKEN = { kind: 'answered', value: true, connectionId: 'line' } as const;
+
+function worldWith(
+  transaction: Transaction | undefined,
+  answer: SwitchAnswer<boolean> = TAKEN,
+  { hasLine = true, nowMs = SENT_AT_MS + 1_000, mayBegin = true, canOpen = true, hasSwitch = true } = {},
+) {
+  const steps: string[] = [];
+  const sent: Completion[] = [];
+  const alarms: string[] = [];
+  const slot = {
+    complete: async (completion: Completion) => {
+      sent.push(completion);
+      steps.push('sent');
+      return answer;
+    },
+    release: () => steps.push('released'),
+  };
+  const target = {
+    profile: { deadlineMs: 30_000, reversal: REVERSAL_SCHEDULE },
+    takeSlot: async () => (hasLine ? slot : undefined),
+    nextStan: async () => '000018',
+  };
+  const world = {
+    clock: { nowMs: () => nowMs, monotonicMs: () => 0 },
+    store: { find: async () => transaction },
+    completions: {
+      begin: async (_sale: Transaction, seconds: number) => {
+        steps.push(`begun for ${seconds}`);
+        return mayBegin;
+      },
+      end: async () => steps.push('ended'),
+      giveUp: async () => steps.push('given up'),
+    },
+    directory: { routes: () => [{ id: 100, processorId: 1 }], merchant: () => ({ timeZone: 'Africa/Johannesburg' }) },
+    vault: {
+      open: () => {
+        if (!canOpen) throw new SealError('KEY_GONE');
+        return { pan: '4111111111111111', expiry: '3012', original: { mti: '0100' } };
+      },
+    },
+    alarms: { needsReview: ({ id }: Transaction) => alarms.push(id) },
+    path: { kind: 'direct', switches: { find: () => (hasSwitch ? target : undefined) } },
+  };
+  return { world: world as unknown as World, sent, alarms, steps };
+}
+
+describe('the completion of an approval', () => {
+  test('begins with the job that is committed with it', () => {
+    expect(completionJob(APPROVED)).toEqual({ queue: 'complete', data: ASKED });
+  });
+
+  test('says what was approved, under a STAN of its own, and is over when the switch has taken it', async () => {
+    const { world, sent } = worldWith(APPROVED);
+    expect(await sendCompletion(world, ASKED)).toBe('done');
+    expect(sent).toMatchObject([{ amountMinor: 900, authorizationCode: '123456', stan: '000018', attempt: 1 }]);
+    expect(sent[0]!.localDateTime).toBe('20260301120001');
+  });
+
+  test.each<[string, SwitchAnswer<boolean>]>([
+    ['is refused', { kind: 'answered', value: false, connectionId: 'line' }],
+    ['cannot be read', { kind: 'garbled', connectionId: 'line' }],
+    ['is not answered', { kind: 'failed', written: true, reason: 'deadline', connectionId: 'line' }],
+  ])('is repeated as a repeat when it %s, ever later', async (_how, answer) => {
+    const { world } = worldWith(APPROVED, answer);
+    for (const [completionAttempt, againAfterSeconds] of [
+      [1, 5],
+      [2, 30],
+      [6, 3_600],
+      [60, 3_600],
+    ] as const) {
+      expect(await sendCompletion(world, { ...ASKED, completionAttempt })).toEqual({
+        againAfterSeconds,
+        payload: { ...ASKED, completionAttempt: completionAttempt + 1 },
+      });
+    }
+  });
+
+  test.each([
+    [
+      'no byte of it was written',
+      worldWith(APPROVED, { kind: 'failed', written: false, reason: 'sendBy', connectionId: 'line' }),
+    ],
+    ['no line is free', worldWith(APPROVED, TAKEN, { hasLine: false })],
+    ['a void is being decided', worldWith({ ...APPROVED, reversalState: ReversalState.owed })],
+  ])('is the same attempt once more when %s', async (_why, { world }) => {
+    expect(await sendCompletion(world, ASKED)).toEqual({ againAfterSeconds: 5 });
+  });
+
+  test('is looked after ever more seldom while the switch is away', async () => {
+    for (const [secondsAway, againAfterSeconds] of [
+      [600, 60],
+      [86_400, 300],
+    ] as const) {
+      const { world } = worldWith(APPROVED, TAKEN, { hasSwitch: false, nowMs: SENT_AT_MS + secondsAway * 1_000 });
+      expect(await sendCompletion(world, ASKED)).toEqual({ againAfterSeconds });
+    }
+  });
+
+  test.each([
+    ['was taken back', { ...APPROVED, disposition: Disposition.Voided }],
+    ['is of another attempt', { ...APPROVED, attempt: 2 }],
+    ['is not there', undefined],
+  ])('is needless when the sale %s', async (_why, transaction) => {
+    const { world, sent } = worldWith(transaction);
+    expect(await sendCompletion(world, ASKED)).toBe('done');
+    expect(sent).toEqual([]);
+  });
+
+  test('that no switch takes for three days is for a person', async () => {
+    const nowMs = SENT_AT_MS + REVERSAL_SCHEDULE.giveUpAfterSeconds * 1_000 + 1;
+    for (const hasSwitch of [true, false]) {
+      const { world, alarms, steps } = worldWith(APPROVED, TAKEN, { nowMs, hasSwitch });
+      expect(await sendCompletion(world, ASKED)).toBe('done');
+      expect({ steps, alarms }).toEqual({ steps: ['given up'], alarms: [APPROVED.id] });
+    }
+  });
+
+  test("is nobody's once its void is for a person", async () => {
+    const { world, steps } = worldWith({ ...APPROVED, reversalState: ReversalState.needsReview });
+    expect(await sendCompletion(world, ASKED)).toBe('done');
+    expect(steps).toEqual([]);
+  });
+});
+
+describe('a void that is asked for meanwhile', () => {
+  const lost = { kind: 'failed', written: true, reason: 'deadline', connectionId: 'line' } as const;
+
+  test('waits for a completion that was written, longer than its deadline where it is not answered', async () => {
+    const answered = worldWith(APPROVED);
+    await sendCompletion(answered.world, ASKED);
+    expect(answered.steps).toEqual(['begun for 35', 'sent', 'ended']);
+    const unanswered = worldWith(APPROVED, lost);
+    await sendCompletion(unanswered.world, ASKED);
+    expect(unanswered.steps).toEqual(['begun for 35', 'sent']);
+  });
+
+  test('does not wait for one of which no byte was written', async () => {
+    const { world, steps } = worldWith(APPROVED, { ...lost, written: false });
+    await sendCompletion(world, ASKED);
+    expect(steps).toEqual(['begun for 35', 'sent', 'ended']);
+  });
+
+  test('was faster: nothing is sent, and the line is free again', async () => {
+    const { world, steps } = worldWith(APPROVED, TAKEN, { mayBegin: false });
+    expect(await sendCompletion(world, ASKED)).toEqual({ againAfterSeconds: 5 });
+    expect(steps).toEqual(['begun for 35', 'released']);
+  });
+});
+
+test('a line is free again when the completion cannot be made', async () => {
+  const { world, steps } = worldWith(APPROVED, TAKEN, { canOpen: false });
+  await expect(sendCompletion(world, ASKED)).rejects.toThrow(SealError);
+  expect(steps).toEqual(['released']);
+});

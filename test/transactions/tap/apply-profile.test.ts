@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { TerminalProfileSettings } from '../../../schemas/terminal-profile.ts';
+import { encodeTlv, indexTlv, MAX_TLV_OBJECTS } from '../../../src/emv/tlv.ts';
+import { NoConfiguration, TapRefused } from '../../../src/errors.ts';
+import type { Directory, OpenedTap, Principal } from '../../../src/transactions/ports.ts';
+import { applyProfile, chooseProfile } from '../../../src/transactions/tap/apply-profile.ts';
+import { DIRECTORY, PRINCIPAL, TAP } from '../../simulation/simulated-tenant.ts';
+
+const SOUTH_AFRICA: TerminalProfileSettings = {
+  terminalCurrencyCode: '710',
+  overrides: [
+    {
+      aid: 'A0000000031010',
+      kernelID: '03',
+      transactionTypeConfigs: [{ transactionType: '00', tlvDatabase: [{ tag: '9F1A', value: '0710' }] }],
+    },
+  ],
+};
+
+/** Profiles of acquirer 1 by name; its terminal has the one that is named. */
+function directoryWith(profiles: Record<string, TerminalProfileSettings>, ofTerminal: string | null = null): Directory {
+  return {
+    ...DIRECTORY,
+    terminal: (acquirerId, xTid) => ({ ...DIRECTORY.terminal(acquirerId, xTid)!, profileName: ofTerminal }),
+    terminalProfile: (acquirerId, name) => {
+      const profile = acquirerId === 1 ? profiles[name] : undefined;
+      return profile && { name, ...profile };
+    },
+  };
+}
+
+const by = (profileName: string | null): Principal => ({ ...PRINCIPAL, profileName });
+
+function tapOf(objects: readonly (readonly [number, string])[]): OpenedTap {
+  const general = encodeTlv(objects.map(([tag, hex]) => ({ tag, value: Buffer.from(hex, 'hex') })));
+  const payment = new Uint8Array();
+  return { general: indexTlv(general), payment: indexTlv(payment), bytes: { general, payment } };
+}
+
+const VISA_PURCHASE = [
+  [0x84, 'A0000000031010'],
+  [0x9c, '00'],
+] as const;
+
+describe('which profile is in force', () => {
+  const profiles = { token: SOUTH_AFRICA, terminal: { overrides: [] } };
+
+  test('that of the token, else that of the terminal, else none', () => {
+    expect(chooseProfile(directoryWith(profiles, 'terminal'), by('token'))).toMatchObject({ name: 'token' });
+    expect(chooseProfile(directoryWith(profiles, 'terminal'), by(null))).toMatchObject({ name: 'terminal' });
+    expect(chooseProfile(directoryWith(profiles), by(null))).toBeUndefined();
+    expect(chooseProfile(directoryWith(profiles, 'terminal'), { ...by(null), xTid: null })).toBeUndefined();
+  });
+
+  test('one that is not there refuses, and another acquirer’s is not there', () => {
+    for (const principal of [by('nobody'), { ...by('token'), acquirerId: 2 }]) {
+      expect(chooseProfile(directoryWith(profiles, 'terminal'), principal)).toMatchObject({ code: 'NO_PROFILE' });
+    }
+  });
+});
+
+describe('what becomes of a tap', () => {
+  const directory = directoryWith({ za: SOUTH_AFRICA });
+
+  test('without a profile it is the very same', () => {
+    expect(applyProfile(directory, by(null), TAP)).toEqual({ opened: TAP, fault: undefined });
+    expect(applyProfile(directory, by(null), TAP).opened).toBe(TAP);
+  });
+
+  test('inside of it and complete, it is the very same', () => {
+    expect(applyProfile(directory, by('za'), TAP).opened).toBe(TAP);
+  });
+
+  test('what is missing is added to what is not secret, in the bytes as well', () => {
+    const { opened, fault } = applyProfile(directory, by('za'), tapOf(VISA_PURCHASE));
+    expect(fault).toBeUndefined();
+    for (const general of [opened.general, indexTlv(opened.bytes.general)]) {
+      expect([general.hex(0x5f2a), general.hex(0x9f1a), general.hex(0x9c)]).toEqual(['0710', '0710', '00']);
+    }
+  });
+
+  test('what the reader told is never changed', () => {
+    const told = tapOf([...VISA_PURCHASE, [0x9f1a, '0276']]);
+    const { opened, fault } = applyProfile(directory, by('za'), told);
+    expect(fault).toBeInstanceOf(NoConfiguration);
+    expect(fault!.message).toContain('country');
+    expect(opened).toBe(told);
+  });
+
+  test('a blob that has no room for more is refused as card data', () => {
+    const full = tapOf([...VISA_PURCHASE, ...Array(MAX_TLV_OBJECTS - 3).fill([0xdf01, '00'] as const)]);
+    expect(() => applyProfile(directory, by('za'), full)).toThrow(TapRefused);
+  });
+
+  test('no blob makes it fail in any other way', () => {
+    const object = fc.tuple(
+      fc.constantFrom(0x84, 0x4f, 0x9c, 0x5f2a, 0x9f1a, 0x9f2a),
+      fc.uint8Array({ maxLength: 20 }),
+    );
+    fc.assert(
+      fc.property(fc.array(object, { maxLength: 12 }), (objects) => {
+        const tap = tapOf(objects.map(([tag, value]) => [tag, Buffer.from(value).toString('hex')] as const));
+        const { opened, fault } = applyProfile(directory, by('za'), tap);
+        if (fault) expect(opened).toBe(tap);
+        else expect([opened.general.hex(0x5f2a), opened.general.hex(0x9f1a)]).toEqual(['0710', '0710']);
+      }),
+    );
+  });
+});

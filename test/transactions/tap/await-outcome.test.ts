@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { StoreUnavailable } from '../../../src/errors.ts';
+import { Disposition } from '../../../src/transactions/disposition.ts';
+import type { GuardedSettlement } from '../../../src/transactions/ports.ts';
+import { Status } from '../../../src/transactions/status.ts';
+import { awaitOutcome } from '../../../src/transactions/tap/await-outcome.ts';
+import {
+  ANSWER_SLACK_SECONDS,
+  LONGEST_DEADLINE_SECONDS,
+  OUTCOME_GRACE_SECONDS,
+} from '../../../src/transactions/time-limits.ts';
+import { ReversalState, type Transaction } from '../../../src/transactions/transaction.ts';
+import type { World } from '../../../src/transactions/world.ts';
+import { sampleTransaction } from '../sample-transaction.ts';
+
+/** A world in which time passes by waiting alone, with one row; `onLook` may change it before each look. */
+function world(
+  row: Transaction | undefined,
+  onLook: (look: number, nowMs: number) => Partial<Transaction> | Error | undefined = () => undefined,
+) {
+  let current = row;
+  let looks = 0;
+  let nowMs = 0;
+  let isSettled = true;
+  const settlements: GuardedSettlement[] = [];
+  const parts = {
+    clock: { nowMs: () => 1_000_000 + nowMs, monotonicMs: () => nowMs },
+    newId: () => 'a new id',
+    directory: { webhookEndpoint: () => undefined },
+    wakeups: {
+      moved: async (_key: unknown, timeoutMs: number) => {
+        nowMs += timeoutMs;
+      },
+      announce: () => {},
+    },
+    store: {
+      find: async () => {
+        const change = onLook(++looks, nowMs);
+        if (change instanceof Error) throw change;
+        if (current && change) current = { ...current, ...change };
+        return current;
+      },
+      settle: async (settlement: GuardedSettlement) => {
+        settlements.push(settlement);
+        if (isSettled && current)
+          current = { ...current, ...settlement.settlement.result, status: settlement.settlement.status };
+        return isSettled;
+      },
+    },
+  };
+  return {
+    world: parts as unknown as World,
+    settlements,
+    get looks() {
+      return looks;
+    },
+    get waitedMs() {
+      return nowMs;
+    },
+    refuseSettlements: () => {
+      isSettled = false;
+    },
+  };
+}
+
+const waitingForWorker = sampleTransaction({ status: Status.ReadyToSubmitToPaymentProcessor, deadlineSeconds: null });
+const submitted = sampleTransaction({ deadlineSeconds: 30 });
+const lastMomentMs = (deadlineSeconds: number) =>
+  (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1_000;
+
+test('an outcome that is there already is given at once', async () => {
+  const there = world({ ...submitted, disposition: Disposition.Approved });
+  expect(await awaitOutcome(there.world, submitted)).toMatchObject({ disposition: Disposition.Approved });
+  expect(there).toMatchObject({ looks: 1, waitedMs: 0 });
+});
+
+test('an outcome that nobody tells of is found within a second', async () => {
+  const silent = world(submitted, (_look, nowMs) =>
+    nowMs >= 7_500 ? { disposition: Disposition.Declined } : undefined,
+  );
+  expect(await awaitOutcome(silent.world, submitted)).toMatchObject({ disposition: Disposition.Declined });
+  expect(silent.waitedMs).toBe(8_000);
+  expect(silent.settlements).toEqual([]);
+});
+
+describe('past the last moment the waiting request decides itself, and tells what it has stored', () => {
+  test('of a tap that no worker took: nothing was sent', async () => {
+    const lost = world(waitingForWorker);
+    const outcome = await awaitOutcome(lost.world, waitingForWorker);
+    expect(outcome).toMatchObject({ disposition: Disposition.UnableToGoOnline, reversalState: ReversalState.none });
+    expect(lost.waitedMs).toBe(lastMomentMs(LONGEST_DEADLINE_SECONDS));
+    expect(lost.settlements).toMatchObject([{ isOverdue: true }]);
+  });
+
+  test('of a tap that was submitted: Indeterminate, and a reversal is owed', async () => {
+    const lost = world(submitted);
+    const outcome = await awaitOutcome(lost.world, submitted);
+    expect(outcome).toMatchObject({ disposition: Disposition.Indeterminate, reversalState: ReversalState.owed });
+    expect(lost.waitedMs).toBe(lastMomentMs(30));
+    expect(lost.settlements[0]!.settlement.enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'overdue']);
+  });
+});
+
+describe('what cannot be told is no outcome: the phone is to ask again', () => {
+  const expectUnavailable = async (waiting: Promise<Transaction>) => {
+    const error = await waiting.catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(StoreUnavailable);
+    expect(error).toMatchObject({ mayBeStored: true });
+  };
+
+  test('a row that is gone', () => expectUnavailable(awaitOutcome(world(undefined).world, submitted)));
+
+  test('a database that is away', () => {
+    const away = world(submitted, (look) => (look === 2 ? new StoreUnavailable(false) : undefined));
+    return expectUnavailable(awaitOutcome(away.world, submitted));
+  });
+
+  test("a deadline that has not passed yet by the database's clock", () => {
+    const early = world(submitted);
+    early.refuseSettlements();
+    return expectUnavailable(awaitOutcome(early.world, submitted));
+  });
+});

@@ -1,0 +1,55 @@
+import { expect, test, vi } from 'vitest';
+import type { RouteRecord, Switch, Switches } from '../../../src/transactions/ports.ts';
+import type { Draft } from '../../../src/transactions/tap/draft.ts';
+import type { ReadTap } from '../../../src/transactions/tap/read-tap.ts';
+import { takeRoute } from '../../../src/transactions/tap/take-route.ts';
+import { TransactionType, type TransactionTypeId } from '../../../src/transactions/transaction.ts';
+import type { World } from '../../../src/transactions/world.ts';
+
+const route = (id: number): RouteRecord => ({
+  id,
+  processorId: id,
+  priority: id,
+  currency: null,
+  scheme: null,
+  xTid: null,
+  isRemoved: false,
+});
+
+/** Two switches, the first of which takes no mandates; neither has a place, so the question ends where it was asked. */
+function ask(type: TransactionTypeId, known: readonly RouteRecord[]) {
+  const asked: number[] = [];
+  const target = (id: number) =>
+    ({
+      takesMandates: id === 2,
+      isSignedOn: true,
+      isFull: false,
+      takeSlot: vi.fn(async () => {
+        asked.push(id);
+        return undefined;
+      }),
+    }) as Partial<Switch> as Switch;
+  const switches: Switches = { find: (_acquirerId, id) => target(id) };
+  const directory = { terminal: () => ({ xTid: 'T' }), routes: () => known };
+  const draft = { transaction: { acquirerId: 1, xTid: 'T', routeId: null, type } } as unknown as Draft;
+  const tap = { currency: { code: 'ZAR' }, facts: { scheme: 'Visa' } } as unknown as ReadTap;
+  return { asked, taken: takeRoute({ directory } as unknown as World, switches, draft, tap) };
+}
+
+test('a mandate goes to switches that take mandates, and to no other', async () => {
+  const { asked, taken } = ask(TransactionType.TT3, [route(1), route(2)]);
+  expect(await taken).toBeUndefined();
+  expect(asked).toEqual([2]);
+});
+
+test('a tap goes to either', async () => {
+  const { asked, taken } = ask(TransactionType.Tap, [route(1), route(2)]);
+  await taken;
+  expect(asked).toEqual([1, 2]);
+});
+
+test('a mandate that no switch takes is a configuration that is missing', async () => {
+  const { asked, taken } = ask(TransactionType.TT3, [route(1)]);
+  expect(await taken).toMatchObject({ code: 'NO_ROUTE' });
+  expect(asked).toEqual([]);
+});
