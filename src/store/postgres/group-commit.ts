@@ -8,6 +8,13 @@ const MAX_BATCH = 256;
 /** While one batch waits for its fsync the next one gathers; more in flight only makes batches smaller. */
 const MAX_IN_FLIGHT = 2;
 
+/**
+ * A batch finds its rows by their keys. Its plan is made once for a connection, maybe while the table had a page or two and
+ * reading all of it was cheapest: an hour later that costs more than everything else (measured: after 10,000 taps the update of
+ * an outcome took 98 us instead of 38).
+ */
+const BEGIN = 'begin; set local enable_seqscan = off';
+
 /** Told of each commit, a {@link CommitTold}; nobody listens unless there are metrics. */
 export const COMMITS = 'tapwire:commits';
 
@@ -116,7 +123,7 @@ export class GroupCommit<Item, Outcome> {
     try {
       const items = batch.map(({ item }) => item);
       const startedMs = performance.now();
-      const outcomes = await inTransaction(this.#database, (client) => this.#options.write(client, items));
+      const outcomes = await inTransaction(this.#database, (client) => this.#options.write(client, items), BEGIN);
       const told: CommitTold = { seconds: (performance.now() - startedMs) / 1_000, writes: items.length };
       commits.publish(told);
       for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index]!);
@@ -137,14 +144,18 @@ export class GroupCommit<Item, Outcome> {
  *
  * @throws StoreUnavailable when the connection failed; `mayBeStored` once COMMIT was sent
  */
-export async function inTransaction<T>(database: Database, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  database: Database,
+  work: (client: pg.PoolClient) => Promise<T>,
+  begin = 'begin',
+): Promise<T> {
   const client = await database.connect().catch((cause) => {
     throw new StoreUnavailable(false, { cause });
   });
   let isCommitSent = false;
   let broken: Error | undefined;
   try {
-    await client.query('begin');
+    await client.query(begin);
     const result = await work(client);
     isCommitSent = true;
     await client.query('commit');
