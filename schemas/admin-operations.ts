@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { acquirerPath, namedPath, numberedPath, numberInPath, pageOf, uuidPath } from './admin.ts';
+import { changePage, recordedChange } from './admin-audit.ts';
 import {
   apiKeyRotation,
   createdApiKey,
@@ -76,6 +77,12 @@ export const ADMIN_OPERATIONS = {
   addAcquirer: create('/acquirers', 'key', { body: newAcquirer, answer: storedAcquirer }),
   showAcquirer: get(acquirer, 'key', { params: acquirerPath, answer: storedAcquirer }),
   changeAcquirer: patch(acquirer, 'key', { params: acquirerPath, body: acquirerChange, answer: storedAcquirer }),
+  listChanges: get(`${acquirer}/audit`, 'key', {
+    params: acquirerPath,
+    query: changePage,
+    answer: z.array(recordedChange),
+  }),
+  listChangesOfInstallation: get('/audit', 'key', { query: changePage, answer: z.array(recordedChange) }),
   listIntegrators: listed('/integrators', numberInPath, storedIntegrator),
   addIntegrator: added('/integrators', newIntegrator, storedIntegrator),
   showIntegrator: shown('/integrators', numberedPath, storedIntegrator),

@@ -8,6 +8,7 @@ export const SCOPES = {
   'processors:manage': 'manage the processors and routes of an acquirer',
   'profiles:manage': 'manage the terminal profiles of an acquirer',
   'tenants:manage': 'manage acquirers, integrators, merchants and terminals',
+  'audit:read': 'see who changed what of whose settings',
   'credentials:manage': 'manage API keys, issuer keys and portal users',
 } as const;
 

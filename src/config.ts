@@ -91,7 +91,9 @@ const environment = z.object({
       "dev alone: a client's profile whose credentials make the examples of /docs work, for callers on this machine",
     ),
   RETENTION_CARD_DAYS: days(1, 180).describe('How long PANs are kept, sealed, for refunds and disputes'),
-  RETENTION_AUDIT_DAYS: days(AUDIT_DAYS, AUDIT_DAYS).describe('How long the audit trail is kept: seven years or more'),
+  RETENTION_AUDIT_DAYS: days(AUDIT_DAYS, AUDIT_DAYS).describe(
+    'How long the audit trail and the record of changes are kept: seven years or more',
+  ),
   RETENTION_LINK_DAYS: days(1, 180).describe('How long links and intents are kept, and the mandates of TT3 with them'),
   RETENTION_MESSAGE_DAYS: days(1, 30).describe('How long the masked messages of attempts are kept, for the console'),
   RETENTION_WEBHOOK_DAYS: days(1, 30).describe('How long webhook events and their attempts are kept'),

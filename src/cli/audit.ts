@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
+import type { RecordedChange } from '#schemas/admin-audit';
 import { StartError } from '../errors.ts';
-import { listAdminEvents, type RecordedChange } from '../store/settings/admin-events.ts';
+import { listAdminEvents } from '../store/settings/admin-events.ts';
 import { idOf, onDatabase } from './administration.ts';
 import { tableOf } from './table.ts';
 

@@ -1,3 +1,4 @@
+import { registerAuditRoutes } from '../http/routes/admin-audit.ts';
 import { registerAdminCallbackRoutes } from '../http/routes/admin-callbacks.ts';
 import { registerCredentialRoutes } from '../http/routes/admin-credentials.ts';
 import { registerProcessorRoutes } from '../http/routes/admin-processors.ts';
@@ -32,4 +33,5 @@ export function registerAdministration(
   registerCredentialRoutes(server, { ...admin, database, mode, policy });
   registerProcessorRoutes(server, { ...admin, database, types });
   registerAdminCallbackRoutes(server, { ...admin, callbacksOf });
+  registerAuditRoutes(server, { authenticator, database });
 }

@@ -102,7 +102,7 @@ describe('the credentials of a demo', () => {
 
 /** What a demo's credentials cannot do: they are those of an integrator and one merchant. */
 const BEYOND_THEM =
-  /^\/(acquirers|login|terminal|devices|metrics|mobile|tokens|pay)|^\/consumer\/(QR|tt3QR|qrCodeD|ack|tap|intentS|push)|Mobile$|acknowledge|\{id\}\/(replay|attempts)/;
+  /^\/(acquirers|audit|login|terminal|devices|metrics|mobile|tokens|pay)|^\/consumer\/(QR|tt3QR|qrCodeD|ack|tap|intentS|push)|Mobile$|acknowledge|\{id\}\/(replay|attempts)/;
 
 test('every example can be sent as it stands, with the credentials that stand beside it', async () => {
   const document = await liveDocument();

@@ -344,12 +344,42 @@ test('a wrong method is 405 and told what is allowed', async () => {
   expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
 });
 
-test('the record of changes can neither be changed nor emptied', async () => {
-  await addProcessor();
-  for (const statement of [
-    `update admin_events set actor = 'nobody'`,
-    'delete from admin_events',
-    'truncate admin_events',
-  ])
-    await expect(installation.database.query(statement)).rejects.toThrow('append-only');
+describe('the record of changes', () => {
+  const audit = (path: string, key: string) => request(installation.url, path, { headers: { 'x-api-key': key } });
+
+  test('is read by the acquirer page by page, the newest first, and whole by the operator alone', async () => {
+    const own = await saveApiKey(installation.database, { acquirerId: 1 }, ['audit:read']);
+    const everyones = await saveApiKey(installation.database, 'operator', ['audit:read']);
+    const first = await addProcessor();
+    const second = await addProcessor();
+    const page = await audit('/acquirers/1/audit?limit=1', own);
+    expect(page).toMatchObject({
+      status: 200,
+      body: [{ acquirerId: 1, action: 'add', kind: 'processor', id: String(second.id), before: null, after: second }],
+    });
+    const next = /^<(.+)>; rel="next"$/.exec(page.headers.get('link') ?? '')![1]!;
+    expect((await audit(next, own)).body).toMatchObject([{ id: String(first.id), after: first }]);
+    await installation.database.query(
+      `insert into admin_events (acquirer_id, actor, action, kind, subject_id, after)
+       values (0, 'user ops', 'act', 'process', 'p', '{"did":"drain"}')`,
+    );
+    expect((await audit('/audit?limit=2', everyones)).body).toMatchObject([
+      { acquirerId: 0, action: 'act', after: { did: 'drain' } },
+      { acquirerId: 1, id: String(second.id) },
+    ]);
+    expect((await audit('/acquirers/1/audit?limit=1', everyones)).body).toMatchObject([{ id: String(second.id) }]);
+    expectProblem(await audit('/audit', own), { status: 403 });
+    expectProblem(await audit('/acquirers/1/audit', acquirer), { status: 403 });
+    expectProblem(await audit('/acquirers/1/audit?before=3', own), { status: 400, errorCode: 104 });
+  });
+
+  test('can neither be changed nor emptied', async () => {
+    await addProcessor();
+    for (const statement of [
+      `update admin_events set actor = 'nobody'`,
+      'delete from admin_events',
+      'truncate admin_events',
+    ])
+      await expect(installation.database.query(statement)).rejects.toThrow('append-only');
+  });
 });

@@ -56,6 +56,8 @@ export const ADMINISTRATION: Readonly<Record<string, Row>> = {
   'POST /acquirers': row(() => ({ body: { name: unique('Bank') } })),
   'GET /acquirers/:acquirerId': row(({ acquirerId }) => ({ params: { acquirerId } })),
   'PATCH /acquirers/:acquirerId': row(({ acquirerId }) => ({ params: { acquirerId }, body: { blocked: false } })),
+  'GET /audit': row(() => ({ query: { limit: 500 } })),
+  'GET /acquirers/:acquirerId/audit': row(({ acquirerId }) => ({ params: { acquirerId }, query: { limit: 500 } })),
   ...settingsRows('integrators', 'integratorId', () => ({ name: unique('Shop') }), {
     body: () => ({ blocked: false }),
   }),

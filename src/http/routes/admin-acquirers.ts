@@ -1,14 +1,10 @@
-import type { FastifyRequest } from 'fastify';
 import { acquirerPath, numberInPath, pageOf } from '#schemas/admin';
 import { acquirerChange, newAcquirer, storedAcquirer } from '#schemas/admin-tenants';
-import type { ApiKeyPrincipal } from '../../auth/api-key.ts';
-import { AuthError } from '../../errors.ts';
 import type { Acquirers } from '../../store/settings/acquirers.ts';
-import { INSTALLATION } from '../../store/settings/admin-commit.ts';
 import { nextPage } from '../next-page.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
-import { type AdminRoutes, adminFacts, identifyAdministrator } from './admin-settings.ts';
+import { type AdminRoutes, adminFacts, identifyAdministrator, identifyOperator, operatorOf } from './admin-settings.ts';
 
 const SCOPE = 'tenants:manage';
 
@@ -19,10 +15,7 @@ export function registerAcquirerRoutes(
   server: Server,
   { authenticator, idempotent, acquirers }: AdminRoutes & { readonly acquirers: Acquirers },
 ): void {
-  const identifyOperator = async (request: FastifyRequest) => {
-    const principal = await authenticator.keyAlone(request.headers, SCOPE);
-    request.change = { acquirerId: INSTALLATION, actor: operatorOf(principal) };
-  };
+  const onRequest = identifyOperator(authenticator, SCOPE);
   const response = { 200: answerSchema(storedAcquirer) };
 
   withZod(server).route({
@@ -30,7 +23,7 @@ export function registerAcquirerRoutes(
     url: '/acquirers',
     config: operatorFacts('List acquirers'),
     schema: { querystring: pageOf(numberInPath), response: { 200: answerSchema(storedAcquirer.array()) } },
-    onRequest: identifyOperator,
+    onRequest,
     handler: async (request, reply) => {
       const rows = await acquirers.list(request.query);
       if (rows.length === request.query.limit) reply.header('link', nextPage(request.url, String(rows.at(-1)!.id)));
@@ -43,7 +36,7 @@ export function registerAcquirerRoutes(
     url: '/acquirers',
     config: operatorFacts('Add an acquirer'),
     schema: { body: newAcquirer, response: { 201: answerSchema(storedAcquirer) } },
-    onRequest: identifyOperator,
+    onRequest,
     ...idempotent,
     handler: async (request, reply) => {
       const added = await acquirers.add(request.change!.actor, request.body);
@@ -74,10 +67,4 @@ export function registerAcquirerRoutes(
     },
     handler: (request) => acquirers.change(request.change!, request.body),
   });
-}
-
-/** @throws AuthError for a key of anybody else */
-function operatorOf({ owner, keyId }: ApiKeyPrincipal): string {
-  if (owner !== 'operator') throw new AuthError('FORBIDDEN', 'owner');
-  return `key ${keyId}`;
 }

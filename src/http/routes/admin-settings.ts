@@ -1,10 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { acquirerPath, pageOf } from '#schemas/admin';
+import type { ApiKeyPrincipal } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Scope } from '../../auth/scopes.ts';
+import { AuthError } from '../../errors.ts';
 import type { Page } from '../../store/settings/acquirer-settings.ts';
-import type { Change, Reach } from '../../store/settings/admin-commit.ts';
+import { type Change, INSTALLATION, type Reach } from '../../store/settings/admin-commit.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { nextPage } from '../next-page.ts';
 import type { Credential, RouteFacts } from '../route-facts.ts';
@@ -69,6 +71,20 @@ export function identifyAdministrator(authenticator: Authenticator, scope: Scope
     const { keyId } = await authenticator.administrator(request.headers, acquirerId, scope);
     request.change = { acquirerId: Number(acquirerId), actor: `key ${keyId}` };
   };
+}
+
+/** For the operator alone, about the installation. */
+export function identifyOperator(authenticator: Authenticator, scope: Scope): AdminGuard {
+  return async (request) => {
+    const principal = await authenticator.keyAlone(request.headers, scope);
+    request.change = { acquirerId: INSTALLATION, actor: operatorOf(principal) };
+  };
+}
+
+/** @throws AuthError for a key of anybody else */
+export function operatorOf({ owner, keyId }: ApiKeyPrincipal): string {
+  if (owner !== 'operator') throw new AuthError('FORBIDDEN', 'owner');
+  return `key ${keyId}`;
 }
 
 /** `/acquirers/:acquirerId/<name>`: list, add, show and remove, for the operator and for the acquirer itself. */

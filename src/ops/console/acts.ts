@@ -1,3 +1,4 @@
+import type { RecordedKind } from '#schemas/admin-audit';
 import type { ConsoleAct } from '#schemas/console';
 import type { PortalSession } from '../../auth/portal/portal-session.ts';
 import { AuthError, NotFound } from '../../errors.ts';
@@ -5,7 +6,7 @@ import type { JobTable } from '../../jobs/job-table.ts';
 import { acquirerOfDeadLetter, bringForwardReversal, integratorOfEvent } from '../../store/console/console-acts.ts';
 import { askProcess } from '../../store/console/process-figures.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
-import { INSTALLATION, inAdminCommit, recordChange, type SettingsKind } from '../../store/settings/admin-commit.ts';
+import { INSTALLATION, inAdminCommit, recordChange } from '../../store/settings/admin-commit.ts';
 import type { EventReplayer } from '../../webhooks/ports.ts';
 import type { ProcessCommand } from './figures.ts';
 
@@ -22,7 +23,7 @@ export type Actor = Pick<PortalSession, 'user' | 'acquirerId'>;
 interface Subject {
   /** Whose it is: 0 is the installation. */
   readonly acquirerId: number;
-  readonly kind: SettingsKind;
+  readonly kind: RecordedKind;
   readonly id: string;
 }
 

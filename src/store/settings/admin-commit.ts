@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { RecordedAction, RecordedKind } from '#schemas/admin-audit';
 import { NotFound, RequestRefused, StoreUnavailable, TapwireError } from '../../errors.ts';
 import { conflict } from '../../transactions/tap/check-routing.ts';
 import type { Database } from '../postgres/open-database.ts';
@@ -18,30 +19,10 @@ export interface Change extends Reach {
 /** The installation itself, in the record of changes: keys of its operator belong to no acquirer. */
 export const INSTALLATION = 0;
 
-export type SettingsKind =
-  | 'acquirer'
-  | 'integrator'
-  | 'merchant'
-  | 'terminal'
-  | 'blocked device'
-  | 'processor'
-  | 'route'
-  | 'user'
-  | 'api key'
-  | 'issuer key'
-  | 'callback'
-  | 'terminal profile'
-  // What operators act on at the console.
-  | 'webhook event'
-  | 'dead letter'
-  | 'reversal'
-  | 'line'
-  | 'process';
-
 /** One row of the record of changes, but for who and when. */
 export interface AdminEvent {
-  readonly action: 'add' | 'change' | 'remove' | 'act';
-  readonly kind: SettingsKind;
+  readonly action: RecordedAction;
+  readonly kind: RecordedKind;
   readonly id: number | string;
   readonly before: object | null;
   readonly after: object | null;

@@ -1,16 +1,13 @@
+import type { RecordedChange } from '#schemas/admin-audit';
 import type { Database } from '../postgres/open-database.ts';
 import { whileUp } from '../postgres/while-up.ts';
-import type { AdminEvent } from './admin-commit.ts';
 import { shown } from './settings-table.ts';
 
-/** A row of the record of changes. */
-export interface RecordedChange extends AdminEvent {
-  readonly number: number;
-  /** 0 is the installation itself. */
-  readonly acquirerId: number;
-  /** ISO 8601. */
-  readonly at: string;
-  readonly actor: string;
+/** Part of the record of changes. */
+export interface ChangePage {
+  /** Goes on behind the change of this number. */
+  readonly after?: number | undefined;
+  readonly limit: number;
 }
 
 const SELECT = `
@@ -20,12 +17,13 @@ from admin_events`;
 /** Who changed what, newest first, of one acquirer or of all. */
 export async function listAdminEvents(
   database: Database,
-  { acquirerId, limit }: { readonly acquirerId?: number | undefined; readonly limit: number },
+  { acquirerId, after, limit }: ChangePage & { readonly acquirerId?: number | undefined },
 ): Promise<RecordedChange[]> {
   const { rows } = await whileUp(
     database.query<object>(
-      `${SELECT} where $1::integer is null or acquirer_id = $1 order by admin_events.id desc limit $2`,
-      [acquirerId ?? null, limit],
+      `${SELECT} where ($1::integer is null or acquirer_id = $1) and ($2::bigint is null or admin_events.id < $2)
+       order by admin_events.id desc limit $3`,
+      [acquirerId ?? null, after ?? null, limit],
     ),
   );
   return rows.map((row) => shown<RecordedChange>(row));

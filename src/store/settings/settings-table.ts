@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import type { Reach, SettingsKind } from './admin-commit.ts';
+import type { RecordedKind } from '#schemas/admin-audit';
+import type { Reach } from './admin-commit.ts';
 
 /** Where a property is kept; `as` is what a row shows of it, null for what is never shown. */
 export type Column = string | { readonly column: string; readonly as: string | null };
@@ -15,7 +16,7 @@ export interface SettingsKey {
 
 /** One kind of thing that acquirers configure: its table, and the rules that its changes obey. */
 export interface SettingsTable<Settings extends object, Stored extends object> {
-  readonly kind: SettingsKind;
+  readonly kind: RecordedKind;
   /** For messages: "The acquirer has 64 processors". */
   readonly plural: string;
   readonly table: string;

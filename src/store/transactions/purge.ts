@@ -4,7 +4,7 @@ import type { Database } from '../postgres/open-database.ts';
 export interface Retention {
   /** PAN and expiry, sealed: for as long as a refund or a dispute may need them. */
   readonly cardDays: number;
-  /** The audit trail; the database itself refuses less than seven years. */
+  /** The audit trail, and the record of changes; the database itself refuses less than seven years. */
   readonly auditDays: number;
   /** Webhook events that are settled, and every attempt to deliver one. */
   readonly webhookDays: number;
@@ -59,6 +59,7 @@ const DELETE_ATTEMPTS = deletion('webhooks', 'webhook_attempts', 'at', 'true');
 const DELETE_LINKS = deletion('links', 'links', 'created_at', 'true');
 
 /** By their age alone: a summary of each range of pages finds them. */
+const DELETE_CHANGES = unmarkedDeletion('admin_events', 'at');
 const DELETE_MESSAGES = unmarkedDeletion('attempt_messages', 'sent_at');
 const DELETE_SESSIONS = unmarkedDeletion('console_sessions', 'begun_at');
 
@@ -105,6 +106,7 @@ export async function purge(database: Database, retention: Retention): Promise<'
     [ERASE_CARDS, cardDays],
     [DELETE_AUDIT, auditDays],
     [DELETE_LATE_RESPONSES, auditDays],
+    [DELETE_CHANGES, auditDays],
     [DELETE_EVENTS, webhookDays],
     [DELETE_ATTEMPTS, webhookDays],
     [DELETE_LINKS, linkDays],

@@ -92,6 +92,26 @@ describe('the audit trail', () => {
   });
 });
 
+describe('the record of changes', () => {
+  const changed = (days: number) =>
+    query(
+      `insert into admin_events (acquirer_id, actor, action, kind, subject_id, at)
+       values (1, 'cli somebody', 'remove', 'route', '1', now() - $1 * interval '1 day')`,
+      [days],
+    );
+
+  test('is deleted after seven years, and cannot be before, nor changed or emptied at any time', async () => {
+    await changed(2_600);
+    await changed(2_500);
+    await purge(testDatabase.database, RETENTION);
+    expect(await count('admin_events')).toBe(1);
+    await expect(purge(testDatabase.database, { ...RETENTION, auditDays: 30 })).rejects.toThrow(/append-only/);
+    await expect(query(`update admin_events set actor = 'nobody'`)).rejects.toThrow(/append-only/);
+    await expect(query('truncate admin_events')).rejects.toThrow(/append-only/);
+    expect(await count('admin_events')).toBe(1);
+  });
+});
+
 describe('links', () => {
   test('go after 180 days, with the mandates in them, paid or not', async () => {
     await query(`insert into acquirers (id, name) values (1, 'a');
