@@ -23,8 +23,16 @@ interface Chunk {
   readonly bytes: Buffer;
   /** The writes that the socket has not finished. */
   lent: number;
-  /** Where the bytes handed to the socket end. */
+  /** Where the bytes end that the socket was handed since the chunk was last wiped. */
   lentEnd: number;
+}
+
+/** What is taken out to be written at once, and what came too late for that. */
+interface Batch {
+  readonly number: number;
+  readonly chunk: Chunk;
+  readonly bytes: Uint8Array | undefined;
+  readonly refused: readonly OutgoingFrame[] | undefined;
 }
 
 /** The socket's side: writes the bytes, and calls back once it no longer needs them. */
@@ -62,23 +70,16 @@ export class OutgoingFrames<Message> {
     this.#chunk = this.#newChunk();
   }
 
-  get isEmpty(): boolean {
-    return this.#frames.length === 0;
-  }
-
   /**
    * Encodes a message behind those that wait for the next `flush`.
    * @throws whatever the protocol's `encode` throws, ConnectionError MESSAGE_LENGTH; nothing will be written then
    */
   append(message: Message, frame: OutgoingFrame, nowMs: () => number, header?: Uint8Array): void {
     const { framing } = this.#protocol;
-    if (this.#chunk.bytes.length - this.#end < this.#largestFrameBytes) this.#continueInNextChunk(nowMs());
-    const { bytes } = this.#chunk;
+    while (this.#chunk.bytes.length - this.#end < this.#largestFrameBytes) this.#continueInNextChunk(nowMs());
     const messageStart = this.#end + this.#prefixBytes;
-    const messageEnd = this.#protocol.encode(message, bytes, messageStart);
-    const isInBounds = messageEnd > messageStart && messageEnd - this.#end <= this.#largestFrameBytes;
-    if (!isInBounds) throw new ConnectionError('MESSAGE_LENGTH');
-    writeFrameHeader(framing, header ?? framing.transportHeader, bytes, messageStart, messageEnd);
+    const messageEnd = this.#encode(message, messageStart);
+    writeFrameHeader(framing, header ?? framing.transportHeader, this.#chunk.bytes, messageStart, messageEnd);
     this.#end = messageEnd;
     frame.batch = this.#batch;
     this.#frames.push(frame);
@@ -88,26 +89,7 @@ export class OutgoingFrames<Message> {
 
   /** Hands everything encoded so far to the socket in one write, but for the frames that came too late. */
   flush(nowMs: number): void {
-    const refused = nowMs > this.#earliestSendByMs ? this.#takeRefused(nowMs) : undefined;
-    this.#earliestSendByMs = Number.POSITIVE_INFINITY;
-    for (const frame of this.#frames) frame.writtenAtMs = nowMs;
-    this.#frames.length = 0;
-    this.#ends.length = 0;
-    if (this.#end > this.#start) this.#handOver();
-    if (refused) for (const frame of refused) this.#onRefused(frame);
-  }
-
-  #handOver(): void {
-    const chunk = this.#chunk;
-    const batch = this.#batch++;
-    const bytes = chunk.bytes.subarray(this.#start, this.#end);
-    this.#start = this.#end;
-    chunk.lent++;
-    chunk.lentEnd = this.#end;
-    this.#write(bytes, () => {
-      this.#lastWrittenBatch = batch;
-      this.#takeBack(chunk);
-    });
+    this.#handOver(this.#takeBatch(nowMs));
   }
 
   /** Whether bytes of the frame may still lie in this process. */
@@ -120,25 +102,65 @@ export class OutgoingFrames<Message> {
     return { bytes: Buffer.allocUnsafeSlow(lengthBytes), lent: 0, lentEnd: 0 };
   }
 
+  /** What a message that cannot be sent has left behind may be card data: it is wiped. */
+  #encode(message: Message, messageStart: number): number {
+    const { bytes } = this.#chunk;
+    try {
+      const messageEnd = this.#protocol.encode(message, bytes, messageStart);
+      if (messageEnd > messageStart && messageEnd - this.#end <= this.#largestFrameBytes) return messageEnd;
+    } catch (error) {
+      bytes.fill(0, messageStart);
+      throw error;
+    }
+    bytes.fill(0, messageStart);
+    throw new ConnectionError('MESSAGE_LENGTH');
+  }
+
+  /** The next chunk comes before the write: whoever is told of it may have something to send. */
   #continueInNextChunk(nowMs: number): void {
-    this.flush(nowMs);
+    const batch = this.#takeBatch(nowMs);
     if (this.#chunk.lent > 0) this.#chunk = this.#spare.pop() ?? this.#newChunk();
     this.#start = 0;
     this.#end = 0;
+    this.#handOver(batch);
+  }
+
+  #takeBatch(nowMs: number): Batch {
+    const refused = nowMs > this.#earliestSendByMs ? this.#takeRefused(nowMs) : undefined;
+    this.#earliestSendByMs = Number.POSITIVE_INFINITY;
+    for (const frame of this.#frames) frame.writtenAtMs = nowMs;
+    this.#frames.length = 0;
+    this.#ends.length = 0;
+    const chunk = this.#chunk;
+    if (this.#end === this.#start) return { number: this.#batch, chunk, bytes: undefined, refused };
+    const bytes = chunk.bytes.subarray(this.#start, this.#end);
+    this.#start = this.#end;
+    chunk.lent++;
+    chunk.lentEnd = Math.max(chunk.lentEnd, this.#end);
+    return { number: this.#batch++, chunk, bytes, refused };
+  }
+
+  #handOver({ number, chunk, bytes, refused }: Batch): void {
+    if (bytes) {
+      this.#write(bytes, () => {
+        this.#lastWrittenBatch = number;
+        this.#takeBack(chunk);
+      });
+    }
+    if (refused) for (const frame of refused) this.#onRefused(frame);
   }
 
   /** Once the socket has done with all of a chunk, it is wiped and used again: no card data outlives its write. */
   #takeBack(chunk: Chunk): void {
     chunk.lent--;
-    if (chunk.lent > 0) return;
-    if (chunk !== this.#chunk) {
-      chunk.bytes.fill(0, 0, chunk.lentEnd);
-      if (this.#spare.length < MOST_SPARE_CHUNKS) this.#spare.push(chunk);
-    } else if (this.#start === this.#end) {
-      chunk.bytes.fill(0, 0, chunk.lentEnd);
+    const isCurrent = chunk === this.#chunk;
+    if (chunk.lent > 0 || (isCurrent && this.#start !== this.#end)) return;
+    chunk.bytes.fill(0, 0, chunk.lentEnd);
+    chunk.lentEnd = 0;
+    if (isCurrent) {
       this.#start = 0;
       this.#end = 0;
-    }
+    } else if (this.#spare.length < MOST_SPARE_CHUNKS) this.#spare.push(chunk);
   }
 
   /** Moves the frames that may still leave together over those that may not. None of them is the socket's yet. */
@@ -158,6 +180,7 @@ export class OutgoingFrames<Message> {
       }
       from = end;
     }
+    this.#chunk.bytes.fill(0, to, from);
     this.#end = to;
     this.#frames = kept;
     return refused;

@@ -13,17 +13,21 @@ const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
 function open(overrides: Partial<typeof notes> = {}) {
   const writes: Write[] = [];
   const refused: OutgoingFrame[] = [];
+  const whenRefused: (() => void)[] = [];
   const outgoing = new OutgoingFrames<Note>(
     { ...notes, ...overrides },
     (bytes, onWritten) => writes.push({ bytes, copy: text(bytes), onWritten }),
-    (frame) => refused.push(frame),
+    (frame) => {
+      refused.push(frame);
+      for (const act of whenRefused.splice(0)) act();
+    },
   );
   const append = (note: Note, sendByMs = Number.POSITIVE_INFINITY): OutgoingFrame => {
     const frame = { sendByMs, writtenAtMs: -1, batch: 0 };
     outgoing.append(note, frame, () => 1);
     return frame;
   };
-  return { outgoing, writes, refused, append };
+  return { outgoing, writes, refused, whenRefused, append };
 }
 
 describe('outgoing frames', () => {
@@ -101,6 +105,36 @@ describe('outgoing frames', () => {
     expect(memory.includes('another')).toBe(true);
     writes[1]!.onWritten();
     expect(memory.includes('secret') || memory.includes('another')).toBe(false);
+  });
+
+  test('are wiped when they came too late, could not be encoded or were too long', () => {
+    const { outgoing, writes, append } = open({
+      framing: { ...framing, maxFrameBytes: 100 },
+      encode(note, target, offset) {
+        const end = notes.encode(note, target, offset);
+        if (note.text === 'half a secret') throw new RangeError('half written');
+        return end;
+      },
+    });
+    append(ask('1', 'a late secret'), 10);
+    append(ask('2', 'short'));
+    outgoing.flush(11);
+    expect(() => append(ask('3', 'half a secret'))).toThrow('half written');
+    expect(() => append(ask('4', `a long secret${'!'.repeat(100)}`))).toThrow();
+    writes[0]!.onWritten();
+    expect(Buffer.from(writes[0]!.bytes.buffer).includes('secret')).toBe(false);
+  });
+
+  test('that are made where others are refused leave whole, also where a stretch of memory ends', () => {
+    const { outgoing, writes, whenRefused, append } = open({ framing: { ...framing, maxFrameBytes: 30_000 } });
+    append(ask('1', 'x'.repeat(29_000)), 0);
+    append(ask('2', 'x'.repeat(29_000)));
+    whenRefused.push(() => append(ask('3', 'sign off')));
+    append(ask('4', 'reply'));
+    outgoing.flush(1);
+    const left = writes.map(({ copy }) => copy.replaceAll(/x+/g, '')).join(' ');
+    expect(left).toContain('?3|sign off');
+    expect(left).toContain('?4|reply');
   });
 
   test('of a tick that outgrow a stretch of memory leave in as many writes, in order', () => {
