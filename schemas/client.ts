@@ -4,11 +4,13 @@
  *
  *   const client = createClient({ baseUrl: 'https://tap.example', credentials: { apiKey } });
  *   const { url } = await client.createApplink({ body: { merchantId: 1001, ... } });
+ *
+ * Whoever has other means of sending takes `requestOf` and `answerOf`: what is said, without the saying.
  */
 import type { z } from 'zod';
 import type { Operation } from './operation.ts';
-import { OPERATIONS } from './operations.ts';
-import { type Problem, problem } from './problem.ts';
+import { OPERATIONS, problem } from './operations.ts';
+import type { Problem } from './problem.ts';
 
 export type Operations = typeof OPERATIONS;
 export type OperationName = keyof Operations;
@@ -41,17 +43,23 @@ type Method<Name extends OperationName> =
 
 export type Client = { readonly [Name in OperationName]: Method<Name> };
 
+/** What the operations show. */
+export interface Credentials<Secret = string> {
+  readonly apiKey?: Secret | undefined;
+  readonly token?: Secret | undefined;
+}
+
 /** Given as it is, or made anew for each request: tokens expire. */
 export type Secretive = string | (() => string | Promise<string>);
 
 export interface ClientOptions {
-  /** Without a slash at its end. */
+  /** A path in it is put before every other. */
   readonly baseUrl: string;
   /** Where logins and intent session tokens are; `baseUrl` unless given. */
   readonly authUrl?: string;
   /** Where callbacks and webhook events are; `baseUrl` unless given. */
   readonly appUrl?: string;
-  readonly credentials?: { readonly apiKey?: Secretive; readonly token?: Secretive };
+  readonly credentials?: Credentials<Secretive>;
   /** Instead of the runtime's own. */
   readonly fetch?: typeof fetch;
   /** For one attempt; `DEFAULT_TIMEOUT_MS` unless given. */
@@ -60,13 +68,36 @@ export interface ClientOptions {
   readonly repeats?: number;
 }
 
-export interface CallOptions {
+/** What marks a request. */
+export interface RequestMarks {
   /** A UUID that stands in the gateway's logs; made unless given. */
   readonly correlationId?: string;
   /** For operations that create; made unless given, so that repeats create once. */
   readonly idempotencyKey?: string;
+}
+
+export interface CallOptions extends RequestMarks {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+}
+
+/** A request, for any HTTP client to send. */
+export interface RawRequest {
+  readonly method: Operation['method'];
+  /** With its query; it goes behind the URL of the gateway. */
+  readonly path: string;
+  /** By names in lower case. Their values are as they were given: whoever writes them out by hand sees to line ends. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body: string | undefined;
+}
+
+/** An answer, as any HTTP client has it. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** The header of this name. */
+  readonly retryAfter?: string | null;
 }
 
 /** A tap is held for the switch's deadline (30 s unless configured) and 5 s more. */
@@ -118,15 +149,6 @@ export class NoAnswerError extends Error {
   }
 }
 
-/** @throws nothing; its methods throw ProblemError, AnswerError, NoAnswerError, and z.ZodError for a request that cannot be sent */
-export function createClient(options: ClientOptions): Client {
-  const methods = Object.entries<Operation>(OPERATIONS).map(([name, operation]) => [
-    name,
-    (request: Parts = {}, call: CallOptions = {}) => perform(options, operation, request, call),
-  ]);
-  return Object.fromEntries(methods) as Client;
-}
-
 interface Parts {
   readonly params?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
@@ -134,31 +156,117 @@ interface Parts {
   readonly body?: unknown;
 }
 
-async function perform(
-  options: ClientOptions,
-  operation: Operation,
-  parts: Parts,
-  call: CallOptions,
-): Promise<unknown> {
-  const { isIdempotent, method, body } = operation;
-  const headers = new Headers({
-    accept: 'application/json, application/problem+json',
-    ...parts.headers,
-    'x-correlation-id': call.correlationId ?? crypto.randomUUID(),
-    ...(isIdempotent && { 'idempotency-key': call.idempotencyKey ?? crypto.randomUUID() }),
-  });
-  const sent: RequestInit = { method, headers, redirect: 'error' };
-  if (body !== undefined && parts.body !== undefined) {
-    headers.set('content-type', 'application/json');
-    sent.body = JSON.stringify(parts.body);
+/**
+ * What is to be sent for an operation. The gateway checks it; here the types do.
+ *
+ * @param credentials of which those are shown that the operation takes
+ * @throws TypeError for a parameter that no address can carry
+ */
+export function requestOf<Name extends OperationName>(
+  name: Name,
+  parts: RequestOf<Name>,
+  credentials: Credentials = {},
+  { correlationId = randomUuid(), idempotencyKey }: RequestMarks = {},
+): RawRequest {
+  const operation: Operation = OPERATIONS[name];
+  const { params, query, headers, body } = parts as Parts;
+  const { apiKey, token } = shownOf(operation, credentials);
+  return {
+    method: operation.method,
+    path: pathOf(operation.path, params, query),
+    headers: {
+      accept: 'application/json, application/problem+json',
+      ...headers,
+      ...(apiKey !== undefined && { 'x-api-key': apiKey }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      'x-correlation-id': correlationId,
+      ...(operation.isIdempotent && { 'idempotency-key': idempotencyKey ?? randomUuid() }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  };
+}
+
+/** Of two that would do, the key. */
+function shownOf<Secret>({ shows }: Operation, { apiKey, token }: Credentials<Secret>): Credentials<Secret> {
+  if (shows === 'nothing') return {};
+  if (shows === 'both') return { apiKey, token };
+  return shows === 'key' || (shows === 'either' && apiKey !== undefined) ? { apiKey } : { token };
+}
+
+function pathOf(path: string, params: Parts['params'] = {}, query: Parts['query'] = {}): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => segmentOf(name, params[name]));
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const said = given.map(([name, value]): [string, string] => [name, String(value)]);
+  return said.length === 0 ? filled : `${filled}?${new URLSearchParams(said)}`;
+}
+
+/** What would lead to another address is none: URLs lose their `.` and `..` on the way (RFC 3986 5.2.4). */
+function segmentOf(name: string, value: unknown): string {
+  const text = String(value ?? '');
+  if (/^\.{0,2}$/.test(text)) throw new TypeError(`the parameter ${name} cannot stand in an address`);
+  return encodeURIComponent(text);
+}
+
+/** RFC 9562 5.4. Browsers have `crypto.randomUUID` by https alone; what it is made of they have everywhere. */
+export function randomUuid(): string {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+/**
+ * What an answer to an operation says.
+ *
+ * @throws ProblemError for a refusal, AnswerError for what is no answer of this API
+ */
+export function answerOf<Name extends OperationName>(
+  name: Name,
+  { status, text, retryAfter }: RawAnswer,
+): AnswerOf<Name> {
+  let body: unknown;
+  try {
+    body = text === '' ? undefined : JSON.parse(text);
+  } catch (cause) {
+    throw new AnswerError(status, { cause });
   }
-  const url = addressOf(options, operation, parts);
-  const isHarmless = isIdempotent || method === 'GET';
+  if (status >= 200 && status < 300) {
+    const read = OPERATIONS[name].answer.safeParse(body);
+    if (read.success) return read.data as AnswerOf<Name>;
+    throw new AnswerError(status, { cause: read.error });
+  }
+  const refusal = problem.safeParse(body);
+  if (!refusal.success) throw new AnswerError(status, { cause: refusal.error });
+  // The other form of the header, a date (RFC 9110 10.2.3), is none of ours.
+  const seconds = /^\d+$/.test(retryAfter ?? '') ? Number(retryAfter) : undefined;
+  throw new ProblemError(refusal.data, seconds);
+}
+
+/** @throws nothing; its methods throw ProblemError, AnswerError, NoAnswerError, and TypeError as `requestOf` does */
+export function createClient(options: ClientOptions): Client {
+  const names = Object.keys(OPERATIONS) as OperationName[];
+  const methods = names.map((name) => [
+    name,
+    (parts: Parts = {}, call: CallOptions = {}) => perform(options, name, parts, call),
+  ]);
+  return Object.fromEntries(methods) as Client;
+}
+
+async function perform(options: ClientOptions, name: OperationName, parts: Parts, call: CallOptions): Promise<unknown> {
+  const operation: Operation = OPERATIONS[name];
+  const { correlationId = randomUuid(), idempotencyKey = randomUuid() } = call;
+  const isHarmless = operation.isIdempotent || operation.method === 'GET';
   const repeats = isHarmless ? (options.repeats ?? DEFAULT_REPEATS) : 0;
   for (let attempt = 0; ; attempt++) {
-    await showCredentials(headers, options, operation);
+    // Before each attempt: a token may have expired meanwhile.
+    const credentials = await reveal(shownOf(operation, options.credentials ?? {}));
+    const marks = { correlationId, idempotencyKey };
+    const request = requestOf(name, parts, credentials, marks);
     try {
-      return await answerOf(operation, await exchange(options, url, sent, call));
+      return answerOf(name, await exchange(options, urlOf(options, operation) + request.path, request, call));
     } catch (error) {
       const waitMs = attempt < repeats && !call.signal?.aborted ? waitBeforeRepeat(error, attempt) : undefined;
       if (waitMs === undefined) throw error;
@@ -167,69 +275,32 @@ async function perform(
   }
 }
 
-function addressOf(
-  { baseUrl, authUrl = baseUrl, appUrl = baseUrl }: ClientOptions,
-  { path, under }: Operation,
-  parts: Parts,
-) {
-  const base = under === 'auth' ? authUrl : under === 'app' ? appUrl : baseUrl;
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(parts.params?.[name])));
-  const given = Object.entries(parts.query ?? {}).filter(([, value]) => value !== undefined);
-  const query = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString();
-  return `${base}${filled}${query && `?${query}`}`;
+async function reveal({ apiKey, token }: Credentials<Secretive>): Promise<Credentials> {
+  const toldBy = async (secretive?: Secretive) => (typeof secretive === 'function' ? secretive() : secretive);
+  return { apiKey: await toldBy(apiKey), token: await toldBy(token) };
 }
 
-/** Before each attempt: a token may have expired meanwhile. Of two that would do, the key. */
-async function showCredentials(
-  headers: Headers,
-  { credentials = {} }: ClientOptions,
-  { shows }: Operation,
-): Promise<void> {
-  const { apiKey, token } = credentials;
-  const isKeyShown = shows === 'key' || shows === 'both' || (shows === 'either' && apiKey !== undefined);
-  const isTokenShown = shows === 'token' || shows === 'both' || (shows === 'either' && apiKey === undefined);
-  if (isKeyShown && apiKey !== undefined) headers.set('x-api-key', await reveal(apiKey));
-  if (isTokenShown && token !== undefined) headers.set('authorization', `Bearer ${await reveal(token)}`);
+function urlOf({ baseUrl, authUrl = baseUrl, appUrl = baseUrl }: ClientOptions, { under }: Operation): string {
+  const url = under === 'auth' ? authUrl : under === 'app' ? appUrl : baseUrl;
+  return url.endsWith('/') ? url.slice(0, -1) : url;
 }
 
-async function reveal(secretive: Secretive): Promise<string> {
-  return typeof secretive === 'string' ? secretive : secretive();
-}
-
-interface Exchanged {
-  readonly response: Response;
-  readonly text: string;
-}
-
-async function exchange(options: ClientOptions, url: string, sent: RequestInit, call: CallOptions): Promise<Exchanged> {
+async function exchange(
+  options: ClientOptions,
+  url: string,
+  { method, headers, body }: RawRequest,
+  call: CallOptions,
+): Promise<RawAnswer> {
   const timeout = AbortSignal.timeout(call.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
   const signal = call.signal ? AbortSignal.any([call.signal, timeout]) : timeout;
   const fetcher = options.fetch ?? fetch;
+  const sent: RequestInit = { method, headers, redirect: 'error', signal, ...(body !== undefined && { body }) };
   try {
-    const response = await fetcher(url, { ...sent, signal });
-    return { response, text: await response.text() };
+    const response = await fetcher(url, sent);
+    return { status: response.status, text: await response.text(), retryAfter: response.headers.get('retry-after') };
   } catch (cause) {
     throw new NoAnswerError({ cause });
   }
-}
-
-async function answerOf({ answer }: Operation, { response, text }: Exchanged): Promise<unknown> {
-  const { status, headers } = response;
-  let body: unknown;
-  try {
-    body = text === '' ? undefined : JSON.parse(text);
-  } catch (cause) {
-    throw new AnswerError(status, { cause });
-  }
-  if (response.ok) {
-    const read = answer.safeParse(body);
-    if (read.success) return read.data;
-    throw new AnswerError(status, { cause: read.error });
-  }
-  const refusal = problem.safeParse(body);
-  if (!refusal.success) throw new AnswerError(status, { cause: refusal.error });
-  const retryAfter = headers.get('retry-after');
-  throw new ProblemError(refusal.data, retryAfter === null ? undefined : Number(retryAfter));
 }
 
 /** Undefined where a repeat would be told the same. */

@@ -1,6 +1,6 @@
 /**
- * Every operation of the API by its operationId: what goes in, what comes out. The client is made from it; a contract test
- * holds it to the API description.
+ * Every operation of the API by its operationId: what goes in, what comes out; and what refuses them. The client is made
+ * from it; a contract test holds it to the API description.
  */
 import { z } from 'zod';
 import { ADMIN_OPERATIONS } from './admin-operations.ts';
@@ -172,6 +172,9 @@ const ofInstallations = {
   getReadiness: get('/readyz', 'nothing', { answer: readiness }),
   getHealth: get('/healthz', 'nothing', { answer: health }),
 } as const satisfies Record<string, Operation>;
+
+/** What refuses any of them. */
+export { problem } from './problem.ts';
 
 export const OPERATIONS = {
   ...ofTaps,

@@ -1,5 +1,14 @@
-import { describe, expect, test } from 'vitest';
-import { AnswerError, type ClientOptions, createClient, NoAnswerError, ProblemError } from '../../schemas/client.ts';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import {
+  AnswerError,
+  answerOf,
+  type ClientOptions,
+  createClient,
+  NoAnswerError,
+  ProblemError,
+  randomUuid,
+  requestOf,
+} from '../../schemas/client.ts';
 import type { Operation, Shows } from '../../schemas/operation.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import type { Problem } from '../../schemas/problem.ts';
@@ -133,6 +142,22 @@ describe('a request', () => {
     expect(sent.map(({ url }) => new URL(url).host)).toEqual(['app.example', 'tap.example']);
   });
 
+  test('goes behind the path of a public URL, with or without a slash at its end', async () => {
+    for (const baseUrl of ['https://tap.example/pay-by-phone', 'https://tap.example/pay-by-phone/']) {
+      const { client, sent } = clientOf([json({ status: 'ok' })], { baseUrl });
+      await client.getLiveness();
+      expect(sent[0]!.url).toBe('https://tap.example/pay-by-phone/livez');
+    }
+  });
+
+  test.each(['', '.', '..', undefined])('is not sent with the parameter %j, which would lead elsewhere', async (id) => {
+    const { client, sent } = clientOf([]);
+    await expect(client.voidSale({ params: { id: id! } })).rejects.toThrow(
+      new TypeError('the parameter id cannot stand in an address'),
+    );
+    expect(sent).toEqual([]);
+  });
+
   test('has a correlation id, and where it creates something an idempotency key, made or given', async () => {
     const answer = () => json({ serviceReference: ID, originalTransactionId: ID, amount: 1, currency: 'ZAR' }, 202);
     const { client, sent } = clientOf([answer(), answer(), json([])]);
@@ -169,6 +194,71 @@ describe('an answer', () => {
   ])('that is %s is an AnswerError', async (_what, answer) => {
     const { client } = clientOf([answer()]);
     await expect(client.getLiveness()).rejects.toBeInstanceOf(AnswerError);
+  });
+});
+
+describe('for whoever sends by other means', () => {
+  test('a request is what the client would send', async () => {
+    const { client, sent } = clientOf([json([])]);
+    const parts = { query: { limit: 5 } };
+    await client.listTransactions(parts, { correlationId: ID });
+    const { method, path, headers, body } = requestOf(
+      'listTransactions',
+      parts,
+      { apiKey: 'tw_test_key' },
+      { correlationId: ID },
+    );
+    expect(sent[0]).toMatchObject({ url: `https://tap.example${path}`, init: { method } });
+    expect(new Headers(headers)).toEqual(sent[0]!.headers);
+    expect([body, sent[0]!.init.body]).toEqual([undefined, undefined]);
+  });
+
+  test('a request shows nothing but what its operation takes, and says its body in JSON', () => {
+    const credentials = { apiKey: 'tw_test_key', token: 'jwt' };
+    const given = { headers: { 'x-device-installation-id': 'd' }, params: { id: ID } };
+    const { headers, body } = requestOf('acknowledgeOutcome', given, credentials, { correlationId: ID });
+    expect([headers, body]).toEqual([
+      {
+        accept: 'application/json, application/problem+json',
+        'x-device-installation-id': 'd',
+        authorization: 'Bearer jwt',
+        'x-correlation-id': ID,
+      },
+      undefined,
+    ]);
+    const wanted = { amount: '1.00', refundReference: 'r' };
+    const refund = requestOf('refundSale', { params: { id: ID }, body: wanted }, credentials);
+    expect(refund).toMatchObject({ method: 'POST', path: `/transactions/${ID}/refund`, body: JSON.stringify(wanted) });
+    expect(refund.headers).toMatchObject({
+      'x-api-key': 'tw_test_key',
+      'content-type': 'application/json',
+      'idempotency-key': expect.stringMatching(UUID),
+    });
+  });
+
+  test('an answer is what the client would give, or throw', async () => {
+    expect(answerOf('getLiveness', { status: 200, text: '{"status":"ok","later":1}' })).toEqual({ status: 'ok' });
+    expect(() => answerOf('getLiveness', { status: 200, text: '{}' })).toThrow(AnswerError);
+    const text = await refusal(503).text();
+    for (const [retryAfter, retryAfterSeconds] of [
+      ['7', 7],
+      ['Wed, 21 Oct 2026 07:28:00 GMT', undefined],
+      [undefined, undefined],
+    ] as const) {
+      const refused = () => answerOf('getLiveness', { status: 503, text, ...(retryAfter && { retryAfter }) });
+      expect(refused).toThrow(expect.objectContaining({ name: 'ProblemError', retryAfterSeconds }));
+    }
+  });
+});
+
+describe('a random UUID', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  test('is one also where the runtime makes none', () => {
+    vi.stubGlobal('crypto', { getRandomValues: crypto.getRandomValues.bind(crypto) });
+    const made = Array.from({ length: 64 }, randomUuid);
+    for (const uuid of made) expect(uuid).toMatch(UUID);
+    expect(new Set(made).size).toBe(made.length);
   });
 });
 
