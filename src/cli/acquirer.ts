@@ -2,10 +2,10 @@ import { parseArgs } from 'node:util';
 import { acquirerChange, newAcquirer, type StoredAcquirer } from '#schemas/admin-tenants';
 import { StartError } from '../errors.ts';
 import { Acquirers } from '../store/settings/acquirers.ts';
-import { actor, changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
-import { type Commands, runCommand } from './commands.ts';
-import { command } from './settings-commands.ts';
-import { tableOf } from './table.ts';
+import { actor, changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
+import { type Commands, command, runCommand } from './commands.ts';
+import { type Columns, listOf, printList } from './table.ts';
+import { flag, idOf, text } from './words.ts';
 
 const COMMANDS: Commands = {
   add: command('--name TEXT [--json]', add),
@@ -20,26 +20,22 @@ export function run(args: string[]): Promise<number> {
   return runCommand('tapwire acquirer', COMMANDS, args);
 }
 
-const text = { type: 'string' } as const;
-const json = { type: 'boolean', default: false } as const;
-
 async function add(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { name: text, json } });
+  const { values } = parseArgs({ args, options: { name: text, json: flag } });
   const given = checkedBy(newAcquirer, { name: values.name });
   const added = await onDatabase((database) => new Acquirers(database).add(actor(), given));
-  return print(added, [added], values.json);
+  console.log(values.json ? JSON.stringify(added, null, 2) : listOf([added], COLUMNS));
+  return 0;
 }
 
 async function list(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { json } });
+  const { values } = parseArgs({ args, options: { json: flag } });
   const all = await onDatabase((database) => {
     const acquirers = new Acquirers(database);
-    return listAll(
-      (page) => acquirers.list(page),
-      ({ id }) => id,
-    );
+    return listAll('id', (page) => acquirers.list(page));
   });
-  return print(all, all, values.json);
+  printList(all, COLUMNS, values.json);
+  return 0;
 }
 
 async function change(args: string[]): Promise<number> {
@@ -56,11 +52,11 @@ async function apply([id]: string[], changes: object): Promise<number> {
   const given = checkedBy(acquirerChange, changes);
   const change = changeOf(idOf(id, 'ACQUIRER'));
   const changed = await onDatabase((database) => new Acquirers(database).change(change, given));
-  return print(changed, [changed], false);
-}
-
-function print(json: unknown, acquirers: readonly StoredAcquirer[], asJson: boolean): number {
-  const rows = acquirers.map(({ id, name, blocked }) => [String(id), name, blocked ? 'yes' : 'no']);
-  console.log(asJson ? JSON.stringify(json, null, 2) : tableOf([['ACQUIRER', 'NAME', 'BLOCKED'], ...rows]));
+  console.log(listOf([changed], COLUMNS));
   return 0;
 }
+
+const COLUMNS: Columns<StoredAcquirer> = {
+  titles: ['ACQUIRER', 'NAME', 'BLOCKED'],
+  cellsOf: ({ id, name, blocked }) => [String(id), name, blocked ? 'yes' : 'no'],
+};

@@ -1,7 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import type { z } from 'zod';
 import { readConfig } from '../config.ts';
-import { StartError } from '../errors.ts';
 import { prepareDatabase } from '../gateway/prepare-database.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { AcquirerSettings, type Page } from '../store/settings/acquirer-settings.ts';
@@ -41,24 +40,17 @@ export function changeOf(acquirerId: number): Change {
   return { acquirerId, actor: actor() };
 }
 
-/** A whole list, page by page. `nameOf`: what names a row. */
-export async function listAll<Stored>(
+/** A whole list, page by page. `key`: the property that names a row. */
+export async function listAll<Stored extends object>(
+  key: keyof Stored & string,
   list: (page: Page) => Promise<Stored[]>,
-  nameOf: (row: Stored) => number | string,
 ): Promise<Stored[]> {
   const all: Stored[] = [];
   for (;;) {
-    const last = all.at(-1);
-    const rows = await list({ limit: PAGE, after: last && nameOf(last) });
+    const rows = await list({ limit: PAGE, after: all.at(-1)?.[key] as Page['after'] });
     all.push(...rows);
     if (rows.length < PAGE) return all;
   }
-}
-
-/** An id among the words of a command. @throws StartError BAD_CONFIG */
-export function idOf(text: string | undefined, what: string): number {
-  if (text !== undefined && /^[1-9]\d{0,9}$/.test(text)) return Number(text);
-  throw new StartError('BAD_CONFIG', `${what}: expected a number`);
 }
 
 /** Settings as the admin API would take them. @throws RequestRefused naming each fault */
@@ -66,4 +58,16 @@ export function checkedBy<Settings>(schema: z.ZodType<Settings>, given: unknown)
   const { data, error } = schema.safeParse(given);
   if (data !== undefined) return data;
   throw refused(error!.issues.map(({ path, message }) => ({ path, detail: message })));
+}
+
+/** Whose a credential is, for a person. */
+export function ownerOf({
+  integratorId,
+  merchantId,
+}: {
+  readonly integratorId: number | null;
+  readonly merchantId: string | null;
+}): string {
+  if (merchantId !== null) return `merchant ${merchantId}`;
+  return integratorId === null ? 'the acquirer' : `integrator ${integratorId}`;
 }

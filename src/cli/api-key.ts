@@ -3,12 +3,12 @@ import { apiKeyRotation, newApiKey, type StoredApiKey } from '#schemas/admin-cre
 import { SCOPES } from '#schemas/scopes';
 import type { ApiKeyMode } from '../auth/api-key.ts';
 import { readConfig } from '../config.ts';
-import { listOperatorKeys, revokeOperatorKey } from '../store/credentials/operator-keys.ts';
+import { listOperatorKeys, type OperatorKey, revokeOperatorKey } from '../store/credentials/operator-keys.ts';
 import { ApiKeySettings, type IssuedKey } from '../store/settings/api-key-settings.ts';
-import { actor, changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
-import { type Commands, runCommand } from './commands.ts';
-import { command, onlyOne, parseNamed, readNumber } from './settings-commands.ts';
-import { tableOf } from './table.ts';
+import { actor, changeOf, checkedBy, listAll, onDatabase, ownerOf } from './administration.ts';
+import { type Commands, command, runCommand } from './commands.ts';
+import { type Columns, listOf, printList, tableOf } from './table.ts';
+import { flag, idOf, onlyOne, parseNamed, readNumber, text, texts } from './words.ts';
 
 const COMMANDS: Commands = {
   add: command('--acquirer ID [--integrator ID] [--merchant ID] --name TEXT --scope SCOPE... [--expires TIME]', add),
@@ -23,15 +23,12 @@ export function run(args: string[]): Promise<number> {
   return runCommand('tapwire api-key', COMMANDS, args);
 }
 
-const text = { type: 'string' } as const;
-const flag = { type: 'boolean', default: false } as const;
-
 async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
     options: {
       ...{ acquirer: text, integrator: text, merchant: text, name: text, expires: text },
-      scope: { ...text, multiple: true },
+      scope: texts,
     },
   });
   const { integrator, merchant, name, scope, expires } = values;
@@ -50,25 +47,13 @@ async function list(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { acquirer: text, operator: flag, json: flag } });
   if (values.operator) return listOfOperator(values.json);
   const reach = { acquirerId: idOf(values.acquirer, '--acquirer') };
-  const keys = await onKeys((settings) =>
-    listAll(
-      (page) => settings.list(reach, page),
-      ({ id }) => id,
-    ),
-  );
-  console.log(values.json ? JSON.stringify(keys, null, 2) : tableOf([TITLES, ...keys.map(rowOf)]));
+  const keys = await onKeys((settings) => listAll('id', (page) => settings.list(reach, page)));
+  printList(keys, COLUMNS, values.json);
   return 0;
 }
 
 async function listOfOperator(asJson: boolean): Promise<number> {
-  const keys = await onDatabase(listOperatorKeys);
-  const rows = keys.map(({ id, name, createdAt, lastUsedAt, revokedAt }) => [
-    ...[id, name, createdAt, lastUsedAt ?? 'never'],
-    revokedAt === null ? 'works' : 'revoked',
-  ]);
-  console.log(
-    asJson ? JSON.stringify(keys, null, 2) : tableOf([['KEY', 'NAME', 'SINCE', 'LAST USED', 'STATE'], ...rows]),
-  );
+  printList(await onDatabase(listOperatorKeys), OPERATOR_COLUMNS, asJson);
   return 0;
 }
 
@@ -106,18 +91,28 @@ function onKeys<Result>(act: (keys: ApiKeySettings) => Promise<Result>): Promise
 }
 
 function print({ stored, text: key }: IssuedKey): number {
-  console.error(`${tableOf([TITLES, rowOf(stored)])}\n\nThe key, shown this once (header x-api-key):`);
+  console.error(`${listOf([stored], COLUMNS)}\n\nThe key, shown this once (header x-api-key):`);
   console.log(key.reveal());
   return 0;
 }
 
-const TITLES = ['KEY', 'NAME', 'OF', 'SCOPES', 'EXPIRES', 'LAST USED', 'STATE'];
+const COLUMNS: Columns<StoredApiKey> = {
+  titles: ['KEY', 'NAME', 'OF', 'SCOPES', 'EXPIRES', 'LAST USED', 'STATE'],
+  cellsOf: (key) => [
+    ...[key.id, key.name, ownerOf(key), key.scopes.join(' ')],
+    ...[key.expiresAt ?? 'never', key.lastUsedAt ?? 'never', stateOf(key)],
+  ],
+};
 
-function rowOf(key: StoredApiKey): string[] {
-  const { id, name, integratorId, merchantId, expiresAt, lastUsedAt, revokedAt } = key;
-  const integrator = integratorId === null ? 'the acquirer' : `integrator ${integratorId}`;
-  const owner = merchantId === null ? integrator : `merchant ${merchantId}`;
-  const isExpired = expiresAt !== null && Date.parse(expiresAt) <= Date.now();
-  const state = revokedAt !== null ? 'revoked' : isExpired ? 'expired' : 'works';
-  return [id, name, owner, key.scopes.join(' '), expiresAt ?? 'never', lastUsedAt ?? 'never', state];
+const OPERATOR_COLUMNS: Columns<OperatorKey> = {
+  titles: ['KEY', 'NAME', 'SINCE', 'LAST USED', 'STATE'],
+  cellsOf: ({ id, name, createdAt, lastUsedAt, revokedAt }) => [
+    ...[id, name, createdAt, lastUsedAt ?? 'never'],
+    revokedAt === null ? 'works' : 'revoked',
+  ],
+};
+
+function stateOf({ expiresAt, revokedAt }: StoredApiKey): string {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'works';
 }

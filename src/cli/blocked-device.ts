@@ -8,8 +8,10 @@ const COMMANDS = settingsCommands({
   table: BLOCKED_DEVICE_SETTINGS,
   body: newBlockedDevice,
   flags: [{ flag: 'device', property: 'deviceInstallationId', value: 'ID', isFixed: true }],
-  titles: ['DEVICE', 'BLOCKED SINCE'],
-  rowOf: ({ deviceInstallationId, createdAt }: StoredBlockedDevice) => [deviceInstallationId, createdAt],
+  columns: {
+    titles: ['DEVICE', 'BLOCKED SINCE'],
+    cellsOf: ({ deviceInstallationId, createdAt }: StoredBlockedDevice) => [deviceInstallationId, createdAt],
+  },
 });
 
 /** `tapwire blocked-device ...`: installations of apps that an acquirer takes no tap from. Removing one lets it in again. */

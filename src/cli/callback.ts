@@ -8,9 +8,9 @@ import { callbackPolicy } from '../webhooks/callback-url.ts';
 import { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import type { Integrator } from '../webhooks/ports.ts';
 import { createSecretVault } from '../webhooks/secret-vault.ts';
-import { actor, idOf, onDatabase } from './administration.ts';
-import { type Commands, runCommand } from './commands.ts';
-import { command } from './settings-commands.ts';
+import { actor, onDatabase } from './administration.ts';
+import { type Commands, command, runCommand } from './commands.ts';
+import { idOf, text } from './words.ts';
 
 const COMMANDS: Commands = {
   set: command('--acquirer ID --integrator ID --serves links URL', set),
@@ -66,8 +66,7 @@ function secret(args: string[]): Promise<number> {
 }
 
 function parse(args: string[]): { readonly owner: Integrator; readonly url: string | undefined } {
-  const text = { type: 'string' } as const;
-  const options = { acquirer: text, integrator: text, serves: { ...text, default: SERVES } } as const;
+  const options = { acquirer: text, integrator: text, serves: { ...text, default: SERVES } };
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   if (values.serves !== SERVES) {
     throw new StartError('BAD_CONFIG', '--serves: links; what serves taps is registered by the integrator itself');

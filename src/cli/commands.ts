@@ -6,6 +6,11 @@ export type Commands = Readonly<
   Record<string, { readonly says: string; readonly load: () => Promise<{ readonly run: Command }> }>
 >;
 
+/** A command that needs no file of its own. */
+export function command(says: string, run: Command): Commands[string] {
+  return { says, load: async () => ({ run }) };
+}
+
 /**
  * Runs the command that the first word names. Without one, or with `help`, it tells which there are.
  *

@@ -8,11 +8,22 @@ import {
   StartError,
 } from '../errors.ts';
 
-/**
- * What to tell about an error that whoever gave the command can mend: one sentence, what is at fault and why. Undefined
- * for errors of our own, whose stack somebody must see.
- */
-export function complaintOf(error: unknown): string | undefined {
+/** What is told of an error on standard error, and how the process ends by it. */
+export interface Complaint {
+  readonly says: string;
+  /** 2 when the words of the command are at fault, before anything was done. */
+  readonly exitCode: 1 | 2;
+}
+
+/** Of an error that whoever gave the command can mend; undefined for errors of our own, whose stack somebody must see. */
+export function complaintOf(error: unknown): Complaint | undefined {
+  if (error instanceof StartError && error.code === 'BAD_USAGE') return { says: error.reason, exitCode: 2 };
+  const says = reasonOf(error);
+  return says === undefined ? undefined : { says: `tapwire: ${says}`, exitCode: 1 };
+}
+
+/** One sentence, what is at fault and why. */
+function reasonOf(error: unknown): string | undefined {
   if (error instanceof StartError || error instanceof ProcessorError || error instanceof LoadError) return error.reason;
   if (error instanceof SimulatorError || error instanceof CryptoError) return error.message;
   if (error instanceof NotFound) return 'There is no such acquirer, or none of that name at it.';

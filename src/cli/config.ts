@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { type Config, readConfig, type Setting, settings } from '../config.ts';
 import { SECRETS } from '../ops/secret-files.ts';
 import { tableOf } from './table.ts';
+import { flag } from './words.ts';
 
 const WITHHELD = '[withheld]';
 /** Shown with everything but its password. */
@@ -10,7 +11,7 @@ const COMMENT_CHARS = 118;
 
 /** `tapwire config`: the settings in effect and where each comes from. `--example`: an .env file with all there are. */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { example: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({ args, options: { example: flag } });
   console.log(values.example ? exampleOf(settings()) : effectiveTable(readConfig(process.env), process.env));
   return 0;
 }

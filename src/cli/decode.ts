@@ -5,6 +5,7 @@ import { describeMessage, messageRows } from '../iso8583/describe.ts';
 import type { Spec } from '../iso8583/spec.ts';
 import { readHexInput } from './read-hex-input.ts';
 import { readSpec } from './read-spec.ts';
+import { flag, text } from './words.ts';
 
 const USAGE = 'usage: tapwire decode --spec type-1|FILE.json HEX|FILE|- [--json] [--unmasked]';
 
@@ -17,9 +18,9 @@ export async function run(args: string[]): Promise<number> {
     args,
     allowPositionals: true,
     options: {
-      spec: { type: 'string' },
-      json: { type: 'boolean', default: false },
-      unmasked: { type: 'boolean', default: false },
+      spec: text,
+      json: flag,
+      unmasked: flag,
     },
   });
   const bytes = readHexInput(positionals[0], USAGE);

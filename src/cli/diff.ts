@@ -4,6 +4,7 @@ import { compileSpec } from '../iso8583/codec.ts';
 import { type Difference, diffMessages } from '../iso8583/diff.ts';
 import { readHexInput } from './read-hex-input.ts';
 import { readSpec } from './read-spec.ts';
+import { flag, text } from './words.ts';
 
 const USAGE = 'usage: tapwire diff --spec type-1|FILE.json A B [--json] [--unmasked]     (each HEX, a file or -)';
 
@@ -13,9 +14,9 @@ export async function run(args: string[]): Promise<number> {
     args,
     allowPositionals: true,
     options: {
-      spec: { type: 'string' },
-      json: { type: 'boolean', default: false },
-      unmasked: { type: 'boolean', default: false },
+      spec: text,
+      json: flag,
+      unmasked: flag,
     },
   });
   const [before, after] = [readHexInput(positionals[0], USAGE), readHexInput(positionals[1], USAGE)];

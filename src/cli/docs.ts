@@ -7,6 +7,7 @@ import { transactionStates } from '../docs/transaction-states.ts';
 import { featureTable } from '../processor-kit/feature-table.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { exampleOf } from './config.ts';
+import { flag } from './words.ts';
 
 /** From the root of the repository. */
 const ROOT = new URL('../../', import.meta.url);
@@ -25,7 +26,7 @@ const DOCUMENTS: Readonly<Record<string, (before: string) => string | Promise<st
  * Exit code 1 when something is.
  */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { check: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({ args, options: { check: flag } });
   const outdated = await outdatedDocuments();
   for (const { path, text } of outdated) {
     if (!values.check) writeFileSync(new URL(path, ROOT), text);

@@ -18,12 +18,13 @@ import { pendingMigrations } from '../store/postgres/migrate.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { StoredProcessor } from '../switches/acquirer-switches.ts';
 import { openHsm } from '../switches/open-hsm.ts';
+import { flag } from './words.ts';
 
 const SIGNS = { good: 'ok   ', warning: 'WARN ', fault: 'FAULT' } as const;
 
 /** `tapwire doctor [--json]`: what is wrong with this installation and what to do. Exit code 1 when something is. */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({ args, options: { json: flag } });
   const findings = await examine(readConfig(process.env), Date.now());
   console.log(values.json ? JSON.stringify(findings, null, 2) : findings.map(lineOf).join('\n'));
   return findings.some(({ verdict }) => verdict === 'fault') ? 1 : 0;

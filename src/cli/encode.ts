@@ -5,6 +5,7 @@ import { Iso8583Error, StartError } from '../errors.ts';
 import { compileSpec } from '../iso8583/codec.ts';
 import { messageFromJson } from '../iso8583/message-json.ts';
 import { readSpec } from './read-spec.ts';
+import { flag, text } from './words.ts';
 
 const USAGE = 'usage: tapwire encode --spec type-1|FILE.json FILE.json|- [--json]';
 
@@ -13,10 +14,10 @@ export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { spec: { type: 'string' }, json: { type: 'boolean', default: false } },
+    options: { spec: text, json: flag },
   });
   const [file] = positionals;
-  if (file === undefined) throw new StartError('BAD_CONFIG', USAGE);
+  if (file === undefined) throw new StartError('BAD_USAGE', USAGE);
   const spec = await readSpec(values.spec);
   try {
     const message = messageFromJson(spec, readJson(file));

@@ -11,6 +11,7 @@ import { hasOperatorKey, insertApiKey } from '../store/credentials/api-keys.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../store/settings/admin-commit.ts';
 import { actor, onDatabase } from './administration.ts';
+import { flag } from './words.ts';
 
 /**
  * All of them: nobody gives a scope that he does not have, and the operator makes the first keys of acquirers. It reads no
@@ -25,7 +26,7 @@ const ANOTHER_KEY = 'The operator has a key already; tapwire init --another-key 
  * the first key of its operator, which is printed once, alone on standard output, and kept nowhere.
  */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { 'another-key': { type: 'boolean', default: false } } });
+  const { values } = parseArgs({ args, options: { 'another-key': flag } });
   const config = readConfig(process.env);
   return onDatabase(async (database) => {
     const isFirst = !(await hasOperatorKey(database));

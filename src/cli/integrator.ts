@@ -10,8 +10,10 @@ const COMMANDS = settingsCommands({
   change: integratorChange,
   flags: [{ flag: 'name', property: 'name', value: 'TEXT' }],
   canBeBlocked: true,
-  titles: ['INTEGRATOR', 'NAME', 'BLOCKED'],
-  rowOf: ({ id, name, blocked }: StoredIntegrator) => [String(id), name, blocked ? 'yes' : 'no'],
+  columns: {
+    titles: ['INTEGRATOR', 'NAME', 'BLOCKED'],
+    cellsOf: ({ id, name, blocked }: StoredIntegrator) => [String(id), name, blocked ? 'yes' : 'no'],
+  },
 });
 
 /** `tapwire integrator ...`: who writes the software of an acquirer's merchants. */

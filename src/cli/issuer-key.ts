@@ -1,14 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { newIssuerKey, type StoredIssuerKey } from '#schemas/admin-credentials';
 import { readConfig } from '../config.ts';
-import { StartError } from '../errors.ts';
 import { IssuerKeySettings } from '../store/settings/issuer-key-settings.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
-import { changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
-import { type Commands, runCommand } from './commands.ts';
-import { command, parseNamed, readNumber } from './settings-commands.ts';
-import { tableOf } from './table.ts';
+import { changeOf, checkedBy, listAll, onDatabase, ownerOf } from './administration.ts';
+import { type Commands, command, runCommand } from './commands.ts';
+import { readText } from './read-file.ts';
+import { type Columns, listOf, printList } from './table.ts';
+import { flag, idOf, parseNamed, readNumber, text, texts } from './words.ts';
 
 const COMMANDS: Commands = {
   add: command('--acquirer ID --integrator ID|--merchant ID --issuer ISS --kid KID --public-key FILE|--jwks URL', add),
@@ -21,39 +20,32 @@ export function run(args: string[]): Promise<number> {
   return runCommand('tapwire issuer-key', COMMANDS, args);
 }
 
-const text = { type: 'string' } as const;
-
 async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
     options: {
       ...{ acquirer: text, integrator: text, merchant: text, issuer: text, kid: text, jwks: text },
       'public-key': text,
-      algorithm: { ...text, multiple: true },
+      algorithm: texts,
     },
   });
   const acquirerId = idOf(values.acquirer, '--acquirer');
-  const { integrator, merchant, issuer, kid, jwks, algorithm } = values;
+  const { integrator, merchant, issuer, kid, jwks, algorithm, 'public-key': keyFile } = values;
   const given = checkedBy(newIssuerKey, {
     ...{ issuer, kid, algorithms: algorithm, merchantId: merchant, jwksUrl: jwks },
     integratorId: integrator && readNumber(integrator),
-    publicKey: readKeyFile(values['public-key']),
+    publicKey: keyFile && readText('--public-key', keyFile),
   });
   const added = await onIssuerKeys((keys) => keys.add(changeOf(acquirerId), given));
-  console.log(tableOf([TITLES, rowOf(added)]));
+  console.log(listOf([added], COLUMNS));
   return 0;
 }
 
 async function list(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, json: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({ args, options: { acquirer: text, json: flag } });
   const reach = { acquirerId: idOf(values.acquirer, '--acquirer') };
-  const keys = await onIssuerKeys((settings) =>
-    listAll(
-      (page) => settings.list(reach, page),
-      ({ id }) => id,
-    ),
-  );
-  console.log(values.json ? JSON.stringify(keys, null, 2) : tableOf([TITLES, ...keys.map(rowOf)]));
+  const keys = await onIssuerKeys((settings) => listAll('id', (page) => settings.list(reach, page)));
+  printList(keys, COLUMNS, values.json);
   return 0;
 }
 
@@ -69,28 +61,10 @@ function onIssuerKeys<Result>(act: (keys: IssuerKeySettings) => Promise<Result>)
   return onDatabase((database) => act(new IssuerKeySettings(database, policy)));
 }
 
-function readKeyFile(path: string | undefined): string | undefined {
-  if (path === undefined) return undefined;
-  try {
-    return readFileSync(path === '-' ? 0 : path, 'utf8');
-  } catch (cause) {
-    throw new StartError('BAD_CONFIG', `--public-key ${path}: ${(cause as Error).message}`, { cause });
-  }
-}
-
-const TITLES = ['ISSUER KEY', 'ISSUER', 'KID', 'OF', 'ALGORITHMS', 'STATE'];
-
-function rowOf({
-  id,
-  issuer,
-  kid,
-  integratorId,
-  merchantId,
-  algorithms,
-  revokedAt,
-  jwksUrl,
-}: StoredIssuerKey): string[] {
-  const owner = merchantId === null ? `integrator ${integratorId}` : `merchant ${merchantId}`;
-  const state = revokedAt === null ? 'believed' : 'revoked';
-  return [id, issuer, kid ?? jwksUrl ?? 'any', owner, algorithms.join(' '), state];
-}
+const COLUMNS: Columns<StoredIssuerKey> = {
+  titles: ['ISSUER KEY', 'ISSUER', 'KID', 'OF', 'ALGORITHMS', 'STATE'],
+  cellsOf: (key) => [
+    ...[key.id, key.issuer, key.kid ?? key.jwksUrl ?? 'any', ownerOf(key)],
+    ...[key.algorithms.join(' '), key.revokedAt === null ? 'believed' : 'revoked'],
+  ],
+};

@@ -8,6 +8,7 @@ import { QUEUE_NAMES } from '../jobs/queues.ts';
 import { withSecretFiles } from '../ops/secret-files.ts';
 import { type Database, openDatabase } from '../store/postgres/open-database.ts';
 import { tableOf } from './table.ts';
+import { flag, text } from './words.ts';
 
 const USAGE = `usage: tapwire jobs [--json]                                what is in each queue
        tapwire jobs dead-letters [list] [--queue NAME] [--json]   what was given up, and why
@@ -16,10 +17,10 @@ const USAGE = `usage: tapwire jobs [--json]                                what 
   --database  the gateway's database; DATABASE_URL when not given`;
 
 const OPTIONS = {
-  database: { type: 'string' },
-  queue: { type: 'string' },
-  json: { type: 'boolean', default: false },
-} as const;
+  database: text,
+  queue: text,
+  json: flag,
+};
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -29,10 +30,7 @@ export async function run(args: string[]): Promise<number> {
   const [subject, verb = 'list', ...ids] = positionals;
   const url = values.database ?? withSecretFiles(process.env).variables.DATABASE_URL;
   const isKnown = subject === undefined || (subject === 'dead-letters' && ['list', 'redrive'].includes(verb));
-  if (!isKnown || url === undefined || (verb === 'list' && ids.length > 0)) {
-    console.error(USAGE);
-    return 2;
-  }
+  if (!isKnown || url === undefined || (verb === 'list' && ids.length > 0)) throw new StartError('BAD_USAGE', USAGE);
   const queue = queueOf(values.queue);
   const database = await openDatabase(url, { maxConnections: 2 });
   try {
@@ -81,10 +79,8 @@ async function showDeadLetters(database: Database, queue: QueueName | undefined,
 
 /** Exit code 1 when nothing was there to be moved. */
 async function redrive(database: Database, ids: string[], queue: QueueName | undefined): Promise<number> {
-  if ((ids.length === 0) === (queue === undefined) || !ids.every((id) => UUID.test(id))) {
-    console.error(USAGE);
-    return 2;
-  }
+  if ((ids.length === 0) === (queue === undefined) || !ids.every((id) => UUID.test(id)))
+    throw new StartError('BAD_USAGE', USAGE);
   const report = (error: unknown) => console.error(`tapwire: ${error}`);
   const jobs = await JobTable.open(database, report, readDatabaseBackend(process.env));
   try {

@@ -1,18 +1,17 @@
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { KEY_PURPOSES, type KeyPurpose, rotateKeys } from '../card/rotate-keys.ts';
+import { readConfig } from '../config.ts';
 import { StartError } from '../errors.ts';
-import { type Commands, runCommand } from './commands.ts';
+import { keyRingPath } from '../gateway/open-key-ring.ts';
+import { type Commands, command, runCommand } from './commands.ts';
+import { text } from './words.ts';
 
 /** Readers may keep the published keys for an hour, offline ones for longer. */
 const RETIRE_AFTER_DAYS = '30';
 const DAY_MS = 86_400_000;
 
 const COMMANDS: Commands = {
-  rotate: {
-    says: `put a new key in front of the old ones (--purpose ${KEY_PURPOSES.join('|')})`,
-    load: () => Promise.resolve({ run: rotate }),
-  },
+  rotate: command(`put a new key in front of the old ones (--purpose ${KEY_PURPOSES.join('|')})`, rotate),
 };
 
 /** `tapwire keys`: the keys of this installation. */
@@ -24,15 +23,14 @@ export function run(args: string[]): Promise<number> {
 async function rotate(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
-    options: { purpose: { type: 'string' }, 'retire-after-days': { type: 'string', default: RETIRE_AFTER_DAYS } },
+    options: { purpose: text, 'retire-after-days': { ...text, default: RETIRE_AFTER_DAYS } },
   });
   const days = Number(values['retire-after-days']);
   if (!KEY_PURPOSES.includes(values.purpose as KeyPurpose)) {
     throw new StartError('BAD_CONFIG', `--purpose: one of ${KEY_PURPOSES.join(', ')}`);
   }
   if (!(days >= 0 && days <= 3_650)) throw new StartError('BAD_CONFIG', '--retire-after-days: 0 to 3650');
-  const { TAPWIRE_KEYS_FILE, TAPWIRE_DATA = '.tapwire' } = process.env;
-  const path = TAPWIRE_KEYS_FILE || join(TAPWIRE_DATA, 'keys.json');
+  const path = keyRingPath(readConfig(process.env));
   const times = { nowMs: Date.now(), retireAfterMs: days * DAY_MS };
   const { added, kept, retireAt, dropped } = await rotateKeys(path, values.purpose as KeyPurpose, times);
   console.log(`current: ${added.join(', ')}`);

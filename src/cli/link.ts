@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createClient, NoAnswerError, ProblemError } from '#schemas/client';
 import { StartError } from '../errors.ts';
-import { type Profile, readProfile } from '../phone/profile.ts';
+import type { Profile } from '../phone/profile.ts';
+import { givenProfile } from './given-profile.ts';
+import { text } from './words.ts';
 
 const USAGE = 'usage: tapwire link --amount 10.00 [--currency ZAR] [--reference TEXT] [--profile FILE]';
 
@@ -20,18 +21,15 @@ export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
     options: {
-      amount: { type: 'string' },
-      currency: { type: 'string', default: 'ZAR' },
-      reference: { type: 'string' },
-      profile: { type: 'string' },
+      amount: text,
+      currency: { ...text, default: 'ZAR' },
+      reference: text,
+      profile: text,
     },
   });
   const { amount, currency, reference: paymentReference } = values;
-  if (amount === undefined) {
-    console.error(USAGE);
-    return 2;
-  }
-  const profile = readProfile(values.profile ?? join(process.env.TAPWIRE_DATA ?? '.tapwire', 'demo.json'));
+  if (amount === undefined) throw new StartError('BAD_USAGE', USAGE);
+  const profile = givenProfile(values.profile);
   console.log(await createPayLink(profile, { amount, currency, paymentReference }));
   return 0;
 }
@@ -57,11 +55,11 @@ export async function createPayLink(profile: Profile, bill: Bill): Promise<strin
   try {
     return (await client.createApplink({ body })).url;
   } catch (cause) {
-    throw new StartError('BAD_CONFIG', complaintOf(cause, profile), { cause });
+    throw new StartError('BAD_CONFIG', refusalOf(cause, profile), { cause });
   }
 }
 
-function complaintOf(error: unknown, { url }: Profile): string {
+function refusalOf(error: unknown, { url }: Profile): string {
   if (error instanceof NoAnswerError) return `Nobody answers at ${url}: is the gateway running?`;
   if (!(error instanceof ProblemError)) throw error;
   const { detail, errors = [] } = error.problem;

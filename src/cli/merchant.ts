@@ -1,7 +1,8 @@
 import { merchantChange, newMerchant, type StoredMerchant } from '#schemas/admin-tenants';
 import { MERCHANT_SETTINGS } from '../store/settings/merchant-settings.ts';
 import { runCommand } from './commands.ts';
-import { readJson, readNumber, settingsCommands } from './settings-commands.ts';
+import { settingsCommands } from './settings-commands.ts';
+import { readJsonText, readNumber } from './words.ts';
 
 const COMMANDS = settingsCommands({
   noun: 'merchant',
@@ -20,14 +21,16 @@ const COMMANDS = settingsCommands({
     { flag: 'time-zone', property: 'timeZone', value: 'Africa/Johannesburg' },
     { flag: 'fees-config', property: 'feesConfigId', value: 'ID', read: readNumber },
     { flag: 'fee', property: 'fee', value: '0.50', read: readNumber },
-    { flag: 'settings', property: 'settings', value: 'JSON', read: readJson },
+    { flag: 'settings', property: 'settings', value: 'JSON', read: readJsonText },
   ],
   canBeBlocked: true,
-  titles: ['MERCHANT', 'INTEGRATOR', 'NAME', 'MCC', 'COUNTRY', 'CURRENCY', 'BLOCKED'],
-  rowOf: ({ id, integratorId, name, mcc, country, currency, blocked }: StoredMerchant) => [
-    ...[id, String(integratorId), name, mcc, country, currency],
-    blocked ? 'yes' : 'no',
-  ],
+  columns: {
+    titles: ['MERCHANT', 'INTEGRATOR', 'NAME', 'MCC', 'COUNTRY', 'CURRENCY', 'BLOCKED'],
+    cellsOf: ({ id, integratorId, name, mcc, country, currency, blocked }: StoredMerchant) => [
+      ...[id, String(integratorId), name, mcc, country, currency],
+      blocked ? 'yes' : 'no',
+    ],
+  },
 });
 
 /** `tapwire merchant ...`: the merchants of an acquirer. */

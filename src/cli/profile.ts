@@ -1,8 +1,9 @@
 import { createPublicKey } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { StartError } from '../errors.ts';
 import { type Profile, writeProfile } from '../phone/profile.ts';
+import { readText } from './read-file.ts';
+import { text } from './words.ts';
 
 const USAGE = `usage: tapwire profile --out FILE --merchant ID --terminal X-TID --user NAME
                        --issuer ISS --kid KID --private-key FILE [--audience tapwire]
@@ -13,7 +14,6 @@ const USAGE = `usage: tapwire profile --out FILE --merchant ID --terminal X-TID 
  * integrator signs tokens with. The file holds secrets; its mode is 0600.
  */
 export async function run(args: string[]): Promise<number> {
-  const text = { type: 'string' } as const;
   const { values } = parseArgs({
     args,
     options: {
@@ -26,14 +26,11 @@ export async function run(args: string[]): Promise<number> {
     },
   });
   const { out, merchant, terminal, user, issuer, kid, 'private-key': keyFile } = values;
-  if (!out || !merchant || !terminal || !user || !issuer || !kid || !keyFile) {
-    console.error(USAGE);
-    return 2;
-  }
-  const keyText = values['api-key-file'];
+  if (!out || !merchant || !terminal || !user || !issuer || !kid || !keyFile) throw new StartError('BAD_USAGE', USAGE);
+  const apiKeyFile = values['api-key-file'];
   const profile: Profile = {
     url: values.url,
-    apiKey: keyText === undefined ? '' : read('--api-key-file', keyText).trim(),
+    apiKey: apiKeyFile === undefined ? '' : readText('--api-key-file', apiKeyFile).trim(),
     login: { username: '', password: '' },
     merchant: { id: merchant, name: values.name, mcc: values.mcc, xTid: terminal, user },
     issuer: {
@@ -41,7 +38,7 @@ export async function run(args: string[]): Promise<number> {
       kid,
       audience: values.audience,
       algorithm: 'ES256',
-      ...keysOf(read('--private-key', keyFile)),
+      ...keysOf(readText('--private-key', keyFile)),
     },
   };
   writeProfile(out, profile);
@@ -57,13 +54,5 @@ function keysOf(privateKey: string): Pick<Profile['issuer'], 'privateKey' | 'pub
     return { privateKey, publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() };
   } catch (cause) {
     throw new StartError('BAD_CONFIG', '--private-key: expected a private key on P-256, PKCS#8 as PEM', { cause });
-  }
-}
-
-function read(what: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new StartError('BAD_CONFIG', `${what} ${path}: ${(cause as Error).message}`, { cause });
   }
 }

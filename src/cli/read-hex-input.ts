@@ -9,10 +9,10 @@ const MAX_INPUT_BYTES = 1_048_576;
  * Bytes given as `HEX`, as a file, or as `-` for standard input. Files and standard input may hold hex (with blanks and
  * line breaks) or the bytes themselves.
  *
- * @throws StartError BAD_CONFIG when it is neither
+ * @throws StartError BAD_USAGE without a word, BAD_CONFIG when it is neither
  */
 export function readHexInput(word: string | undefined, usage: string): Uint8Array {
-  if (word === undefined) throw new StartError('BAD_CONFIG', usage);
+  if (word === undefined) throw new StartError('BAD_USAGE', usage);
   if (word === '-') return hexOrBytes(readFileSync(0));
   if (existsSync(word)) {
     if (statSync(word).size > MAX_INPUT_BYTES)

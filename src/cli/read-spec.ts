@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { Iso8583Error, StartError } from '../errors.ts';
 import { parseSpec } from '../iso8583/json-spec.ts';
 import type { Spec } from '../iso8583/spec.ts';
-import { loadProcessors } from '../processor-kit/load-processors.ts';
+import { installedTypes } from './installed-types.ts';
 
 /**
  * The spec that `--spec` names: a processor type (`type-1`), or a JSON file that may extend one.
@@ -10,7 +10,7 @@ import { loadProcessors } from '../processor-kit/load-processors.ts';
  * @throws StartError BAD_CONFIG when there is none of that name, or the file is no spec
  */
 export async function readSpec(name: string | undefined): Promise<Spec> {
-  const types = await loadProcessors({ external: (process.env.PROCESSORS ?? '').split(',').filter(Boolean) });
+  const types = await installedTypes();
   const specOf = (type: string): Spec | undefined => types.get(type)?.spec;
   const spec = name === undefined ? undefined : specOf(name);
   if (spec) return spec;

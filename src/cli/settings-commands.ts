@@ -1,11 +1,10 @@
 import { parseArgs } from 'node:util';
 import type { z } from 'zod';
-import { StartError } from '../errors.ts';
-import type { AcquirerSettings } from '../store/settings/acquirer-settings.ts';
 import type { SettingsTable } from '../store/settings/settings-table.ts';
-import { changeOf, checkedBy, idOf, listAll, onSettings } from './administration.ts';
-import type { Command, Commands } from './commands.ts';
-import { tableOf } from './table.ts';
+import { changeOf, checkedBy, listAll, onSettings } from './administration.ts';
+import { type Commands, command } from './commands.ts';
+import { type Columns, listOf, printList } from './table.ts';
+import { flag, idOf, parseNamed, text } from './words.ts';
 
 /** One setting among the words of a command. */
 export interface Flag {
@@ -17,6 +16,8 @@ export interface Flag {
   readonly value: string;
   /** What its text means; itself unless given. */
   readonly read?: (text: string) => unknown;
+  /** Of a new one, unless it is given. */
+  readonly usual?: string;
   /** Only a new one has it. */
   readonly isFixed?: true;
 }
@@ -32,12 +33,8 @@ export interface SettingsNoun<Settings extends object, Stored extends object> {
   readonly flags: readonly Flag[];
   /** It has the setting `blocked`. */
   readonly canBeBlocked?: true;
-  readonly titles: readonly string[];
-  rowOf(stored: Stored): readonly string[];
+  readonly columns: Columns<Stored>;
 }
-
-const text = { type: 'string' } as const;
-const json = { type: 'boolean', default: false } as const;
 
 /** `add`, `list`, `show`, `change`, `block`, `unblock` and `remove` for one kind of settings, as the admin API has them. */
 export function settingsCommands<Settings extends object, Stored extends object>(
@@ -61,51 +58,15 @@ export function settingsCommands<Settings extends object, Stored extends object>
   };
 }
 
-/** A command that needs no file of its own. */
-export function command(says: string, run: Command): Commands[string] {
-  return { says, load: async () => ({ run }) };
-}
-
-/** A number, written with digits. What is none stays text, and is refused by the schema. */
-export function readNumber(given: string): unknown {
-  return /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;
-}
-
-export function readYesOrNo(given: string): unknown {
-  return { yes: true, no: false }[given] ?? given;
-}
-
-/** @throws StartError BAD_CONFIG */
-export function readJson(given: string): unknown {
-  try {
-    return JSON.parse(given);
-  } catch (cause) {
-    throw new StartError('BAD_CONFIG', `not JSON: ${(cause as Error).message}`, { cause });
-  }
-}
-
-/** The acquirer and the one thing that a command names, and its other words. @throws StartError BAD_CONFIG */
-export function parseNamed(args: string[], what: string, options: Record<string, typeof text> = {}) {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { acquirer: text, ...options } });
-  const given: Readonly<Record<string, string | undefined>> = values;
-  return { acquirerId: idOf(given.acquirer, '--acquirer'), id: onlyOne(positionals, what), values: given };
-}
-
-/** @throws StartError BAD_CONFIG for none, and for more */
-export function onlyOne([id, ...others]: readonly string[], what: string): string {
-  if (id === undefined || others.length > 0) throw new StartError('BAD_CONFIG', `${what}: expected exactly one`);
-  return id;
-}
-
 async function add<Settings extends object, Stored extends object>(
   noun: SettingsNoun<Settings, Stored>,
   args: string[],
 ): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, json, ...optionsOf(noun.flags) } });
+  const { values } = parseArgs({ args, options: { acquirer: text, json: flag, ...optionsOf(noun.flags) } });
   const acquirerId = idOf(values.acquirer, '--acquirer');
-  const given = checkedBy(noun.body, settingsIn(noun.flags, values));
-  const added = await on(noun, (settings) => settings.add(changeOf(acquirerId), given));
-  console.log(values.json ? JSON.stringify(added, null, 2) : tableOf([noun.titles, noun.rowOf(added)]));
+  const given = checkedBy(noun.body, settingsIn(noun.flags, { ...usualOf(noun.flags), ...values }));
+  const added = await onSettings(noun.table, (settings) => settings.add(changeOf(acquirerId), given));
+  console.log(values.json ? JSON.stringify(added, null, 2) : listOf([added], noun.columns));
   return 0;
 }
 
@@ -113,11 +74,12 @@ async function list<Settings extends object, Stored extends object>(
   noun: SettingsNoun<Settings, Stored>,
   args: string[],
 ): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, json } });
+  const { values } = parseArgs({ args, options: { acquirer: text, json: flag } });
   const reach = { acquirerId: idOf(values.acquirer, '--acquirer') };
-  const nameOf = (row: Stored) => row[noun.table.key.name as keyof Stored] as number | string;
-  const rows = await on(noun, (settings) => listAll((page) => settings.list(reach, page), nameOf));
-  console.log(values.json ? JSON.stringify(rows, null, 2) : tableOf([noun.titles, ...rows.map(noun.rowOf)]));
+  const rows = await onSettings(noun.table, (settings) =>
+    listAll(noun.table.key.name as keyof Stored & string, (page) => settings.list(reach, page)),
+  );
+  printList(rows, noun.columns, values.json);
   return 0;
 }
 
@@ -126,7 +88,7 @@ async function show<Settings extends object, Stored extends object>(
   args: string[],
 ): Promise<number> {
   const { acquirerId, id } = named(noun, args);
-  console.log(JSON.stringify(await on(noun, (settings) => settings.find({ acquirerId }, id)), null, 2));
+  console.log(JSON.stringify(await onSettings(noun.table, (settings) => settings.find({ acquirerId }, id)), null, 2));
   return 0;
 }
 
@@ -154,8 +116,8 @@ async function apply<Settings extends object, Stored extends object>(
   changes: object,
 ): Promise<number> {
   const given = checkedBy(noun.change!, changes);
-  const changed = await on(noun, (settings) => settings.change(changeOf(acquirerId), id, given));
-  console.log(tableOf([noun.titles, noun.rowOf(changed)]));
+  const changed = await onSettings(noun.table, (settings) => settings.change(changeOf(acquirerId), id, given));
+  console.log(listOf([changed], noun.columns));
   return 0;
 }
 
@@ -164,7 +126,7 @@ async function remove<Settings extends object, Stored extends object>(
   args: string[],
 ): Promise<number> {
   const { acquirerId, id } = named(noun, args);
-  await on(noun, (settings) => settings.remove(changeOf(acquirerId), id));
+  await onSettings(noun.table, (settings) => settings.remove(changeOf(acquirerId), id));
   console.log(`The ${noun.noun} ${id} is removed.`);
   return 0;
 }
@@ -178,15 +140,12 @@ function named<Settings extends object, Stored extends object>(
   return { ...rest, id: table.key.from === 'count' ? idOf(id, noun.toUpperCase()) : id };
 }
 
-function on<Settings extends object, Stored extends object, Result>(
-  { table }: SettingsNoun<Settings, Stored>,
-  act: (settings: AcquirerSettings<Settings, Stored>) => Promise<Result>,
-): Promise<Result> {
-  return onSettings(table, act);
-}
-
 function optionsOf(flags: readonly Flag[]): Record<string, typeof text> {
   return Object.fromEntries(flags.map(({ flag }) => [flag, text]));
+}
+
+function usualOf(flags: readonly Flag[]): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(flags.map(({ flag, usual }) => [flag, usual]));
 }
 
 /** Those that are given, under the names that the settings have for them. */

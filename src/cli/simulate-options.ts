@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { StartError } from '../errors.ts';
 import { keyExchangeConfig } from '../processor-kit/key-change.ts';
 import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../simulator/faults.ts';
 import type { SimulatedProcessor, SimulatorOptions } from '../simulator/start-simulator.ts';
+import { readJson } from './read-file.ts';
+import { flag, text, texts } from './words.ts';
 
 export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [options]        without any: type-1=9101; port 0 is a free one
 
@@ -21,12 +22,11 @@ export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [options]        w
 
 What is answered follows from the amount: the table is in processors/README.md. SIM_TIME_SCALE stretches its times.`;
 
-const text = { type: 'string' } as const;
 const FLAGS = {
-  help: { type: 'boolean', default: false },
+  help: flag,
   host: { ...text, default: '127.0.0.1' },
   ledger: { ...text, default: '0' },
-  config: { ...text, multiple: true, default: [] as string[] },
+  config: { ...texts, default: [] as string[] },
   latency: text,
   deadline: text,
   'change-keys': text,
@@ -92,12 +92,7 @@ function readConfigs(words: readonly string[], types: ReadonlyMap<string, Proces
 }
 
 function readConfigFile(processor: Processor, file: string): SwitchConfig {
-  let given: unknown;
-  try {
-    given = JSON.parse(readFileSync(file, 'utf8'));
-  } catch (cause) {
-    throw new StartError('BAD_CONFIG', `${file}: ${(cause as Error).message}`, { cause });
-  }
+  const given = readJson('--config', file);
   const checked = processor.configSchema.safeParse({ ...processor.exampleConfig, ...(given as object) });
   if (checked.success) return checked.data;
   const faults = checked.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);

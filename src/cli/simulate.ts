@@ -1,10 +1,9 @@
 import { toHex } from '../bytes/hex.ts';
-import { readProcessorNames } from '../config.ts';
 import { LogBudget } from '../connection/log-budget.ts';
 import { createLog, type Log } from '../ops/log.ts';
-import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { demoKeys } from '../simulator/demo-hsm.ts';
 import { type Simulator, type SimulatorEvent, startSimulator } from '../simulator/start-simulator.ts';
+import { installedTypes } from './installed-types.ts';
 import { readSimulateOptions, type SimulateOptions, USAGE } from './simulate-options.ts';
 import { Statistics } from './simulate-statistics.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
@@ -27,7 +26,7 @@ const EVENTS: Readonly<Record<SimulatorEvent['event'], string>> = {
  * they answer follows from the amount, what goes wrong besides from the flags.
  */
 export async function run(args: string[]): Promise<number> {
-  const types = await loadProcessors({ external: readProcessorNames(process.env) });
+  const types = await installedTypes();
   const options = readSimulateOptions(args, types);
   if (options === undefined) {
     console.log(USAGE);

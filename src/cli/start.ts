@@ -4,10 +4,11 @@ import { prepareDatabase } from '../gateway/prepare-database.ts';
 import { startGateway } from '../main.ts';
 import { createLog } from '../ops/log.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
+import { text } from './words.ts';
 
 /** `tapwire start [--role all|api|worker]`: the gateway alone, configured by the environment. */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { role: { type: 'string' } } });
+  const { values } = parseArgs({ args, options: { role: text } });
   const config = readConfig({ ...process.env, ...(values.role !== undefined && { TAPWIRE_ROLE: values.role }) });
   const log = createLog(config.LOG_LEVEL);
   const prepared = await prepareDatabase(config);

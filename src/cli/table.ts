@@ -1,3 +1,18 @@
+/** How rows of one kind stand in a table. */
+export interface Columns<Row> {
+  readonly titles: readonly string[];
+  cellsOf(row: Row): readonly string[];
+}
+
+/** A list for a person, or as JSON for a program. */
+export function printList<Row>(rows: readonly Row[], columns: Columns<Row>, asJson: boolean): void {
+  console.log(asJson ? JSON.stringify(rows, null, 2) : listOf(rows, columns));
+}
+
+export function listOf<Row>(rows: readonly Row[], { titles, cellsOf }: Columns<Row>): string {
+  return tableOf([titles, ...rows.map(cellsOf)]);
+}
+
 /** Rows in columns as wide as their widest cell, for a person: the last column is not padded. */
 export function tableOf(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];

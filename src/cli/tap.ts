@@ -1,10 +1,10 @@
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Problem } from '#schemas/problem';
 import { SAMPLE_CARDS, type SampleCardName } from '../card/sample-tap.ts';
 import { CryptoError, MoneyError, StartError } from '../errors.ts';
 import { authorizationOf, Phone, type PhoneAnswer } from '../phone/phone.ts';
-import { readProfile } from '../phone/profile.ts';
+import { givenProfile } from './given-profile.ts';
+import { flag, text } from './words.ts';
 
 const USAGE = `usage: tapwire tap --amount 10.00 [--currency ZAR] [--card ${Object.keys(SAMPLE_CARDS).join('|')}]
                    [--pin DIGITS] [--reference TEXT] [--device ID] [--profile FILE] [--json]`;
@@ -14,21 +14,18 @@ export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
     options: {
-      amount: { type: 'string' },
-      currency: { type: 'string', default: 'ZAR' },
-      card: { type: 'string', default: 'visa' },
-      pin: { type: 'string' },
-      reference: { type: 'string' },
-      device: { type: 'string' },
-      profile: { type: 'string' },
-      json: { type: 'boolean', default: false },
+      amount: text,
+      currency: { ...text, default: 'ZAR' },
+      card: { ...text, default: 'visa' },
+      pin: text,
+      reference: text,
+      device: text,
+      profile: text,
+      json: flag,
     },
   });
-  if (values.amount === undefined || !(values.card in SAMPLE_CARDS)) {
-    console.error(USAGE);
-    return 2;
-  }
-  const profile = readProfile(values.profile ?? join(process.env.TAPWIRE_DATA ?? '.tapwire', 'demo.json'));
+  if (values.amount === undefined || !(values.card in SAMPLE_CARDS)) throw new StartError('BAD_USAGE', USAGE);
+  const profile = givenProfile(values.profile);
   const phone = new Phone(profile, values.device);
   const answer = await phone
     .tap({

@@ -84,6 +84,6 @@ try {
 } catch (error) {
   const complaint = complaintOf(error);
   if (complaint === undefined) throw error;
-  console.error(`tapwire: ${complaint}`);
-  process.exitCode = 1;
+  console.error(complaint.says);
+  process.exitCode = complaint.exitCode;
 }

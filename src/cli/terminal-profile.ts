@@ -1,13 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { newTerminalProfile, type StoredTerminalProfile, terminalProfileChange } from '#schemas/terminal-profile';
-import { StartError } from '../errors.ts';
 import { TerminalProfileSettings } from '../store/settings/terminal-profile-settings.ts';
 import { readNewProfile, readProfileChange } from '../transactions/tap/read-profile.ts';
-import { changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
-import { runCommand } from './commands.ts';
-import { command, parseNamed } from './settings-commands.ts';
-import { tableOf } from './table.ts';
+import { changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
+import { command, runCommand } from './commands.ts';
+import { readJson } from './read-file.ts';
+import { type Columns, listOf, printList } from './table.ts';
+import { flag, idOf, parseNamed, text } from './words.ts';
 
 const COMMANDS = {
   add: command('--acquirer ID --file JSON|-', add),
@@ -25,27 +24,20 @@ export function run(args: string[]): Promise<number> {
   return runCommand('tapwire terminal-profile', COMMANDS, args);
 }
 
-const text = { type: 'string' } as const;
-
 async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { acquirer: text, file: text } });
   const change = changeOf(idOf(values.acquirer, '--acquirer'));
-  const { name, ...body } = checkedBy(newTerminalProfile, readBody(values.file));
+  const { name, ...body } = checkedBy(newTerminalProfile, readJson('--file', values.file));
   const added = await onProfiles((profiles) => profiles.add(change, { name, ...readNewProfile(body) }));
-  console.log(tableOf([TITLES, rowOf(added)]));
+  console.log(listOf([added], COLUMNS));
   return 0;
 }
 
 async function list(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, json: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({ args, options: { acquirer: text, json: flag } });
   const reach = { acquirerId: idOf(values.acquirer, '--acquirer') };
-  const rows = await onProfiles((profiles) =>
-    listAll(
-      (page) => profiles.list(reach, page),
-      ({ name }) => name,
-    ),
-  );
-  console.log(values.json ? JSON.stringify(rows, null, 2) : tableOf([TITLES, ...rows.map(rowOf)]));
+  const rows = await onProfiles((profiles) => listAll('name', (page) => profiles.list(reach, page)));
+  printList(rows, COLUMNS, values.json);
   return 0;
 }
 
@@ -57,9 +49,9 @@ async function show(args: string[]): Promise<number> {
 
 async function change(args: string[]): Promise<number> {
   const { acquirerId, id, values } = parseNamed(args, 'PROFILE', { file: text });
-  const given = readProfileChange(checkedBy(terminalProfileChange, readBody(values.file)));
+  const given = readProfileChange(checkedBy(terminalProfileChange, readJson('--file', values.file)));
   const changed = await onProfiles((profiles) => profiles.change(changeOf(acquirerId), id, given));
-  console.log(tableOf([TITLES, rowOf(changed)]));
+  console.log(listOf([changed], COLUMNS));
   return 0;
 }
 
@@ -74,19 +66,10 @@ function onProfiles<Result>(act: (profiles: TerminalProfileSettings) => Promise<
   return onDatabase((database) => act(new TerminalProfileSettings(database)));
 }
 
-/** JSON in a file, or on standard input by `-`. */
-function readBody(path: string | undefined): unknown {
-  if (path === undefined) throw new StartError('BAD_CONFIG', '--file: expected a file, or - for standard input');
-  try {
-    return JSON.parse(readFileSync(path === '-' ? 0 : path, 'utf8'));
-  } catch (cause) {
-    throw new StartError('BAD_CONFIG', `--file ${path}: ${(cause as Error).message}`, { cause });
-  }
-}
-
-const TITLES = ['PROFILE', 'CURRENCY', 'APPLICATIONS', 'CHANGED'];
-
-function rowOf({ name, terminalCurrencyCode = 'any', overrides, updatedAt }: StoredTerminalProfile): string[] {
-  const taken = overrides.filter(({ remove }) => !remove).map(({ aid }) => aid);
-  return [name, terminalCurrencyCode, taken.join(', ') || 'any', updatedAt];
-}
+const COLUMNS: Columns<StoredTerminalProfile> = {
+  titles: ['PROFILE', 'CURRENCY', 'APPLICATIONS', 'CHANGED'],
+  cellsOf: ({ name, terminalCurrencyCode = 'any', overrides, updatedAt }) => {
+    const taken = overrides.filter(({ remove }) => !remove).map(({ aid }) => aid);
+    return [name, terminalCurrencyCode, taken.join(', ') || 'any', updatedAt];
+  },
+};

@@ -1,7 +1,8 @@
 import { newTerminal, type StoredTerminal, terminalChange } from '#schemas/admin-tenants';
 import { TERMINAL_SETTINGS } from '../store/settings/terminal-settings.ts';
 import { runCommand } from './commands.ts';
-import { readYesOrNo, settingsCommands } from './settings-commands.ts';
+import { settingsCommands } from './settings-commands.ts';
+import { readYesOrNo } from './words.ts';
 
 const COMMANDS = settingsCommands({
   noun: 'terminal',
@@ -16,11 +17,13 @@ const COMMANDS = settingsCommands({
     { flag: 'profile', property: 'profile', value: 'NAME' },
     { flag: 'merchant', property: 'merchantId', value: 'ID' },
   ],
-  titles: ['TERMINAL', 'TID', 'MID', 'TAKES PIN', 'PROFILE', 'LINKS OF'],
-  rowOf: ({ xTid, tid, mid, canTakePin, profile, merchantId }: StoredTerminal) => [
-    ...[xTid, tid, mid, canTakePin ? 'yes' : 'no'],
-    ...[profile ?? 'none', merchantId ?? 'nobody'],
-  ],
+  columns: {
+    titles: ['TERMINAL', 'TID', 'MID', 'TAKES PIN', 'PROFILE', 'LINKS OF'],
+    cellsOf: ({ xTid, tid, mid, canTakePin, profile, merchantId }: StoredTerminal) => [
+      ...[xTid, tid, mid, canTakePin ? 'yes' : 'no'],
+      ...[profile ?? 'none', merchantId ?? 'nobody'],
+    ],
+  },
 });
 
 /** `tapwire terminal ...`: the terminals of an acquirer, each with its name in tokens and its name at the switch. */

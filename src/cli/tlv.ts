@@ -3,6 +3,7 @@ import { describeTlv, tlvRows } from '../emv/describe-tlv.ts';
 import { indexTlv } from '../emv/tlv.ts';
 import { TlvError } from '../errors.ts';
 import { readHexInput } from './read-hex-input.ts';
+import { flag } from './words.ts';
 
 const USAGE = 'usage: tapwire tlv HEX|FILE|- [--json] [--opaque] [--unmasked]';
 
@@ -12,9 +13,9 @@ export async function run(args: string[]): Promise<number> {
     args,
     allowPositionals: true,
     options: {
-      json: { type: 'boolean', default: false },
-      opaque: { type: 'boolean', default: false },
-      unmasked: { type: 'boolean', default: false },
+      json: flag,
+      opaque: flag,
+      unmasked: flag,
     },
   });
   const bytes = readHexInput(positionals[0], USAGE);

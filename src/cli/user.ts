@@ -3,10 +3,10 @@ import { parseArgs } from 'node:util';
 import { newPassword, newUser, type StoredUser, userChange } from '#schemas/admin-credentials';
 import { INSTALLATION } from '../store/settings/admin-commit.ts';
 import { UserSettings } from '../store/settings/user-settings.ts';
-import { changeOf, checkedBy, idOf, listAll, onDatabase } from './administration.ts';
-import { type Commands, runCommand } from './commands.ts';
-import { command, onlyOne, readNumber } from './settings-commands.ts';
-import { tableOf } from './table.ts';
+import { changeOf, checkedBy, listAll, onDatabase, ownerOf } from './administration.ts';
+import { type Commands, command, runCommand } from './commands.ts';
+import { type Columns, listOf, printList } from './table.ts';
+import { flag, idOf, onlyOne, readNumber, text, texts } from './words.ts';
 
 const COMMANDS: Commands = {
   add: command(
@@ -30,16 +30,12 @@ export function run(args: string[]): Promise<number> {
   return runCommand('tapwire user', COMMANDS, args);
 }
 
-const text = { type: 'string' } as const;
-const several = { type: 'string', multiple: true } as const;
-const flag = { type: 'boolean', default: false } as const;
-
 async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
     options: {
       ...{ acquirer: text, integrator: text, merchant: text, username: text, role: text },
-      ...{ permission: several, 'password-stdin': flag },
+      ...{ permission: texts, 'password-stdin': flag },
     },
   });
   const acquirerId = acquirerOf(values.acquirer);
@@ -50,25 +46,20 @@ async function add(args: string[]): Promise<number> {
     password: values['password-stdin'] ? readPassword() : undefined,
   });
   const { stored, password } = await onUsers((users) => users.add(changeOf(acquirerId), given));
-  console.error(tableOf([TITLES, rowOf(stored)]));
+  console.error(listOf([stored], COLUMNS));
   return printPassword(password);
 }
 
 async function list(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { acquirer: text, json: flag } });
   const reach = { acquirerId: acquirerOf(values.acquirer) };
-  const users = await onUsers((settings) =>
-    listAll(
-      (page) => settings.list(reach, page),
-      ({ id }) => id,
-    ),
-  );
-  console.log(values.json ? JSON.stringify(users, null, 2) : tableOf([TITLES, ...users.map(rowOf)]));
+  const users = await onUsers((settings) => listAll('id', (page) => settings.list(reach, page)));
+  printList(users, COLUMNS, values.json);
   return 0;
 }
 
 async function change(args: string[]): Promise<number> {
-  const options = { acquirer: text, role: text, permission: several } as const;
+  const options = { acquirer: text, role: text, permission: texts } as const;
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   const { role, permission: permissions } = values;
   return apply(acquirerOf(values.acquirer), onlyOne(positionals, 'USER'), { role, permissions });
@@ -82,7 +73,7 @@ function setBlocked(args: string[], blocked: boolean): Promise<number> {
 async function apply(acquirerId: number, id: string, changes: object): Promise<number> {
   const given = checkedBy(userChange, changes);
   const changed = await onUsers((users) => users.change(changeOf(acquirerId), id, given));
-  console.log(tableOf([TITLES, rowOf(changed)]));
+  console.log(listOf([changed], COLUMNS));
   return 0;
 }
 
@@ -103,8 +94,8 @@ async function remove(args: string[]): Promise<number> {
 }
 
 /** 0 is the installation. */
-function acquirerOf(text: string | undefined): number {
-  return text === String(INSTALLATION) ? INSTALLATION : idOf(text, '--acquirer');
+function acquirerOf(given: string | undefined): number {
+  return given === String(INSTALLATION) ? INSTALLATION : idOf(given, '--acquirer');
 }
 
 function namedUser(args: string[]): { readonly acquirerId: number; readonly id: string } {
@@ -130,11 +121,10 @@ function printPassword(made: string | null): number {
   return 0;
 }
 
-const TITLES = ['USER', 'USERNAME', 'ROLE', 'PERMISSIONS', 'OF', 'LAST LOGIN', 'BLOCKED'];
-
-function rowOf(user: StoredUser): string[] {
-  const { id, username, role, permissions, integratorId, merchantId, lastLoginAt, blocked } = user;
-  const integrator = integratorId === null ? 'the acquirer' : `integrator ${integratorId}`;
-  const owner = merchantId === null ? integrator : `merchant ${merchantId}`;
-  return [id, username, role, permissions.join(' ') || 'none', owner, lastLoginAt ?? 'never', blocked ? 'yes' : 'no'];
-}
+const COLUMNS: Columns<StoredUser> = {
+  titles: ['USER', 'USERNAME', 'ROLE', 'PERMISSIONS', 'OF', 'LAST LOGIN', 'BLOCKED'],
+  cellsOf: (user) => [
+    ...[user.id, user.username, user.role, user.permissions.join(' ') || 'none', ownerOf(user)],
+    ...[user.lastLoginAt ?? 'never', user.blocked ? 'yes' : 'no'],
+  ],
+};

@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
-import { readProcessorNames } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { withSecretFiles } from '../ops/secret-files.ts';
 import type { Finding } from '../ops/verify-ledger/finding.ts';
 import { readLedger } from '../ops/verify-ledger/ledger-lines.ts';
 import { verifyLedger } from '../ops/verify-ledger/verify-ledger.ts';
-import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { openDatabase } from '../store/postgres/open-database.ts';
+import { installedTypes } from './installed-types.ts';
 import { tableOf } from './table.ts';
+import { flag, text } from './words.ts';
 
 const USAGE = `usage: tapwire verify-ledger --ledger URL [--database URL] [--since TIME] [--json]
 
@@ -24,18 +24,15 @@ export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
     options: {
-      ledger: { type: 'string' },
-      database: { type: 'string', default: withSecretFiles(process.env).variables.DATABASE_URL },
-      since: { type: 'string' },
-      json: { type: 'boolean', default: false },
+      ledger: text,
+      database: { ...text, default: withSecretFiles(process.env).variables.DATABASE_URL },
+      since: text,
+      json: flag,
     },
   });
-  if (values.ledger === undefined || values.database === undefined) {
-    console.error(USAGE);
-    return 2;
-  }
+  if (values.ledger === undefined || values.database === undefined) throw new StartError('BAD_USAGE', USAGE);
   const since = values.since === undefined ? undefined : parseTime(values.since);
-  const types = await loadProcessors({ external: readProcessorNames(process.env) });
+  const types = await installedTypes();
   const database = await openDatabase(values.database, { maxConnections: 1 });
   try {
     const findings = await verifyLedger({ database, ledger: readLedger(values.ledger), types, since });

@@ -1,13 +1,13 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
 import { Secret } from '../bytes/secret.ts';
 import { StartError } from '../errors.ts';
-import { readProfile } from '../phone/profile.ts';
 import { createWebhookSecret, signWebhook } from '../webhooks/webhook-secret.ts';
 import { type Change, EventFeed } from './event-feed.ts';
+import { givenProfile } from './given-profile.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
+import { flag, text } from './words.ts';
 
 const USAGE = `usage: tapwire webhooks listen --forward-to URL [--secret whsec_…] [--all] [--profile FILE]`;
 const LOOK_EVERY_MS = 500;
@@ -22,20 +22,16 @@ const SHOWN_CHARS = 120;
  * it begins with the events that are there already.
  */
 export async function run(args: string[]): Promise<number> {
-  const text = { type: 'string' } as const;
   const options = {
     'forward-to': text,
     secret: text,
     profile: text,
-    all: { type: 'boolean', default: false },
+    all: flag,
   } as const;
   const { values } = parseArgs({ args, options });
   const target = URL.parse(values['forward-to'] ?? '');
-  if (!target) {
-    console.error(USAGE);
-    return 2;
-  }
-  const { url, apiKey } = readProfile(values.profile ?? join(process.env.TAPWIRE_DATA ?? '.tapwire', 'demo.json'));
+  if (!target) throw new StartError('BAD_USAGE', USAGE);
+  const { url, apiKey } = givenProfile(values.profile);
   const secret = values.secret === undefined ? createWebhookSecret() : new Secret(values.secret);
   const feed = new EventFeed(url, apiKey);
   if (!values.all) await lookAt(feed);

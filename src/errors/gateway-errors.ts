@@ -1,7 +1,16 @@
 import { TapwireError } from './tapwire-error.ts';
 
-/** Why the gateway cannot start: shown to whoever started it, in one line, before exit code 1. */
-export type StartErrorCode = 'NO_DATABASE' | 'DATABASE_TOO_OLD' | 'BAD_CONFIG' | 'BAD_PROCESSOR' | 'PORT_IN_USE';
+/**
+ * Why the gateway, or any command, cannot start: shown to whoever gave it, in one line, before exit code 1. BAD_USAGE: its
+ * words do not say what to do; how they should is shown instead, before exit code 2.
+ */
+export type StartErrorCode =
+  | 'NO_DATABASE'
+  | 'DATABASE_TOO_OLD'
+  | 'BAD_CONFIG'
+  | 'BAD_USAGE'
+  | 'BAD_PROCESSOR'
+  | 'PORT_IN_USE';
 
 export class StartError extends TapwireError<StartErrorCode> {
   /** For whoever started it: a sentence. */

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { StartError } from '../errors.ts';
 
@@ -22,6 +23,12 @@ export const profile = z.object({
 
 export type Profile = z.infer<typeof profile>;
 
+/** Where `npm start` writes one down, in the folder that keeps everything. */
+export function demoProfilePath(folder: string): string {
+  return join(folder, 'demo.json');
+}
+
+/** @throws StartError BAD_CONFIG when there is none, or it is none */
 export function readProfile(path: string): Profile {
   try {
     return profile.parse(JSON.parse(readFileSync(path, 'utf8')));

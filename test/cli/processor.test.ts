@@ -48,12 +48,11 @@ describe('verify', () => {
   });
 
   test.each([
-    ['what is not there', ['./nowhere'], 'nowhere: neither a folder nor a package'],
-    ['nothing', [], 'usage: tapwire processor verify'],
-  ])('exits with 1 for %s', async (_what, words, reason) => {
-    const { exitCode, stderr } = await processor(['verify', ...words]);
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain(reason);
+    [1, 'what is not there', ['./nowhere'], 'nowhere: neither a folder nor a package'],
+    [2, 'nothing', [], 'usage: tapwire processor verify'],
+  ])('exits with %i for %s', async (exitCode, _what, words, reason) => {
+    const ended = await processor(['verify', ...words]);
+    expect(ended).toMatchObject({ exitCode, stderr: expect.stringContaining(reason) });
   });
 });
 

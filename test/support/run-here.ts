@@ -19,8 +19,8 @@ export async function runHere(run: Command, words: string[], environment: NodeJS
     const exitCode = await run(words).catch((error) => {
       const complaint = complaintOf(error);
       if (complaint === undefined) throw error;
-      into('stderr')(complaint);
-      return 1;
+      into('stderr')(complaint.says);
+      return complaint.exitCode;
     });
     return { exitCode, output: streams.stdout + streams.stderr, ...streams };
   } finally {

@@ -6,7 +6,7 @@ import { hashPassword } from '../../auth/portal/password.ts';
 import { INSTALLATION_OWNER } from '../../auth/portal/portal-user.ts';
 import { type LoadProfile, writeLoadProfile } from '../../load/load-profile.ts';
 import { saveLoadMerchants } from '../../load/load-tenants.ts';
-import { type Profile, readProfile, writeProfile } from '../../phone/profile.ts';
+import { demoProfilePath, type Profile, readProfile, writeProfile } from '../../phone/profile.ts';
 import type { Processor, SwitchConfig } from '../../processor-kit/processor.ts';
 import { insertApiKey } from '../../store/credentials/api-keys.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
@@ -60,11 +60,6 @@ export interface DemoSwitch {
   readonly processor: Processor;
   readonly host: string;
   readonly port: number;
-}
-
-/** Where everything that a client of the demo needs is written down, secrets included. */
-export function demoProfilePath(folder: string): string {
-  return join(folder, 'demo.json');
 }
 
 /** Where everything that a load test of the demo needs is written down, secrets included. */

@@ -4,8 +4,10 @@ import { readConfig } from '../../config.ts';
 import { StartError } from '../../errors.ts';
 import { openKeyRing } from '../../gateway/open-key-ring.ts';
 import { prepareDatabase } from '../../gateway/prepare-database.ts';
+import { demoProfilePath } from '../../phone/profile.ts';
 import { loadProcessors } from '../../processor-kit/load-processors.ts';
-import { type DemoSwitch, demoProfilePath, installDemo, installLoadMerchants } from './demo-installation.ts';
+import { text, texts } from '../words.ts';
+import { type DemoSwitch, installDemo, installLoadMerchants } from './demo-installation.ts';
 import { DEMO_TYPES } from './demo-keys.ts';
 
 /**
@@ -16,8 +18,8 @@ export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
     options: {
-      url: { type: 'string', default: 'http://127.0.0.1:8080' },
-      switch: { type: 'string', multiple: true, default: ['type-1=127.0.0.1:9101'] },
+      url: { ...text, default: 'http://127.0.0.1:8080' },
+      switch: { ...texts, default: ['type-1=127.0.0.1:9101'] },
     },
   });
   const switches = await readSwitches(values.switch);

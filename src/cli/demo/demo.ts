@@ -6,12 +6,13 @@ import { type Config, readConfig } from '../../config.ts';
 import { type PreparedDatabase, prepareDatabase } from '../../gateway/prepare-database.ts';
 import { startGateway } from '../../main.ts';
 import { createLog } from '../../ops/log.ts';
-import type { Profile } from '../../phone/profile.ts';
+import { demoProfilePath, type Profile } from '../../phone/profile.ts';
 import { loadProcessors } from '../../processor-kit/load-processors.ts';
 import { type Simulator, startSimulator } from '../../simulator/start-simulator.ts';
 import { createPayLink } from '../link.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
-import { type DemoSwitch, demoProfilePath, installDemo, installLoadMerchants } from './demo-installation.ts';
+import { flag } from '../words.ts';
+import { type DemoSwitch, installDemo, installLoadMerchants } from './demo-installation.ts';
 import { DEMO_TYPES, demoHsmKeysPath, demoSwitchConfig } from './demo-keys.ts';
 import { submitDemoTaps } from './demo-taps.ts';
 import { demonstrateWebhooks } from './demo-webhooks.ts';
@@ -26,7 +27,7 @@ const AMOUNT_WITH_PIN = '50.05';
  * Exit code 1 when a tap ends otherwise than it should.
  */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { stay: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({ args, options: { stay: flag } });
   const folder = process.env.TAPWIRE_DATA ?? '.tapwire';
   const own = { HSM_KEYS_FILE: demoHsmKeysPath(folder), DOCS_PROFILE: demoProfilePath(folder) };
   const settings = { LOG_LEVEL: 'warn', LINK_MINUTES: READING_MINUTES, ...own, ...process.env };

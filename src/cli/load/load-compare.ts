@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type LoadResult, loadResult } from '#schemas/load-result';
-import { LoadError } from '../../errors.ts';
+import { LoadError, StartError } from '../../errors.ts';
 import { type ComparedFigure, compareResults, planDifferences } from '../../load/compare-results.ts';
 import { tableOf } from '../table.ts';
+import { flag, text } from '../words.ts';
 
 const USAGE = `usage: tapwire load compare A.json B.json [--tolerance 10%]
 
@@ -17,17 +18,14 @@ export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { tolerance: { type: 'string', default: '10%' }, help: { type: 'boolean', default: false } },
+    options: { tolerance: { ...text, default: '10%' }, help: flag },
   });
   if (values.help) {
     console.log(USAGE);
     return 0;
   }
   const [first, second, ...others] = positionals;
-  if (first === undefined || second === undefined || others.length > 0) {
-    console.error(USAGE);
-    return 2;
-  }
+  if (first === undefined || second === undefined || others.length > 0) throw new StartError('BAD_USAGE', USAGE);
   const tolerance = parseTolerance(values.tolerance);
   const [before, after] = [readResult(first), readResult(second)];
   const figures = compareResults(before, after, tolerance);

@@ -10,6 +10,7 @@ import { defaultMix, readMix } from '../../load/mix.ts';
 import { parseCount, parseRate, parseSeconds } from '../../load/quantities.ts';
 import { parseThresholds, type Threshold } from '../../load/thresholds.ts';
 import { loadProfilePath } from '../demo/demo-installation.ts';
+import { flag, text } from '../words.ts';
 
 export const USAGE = `usage: tapwire load [options]                    a load test of what npm start has started
        tapwire load compare A.json B.json [--tolerance 10%]
@@ -38,8 +39,6 @@ export const USAGE = `usage: tapwire load [options]                    a load te
 Exit code 1 when a condition of --fail-if holds, or the ledger shows that money was lost; 2 when the test could not
 be run.`;
 
-const text = { type: 'string' } as const;
-const flag = { type: 'boolean', default: false } as const;
 const FLAGS = {
   help: flag,
   rate: { ...text, default: '300' },

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import type { LoadResult } from '#schemas/load-result';
-import { readProcessorNames } from '../../config.ts';
 import { LoadError } from '../../errors.ts';
 import { askEnvironment } from '../../load/gateway-watch.ts';
 import { resultOf } from '../../load/load-result.ts';
@@ -10,8 +9,8 @@ import { NO_LEDGER, proveLedger } from '../../load/prove-ledger.ts';
 import { htmlReport } from '../../load/report/html-report.ts';
 import { StepWatch } from '../../load/step-watch.ts';
 import { failedThresholds } from '../../load/thresholds.ts';
-import { loadProcessors } from '../../processor-kit/load-processors.ts';
 import { complaintOf } from '../complaint.ts';
+import { installedTypes } from '../installed-types.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
 import { run as compare } from './load-compare.ts';
 import { type LoadOptions, readLoadOptions, USAGE } from './load-options.ts';
@@ -32,7 +31,7 @@ export async function run(args: string[]): Promise<number> {
     // 1 says that the gateway failed its test; what could not be tested must not look like that.
     const complaint = complaintOf(error);
     if (complaint === undefined) throw error;
-    console.error(`tapwire: ${complaint}`);
+    console.error(complaint.says);
     return 2;
   }
 }
@@ -110,7 +109,7 @@ async function performTest({ plan, profile, arrivals, perSecond, thresholds }: L
 async function booksOf(books: LoadOptions['profile']['books'], isAsked: () => boolean): Promise<LoadResult['ledger']> {
   if (books === undefined) return NO_LEDGER;
   console.log('comparing the books of gateway and switches ...');
-  const types = await loadProcessors({ external: readProcessorNames(process.env) });
+  const types = await installedTypes();
   return proveLedger(books, types, isAsked).catch((error: Error) => ({
     ok: null,
     says: `the books could not be compared: ${error.message}`,

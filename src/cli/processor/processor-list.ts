@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util';
 import { readProcessorNames } from '../../config.ts';
 import { ProcessorError } from '../../errors.ts';
 import { builtInEntries, findEntry, loadProcessor } from '../../processor-kit/load-processors.ts';
-import { idOf } from '../administration.ts';
 import { tableOf } from '../table.ts';
+import { flag, idOf, text } from '../words.ts';
 import { listOfAcquirer } from './processor-settings.ts';
 
 /**
@@ -12,7 +12,7 @@ import { listOfAcquirer } from './processor-settings.ts';
  * included, or what an acquirer has of them.
  */
 export async function run(args: string[]): Promise<number> {
-  const options = { acquirer: { type: 'string' }, json: { type: 'boolean', default: false } } as const;
+  const options = { acquirer: text, json: flag };
   const { values } = parseArgs({ args, options });
   if (values.acquirer === undefined) return listTypes();
   return listOfAcquirer(idOf(values.acquirer, '--acquirer'), values.json);

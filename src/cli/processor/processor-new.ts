@@ -4,6 +4,7 @@ import { StartError } from '../../errors.ts';
 import { BUILT_IN_FOLDER } from '../../processor-kit/load-processors.ts';
 import { newProcessor } from '../../processor-kit/new-processor.ts';
 import { run as writeDocs } from '../docs.ts';
+import { text } from '../words.ts';
 
 const USAGE = 'usage: tapwire processor new NAME [--dir DIR]';
 
@@ -12,10 +13,10 @@ export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { dir: { type: 'string', default: 'processors' } },
+    options: { dir: { ...text, default: 'processors' } },
   });
   const [name, ...more] = positionals;
-  if (name === undefined || more.length > 0) throw new StartError('BAD_CONFIG', USAGE);
+  if (name === undefined || more.length > 0) throw new StartError('BAD_USAGE', USAGE);
   const folder = newProcessor(name, resolve(values.dir));
   const path = relative('.', folder);
   const isFoundByItself = relative(BUILT_IN_FOLDER, folder) === name;

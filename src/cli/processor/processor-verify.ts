@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { StartError } from '../../errors.ts';
 import { type ConformanceResult, processorConformance } from '../../processor-kit/conformance.ts';
 import { builtInEntries, findEntry, loadProcessor } from '../../processor-kit/load-processors.ts';
+import { flag } from '../words.ts';
 
 const USAGE = 'usage: tapwire processor verify PATH|PACKAGE|TYPE [--json]';
 
@@ -15,10 +16,10 @@ export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { json: { type: 'boolean', default: false } },
+    options: { json: flag },
   });
   const [name, ...more] = positionals;
-  if (name === undefined || more.length > 0) throw new StartError('BAD_CONFIG', USAGE);
+  if (name === undefined || more.length > 0) throw new StartError('BAD_USAGE', USAGE);
   const entry = entryOf(name);
   const processor = await loadProcessor(entry);
   const results = processorConformance(processor);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,8 +28,11 @@ const COMMANDS: Readonly<Record<string, Command>> = { processor, route };
 const tapwire = (...[name = '', ...words]: string[]) =>
   runHere(COMMANDS[name]!, words, { DATABASE_URL: testDatabase.url });
 
-function file(name: string, content: object): string {
-  const path = join(folder, name);
+const addProcessor = (type: string, given: object) =>
+  tapwire('processor', 'add', '--acquirer', '1', '--type', type, '--config', file(given));
+
+function file(content: object): string {
+  const path = join(folder, `${randomUUID()}.json`);
   writeFileSync(path, JSON.stringify(content));
   return path;
 }
@@ -37,16 +41,7 @@ const config = (port: number) => ({ addresses: [{ host: 'switch.example', port }
 
 describe('a processor and a route', () => {
   test('are added, listed, changed and removed from the command line, on record', async () => {
-    const added = await tapwire(
-      'processor',
-      'add',
-      '--acquirer',
-      '1',
-      '--type',
-      'type-1',
-      '--config',
-      file('a.json', config(9101)),
-    );
+    const added = await addProcessor('type-1', config(9101));
     expect(added).toMatchObject({
       exitCode: 0,
       stdout: expect.stringMatching(/^1 +type-1 +\S+ +switch\.example:9101$/m),
@@ -59,16 +54,10 @@ describe('a processor and a route', () => {
     );
     expect(routed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^1 +5 +1 +ZAR +Mastercard +any$/m) });
     expect((await tapwire('route', 'list', '--acquirer', '1')).stdout).toBe(routed.stdout);
+    const shown = await tapwire('route', 'show', '--acquirer', '1', '1');
+    expect(JSON.parse(shown.stdout)).toMatchObject({ id: 1, priority: 5, scheme: 'Mastercard', xTid: null });
 
-    const changed = await tapwire(
-      'processor',
-      'change',
-      '--acquirer',
-      '1',
-      '--config',
-      file('b.json', config(9102)),
-      '1',
-    );
+    const changed = await tapwire(...['processor', 'change', '--acquirer', '1', '--config', file(config(9102)), '1']);
     expect(changed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('switch.example:9102') });
     const listed = await tapwire('processor', 'list', '--acquirer', '1', '--json');
     expect(JSON.parse(listed.stdout)).toMatchObject([{ id: 1, type: 'type-1', config: config(9102) }]);
@@ -117,17 +106,8 @@ describe('what is wrong is named, and exits with 1', () => {
   });
 
   test('a configuration that the type does not take, setting by setting', async () => {
-    const path = file('bad.json', { ...config(9101), iccForm: 'yaml', colour: 'red' });
-    const { exitCode, stderr } = await tapwire(
-      'processor',
-      'add',
-      '--acquirer',
-      '1',
-      '--type',
-      'type-1',
-      '--config',
-      path,
-    );
+    const bad = { ...config(9101), iccForm: 'yaml', colour: 'red' };
+    const { exitCode, stderr } = await addProcessor('type-1', bad);
     expect(exitCode).toBe(1);
     expect(stderr).toContain('/config/iccForm: ');
     expect(stderr).toContain('/config/colour: there is no such setting');
@@ -135,16 +115,7 @@ describe('what is wrong is named, and exits with 1', () => {
 });
 
 test('a list says which processors workers cannot open, and why', async () => {
-  const added = await tapwire(
-    'processor',
-    'add',
-    '--acquirer',
-    '1',
-    '--type',
-    'type-1',
-    '--config',
-    file('f.json', config(9109)),
-  );
+  const added = await addProcessor('type-1', config(9109));
   const id = Number(/^(\d+) +type-1/m.exec(added.stdout)![1]);
   const reason = `processor ${id} of acquirer 1: tls.caFile ca.pem cannot be read (ENOENT)`;
   await postgresProcessorFaults(testDatabase.database).tell([{ acquirerId: 1, processorId: id, reason }]);
@@ -161,15 +132,11 @@ test.each([
   ['/etc/passwd', 'a name below TLS_FILES_DIR'],
   ['../keys.json', 'may not lead out of TLS_FILES_DIR'],
 ])('a TLS file named %s is refused', async (caFile, reason) => {
-  const given = file('tls.json', { ...config(9110), tls: { caFile } });
-  const added = await tapwire('processor', 'add', '--acquirer', '1', '--type', 'type-1', '--config', given);
+  const added = await addProcessor('type-1', { ...config(9110), tls: { caFile } });
   expect(added).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(reason) });
 });
 
 test('the example of a type is a configuration to start from', async () => {
   const { stdout } = await tapwire('processor', 'example', 'type-2');
-  const path = file('example.json', JSON.parse(stdout));
-  expect(await tapwire('processor', 'add', '--acquirer', '1', '--type', 'type-2', '--config', path)).toMatchObject({
-    exitCode: 0,
-  });
+  expect(await addProcessor('type-2', JSON.parse(stdout))).toMatchObject({ exitCode: 0 });
 });

@@ -1,0 +1,44 @@
+import { parseArgs } from 'node:util';
+import { StartError } from '../errors.ts';
+
+/** The kinds of options that commands have, for `parseArgs`: with a value, with several, there or not. */
+export const text = { type: 'string' } as const;
+export const texts = { type: 'string', multiple: true } as const;
+export const flag = { type: 'boolean', default: false } as const;
+
+/** An id among the words of a command. @throws StartError BAD_CONFIG */
+export function idOf(given: string | undefined, what: string): number {
+  if (given !== undefined && /^[1-9]\d{0,9}$/.test(given)) return Number(given);
+  throw new StartError('BAD_CONFIG', `${what}: expected a number`);
+}
+
+/** @throws StartError BAD_CONFIG for none, and for more */
+export function onlyOne([id, ...others]: readonly string[], what: string): string {
+  if (id === undefined || others.length > 0) throw new StartError('BAD_CONFIG', `${what}: expected exactly one`);
+  return id;
+}
+
+/** The acquirer and the one thing that a command names, and its other words. @throws StartError BAD_CONFIG */
+export function parseNamed(args: string[], what: string, options: Record<string, typeof text> = {}) {
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { acquirer: text, ...options } });
+  const given: Readonly<Record<string, string | undefined>> = values;
+  return { acquirerId: idOf(given.acquirer, '--acquirer'), id: onlyOne(positionals, what), values: given };
+}
+
+/** A number, written with digits. What is none stays text, and is refused by the schema. */
+export function readNumber(given: string): unknown {
+  return /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;
+}
+
+export function readYesOrNo(given: string): unknown {
+  return { yes: true, no: false }[given] ?? given;
+}
+
+/** @throws StartError BAD_CONFIG */
+export function readJsonText(given: string): unknown {
+  try {
+    return JSON.parse(given);
+  } catch (cause) {
+    throw new StartError('BAD_CONFIG', `not JSON: ${(cause as Error).message}`, { cause });
+  }
+}
