@@ -41,10 +41,18 @@ export class Acceptor {
   readonly #allowed = new net.BlockList();
   readonly #onAccepted: (socket: SwitchSocket, address: string) => void;
   readonly #event: 'connection' | 'secureConnection';
+  /** What TLS lies on, by the address of the other side: a TLS socket does not say. */
+  readonly #tcp = new Map<string, net.Socket>();
 
-  constructor(options: AcceptOptions, onAccepted: (socket: SwitchSocket, address: string) => void) {
+  /** @param onError told what the system says when it cannot accept (no file handles left): it goes on */
+  constructor(
+    options: AcceptOptions,
+    onAccepted: (socket: SwitchSocket, address: string) => void,
+    onError: (error: NodeJS.ErrnoException) => void,
+  ) {
     this.#options = options;
     this.#onAccepted = onAccepted;
+    options.server.on('error', onError);
     this.#event = options.server instanceof tls.Server ? 'secureConnection' : 'connection';
     for (const address of options.from ?? []) this.#allowed.addAddress(address, familyOf(address));
     options.server.maxConnections = options.maxConnections;
@@ -60,15 +68,26 @@ export class Acceptor {
 
   /** Before any handshake: an address that may not connect costs us no cryptography. */
   readonly #check = (stream: net.Socket): void => {
-    if (this.#options.from === undefined) return;
+    const { from } = this.#options;
     const address = stream.remoteAddress;
-    if (address === undefined || !this.#allowed.check(address, familyOf(address))) stream.destroy();
+    if (from && (address === undefined || !this.#allowed.check(address, familyOf(address)))) {
+      stream.destroy();
+      return;
+    }
+    const key = placeOf(stream);
+    this.#tcp.set(key, stream);
+    stream.once('close', () => this.#tcp.delete(key));
   };
 
   readonly #accept = (stream: net.Socket): void => {
     if (stream.destroyed) return;
-    this.#onAccepted(acceptedSocket(stream), `${stream.remoteAddress}:${stream.remotePort}`);
+    const place = placeOf(stream);
+    this.#onAccepted(acceptedSocket(stream, this.#tcp.get(place) ?? stream), place);
   };
+}
+
+function placeOf({ remoteAddress, remotePort }: net.Socket): string {
+  return `${remoteAddress}:${remotePort}`;
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

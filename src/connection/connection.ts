@@ -154,12 +154,13 @@ export class Connection<Message> implements Carrier<Message> {
     if (isUnsent) this.destroy({ cause: 'unsentAtDeadline' });
   }
 
-  /** Ends the connection at once; what it carried is given up, and unsent bytes never leave. */
+  /** Ends the connection at once; what it carried is given up, and bytes that are not at the switch never get there. */
   destroy(reason: CloseReason): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#reader.stop();
-    this.#socket.destroy();
+    if (reason.cause === 'drained') this.#socket.end();
+    else this.#socket.destroy();
     this.#context.events.onClosed(this, reason);
   }
 

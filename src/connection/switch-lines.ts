@@ -10,12 +10,16 @@ import {
 import { ConnectionLists } from './connection-lists.ts';
 import { Alarm, type Deadlines } from './deadlines.ts';
 import { Inbox } from './inbox.ts';
+import { LogBudget } from './log-budget.ts';
 import type { PendingRequests } from './pending-requests.ts';
 import type { PoolLimits, PoolOptions, PoolTimeouts } from './pool-options.ts';
 import type { PoolCounters } from './pool-stats.ts';
 import { Redialer } from './redialer.ts';
 import { Session } from './session.ts';
 import { dialSwitch, type SwitchAddress, type SwitchSocket } from './switch-socket.ts';
+
+/** A stop of many lines in a second is told whole; a switch that connects only to hang up is not told every time. */
+const LINES_PER_SECOND = 100;
 
 /** What belongs to one open connection. */
 interface Upkeep<Message> {
@@ -65,6 +69,7 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
   /** Tells connections of this process from those of another, or of the one before a restart. */
   readonly #idPrefix: string;
   #connectionCount = 0;
+  readonly #budget = new LogBudget(LINES_PER_SECOND);
   #isClosing = false;
   readonly #allClosed = Promise.withResolvers<void>();
 
@@ -85,8 +90,9 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
         this.#keepDialled(address, isSpread ? 0 : index);
     }
     if (this.#options.accept) {
-      this.#acceptor = new Acceptor(this.#options.accept, (socket, address) => {
-        this.#add(socket, { address, rank: 0 }, undefined);
+      const add = (socket: SwitchSocket, address: string) => this.#add(socket, { address, rank: 0 }, undefined);
+      this.#acceptor = new Acceptor(this.#options.accept, add, ({ code }) => {
+        this.#tell('warn', { code }, 'a connection of the switch could not be accepted');
       });
     }
   }
@@ -267,8 +273,14 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
     this.lists.move(connection, to);
     if ((from === 'ready' && to === 'full') || (from === 'full' && to === 'ready')) return;
     const change = { connectionId: connection.id, address: connection.address, from, to, reason };
-    this.#options.log.info(change, 'a connection changed its state');
+    this.#tell('info', change, 'a connection changed its state');
     this.#options.onStateChange?.(change);
+  }
+
+  #tell(level: 'info' | 'warn', fields: object, text: string): void {
+    this.#budget.spend(this.#parts.deadlines.nowMs(), (suppressed) => {
+      this.#options.log[level]({ ...fields, ...(suppressed > 0 && { suppressed }) }, text);
+    });
   }
 
   #stopOpening(): void {

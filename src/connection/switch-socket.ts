@@ -22,7 +22,12 @@ export interface SwitchSocket {
   readonly stream: net.Socket;
   /** Calls back once bytes can flow: connected and, with TLS, both sides proven. */
   whenOpen(callback: () => void): void;
-  /** Ends it now. What lies unsent in this process or in the kernel is thrown away, never delivered later. */
+  /** Ends it in peace: what the kernel still holds is delivered. */
+  end(): void;
+  /**
+   * Ends it now, by a reset. What lies unsent in this process or in the kernel is thrown away, never delivered later: nothing
+   * may reach a switch behind its own reversal.
+   */
   destroy(): void;
 }
 
@@ -35,8 +40,7 @@ export function dialSwitch(address: SwitchAddress, secure?: SwitchTls): SwitchSo
     keepAlive: true,
     keepAliveInitialDelay: KEEP_ALIVE_MS,
   });
-  if (!secure)
-    return { stream: tcp, whenOpen: (callback) => tcp.once('connect', callback), destroy: () => end(tcp, tcp) };
+  if (!secure) return switchSocket(tcp, tcp, (callback) => tcp.once('connect', callback));
   const stream = tls.connect({
     socket: tcp,
     servername: secure.serverName ?? (net.isIP(address.host) ? undefined : address.host),
@@ -47,23 +51,29 @@ export function dialSwitch(address: SwitchAddress, secure?: SwitchTls): SwitchSo
     minVersion: 'TLSv1.2',
   });
   tcp.on('error', (error) => stream.destroy(error));
-  return { stream, whenOpen: (callback) => stream.once('secureConnect', callback), destroy: () => end(stream, tcp) };
+  return switchSocket(stream, tcp, (callback) => stream.once('secureConnect', callback));
 }
 
-/** A connection that the switch made to us, its handshake done. */
-export function acceptedSocket(stream: net.Socket): SwitchSocket {
+/**
+ * A connection that the switch made to us, its handshake done.
+ *
+ * @param tcp what `stream` lies on, itself where it is not TLS
+ */
+export function acceptedSocket(stream: net.Socket, tcp: net.Socket): SwitchSocket {
   stream.setNoDelay(true);
   stream.setKeepAlive(true, KEEP_ALIVE_MS);
-  const isTls = stream instanceof tls.TLSSocket;
-  return {
-    stream,
-    whenOpen: (callback) => process.nextTick(callback),
-    destroy: () => (isTls ? stream.destroy() : end(stream, stream)),
-  };
+  return switchSocket(stream, tcp, (callback) => process.nextTick(callback));
 }
 
-/** A reset makes the kernel drop its send buffer too; only TCP sockets can be reset, so TLS resets the one it lies on. */
-function end(stream: net.Socket, tcp: net.Socket): void {
-  if (stream.writableLength > 0 && !tcp.destroyed && !tcp.connecting) tcp.resetAndDestroy();
-  stream.destroy();
+/** Only TCP sockets can be reset, which makes the kernel drop its send buffer too: so TLS resets the one it lies on. */
+function switchSocket(stream: net.Socket, tcp: net.Socket, whenOpen: SwitchSocket['whenOpen']): SwitchSocket {
+  return {
+    stream,
+    whenOpen,
+    end: () => void stream.destroy(),
+    destroy() {
+      if (!tcp.destroyed && !tcp.connecting) tcp.resetAndDestroy();
+      stream.destroy();
+    },
+  };
 }

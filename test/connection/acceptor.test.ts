@@ -3,14 +3,14 @@ import tls from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { listenForSwitch, type ServerTls } from '../../src/connection/acceptor.ts';
 import { createIdentity } from './certificates.ts';
-import { eventThat, ToySwitch, WatchedPool } from './toy-switch.ts';
+import { eventThat, isSilent, ToySwitch, WatchedPool } from './toy-switch.ts';
 
 async function open(options: { from?: string[]; maxConnections?: number; tls?: ServerTls } = {}) {
   const server = await listenForSwitch({ host: '127.0.0.1', port: 0 }, options.tls);
   const { port } = server.address() as net.AddressInfo;
   const accept = { server, from: options.from, maxConnections: options.maxConnections ?? 4 };
   const watched = new WatchedPool({ accept });
-  return { watched, port };
+  return { watched, server, port };
 }
 
 describe('a switch that connects to us', () => {
@@ -51,6 +51,33 @@ describe('a switch that connects to us', () => {
     await eventThat(second, 'close');
     expect(watched.pool.stats.ready).toBe(1);
     first.destroy();
+  });
+
+  test.each([['over TCP'], ['over TLS']])('is reset %s when what it was asked is given up', async (over) => {
+    const identity = createIdentity('gateway');
+    const isTls = over === 'over TLS';
+    const { watched, port } = await open(isTls ? { tls: { cert: identity.cert, key: identity.key } } : {});
+    const toy = new ToySwitch(isSilent);
+    const dialled = isTls ? tls.connect({ port, rejectUnauthorized: false }) : net.connect(port, '127.0.0.1');
+    const ended = eventThat(dialled, 'error');
+    toy.adopt(dialled);
+    await watched.untilReady();
+    const result = watched.ask('1');
+    await eventThat(toy, 'note');
+    watched.pool.destroy();
+    expect(await result).toMatchObject({ written: true, reason: 'closed' });
+    expect(await ended).toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  test('stays when others cannot be accepted, since the process has no room for more of them', async () => {
+    const { watched, server, port } = await open();
+    const toy = new ToySwitch();
+    toy.adopt(net.connect(port, '127.0.0.1'));
+    await watched.untilReady();
+    const told = eventThat<{ code?: string }>(watched, 'log', ({ code }) => code === 'EMFILE');
+    server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }));
+    expect(await told).toMatchObject({ code: 'EMFILE' });
+    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
   });
 
   test('finds nobody listening once the pool is closed', async () => {

@@ -226,8 +226,11 @@ describe('an idle connection', () => {
       expect(await result).toMatchObject({ reason: 'deadline' });
     }
     const down = watched.untilState('down');
+    const ended = eventThat(toy.peer.socket, 'error');
     watched.clock.advance(120_000);
     expect(await down).toMatchObject({ reason: { cause: 'silence' } });
+    // A reset, so that what our kernel still holds of those requests never follows their reversals.
+    expect(await ended).toMatchObject({ code: 'ECONNRESET' });
   });
 });
 
@@ -248,9 +251,16 @@ describe('closing a pool', () => {
     expect(pool.takeSlot()).toBeUndefined();
     expect(await watched.ask('9')).toMatchObject({ kind: 'failed', written: false, reason: 'closed' });
     expect(await slot.request(ask('2'), watched.in(1_000))).toMatchObject({ kind: 'answered' });
+    let isReset = false;
+    toy.peer.socket.on('error', () => {
+      isReset = true;
+    });
+    const ended = eventThat(toy.peer.socket, 'close');
     toy.peer.send(answer('1'));
     expect(await inFlight).toMatchObject({ kind: 'answered' });
     await closed;
+    await ended;
+    expect(isReset).toBe(false);
     expect(toy.notes.map(({ key }) => key)).toEqual(['1', '2', 'sign off 1']);
     expect(pool.stats).toMatchObject({ ready: 0, draining: 0, down: 0, connecting: 0, inFlight: 0 });
     expect(watched.clock.timers).toBe(0);
