@@ -174,9 +174,13 @@ export function sequenceNumberOf(tap: TlvValues): string | undefined {
 
 /** What may be shown of a PAN: first 6, stars, last 4, as long as the PAN; under 13 digits only the last 4, under 5 nothing. */
 export function maskPan(pan: string): string {
-  const first = pan.length < MASKED_HEAD_FROM_DIGITS ? 0 : 6;
-  const last = pan.length < 5 ? 0 : 4;
-  return pan.slice(0, first) + '*'.repeat(pan.length - first - last) + pan.slice(pan.length - last);
+  const { first, last } = maskedSpan(pan.length);
+  return pan.slice(0, first) + '*'.repeat(last - first) + pan.slice(last);
+}
+
+/** From the first to behind the last of the digits of a PAN that may not be shown. */
+export function maskedSpan(panDigits: number): { readonly first: number; readonly last: number } {
+  return { first: panDigits < MASKED_HEAD_FROM_DIGITS ? 0 : 6, last: panDigits < 5 ? panDigits : panDigits - 4 };
 }
 
 /** Luhn's check digit, ISO/IEC 7812-1 Annex B. `digits` has digits only. */

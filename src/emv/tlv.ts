@@ -114,6 +114,16 @@ export class TlvIndex implements TlvValues, Iterable<TlvObject> {
     for (let at = 0; at < this.#words.length; at += WORDS) yield this.#object(at);
   }
 
+  /** Tells of every object where its value lies in the input: for who needs no views, of which each costs more than the rest. */
+  visit(tell: (tag: number, start: number, end: number, hasChildren: boolean) => void): void {
+    const words = this.#words;
+    for (let at = 0; at < words.length; at += WORDS) {
+      const word = words[at]!;
+      const tag = word & TAG;
+      tell(tag, startOf(words[at + 1]!), endOf(words[at + 1]!), isConstructed(tag) && (word & OPAQUE) === 0);
+    }
+  }
+
   /** The objects nested as they were, ready for `encodeTlv`. */
   nodes(): TlvNode[] {
     const top: TlvNode[] = [];

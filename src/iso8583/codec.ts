@@ -9,6 +9,7 @@ import { type CompileField, type FieldSpan, NumberedFields } from './composites/
 import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
 import { numeric } from './fields.ts';
 import { leafCodec } from './leaves/leaf-codec.ts';
+import type { BinaryField } from './rows.ts';
 import { type CheckRules, compileRules } from './rules.ts';
 import type { MessageOf, Spec } from './spec.ts';
 
@@ -22,6 +23,8 @@ const FIRST_TARGET_BYTES = 4_096;
 
 /** A compiled spec. It keeps nothing of a message between two calls. */
 export interface Codec<Message> {
+  /** What it was compiled from. */
+  readonly spec: Spec;
   /**
    * Writes `message` into `target` from `offset` on, bitmaps and lengths included; nothing is allocated for it.
    *
@@ -55,6 +58,7 @@ export interface Codec<Message> {
 export function compileSpec<S extends Spec>(spec: S): Codec<MessageOf<S>> {
   const codec = new MessageCodec(spec);
   return {
+    spec,
     encode: (message, target, offset) => codec.encode(message, target, offset),
     toBytes: (message) => codec.toBytes(message),
     decode: (bytes, start = 0, end = bytes.length) => codec.decode(bytes, start, end) as MessageOf<S>,
@@ -154,7 +158,7 @@ function messageCursor(bytes: Uint8Array, start: number, end: number): Cursor {
 }
 
 /** How many bitmaps the fields of a spec need. */
-function blocksOf(spec: Spec): number {
+export function blocksOf(spec: Spec): number {
   const highest = Math.max(0, ...Object.keys(spec.fields).map(Number));
   const needed = Math.max(1, Math.ceil(highest / FIELDS_PER_BLOCK), spec.bitmap.blocks ?? 1);
   if (!(needed <= MAX_BLOCKS)) throw specError('bitmap', `a message has at most ${MAX_BLOCKS} bitmaps`);
@@ -164,8 +168,11 @@ function blocksOf(spec: Spec): number {
 }
 
 function headerCodec(spec: Spec): FieldCodec | undefined {
-  const bytes = spec.headerBytes ?? 0;
-  if (bytes === 0) return undefined;
-  const field = { kind: 'binary', name: 'header', encoding: 'binary', min: bytes, max: bytes } as const;
-  return leafCodec(field, 'header', spec.encodings);
+  const field = headerField(spec);
+  return field && leafCodec(field, 'header', spec.encodings);
+}
+
+/** What stands in front of the MTI, as a field. */
+export function headerField({ headerBytes: bytes = 0 }: Spec): BinaryField | undefined {
+  return bytes === 0 ? undefined : { kind: 'binary', name: 'header', encoding: 'binary', min: bytes, max: bytes };
 }

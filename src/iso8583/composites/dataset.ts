@@ -19,7 +19,7 @@ const TLV_BIT = 16;
 const TLV_ELEMENT = TLV_BIT - 1;
 
 /** Elements of one dataset; the standard's own have under 30. */
-const MAX_ELEMENT = 71;
+export const MAX_ELEMENT = 71;
 
 /** The property with the TLV behind the elements. */
 const TLV = 'tlv';
@@ -54,7 +54,7 @@ export function datasetBody(field: DatasetField, path: string, compile: CompileF
 }
 
 /** Fills `bits` with the numbers of the elements; true when TLV follows them. */
-function readDatasetBitmap(cursor: Cursor, bits: Bits, path: string): boolean {
+export function readDatasetBitmap(cursor: Cursor, bits: Bits, path: string): boolean {
   bits.fill(0);
   const { bytes } = cursor;
   const at = cursor.position;

@@ -76,6 +76,24 @@ function leafDecoder<Value>(
     : variableDecoder(path, parts.units, min, max, prefix, readValue);
 }
 
+/**
+ * Goes over a field without making its value: `visit` is told where it lies, moves the cursor behind it, and checks what it
+ * wants checked of the bytes.
+ */
+export function leafVisitor(
+  field: TextField | BinaryField,
+  path: string,
+  encodings: Encodings,
+  visit: ReadValue<void>,
+): (cursor: Cursor) => void {
+  const { coding, units } = field.kind === 'text' ? textParts(field, path, encodings) : byteParts(field, encodings);
+  const { min, max } = field;
+  const prefix = field.prefix === undefined ? undefined : prefixCoder(field.prefix, encodings.prefix);
+  return prefix === undefined
+    ? fixedDecoder(path, coding.wireBytes(max), max, visit)
+    : variableDecoder(path, units, min, max, prefix, visit);
+}
+
 /** Reads the value of `count` that lies from `from` to `to`; the bounds are checked, what is between them is not. */
 type ReadValue<Value> = (cursor: Cursor, from: number, to: number, count: number) => Value;
 

@@ -1,0 +1,40 @@
+import { maskTlv } from '../../emv/mask-tlv.ts';
+import { bounded } from '../composites/bounded.ts';
+import type { Field } from '../rows.ts';
+import type { Encodings } from '../spec.ts';
+import type { Mask, MaskOf } from './mask.ts';
+import { bitmappedMask, datasetMask, positionalMask, taggedMask } from './mask-composite.ts';
+import { leafMask } from './mask-leaf.ts';
+
+/** Compiles the mask of one field of a spec that has been compiled before: what is wrong with a spec has come out then. */
+export function fieldMask(field: Field, path: string, encodings: Encodings): Mask {
+  if (field.kind === 'text' || field.kind === 'binary') return leafMask(field, path, encodings);
+  const decode = bodyMask(field, path, encodings);
+  return bounded({ decode, encode: neverEncodes }, field, path, encodings).decode;
+}
+
+function bodyMask(field: Exclude<Field, { kind: 'text' | 'binary' }>, path: string, encodings: Encodings): Mask {
+  const inside: MaskOf<Field> = (inner, innerPath) => fieldMask(inner, innerPath, encodings);
+  switch (field.kind) {
+    case 'tlv':
+      return tlvMask;
+    case 'positional':
+      return positionalMask(field, path, inside);
+    case 'tagged':
+      return taggedMask(field, path, inside);
+    case 'bitmapped':
+      return bitmappedMask(field, path, encodings, inside);
+    case 'dataset':
+      return datasetMask(field, path, inside, tlvMask);
+  }
+}
+
+/** TLV marks its own values: by the dictionary of tags. */
+const tlvMask: Mask = (cursor) => {
+  maskTlv(cursor.view(cursor.position, cursor.end));
+  cursor.position = cursor.end;
+};
+
+function neverEncodes(): never {
+  throw new Error('a mask encodes nothing');
+}

@@ -1,0 +1,82 @@
+import type { Cursor } from '../../bytes/cursor.ts';
+import { blankPan, blankTrack2 } from '../../emv/blank-card.ts';
+import { HEX_DIGITS } from '../encodings/bytes.ts';
+import type { ValueCoding } from '../encodings/value-coding.ts';
+import { leafVisitor } from '../leaves/leaf-codec.ts';
+import { textParts } from '../leaves/text-parts.ts';
+import { type Padding, padTo, stripPadding } from '../padding.ts';
+import type { BinaryField, TextField } from '../rows.ts';
+import type { Encodings } from '../spec.ts';
+import type { Mask } from './mask.ts';
+
+/** The primary account number, in every version of the standard. */
+const PAN = '2';
+
+/** Leaves a value that may be shown as it is, and overwrites every other one with what decodes to a value of its length. */
+export function leafMask(field: TextField | BinaryField, path: string, encodings: Encodings): Mask {
+  if (field.safe === true) return leafVisitor(field, path, encodings, moveOn);
+  return field.kind === 'text' ? textMask(field, path, encodings) : bytesMask(field, path, encodings);
+}
+
+function moveOn(cursor: Cursor, _from: number, to: number): void {
+  cursor.position = to;
+}
+
+function bytesMask(field: BinaryField, path: string, encodings: Encodings): Mask {
+  const encoding = field.encoding ?? encodings.binary;
+  return filled(field, path, encodings, encoding === 'binary' ? 0 : HEX_DIGITS[encoding].written[0]!);
+}
+
+function filled(field: TextField | BinaryField, path: string, encodings: Encodings, byte: number): Mask {
+  return leafVisitor(field, path, encodings, (cursor, from, to) => {
+    cursor.bytes.fill(byte, from, to);
+    cursor.position = to;
+  });
+}
+
+function textMask(field: TextField, path: string, encodings: Encodings): Mask {
+  const { coding } = textParts(field, path, encodings);
+  const masked = maskedText(field, path);
+  const letter = masked === undefined ? oneByte(coding, fillerOf(field)) : undefined;
+  if (letter !== undefined) return filled(field, path, encodings, letter);
+  const blank = masked ?? ((text) => fillerOf(field).repeat(text.length));
+  return leafVisitor(field, path, encodings, (cursor, from, to, count) => {
+    const text = coding.read(cursor, from, count);
+    // Whatever becomes of the next line, the value is gone.
+    cursor.bytes.fill(0, from, to);
+    coding.write(blank(text), cursor.bytes, from);
+    cursor.position = to;
+  });
+}
+
+/** The byte of a character; undefined where characters are no bytes. */
+function oneByte(coding: ValueCoding<string>, character: string): number | undefined {
+  const byte = new Uint8Array(1);
+  return coding.wireBytes(2) === 2 && coding.write(character, byte, 0) < 0 ? byte[0] : undefined;
+}
+
+/** What is left of a text, as long as it was, where that depends on the text; undefined where nothing is left in any case. */
+function maskedText(field: TextField, path: string): ((text: string) => string) | undefined {
+  const { content, pad } = field;
+  const filler = fillerOf(field);
+  const whole = (value: string) => filler.repeat(value.length);
+  const digit = pad?.with === '0' && pad.strip === true ? '1' : '0';
+  let blank = whole;
+  if (path === PAN) blank = (value) => blankPan(value, digit) ?? whole(value);
+  else if (content === 'z') blank = (value) => blankTrack2(value, digit) ?? whole(value);
+  else if (content === 'x+n') blank = (value) => value.substring(0, 1) + whole(value.substring(1));
+  else if (pad === undefined) return undefined;
+  return pad === undefined ? blank : (text) => repadded(text, pad, blank);
+}
+
+/** Padding stays: where it is taken off, it tells how long the value is. */
+function repadded(text: string, pad: Padding, blank: (value: string) => string): string {
+  return padTo(blank(stripPadding(text, pad)), text.length, pad);
+}
+
+/** A character that every text of that content may consist of, that is no digit if it can be, and no padding. */
+function fillerOf({ content, pad }: TextField): string {
+  const isOfDigits = content === 'n' || content === 'ns' || content === 'z' || content === 'x+n';
+  const [usual, other] = isOfDigits ? ['0', '1'] : ['A', 'B'];
+  return pad?.with === usual && pad.strip === true ? other! : usual!;
+}

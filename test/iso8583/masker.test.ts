@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { fromHex, toHex } from '../../src/bytes/hex.ts';
+import { TapwireError } from '../../src/errors.ts';
+import { type Codec, compileSpec } from '../../src/iso8583/codec.ts';
+import { type MessageRow, messageRows } from '../../src/iso8583/describe.ts';
+import { maskerOf } from '../../src/iso8583/masker.ts';
+import type { Spec } from '../../src/iso8583/spec.ts';
+import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import templateProcessor from '../../src/processor-kit/template/index.ts';
+import { messages } from './message-arbitrary.ts';
+import { specs } from './specs.ts';
+
+const processors = [...(await loadProcessors()).values(), templateProcessor];
+const codecs = [...specs, ...processors.map(({ spec }) => spec)].map((spec) => compileSpec(spec) as Codec<object>);
+
+function decoded(codec: Codec<object>, bytes: Uint8Array): object | undefined {
+  try {
+    return codec.decode(bytes);
+  } catch (error) {
+    expect(error).toBeInstanceOf(TapwireError);
+    return undefined;
+  }
+}
+
+/** What is kept of bytes must describe as the message did that they were before; gives it in hex. */
+function expectSameRows({ spec, decode }: Codec<object>, bytes: Uint8Array): string {
+  const masked = maskerOf(spec).mask(bytes)!;
+  expect(masked).toHaveLength(bytes.length);
+  expect(rowsOf(spec, decode(masked))).toEqual(rowsOf(spec, decode(bytes)));
+  return toHex(masked);
+}
+
+/** An AID that is withheld, being too long for one, tells no kernel any more, and other words come of the same values. */
+function rowsOf(spec: Spec, message: object): MessageRow[] {
+  const isWordless = ({ details }: MessageRow) => details.some((line) => /^(84|4F|9F06) .*withheld/.test(line));
+  return messageRows(spec, message).map((row) => (isWordless(row) ? { ...row, details: [] } : row));
+}
+
+/** Every way in which digits lie on a wire: ASCII, EBCDIC and packed from either nibble. */
+function expectNowhere(hex: string, digits: string): void {
+  for (const high of ['3', 'F']) expect(hex).not.toContain([...digits].map((digit) => high + digit).join(''));
+  expect(hex).not.toContain(digits);
+}
+
+/** Bits that are turned, by turns. */
+const CHANGES = [0xff, 0x01, 0x10];
+
+/** Published test cards. */
+const PANS = ['4111111111111111', '5413330089010640', '374245001751006', '6799998900000060018'];
+
+describe.each(processors)('of $type', ({ samples, codec, exampleConfig }) => {
+  const wires = samples.map(({ config, wireHex }) => {
+    return { codec: codec((config ?? exampleConfig) as never) as Codec<object>, bytes: fromHex(wireHex) };
+  });
+
+  test('every sample is described as before, and has nothing of its card but what may be shown', () => {
+    for (const { codec, bytes } of wires) {
+      const hex = expectSameRows(codec, bytes);
+      for (const pan of PANS) expectNowhere(hex, pan.slice(6, -4));
+    }
+  });
+
+  test('of a sample with any byte changed, no more is left than describing it shows', () => {
+    for (const { codec, bytes } of wires) {
+      for (let at = 0; at < bytes.length; at++) {
+        const garbled = bytes.slice();
+        garbled[at]! ^= CHANGES[at % CHANGES.length]!;
+        if (decoded(codec, garbled)) expectSameRows(codec, garbled);
+        else expect(() => maskerOf(codec.spec).mask(garbled)).not.toThrow();
+      }
+    }
+  });
+
+  test('a sample that ends too soon is not followed', () => {
+    for (const { codec, bytes } of wires) {
+      for (let end = 0; end < bytes.length; end++) {
+        if (decoded(codec, bytes.subarray(0, end)) === undefined) {
+          expect(maskerOf(codec.spec).mask(bytes, 0, end)).toBeUndefined();
+        }
+      }
+    }
+  });
+});
+
+test('any message of any spec is described as before', () => {
+  for (const codec of codecs) {
+    fc.assert(
+      fc.property(messages(codec.spec), (message) => {
+        expectSameRows(codec, codec.toBytes(message));
+      }),
+      { numRuns: 60 },
+    );
+  }
+});
+
+test('any bytes at all are masked or not followed, never an exception', () => {
+  for (const { spec } of codecs) {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        maskerOf(spec).mask(bytes);
+      }),
+      { numRuns: 200 },
+    );
+  }
+});
+
+test.each(processors)('a PAN and a track of $type keep the first 6 and last 4 digits alone', ({ spec }) => {
+  const codec = compileSpec(spec) as Codec<object>;
+  for (const pan of PANS) {
+    for (const track2 of [`${pan}D30122010000000000000`.slice(0, 37), `${pan}=3012201`]) {
+      const hex = expectSameRows(codec, codec.toBytes({ mti: '0200', pan, track2 }));
+      for (const secret of [pan.slice(6, -4), '3012201']) expectNowhere(hex, secret);
+    }
+  }
+});
+
+test('what is no PAN and no track is overwritten whole', () => {
+  const [spec] = processors.map((processor) => processor.spec) as [Spec];
+  const codec = compileSpec(spec) as Codec<object>;
+  for (const message of [
+    { mti: '0200', pan: '1234567' },
+    { mti: '0200', track2: '41111111111111112512201' },
+    { mti: '0200', track2: '4111111111111111=25=1' },
+  ]) {
+    const hex = expectSameRows(codec, codec.toBytes(message));
+    expect(hex).not.toMatch(/(?:3[1-9]){7}/);
+  }
+});
+
+test('a spec has one masker', () => {
+  const [{ spec }] = codecs as [Codec<object>];
+  expect(maskerOf(spec)).toBe(maskerOf(spec));
+});
