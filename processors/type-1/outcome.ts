@@ -1,5 +1,4 @@
 import {
-  authenticationAsksForPin,
   classifyOutcome,
   classifyReversalAnswer,
   type Outcome,
@@ -29,7 +28,8 @@ export function readOutcome(response: Type1Message, request: Type1Message): Outc
     respondedMinor: response.amount === undefined ? undefined : Number(response.amount),
     partialAllowed: request.posCondition === PARTIAL_ALLOWED,
     scheme: schemeOf(request),
-    issuerFlag: asksForPinItself(response),
+    singleTapFlag: singleTapFlag(response.additionalData ?? ''),
+    issuerAuthenticationData: iccOf(response).issuerAuthenticationData ?? '',
   });
 }
 
@@ -58,13 +58,6 @@ export function providerFields(response: Type1Message): Record<string, string> {
 export function schemeOf(request: Type1Message): string {
   const aid = iccOf(request).applicationIdentifier;
   return (aid === undefined ? schemeOfPan(request.pan ?? '') : schemeOfAid(aid)) ?? '';
-}
-
-/** The issuer's word that a PIN is wanted: the single-tap flag of DE48, or a response code in tag 91. */
-function asksForPinItself(response: Type1Message): boolean {
-  if (singleTapFlag(response.additionalData ?? '')) return true;
-  const authentication = iccOf(response).issuerAuthenticationData ?? '';
-  return authenticationAsksForPin(authentication);
 }
 
 /** The account that the issuer took the money from: DE3, third and fourth digit. */

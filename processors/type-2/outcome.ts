@@ -1,5 +1,4 @@
 import {
-  authenticationAsksForPin,
   type CardTag,
   classifyOutcome,
   classifyReversalAnswer,
@@ -35,7 +34,8 @@ export function readOutcome(response: Type2Message, request: Type2Message): Outc
     respondedMinor: response.amount === undefined ? undefined : Number(response.amount),
     partialAllowed: request.posCondition === PARTIAL_ALLOWED,
     scheme: schemeOf(request),
-    issuerFlag: asksForPinItself(response, chip),
+    singleTapFlag: response.submission?.singleTap?.isPinWanted === '1',
+    issuerAuthenticationData: chip?.hex(ISSUER_AUTHENTICATION) ?? '',
   });
 }
 
@@ -73,10 +73,4 @@ export function schemeOf(request: Type2Message): string {
 /** DE55 by tag. The codec has checked that it is TLV; templates that are no TLV inside stay bytes. */
 function chipOf({ icc }: Type2Message): TlvIndex | undefined {
   return icc && indexTlv(icc, { onBadChild: 'opaque' });
-}
-
-/** The issuer's word that a PIN is wanted: DE48 22.04, or a response code in tag 91. */
-function asksForPinItself(response: Type2Message, chip: TlvIndex | undefined): boolean {
-  if (response.submission?.singleTap?.isPinWanted === '1') return true;
-  return authenticationAsksForPin(chip?.hex(ISSUER_AUTHENTICATION) ?? '');
 }

@@ -1,5 +1,6 @@
 import type { Outcome, OutcomeFacts, ReversalAnswer } from './outcome.ts';
 import type { PinRequiredCode, ResponseCodes, ReversalProfile } from './profile.ts';
+import { authenticationAsksForPin } from './single-tap.ts';
 
 /** What decides besides the code. */
 export interface OutcomeContext {
@@ -9,8 +10,10 @@ export interface OutcomeContext {
   /** Whether the request said that less may be approved (DE25 41). */
   readonly partialAllowed: boolean;
   readonly scheme: string;
-  /** The issuer's own word that a PIN is wanted. */
-  readonly issuerFlag: boolean;
+  /** Whether the issuer has set the single-tap flag: see `singleTapFlag`. */
+  readonly singleTapFlag: boolean;
+  /** Tag 91 of the response as hex; empty when it has none. */
+  readonly issuerAuthenticationData: string;
 }
 
 /**
@@ -50,5 +53,12 @@ function partialApproval(facts: OutcomeFacts, context: OutcomeContext): Outcome 
 function asksForPin(row: PinRequiredCode, code: string, context: OutcomeContext): boolean {
   if (row.code !== code) return false;
   if (row.scheme !== undefined && row.scheme !== context.scheme) return false;
-  return row.needsIssuerFlag !== true || context.issuerFlag;
+  switch (row.needs) {
+    case 'singleTapFlag':
+      return context.singleTapFlag;
+    case 'authentication':
+      return authenticationAsksForPin(context.issuerAuthenticationData);
+    default:
+      return true;
+  }
 }

@@ -78,11 +78,18 @@ function checkDefinition<Config extends SwitchConfig, Message extends IsoMessage
   }
   if (definition.match['1'] === undefined && definition.match['2'] === undefined) refuse('match: no class 1 or 2');
   if (definition.match['4'] === undefined) refuse('match: no class 4, reversals could not be paired');
+  if (!echoesItsTime(definition)) refuse('profile.echoed: neither DE7 nor DE37, a STAN that came round would approve');
   const repeated = firstRepeated(decidedCodes(definition.profile));
   if (repeated !== undefined) refuse(`profile.codes: ${repeated} has two meanings`);
   if (definition.profile.reversal.delaysSeconds.length === 0) refuse('profile.reversal.delaysSeconds: empty');
   const sample = firstRepeated(definition.samples.map(({ name }) => name));
   if (sample !== undefined) refuse(`samples: two are named ${sample}`);
+}
+
+/** By STAN and terminal alone a late approval passes for that of another tap, which has the same STAN a day later. */
+function echoesItsTime({ spec, profile }: Pick<Processor, 'spec' | 'profile'>): boolean {
+  const times = [spec.fields[7]?.name, spec.fields[37]?.name];
+  return profile.echoed.some((field) => times.includes(field));
 }
 
 /** Codes with one meaning whatever the card; pinRequired rows may share a code with a decline of other schemes. */

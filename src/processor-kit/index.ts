@@ -28,6 +28,6 @@ export type * from './processor.ts';
 export { networkKindOf, REVERSAL_SCHEDULE } from './profile.ts';
 export { declineCodes, PIN_REQUIRED_CODES, pinRequestCode } from './response-codes.ts';
 export { otherStan, retrievalReference } from './rrn.ts';
-export { authenticationAsksForPin, singleTapData, singleTapFlag } from './single-tap.ts';
+export { singleTapData, singleTapFlag } from './single-tap.ts';
 export { framingOf, profileOf, switchConfig } from './switch-config.ts';
 export { type ProcessorProtocol, type SwitchProtocolOptions, switchProtocol } from './switch-protocol.ts';

@@ -16,7 +16,7 @@ export interface ProcessorProfile {
   /** Within what a STAN may not repeat during a business day. */
   readonly stanScope: 'terminal' | 'acquirer';
   readonly codes: ResponseCodes;
-  /** Fields, by name, that a response must repeat as the request had them; it is unknown otherwise. */
+  /** Fields, by name, that a response must repeat as the request had them; it is unknown otherwise. DE7 or DE37 is one. */
   readonly echoed: readonly string[];
   /** The one of them that holds DE4, which a partial approval may lower. */
   readonly amountField: string;
@@ -40,8 +40,11 @@ export interface PinRequiredCode {
   readonly code: string;
   /** Absent: any scheme. */
   readonly scheme?: string | undefined;
-  /** The issuer must say so besides (`65` alone is "exceeds frequency limit"): the flag the dialect reads from the response. */
-  readonly needsIssuerFlag?: boolean | undefined;
+  /**
+   * The issuer must say so besides (`65` alone is "exceeds frequency limit"), in the way of the scheme: by the single-tap flag
+   * of DE48, or by the response code at the end of tag 91. What one scheme says by it means something else to another.
+   */
+  readonly needs?: 'singleTapFlag' | 'authentication' | undefined;
 }
 
 export interface ReversalProfile {

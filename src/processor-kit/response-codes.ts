@@ -20,9 +20,9 @@ export function declineCodes(...except: readonly string[]): readonly string[] {
 /** How the schemes ask for a PIN after a tap, and 55, which asks again. */
 export const PIN_REQUIRED_CODES: readonly PinRequiredCode[] = [
   { code: '70', scheme: 'Visa' },
-  { code: '65', scheme: 'Mastercard', needsIssuerFlag: true },
-  { code: '65', scheme: 'Maestro', needsIssuerFlag: true },
-  { code: '1A', scheme: 'Amex', needsIssuerFlag: true },
+  { code: '65', scheme: 'Mastercard', needs: 'singleTapFlag' },
+  { code: '65', scheme: 'Maestro', needs: 'singleTapFlag' },
+  { code: '1A', scheme: 'Amex', needs: 'authentication' },
   { code: '55' },
 ];
 

@@ -81,6 +81,7 @@ export function switchProtocol(
   const { keys } = options;
   const codec = messageCodec(processor, config, options.macKeys, keys?.macKeys);
   const step = (kind: NetworkRequestKind) => sessionStep(kind, processor, config, options);
+  const stanField = processor.spec.fields[11]?.name;
   const fieldsOf = (message: IsoMessage) => processor.match[messageClass(message)] ?? NO_FIELDS;
   return {
     framing: framingOf(processor, config),
@@ -90,7 +91,7 @@ export function switchProtocol(
     requestKey: (request) => matchKey(request, fieldsOf(request)) ?? `${request.mti}|unpaired`,
     responseKey: (response) => matchKey(response, fieldsOf(response)),
     missingKeyFields: (response) => fieldsOf(response).filter((field) => response[field] === undefined),
-    couldAnswer: (response, request) => couldAnswer(response, request, fieldsOf(request)),
+    couldAnswer: (response, request) => couldAnswer(response, request, fieldsOf(request), stanField),
     salvage: (error) => (error instanceof Iso8583Error ? (error.partial as IsoMessage | undefined) : undefined),
     signOn: signOnStep(processor, config, options),
     echo: step('echo'),
@@ -131,11 +132,21 @@ function matchKey(message: IsoMessage, fields: readonly string[]): string | unde
   return fields.length === 0 ? undefined : pairingKey(message, fields);
 }
 
-/** A response may lack key fields, but not all of them, and none may differ. */
-function couldAnswer(response: IsoMessage, request: IsoMessage, fields: readonly string[]): boolean {
+/**
+ * A response may lack key fields, but not all of them, nor the STAN: a terminal has many requests, and the acknowledgement of
+ * one reversal must not end another. None may differ.
+ */
+function couldAnswer(
+  response: IsoMessage,
+  request: IsoMessage,
+  fields: readonly string[],
+  stanField: string | undefined,
+): boolean {
   if (!answers(response, request)) return false;
   const present = fields.filter((field) => response[field] !== undefined);
-  return present.length > 0 && present.every((field) => response[field] === request[field]);
+  const isNamed =
+    stanField !== undefined && fields.includes(stanField) ? present.includes(stanField) : present.length > 0;
+  return isNamed && present.every((field) => response[field] === request[field]);
 }
 
 function signOnStep(

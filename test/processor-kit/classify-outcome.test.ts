@@ -9,7 +9,8 @@ const codes: ResponseCodes = {
   review: ['94'],
   pinRequired: [
     { code: '70', scheme: 'Visa' },
-    { code: '65', scheme: 'Mastercard', needsIssuerFlag: true },
+    { code: '65', scheme: 'Mastercard', needs: 'singleTapFlag' },
+    { code: '1A', scheme: 'Amex', needs: 'authentication' },
     { code: '55' },
   ],
 };
@@ -19,7 +20,8 @@ const context: OutcomeContext = {
   respondedMinor: 1_000,
   partialAllowed: false,
   scheme: 'Visa',
-  issuerFlag: false,
+  singleTapFlag: false,
+  issuerAuthenticationData: '',
 };
 
 const outcomeOf = (responseCode: string, differing: Partial<OutcomeContext> = {}) =>
@@ -48,8 +50,16 @@ test('a PIN is asked for by the code of the card’s own scheme', () => {
 });
 
 test('65 asks for a PIN only with the issuer’s flag, and declines without it', () => {
-  expect(outcomeOf('65', { scheme: 'Mastercard', issuerFlag: true })).toMatchObject({ kind: 'pinRequired' });
+  expect(outcomeOf('65', { scheme: 'Mastercard', singleTapFlag: true })).toMatchObject({ kind: 'pinRequired' });
   expect(outcomeOf('65', { scheme: 'Mastercard' })).toMatchObject({ kind: 'declined' });
+});
+
+test('what is the word of one scheme’s issuers is not that of another’s', () => {
+  // 13 at the end of tag 91 sets the PIN try counter of a Mastercard, and asks for the PIN of an Amex.
+  const issuerAuthenticationData = '0123456789ABCDEF0013';
+  expect(outcomeOf('65', { scheme: 'Mastercard', issuerAuthenticationData })).toMatchObject({ kind: 'declined' });
+  expect(outcomeOf('1A', { scheme: 'Amex', issuerAuthenticationData })).toMatchObject({ kind: 'pinRequired' });
+  expect(outcomeOf('1A', { scheme: 'Amex', singleTapFlag: true })).toMatchObject({ kind: 'unknown' });
 });
 
 test('a duplicate transmission declines and asks for a person', () => {

@@ -52,6 +52,7 @@ test.each([
   ['an example config that is none', { exampleConfig: { ...type1.exampleConfig, acquirerId: 'letters' } }],
   ['no way to pair reversals', { match: { 2: ['stan'] } }],
   ['no way to pair sales', { match: { 4: ['stan'] } }],
+  ['echoes that tell no day from another', { profile: { ...type1.profile, echoed: ['amount', 'stan', 'tid'] } }],
   ['a class that is paired by nothing', { match: { ...type1.match, 8: [] } }],
   [
     'a code with two meanings',

@@ -50,11 +50,12 @@ test('a dialect that knows no echo has none', () => {
   expect([protocol.signOn, protocol.echo, protocol.signOff]).toEqual([undefined, undefined, undefined]);
 });
 
-test('a response that lacks a key field could answer its request, but one with a field that differs could not', () => {
+test('a response that lacks a key field could answer its request, but not without the STAN, nor with a field that differs', () => {
   const protocol = protocolWith();
   expect(protocol.couldAnswer({ ...response, transmissionDateTime: undefined }, request)).toBe(true);
   expect(protocol.couldAnswer({ ...response, tid: undefined, stan: '999999' }, request)).toBe(false);
   expect(protocol.couldAnswer({ mti: '0210', responseCode: '00' }, request)).toBe(false);
+  expect(protocol.couldAnswer({ ...response, stan: undefined }, request)).toBe(false);
   expect(protocol.couldAnswer({ ...response, mti: '0430' }, request)).toBe(false);
 });
 

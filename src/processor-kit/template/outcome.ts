@@ -1,5 +1,4 @@
 import {
-  authenticationAsksForPin,
   classifyOutcome,
   classifyReversalAnswer,
   indexTlv,
@@ -27,7 +26,8 @@ export function readOutcome(response: AcmeMessage, request: AcmeMessage): Outcom
     respondedMinor: response.amount === undefined ? undefined : Number(response.amount),
     partialAllowed: false,
     scheme: schemeOfPan(request.pan ?? '') ?? '',
-    issuerFlag: singleTapFlag(response.additionalData ?? '') || authenticationAsksForPin(chip?.hex(0x91) ?? ''),
+    singleTapFlag: singleTapFlag(response.additionalData ?? ''),
+    issuerAuthenticationData: chip?.hex(0x91) ?? '',
   });
 }
 
