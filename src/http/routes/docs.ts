@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { errorsPage } from '../docs/errors-page.ts';
 import type { ApiDocument } from '../openapi/document.ts';
 import { type LiveExamples, withLiveExamples } from '../openapi/live-examples.ts';
+import { pageHeaders } from '../page-headers.ts';
 import type { Server } from '../server.ts';
 
 export interface DocsRoutesOptions {
@@ -26,17 +27,8 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
 const CACHE = 'public, max-age=3600';
 const HTML = 'text/html; charset=utf-8';
 
-/** Nothing comes from elsewhere, nothing goes elsewhere, nothing stands in the page itself. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** Swagger UI has icons in its style. */
+const HEADERS = pageHeaders({ 'img-src': "'self' data:" });
 
 /** The page asks the server that it comes from, by whatever name. */
 const HERE = [{ url: '/' }];
@@ -75,9 +67,5 @@ export function registerDocsRoutes(server: Server, { document, examples }: DocsR
 }
 
 function page(reply: FastifyReply): FastifyReply {
-  return reply
-    .type(HTML)
-    .header('content-security-policy', CONTENT_SECURITY_POLICY)
-    .header('x-content-type-options', 'nosniff')
-    .header('referrer-policy', 'no-referrer');
+  return reply.type(HTML).headers(HEADERS);
 }

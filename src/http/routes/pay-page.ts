@@ -8,6 +8,7 @@ import { drawQrCode } from '../../links/draw-qr-code.ts';
 import type { LinkStore } from '../../transactions/ports/link-ports.ts';
 import type { Clock, Directory } from '../../transactions/ports.ts';
 import { isKnown } from '../entity-tag.ts';
+import { pageHeaders } from '../page-headers.ts';
 import { type PageFile, type PayPageSettings, payPageFiles } from '../pay-page/page-files.ts';
 import { payPageStateOf } from '../pay-page/state-view.ts';
 import type { RouteFacts } from '../route-facts.ts';
@@ -28,25 +29,13 @@ export interface PayPageRoutesOptions {
 /** Pixels of a side: three for each module of a code with a token, so that it stays sharp on screens of any density. */
 const QR_CODE_PIXELS = 512;
 
-/** Nothing comes from elsewhere, nothing goes elsewhere, nothing stands in the page itself, and no text becomes markup. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join('; ');
-
+/** No text becomes markup here, and codes are drawn into the page. */
 const HEADERS = {
-  'content-security-policy': CONTENT_SECURITY_POLICY,
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'cross-origin-opener-policy': 'same-origin',
+  ...pageHeaders({
+    'img-src': "'self' data:",
+    'require-trusted-types-for': "'script'",
+    'trusted-types': "'none'",
+  }),
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 };
 
