@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { ApiKeyPrincipal } from '../auth/api-key.ts';
 import type { MerchantPrincipal } from '../auth/issuers/verify-merchant-token.ts';
 import type { Change } from '../store/settings/admin-commit.ts';
 import type { IntentClaims, IntentSession } from '../transactions/ports/link-ports.ts';
@@ -23,6 +24,8 @@ declare module 'fastify' {
     integrator?: Integrator;
     /** Who is changing which acquirer's settings; set by the route's `onRequest`. */
     change?: Change;
+    /** By whose key; set by the route's `onRequest`. */
+    keyHolder?: ApiKeyPrincipal;
   }
 }
 

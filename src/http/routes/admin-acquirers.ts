@@ -1,7 +1,7 @@
 import { acquirerPath, numberInPath, pageOf } from '#schemas/admin';
 import { acquirerChange, newAcquirer, storedAcquirer } from '#schemas/admin-tenants';
 import type { Acquirers } from '../../store/settings/acquirers.ts';
-import { nextPage } from '../next-page.ts';
+import { withNextPage } from '../next-page.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { type AdminRoutes, adminFacts, identifyAdministrator, identifyOperator, operatorOf } from './admin-settings.ts';
@@ -26,8 +26,7 @@ export function registerAcquirerRoutes(
     onRequest,
     handler: async (request, reply) => {
       const rows = await acquirers.list(request.query);
-      if (rows.length === request.query.limit) reply.header('link', nextPage(request.url, String(rows.at(-1)!.id)));
-      return rows;
+      return withNextPage(request, reply, rows, ({ id }) => id);
     },
   });
 

@@ -2,7 +2,7 @@ import { acquirerPath } from '#schemas/admin';
 import { changePage, type RecordedChange, recordedChange } from '#schemas/admin-audit';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { type ChangePage, listAdminEvents } from '../../store/settings/admin-events.ts';
-import { nextPage } from '../next-page.ts';
+import { withNextPage } from '../next-page.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { type AdminRoutes, adminFacts, identifyAdministrator, identifyOperator } from './admin-settings.ts';
@@ -16,11 +16,8 @@ export interface AuditRoutesOptions extends Pick<AdminRoutes, 'authenticator'> {
 /** The record of changes: an acquirer's own, and the whole of it for the installation's operator. */
 export function registerAuditRoutes(server: Server, { authenticator, database }: AuditRoutesOptions): void {
   const response = { 200: answerSchema(recordedChange.array()) };
-  const list = async (acquirerId: number | undefined, page: ChangePage, url: string) => {
-    const changes: RecordedChange[] = await listAdminEvents(database, { ...page, acquirerId });
-    const isFull = changes.length === page.limit;
-    return { changes, link: isFull ? { link: nextPage(url, String(changes.at(-1)!.number)) } : {} };
-  };
+  const list = (acquirerId: number | undefined, page: ChangePage) => listAdminEvents(database, { ...page, acquirerId });
+  const nameOf = ({ number }: RecordedChange) => number;
 
   withZod(server).route({
     method: 'GET',
@@ -28,11 +25,7 @@ export function registerAuditRoutes(server: Server, { authenticator, database }:
     config: adminFacts('List changes of the installation', { scope, takes: ['operatorKey'] }),
     schema: { querystring: changePage, response },
     onRequest: identifyOperator(authenticator, scope),
-    handler: async (request, reply) => {
-      const { changes, link } = await list(undefined, request.query, request.url);
-      reply.headers(link);
-      return changes;
-    },
+    handler: async (request, reply) => withNextPage(request, reply, await list(undefined, request.query), nameOf),
   });
 
   withZod(server).route({
@@ -41,10 +34,7 @@ export function registerAuditRoutes(server: Server, { authenticator, database }:
     config: adminFacts('List changes', { scope }),
     schema: { params: acquirerPath, querystring: changePage, response },
     onRequest: identifyAdministrator(authenticator, scope),
-    handler: async (request, reply) => {
-      const { changes, link } = await list(request.params.acquirerId, request.query, request.url);
-      reply.headers(link);
-      return changes;
-    },
+    handler: async (request, reply) =>
+      withNextPage(request, reply, await list(request.params.acquirerId, request.query), nameOf),
   });
 }

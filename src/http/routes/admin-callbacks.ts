@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { numberedPath } from '#schemas/admin';
 import { callback, callbackRegistration, callbackSecret, secretRotation } from '#schemas/webhook';
-import { NotFound, RequestRefused } from '../../errors.ts';
+import { NotFound } from '../../errors.ts';
 import type { Change } from '../../store/settings/admin-commit.ts';
 import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
+import { callbackOf, callbackSecretOf, refuseUrl } from '../callbacks-view.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { type AdminRoutes, adminFacts, identifyAdministrator } from './admin-settings.ts';
@@ -38,10 +39,7 @@ export function registerAdminCallbackRoutes(
     onRequest,
     handler: async (request) => {
       const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
-      const registered = await callbacks.find(owner, SERVES);
-      if (!registered) return { callbackUrl: null };
-      const { url, disabledAtMs } = registered;
-      return { callbackUrl: url, ...(disabledAtMs !== null && { disabledAt: new Date(disabledAtMs).toISOString() }) };
+      return callbackOf(await callbacks.find(owner, SERVES));
     },
   });
 
@@ -53,10 +51,8 @@ export function registerAdminCallbackRoutes(
     onRequest,
     handler: async (request) => {
       const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
-      const fault = await callbacks.register(owner, SERVES, request.body.callbackUrl);
-      if (!fault) return {};
-      const errors = [{ pointer: '/callbackUrl', detail: fault }];
-      throw new RequestRefused(400, 104, 'Nothing can be sent to this URL.', errors);
+      refuseUrl(await callbacks.register(owner, SERVES, request.body.callbackUrl));
+      return {};
     },
   });
 
@@ -82,12 +78,8 @@ export function registerAdminCallbackRoutes(
     ...idempotent,
     handler: async (request, reply) => {
       const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
-      const issued = await callbacks.issueSecret(owner, SERVES, request.body.overlapHours * 3_600);
-      if (!issued) throw new NotFound();
       reply.header('cache-control', 'no-store');
-      const { secret, previousUntilMs } = issued;
-      const previousValidUntil = previousUntilMs === null ? null : new Date(previousUntilMs).toISOString();
-      return { secret: secret.reveal(), previousValidUntil };
+      return callbackSecretOf(await callbacks.issueSecret(owner, SERVES, request.body.overlapHours * 3_600));
     },
   });
 }

@@ -21,13 +21,6 @@ import {
   type SettingsRoutes,
 } from './admin-settings.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Whose key manages other keys; set by the route's `onRequest`. */
-    keyHolder?: ApiKeyPrincipal;
-  }
-}
-
 const keys = {
   name: 'keys',
   one: 'an API key',

@@ -8,7 +8,7 @@ import { AuthError } from '../../errors.ts';
 import type { Page } from '../../store/settings/acquirer-settings.ts';
 import { type Change, INSTALLATION, type Reach } from '../../store/settings/admin-commit.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
-import { nextPage } from '../next-page.ts';
+import { withNextPage } from '../next-page.ts';
 import type { Credential, RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
@@ -68,8 +68,8 @@ const IN_THE_WAY = { 409: [134] } as const;
 export function identifyAdministrator(authenticator: Authenticator, scope: Scope): AdminGuard {
   return async (request) => {
     const { acquirerId } = request.params as { acquirerId: string };
-    const { keyId } = await authenticator.administrator(request.headers, acquirerId, scope);
-    request.change = { acquirerId: Number(acquirerId), actor: `key ${keyId}` };
+    request.keyHolder = await authenticator.administrator(request.headers, acquirerId, scope);
+    request.change = { acquirerId: Number(acquirerId), actor: `key ${request.keyHolder.keyId}` };
   };
 }
 
@@ -149,10 +149,8 @@ export function registerReadRoutes<Stored extends object>(
     schema: { params: acquirerPath, querystring, response: { 200: answerSchema(answer.array()) } },
     onRequest,
     handler: async (request, reply) => {
-      const page = request.query as Page;
-      const rows = await settings.list(request.change!, page);
-      if (rows.length === page.limit) reply.header('link', nextPage(request.url, nameOf(routes, rows.at(-1)!)));
-      return rows;
+      const rows = await settings.list(request.change!, request.query as Page);
+      return withNextPage(request, reply, rows, (row) => nameOf(routes, row));
     },
   });
   withZod(server).route({

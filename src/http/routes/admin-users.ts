@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import { acquirerPath, uuidPath } from '#schemas/admin';
 import { createdUser, madePassword, newPassword, newUser, storedUser, userChange } from '#schemas/admin-credentials';
 import { checkGrant, scopesOfUser } from '../../auth/check-grant.ts';
@@ -9,6 +8,7 @@ import {
   type AdminRoutes,
   adminFacts,
   allOf,
+  identifyAdministrator,
   locationOf,
   oneOf,
   registerReadRoutes,
@@ -30,11 +30,7 @@ export function registerUserRoutes(
   server: Server,
   { authenticator, idempotent, settings }: AdminRoutes & { readonly settings: UserSettings },
 ): void {
-  const onRequest = async (request: FastifyRequest) => {
-    const { acquirerId } = request.params as { acquirerId: string };
-    request.keyHolder = await authenticator.administrator(request.headers, acquirerId, users.scope);
-    request.change = { acquirerId: Number(acquirerId), actor: `key ${request.keyHolder.keyId}` };
-  };
+  const onRequest = identifyAdministrator(authenticator, users.scope);
   registerReadRoutes(server, onRequest, users, settings);
   registerRemoveRoute(server, onRequest, users, settings);
 

@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { callback, callbackRegistration, callbackSecret, secretRotation } from '#schemas/webhook';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { NotFound, RequestRefused } from '../../errors.ts';
 import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
+import { callbackOf, callbackSecretOf, refuseUrl } from '../callbacks-view.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
@@ -45,8 +45,7 @@ export function registerCallbackRoutes(
     onRequest: identify,
     handler: async (request) => {
       const owner = request.integrator!;
-      const fault = await callbacks.register(owner, SERVES, request.body.callbackUrl);
-      if (fault) throw refusedUrl(fault);
+      refuseUrl(await callbacks.register(owner, SERVES, request.body.callbackUrl));
       return {};
     },
   });
@@ -63,13 +62,7 @@ export function registerCallbackRoutes(
     },
     schema: { response: { 200: answerSchema(callback) } },
     onRequest: identify,
-    handler: async (request) => {
-      const owner = request.integrator!;
-      const registered = await callbacks.find(owner, SERVES);
-      if (!registered) return { callbackUrl: null };
-      const { url, disabledAtMs } = registered;
-      return { callbackUrl: url, ...(disabledAtMs !== null && { disabledAt: new Date(disabledAtMs).toISOString() }) };
-    },
+    handler: async (request) => callbackOf(await callbacks.find(request.integrator!, SERVES)),
   });
 
   withZod(server).route({
@@ -88,17 +81,8 @@ export function registerCallbackRoutes(
     ...idempotent,
     handler: async (request, reply) => {
       const owner = request.integrator!;
-      const issued = await callbacks.issueSecret(owner, SERVES, request.body.overlapHours * 3_600);
-      if (!issued) throw new NotFound();
       reply.header('cache-control', 'no-store');
-      const { secret, previousUntilMs } = issued;
-      const previousValidUntil = previousUntilMs === null ? null : new Date(previousUntilMs).toISOString();
-      return { secret: secret.reveal(), previousValidUntil };
+      return callbackSecretOf(await callbacks.issueSecret(owner, SERVES, request.body.overlapHours * 3_600));
     },
   });
-}
-
-function refusedUrl(fault: string): RequestRefused {
-  const errors = [{ pointer: '/callbackUrl', detail: fault }];
-  return new RequestRefused(400, 104, 'Nothing can be sent to this URL.', errors);
 }

@@ -11,7 +11,7 @@ import {
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { DeviceRegistry } from '../../push/device-registry.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
-import { nextPage } from '../next-page.ts';
+import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
@@ -67,8 +67,7 @@ export function registerDeviceRoutes(
     onRequest,
     handler: async (request, reply) => {
       const rows = await devices.list(request.owner!, request.query);
-      if (rows.length === request.query.limit) reply.header('link', nextPage(request.url, rows.at(-1)!.id));
-      return rows;
+      return withNextPage(request, reply, rows, ({ id }) => id);
     },
   });
 

@@ -11,11 +11,11 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import type { TerminalProfileSettings } from '../../store/settings/terminal-profile-settings.ts';
 import { readNewProfile, readProfileChange } from '../../transactions/tap/read-profile.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
-import { nextPage } from '../next-page.ts';
+import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
-import { identifyAdministrator } from './admin-settings.ts';
+import { identifyAdministrator, locationOf } from './admin-settings.ts';
 
 export interface TerminalProfileRoutesOptions {
   readonly authenticator: Authenticator;
@@ -69,7 +69,7 @@ function registerChanges(
       const { name, ...body } = request.body;
       const added = await profiles.add(request.change!, { name, ...readNewProfile(body) });
       await onChange();
-      reply.code(201).header('location', `${request.url.split('?', 1)[0]}/${encodeURIComponent(name)}`);
+      reply.code(201).header('location', locationOf(request, name));
       return added;
     },
   });
@@ -126,8 +126,7 @@ function registerReads(server: Server, { authenticator, profiles }: TerminalProf
     onRequest,
     handler: async (request, reply) => {
       const rows = await profiles.list(request.change!, request.query);
-      if (rows.length === request.query.limit) reply.header('link', nextPage(request.url, rows.at(-1)!.name));
-      return rows;
+      return withNextPage(request, reply, rows, ({ name }) => name);
     },
   });
 

@@ -5,7 +5,7 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import { Forbidden, NotFound } from '../../errors.ts';
 import { Disposition } from '../../transactions/disposition.ts';
 import type { CardVault, Directory, Tenant, TransactionFilter, TransactionReader } from '../../transactions/ports.ts';
-import { nextPage } from '../next-page.ts';
+import { withNextPage } from '../next-page.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { transactionView } from '../transaction-view.ts';
 import { withZod } from '../with-zod.ts';
@@ -46,8 +46,7 @@ export function registerTransactionRoutes(server: Server, options: TransactionRo
     handler: async (request, reply) => {
       const tenant = narrow(request.owner!, request.query, directory);
       const rows = await transactions.list(tenant, filterOf(request.query));
-      if (rows.length === request.query.limit) reply.header('link', nextPage(request.url, rows.at(-1)!.id));
-      return rows.map(view);
+      return withNextPage(request, reply, rows, ({ id }) => id).map(view);
     },
   });
 

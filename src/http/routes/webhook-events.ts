@@ -3,7 +3,8 @@ import { eventId, eventQuery, replayed, replayRange, webhookAttempt, webhookEven
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { NotFound, RequestRefused } from '../../errors.ts';
 import type { EventReader, EventReplayer } from '../../webhooks/ports.ts';
-import { nextPage } from '../next-page.ts';
+import { withNextPage } from '../next-page.ts';
+import type { RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
@@ -17,6 +18,14 @@ const READ = { scope: 'transactions:read', needsBearer: false } as const;
 const MANAGE = { scope: 'webhooks:manage', needsBearer: false } as const;
 /** More at once would be a load test of the receiver. */
 const MAX_REPLAYED = 10_000;
+
+function eventFacts(
+  summary: string,
+  { scope }: typeof READ | typeof MANAGE,
+  description?: string,
+): { facts: RouteFacts } {
+  return { facts: { summary, section: 'extension', takes: ['integratorKey'], scope, under: 'app', description } };
+}
 
 /** What integrators were told, how it went, and telling it again (extensions). */
 export function registerWebhookEventRoutes(server: Server, options: WebhookEventRoutesOptions): void {
@@ -32,38 +41,24 @@ function registerLists(server: Server, { authenticator, events }: WebhookEventRo
   withZod(server).route({
     method: 'GET',
     url: '/integrator/events',
-    config: {
-      facts: {
-        summary: 'List webhook events',
-        section: 'extension',
-        takes: ['integratorKey'],
-        scope: READ.scope,
-        under: 'app',
-        description: 'Newest first. The header Link leads to the next page (rel="next").',
-      },
-    },
+    config: eventFacts(
+      'List webhook events',
+      READ,
+      'Newest first. The header Link leads to the next page (rel="next").',
+    ),
     schema: { querystring: eventQuery, response: { 200: answerSchema(webhookEvent.array()) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const owner = request.integrator!;
       const found = await events.list(owner, request.query);
-      if (found.length === request.query.limit) reply.header('link', nextPage(request.url, found.at(-1)!.id));
-      return found;
+      return withNextPage(request, reply, found, ({ id }) => id);
     },
   });
 
   withZod(server).route({
     method: 'GET',
     url: '/integrator/events/:id/attempts',
-    config: {
-      facts: {
-        summary: 'List the attempts of a webhook event',
-        section: 'extension',
-        takes: ['integratorKey'],
-        scope: READ.scope,
-        under: 'app',
-      },
-    },
+    config: eventFacts('List the attempts of a webhook event', READ),
     schema: { params: eventId, response: { 200: answerSchema(webhookAttempt.array()) } },
     onRequest: identify,
     handler: async (request) => {
@@ -83,15 +78,7 @@ function registerReplays(server: Server, { authenticator, events }: WebhookEvent
   withZod(server).route({
     method: 'POST',
     url: '/integrator/events/:id/replay',
-    config: {
-      facts: {
-        summary: 'Replay a webhook event',
-        section: 'extension',
-        takes: ['integratorKey'],
-        scope: MANAGE.scope,
-        under: 'app',
-      },
-    },
+    config: eventFacts('Replay a webhook event', MANAGE),
     schema: { params: eventId, response: { 202: answerSchema(replayed) } },
     onRequest: identify,
     handler: async (request, reply) => {
@@ -105,15 +92,7 @@ function registerReplays(server: Server, { authenticator, events }: WebhookEvent
   withZod(server).route({
     method: 'POST',
     url: '/integrator/events/replay',
-    config: {
-      facts: {
-        summary: 'Replay webhook events',
-        section: 'extension',
-        takes: ['integratorKey'],
-        scope: MANAGE.scope,
-        under: 'app',
-      },
-    },
+    config: eventFacts('Replay webhook events', MANAGE),
     schema: { body: replayRange, response: { 202: answerSchema(replayed) } },
     onRequest: identify,
     handler: async (request, reply) => {

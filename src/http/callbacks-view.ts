@@ -1,0 +1,27 @@
+import type { z } from 'zod';
+import type { callback, callbackSecret } from '#schemas/webhook';
+import { NotFound, RequestRefused } from '../errors.ts';
+import type { IssuedSecret } from '../webhooks/callback-registry.ts';
+import type { RegisteredCallback } from '../webhooks/ports.ts';
+
+/** What a callback looks like from outside (4.10). */
+export function callbackOf(registered: RegisteredCallback | undefined): z.output<typeof callback> {
+  if (!registered) return { callbackUrl: null };
+  const { url, disabledAtMs } = registered;
+  return { callbackUrl: url, ...(disabledAtMs !== null && { disabledAt: new Date(disabledAtMs).toISOString() }) };
+}
+
+/** @throws NotFound where nothing is registered that a secret could sign for */
+export function callbackSecretOf(issued: IssuedSecret | undefined): z.output<typeof callbackSecret> {
+  if (!issued) throw new NotFound();
+  const { secret, previousUntilMs } = issued;
+  const previousValidUntil = previousUntilMs === null ? null : new Date(previousUntilMs).toISOString();
+  return { secret: secret.reveal(), previousValidUntil };
+}
+
+/** @param fault why, in words; nothing is thrown without one */
+export function refuseUrl(fault: string | undefined): void {
+  if (!fault) return;
+  const errors = [{ pointer: '/callbackUrl', detail: fault }];
+  throw new RequestRefused(400, 104, 'Nothing can be sent to this URL.', errors);
+}
