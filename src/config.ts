@@ -95,6 +95,10 @@ const environment = z.object({
     'How long the audit trail and the record of changes are kept: seven years or more',
   ),
   RETENTION_LINK_DAYS: days(1, 180).describe('How long links and intents are kept, and the mandates of TT3 with them'),
+  MESSAGES_KEPT: z
+    .enum(['all', 'exceptions', 'none'])
+    .default('all')
+    .describe('Which messages of attempts are kept, masked, for the console: all, all but ordinary approvals, or none'),
   RETENTION_MESSAGE_DAYS: days(1, 30).describe('How long the masked messages of attempts are kept, for the console'),
   RETENTION_WEBHOOK_DAYS: days(1, 30).describe('How long webhook events and their attempts are kept'),
   TAPWIRE_FAILPOINTS: z

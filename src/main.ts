@@ -101,7 +101,7 @@ async function compose(
   const handoverKeys = postgresHandoverKeys(database);
   const strays = new StrayResponses(report('responses that came late could not be recorded'), createStrayLog(log));
   closers.push(() => strays.close());
-  const messages = openMessages(database, report, closers);
+  const messages = openMessages(config, database, report, closers);
   const parts = { config, types, directory, database, clock, strays, messages, log, closers };
   const switches = role === 'api' ? undefined : await openSwitches(parts);
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });

@@ -10,6 +10,7 @@ import { ConsoleFeed } from '../ops/console/feed.ts';
 import { ProcessReporter } from '../ops/console/process-reporter.ts';
 import { createConsoleBacklog } from '../ops/console/read-backlog.ts';
 import { createFiguresReader, type FiguresParts } from '../ops/console/read-figures.ts';
+import type { MessageTables } from '../ops/console/told-messages.ts';
 import { tellTransaction } from '../ops/console/transaction-story.ts';
 import { searchTransactions } from '../store/console/console-search.ts';
 import { postgresConsoleSessions } from '../store/console/console-sessions.ts';
@@ -31,14 +32,16 @@ export interface ConsoleRouteParts {
   readonly config: Config;
   readonly database: Database;
   readonly stores: Stores;
+  readonly types: MessageTables['types'];
   readonly closers: Closers;
 }
 
 /** The console: its page, what it asks, and what operators do by it. */
-export function registerConsole(server: Server, { config, database, stores, closers }: ConsoleRouteParts): void {
+export function registerConsole(server: Server, { config, database, stores, types, closers }: ConsoleRouteParts): void {
   const { keys, jobs, directory, store: transactions } = stores;
   const users = postgresUsers(database);
   const webhooks = new PostgresWebhookEvents(database, jobs);
+  const tables: MessageTables = { types, processors: () => directory.processors() };
   const feed = new ConsoleFeed({ database, readBacklog: createConsoleBacklog(database) });
   closers.push(() => feed.close());
   const { LOGIN_TRIES_PER_USER: perUser, LOGIN_TRIES_PER_ADDRESS: perAddress, LOGIN_WINDOW_MINUTES } = config;
@@ -49,7 +52,7 @@ export function registerConsole(server: Server, { config, database, stores, clos
     cookie: createConsoleCookie(config.TAPWIRE_ENV !== 'dev'),
     panHashes: createCardVault(keys).panHashes,
     search: (acquirerId, wanted, since) => searchTransactions(database, acquirerId, wanted, since),
-    tell: (key) => tellTransaction({ database, transactions, directory, webhooks }, key),
+    tell: (key) => tellTransaction({ database, transactions, directory, webhooks, tables }, key),
     feed,
     acts: new ConsoleActs({ database, jobs, webhooks }),
   });

@@ -55,6 +55,11 @@ export type MatchFields = Readonly<Record<string, readonly string[]>>;
 /** What a codec compiled from a spec can do; `compileSpec` of the kit gives one. */
 export interface MessageCodec<Message extends IsoMessage = IsoMessage> {
   /**
+   * The field table that it follows, by which its messages are masked and kept for people. Of messages of a codec without it
+   * the lengths alone are kept.
+   */
+  readonly spec?: Spec | undefined;
+  /**
    * Writes `message` into `target` from `offset`; gives the end offset.
    * @throws Iso8583Error when a value does not fit its field, or the message does not fit the target.
    */

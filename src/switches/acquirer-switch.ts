@@ -28,6 +28,7 @@ import type { Outgoing } from './exchange-record.ts';
 import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
 import { type LineOptions, openLineOptions } from './line-options.ts';
 import { MacWatch } from './mac-watch.ts';
+import { MaskedCopies } from './masked-copies.ts';
 import { NetworkStans } from './network-stans.ts';
 import { checkMacKeys, type KeyExchangeParts, openKeyExchange } from './open-keys.ts';
 import type { BusinessDates, MessageKeeper, Stans } from './ports.ts';
@@ -91,6 +92,7 @@ export class AcquirerSwitch implements Switch {
   readonly #networkStans: NetworkStans;
   readonly #scratch = new Uint8Array(MAX_MESSAGE_BYTES);
   readonly #codec: ReturnType<typeof messageCodec>;
+  readonly #copies: MaskedCopies;
   readonly #fieldsOf: (message: IsoMessage) => StandardFields;
   readonly #strays = new StrayCounters();
   #lastEchoAtMs: number | null = null;
@@ -117,10 +119,11 @@ export class AcquirerSwitch implements Switch {
     this.profile = profileOf(processor, config);
     this.#codec = messageCodec(processor, config, macKeys, keys?.macKeys);
     this.#fieldsOf = standardFieldReader(processor);
+    this.#copies = new MaskedCopies(processor.codec(config).spec);
     this.#pool = openPool({
       ...pool,
       name: `${acquirerId}-${processorId}-${processor.type}`,
-      protocol: this.#notingEchoes(
+      protocol: this.#watched(
         switchProtocol(processor, config, {
           nextStan: () => networkStans.next(),
           nowMs: clock.nowMs,
@@ -142,14 +145,16 @@ export class AcquirerSwitch implements Switch {
     });
   }
 
-  #notingEchoes(protocol: ProcessorProtocol): ProcessorProtocol {
+  /** Takes note of echoes, and of what people may see of messages. */
+  #watched(protocol: ProcessorProtocol): ProcessorProtocol {
     const { echo } = protocol;
     const noted: ProcessorProtocol['echo'] = async (line) => {
       const isAnswered = await echo!(line);
       if (isAnswered) this.#lastEchoAtMs = this.#options.clock.nowMs();
       return isAnswered;
     };
-    return { ...protocol, echo: echo && noted };
+    const watched = { ...protocol, echo: echo && noted };
+    return this.#options.messages.isKeeping ? this.#copies.around(watched) : watched;
   }
 
   /** @throws StartError BAD_PROCESSOR when keys, files or addresses that the configuration names are not to be had */
@@ -317,7 +322,7 @@ export class AcquirerSwitch implements Switch {
       if (!this.#isTrusted(response)) await this.#keys?.isTrusted(response);
       this.#watch(response, connectionId);
     };
-    return exchange({ ...this.#options, note }, slot, outgoing, read);
+    return exchange({ ...this.#options, copies: this.#copies, note }, slot, outgoing, read);
   }
 
   /** What every response tells besides its answer: whether the keys still agree, and the switch's business date. */

@@ -1,5 +1,6 @@
-import type { IsoMessage, Processor } from '../processor-kit/processor.ts';
+import type { IsoMessage } from '../processor-kit/processor.ts';
 import type { Clock, PurchaseAnswer, SendTiming } from '../transactions/ports.ts';
+import type { MaskedCopies } from './masked-copies.ts';
 import type { Exchange, MessageKeeper } from './ports.ts';
 
 /** A request on its way to a slot, and what people will find it by. */
@@ -10,29 +11,30 @@ export interface Outgoing extends Pick<Exchange, 'about' | 'kind' | 'number'> {
 
 export interface RecordParts {
   readonly processorId: number;
-  readonly processor: Pick<Processor, 'spec'>;
+  readonly copies: Pick<MaskedCopies, 'of'>;
   readonly messages: MessageKeeper;
   readonly clock: Clock;
 }
 
-/** What came of a request: `response` and what it was read as, where there was one. */
+/** What came of a request: the response, or the error that its bytes were refused with, and what it was read as. */
 interface ExchangeEnd {
   readonly outcome: string;
   readonly connectionId: string;
-  readonly response?: IsoMessage;
+  readonly came?: unknown;
   readonly value?: unknown;
 }
 
 /** Begins the record of an exchange. @returns what hands it to those who keep messages, once its end is known */
 export function recordExchange(parts: RecordParts, outgoing: Outgoing): (end: ExchangeEnd) => void {
-  const { processorId, processor, messages, clock } = parts;
-  const { about, kind, number, message: request } = outgoing;
+  const { processorId, copies, messages, clock } = parts;
+  const { about, kind, number, message } = outgoing;
   const sentAtMs = clock.nowMs();
-  return ({ outcome, connectionId, response, value }) => {
+  return ({ outcome, connectionId, came, value }) => {
+    if (!messages.isKeeping) return;
     const tookMs = Math.max(0, Math.round(clock.nowMs() - sentAtMs));
+    const said = { request: copies.of(message), response: copies.of(came) };
     const isRoutine = isApproval(value);
-    const where = { processorId, connectionId, spec: processor.spec };
-    messages.keep({ about, kind, number, ...where, sentAtMs, tookMs, outcome, isRoutine, request, response });
+    messages.keep({ about, kind, number, processorId, connectionId, sentAtMs, tookMs, outcome, isRoutine, ...said });
   };
 }
 

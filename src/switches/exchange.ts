@@ -44,10 +44,10 @@ export async function exchange<Value>(
   const response = result.kind === 'unreadable' ? undefined : result.response;
   const answer = response && (await readAnswer(parts, response, connectionId, () => read(response, message)));
   if (!response || !answer) {
-    record({ outcome: 'garbled', connectionId });
+    record({ outcome: 'garbled', connectionId, came: result.kind === 'unreadable' ? result.error : response });
     return { kind: 'garbled', connectionId };
   }
-  record({ outcome: 'answered', connectionId, response, value: answer.value });
+  record({ outcome: 'answered', connectionId, came: response, value: answer.value });
   return { kind: 'answered', value: answer.value, connectionId };
 }
 

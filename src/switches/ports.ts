@@ -1,5 +1,4 @@
-import type { Spec } from '../iso8583/spec.ts';
-import type { IsoMessage, WorkingKeyUse } from '../processor-kit/processor.ts';
+import type { WorkingKeyUse } from '../processor-kit/processor.ts';
 import type { AttemptName } from '../transactions/ports.ts';
 
 /** Within what a STAN is unique: a terminal of an acquirer's, or all of its messages. */
@@ -71,7 +70,10 @@ export interface ProcessorFaults {
   tell(faults: readonly ProcessorFault[]): Promise<void>;
 }
 
-/** A request to a switch and what came back, as they were in memory: with everything that a card tells. */
+/** A message as people may see it: its bytes with everything secret overwritten, or how many they are where that cannot be done. */
+export type MaskedMessage = Uint8Array | number;
+
+/** A request to a switch and what came back. */
 export interface Exchange {
   readonly about: AttemptName;
   readonly kind: 'authorization' | 'reversal' | 'completion';
@@ -79,19 +81,21 @@ export interface Exchange {
   readonly number: number;
   readonly processorId: number;
   readonly connectionId: string;
-  readonly spec: Spec;
   readonly sentAtMs: number;
   readonly tookMs: number;
   /** `answered`, `garbled`, or why there is no answer. */
   readonly outcome: string;
   /** An approval like any other: the least worth looking at. */
   readonly isRoutine: boolean;
-  readonly request: IsoMessage;
-  readonly response: IsoMessage | undefined;
+  /** Undefined when it was never made into bytes. */
+  readonly request: MaskedMessage | undefined;
+  readonly response: MaskedMessage | undefined;
 }
 
-/** Where messages are kept for people: masked, in the background, and not at any price. */
+/** Where messages are kept for people: in the background, and not at any price. */
 export interface MessageKeeper {
+  /** False when nothing is kept at all: then nothing needs to be masked. */
+  readonly isKeeping: boolean;
   /** Never throws, and nobody waits for it. */
   keep(exchange: Exchange): void;
 }

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import type { RequestResult } from '../../src/connection/pending-requests.ts';
 import { Iso8583Error } from '../../src/errors.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { IsoMessage } from '../../src/processor-kit/processor.ts';
 import { buildFor, exchange } from '../../src/switches/exchange.ts';
+import type { Exchange } from '../../src/switches/ports.ts';
 
-const processor = (await loadProcessors()).get('type-1')!;
 const RESPONSE: IsoMessage = { mti: '0210', responseCode: '00' };
+const RESPONSE_COPY = Uint8Array.of(1);
+const UNREADABLE = new Iso8583Error('TRUNCATED', 'pan', 17);
 const ANSWERED = { kind: 'answered', response: RESPONSE, connectionId: 'line' } as RequestResult<IsoMessage>;
 
 function trips(): never {
@@ -18,15 +19,20 @@ async function exchangeOver(
   result: () => RequestResult<IsoMessage>,
   { read = (): unknown => 'read', note = (): void => {} } = {},
 ) {
-  const kept: string[] = [];
+  const kept: object[] = [];
   const told: object[] = [];
   const slot = { connectionId: 'line', request: async () => result(), release: () => {}, [Symbol.dispose]: () => {} };
   const parts = {
     acquirerId: 1,
     processorId: 2,
-    processor,
+    copies: {
+      of: (message: unknown) => (message === RESPONSE ? RESPONSE_COPY : message === UNREADABLE ? 17 : undefined),
+    },
     clock: { nowMs: () => 0, monotonicMs: () => 0 },
-    messages: { keep: ({ outcome }: { outcome: string }) => void kept.push(outcome) },
+    messages: {
+      isKeeping: true,
+      keep: ({ outcome, isRoutine, response }: Exchange) => void kept.push({ outcome, isRoutine, response }),
+    },
     log: { info: () => {}, warn: (fields: object) => void told.push(fields) },
     note: async () => note(),
   };
@@ -39,7 +45,20 @@ async function exchangeOver(
 test('an answer is what it was read as', async () => {
   const { answer, kept } = await exchangeOver(() => ANSWERED);
   expect(answer).toEqual({ kind: 'answered', value: 'read', connectionId: 'line' });
-  expect(kept).toEqual(['answered']);
+  expect(kept).toEqual([{ outcome: 'answered', isRoutine: false, response: RESPONSE_COPY }]);
+});
+
+test('an approval is routine, to those who keep messages', async () => {
+  const { kept } = await exchangeOver(() => ANSWERED, { read: () => ({ outcome: { kind: 'approved' } }) });
+  expect(kept).toMatchObject([{ outcome: 'answered', isRoutine: true }]);
+});
+
+test('of a response that cannot be read, its length is kept', async () => {
+  const { answer, kept } = await exchangeOver(
+    () => ({ kind: 'unreadable', error: UNREADABLE, connectionId: 'line' }) as never,
+  );
+  expect(answer).toEqual({ kind: 'garbled', connectionId: 'line' });
+  expect(kept).toEqual([{ outcome: 'garbled', isRoutine: false, response: 17 }]);
 });
 
 test.each([
@@ -48,7 +67,7 @@ test.each([
 ])('a response that %s trips over is garbled: its request was written, and may have been approved', async (_, how) => {
   const { answer, kept, told } = await exchangeOver(() => ANSWERED, how);
   expect(answer).toEqual({ kind: 'garbled', connectionId: 'line' });
-  expect(kept).toEqual(['garbled']);
+  expect(kept).toEqual([{ outcome: 'garbled', isRoutine: false, response: RESPONSE_COPY }]);
   expect(told).toEqual([{ acquirerId: 1, processorId: 2, connectionId: 'line', code: 'TypeError' }]);
 });
 

@@ -2,7 +2,7 @@ import { RESPONSE_CODES } from '#schemas/response-codes';
 import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
 import { type TlvRow, tlvRows } from '../../emv/describe-tlv.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
-import { findMessages, type KeptExchange } from '../../store/transactions/attempt-messages.ts';
+import { findMessages } from '../../store/transactions/attempt-messages.ts';
 import { dispositionName } from '../../transactions/disposition.ts';
 import { currencyOf, formatAmount } from '../../transactions/money.ts';
 import type { AuditEntry, Directory, TransactionReader } from '../../transactions/ports.ts';
@@ -17,6 +17,7 @@ import {
   VoidState,
 } from '../../transactions/transaction.ts';
 import type { EventReader } from '../../webhooks/ports.ts';
+import { type MessageTables, type ToldExchange, tellMessages } from './told-messages.ts';
 
 /** Each event with what became of it: an integrator is told two or three times of a transaction. */
 const MAX_EVENTS = 20;
@@ -27,6 +28,7 @@ export interface StoryParts {
   readonly transactions: TransactionReader;
   readonly directory: Directory;
   readonly webhooks: EventReader;
+  readonly tables: MessageTables;
 }
 
 /** Refunds and voids of a sale, or the sale that they are of. */
@@ -40,7 +42,7 @@ export interface RelatedTransaction {
 export interface TransactionStory {
   readonly summary: ReturnType<typeof summaryOf>;
   readonly trail: readonly ({ readonly attempt: number } & AuditEntry)[];
-  readonly messages: readonly KeptExchange[];
+  readonly messages: readonly ToldExchange[];
   readonly tlv: readonly TlvRow[];
   readonly webhooks: readonly (WebhookEventView & { readonly tries: readonly WebhookAttemptView[] })[];
   readonly related: readonly RelatedTransaction[];
@@ -60,7 +62,7 @@ export async function tellTransaction(parts: StoryParts, key: TransactionKey): P
   return {
     summary: summaryOf(transaction, directory),
     trail: events.flatMap(({ attempt, moves }) => moves.map((move) => ({ attempt, ...move }))),
-    messages,
+    messages: tellMessages(parts.tables, transaction.acquirerId, messages),
     tlv: tlvRows(indexChipTags(transaction.chipTags)),
     webhooks,
     related,

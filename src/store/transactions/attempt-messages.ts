@@ -1,48 +1,60 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type MessageRow, messageRows } from '../../iso8583/describe.ts';
-import type { Exchange, MessageKeeper } from '../../switches/ports.ts';
+import type { Exchange, MaskedMessage, MessageKeeper } from '../../switches/ports.ts';
+import { copyIn } from '../postgres/copy-in.ts';
+import { CopyRows } from '../postgres/copy-rows.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 
+/** Which exchanges are kept: all, those that are no ordinary approval, or none. */
+export type KeptMessages = 'all' | 'exceptions' | 'none';
+
 /**
- * Exchanges that wait to be masked, of each sort: what went as usual, and what did not. They are whole, cards and all, so they
- * must not wait long: at the slowest pace two seconds for the first, and seven for the others.
+ * What may wait of each sort, what went as usual and what did not; as much again may be on its way to the database. That is two
+ * to four seconds at the most taps that a process was seen to take: longer than any commit, and little beside the process's own.
  */
-const MAX_WAITING = { routine: 256, odd: 1_024 };
-const LOOK_EVERY_MS = 100;
-/** To describe a message takes up to a fifth of a millisecond: after so many the event loop has its turn. */
-const DESCRIBED_AT_ONCE = 4;
-/** The longest message of any dialect is 16 KB; described it may be five times that, and is not worth keeping then. */
-const MAX_MESSAGE_CHARS = 100_000;
+const MAX_WAITING_BYTES = 4 * 1_048_576;
+/** One commit then carries the exchanges of a few hundred taps, and someone who looks at once waits that long. */
+const WRITE_EVERY_MS = 100;
+/** The longest message of any dialect; of a longer one the length tells enough. */
+const MAX_MESSAGE_BYTES = 16_384;
+/** What the columns hold. */
+const MOST_SMALLINT = 32_767;
+const MOST_INTEGER = 2_147_483_647;
+const MAX_OUTCOME_CHARACTERS = 64;
 
-/** A message as it is kept: a row for each of its values, in the order of the wire. */
-export type KeptMessage = readonly MessageRow[];
-
-const INSERT = `
-insert into attempt_messages (acquirer_id, transaction_id, attempt, kind, number, processor_id, connection, sent_at, took_ms, outcome, request, response)
-select x.acquirer_id, x.transaction_id, x.attempt, x.kind, x.number, x.processor_id, x.connection, to_timestamp(x.sent_at_ms / 1000), x.took_ms,
-  x.outcome, x.request, x.response
-from json_to_recordset($1::text::json) as x(acquirer_id integer, transaction_id uuid, attempt integer, kind text, number integer,
-  processor_id integer, connection text, sent_at_ms float8, took_ms integer, outcome text, request text, response text)`;
+const COLUMNS = [
+  ...['acquirer_id', 'transaction_id', 'attempt', 'kind', 'number', 'processor_id', 'connection', 'sent_at', 'took_ms'],
+  ...['outcome', 'masked_request', 'masked_response', 'request_bytes', 'response_bytes'],
+];
+const COPY = `copy attempt_messages (${COLUMNS.join(', ')}) from stdin (format binary)`;
 
 export interface AttemptMessagesOptions {
   readonly database: Database;
-  /** How many exchanges may be masked and written at one look: few while the process is busy with taps. */
-  readonly ration: () => number;
+  readonly kept: KeptMessages;
   readonly onError: (error: unknown) => void;
+}
+
+/** What this process has done with messages since its start, and the bytes that wait now. */
+export interface MessageCounts {
+  readonly kept: number;
+  readonly dropped: number;
+  readonly waitingBytes: number;
+}
+
+/** Exchanges of one sort: those that wait, and those that are being written. */
+interface Lane {
+  waiting: CopyRows;
+  writing: CopyRows;
 }
 
 /**
  * Keeps what was said to switches and what they answered, for people to look at. It stands beside the way of a tap: taps do not
- * wait for it, and when there is no time for it, messages are dropped and counted; those of ordinary approvals first.
- *
- * Masking is `describe`'s, by its allow-list: of a PAN the masked form, of tracks, PINs, MACs and sensitive tags nothing. What
- * leaves this process is masked.
+ * wait for it, and what the database does not take in time is dropped and counted. What comes here is masked already.
  */
 export class AttemptMessages implements MessageKeeper {
+  readonly isKeeping: boolean;
   readonly #options: AttemptMessagesOptions;
-  readonly #odd: Exchange[] = [];
-  readonly #routine: Exchange[] = [];
+  readonly #odd = newLane();
+  readonly #routine = newLane();
   #kept = 0;
   #dropped = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -51,21 +63,25 @@ export class AttemptMessages implements MessageKeeper {
 
   constructor(options: AttemptMessagesOptions) {
     this.#options = options;
+    this.isKeeping = options.kept !== 'none';
   }
 
-  get counts(): { readonly kept: number; readonly dropped: number } {
-    return { kept: this.#kept, dropped: this.#dropped };
+  get counts(): MessageCounts {
+    const rows = [this.#odd, this.#routine].flatMap(({ waiting, writing }) => [waiting, writing]);
+    const waitingBytes = rows.reduce((sum, { count, lengthBytes }) => sum + (count === 0 ? 0 : lengthBytes), 0);
+    return { kept: this.#kept, dropped: this.#dropped, waitingBytes };
   }
 
   keep(exchange: Exchange): void {
-    const queue = exchange.isRoutine ? this.#routine : this.#odd;
-    const most = exchange.isRoutine ? MAX_WAITING.routine : MAX_WAITING.odd;
-    if (this.#isClosed || queue.length >= most) {
+    const { kept } = this.#options;
+    if (kept === 'none' || (kept === 'exceptions' && exchange.isRoutine)) return;
+    const { waiting } = exchange.isRoutine ? this.#routine : this.#odd;
+    if (this.#isClosed || waiting.lengthBytes >= MAX_WAITING_BYTES) {
       this.#dropped++;
       return;
     }
-    queue.push(exchange);
-    this.#lookSoon();
+    writeRow(waiting, exchange);
+    this.#writeSoon();
   }
 
   /** Writes what is at hand, and ends. */
@@ -73,85 +89,77 @@ export class AttemptMessages implements MessageKeeper {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#writing;
-    await this.#write(this.#take(Number.POSITIVE_INFINITY));
+    await this.#writeAll();
   }
 
-  #lookSoon(): void {
-    if (this.#timer !== undefined || this.#isClosed) return;
+  #writeSoon(): void {
+    if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
-      this.#writing = this.#write(this.#take(this.#options.ration())).finally(() => {
+      this.#writing = this.#writeAll().finally(() => {
         this.#timer = undefined;
-        if (this.#odd.length + this.#routine.length > 0) this.#lookSoon();
+        if (this.#odd.waiting.count + this.#routine.waiting.count > 0 && !this.#isClosed) this.#writeSoon();
       });
-    }, LOOK_EVERY_MS).unref();
+    }, WRITE_EVERY_MS).unref();
   }
 
-  #take(most: number): Exchange[] {
-    const odd = this.#odd.splice(0, most);
-    return [...odd, ...this.#routine.splice(0, most - odd.length)];
+  /** What is least like the others first. Each sort by itself, so that a row which the database refuses sinks but its own. */
+  async #writeAll(): Promise<void> {
+    await this.#write(this.#odd);
+    await this.#write(this.#routine);
   }
 
-  async #write(exchanges: readonly Exchange[]): Promise<void> {
-    if (exchanges.length === 0) return;
+  async #write(lane: Lane): Promise<void> {
+    const rows = lane.waiting;
+    if (rows.count === 0) return;
+    lane.waiting = lane.writing;
+    lane.writing = rows;
     try {
-      const rows: object[] = [];
-      for (const [index, exchange] of exchanges.entries()) {
-        rows.push(toRow(exchange));
-        if (index % DESCRIBED_AT_ONCE === DESCRIBED_AT_ONCE - 1) await nextTurn();
-      }
-      const values = [JSON.stringify(rows)];
       await inTransaction(this.#options.database, async (client) => {
         // A crash may lose the last half second of it: nobody waits for this fsync.
         await client.query('set local synchronous_commit to off');
-        await client.query({ name: 'keep-messages', text: INSERT, values });
+        await copyIn(client, COPY, rows.finish());
       });
-      this.#kept += exchanges.length;
+      this.#kept += rows.count;
     } catch (error) {
-      this.#dropped += exchanges.length;
+      this.#dropped += rows.count;
       this.#options.onError(error);
+    } finally {
+      rows.clear();
     }
   }
 }
 
-function toRow({ about, spec, request, response, ...exchange }: Exchange): object {
-  return {
-    acquirer_id: about.acquirerId,
-    transaction_id: about.id,
-    attempt: about.attempt,
-    kind: exchange.kind,
-    number: exchange.number,
-    processor_id: exchange.processorId,
-    connection: exchange.connectionId,
-    sent_at_ms: exchange.sentAtMs,
-    took_ms: exchange.tookMs,
-    outcome: exchange.outcome,
-    request: maskedText(messageRows(spec, request)),
-    response: response === undefined ? null : maskedText(messageRows(spec, response)),
-  };
+function newLane(): Lane {
+  return { waiting: new CopyRows(COLUMNS.length), writing: new CopyRows(COLUMNS.length) };
 }
 
-/** A row as it is written: without the names of its parts it takes half the room. */
-type WrittenRow = readonly [
-  path: string,
-  depth: number,
-  name: string,
-  type: string,
-  value: string,
-  isWithheld: 0 | 1,
-  ...details: string[],
-];
-
-function writtenRow({ path, depth, name, type, value, withheld, details }: MessageRow): WrittenRow {
-  return [path, depth, name, type, value, withheld ? 1 : 0, ...details];
+function writeRow(rows: CopyRows, exchange: Exchange): void {
+  const { about, kind, number, processorId, connectionId, sentAtMs, tookMs, outcome, request, response } = exchange;
+  rows.begin();
+  rows.int4(about.acquirerId);
+  rows.uuid(about.id);
+  rows.int2(Math.min(about.attempt, MOST_SMALLINT));
+  rows.text(kind);
+  rows.int2(Math.min(number, MOST_SMALLINT));
+  rows.int4(processorId);
+  rows.text(connectionId);
+  rows.timestamp(sentAtMs);
+  rows.int4(Math.min(tookMs, MOST_INTEGER));
+  rows.text(outcome.substring(0, MAX_OUTCOME_CHARACTERS));
+  rows.bytes(bytesOf(request));
+  rows.bytes(bytesOf(response));
+  rows.int4(lengthOf(request));
+  rows.int4(lengthOf(response));
 }
 
-function readRow([path, depth, name, type, value, isWithheld, ...details]: WrittenRow): MessageRow {
-  return { path, depth, name, type, value, withheld: isWithheld === 1, details };
+function bytesOf(message: MaskedMessage | undefined): Uint8Array | null {
+  return message instanceof Uint8Array && message.length <= MAX_MESSAGE_BYTES ? message : null;
 }
 
-function maskedText(rows: KeptMessage): string {
-  const text = JSON.stringify(rows.map(writtenRow));
-  return text.length <= MAX_MESSAGE_CHARS ? text : '[]';
+/** Of what is not kept itself. */
+function lengthOf(message: MaskedMessage | undefined): number | null {
+  if (message === undefined || bytesOf(message) !== null) return null;
+  return typeof message === 'number' ? message : message.length;
 }
 
 /** One exchange with a switch, as it was kept. */
@@ -160,22 +168,24 @@ export interface KeptExchange extends Pick<Exchange, 'kind' | 'number' | 'proces
   readonly connection: string;
   /** ISO 8601. */
   readonly sentAt: string;
-  readonly request: KeptMessage;
-  readonly response: KeptMessage | null;
+  readonly request: MaskedMessage | null;
+  readonly response: MaskedMessage | null;
 }
 
-type FoundExchange = Omit<KeptExchange, 'sentAt' | 'request' | 'response'> & {
+interface FoundExchange extends Omit<KeptExchange, 'sentAt' | 'request' | 'response'> {
   readonly sentAt: Date;
-  readonly request: readonly WrittenRow[];
-  readonly response: readonly WrittenRow[] | null;
-};
+  readonly request: Uint8Array | null;
+  readonly response: Uint8Array | null;
+  readonly requestBytes: number | null;
+  readonly responseBytes: number | null;
+}
 
 /** Of one transaction; a switch that stays silent has a reversal repeated a few dozen times at most. */
 const MAX_SHOWN = 200;
 
 const FIND = `
 select attempt, kind, number, processor_id as "processorId", connection, sent_at as "sentAt", took_ms as "tookMs", outcome,
-  request::json as request, response::json as response
+  masked_request as request, masked_response as response, request_bytes as "requestBytes", response_bytes as "responseBytes"
 from attempt_messages where acquirer_id = $1 and transaction_id = $2 order by sent_at, id limit ${MAX_SHOWN}`;
 
 /** What was kept of a transaction's exchanges, oldest first. */
@@ -184,10 +194,10 @@ export async function findMessages(
   { acquirerId, id }: { readonly acquirerId: number; readonly id: string },
 ): Promise<KeptExchange[]> {
   const { rows } = await database.query<FoundExchange>(FIND, [acquirerId, id]);
-  return rows.map(({ request, response, sentAt, ...row }) => ({
+  return rows.map(({ request, response, requestBytes, responseBytes, sentAt, ...row }) => ({
     ...row,
     sentAt: sentAt.toISOString(),
-    request: request.map(readRow),
-    response: response?.map(readRow) ?? null,
+    request: request ?? requestBytes,
+    response: response ?? responseBytes,
   }));
 }

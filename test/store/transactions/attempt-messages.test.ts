@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fromHex } from '../../../src/bytes/hex.ts';
+import { maskerOf } from '../../../src/iso8583/masker.ts';
+import { tellMessages } from '../../../src/ops/console/told-messages.ts';
 import { loadProcessors } from '../../../src/processor-kit/load-processors.ts';
-import { AttemptMessages, findMessages } from '../../../src/store/transactions/attempt-messages.ts';
+import {
+  AttemptMessages,
+  type AttemptMessagesOptions,
+  findMessages,
+} from '../../../src/store/transactions/attempt-messages.ts';
 import type { Exchange } from '../../../src/switches/ports.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -13,94 +20,124 @@ beforeAll(async () => {
 afterAll(() => testDatabase.drop());
 
 const types = await loadProcessors();
-const spec = types.get('type-1')!.spec;
 
 function exchange(changes: Partial<Exchange> = {}): Exchange {
   return {
     about: { acquirerId: 1, id: randomUUID(), attempt: 1 },
-    ...{ kind: 'authorization', number: 1, processorId: 1, connectionId: 'line', spec, sentAtMs: Date.now() },
-    ...{ tookMs: 3, outcome: 'answered', isRoutine: true, request: { mti: '0200' }, response: { mti: '0210' } },
+    ...{ kind: 'authorization', number: 1, processorId: 1, connectionId: 'line', sentAtMs: 1_795_000_000_123 },
+    ...{ tookMs: 3, outcome: 'answered', isRoutine: true, request: Uint8Array.of(1, 2), response: Uint8Array.of(3) },
     ...changes,
   };
 }
 
-function open(ration: () => number): AttemptMessages {
+function open(changes: Partial<AttemptMessagesOptions> = {}): AttemptMessages {
   const { database } = testDatabase;
   const onError = (error: unknown) => {
     throw error;
   };
-  return new AttemptMessages({ database, ration, onError });
+  return new AttemptMessages({ database, kept: 'all', onError, ...changes });
 }
 
-/** What of a message nobody may see, wherever it stands: PANs, tracks, PIN blocks and MACs. */
-function secretsOf(message: object): string[] {
-  const { pan, track2, track1, pinData, pinBlock, mac } = message as Record<string, unknown>;
-  return [pan, track2, track1, pinData, pinBlock, mac]
-    .filter((value) => value !== undefined)
-    .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)));
-}
+const find = ({ about }: Exchange) => findMessages(testDatabase.database, about);
 
 describe('the messages of attempts', () => {
-  test.each([...types])('of %s are kept whole but for what is secret', async (_type, processor) => {
-    const messages = open(() => 100);
-    const samples = processor.samples.map(({ message }) => ({
-      message,
-      about: { acquirerId: 1, id: randomUUID(), attempt: 1 },
-    }));
-    for (const { message, about } of samples)
-      messages.keep(exchange({ about, request: message, spec: processor.spec }));
+  test('are found as they were kept', async () => {
+    const messages = open();
+    const whole = exchange({ kind: 'reversal', number: 40_000, tookMs: 2 ** 40, outcome: 'o'.repeat(70) });
+    const lengths = exchange({ about: { ...whole.about, attempt: 2 }, request: undefined, response: 70_000 });
+    const long = exchange({ request: new Uint8Array(16_385), response: undefined });
+    for (const each of [whole, lengths, long]) messages.keep(each);
     await messages.close();
-    let secrets = 0;
-    for (const { message, about } of samples) {
-      const [kept] = await findMessages(testDatabase.database, about);
-      expect(kept!.request[0]).toMatchObject({ path: expect.stringMatching(/^(mti|header)$/) });
-      const text = JSON.stringify(kept).toUpperCase();
-      for (const secret of secretsOf(message)) {
-        secrets++;
-        expect(text).not.toContain(secret.toUpperCase());
-      }
-    }
-    expect(secrets).toBeGreaterThan(2);
-  });
-
-  test('of ordinary approvals are dropped and counted when there is no time; the others are not', async () => {
-    const messages = open(() => 0);
-    const odd = Array.from({ length: 300 }, () => exchange({ isRoutine: false, outcome: 'deadline' }));
-    for (const each of odd) {
-      messages.keep(exchange());
-      messages.keep(each);
-    }
-    expect(messages.counts).toEqual({ kept: 0, dropped: 44 });
-    await messages.close();
-    expect(messages.counts).toEqual({ kept: 556, dropped: 44 });
-    for (const { about } of odd.slice(-2)) expect(await findMessages(testDatabase.database, about)).toHaveLength(1);
-    messages.keep(exchange());
-    expect(messages.counts.dropped).toBe(45);
-  });
-
-  test('are written soon, without anybody asking', async () => {
-    const messages = open(() => 1);
-    const [one, other] = [exchange(), exchange({ response: undefined, outcome: 'garbled' })];
-    messages.keep(one);
-    messages.keep(other);
-    await eventually(async () => {
-      expect(await findMessages(testDatabase.database, one.about)).toMatchObject([
-        { kind: 'authorization', tookMs: 3 },
-      ]);
-      expect(await findMessages(testDatabase.database, other.about)).toMatchObject([
-        { outcome: 'garbled', response: null },
-      ]);
+    const [one, two] = await find(whole);
+    expect(one).toEqual({
+      ...{ attempt: 1, kind: 'reversal', number: 32_767, processorId: 1, connection: 'line', tookMs: 2 ** 31 - 1 },
+      ...{ sentAt: new Date(whole.sentAtMs).toISOString(), outcome: 'o'.repeat(64) },
+      ...{ request: Buffer.of(1, 2), response: Buffer.of(3) },
     });
+    expect(two).toMatchObject({ attempt: 2, request: null, response: 70_000 });
+    expect(await find(long)).toMatchObject([{ request: 16_385, response: null }]);
+  });
+
+  test.each([...types])('of %s are told field by field, and without what is secret', async (type, processor) => {
+    const messages = open();
+    const tables = { types, processors: () => [{ acquirerId: 1, id: 1, type, config: processor.exampleConfig }] };
+    const samples = processor.samples.filter(({ config }) => config === undefined);
+    const kept = samples.map(({ wireHex }) => {
+      return exchange({ request: maskerOf(processor.spec).mask(fromHex(wireHex))!, response: undefined });
+    });
+    for (const each of kept) messages.keep(each);
+    await messages.close();
+    for (const each of kept) {
+      const [told] = tellMessages(tables, 1, await find(each));
+      expect(told!.request.length).toBeGreaterThan(3);
+      expect(told!.request[0]).toMatchObject({ path: 'mti', withheld: false });
+      expect(JSON.stringify(told)).not.toMatch(/411111111111|541333008901|3742450017510/);
+    }
+    const [gone] = tellMessages({ ...tables, processors: () => [] }, 1, await find(kept[0]!));
+    expect(gone!.request).toMatchObject([{ withheld: true, details: [expect.stringContaining('not there')] }]);
+  });
+
+  test('of ordinary approvals are dropped and counted when the database is away too long; the others have their own room', async () => {
+    const { promise: isBack, resolve: back } = Promise.withResolvers<void>();
+    const { database } = testDatabase;
+    const frozen = { connect: () => isBack.then(() => database.connect()) } as never;
+    const messages = open({ database: frozen });
+    const request = new Uint8Array(16_384);
+    const odd = exchange({ isRoutine: false, outcome: 'deadline' });
+    for (let times = 0; times < 300; times++) messages.keep(exchange({ request }));
+    const { dropped, waitingBytes } = messages.counts;
+    expect(dropped).toBeGreaterThan(20);
+    expect(waitingBytes).toBeLessThan(5 * 1_048_576);
+    messages.keep(odd);
+    expect(messages.counts.dropped).toBe(dropped);
+    back();
+    await messages.close();
+    expect(messages.counts).toEqual({ kept: 301 - dropped, dropped, waitingBytes: 0 });
+    expect(await find(odd)).toHaveLength(1);
+    messages.keep(exchange());
+    expect(messages.counts.dropped).toBe(dropped + 1);
+  });
+
+  test.each([
+    ['all', [1, 1]],
+    ['exceptions', [0, 1]],
+    ['none', [0, 0]],
+  ] as const)('that are wanted: %s', async (kept, expected) => {
+    const messages = open({ kept });
+    const both = [exchange(), exchange({ isRoutine: false })];
+    for (const each of both) messages.keep(each);
+    await messages.close();
+    expect(await Promise.all(both.map(async (each) => (await find(each)).length))).toEqual(expected);
+    expect(messages.counts.dropped).toBe(0);
+    expect(messages.isKeeping).toBe(kept !== 'none');
+  });
+
+  test('are written soon, without anybody asking, and again', async () => {
+    const messages = open();
+    for (const each of [exchange(), exchange({ response: undefined, outcome: 'garbled' })]) {
+      messages.keep(each);
+      await eventually(async () => {
+        expect(await find(each)).toMatchObject([
+          { outcome: each.outcome, response: each.response ? Buffer.of(3) : null },
+        ]);
+      });
+    }
     await messages.close();
   });
 
-  test('that the database does not take are dropped, counted and told, and nothing else happens', async () => {
+  test('that the database refuses are dropped, counted and told, and those after them are kept', async () => {
     const told: unknown[] = [];
-    const database = { connect: () => Promise.reject(new Error('away')) } as never;
-    const messages = new AttemptMessages({ database, ration: () => 10, onError: (error) => told.push(error) });
-    messages.keep(exchange());
-    await eventually(() => expect(messages.counts).toEqual({ kept: 0, dropped: 1 }));
-    expect(told).toHaveLength(1);
-    await messages.close();
+    const messages = open({ onError: (error) => told.push(error) });
+    messages.keep(exchange({ kind: 'nothing' as never, isRoutine: false }));
+    const good = exchange();
+    messages.keep(good);
+    await eventually(() => expect(messages.counts).toMatchObject({ kept: 1, dropped: 1 }));
+    expect(told).toMatchObject([{ code: '23514' }]);
+    expect(await find(good)).toHaveLength(1);
+    const away = { connect: () => Promise.reject(new Error('away')) } as never;
+    const others = open({ database: away, onError: (error) => told.push(error) });
+    others.keep(exchange());
+    await eventually(() => expect(others.counts).toMatchObject({ kept: 0, dropped: 1, waitingBytes: 0 }));
+    await Promise.all([messages.close(), others.close()]);
   });
 });

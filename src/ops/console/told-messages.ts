@@ -1,0 +1,64 @@
+import { Iso8583Error } from '../../errors.ts';
+import { type MessageRow, messageRows } from '../../iso8583/describe.ts';
+import type { Spec } from '../../iso8583/spec.ts';
+import type { MessageCodec, Processor } from '../../processor-kit/processor.ts';
+import type { KeptExchange } from '../../store/transactions/attempt-messages.ts';
+import type { StoredProcessor } from '../../switches/acquirer-switches.ts';
+import type { MaskedMessage } from '../../switches/ports.ts';
+
+/** An exchange with its messages field by field: a row for each value, in the order of the wire. */
+export interface ToldExchange extends Omit<KeptExchange, 'request' | 'response'> {
+  readonly request: readonly MessageRow[];
+  /** Null when nothing came. */
+  readonly response: readonly MessageRow[] | null;
+}
+
+export interface MessageTables {
+  readonly types: ReadonlyMap<string, Processor>;
+  readonly processors: () => readonly StoredProcessor[];
+}
+
+type Dialect = MessageCodec & { readonly spec: Spec };
+
+/** Decodes what was kept of a transaction's exchanges, by the dialect that its processor is configured with now. */
+export function tellMessages(
+  tables: MessageTables,
+  acquirerId: number,
+  exchanges: readonly KeptExchange[],
+): ToldExchange[] {
+  return exchanges.map(({ request, response, ...exchange }) => {
+    const dialect = dialectOf(tables, acquirerId, exchange.processorId);
+    return {
+      ...exchange,
+      request: request === null ? [] : rowsOf(dialect, request),
+      response: response === null ? null : rowsOf(dialect, response),
+    };
+  });
+}
+
+/** Undefined when the processor is gone, or is not usable as it is configured. */
+function dialectOf({ types, processors }: MessageTables, acquirerId: number, processorId: number): Dialect | undefined {
+  const stored = processors().find((row) => row.acquirerId === acquirerId && row.id === processorId);
+  const processor = stored && types.get(stored.type);
+  const checked = processor?.configSchema.safeParse(stored!.config);
+  const codec = checked?.success ? processor!.codec(checked.data) : undefined;
+  return codec?.spec && (codec as Dialect);
+}
+
+function rowsOf(dialect: Dialect | undefined, message: MaskedMessage): MessageRow[] {
+  if (typeof message === 'number')
+    return [notShown(message, 'It could not be read when it came: only its length was kept.')];
+  if (dialect === undefined)
+    return [notShown(message.length, 'Its processor is not there any more, or cannot be used.')];
+  try {
+    return messageRows(dialect.spec, dialect.decode(message));
+  } catch (error) {
+    if (!(error instanceof Iso8583Error)) throw error;
+    return [notShown(message.length, 'Its processor has spoken another dialect since.')];
+  }
+}
+
+function notShown(lengthBytes: number, why: string): MessageRow {
+  const value = `[withheld, ${lengthBytes} bytes]`;
+  return { path: '', depth: 0, name: 'message', type: '', value, withheld: true, details: [why] };
+}

@@ -1,0 +1,107 @@
+/**
+ * Rows in the form in which COPY takes them (binary: a count of values, then each behind its length). They are written into one
+ * buffer as they come, and nothing is made of them afterwards: a row costs a microsecond here, and what it takes is known.
+ */
+
+/** Room for a hundred rows of a kilobyte; what is needed more of is doubled. */
+const FIRST_BYTES = 131_072;
+/** `PGCOPY\n\377\r\n\0`, no flags, no extension. */
+const HEADER = Buffer.from('5047434f50590aff0d0a000000000000000000', 'hex');
+/** A row of -1 values. */
+const TRAILER = Buffer.from('ffff', 'hex');
+/** Timestamps count from the year 2000, in microseconds. */
+const EPOCH_MS = Date.UTC(2000, 0, 1);
+const NULL = -1;
+const TWO_TO_32 = 2 ** 32;
+
+export class CopyRows {
+  readonly #columns: number;
+  #bytes = Buffer.allocUnsafe(FIRST_BYTES);
+  #end = HEADER.copy(this.#bytes);
+  #count = 0;
+
+  /** @param columns how many values a row has */
+  constructor(columns: number) {
+    this.#columns = columns;
+  }
+
+  /** How many rows there are. */
+  get count(): number {
+    return this.#count;
+  }
+
+  get lengthBytes(): number {
+    return this.#end;
+  }
+
+  /** Begins a row; a value for each of its columns must follow. */
+  begin(): void {
+    this.#count++;
+    this.#room(2);
+    this.#end = this.#bytes.writeInt16BE(this.#columns, this.#end);
+  }
+
+  int2(value: number): void {
+    this.#room(6);
+    this.#end = this.#bytes.writeInt16BE(value, this.#bytes.writeInt32BE(2, this.#end));
+  }
+
+  int4(value: number | null): void {
+    this.#room(8);
+    this.#end = this.#bytes.writeInt32BE(value === null ? NULL : 4, this.#end);
+    if (value !== null) this.#end = this.#bytes.writeInt32BE(value, this.#end);
+  }
+
+  /** A `timestamptz`, from milliseconds since 1970. */
+  timestamp(ms: number): void {
+    this.#room(12);
+    const micros = Math.round((ms - EPOCH_MS) * 1_000);
+    const high = Math.floor(micros / TWO_TO_32);
+    this.#end = this.#bytes.writeInt32BE(8, this.#end);
+    this.#end = this.#bytes.writeInt32BE(high, this.#end);
+    this.#end = this.#bytes.writeUInt32BE(micros - high * TWO_TO_32, this.#end);
+  }
+
+  /** ASCII. */
+  text(value: string): void {
+    this.#room(4 + value.length);
+    this.#end = this.#bytes.writeInt32BE(value.length, this.#end);
+    this.#end += this.#bytes.write(value, this.#end, 'latin1');
+  }
+
+  /** By its 36 characters. */
+  uuid(value: string): void {
+    this.#room(20);
+    this.#end = this.#bytes.writeInt32BE(16, this.#end);
+    this.#end += this.#bytes.write(value.replaceAll('-', ''), this.#end, 'hex');
+  }
+
+  bytes(value: Uint8Array | null): void {
+    this.#room(4 + (value?.length ?? 0));
+    this.#end = this.#bytes.writeInt32BE(value === null ? NULL : value.length, this.#end);
+    if (value === null) return;
+    this.#bytes.set(value, this.#end);
+    this.#end += value.length;
+  }
+
+  /** Everything so far, as COPY wants it, in memory that is written anew after `clear`. */
+  finish(): Buffer {
+    this.#room(TRAILER.length);
+    this.#end += TRAILER.copy(this.#bytes, this.#end);
+    return this.#bytes.subarray(0, this.#end);
+  }
+
+  /** Forgets all rows; what memory they had beyond that of quiet times is given back. */
+  clear(): void {
+    if (this.#bytes.length > FIRST_BYTES * 4) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);
+    this.#end = HEADER.copy(this.#bytes);
+    this.#count = 0;
+  }
+
+  #room(bytes: number): void {
+    if (this.#end + bytes <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#end + bytes));
+    this.#bytes.copy(grown, 0, 0, this.#end);
+    this.#bytes = grown;
+  }
+}

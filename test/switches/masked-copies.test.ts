@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { fromHex, toHex } from '../../src/bytes/hex.ts';
+import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import type { IsoMessage } from '../../src/processor-kit/processor.ts';
+import { switchProtocol } from '../../src/processor-kit/switch-protocol.ts';
+import { MaskedCopies } from '../../src/switches/masked-copies.ts';
+
+const processor = (await loadProcessors()).get('type-1')!;
+const { exampleConfig, samples } = processor;
+const plain = switchProtocol(processor, exampleConfig, { nextStan: () => '000001', nowMs: () => 0 });
+const tap = samples.find(({ name }) => name === 'tap')!;
+const signOn = samples.find(({ name }) => name === 'sign-on')!;
+
+function open(spec = processor.codec(exampleConfig).spec) {
+  const copies = new MaskedCopies(spec);
+  const protocol = copies.around(plain);
+  const encode = (message: IsoMessage) => {
+    const target = new Uint8Array(4_096);
+    return target.subarray(7, protocol.encode(message, target, 7));
+  };
+  return { copies, protocol, encode };
+}
+
+test('a message that leaves is masked at once, and leaves as it is', () => {
+  const { copies, encode } = open();
+  const message = { ...tap.message };
+  expect(toHex(encode(message))).toBe(tap.wireHex.toUpperCase());
+  const copy = copies.of(message) as Uint8Array;
+  expect(copy).toHaveLength(tap.wireHex.length / 2);
+  const { pan, track2, stan } = processor.codec(exampleConfig).decode(copy);
+  expect(pan).toMatch(/^[0-9]{6}0+[0-9]{4}$/);
+  expect(track2).toMatch(/^[0-9]{6}0+[0-9]{4}[D=]0+$/);
+  expect(stan).toBe(message.stan);
+});
+
+test('a message that comes in is read as it is, and its copy is masked', () => {
+  const { copies, protocol } = open();
+  const bytes = Buffer.concat([Buffer.alloc(3), fromHex(tap.wireHex), Buffer.alloc(2)]);
+  const message = protocol.decode(bytes, 3, bytes.length - 2);
+  expect(message.pan).toBe(tap.message.pan);
+  expect(toHex(copies.of(message) as Uint8Array)).not.toContain(toHex(Buffer.from(String(tap.message.pan))));
+});
+
+test('of bytes that are refused the length is known, by their error', () => {
+  const { copies, protocol } = open();
+  try {
+    protocol.decode(fromHex(tap.wireHex), 0, 99);
+    expect.unreachable();
+  } catch (error) {
+    expect(copies.of(error)).toBe(99);
+  }
+});
+
+test('of a dialect whose field table is not known, lengths alone are taken', () => {
+  const copies = new MaskedCopies(undefined);
+  const message = { ...tap.message };
+  copies.around(plain).encode(message, new Uint8Array(4_096), 0);
+  expect(copies.of(message)).toBe(tap.wireHex.length / 2);
+});
+
+test('of sign-ons and keys nothing is taken, nor of what never was a message', () => {
+  const { copies, encode } = open();
+  const message = { ...signOn.message };
+  encode(message);
+  for (const nothing of [message, {}, undefined, 'text']) expect(copies.of(nothing)).toBeUndefined();
+});
