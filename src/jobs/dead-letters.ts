@@ -58,11 +58,20 @@ const LIST = `
 select id, source_name as queue, coalesce(source_output ->> 'reason', source_output ->> 'message', 'unknown') as reason,
   data, source_retry_count as retries, source_created_on as "enqueuedAt", created_on as "diedAt"
 from pgboss.job where name = $1 and state < 'active' and ($2::text is null or source_name = $2)
-order by created_on desc, id limit $3`;
+  and ($3::integer is null or data -> 'acquirerId' = to_jsonb($3::integer))
+order by created_on desc, id limit $4`;
 
-/** The newest first, at most `MAX_LISTED`. */
-export async function listDeadLetters(database: pg.Pool, queue?: QueueName): Promise<DeadLetter[]> {
-  const { rows } = await database.query(LIST, [DEAD_LETTERS, queue ?? null, MAX_LISTED]);
+/**
+ * The newest first, at most `MAX_LISTED`.
+ *
+ * @param acquirerId whose; those that name no acquirer are nobody's
+ */
+export async function listDeadLetters(
+  database: pg.Pool,
+  queue?: QueueName,
+  acquirerId?: number,
+): Promise<DeadLetter[]> {
+  const { rows } = await database.query(LIST, [DEAD_LETTERS, queue ?? null, acquirerId ?? null, MAX_LISTED]);
   return rows.map(({ data, ...letter }) => ({ ...letter, names: namesIn(letter.queue, data) }));
 }
 

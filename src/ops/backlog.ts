@@ -34,6 +34,7 @@ select endpoint.acquirer_id as "acquirerId", endpoint.integrator_id as "integrat
 from webhook_endpoints endpoint left join (
   select (data ->> 'endpointId')::uuid as id, count(*) as pending from pgboss.job where name = 'webhook' and state < 'completed' group by 1
 ) waiting on waiting.id = endpoint.id
+where $2::integer is null or endpoint.acquirer_id = $2
 order by pending desc, 1, 2, 3 limit $1`;
 
 /** Those that wait longest matter; the rest would be a page of zeros. */
@@ -60,7 +61,13 @@ async function readBacklog(database: Database): Promise<Backlog> {
   const [queues, money, webhooks] = await Promise.all([
     queueFigures(database),
     database.query<Pick<Backlog, 'reversalsOwed' | 'needsReview' | 'databaseBytes'>>(MONEY),
-    database.query<PendingWebhooks>(WEBHOOKS, [MAX_ENDPOINTS]),
+    readPendingWebhooks(database),
   ]);
-  return { queues, webhooks: webhooks.rows, ...money.rows[0]! };
+  return { queues, webhooks, ...money.rows[0]! };
+}
+
+/** Of each endpoint, those that wait for most first. @param acquirerId whose; undefined for all */
+export async function readPendingWebhooks(database: Database, acquirerId?: number): Promise<PendingWebhooks[]> {
+  const { rows } = await database.query<PendingWebhooks>(WEBHOOKS, [MAX_ENDPOINTS, acquirerId ?? null]);
+  return rows;
 }

@@ -265,6 +265,35 @@ describe.concurrent('the stream', () => {
   });
 });
 
+describe('what is uncertain or was given up', () => {
+  test("is shown to an acquirer although others' hide it, and to nobody else", async () => {
+    const { database } = installation;
+    const [own, others] = [await logIn({ acquirerId: 2 }, 'viewer'), await logIn(INSTALLATION, 'viewer')];
+    const died = `insert into pgboss.job (name, data, source_name, source_created_on, created_on)
+      select 'dead-letters', json_build_object('acquirerId', $1::int, 'id', gen_random_uuid()), 'overdue', now(), now() - $2::interval
+      from generate_series(1, $3)`;
+    await database.query(died, [2, '1 hour', 1]);
+    await database.query(died, [1, '0 s', 120]);
+    onTestFinished(async () => void (await database.query(`delete from pgboss.job where name = 'dead-letters'`)));
+    const letters = async (session: Session, fits: (found: number) => boolean) =>
+      (await frame(session, ({ backlog }) => backlog !== null && fits(backlog.deadLetters.length))).backlog!
+        .deadLetters;
+    expect((await letters(own, (found) => found > 0)).map(({ names }) => names.acquirerId)).toEqual([2]);
+    expect((await letters(others, (found) => found === 100)).every(({ names }) => names.acquirerId === 1)).toBe(true);
+  });
+
+  test('is found by a word, whatever its age', async () => {
+    const { database } = installation;
+    const session = await logIn({ acquirerId: 1 }, 'viewer');
+    const flag = `update transactions set needs_review = $2 where id = $1`;
+    await database.query(flag, [garbled, true]);
+    onTestFinished(async () => void (await database.query(flag, [garbled, false])));
+    expect(await search(session, 'is:review')).toMatchObject({ by: ['review'], found: [{ id: garbled }] });
+    expect((await search(await logIn({ acquirerId: 2 }, 'viewer'), 'is:review')).found).toEqual([]);
+    expect((await search(session, 'is:owed')).found.map(({ id }) => id)).not.toContain(approved);
+  });
+});
+
 describe('an act', () => {
   test('needs the role, and the token of the session', async () => {
     const viewer = await logIn(INSTALLATION, 'viewer');

@@ -5,7 +5,7 @@ import { AuthError } from '../../errors.ts';
 import type { ConsoleActs } from '../../ops/console/acts.ts';
 import type { ConsoleFeed } from '../../ops/console/feed.ts';
 import type { TransactionStory } from '../../ops/console/transaction-story.ts';
-import type { FoundTransaction, Wanted } from '../../store/console/console-search.ts';
+import type { SearchTransactions } from '../../store/console/console-search.ts';
 import type { TransactionKey } from '../../transactions/transaction.ts';
 import type { ConsoleCookie } from '../console-cookie.ts';
 
@@ -15,7 +15,7 @@ export interface ConsoleParts {
   readonly sessions: PortalSessions;
   readonly cookie: ConsoleCookie;
   readonly panHashes: (pan: string) => readonly string[];
-  readonly search: (acquirerId: number | undefined, wanted: Wanted, since: Date) => Promise<FoundTransaction[]>;
+  readonly search: SearchTransactions;
   readonly tell: (key: TransactionKey) => Promise<TransactionStory | undefined>;
   readonly feed: ConsoleFeed;
   readonly acts: ConsoleActs;

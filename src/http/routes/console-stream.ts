@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { Overloaded } from '../../errors.ts';
-import type { Frame } from '../../ops/console/frame.ts';
 import type { Server } from '../server.ts';
 import { type ConsoleParts, consoleGuards } from './console-guard.ts';
 
@@ -25,10 +24,10 @@ export function registerConsoleStream(server: Server, parts: ConsoleParts): void
     done();
   });
   server.get('/ops/stream', { config: { facts }, onRequest: consoleGuards(parts).watches }, (request, reply) => {
-    const { acquirerId } = request.operator!;
+    const { acquirerId, user } = request.operator!;
     const { raw } = reply;
-    const viewer = { acquirerId, show: (frame: Frame) => send(raw, 'frame', frame), end: () => raw.end() };
-    const leave = parts.feed.watch(viewer);
+    const show = (frame: string) => send(raw, 'frame', frame);
+    const leave = parts.feed.watch({ acquirerId, userId: user.id, show, end: () => raw.end() });
     if (!leave) throw new Overloaded();
     const checking = setInterval(() => void endWithSession(parts, request, raw), SESSION_CHECKED_EVERY_MS).unref();
     raw.on('close', () => {
@@ -45,14 +44,14 @@ export function registerConsoleStream(server: Server, parts: ConsoleParts): void
       'x-correlation-id': request.correlationId,
     });
     raw.write(`retry: ${RETRY_MS}\n\n`);
-    send(raw, 'history', parts.feed.history(acquirerId));
+    send(raw, 'history', JSON.stringify(parts.feed.history(acquirerId)));
   });
 }
 
-function send(raw: ServerResponse, event: string, data: object): void {
+function send(raw: ServerResponse, event: string, data: string): void {
   if (raw.destroyed || raw.writableEnded) return;
   if (raw.writableLength > MOST_UNREAD_BYTES) raw.destroy();
-  else raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  else raw.write(`event: ${event}\ndata: ${data}\n\n`);
 }
 
 async function endWithSession(

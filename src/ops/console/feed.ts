@@ -1,22 +1,29 @@
 import { readFigures } from '../../store/console/process-figures.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
-import type { ProcessFigures, Timings } from './figures.ts';
-import { type ConsoleBacklog, type Frame, frameOf, type OutcomeRate, type TapRates } from './frame.ts';
+import type { ProcessFigures } from './figures.ts';
+import { frameOf, type Moment, tapsOf } from './frame.ts';
+import { momentOf } from './moment.ts';
 import { ProcessRates } from './process-rates.ts';
-import { percentileMs, sumOf } from './timings.ts';
+import type { ReadConsoleBacklog } from './read-backlog.ts';
 
 /** One frame a second: more is not read by anybody. */
 const FRAME_EVERY_MS = 1_000;
 /** What a console that is opened shows of the time before: a quarter of an hour. */
 const MOST_KEPT = 900;
 /** Each is sent every frame; an installation has a handful of operators. */
-const MOST_CONSOLES = 50;
+const MOST_CONSOLES = 100;
+/** Acquirers' people leave so many of them to the installation's own, who must see when it burns. */
+const KEPT_FOR_INSTALLATION = 20;
+/** A person has a screen or two; a script that opens one after the other takes nobody else's place. */
+const MOST_OF_A_USER = 5;
 
 /** A console that is open. */
 export interface Viewer {
   /** Whose switches and outcomes it shows; undefined for all. */
   readonly acquirerId: number | undefined;
-  show(frame: Frame): void;
+  readonly userId: string;
+  /** @param frame as JSON: the same for everybody who sees the same */
+  show(frame: string): void;
   /** The process stops. */
   end(): void;
 }
@@ -33,7 +40,7 @@ export type HistoryPoint = readonly [
 export interface FeedParts {
   readonly database: Database;
   /** Asked while somebody looks, and not otherwise; spares the database itself. */
-  readonly readBacklog: () => Promise<ConsoleBacklog>;
+  readonly readBacklog: ReadConsoleBacklog;
 }
 
 /** The figures of all processes, made one frame a second, for every console at this process. */
@@ -41,7 +48,7 @@ export class ConsoleFeed {
   readonly #parts: FeedParts;
   readonly #processes = new Map<string, ProcessRates>();
   readonly #viewers = new Set<Viewer>();
-  readonly #kept: Frame[] = [];
+  readonly #kept: Pick<Moment, 'at' | 'taps' | 'tapsOfAcquirers'>[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -52,16 +59,18 @@ export class ConsoleFeed {
 
   /** @returns what ends it; undefined when so many look already that one more may not */
   watch(viewer: Viewer): (() => void) | undefined {
-    if (this.#isClosed || this.#viewers.size >= MOST_CONSOLES) return undefined;
+    const most = viewer.acquirerId === undefined ? MOST_CONSOLES : MOST_CONSOLES - KEPT_FOR_INSTALLATION;
+    const own = [...this.#viewers].filter(({ userId }) => userId === viewer.userId).length;
+    if (this.#isClosed || this.#viewers.size >= most || own >= MOST_OF_A_USER) return undefined;
     this.#viewers.add(viewer);
     return () => void this.#viewers.delete(viewer);
   }
 
   /** The time before, for the charts. */
   history(acquirerId: number | undefined): HistoryPoint[] {
-    return this.#kept.map((frame) => {
-      const { at, taps } = frameOf(frame, acquirerId);
-      return [at, taps.perSecond, taps.p50, taps.p95, taps.p99];
+    return this.#kept.map((moment) => {
+      const { perSecond, p50, p95, p99 } = tapsOf(moment, acquirerId);
+      return [moment.at, perSecond, p50, p95, p99];
     });
   }
 
@@ -89,62 +98,16 @@ export class ConsoleFeed {
       if (rates) rates.add(figures);
       else this.#processes.set(id, new ProcessRates(figures));
     }
-    const backlog = this.#viewers.size > 0 ? await this.#parts.readBacklog().catch(() => null) : null;
-    const frame = this.#compose(backlog);
-    this.#kept.push({ ...frame, backlog: null, processes: [] });
+    const moment = momentOf(this.#processes);
+    this.#kept.push({ at: moment.at, taps: moment.taps, tapsOfAcquirers: moment.tapsOfAcquirers });
     if (this.#kept.length > MOST_KEPT) this.#kept.shift();
-    for (const viewer of this.#viewers) viewer.show(frameOf(frame, viewer.acquirerId));
+    const bySight = Map.groupBy(this.#viewers, ({ acquirerId }) => acquirerId);
+    await Promise.all([...bySight].map(([acquirerId, viewers]) => this.#show(moment, acquirerId, viewers)));
   }
 
-  #compose(backlog: ConsoleBacklog | null): Frame {
-    const all = [...this.#processes.values()];
-    const together = (of: (figures: ProcessFigures) => Timings) => sumOf(all.map((rates) => rates.timings(of)));
-    const perSecond = (of: (figures: ProcessFigures) => number) =>
-      all.reduce((sum, rates) => sum + rates.perSecond(of), 0);
-    const commits = together((figures) => figures.commits);
-    return {
-      at: Date.now(),
-      taps: tapRates(
-        together((figures) => figures.taps),
-        perSecond,
-      ),
-      outcomes: outcomesOf(all),
-      switches: [...this.#processes].flatMap(([id, rates]) => rates.switches(id)),
-      commits: {
-        perSecond: perSecond(({ commits }) => commits.counts.reduce((sum, count) => sum + count, 0)),
-        p50: percentileMs(commits, 0.5),
-        p99: percentileMs(commits, 0.99),
-      },
-      processes: [...this.#processes].map(([id, { latest }]) => processState(id, latest)),
-      backlog,
-    };
+  async #show(moment: Moment, acquirerId: number | undefined, viewers: readonly Viewer[]): Promise<void> {
+    const backlog = await this.#parts.readBacklog(acquirerId).catch(() => null);
+    const frame = JSON.stringify(frameOf(moment, acquirerId, backlog));
+    for (const viewer of viewers) viewer.show(frame);
   }
-}
-
-function tapRates(taps: Timings, perSecond: (of: (figures: ProcessFigures) => number) => number): TapRates {
-  return {
-    perSecond: perSecond(({ taps }) => taps.counts.reduce((sum, count) => sum + count, 0)),
-    failedPerSecond: perSecond(({ taps }) => taps.failed),
-    p50: percentileMs(taps, 0.5),
-    p95: percentileMs(taps, 0.95),
-    p99: percentileMs(taps, 0.99),
-  };
-}
-
-/** Of all processes, those that are alike together. */
-function outcomesOf(all: readonly ProcessRates[]): OutcomeRate[] {
-  const byName = Map.groupBy(
-    all.flatMap((rates) => rates.outcomes),
-    ({ processor, scheme, disposition }) => `${processor}|${scheme}|${disposition}`,
-  );
-  return [...byName.values()].map((alike) => ({
-    ...alike[0]!,
-    total: alike.reduce((sum, { total }) => sum + total, 0),
-    perSecond: alike.reduce((sum, { perSecond }) => sum + perSecond, 0),
-  }));
-}
-
-function processState(id: string, figures: ProcessFigures): Frame['processes'][number] {
-  const { role, host, pid, startedAtMs, isDraining, busy, rssBytes, clients, messages } = figures;
-  return { id, role, host, pid, startedAtMs, isDraining, busy, rssBytes, clients, messages };
 }

@@ -13,10 +13,16 @@ export interface Frame {
   readonly backlog: ConsoleBacklog | null;
 }
 
-/** Milliseconds from the request line to the answer's last byte; null while there are none. */
+/**
+ * Latencies in milliseconds, null while there are none: of the installation from the request line to the answer's last byte, of an
+ * acquirer the round trips to its switches.
+ */
 export interface TapRates {
   readonly perSecond: number;
-  readonly failedPerSecond: number;
+  /** Indeterminate, or nothing could go online. */
+  readonly undecidedPerSecond: number;
+  /** Answered with 5xx; null for an acquirer, since a tap that failed so may be nobody's. */
+  readonly failedPerSecond: number | null;
   readonly p50: number | null;
   readonly p95: number | null;
   readonly p99: number | null;
@@ -78,33 +84,48 @@ export interface DatabaseState {
   readonly mostConnections: number;
 }
 
-/** A frame as an acquirer's people see it: its own switches, outcomes and troubles, and nothing of the installation. */
-export function frameOf(frame: Frame, acquirerId: number | undefined): Frame {
-  if (acquirerId === undefined) return frame;
-  const isOwn = (name: string) => name.startsWith(`${acquirerId} `);
-  const outcomes = frame.outcomes.filter(({ processor }) => isOwn(processor));
-  const switches = frame.switches.filter(({ name }) => isOwn(name));
-  const busiest = switches.toSorted((one, other) => other.answeredPerSecond - one.answeredPerSecond)[0];
-  const perSecond = outcomes.reduce((sum, outcome) => sum + outcome.perSecond, 0);
-  const { p50 = null, p99 = null } = busiest ?? {};
+/** One moment of the whole installation, before it is shown to anybody. */
+export interface Moment extends Omit<Frame, 'backlog'> {
+  /** What each acquirer's own switches were asked and answered. */
+  readonly tapsOfAcquirers: ReadonlyMap<number, TapRates>;
+}
+
+const NO_TAPS: TapRates = {
+  perSecond: 0,
+  undecidedPerSecond: 0,
+  failedPerSecond: null,
+  p50: null,
+  p95: null,
+  p99: null,
+};
+
+/**
+ * A moment as it is shown: whole, or to an acquirer's people its own switches, outcomes and troubles, and nothing of the
+ * installation.
+ */
+export function frameOf(moment: Moment, acquirerId: number | undefined, backlog: ConsoleBacklog | null): Frame {
+  const { tapsOfAcquirers: _, ...whole } = moment;
+  if (acquirerId === undefined) return { ...whole, backlog };
   return {
-    at: frame.at,
-    taps: { perSecond, failedPerSecond: 0, p50, p95: null, p99 },
-    outcomes,
-    switches,
+    at: moment.at,
+    taps: tapsOf(moment, acquirerId),
+    outcomes: moment.outcomes.filter(({ processor }) => acquirerOf(processor) === acquirerId),
+    switches: moment.switches.filter(({ name }) => acquirerOf(name) === acquirerId),
     commits: null,
     processes: [],
-    backlog: frame.backlog && backlogOf(frame.backlog, acquirerId),
+    backlog,
   };
 }
 
-function backlogOf({ owed, webhooks, deadLetters }: ConsoleBacklog, acquirerId: number): ConsoleBacklog {
-  const isOwn = (row: { readonly acquirerId: number }) => row.acquirerId === acquirerId;
-  return {
-    queues: [],
-    owed: owed.filter(isOwn),
-    webhooks: webhooks.filter(isOwn),
-    deadLetters: deadLetters.filter(({ names }) => names.acquirerId === acquirerId),
-    database: null,
-  };
+/** Of the whole installation, or of one acquirer. */
+export function tapsOf(
+  { taps, tapsOfAcquirers }: Pick<Moment, 'taps' | 'tapsOfAcquirers'>,
+  acquirerId?: number,
+): TapRates {
+  return acquirerId === undefined ? taps : (tapsOfAcquirers.get(acquirerId) ?? NO_TAPS);
+}
+
+/** Switches are named after their acquirer: `1 3`. Where no switch was asked there is no name, and 0 is nobody. */
+export function acquirerOf(name: string): number {
+  return Number(name.split(' ', 1)[0]);
 }

@@ -1,6 +1,6 @@
-import type { ProcessFigures, Timings } from './figures.ts';
+import type { ProcessFigures, SwitchFigures, Timings } from './figures.ts';
 import type { OutcomeRate, SwitchRates } from './frame.ts';
-import { between, countOf, percentileMs, sumOf } from './timings.ts';
+import { between, percentileMs, sumOf } from './timings.ts';
 
 /** A second of quiet traffic has too few taps for a percentile: so many readings together make one. */
 const READINGS = 5;
@@ -48,19 +48,31 @@ export class ProcessRates {
     }));
   }
 
+  /** Of the last few readings, switch by switch. */
+  get roundTrips(): { readonly name: string; readonly timings: Timings }[] {
+    return this.latest.switches.map(({ name }) => ({
+      name,
+      timings: this.timings((figures) => switchOf(figures, name)?.roundTrips),
+    }));
+  }
+
   switches(processId: string): SwitchRates[] {
-    return this.latest.switches.map(({ roundTrips: _, ...rest }) => {
-      const own = (figures: ProcessFigures) => figures.switches.find(({ name }) => name === rest.name);
-      const roundTrips = this.timings((figures) => own(figures)?.roundTrips);
+    const roundTrips = this.roundTrips;
+    return this.latest.switches.map(({ roundTrips: _, ...rest }, at) => {
+      const { timings } = roundTrips[at]!;
       return {
         ...rest,
         processId,
-        answeredPerSecond: this.perSecond((figures) => own(figures)?.answered ?? 0),
-        p50: countOf(roundTrips) === 0 ? null : percentileMs(roundTrips, 0.5),
-        p99: countOf(roundTrips) === 0 ? null : percentileMs(roundTrips, 0.99),
+        answeredPerSecond: this.perSecond((figures) => switchOf(figures, rest.name)?.answered ?? 0),
+        p50: percentileMs(timings, 0.5),
+        p99: percentileMs(timings, 0.99),
       };
     });
   }
+}
+
+function switchOf({ switches }: ProcessFigures, wanted: string): SwitchFigures | undefined {
+  return switches.find(({ name }) => name === wanted);
 }
 
 function outcomeCount({ outcomes }: ProcessFigures, named: Omit<OutcomeRate, 'total' | 'perSecond'>): number {

@@ -1,44 +1,65 @@
 import { listDeadLetters } from '../../jobs/dead-letters.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
-import { createBacklogReader } from '../backlog.ts';
+import { createBacklogReader, readPendingWebhooks } from '../backlog.ts';
 import type { ConsoleBacklog, DatabaseState, OwedReversals } from './frame.ts';
 
 /** Partial indexes hold the few rows that these count. */
 const OWED = `
 select acquirer_id as "acquirerId", sum(owed)::int as "reversalsOwed", sum(review)::int as "needsReview" from (
   select acquirer_id, 1 as owed, 0 as review from transactions where reversal_state in (1, 2, 4, 5)
-  union all select acquirer_id, 0, 1 from transactions where needs_review) each group by 1 order by 1`;
+  union all select acquirer_id, 0, 1 from transactions where needs_review) each
+where $1::integer is null or acquirer_id = $1 group by 1 order by 1`;
 
 const STATE = `
 select pg_database_size(current_database()) as bytes, count(*)::int as connections,
   (count(*) filter (where state = 'active'))::int as active, current_setting('max_connections')::int as "mostConnections"
 from pg_stat_activity where datname = current_database()`;
 
-/** However many consoles look, the database is asked no more than this. */
+/** However many consoles look, the database is asked no more than this for each acquirer that does. */
 const TRUSTED_FOR_MS = 4_000;
 
-/** A reader of what waits in the installation, and of what the database says of itself. */
-export function createConsoleBacklog(database: Database): () => Promise<ConsoleBacklog> {
-  const readBacklog = createBacklogReader(database);
-  let last: { readonly atMs: number; readonly backlog: Promise<ConsoleBacklog> } | undefined;
-  return () => {
+/** What waits; of one acquirer, or with undefined of the installation, and then what the database says of itself, too. */
+export type ReadConsoleBacklog = (acquirerId: number | undefined) => Promise<ConsoleBacklog>;
+
+export function createConsoleBacklog(database: Database): ReadConsoleBacklog {
+  const readWhole = createBacklogReader(database);
+  const kept = new Map<number | undefined, { readonly atMs: number; readonly backlog: Promise<ConsoleBacklog> }>();
+  return (acquirerId) => {
     const nowMs = performance.now();
-    if (last !== undefined && nowMs - last.atMs < TRUSTED_FOR_MS) return last.backlog;
-    const backlog = read(database, readBacklog);
-    last = { atMs: nowMs, backlog };
-    backlog.catch(() => {
-      last = undefined;
-    });
+    for (const [id, { atMs }] of kept) if (nowMs - atMs >= TRUSTED_FOR_MS) kept.delete(id);
+    const known = kept.get(acquirerId);
+    if (known) return known.backlog;
+    const backlog =
+      acquirerId === undefined ? readInstallation(database, readWhole) : readAcquirer(database, acquirerId);
+    kept.set(acquirerId, { atMs: nowMs, backlog });
+    backlog.catch(() => kept.delete(acquirerId));
     return backlog;
   };
 }
 
-async function read(database: Database, readBacklog: ReturnType<typeof createBacklogReader>): Promise<ConsoleBacklog> {
+async function readInstallation(
+  database: Database,
+  readWhole: ReturnType<typeof createBacklogReader>,
+): Promise<ConsoleBacklog> {
   const [{ queues, webhooks }, owed, deadLetters, state] = await Promise.all([
-    readBacklog(),
-    database.query<OwedReversals>(OWED),
+    readWhole(),
+    readOwed(database),
     listDeadLetters(database),
     database.query<DatabaseState>(STATE),
   ]);
-  return { queues, webhooks, owed: owed.rows, deadLetters, database: state.rows[0] ?? null };
+  return { queues, webhooks, owed, deadLetters, database: state.rows[0] ?? null };
+}
+
+/** Its own are looked for, and not picked from everybody's: of those only so many are ever listed. */
+async function readAcquirer(database: Database, acquirerId: number): Promise<ConsoleBacklog> {
+  const [webhooks, owed, deadLetters] = await Promise.all([
+    readPendingWebhooks(database, acquirerId),
+    readOwed(database, acquirerId),
+    listDeadLetters(database, undefined, acquirerId),
+  ]);
+  return { queues: [], webhooks, owed, deadLetters, database: null };
+}
+
+async function readOwed(database: Database, acquirerId?: number): Promise<OwedReversals[]> {
+  return (await database.query<OwedReversals>(OWED, [acquirerId ?? null])).rows;
 }

@@ -8,6 +8,11 @@ const MASKED_PAN = /^\d{0,6}\*{3,15}\d{0,4}$/;
 const PAN_HASH = /^[\w-]{1,64}:[\w-]{43}$/;
 const RRN = /^\d{12}$/;
 const STAN = /^\d{6}$/;
+/** What the page asks for by a button; no reference of a merchant's is lost by it but these two. */
+const UNCERTAIN = new Map<string, Wanted>([
+  ['is:owed', { by: 'owed' }],
+  ['is:review', { by: 'review' }],
+]);
 
 /**
  * Everything that a person can mean by what was typed, the likeliest first. A PAN is nothing but a PAN: it goes no further than
@@ -17,6 +22,8 @@ const STAN = /^\d{6}$/;
  */
 export function readWanted(text: string, panHashes: (pan: string) => readonly string[]): readonly Wanted[] {
   const plain = text.trim();
+  const uncertain = UNCERTAIN.get(plain);
+  if (uncertain) return [uncertain];
   const compact = plain.replace(/[ -]/g, '');
   if (PAN.test(compact) && isLuhnValid(compact)) return [{ by: 'panHash', value: panHashes(compact) }];
   const asReference: Wanted = { by: 'reference', value: plain };

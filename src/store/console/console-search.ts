@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { RequestRefused } from '../../errors.ts';
+import { Overloaded, RequestRefused } from '../../errors.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { whileUp } from '../postgres/while-up.ts';
@@ -7,7 +7,9 @@ import { whileUp } from '../postgres/while-up.ts';
 /** What a person may know of a transaction. Of a card there is only its hashes: whoever typed a PAN typed it for those. */
 export type Wanted =
   | { readonly by: 'id' | 'reference' | 'rrn' | 'stan' | 'maskedPan'; readonly value: string }
-  | { readonly by: 'panHash'; readonly value: readonly string[] };
+  | { readonly by: 'panHash'; readonly value: readonly string[] }
+  // Whatever is uncertain at a switch, since when ever.
+  | { readonly by: 'owed' | 'review' };
 
 /** One line of what was found. */
 export interface FoundTransaction {
@@ -40,23 +42,48 @@ const CONDITIONS: Readonly<Record<Wanted['by'], string>> = {
   stan: 'stan = $2 and created_at > $3',
   maskedPan: 'masked_pan = $2 and created_at > $3',
   panHash: 'pan_hash = any($2) and created_at > $3',
+  // Partial indexes hold these.
+  owed: 'reversal_state in (1, 2, 4, 5)',
+  review: 'needs_review',
 };
 
 /** Taps have no index by these: they are looked for among those of the time that is asked about. */
 const BY_TIME: ReadonlySet<Wanted['by']> = new Set(['rrn', 'stan', 'maskedPan', 'panHash'] as const);
 
+/** Of the database's clients, that taps need. Each is gone for `WITHIN_MS` at most. */
+const MOST_AT_ONCE = 2;
+
 /**
- * Newest first, at most `MOST_FOUND`.
- *
  * @param acquirerId whose; undefined for all
- * @throws RequestRefused 422 when it takes too long: a shorter time will do
+ * @throws RequestRefused 422 when it takes too long: a shorter time will do; Overloaded while others search
  */
-export async function searchTransactions(
+export type SearchTransactions = (
+  acquirerId: number | undefined,
+  wanted: Wanted,
+  since: Date,
+) => Promise<FoundTransaction[]>;
+
+/** Makes what finds transactions for people at consoles, newest first, at most `MOST_FOUND`. */
+export function createTransactionSearch(database: Database): SearchTransactions {
+  let underWay = 0;
+  return async (acquirerId, wanted, since) => {
+    if (underWay >= MOST_AT_ONCE) throw new Overloaded();
+    underWay++;
+    try {
+      return await searchTransactions(database, acquirerId, wanted, since);
+    } finally {
+      underWay--;
+    }
+  };
+}
+
+async function searchTransactions(
   database: Database,
   acquirerId: number | undefined,
-  { by, value }: Wanted,
+  wanted: Wanted,
   since: Date,
 ): Promise<FoundTransaction[]> {
+  const { by } = wanted;
   const text = `
     select acquirer_id as "acquirerId", id, merchant_id as "merchantId", merchant_reference as "merchantReference", status, disposition, type,
       amount_minor as "amountMinor", currency, scheme, masked_pan as "maskedPan", response_code as "responseCode",
@@ -66,7 +93,7 @@ export async function searchTransactions(
     inTransaction(database, async (client) => {
       const acquirers = await acquirersInSight(client, acquirerId);
       await client.query(`set local statement_timeout = ${WITHIN_MS}`);
-      const values = [acquirers, value, ...(BY_TIME.has(by) ? [since] : [])];
+      const values = [acquirers, ...('value' in wanted ? [wanted.value] : []), ...(BY_TIME.has(by) ? [since] : [])];
       const { rows } = await client.query<FoundTransaction>(text, values);
       return rows;
     }).catch((error) => {

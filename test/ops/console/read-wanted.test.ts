@@ -24,8 +24,14 @@ test('everything else may be a reference, too', () => {
   expect(kinds('411111******1111')).toEqual(['maskedPan', 'reference']);
   expect(kinds(`k1:${'A'.repeat(43)}`)).toEqual(['panHash', 'reference']);
   expect(kinds('order 4711')).toEqual(['reference']);
+  expect(kinds('__proto__')).toEqual(['reference']);
 });
 
 test('digits without a check digit are no card', () => {
   expect(kinds('4111111111111112')).toEqual(['reference']);
+});
+
+test('what is uncertain is asked for by name', () => {
+  expect(read(' is:owed')).toEqual([{ by: 'owed' }]);
+  expect(read('is:review')).toEqual([{ by: 'review' }]);
 });

@@ -26,6 +26,7 @@ function wordsFor({ status, headers }, { detail }) {
   if (status === 403) return 'You may not do this.';
   if (status === 404) return 'It is not there (any more).';
   if (status === 429) return `Too often: try again in ${headers.get('retry-after') ?? 'some'} seconds.`;
+  if (status === 503) return 'The gateway has no time for this now: try again in some seconds.';
   return detail ?? 'Something went wrong.';
 }
 

@@ -11,18 +11,36 @@ function color(name) {
   return getComputedStyle(probe).color;
 }
 const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+const whole = new Intl.NumberFormat('en');
 const times = (_plot, seconds) => seconds.map((at) => clock.format(at * 1_000));
+
+/** Milliseconds of which the powers of ten are labelled: the typical and the worst lie a thousandfold apart. */
+const LOGARITHMIC = {
+  scale: {
+    distr: 3,
+    range: (_plot, low, high) => [
+      10 ** Math.floor(Math.log10(low ?? 1)),
+      10 ** Math.ceil(Math.log10((high ?? 10) * 1.05)),
+    ],
+  },
+  axis: {
+    values: (_plot, ticks) => ticks.map((tick) => (Number.isInteger(Math.log10(tick)) ? whole.format(tick) : '')),
+  },
+};
+const FROM_ZERO = { scale: { range: (_plot, _low, high) => [0, Math.max(high * 1.15, 1)] }, axis: {} };
 
 /** A chart that fills its box, takes its colours from the style sheet and goes on as points come. */
 class Chart {
   #box;
   #series;
+  #measure;
   #plot;
   #data;
 
-  constructor(id, series) {
+  constructor(id, series, measure) {
     this.#box = byId(id);
     this.#series = series;
+    this.#measure = measure;
     this.#data = [[], ...series.map(() => [])];
     this.draw();
     new ResizeObserver(() => this.#plot.setSize(this.#size())).observe(this.#box);
@@ -43,10 +61,10 @@ class Chart {
         legend: { show: false },
         cursor: { drag: { x: false, y: false }, points: { size: 6 } },
         padding: [10, 12, 0, 0],
-        scales: { x: { time: true }, y: { range: (_plot, _low, high) => [0, Math.max(high * 1.15, 1)] } },
+        scales: { x: { time: true }, y: this.#measure.scale },
         axes: [
           { ...axis, size: 30, space: 90, values: times },
-          { ...axis, size: 52, space: 36 },
+          { ...axis, size: 52, space: 36, ...this.#measure.axis },
         ],
         series: [
           {},
@@ -86,8 +104,8 @@ let rates;
 let latencies;
 
 export function openCharts() {
-  rates ??= new Chart('rate-chart', [{ name: '--taps', fill: '--taps-fill' }]);
-  latencies ??= new Chart('latency-chart', [{ name: '--p50' }, { name: '--p95' }, { name: '--p99' }]);
+  rates ??= new Chart('rate-chart', [{ name: '--taps', fill: '--taps-fill' }], FROM_ZERO);
+  latencies ??= new Chart('latency-chart', [{ name: '--p50' }, { name: '--p95' }, { name: '--p99' }], LOGARITHMIC);
 }
 
 export function redrawCharts() {

@@ -11,6 +11,7 @@ function begin({ username, role, acquirerId, mayAct }) {
   const sight = acquirerId === null ? 'all acquirers' : `acquirer ${acquirerId}`;
   byId('who').textContent = `${username}, ${role}, ${sight}`;
   document.body.classList.toggle('of-acquirer', acquirerId !== null);
+  byId('latency-of').textContent = acquirerId === null ? 'Latency' : 'Round trips to switches';
   document.body.classList.add('is-in');
   setMayAct(mayAct);
   openCharts();

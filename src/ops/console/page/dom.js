@@ -60,6 +60,16 @@ export function rowOf(cells) {
   };
 }
 
+/** A cell of a row: a figure, and what marks it. */
+export const figure = (of, mark) => ({ isFigure: true, of, mark });
+
+/** A word in a colour that says the same; made once in a cell, and then brought up to date. */
+export const chip = (cell, text, state) => {
+  cell.chip ??= cell.appendChild(h('span', { class: 'chip' }));
+  setText(cell.chip, text);
+  cell.chip.dataset.state = state;
+};
+
 export function emptyNote(tbody, columns, text) {
   if (tbody.children.length > 0) return;
   keepInStep(
@@ -72,6 +82,8 @@ export function emptyNote(tbody, columns, text) {
     }),
   );
 }
+
+export const sum = (items, of) => items.reduce((total, item) => total + of(item), 0);
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });

@@ -10,7 +10,11 @@ const BY = {
   stan: 'STAN',
   maskedPan: 'masked card number',
   panHash: 'card',
+  owed: 'reversals owed',
+  review: 'what needs a person',
 };
+/** A day, for what is not looked for by its time. */
+const USUAL_HOURS = 24;
 
 export function openSearch() {
   byId('search').onsubmit = async (event) => {
@@ -27,7 +31,7 @@ export function openSearch() {
   });
 }
 
-async function find(query, hours) {
+export async function find(query, hours = USUAL_HOURS) {
   // A card number stays in no field: what was found tells it masked.
   if (/^\d{13,19}$/.test(query.replace(/[ -]/g, ''))) byId('query').value = '';
   try {
@@ -36,7 +40,7 @@ async function find(query, hours) {
     if (found.length === 1) await openTransaction(found[0].acquirerId, found[0].id);
     else list();
   } catch (error) {
-    openPanel('Not found', h('p', { role: 'alert' }, error.message));
+    openPanel('The search failed', h('p', { role: 'alert' }, error.message));
   }
 }
 

@@ -11,7 +11,7 @@ export async function openTransaction(acquirerId, id, back) {
     const again = () => openTransaction(acquirerId, id, back);
     openPanel(titleOf(story.summary), storyOf(story, again), back);
   } catch (error) {
-    openPanel('Not found', h('p', { role: 'alert' }, error.message), back);
+    openPanel(error.status === 404 ? 'Not found' : 'Not shown', h('p', { role: 'alert' }, error.message), back);
   }
 }
 

@@ -1,0 +1,92 @@
+import { actButton } from './acts.js';
+import { age, chip, count, figure, h, rowOf } from './dom.js';
+import { find } from './search.js';
+
+export function queueRow() {
+  return rowOf([
+    { of: ({ queue }) => queue },
+    figure(
+      ({ ready }) => count(ready),
+      ({ ready }) => (ready > 1_000 ? 'warn' : ''),
+    ),
+    figure(({ active }) => count(active)),
+    figure(({ waiting }) => count(waiting)),
+    figure(
+      ({ retry }) => count(retry),
+      ({ retry }) => (retry > 0 ? 'warn' : ''),
+    ),
+    figure(
+      ({ dead }) => count(dead),
+      ({ dead }) => (dead > 0 ? 'bad' : ''),
+    ),
+    figure(
+      ({ oldestReadySeconds: oldest }) => (oldest === null ? '–' : age(oldest)),
+      ({ oldestReadySeconds: oldest }) => (oldest > 60 ? 'warn' : ''),
+    ),
+  ]);
+}
+
+export function webhookRow() {
+  return rowOf([
+    { of: ({ acquirerId, integratorId }) => `${acquirerId} · ${integratorId}` },
+    { of: ({ serves }) => serves },
+    { of: ({ isDisabled }, cell) => chip(cell, isDisabled ? 'disabled' : 'listening', isDisabled ? 'bad' : 'good') },
+    figure(({ pending }) => count(pending)),
+  ]);
+}
+
+export function owedRow() {
+  return rowOf([
+    { of: ({ acquirerId }) => acquirerId },
+    figure(
+      ({ reversalsOwed }) => count(reversalsOwed),
+      ({ reversalsOwed }) => (reversalsOwed > 0 ? 'warn' : ''),
+    ),
+    figure(
+      ({ needsReview }) => count(needsReview),
+      ({ needsReview }) => (needsReview > 0 ? 'bad' : ''),
+    ),
+    { of: showFinders },
+  ]);
+}
+
+/** What is counted can be looked at. */
+function showFinders({ reversalsOwed, needsReview }, cell) {
+  cell.owed ??= finder('Owed', 'Show the reversals that are owed', 'is:owed');
+  cell.review ??= finder('For a person', 'Show what needs a person', 'is:review');
+  if (!cell.firstChild) cell.append(cell.owed, ' ', cell.review);
+  cell.owed.hidden = reversalsOwed === 0;
+  cell.review.hidden = needsReview === 0;
+}
+
+function finder(label, name, query) {
+  return h('button', { type: 'button', class: 'link', 'aria-label': name, onclick: () => find(query) }, label);
+}
+
+export function deadRow({ id, queue }) {
+  return rowOf([
+    { of: ({ diedAt }) => `${age((Date.now() - Date.parse(diedAt)) / 1_000)} ago` },
+    { of: (letter) => letter.queue },
+    { of: ({ reason }) => reason },
+    {
+      of: ({ names }) =>
+        Object.entries(names)
+          .map(([name, value]) => `${name} ${value}`)
+          .join(', '),
+    },
+    {
+      of: (_letter, cell) => {
+        if (cell.firstChild) return;
+        const button = actButton({
+          label: 'Redrive',
+          name: `Redrive the dead letter ${id}`,
+          title: 'Give this job back to its queue?',
+          text: `It goes to ${queue} as if it were new, and has all its retries again.`,
+          yes: 'Redrive',
+          body: { act: 'redriveDeadLetter', id },
+        });
+        if (button) cell.append(button);
+      },
+    },
+  ]);
+}

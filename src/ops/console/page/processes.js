@@ -1,0 +1,64 @@
+import { actButton } from './acts.js';
+import { age, byId, bytes, chip, count, figure, h, keepInStep, ms, rate, rowOf, setText } from './dom.js';
+
+export function processRow({ id }) {
+  return rowOf([
+    { of: ({ role, host, pid }) => `${role} · ${host} · ${pid}` },
+    { of: (item, cell) => showProcess(id, item, cell) },
+    figure(
+      ({ busy }) => `${count(busy * 100)} %`,
+      ({ busy }) => (busy > 0.85 ? 'warn' : ''),
+    ),
+    figure(({ rssBytes }) => bytes(rssBytes)),
+    figure(({ startedAtMs }) => age((Date.now() - startedAtMs) / 1_000)),
+    figure(
+      ({ clients }) => `${clients.used} of ${clients.used + clients.idle}`,
+      ({ clients }) => (clients.waiting > 0 ? 'warn' : ''),
+    ),
+    figure(({ messages }) =>
+      messages.dropped > 0 ? `${count(messages.kept)}, ${count(messages.dropped)} not` : count(messages.kept),
+    ),
+  ]);
+}
+
+function showProcess(id, { isDraining, role }, cell) {
+  chip(cell, isDraining ? 'draining' : 'up', isDraining ? 'warn' : 'good');
+  if (cell.isDraining === isDraining) return;
+  cell.isDraining = isDraining;
+  cell.button?.remove();
+  cell.button = actButton({
+    label: isDraining ? 'Take up' : 'Drain',
+    name: `${isDraining ? 'Take up' : 'Drain'} the process ${role}`,
+    title: isDraining ? 'Let this process take traffic again?' : 'Drain this process?',
+    text: isDraining
+      ? 'It says that it is ready, and load balancers send it new requests.'
+      : 'It says that it is not ready: load balancers send it nothing new, and what is under way is answered. It goes on until it is stopped or taken up again.',
+    yes: isDraining ? 'Take up' : 'Drain',
+    body: { act: isDraining ? 'resume' : 'drain', processId: id },
+  });
+  if (cell.button) cell.append(' ', cell.button);
+}
+
+export function showDatabase({ commits, backlog }) {
+  const { database } = backlog;
+  if (!database) return;
+  const facts = [
+    { name: 'Size', value: bytes(database.bytes) },
+    {
+      name: 'Connections',
+      value: `${count(database.connections)} of ${count(database.mostConnections)}, ${count(database.active)} at work`,
+    },
+    { name: 'Commits per second', value: rate(commits.perSecond) },
+    { name: 'Commit p50', value: `${ms(commits.p50)} ms` },
+    { name: 'Commit p99', value: `${ms(commits.p99)} ms` },
+  ];
+  keepInStep(
+    byId('database'),
+    facts,
+    ({ name }) => name,
+    ({ name }) => {
+      const value = h('dd');
+      return { element: h('div', {}, h('dt', {}, name), value), update: (fact) => setText(value, fact.value) };
+    },
+  );
+}

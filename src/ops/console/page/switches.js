@@ -1,0 +1,81 @@
+import { actButton } from './acts.js';
+import { age, chip, count, figure, h, keepInStep, ms, rate, rowOf, setText } from './dom.js';
+
+const STATES = { ready: 'good', full: 'warn', connecting: 'warn', draining: 'warn', down: 'bad', closed: 'bad' };
+const trouble = (of) =>
+  figure(
+    (item) => count(of(item)),
+    (item) => (of(item) > 0 ? 'warn' : ''),
+  );
+
+/** Where several workers have lines to the same switch, each row says whose it is. */
+export function withWorkers({ switches, processes }) {
+  const ids = [...new Set(switches.map(({ processId }) => processId))].sort();
+  if (ids.length < 2) return switches;
+  const named = new Map(processes.map(({ id, host, pid }) => [id, `${host} · ${pid}`]));
+  const workers = new Map(ids.map((id, at) => [id, named.get(id) ?? `worker ${at + 1}`]));
+  return switches.map((each) => ({ ...each, worker: workers.get(each.processId) }));
+}
+
+export function switchRow() {
+  return rowOf([
+    { of: ({ name, type, worker }) => [name.replace(' ', ' · '), type, worker].filter(Boolean).join('  ') },
+    { of: ({ availability }, cell) => chip(cell, availability, STATES[availability]) },
+    { of: (item, cell) => showLines(item, cell) },
+    figure(({ inFlight }) => count(inFlight)),
+    figure((item) => rate(item.answeredPerSecond)),
+    figure((item) => ms(item.p50)),
+    figure((item) => ms(item.p99)),
+    trouble((item) => item.timedOut),
+    trouble((item) => item.late),
+    trouble((item) => item.unmatched),
+    trouble((item) => item.badMacs),
+    figure((item) => count(item.reconnects)),
+    {
+      of: ({ lastEchoAtMs }) =>
+        lastEchoAtMs === null ? '–' : `${age((Date.now() - lastEchoAtMs) / 1_000)} ago`.replace('now ago', 'now'),
+    },
+  ]);
+}
+
+function showLines(item, cell) {
+  keepInStep(
+    cell,
+    item.lines,
+    ({ id }) => id,
+    (line) => lineOf(item, line),
+  );
+}
+
+function lineOf({ processId, name }, { id }) {
+  const [acquirerId, processorId] = name.split(' ').map(Number);
+  const state = h('span', { class: 'chip' });
+  const address = h('span', { class: 'mono' });
+  const buttons = h('span');
+  const element = h('div', { class: 'line' }, state, ' ', address, ' ', buttons);
+  const button = (what) => {
+    const isOff = what === 'signOff';
+    return actButton({
+      label: isOff ? 'Sign off' : 'Sign on',
+      name: `${isOff ? 'Sign off' : 'Sign on'} ${id}`,
+      title: isOff ? 'Sign this line off?' : 'Sign this line on?',
+      text: isOff
+        ? `${id} finishes what is in flight, signs off, and stays down until somebody signs it on. Taps go by other lines; where there is none, they cannot go online.`
+        : `${id} is dialled and signed on anew, and takes taps again.`,
+      yes: isOff ? 'Sign off' : 'Sign on',
+      body: { act: what, processId, acquirerId, processorId, line: id },
+    });
+  };
+  let shown;
+  return {
+    element,
+    update(line) {
+      setText(state, line.isHeld ? 'signed off' : line.state);
+      state.dataset.state = line.isHeld ? 'bad' : STATES[line.state];
+      setText(address, line.address);
+      const wanted = line.isHeld || line.state === 'down' ? 'signOn' : 'signOff';
+      if (shown !== wanted) buttons.replaceChildren(...[button(wanted)].filter(Boolean));
+      shown = wanted;
+    },
+  };
+}

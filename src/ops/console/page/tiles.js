@@ -1,0 +1,47 @@
+import { byId, count, h, keepInStep, ms, rate, setText, sum } from './dom.js';
+import { groupOutcomes } from './outcomes.js';
+
+/** The figures of now. */
+export function showTiles({ taps, outcomes, backlog, commits }) {
+  const groups = groupOutcomes(outcomes);
+  const [total, approved] = [sum(groups, (group) => group.total), sum(groups, (group) => group.approved)];
+  const owed = backlog ? sum(backlog.owed, ({ reversalsOwed }) => reversalsOwed) : 0;
+  const review = backlog ? sum(backlog.owed, ({ needsReview }) => needsReview) : 0;
+  const pending = backlog ? sum(backlog.webhooks, (endpoint) => endpoint.pending) : 0;
+  const dead = backlog?.deadLetters.length ?? 0;
+  // Of an acquirer there are its switches' answers, and no time of the phones.
+  const latency = taps.failedPerSecond === null ? 'Round trip' : 'Latency';
+  const tiles = [
+    { name: 'Taps/s', value: rate(taps.perSecond) },
+    { name: `${latency} p50`, value: ms(taps.p50), unit: 'ms' },
+    { name: `${latency} p99`, value: ms(taps.p99), unit: 'ms' },
+    { name: 'Approved', value: total === 0 ? '–' : rate((approved / total) * 100), unit: total === 0 ? '' : '%' },
+    { name: 'Undecided/s', value: rate(taps.undecidedPerSecond), mark: taps.undecidedPerSecond > 0 && 'warn' },
+    ...(taps.failedPerSecond === null
+      ? []
+      : [{ name: 'Failed/s', value: rate(taps.failedPerSecond), mark: taps.failedPerSecond > 0 && 'bad' }]),
+    { name: 'Reversals owed', value: count(owed), mark: owed > 0 && 'warn' },
+    { name: 'For a person', value: count(review), mark: review > 0 && 'bad' },
+    { name: 'Webhooks due', value: count(pending), mark: pending > 1_000 && 'warn' },
+    { name: 'Dead letters', value: dead >= 100 ? '100+' : count(dead), mark: dead > 0 && 'bad' },
+    ...(commits ? [{ name: 'Commit p99', value: ms(commits.p99), unit: 'ms' }] : []),
+  ];
+  keepInStep(
+    byId('tiles'),
+    tiles,
+    ({ name }) => name,
+    ({ name }) => {
+      const value = h('b');
+      const unit = h('small');
+      const element = h('div', {}, h('dt', {}, name), h('dd', {}, value, ' ', unit));
+      return {
+        element,
+        update(tile) {
+          setText(value, tile.value);
+          setText(unit, tile.unit ?? '');
+          element.className = tile.mark || '';
+        },
+      };
+    },
+  );
+}

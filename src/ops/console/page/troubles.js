@@ -1,0 +1,47 @@
+import { byId, count, h, keepInStep, setText } from './dom.js';
+
+/** Beyond this, the next process may find none left. */
+const MOST_CONNECTIONS_SHARE = 0.9;
+const TITLE = document.title;
+
+/** What a person should look at, in words, the worst first. */
+function troublesOf({ switches, backlog, taps }) {
+  const named = ({ name }) => name.replace(' ', ' · ');
+  const down = switches.filter(({ availability }) => availability === 'down' || availability === 'closed');
+  const held = switches.filter(({ lines }) => lines.some(({ isHeld }) => isHeld));
+  const { owed = [], deadLetters = [], webhooks = [], database = null } = backlog ?? {};
+  const review = owed.reduce((sum, { needsReview }) => sum + needsReview, 0);
+  const disabled = webhooks.filter(({ isDisabled }) => isDisabled);
+  const isCrowded = database !== null && database.connections > database.mostConnections * MOST_CONNECTIONS_SHARE;
+  return [
+    ...down.map((each) => ['bad', `Switch ${named(each)} is down: its taps cannot go online.`]),
+    review > 0 && ['bad', `${count(review)} transactions need a person: see Uncertain at a switch.`],
+    deadLetters.length > 0 && ['bad', 'Jobs were given up: see the dead letters.'],
+    taps.failedPerSecond > 0 && ['bad', 'Taps are answered with errors of ours: see the log.'],
+    isCrowded && ['bad', 'Postgres has hardly a connection left.'],
+    ...disabled.map(({ acquirerId, integratorId }) => [
+      'warn',
+      `Webhooks of ${acquirerId} · ${integratorId} are off: the receiver said that it is gone.`,
+    ]),
+    ...held.map((each) => ['warn', `A line of ${named(each)} is signed off by hand.`]),
+  ].filter(Boolean);
+}
+
+/** Says it above the figures, and how much of it there is in the title, for who has the page behind another one. */
+export function showTroubles(frame) {
+  const troubles = troublesOf(frame);
+  const shown = troubles.length > 0 ? troubles : [['good', 'Nothing needs a person.']];
+  keepInStep(
+    byId('troubles'),
+    shown,
+    ([, text]) => text,
+    ([state, text]) => ({ element: h('li', { 'data-state': state }, text), update() {} }),
+  );
+  setTitle(troubles.length === 0 ? '' : `(${troubles.length}) `);
+}
+
+/** @param mark what stands before the page's name in its tab */
+export function setTitle(mark) {
+  const title = `${mark}${TITLE}`;
+  if (document.title !== title) setText(document.querySelector('title'), title);
+}
