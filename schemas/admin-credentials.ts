@@ -157,5 +157,4 @@ export type StoredApiKey = z.output<typeof storedApiKey>;
 export type NewIssuerKey = z.output<typeof newIssuerKey>;
 export type StoredIssuerKey = z.output<typeof storedIssuerKey>;
 export type NewUser = z.output<typeof newUser>;
-export type UserChange = z.output<typeof userChange>;
 export type StoredUser = z.output<typeof storedUser>;

@@ -9,7 +9,7 @@ export const MAX_PAYMENT_CARD_DATA_CHARS = 98_304;
 /** `merchantTransactionReference` in section 8 of the interface. */
 export const MAX_MERCHANT_REFERENCE_CHARS = 255;
 /** Installation ids are UUIDs or platform ids of at most 64 characters; 128 leaves room for a vendor's prefix. */
-export const MAX_DEVICE_INSTALLATION_ID_CHARS = 128;
+const MAX_DEVICE_INSTALLATION_ID_CHARS = 128;
 
 /** Tags of our own in the reader's blobs (private class, EMV Book 3 Annex B1). */
 export const READER_TAGS = {
@@ -56,7 +56,7 @@ const publicKeyMembers = {
 const coordinate = z.string().describe('32 bytes of the point, in base64url');
 
 /** A key to seal card data for, as `GET /.well-known/card-data-keys.json` shows it (RFC 7517, RFC 8037). */
-export const cardDataPublicKey = z
+const cardDataPublicKey = z
   .discriminatedUnion('kty', [
     z.object({
       kty: z.literal('OKP').describe('RFC 8037'),

@@ -17,7 +17,7 @@ const friendlyName = plainText(MAX_FRIENDLY_NAME_CHARS)
 const id = z.uuid().describe('Of the registration');
 
 /** For a credential that has several merchants; any other speaks for its own. */
-export const namedMerchant = z
+const namedMerchant = z
   .union([plainText(MAX_MERCHANT_ID_CHARS), z.int().nonnegative().transform(String)])
   .optional()
   .describe('The merchant, where the credential has several')

@@ -10,7 +10,7 @@ export const mobileTransaction = z
 export const mobileHeaders = z.object({ 'x-device-installation-id': deviceInstallationId });
 
 /** 2.12. `errorCode` is left out when approved; optional fields are left out when unknown. */
-export const onlineAuthorization = z
+const onlineAuthorization = z
   .object({
     serviceReference: z.uuid().describe('Transaction id: for the PIN, refunds, voids and receipts'),
     type: z.enum(DISPOSITIONS).describe('What became of it; Declined while a PIN is wanted'),

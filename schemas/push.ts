@@ -13,8 +13,8 @@ export const newPush = z
   })
   .meta({ id: 'NewPush' });
 
-export const PUSH_STATUSES = ['sent', 'queued', 'failed'] as const;
-export const PUSH_FAILURES = ['NO_PUSH_TOKEN', 'UNREGISTERED', 'REFUSED', 'NOT_CONFIGURED'] as const;
+const PUSH_STATUSES = ['sent', 'queued', 'failed'] as const;
+const PUSH_FAILURES = ['NO_PUSH_TOKEN', 'UNREGISTERED', 'REFUSED', 'NOT_CONFIGURED'] as const;
 
 /** The link is there whatever became of the message: as a QR code or by any other way, it can be paid all the same. */
 export const pushAnswer = z

@@ -83,7 +83,7 @@ export const callbackSecret = z
  * pending: another attempt will come. delivered: answered with 2xx. failed: the schedule is over. stopped: the receiver
  * wants no more, or is no longer registered. The last two wait for a replay.
  */
-export const EVENT_STATES = ['pending', 'delivered', 'failed', 'stopped'] as const;
+const EVENT_STATES = ['pending', 'delivered', 'failed', 'stopped'] as const;
 export type EventState = (typeof EVENT_STATES)[number];
 
 export const webhookEvent = z

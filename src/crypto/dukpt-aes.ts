@@ -30,7 +30,7 @@ const KEY_TYPES = {
 } as const satisfies Record<string, { indicator: number; lengthBytes: number; algorithm: KeyAlgorithm }>;
 
 /** 8 bytes of initial key id (BDK id and device id) and 4 of counter. */
-export const AES_KSN_BYTES = 12;
+const AES_KSN_BYTES = 12;
 const INITIAL_KEY_ID_BYTES = 8;
 
 /** Devices skip every counter with more one bits, so that a host needs no more derivations than this (X9.24-3 6.1). */

@@ -31,7 +31,7 @@ export type OnlinePinFormat = Exclude<PinFormat, 2>;
 export type Pin = Secret<Uint8Array>;
 
 /** ISO 9564-1:2017 8.1. */
-export const PIN_DIGITS_LEAST = 4;
+const PIN_DIGITS_LEAST = 4;
 export const PIN_DIGITS_MOST = 12;
 
 /** ISO/IEC 7812-1:2017 4.1. */

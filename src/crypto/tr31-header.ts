@@ -27,7 +27,7 @@ export interface Tr31OptionalBlock {
 }
 
 /** The length is written in four digits. */
-export const TR31_CHARS_MOST = 9_999;
+const TR31_CHARS_MOST = 9_999;
 
 /** Version, length, usage, algorithm, mode, key version, exportability, count of optional blocks, reserved. */
 export const TR31_FIXED_CHARS = 16;

@@ -4,7 +4,7 @@ import { TapwireError } from './tapwire-error.ts';
 export type AuthErrorCode = 'UNAUTHORISED' | 'API_KEY_INVALID' | 'JWT_INVALID' | 'JWT_EXPIRED' | 'FORBIDDEN';
 
 /** What a caller is answered. A missing credential and a wrong one are 401, a good one without the right is 403. */
-export const AUTH_ANSWERS = {
+const AUTH_ANSWERS = {
   UNAUTHORISED: { httpStatus: 401, errorCode: 100 },
   API_KEY_INVALID: { httpStatus: 401, errorCode: 102 },
   JWT_INVALID: { httpStatus: 401, errorCode: 117 },

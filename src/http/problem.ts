@@ -95,7 +95,7 @@ function refusedCredential({ code, httpStatus, errorCode }: AuthError): ProblemA
 }
 
 /** With the quota, as draft-ietf-httpapi-ratelimit-headers has it. */
-export function throttled({ quota, retryAfterSeconds, errorCode }: Throttled): ProblemAnswer {
+function throttled({ quota, retryAfterSeconds, errorCode }: Throttled): ProblemAnswer {
   const { name, most, windowSeconds } = quota;
   return {
     status: 429,

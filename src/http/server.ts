@@ -151,7 +151,7 @@ function withoutCardNumbers(path: string): string {
   return path.replace(CARD_NUMBER, '*');
 }
 
-export function sendProblem(answer: ProblemAnswer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendProblem(answer: ProblemAnswer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const path = withoutCardNumbers(request.url.split('?', 1)[0]!);
   if (answer.headers) reply.headers({ ...answer.headers });
   return reply

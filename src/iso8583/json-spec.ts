@@ -141,9 +141,6 @@ const changedSpec = z.strictObject({
   fields: z.record(number, fieldSchema(1).nullable()).optional(),
 });
 
-/** What `parseSpec` takes; `z.toJSONSchema` makes a schema of it for editors. */
-export const jsonSpecSchema = z.union([wholeSpec, changedSpec]);
-
 export interface ParseSpecOptions {
   /** Finds the spec that another one extends by its name. */
   readonly find?: (name: string) => Spec | undefined;

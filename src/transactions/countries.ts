@@ -30,9 +30,6 @@ for (const entry of TABLE.split(/\s+/)) {
   byNumeric.set(country.numeric, country);
 }
 
-/** Countries by their two letters, as records of merchants and DE43 name them. */
-export const COUNTRIES: ReadonlySet<string> = new Set(byCode.keys());
-
 /** By letters (`ZA`) or digits (`710`); undefined when there is no such country. */
 export function findCountry(codeOrNumeric: string): Country | undefined {
   return byCode.get(codeOrNumeric) ?? byNumeric.get(codeOrNumeric);

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { importJWK, jwtVerify, SignJWT } from 'jose';
@@ -240,9 +240,8 @@ describe('a key file that is wrong is refused by the place of its mistake, never
     expect(message).not.toContain(secret);
   });
 
-  it.runIf(process.getuid?.() !== 0)('when its owner may not read it', async () => {
-    await createKeyRing(path);
-    await chmod(path, 0o000);
-    await expect(readKeyRing(path)).rejects.toMatchObject({ message: expect.stringContaining('EACCES') });
+  it('when it cannot be read', async () => {
+    await mkdir(path);
+    await expect(readKeyRing(path)).rejects.toMatchObject({ message: expect.stringContaining('EISDIR') });
   });
 });

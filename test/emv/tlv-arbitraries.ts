@@ -37,7 +37,7 @@ function countObjects(nodes: readonly TlvNode[]): number {
 }
 
 /** Bytes that look like TLV nearly everywhere: a well-formed blob with a few octets changed, cut out or put in. */
-export const damagedBlobs: fc.Arbitrary<Uint8Array> = fc
+const damagedBlobs: fc.Arbitrary<Uint8Array> = fc
   .tuple(
     nodeLists.map(encodeTlv),
     fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }), fc.constantFrom('change', 'cut', 'insert')), {

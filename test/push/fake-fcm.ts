@@ -6,7 +6,7 @@ import { importSPKI, type JWTPayload, jwtVerify } from 'jose';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 /** Of the fake's accounts. */
-export const PROJECT = 'till-project';
+const PROJECT = 'till-project';
 const EMAIL = `push@${PROJECT}.iam.gserviceaccount.com`;
 
 /** A message as the push service got it. */

@@ -59,7 +59,7 @@ const strangeText = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...TEXTS) },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
 );
-export const strangeValue: fc.Arbitrary<unknown> = fc.oneof(
+const strangeValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 3, arbitrary: strangeText },
   { weight: 2, arbitrary: fc.constantFrom(...VALUES) },
   { weight: 1, arbitrary: fc.double() },

@@ -3,7 +3,7 @@ import { encodeTlv, indexTlv } from '../../src/emv/tlv.ts';
 import { REVERSAL_SCHEDULE } from '../../src/processor-kit/profile.ts';
 import type { Directory, OpenedTap, Principal, Switch } from '../../src/transactions/ports.ts';
 
-export const AMOUNT_MINOR = 1_000;
+const AMOUNT_MINOR = 1_000;
 export const DEADLINE_MS = 5_000;
 
 /** The same card each time: what it says is no part of what is simulated. */

@@ -17,8 +17,8 @@ import { type KeyRing, type NamedSecretKey, readKeyRing, type SecretKeys } from 
 import { type SampleTap, sampleTap } from '../../src/card/sample-tap.ts';
 import type { TapRequest } from '../../src/transactions/ports.ts';
 
-export const DEVICE = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
-export const REFERENCE = 'order-4711';
+const DEVICE = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
+const REFERENCE = 'order-4711';
 export const BINDING = { deviceInstallationId: DEVICE, merchantReference: REFERENCE };
 
 /** A key ring with keys that only this test run knows. */

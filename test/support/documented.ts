@@ -34,7 +34,7 @@ let reference: Reference | undefined;
  *
  * @throws Error naming the operation and the first fault
  */
-export function expectDocumented(exchange: Exchange): void {
+function expectDocumented(exchange: Exchange): void {
   reference ??= readReference();
   const operation = operationFor(reference, exchange);
   if (operation === undefined) return;

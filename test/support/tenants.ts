@@ -28,9 +28,6 @@ export const MERCHANTS = {
 
 export type MerchantName = keyof typeof MERCHANTS;
 
-/** Whose API key: an acquirer's, an integrator's or a merchant's. */
-export type KeyOwner = 'acquirer' | 'integrator' | MerchantName;
-
 /** The switch that an acquirer's taps go to. */
 export interface TestSwitch {
   readonly type: string;

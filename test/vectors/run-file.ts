@@ -8,7 +8,7 @@ export interface CaseResult {
 }
 
 /** What `tlv.ts`, `iso8583.ts` and `crypto.ts` beside this file export: one result for each case of a file of their shape. */
-export interface VectorSuite {
+interface VectorSuite {
   runFile(json: unknown): CaseResult[] | Promise<CaseResult[]>;
 }
 

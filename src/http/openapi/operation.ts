@@ -32,7 +32,7 @@ export function operationOf(route: KnownRoute, components: Components, server: s
 }
 
 /** "List the events of a transaction" -> listEventsOfTransaction; acronyms are words. */
-export function operationIdOf(summary: string): string {
+function operationIdOf(summary: string): string {
   const words = summary
     .replace(/[^A-Za-z0-9 ]/g, '')
     .toLowerCase()

@@ -15,7 +15,7 @@ export interface LinkRoutesOptions {
 }
 
 /** Payments are created by servers and people, never by devices. */
-export const CREATORS: readonly Credential[] = ['acquirerKey', 'integratorKey', 'merchantKey', 'loginToken'];
+const CREATORS: readonly Credential[] = ['acquirerKey', 'integratorKey', 'merchantKey', 'loginToken'];
 
 /** What every route says that creates a payment. */
 export const CREATION = {

@@ -51,7 +51,7 @@ export async function openTracing(settings: TracingSettings): Promise<OpenTracin
 }
 
 /** The same with another way for spans to leave. */
-export async function recordTraces(
+async function recordTraces(
   processor: SpanProcessor,
   { share, env, role }: Pick<TracingSettings, 'share' | 'env' | 'role'>,
 ): Promise<OpenTracing> {

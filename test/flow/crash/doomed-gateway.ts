@@ -3,7 +3,7 @@ import { GatewayProcess } from '../../support/gateway-process.ts';
 import { type Installation, untilSignedOn } from '../../support/installation.ts';
 
 /** A process of its own needs seconds, and on a machine with other work many of them. */
-export const UP_WITHIN_MS = 60_000;
+const UP_WITHIN_MS = 60_000;
 
 /** A gateway that may end at any moment, even before it is up. */
 export interface Doomed {
