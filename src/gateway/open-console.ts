@@ -12,7 +12,7 @@ import { createConsoleBacklog } from '../ops/console/read-backlog.ts';
 import { createFiguresReader, type FiguresParts } from '../ops/console/read-figures.ts';
 import type { MessageTables } from '../ops/console/told-messages.ts';
 import { tellTransaction } from '../ops/console/transaction-story.ts';
-import { searchTransactions } from '../store/console/console-search.ts';
+import { createTransactionSearch } from '../store/console/console-search.ts';
 import { postgresConsoleSessions } from '../store/console/console-sessions.ts';
 import { postgresLoginTries } from '../store/credentials/login-tries.ts';
 import { postgresUsers } from '../store/credentials/users.ts';
@@ -51,7 +51,7 @@ export function registerConsole(server: Server, { config, database, stores, type
     sessions: new PortalSessions({ sessions: postgresConsoleSessions(database), users }),
     cookie: createConsoleCookie(config.TAPWIRE_ENV !== 'dev'),
     panHashes: createCardVault(keys).panHashes,
-    search: (acquirerId, wanted, since) => searchTransactions(database, acquirerId, wanted, since),
+    search: createTransactionSearch(database),
     tell: (key) => tellTransaction({ database, transactions, directory, webhooks, tables }, key),
     feed,
     acts: new ConsoleActs({ database, jobs, webhooks }),
