@@ -3,12 +3,13 @@
  * every second what it saw, so that a test which ends in the middle has a result.
  */
 import type { CardDataPublicKey } from '#schemas/card-data';
+import { createClient, NoAnswerError } from '#schemas/client';
 import { LoadError } from '../errors.ts';
 import { seededRandom } from '../simulator/random.ts';
 import { dueTimes } from './arrivals.ts';
 import type { ClientCall } from './clients/client-call.ts';
 import { Fleet } from './clients/fleet.ts';
-import { backendHeaders, RequestWriter, targetOf } from './clients/request-writer.ts';
+import { RequestWriter, targetOf } from './clients/request-writer.ts';
 import { LinePool } from './line-pool.ts';
 import { mixDraw } from './mix.ts';
 import { OpenLoop } from './open-loop.ts';
@@ -41,10 +42,10 @@ async function handle(message: ToWorker): Promise<void> {
 async function prepare(plan: WorkerPlan): Promise<void> {
   const url = new URL(plan.url);
   const { issuer, merchants, hastyTerminal, apiKey } = plan.profile;
-  const cardDataKey = await fetchCardDataKey(url);
+  const cardDataKey = await askForCardDataKey(plan.url);
   const { phones, seconds } = plan;
   const fleet = await Fleet.create({ issuer, merchants, cardDataKey, phones, seconds, hastyTerminal });
-  const backend = apiKey === undefined ? undefined : { headers: backendHeaders(apiKey) };
+  const backend = apiKey === undefined ? undefined : { apiKey };
   const clients = { fleet, backend, requests: new RequestWriter(url, plan.connections.isNewEach) };
   lines = new LinePool({ target: targetOf(url), ...plan.connections });
   const fault = await lines.fill();
@@ -63,15 +64,18 @@ async function prepare(plan: WorkerPlan): Promise<void> {
   tell({ kind: 'ready' });
 }
 
-async function fetchCardDataKey(url: URL): Promise<CardDataPublicKey> {
-  const path = `${url.pathname.replace(/\/$/, '')}/.well-known/card-data-keys.json`;
-  const response = await fetch(new URL(path, url)).catch((cause) => {
-    throw new LoadError('UNREACHABLE', `Nobody answers at ${url.origin}: is the gateway running?`, { cause });
-  });
-  const { keys } = (await response.json().catch(() => ({}))) as { keys?: CardDataPublicKey[] };
-  if (!response.ok || keys?.[0] === undefined)
-    throw new LoadError('UNREACHABLE', `${url.origin} tells no card data key: it is no Tapwire gateway`);
-  return keys[0];
+async function askForCardDataKey(url: string): Promise<CardDataPublicKey> {
+  const { origin } = new URL(url);
+  const { keys } = await createClient({ baseUrl: url, repeats: 0 })
+    .getCardDataKeys()
+    .catch((cause) => {
+      const reason =
+        cause instanceof NoAnswerError
+          ? `Nobody answers at ${origin}: is the gateway running?`
+          : `${origin} tells no card data key: it is no Tapwire gateway`;
+      throw new LoadError('UNREACHABLE', reason, { cause });
+    });
+  return keys[0]!;
 }
 
 /** All workers go through the whole schedule, each taking its own: together they are the one test, whatever their number. */

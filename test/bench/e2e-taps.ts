@@ -1,4 +1,4 @@
-import type { CardDataPublicKey } from '../../schemas/card-data.ts';
+import { createClient } from '../../schemas/client.ts';
 import { Fleet } from '../../src/load/clients/fleet.ts';
 import { RequestWriter } from '../../src/load/clients/request-writer.ts';
 import { LOAD_MERCHANTS, saveLoadMerchants } from '../../src/load/load-tenants.ts';
@@ -61,8 +61,7 @@ export interface TapSource {
 /** The phones of a load test, with a token and an ephemeral key each; a fresh blob and reference per tap. */
 export async function tapSource({ issuer, merchants }: Seeded, port: number): Promise<TapSource> {
   const url = new URL(`http://127.0.0.1:${port}`);
-  const response = await fetch(new URL('/.well-known/card-data-keys.json', url));
-  const [cardDataKey] = ((await response.json()) as { keys: CardDataPublicKey[] }).keys;
+  const [cardDataKey] = (await createClient({ baseUrl: url.href }).getCardDataKeys()).keys;
   const phones = LOAD_MERCHANTS * PHONES_PER_MERCHANT;
   const fleet = await Fleet.create({ issuer, merchants, cardDataKey: cardDataKey!, phones, seconds: TOKEN_SECONDS });
   const requests = new RequestWriter(url, false);
@@ -70,7 +69,12 @@ export async function tapSource({ issuer, merchants }: Seeded, port: number): Pr
   const { call } = findScenario('approve')!;
   const ready: Buffer[] = [];
   let made = 0;
-  const echo = requests.post('/echo', { headers: '' }, { text: 'x'.repeat(ECHO_BODY_BYTES - 11) });
+  const echo = requests.write({
+    method: 'POST',
+    path: '/echo',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ text: 'x'.repeat(ECHO_BODY_BYTES - 11) }),
+  });
   return {
     async prepare(count) {
       while (ready.length < count) ready.push(call(clients, 'approve', made++).request);

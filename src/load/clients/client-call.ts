@@ -1,4 +1,13 @@
+import {
+  type AnswerOf,
+  answerOf,
+  type Credentials,
+  type OperationName,
+  type RequestOf,
+  requestOf,
+} from '#schemas/client';
 import type { HttpAnswer } from '../answer-reader.ts';
+import type { RequestWriter } from './request-writer.ts';
 
 /** One thing that a client does, a request or several in turn. Made before it is due, so that sending it costs nothing. */
 export interface ClientCall {
@@ -14,20 +23,44 @@ export interface CallOutcome {
   readonly outcome: string;
   /** Whether the scenario had to end so. */
   readonly isExpected: boolean;
-  /** The gateway did not do what was asked: 4xx, 5xx, no JSON. */
+  /** The gateway did not do what was asked: 4xx, 5xx, no answer of this API. */
   readonly isError: boolean;
 }
 
-/** The outcome of an answer that is no success. */
-export function refusal({ status }: HttpAnswer): CallOutcome {
-  return { outcome: `HTTP ${status}`, isExpected: false, isError: true };
+/** Who asks for what, and what he makes of the answer. */
+export interface Asked<Name extends OperationName> {
+  readonly scenario: string;
+  readonly credentials: Credentials;
+  readonly parts: RequestOf<Name>;
+  readonly read: (answer: AnswerOf<Name>) => CallOutcome | ClientCall;
 }
 
-/** Undefined when it is no JSON. */
-export function jsonOf({ body }: HttpAnswer): unknown {
+/** A call of an operation. A refusal of it is an outcome, whatever was asked. */
+export function operationCall<Name extends OperationName>(
+  requests: RequestWriter,
+  name: Name,
+  { scenario, credentials, parts, read }: Asked<Name>,
+): ClientCall {
+  const request = requests.write(requestOf(name, parts, credentials));
+  return {
+    scenario,
+    request,
+    read: (received) => {
+      const answer = answerIn(name, received);
+      return answer === undefined ? refusal(received) : read(answer);
+    },
+  };
+}
+
+/** Undefined when there is none: a refusal, or something else. */
+function answerIn<Name extends OperationName>(name: Name, { status, body }: HttpAnswer): AnswerOf<Name> | undefined {
   try {
-    return JSON.parse(body.toString('utf8'));
+    return answerOf(name, { status, text: body.toString('utf8') });
   } catch {
     return undefined;
   }
+}
+
+function refusal({ status }: HttpAnswer): CallOutcome {
+  return { outcome: `HTTP ${status}`, isExpected: false, isError: true };
 }

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { CardDataPublicKey } from '#schemas/card-data';
+import type { Credentials } from '#schemas/client';
 import { type CardDataSealer, createCardDataSealer } from '../../card/seal-card-data.ts';
 import { signMerchantToken } from '../../phone/phone.ts';
 import { PinPad } from '../../phone/pin-pad.ts';
 import type { Profile } from '../../phone/profile.ts';
-import { type Caller, phoneHeaders } from './request-writer.ts';
 
 /** A phone of a merchant's: a token, an ephemeral key for its session with the reader, and what it tapped last. */
-export interface LoadPhone extends Caller {
+export interface LoadPhone {
+  readonly credentials: Credentials;
   readonly deviceInstallationId: string;
   readonly merchant: Profile['merchant'];
   readonly sealer: CardDataSealer;
@@ -87,13 +88,12 @@ async function createPhone(
 ): Promise<LoadPhone> {
   const profile = { url: '', apiKey: '', login: { username: '', password: '' }, merchant, issuer };
   const exp = Math.floor(Date.now() / 1_000) + Math.ceil(seconds) + TOKEN_MARGIN_SECONDS;
-  const deviceInstallationId = randomUUID();
   // A user of its own each, so that no two phones have one token.
   const token = await signMerchantToken(profile, { usr: `till-${index}`, exp, ...claims });
   return {
-    deviceInstallationId,
+    credentials: { token },
+    deviceInstallationId: randomUUID(),
     merchant,
-    headers: phoneHeaders(token, deviceInstallationId),
     sealer: createCardDataSealer(cardDataKey, { keepEphemeral: true }),
     pinPad: new PinPad(),
   };

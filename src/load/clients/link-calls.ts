@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { Credentials } from '#schemas/client';
 import { LoadError } from '../../errors.ts';
 import type { HttpAnswer } from '../answer-reader.ts';
-import { type CallOutcome, type ClientCall, jsonOf, refusal } from './client-call.ts';
+import { type CallOutcome, type ClientCall, operationCall } from './client-call.ts';
 import { type Clients, type LoadTap, tapCall } from './tap-calls.ts';
 
 /**
@@ -11,10 +12,11 @@ import { type Clients, type LoadTap, tapCall } from './tap-calls.ts';
  */
 export function linkCall(clients: Clients, tap: LoadTap): ClientCall {
   const { backend, requests } = clients;
-  if (backend === undefined) throw new LoadError('BAD_FILE', `The profile has no apiKey, which ${tap.scenario} needs.`);
-  const paymentReference = randomUUID();
+  const { scenario } = tap;
+  if (backend === undefined) throw new LoadError('BAD_FILE', `The profile has no apiKey, which ${scenario} needs.`);
   const { merchant } = tap.phone;
-  const request = requests.post('/consumer/applink', backend, {
+  const paymentReference = randomUUID();
+  const body = {
     merchantId: merchant.id,
     xTid: merchant.xTid,
     paymentReference,
@@ -23,29 +25,37 @@ export function linkCall(clients: Clients, tap: LoadTap): ClientCall {
     timestamp: new Date().toISOString(),
     isConsumerApp: true,
     image: { required: false },
-  });
-  const read = (answer: HttpAnswer) => {
-    const reference = memberOf(answer, 'reference');
-    if (reference === undefined) return refusal(answer);
-    const tapped = tapCall(clients, { ...tap, merchantReference: paymentReference });
-    const readTap = (tapAnswer: HttpAnswer) => {
-      const step = tapped.read(tapAnswer);
-      if ('request' in step || !step.isExpected) return step;
-      const path = `/consumer/QRCode/${reference}`;
-      return { scenario: tap.scenario, request: requests.get(path, backend), read: readStatus(step) };
-    };
-    return { ...tapped, read: readTap };
   };
-  return { scenario: tap.scenario, request, read };
+  return operationCall(requests, 'createApplink', {
+    scenario,
+    credentials: backend,
+    parts: { body },
+    read: ({ reference }) => {
+      const tapped = tapCall(clients, { ...tap, merchantReference: paymentReference });
+      return followed(tapped, (outcome) => lookCall(clients, { scenario, backend, reference, outcome }));
+    },
+  });
+}
+
+/** A call, and behind an outcome that was expected the next one. */
+function followed(call: ClientCall, next: (outcome: CallOutcome) => ClientCall): ClientCall {
+  const read = (answer: HttpAnswer) => {
+    const step = call.read(answer);
+    if ('request' in step) return followed(step, next);
+    return step.isExpected ? next(step) : step;
+  };
+  return { ...call, read };
+}
+
+interface Tapped {
+  readonly scenario: string;
+  readonly backend: Credentials;
+  readonly reference: string;
+  readonly outcome: CallOutcome;
 }
 
 /** The outcome is that of the tap, once the link is there to be looked up. */
-function readStatus(tapped: CallOutcome) {
-  return (answer: HttpAnswer) => (answer.status === 200 ? tapped : refusal(answer));
-}
-
-function memberOf(answer: HttpAnswer, name: string): string | undefined {
-  if (answer.status !== 200) return undefined;
-  const value = (jsonOf(answer) as Record<string, unknown> | undefined)?.[name];
-  return typeof value === 'string' ? value : undefined;
+function lookCall({ requests }: Clients, { scenario, backend, reference, outcome }: Tapped): ClientCall {
+  const parts = { params: { reference } };
+  return operationCall(requests, 'getLinkStatus', { scenario, credentials: backend, parts, read: () => outcome });
 }

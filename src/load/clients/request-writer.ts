@@ -1,20 +1,5 @@
+import type { RawRequest } from '#schemas/client';
 import type { HttpTarget } from '../http-line.ts';
-
-/** Who asks. */
-export interface Caller {
-  /** The headers that say so, each with its line end. */
-  readonly headers: string;
-}
-
-/** A phone with its merchant's token. */
-export function phoneHeaders(token: string, deviceInstallationId: string): string {
-  return `authorization: Bearer ${token}\r\nx-device-installation-id: ${deviceInstallationId}\r\n`;
-}
-
-/** An integrator's backend. */
-export function backendHeaders(apiKey: string): string {
-  return `x-api-key: ${apiKey}\r\n`;
-}
 
 /** Writes whole HTTP/1.1 requests, in as few operations as it can: it is done for each arrival. */
 export class RequestWriter {
@@ -30,14 +15,12 @@ export class RequestWriter {
     this.#common = `host: ${url.host}\r\n${isNewEach ? 'connection: close\r\n' : ''}`;
   }
 
-  get(path: string, caller: Caller): Buffer {
-    return Buffer.from(`GET ${this.#prefix}${path} HTTP/1.1\r\n${this.#common}${caller.headers}\r\n`, 'latin1');
-  }
-
-  post(path: string, caller: Caller, value: object): Buffer {
-    const body = JSON.stringify(value);
-    const length = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;
-    return Buffer.from(`POST ${this.#prefix}${path} HTTP/1.1\r\n${this.#common}${length}${caller.headers}\r\n${body}`);
+  write({ method, path, headers, body = '' }: RawRequest): Buffer {
+    let head = `${method} ${this.#prefix}${path} HTTP/1.1\r\n${this.#common}`;
+    for (const name in headers) head += `${name}: ${headers[name]}\r\n`;
+    // Of a method that may have a body the length is said, also when there is none (RFC 9110 8.6).
+    if (method !== 'GET') head += `content-length: ${Buffer.byteLength(body)}\r\n`;
+    return Buffer.from(`${head}\r\n${body}`);
   }
 }
 
