@@ -12,15 +12,20 @@ const PIECE_ENTRIES = 1_000;
  */
 export function ledgerServer(ledger: Ledger): Server {
   return createServer((request, response) => {
-    const url = new URL(request.url ?? '/', 'http://ledger');
-    const write = url.pathname === '/ledger' ? writeLedger : writeLines;
-    if (write === writeLines && url.pathname !== '/ledger/entries') {
-      return refuse(response, 404, 'only /ledger and /ledger/entries are here');
-    }
+    const url = URL.parse(request.url ?? '/', 'http://ledger');
+    const write = url && BOOKS.get(url.pathname);
+    if (!write) return refuse(response, 404, 'only /ledger and /ledger/entries are here');
     if (request.method !== 'GET') return refuse(response.setHeader('allow', 'GET'), 405, 'GET only');
     write(ledger, url.searchParams, response).catch(() => response.destroy());
   });
 }
+
+type WriteBook = (ledger: Ledger, query: URLSearchParams, response: ServerResponse) => Promise<void>;
+
+const BOOKS: ReadonlyMap<string, WriteBook> = new Map([
+  ['/ledger', writeLedger],
+  ['/ledger/entries', writeLines],
+]);
 
 const FILTERS = ['processor', 'state', 'rrn', 'stan', 'tid'] as const satisfies (keyof LedgerEntry)[];
 
@@ -51,13 +56,14 @@ async function writeEntries(
     const isRoom = response.write((isFirst ? '' : separator) + piece.join(separator));
     isFirst = false;
     piece = [];
-    if (!isRoom) await once(response, 'drain');
+    if (!isRoom) await Promise.race([once(response, 'drain'), once(response, 'close')]);
   };
   for (const entry of ledger.entries()) {
     if (!filters.every(([name, value]) => entry[name] === value)) continue;
     const { deafFor: _, ...shown } = entry;
     piece.push(JSON.stringify(shown));
     if (piece.length >= PIECE_ENTRIES) await writePiece();
+    if (response.destroyed) return; // whoever asked is gone
   }
   await writePiece();
 }

@@ -20,6 +20,12 @@ const MOST_NUMBER = 99;
 /** TDES keys of double length: what MACs of both types and zone PIN keys take. */
 const KEY = { algorithm: 'tdes', lengthBytes: 16 } as const;
 
+/**
+ * Announced keys that no answer has come for. Each is good until the next (`processor-kit/key-change.ts`), but one that is
+ * being announced on another line must not be lost for it: as many as lines may announce at once.
+ */
+const MOST_UNANSWERED = 4;
+
 interface PinKeyInUse {
   readonly keyId: string;
   /** Undefined of the one of the configuration: messages do not name it. */
@@ -36,6 +42,9 @@ export class SwitchKeys implements MacKeySet {
   readonly #config: SwitchConfig;
   readonly #hsm: SimulatorHsm;
   readonly #timers = new Set<NodeJS.Timeout>();
+  #unanswered: readonly Fresh[] = [];
+  /** By which the HSM knows those that it has made. */
+  readonly #keyIds = new Map<NumberedMacKey | PinKeyInUse, string>();
   #macKeys: readonly NumberedMacKey[];
   #pinKeys: readonly PinKeyInUse[];
   #lastNumber: number;
@@ -74,7 +83,8 @@ export class SwitchKeys implements MacKeySet {
    * Makes a key and announces it.
    *
    * @param send gives whether the acquirer has taken it; undefined when no answer came: the key then stays good
-   * @returns whether it is the switch's own now
+   * @returns whether it is the switch's own now; false as well when every number stands for a key that is still good
+   * @throws CryptoError when the HSM makes none
    */
   async change(
     use: WorkingKeyUse,
@@ -83,17 +93,20 @@ export class SwitchKeys implements MacKeySet {
   ): Promise<boolean> {
     const { keyExchange } = this.#config;
     const { keyChange, mac } = this.#processor;
-    if (!keyExchange?.keys.includes(use) || !keyChange || !mac) return false;
+    const number = this.#freeNumber();
+    if (!keyExchange?.keys.includes(use) || !keyChange || !mac || number === undefined) return false;
     const keyId = `announced-${randomUUID()}`;
     const made = await this.#hsm.generateKey({ ...KEY, keyId, usage: use, transportKeyId: keyExchange.transportKeyId });
-    const number = this.#nextNumber();
     const wrapped = 'block' in made ? { block: made.block } : { cryptogram: made.cryptogram };
-    const fresh: Fresh = use === 'pin' ? { pin: { keyId, number } } : { mac: this.#readied(keyId, number) };
+    const fresh: Fresh =
+      use === 'pin' ? { keyId, pin: { keyId, number } } : { keyId, mac: this.#readied(keyId, number) };
     this.#place(fresh, 'last');
+    this.#unanswered = [...this.#unanswered, fresh];
+    if (this.#unanswered.length > MOST_UNANSWERED) this.#drop(this.#unanswered[0]!);
     const announced = { use, number, wrapped, kcv: made.kcv };
     const isTaken = await send(keyChange.announcement(announced, stamp, this.#config));
     if (isTaken === true) this.#settle(fresh, keyExchange.overlapSeconds);
-    else if (isTaken === false) this.#remove(fresh);
+    else if (isTaken === false) this.#drop(fresh);
     return isTaken === true;
   }
 
@@ -105,8 +118,10 @@ export class SwitchKeys implements MacKeySet {
     return { number, mac: this.#hsm.keyMac(keyId, this.#processor.mac!.method) };
   }
 
-  #nextNumber(): number {
+  /** The number after the last one that no key has; undefined when there is none left. */
+  #freeNumber(): number | undefined {
     const taken = [...this.#macKeys, ...this.#pinKeys].map(({ number }) => number);
+    if (new Set(taken).size > MOST_NUMBER - MOST_UNANSWERED) return undefined;
     do this.#lastNumber = (this.#lastNumber % MOST_NUMBER) + 1;
     while (taken.includes(this.#lastNumber));
     return this.#lastNumber;
@@ -119,26 +134,46 @@ export class SwitchKeys implements MacKeySet {
     this.#place(fresh, 'first');
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      this.#macKeys = this.#macKeys.filter((key) => !before.has(key));
-      this.#pinKeys = this.#pinKeys.filter((key) => !before.has(key));
+      this.#retire(before);
     }, overlapSeconds * 1_000).unref();
     this.#timers.add(timer);
   }
 
-  #place({ mac, pin }: Fresh, where: 'first' | 'last'): void {
+  #place({ keyId, mac, pin }: Fresh, where: 'first' | 'last'): void {
     const placed = <Key>(keys: readonly Key[], key: Key | undefined): readonly Key[] =>
       key === undefined ? keys : where === 'first' ? [key, ...keys] : [...keys, key];
     this.#macKeys = placed(this.#macKeys, mac);
     this.#pinKeys = placed(this.#pinKeys, pin);
+    this.#keyIds.set((mac ?? pin)!, keyId);
   }
 
-  #remove({ mac, pin }: Fresh): void {
+  #remove(fresh: Fresh): void {
+    const { mac, pin } = fresh;
+    this.#unanswered = this.#unanswered.filter((other) => other !== fresh);
     this.#macKeys = this.#macKeys.filter((key) => key !== mac);
     this.#pinKeys = this.#pinKeys.filter((key) => key !== pin);
   }
+
+  #drop(fresh: Fresh): void {
+    this.#remove(fresh);
+    this.#retire(new Set([(fresh.mac ?? fresh.pin)!]));
+  }
+
+  /** Takes no message under these keys any more. Those that the HSM made leave it. */
+  #retire(keys: ReadonlySet<NumberedMacKey | PinKeyInUse>): void {
+    this.#macKeys = this.#macKeys.filter((key) => !keys.has(key));
+    this.#pinKeys = this.#pinKeys.filter((key) => !keys.has(key));
+    for (const key of keys) {
+      const keyId = this.#keyIds.get(key);
+      this.#keyIds.delete(key);
+      if (keyId !== undefined) this.#hsm.forgetKey(keyId).catch(() => {}); // it is of no use, there or not
+    }
+  }
 }
 
+/** A key that was announced: one of the two. */
 interface Fresh {
+  readonly keyId: string;
   readonly mac?: NumberedMacKey;
   readonly pin?: PinKeyInUse;
 }

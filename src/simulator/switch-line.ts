@@ -14,6 +14,9 @@ import type { LineSession, Reaction, SimulatedSwitch } from './simulated-switch.
 /** The body of a frame that is no message in any dialect. */
 const GARBAGE = new TextEncoder().encode('THIS IS NO MESSAGE');
 
+/** Requests of the switch's own that an acquirer may leave unanswered; beyond that it is not asked. */
+const MOST_ASKED = 256;
+
 /** Every bit of a spoilt MAC is turned; one would do, all of them are easier to see in a trace. */
 const ALL_BITS = 0xff;
 
@@ -63,6 +66,10 @@ export class SwitchLine {
   /** Sends a request of the switch's own; whether the acquirer accepts it, undefined when the line closes before it says. */
   ask(request: IsoMessage): Promise<boolean | undefined> {
     return new Promise((resolve) => {
+      if (this.#options.socket.destroyed || this.#asked.size >= MOST_ASKED) {
+        resolve(undefined);
+        return;
+      }
       this.#asked.set(askedKey(request), resolve);
       this.#append(request, this.#options.processor.framing.transportHeader);
     });
@@ -94,7 +101,7 @@ export class SwitchLine {
   }
 
   #read(bytes: Uint8Array, start: number, end: number): void {
-    const { codec, bank, onBadInput } = this.#options;
+    const { codec, onBadInput } = this.#options;
     const header = this.#headerBytes === 0 ? undefined : answerHeader(bytes.subarray(start - this.#headerBytes, start));
     let message: IsoMessage;
     try {
@@ -105,14 +112,25 @@ export class SwitchLine {
       this.#answerUnreadable(error, header);
       return;
     }
-    if (isResponse(message)) {
-      this.#takeAnswer(message);
-      return;
+    try {
+      if (isResponse(message)) this.#takeAnswer(message);
+      else this.#takeRequest(message, header);
+    } catch (error) {
+      this.#reportFault(error);
     }
-    const reaction = bank.react(message, this.#session);
-    if (reaction instanceof Promise) void reaction.then((settled) => this.#act(message, settled, header));
-    else this.#act(message, reaction, header);
   }
+
+  #takeRequest(request: IsoMessage, header: Uint8Array | undefined): void {
+    const reaction = this.#options.bank.react(request, this.#session);
+    if (reaction instanceof Promise)
+      reaction.then((settled) => this.#act(request, settled, header)).catch(this.#reportFault);
+    else this.#act(request, reaction, header);
+  }
+
+  /** What a processor trips over ends nothing but the message at hand. Its text may quote the message: the name must do. */
+  readonly #reportFault = (error: unknown): void => {
+    this.#options.onBadInput(error instanceof Error ? error.name : 'unknown');
+  };
 
   /** An answer to nothing is left alone. */
   #takeAnswer(response: IsoMessage): void {
@@ -139,8 +157,16 @@ export class SwitchLine {
 
   #act(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
     if (reaction.answer === undefined) return;
-    if (reaction.delayMs > 0) setTimeout(() => this.#answer(request, reaction, header), reaction.delayMs).unref();
+    if (reaction.delayMs > 0) setTimeout(() => this.#answerLate(request, reaction, header), reaction.delayMs).unref();
     else this.#answer(request, reaction, header);
+  }
+
+  #answerLate(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
+    try {
+      this.#answer(request, reaction, header);
+    } catch (error) {
+      this.#reportFault(error);
+    }
   }
 
   #answer(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {

@@ -88,7 +88,10 @@ export class SwitchServer {
 
   async #changeKey(line: SwitchLine, use: WorkingKeyUse): Promise<boolean> {
     const { keys, processor, onEvent } = this.#options;
-    const isTaken = await keys.change(use, this.#nextStamp(), (announcement) => line.ask(announcement));
+    // Without a new key those before go on: that is told, whatever the HSM's reason.
+    const isTaken = await keys
+      .change(use, this.#nextStamp(), (announcement) => line.ask(announcement))
+      .catch(() => false);
     onEvent({ event: isTaken ? 'keyChanged' : 'keyNotChanged', processor: processor.type, reason: use });
     return isTaken;
   }

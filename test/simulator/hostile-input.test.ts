@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
 import type { IsoMessage } from '../../src/processor-kit/index.ts';
@@ -124,4 +126,34 @@ test('a response to nothing is left alone', async () => {
   line.write(line.frame({ mti: '0810', stan: '000009', responseCode: '00' }));
   await signedOn();
   expect(events).toEqual([]);
+});
+
+test('a message that its processor trips over is reported, and the line and the switch go on', async () => {
+  const trips = (): never => {
+    throw new TypeError('unexpected');
+  };
+  const broken = {
+    ...type1,
+    readRequest: (message: IsoMessage) => (message.mti === '0200' ? trips() : type1.readRequest(message)),
+  };
+  const other = await startSimulator({
+    processors: [{ processor: broken, port: 0 }],
+    onEvent: (event) => events.push(event),
+  });
+  onTestFinished(() => other.close());
+  line.end();
+  line = await RawLine.open(other.ports[0]!, type1);
+  await signedOn();
+  line.write(line.frame(sale()));
+  await signedOn();
+  expect(events).toMatchObject([{ event: 'badInput', reason: 'TypeError' }]);
+});
+
+test('an address that is none is refused by the ledger, which goes on', async () => {
+  const books = await startSimulator({ processors: [], ledgerPort: 0 });
+  onTestFinished(() => books.close());
+  const socket = connect(books.ledgerPort!, '127.0.0.1');
+  socket.write('GET // HTTP/1.1\r\nhost: ledger\r\nconnection: close\r\n\r\n');
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 404 /);
+  expect((await fetch(`http://127.0.0.1:${books.ledgerPort}/ledger`)).status).toBe(200);
 });

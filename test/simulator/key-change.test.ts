@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import { keyExchangeConfig, type WorkingKeyUse } from '../../src/processor-kit/key-change.ts';
@@ -8,6 +8,7 @@ import { type SimulatorEvent, startSimulator } from '../../src/simulator/start-s
 import { openKeyExchange } from '../../src/switches/open-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { KeptKeys } from '../support/kept-keys.ts';
+import { RawLine } from './raw-line.ts';
 import { Acquirer } from './support.ts';
 
 const closers: (() => unknown)[] = [];
@@ -28,7 +29,13 @@ async function linesTo(processor: Processor, keys: readonly WorkingKeyUse[], cha
   };
   events.length = 0;
   const onEvent = (event: SimulatorEvent) => events.push(event);
-  const simulator = await startSimulator({ processors: [{ processor, config, port: 0 }], changeKeysEveryMs, onEvent });
+  const farHsm = demoHsm([config], 'dev');
+  const simulator = await startSimulator({
+    processors: [{ processor, config, port: 0 }],
+    hsm: farHsm,
+    changeKeysEveryMs,
+    onEvent,
+  });
   closers.push(() => simulator.close());
   const own: SwitchConfig = { ...config, addresses: [{ host: '127.0.0.1', port: simulator.ports[0]! }] };
   const hsm = demoHsm([config], 'dev');
@@ -49,7 +56,7 @@ async function linesTo(processor: Processor, keys: readonly WorkingKeyUse[], cha
   closers.push(() => exchange!.close());
   const acquirer = new Acquirer(processor, own, (keyId, method) => hsm.keyMac(keyId, method), exchange);
   closers.push(() => acquirer.pool.destroy());
-  return { simulator, acquirer, exchange: exchange! };
+  return { simulator, farHsm, acquirer, exchange: exchange! };
 }
 
 test.each([
@@ -79,4 +86,26 @@ test('keys change by the clock, where that is wanted', async () => {
   await eventually(() => expect(exchange.stats.exchanged).toBeGreaterThanOrEqual(3));
   expect((await acquirer.tap(10_00)).outcome?.kind).toBe('approved');
   expect(events).toContainEqual({ event: 'keyChanged', processor: 'type-2', reason: 'mac' });
+});
+
+test('an acquirer that asks for key after key and takes none neither stops the switch nor fills its HSM', async () => {
+  const { simulator, farHsm, acquirer } = await linesTo(type1 as Processor, ['mac']);
+  const forgotten = vi.spyOn(farHsm, 'forgetKey');
+  const line = await RawLine.open(simulator.ports[0]!, type1 as Processor);
+  closers.push(() => line.end());
+  const request = (stan: string) => type1.keyChange!.request('mac', { stan, sentAtMs: 0 }, type1.exampleConfig);
+  const stans = Array.from({ length: 150 }, (_, index) => String(index + 1).padStart(6, '0'));
+  line.write(Buffer.concat(stans.map((stan) => line.frame(request(stan)))));
+  await eventually(() => expect(forgotten.mock.calls.length).toBeGreaterThanOrEqual(140));
+  expect((await acquirer.tap(10_00)).outcome?.kind).toBe('approved');
+});
+
+test('a key that cannot be made is told, and those before go on', async () => {
+  const { simulator, farHsm, acquirer } = await linesTo(type1 as Processor, ['mac']);
+  vi.spyOn(farHsm, 'generateKey').mockRejectedValue(new Error('the HSM is away'));
+  await eventually(() => expect(simulator.counters()[0]!.lines).toBe(2));
+  expect((await acquirer.tap(10_00)).outcome?.kind).toBe('approved');
+  expect(await simulator.changeKeys()).toBe(0);
+  expect(events).toContainEqual({ event: 'keyNotChanged', processor: 'type-1', reason: 'mac' });
+  expect((await acquirer.tap(10_00)).outcome?.kind).toBe('approved');
 });
