@@ -1,34 +1,37 @@
 import type { ReceiptData, TransactionView } from '#schemas/transaction';
+import { formatMoment } from '../processor-kit/iso-moment.ts';
 import { localDateTime } from '../processor-kit/local-time.ts';
 import { Disposition } from '../transactions/disposition.ts';
 import { currencyOf, formatAmount } from '../transactions/money.ts';
 import type { CardVault, MerchantRecord } from '../transactions/ports.ts';
+import type { ShownTransaction } from '../transactions/shown-transaction.ts';
 import { indexChipTags, listChipTags } from '../transactions/tap/chip-tags.ts';
-import { TRANSACTION_TYPE_NAMES, type Transaction, toldMinor } from '../transactions/transaction.ts';
+import {
+  type AttemptDetail,
+  TRANSACTION_TYPE_NAMES,
+  type Transaction,
+  toldMinor,
+} from '../transactions/transaction.ts';
 
 /** A transaction as 2.1 shows it to whom it belongs. `merchant` is its record as it is now. */
 export function transactionView(
-  transaction: Transaction,
+  transaction: ShownTransaction,
   merchant: MerchantRecord | undefined,
   vault: CardVault,
 ): TransactionView {
-  const { responseCode, createdAtMs, updatedAtMs } = transaction;
-  const attempt = {
-    tags: listChipTags(transaction.chipTags),
-    maskedPAN: transaction.maskedPan ?? '',
-    paymentProviderId: transaction.routeId,
-  };
+  const { responseCode, createdAtMs, updatedAtMs, disposition } = transaction;
+  const amount = amountText(transaction) ?? '';
   return {
     id: transaction.id,
     passthroughUserId: transaction.userId === null ? transaction.userClaim : null,
     merchantTransactionReference: transaction.merchantReference,
-    details: [...(transaction.earlierAttempts ?? []), attempt].map((detail) => ({ ...detail, tags: [...detail.tags] })),
+    details: detailsOf(transaction),
     latitude: transaction.latitude ?? '',
     longitude: transaction.longitude ?? '',
     deviceinstallationId: transaction.deviceInstallationId,
     transactionstatusId: transaction.status,
-    transactionDispositionId: transaction.disposition,
-    amount: amountText(transaction) ?? '',
+    transactionDispositionId: disposition,
+    amount,
     currency: transaction.currency ?? '',
     responseCode: responseCode !== null && /^\d+$/.test(responseCode) ? Number(responseCode) : null,
     transactionTypeId: transaction.type,
@@ -37,18 +40,32 @@ export function transactionView(
     userId: transaction.userId ?? '',
     transactionFeesConfigId: merchant?.feesConfigId ?? null,
     transactionFee: merchant?.fee ?? null,
-    authorisationCode: transaction.disposition === null ? null : (transaction.authorizationCode ?? ''),
-    createdAt: new Date(createdAtMs).toISOString(),
-    updatedAt: new Date(updatedAtMs).toISOString(),
-    receiptData: transaction.disposition === null ? {} : receiptOf(transaction, merchant, vault),
+    authorisationCode: disposition === null ? null : (transaction.authorizationCode ?? ''),
+    createdAt: formatMoment(createdAtMs),
+    updatedAt: formatMoment(updatedAtMs),
+    receiptData: disposition === null ? {} : receiptOf(transaction, amount, merchant, vault),
   };
 }
 
-function receiptOf(transaction: Transaction, merchant: MerchantRecord | undefined, vault: CardVault): ReceiptData {
+function detailsOf({ earlierAttempts, chipTags, maskedPan, routeId }: ShownTransaction): TransactionView['details'] {
+  const last = { tags: listChipTags(chipTags), maskedPAN: maskedPan ?? '', paymentProviderId: routeId };
+  return earlierAttempts === null ? [last] : [...earlierAttempts.map(detailOf), last];
+}
+
+function detailOf(attempt: AttemptDetail): TransactionView['details'][number] {
+  return { ...attempt, tags: [...attempt.tags] };
+}
+
+function receiptOf(
+  transaction: ShownTransaction,
+  amount: string,
+  merchant: MerchantRecord | undefined,
+  vault: CardVault,
+): ReceiptData {
   const chip = indexChipTags(transaction.chipTags);
   const tag = (number: number) => chip.hex(number) ?? '';
-  const { date, time } = localDateAndTime(transaction, merchant, tag);
-  const label = textOfTag(transaction, 0x50);
+  const label = latinText(chip.value(0x50));
+  const currency = transaction.currency ?? '';
   return {
     effectiveDate: isoDate(tag(0x5f25)) ?? '',
     expiryDate: expiryOf(transaction, vault),
@@ -60,17 +77,17 @@ function receiptOf(transaction: Transaction, merchant: MerchantRecord | undefine
     transactionType: TRANSACTION_TYPE_NAMES[transaction.type],
     approvalText: approvalText(transaction),
     aid: tag(0x84) || tag(0x4f),
-    amount: `${transaction.currency ?? ''} ${amountText(transaction) ?? ''}`.trim(),
-    currency: transaction.currency ?? '',
+    amount: `${currency} ${amount}`.trim(),
+    currency,
     applicationLabel: label,
-    applicationPreferredName: textOfTag(transaction, 0x9f12) || null,
+    applicationPreferredName: latinText(chip.value(0x9f12)) || null,
     association: label || (transaction.scheme ?? ''),
     isoResponseCode: (transaction.responseCode ?? '').replace(/^0(?=.)/, ''),
     cryptogram: tag(0x9f26),
     cryptogramType: CRYPTOGRAM_TYPES[Number.parseInt(tag(0x9f27).slice(0, 1), 16) >> 2] ?? '',
     tvr: tag(0x95),
-    date,
-    time,
+    date: isoDate(tag(0x9a)) ?? localDate(transaction, merchant),
+    time: clockTime(tag(0x9f21)) ?? localTime(transaction, merchant),
     maskedPan: transaction.maskedPan ?? '',
   };
 }
@@ -78,31 +95,34 @@ function receiptOf(transaction: Transaction, merchant: MerchantRecord | undefine
 /** By the two top bits of 9F27. */
 const CRYPTOGRAM_TYPES: readonly (string | undefined)[] = ['AAC', 'TC', 'ARQC'];
 
-function approvalText({ disposition }: Transaction): string {
+function approvalText({ disposition }: ShownTransaction): string {
   if (disposition === Disposition.Approved) return 'Approved';
   return disposition === Disposition.Voided ? 'Reversed' : 'Declined';
 }
 
 /** As decimal text. */
-function amountText(transaction: Transaction): string | undefined {
+function amountText(transaction: ShownTransaction): string | undefined {
   const { currency } = transaction;
   const minor = toldMinor(transaction);
   return minor === null || currency === null ? undefined : formatAmount(minor, currencyOf(currency));
 }
 
-/** The reader's own date and time (9A, 9F21), else our clock in the merchant's zone. */
-function localDateAndTime(
-  { createdAtMs }: Transaction,
-  merchant: MerchantRecord | undefined,
-  tag: (number: number) => string,
-): { date: string; time: string } {
+/** Where the reader told none (9A): our day in the merchant's zone. */
+function localDate({ createdAtMs }: ShownTransaction, merchant: MerchantRecord | undefined): string {
   const local = localDateTime(createdAtMs, merchant?.timeZone ?? 'UTC');
-  const [, year, month, day, hour, minute] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)/.exec(local)!;
-  const clock = /^([01]\d|2[0-3])([0-5]\d)[0-5]\d$/.exec(tag(0x9f21));
-  return {
-    date: isoDate(tag(0x9a)) ?? `${year}/${month}/${day}`,
-    time: clock ? `${clock[1]}:${clock[2]}` : `${hour}:${minute}`,
-  };
+  return `${local.slice(0, 4)}/${local.slice(4, 6)}/${local.slice(6, 8)}`;
+}
+
+/** Where the reader told none (9F21): our clock in the merchant's zone. */
+function localTime({ createdAtMs }: ShownTransaction, merchant: MerchantRecord | undefined): string {
+  const local = localDateTime(createdAtMs, merchant?.timeZone ?? 'UTC');
+  return `${local.slice(8, 10)}:${local.slice(10, 12)}`;
+}
+
+/** hhmmss in BCD as HH:mm; undefined when it is no time. */
+function clockTime(packed: string): string | undefined {
+  const match = /^([01]\d|2[0-3])([0-5]\d)[0-5]\d$/.exec(packed);
+  return match ? `${match[1]}:${match[2]}` : undefined;
 }
 
 /** YYMMDD in BCD as yyyy/MM/dd; undefined when it is no date. */
@@ -112,7 +132,7 @@ function isoDate(packed: string): string | undefined {
 }
 
 /** MM/YY from the sealed card; null once it was purged, or when its key is gone. */
-export function expiryOf({ id, sealedCard }: Transaction, vault: CardVault): string | null {
+export function expiryOf({ id, sealedCard }: Pick<Transaction, 'id' | 'sealedCard'>, vault: CardVault): string | null {
   if (sealedCard === null) return null;
   try {
     const expiry = vault.expiryOf(id, sealedCard);
@@ -123,8 +143,11 @@ export function expiryOf({ id, sealedCard }: Transaction, vault: CardVault): str
 }
 
 /** A tag of text (50, 9F12) as text; empty when absent. */
-export function textOfTag({ chipTags }: Transaction, tag: number): string {
-  const value = indexChipTags(chipTags).value(tag);
+export function textOfTag({ chipTags }: Pick<Transaction, 'chipTags'>, tag: number): string {
+  return latinText(indexChipTags(chipTags).value(tag));
+}
+
+function latinText(value: Uint8Array | undefined): string {
   if (value === undefined) return '';
   return Buffer.from(value)
     .toString('latin1')

@@ -1,3 +1,5 @@
+import { formatMoment } from './iso-moment.ts';
+
 /** Zones change their offset only at whole quarters of an hour, so one look-up serves a quarter. */
 const QUARTER_MS = 900_000;
 
@@ -73,7 +75,9 @@ function digitsOf(ms: number): string {
   const second = Math.floor(ms / 1_000);
   if (second !== last.second) {
     last.second = second;
-    last.digits = new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(0, 14);
+    const iso = formatMoment(ms);
+    const date = iso.slice(0, 4) + iso.slice(5, 7) + iso.slice(8, 10);
+    last.digits = date + iso.slice(11, 13) + iso.slice(14, 16) + iso.slice(17, 19);
   }
   return last.digits;
 }

@@ -2,6 +2,7 @@ import type { DispositionId } from '../disposition.ts';
 import type { JobRequest } from '../jobs.ts';
 import type { PinEntry } from '../pin/pin-step.ts';
 import type { Settlement } from '../settle-outcome.ts';
+import type { ShownTransaction } from '../shown-transaction.ts';
 import type { Move, StatusId } from '../status.ts';
 import type { Transaction, TransactionKey } from '../transaction.ts';
 import type { PinAttempt, PinExpiry } from './pin-ports.ts';
@@ -162,7 +163,7 @@ export interface TransactionFilter {
 
 /** Reads for those a transaction belongs to. */
 export interface TransactionReader {
-  list(tenant: Tenant, filter: TransactionFilter): Promise<Transaction[]>;
+  list(tenant: Tenant, filter: TransactionFilter): Promise<ShownTransaction[]>;
   findOwned(tenant: Tenant, id: string): Promise<Transaction | undefined>;
   events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]>;
 }
