@@ -48,7 +48,12 @@ export interface Parts {
   readonly pids: Readonly<Record<string, number>>;
 }
 
-export async function startParts(folder: string, closers: (() => unknown)[]): Promise<Parts> {
+/** @param settings what the gateway's environment has besides */
+export async function startParts(
+  folder: string,
+  closers: (() => unknown)[],
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Parts> {
   const config = readConfig({ ...process.env, TAPWIRE_DATA: folder, LOG_LEVEL: 'warn' });
   const prepared = await prepareDatabase(config);
   closers.push(() => prepared.stop());
@@ -63,6 +68,7 @@ export async function startParts(folder: string, closers: (() => unknown)[]): Pr
     TAPWIRE_DATA: folder,
     LOG_LEVEL: 'info',
     TAPWIRE_ROLE: 'all',
+    ...settings,
   };
   const gateway = await startProcess(closers, [program, 'start'], environment, 'Tapwire is up');
   const echo = fileURLToPath(new URL('./echo-server.ts', import.meta.url));

@@ -9,6 +9,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
   connection: () => import('./connection.ts'),
   e2e: () => import('./e2e.ts'),
   load: () => import('./load-generator.ts'),
+  messages: () => import('./kept-messages.ts'),
   'webhook-backlog': () => import('./webhook-backlog.ts'),
   'reversal-backlog': () => import('./reversal-backlog.ts'),
   'verify-ledger': () => import('./verify-ledger.ts'),
