@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import type { Webhook } from '#schemas/webhook';
@@ -13,36 +13,57 @@ const SILENT = { amount: '10.69', currency: 'ZAR' } as const;
 const TOLD_WITHIN_MS = 10_000;
 
 /**
- * Silence of the switch becomes Indeterminate, and Voided once the reversal is acknowledged. The integrator is told both,
- * and believes what it can verify.
+ * The integrator of a demo: it takes every event for as long as the demo stays, so that none waits for it, and believes what it
+ * can verify.
  */
-export async function demonstrateWebhooks(profile: Profile): Promise<boolean> {
-  const phone = new Phone({ ...profile, merchant: { ...profile.merchant, xTid: HASTY_TERMINAL } });
-  const told: Webhook[] = [];
-  let secret = '';
-  const receiver = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const verdict = verifyWebhook(secret, { headers: request.headers, body: Buffer.concat(chunks) });
-    response.writeHead(verdict.isGenuine ? 204 : 401).end(verdict.isGenuine ? undefined : verdict.reason);
-    if (verdict.isGenuine) told.push(verdict.event);
-  }).listen(0, '127.0.0.1');
-  await once(receiver, 'listening');
-  try {
-    secret = await listenAt(profile, phone, `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`);
+export class DemoReceiver {
+  readonly #server = createServer((request, response) => {
+    this.#take(request, response).catch(() => response.destroy()); // the gateway stopped in the middle of it
+  });
+  /** What was told since the demonstration began; before and after it nothing is kept. */
+  #told: Webhook[] | undefined;
+  #secret = '';
+
+  async open(): Promise<this> {
+    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
+    return this;
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  /**
+   * Silence of the switch becomes Indeterminate, and Voided once the reversal is acknowledged: the integrator is told both.
+   *
+   * @returns whether that came to pass
+   */
+  async demonstrate(profile: Profile): Promise<boolean> {
+    const phone = new Phone({ ...profile, merchant: { ...profile.merchant, xTid: HASTY_TERMINAL } });
+    const { port } = this.#server.address() as AddressInfo;
+    const told: Webhook[] = [];
+    this.#told = told;
+    this.#secret = await listenAt(profile, phone, `http://127.0.0.1:${port}/`);
     const { body, ms } = await phone.tap(SILENT);
     const { type, serviceReference } = (body as { onlineAuthorizationResponse: OnlineAuthorization })
       .onlineAuthorizationResponse;
     const dispositions = await untilTold(told, serviceReference, 2);
+    this.#told = undefined;
     const isAsExpected = type === 'Indeterminate' && dispositions.join() === 'Indeterminate,Voided';
     console.log(
       `tap        ZAR 10.69, no answer    ${type}         ${ms.toFixed(0)} ms   ${isAsExpected ? 'ok' : 'UNEXPECTED'}`,
     );
     console.log(`             webhooks, signatures verified: ${dispositions.join(', then ')}`);
     return isAsExpected;
-  } finally {
-    receiver.close();
-    receiver.closeAllConnections();
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const verdict = verifyWebhook(this.#secret, { headers: request.headers, body: Buffer.concat(chunks) });
+    response.writeHead(verdict.isGenuine ? 204 : 401).end(verdict.isGenuine ? undefined : verdict.reason);
+    if (verdict.isGenuine) this.#told?.push(verdict.event);
   }
 }
 

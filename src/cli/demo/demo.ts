@@ -15,7 +15,7 @@ import { flag } from '../words.ts';
 import { type DemoSwitch, installDemo, installLoadMerchants } from './demo-installation.ts';
 import { DEMO_TYPES, demoHsmKeysPath, demoSwitchConfig } from './demo-keys.ts';
 import { submitDemoTaps } from './demo-taps.ts';
-import { demonstrateWebhooks } from './demo-webhooks.ts';
+import { DemoReceiver } from './demo-webhooks.ts';
 
 /** Whoever starts a demo reads for a while before he opens its link. */
 const READING_MINUTES = '60';
@@ -45,6 +45,7 @@ async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay:
   const stopping = untilAskedToStop();
   const since = new Date().toISOString();
   const { simulator, switches } = await startSwitches();
+  const receiver = await new DemoReceiver().open();
   try {
     const url = `http://${config.HOST}:${config.PORT}`;
     const profile = await installDemo(prepared.database, config.TAPWIRE_DATA, url, switches);
@@ -56,7 +57,7 @@ async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay:
     const gateway = await startGateway(config, prepared, createLog(config.LOG_LEVEL));
     try {
       introduce(profile, switches, simulator);
-      const isAsExpected = (await submitDemoTaps(profile)) && (await demonstrateWebhooks(profile));
+      const isAsExpected = (await submitDemoTaps(profile)) && (await receiver.demonstrate(profile));
       if (isToStay) {
         await inviteToPay(profile, config);
         await stopping;
@@ -67,6 +68,7 @@ async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay:
       await gateway.stop();
     }
   } finally {
+    receiver.close();
     await simulator.close();
   }
 }
