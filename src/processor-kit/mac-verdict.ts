@@ -26,3 +26,8 @@ export function judgeMacAgain(message: IsoMessage): void {
 export function macVerdictOf(message: IsoMessage): MacVerdict | undefined {
   return (message as { [MAC_VERDICT]?: MacVerdict })[MAC_VERDICT];
 }
+
+/** Whether a message may decide anything about money: its MAC is good, or its line has none. */
+export function isTrusted(message: IsoMessage): boolean {
+  return (macVerdictOf(message) ?? 'good') === 'good';
+}

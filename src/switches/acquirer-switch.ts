@@ -3,9 +3,8 @@ import type { ConnectionLog } from '../connection/pool-options.ts';
 import type { PoolStats } from '../connection/pool-stats.ts';
 import type { Slot } from '../connection/slot.ts';
 import type { MacKeys } from '../processor-kit/mac-rule.ts';
-import { macVerdictOf } from '../processor-kit/mac-verdict.ts';
+import { isTrusted, macVerdictOf } from '../processor-kit/mac-verdict.ts';
 import { messageCodec } from '../processor-kit/message-codec.ts';
-import { answers, messageClass } from '../processor-kit/mti.ts';
 import type {
   IsoMessage,
   PinData,
@@ -19,12 +18,12 @@ import type { ProcessorProfile } from '../processor-kit/profile.ts';
 import { profileOf } from '../processor-kit/switch-config.ts';
 import { type ProcessorProtocol, switchProtocol } from '../processor-kit/switch-protocol.ts';
 import type { EnteredPin } from '../transactions/ports/pin-ports.ts';
-import type { Clock, PreparedRequest, Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
-import type { StrayResponse } from '../transactions/reversal/late-response.ts';
+import type { Clock, Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
 import { OVERDUE_AFTER_SECONDS } from '../transactions/time-limits.ts';
 import type { ProviderValues } from '../transactions/transaction.ts';
-import { buildFor, exchange, tellFault } from './exchange.ts';
+import { exchange } from './exchange.ts';
 import type { Outgoing } from './exchange-record.ts';
+import { faultLog, type TellFault } from './fault-log.ts';
 import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
 import { type LineOptions, openLineOptions } from './line-options.ts';
 import { MacWatch } from './mac-watch.ts';
@@ -33,8 +32,12 @@ import { NetworkStans } from './network-stans.ts';
 import { checkMacKeys, type KeyExchangeParts, openKeyExchange } from './open-keys.ts';
 import type { BusinessDates, MessageKeeper, Stans } from './ports.ts';
 import { providerValues } from './provider-values.ts';
-import { type StandardFields, standardFieldReader } from './standard-fields.ts';
-import { StrayCounters, type StrayResponses } from './stray-responses.ts';
+import { type Prepared, RequestBuilder } from './request-builder.ts';
+import { SettlementWatch } from './settlement-watch.ts';
+import { standardFieldReader } from './standard-fields.ts';
+import { StrayIntake } from './stray-intake.ts';
+import type { StrayCounters, StrayResponses } from './stray-responses.ts';
+import { switchSlot } from './switch-slot.ts';
 import { checkPinKeys, type PinTranslation, translatePin } from './translate-pin.ts';
 
 export interface AcquirerSwitchOptions {
@@ -59,12 +62,8 @@ export interface AcquirerSwitchOptions {
 
 /** How long a tap waits for a slot when connections are busy or just coming up: a fraction of what a person at a till bears. */
 const WAIT_FOR_SLOT_MS = 2_000;
-/** The longest message of any dialect, to try an encoding on. */
-const MAX_MESSAGE_BYTES = 16_384;
 /** After a deadline and the `overdue` job's start, so long for the job to have decided. */
 const DECIDED_WITHIN_MS = 2_000;
-/** Authorizations and financial requests: what can be approved late. */
-const MONEY_CLASSES: readonly string[] = ['1', '2'];
 
 /** Plain numbers of one switch at one moment; those of `strays` and `badMacs` only grow. */
 export interface SwitchStats extends PoolStats {
@@ -78,11 +77,6 @@ export interface SwitchStats extends PoolStats {
   readonly keyExchange: KeyExchangeStats | undefined;
 }
 
-interface Prepared extends PreparedRequest {
-  readonly message: IsoMessage;
-  readonly hasPin: boolean;
-}
-
 /** A processor type with an acquirer's configuration, wired to its connections. */
 export class AcquirerSwitch implements Switch {
   readonly type: string;
@@ -90,14 +84,12 @@ export class AcquirerSwitch implements Switch {
   readonly #options: AcquirerSwitchOptions;
   readonly #pool: Pool<IsoMessage>;
   readonly #networkStans: NetworkStans;
-  readonly #scratch = new Uint8Array(MAX_MESSAGE_BYTES);
-  readonly #codec: ReturnType<typeof messageCodec>;
+  readonly #requests: RequestBuilder;
   readonly #copies: MaskedCopies;
-  readonly #fieldsOf: (message: IsoMessage) => StandardFields;
-  readonly #strays = new StrayCounters();
+  readonly #tellFault: TellFault;
+  readonly #settlement: SettlementWatch;
+  readonly #strays: StrayIntake;
   #lastEchoAtMs: number | null = null;
-  /** The last one that an answer named: nearly all of a day name the same. */
-  #settlementDate: string | undefined;
   readonly #keys: KeyExchange | undefined;
   readonly #macs = new MacWatch((connectionId) => {
     this.#keys?.distrust();
@@ -117,32 +109,48 @@ export class AcquirerSwitch implements Switch {
     this.#keys = keys;
     this.type = processor.type;
     this.profile = profileOf(processor, config);
-    this.#codec = messageCodec(processor, config, macKeys, keys?.macKeys);
-    this.#fieldsOf = standardFieldReader(processor);
+    this.#requests = new RequestBuilder(processor, config, messageCodec(processor, config, macKeys, keys?.macKeys));
     this.#copies = new MaskedCopies(processor.codec(config).spec);
+    this.#tellFault = faultLog(options, log, clock.monotonicMs);
+    const fieldsOf = standardFieldReader(processor);
+    this.#settlement = new SettlementWatch({
+      ...options,
+      fieldsOf,
+      isTrusted: (message) => this.#isTrustedNow(message),
+    });
+    this.#strays = new StrayIntake({
+      ...options,
+      fieldsOf,
+      judge: (response, connectionId) => this.#judge(response, connectionId),
+      decidedAfterMs: this.profile.deadlineMs + OVERDUE_AFTER_SECONDS * 1_000 + DECIDED_WITHIN_MS,
+      tellFault: this.#tellFault,
+    });
     this.#pool = openPool({
       ...pool,
       name: `${acquirerId}-${processorId}-${processor.type}`,
-      protocol: this.#watched(
-        switchProtocol(processor, config, {
-          nextStan: () => networkStans.next(),
-          nowMs: clock.nowMs,
-          macKeys,
-          keys,
-          onSwitchRequest: (request) => void this.#noteCutOver(request).catch((error) => tellFault(options, error)),
-        }),
-      ),
+      protocol: this.#protocol(),
       limits: { inFlight: this.profile.maxInFlight, connectionsPerAddress },
       timeouts: { idleEchoMs: this.profile.idleEchoMs },
       log,
-      onUnmatched: ({ response, connectionId }) =>
-        void this.#takeStray(response, connectionId).catch((error) => tellFault(options, error, connectionId)),
+      onUnmatched: ({ response, connectionId }) => this.#strays.take(response, connectionId),
       onStateChange: ({ connectionId, to }) => {
         if (to !== 'down') return;
         this.#macs.forget(connectionId);
         keys?.forget(connectionId);
       },
     });
+  }
+
+  #protocol(): ProcessorProtocol {
+    const { processor, config, macKeys, clock } = this.#options;
+    const protocol = switchProtocol(processor, config, {
+      nextStan: () => this.#networkStans.next(),
+      nowMs: clock.nowMs,
+      macKeys,
+      keys: this.#keys,
+      onSwitchRequest: (request) => void this.#settlement.noteRequest(request).catch(this.#tellFault),
+    });
+    return this.#watched(protocol);
   }
 
   /** Takes note of echoes, and of what people may see of messages. */
@@ -190,7 +198,7 @@ export class AcquirerSwitch implements Switch {
 
   get stats(): SwitchStats {
     const { type, availability } = this;
-    const counts = { strays: { ...this.#strays }, badMacs: this.#macs.bad, keyExchange: this.#keys?.stats };
+    const counts = { strays: { ...this.#strays.counters }, badMacs: this.#macs.bad, keyExchange: this.#keys?.stats };
     return { type, availability, lastEchoAtMs: this.#lastEchoAtMs, ...this.#pool.stats, ...counts };
   }
 
@@ -230,36 +238,19 @@ export class AcquirerSwitch implements Switch {
   }
 
   prepare(purchase: Purchase): Prepared {
-    const { processor, config } = this.#options;
-    const wantsCompletion = processor.completion?.isWanted(config) ?? false;
-    return {
-      ...this.#prepared(processor.authorization(purchase, config), purchase.pin !== undefined),
-      wantsCompletion,
-    };
+    return this.#requests.authorization(purchase);
   }
 
   get takesMandates(): boolean {
-    return this.#options.processor.mandateAuthorization !== undefined;
+    return this.#requests.takesMandates;
   }
 
-  prepareMandate(purchase: Purchase): ReturnType<AcquirerSwitch['prepare']> {
-    const { processor, config } = this.#options;
-    if (!processor.mandateAuthorization) throw new Error('The switch takes no mandates');
-    return this.#prepared(processor.mandateAuthorization(purchase, config), purchase.pin !== undefined);
+  prepareMandate(purchase: Purchase): Prepared {
+    return this.#requests.mandate(purchase);
   }
 
   prepareRefund(refund: Refund): Prepared | undefined {
-    const { processor, config } = this.#options;
-    return processor.refund && this.#prepared(processor.refund(refund, config));
-  }
-
-  #prepared(message: IsoMessage, hasPin = false): Prepared {
-    try {
-      this.#codec.encode(message, this.#scratch, 0);
-    } finally {
-      this.#scratch.fill(0);
-    }
-    return { message, hasPin, original: this.#options.processor.originalData(message) };
+    return this.#requests.refund(refund);
   }
 
   providerId(terminal: Terminal): ProviderValues {
@@ -275,42 +266,12 @@ export class AcquirerSwitch implements Switch {
 
   #line(slot: Slot<IsoMessage>): SwitchSlot {
     const { processor, config } = this.#options;
-    return {
-      release: () => slot.release(),
-      complete: (completion, timing, about) => {
-        const advice = processor.completion!;
-        const named = { about, kind: 'completion', number: completion.attempt } as const;
-        return this.#exchange(
-          slot,
-          { ...named, message: buildFor(slot, () => advice.build(completion, config)), timing },
-          (response) => this.#isTrusted(response) && advice.isAcknowledged(response),
-        );
-      },
-      authorize: async (request, timing, about) => {
-        const { message, hasPin } = request as Prepared;
-        while (hasPin && this.#keys?.pinGate) await this.#keys.pinGate;
-        const outgoing: Outgoing = { about, kind: 'authorization', number: 1, message, timing };
-        return this.#exchange(slot, outgoing, (response, sent) => ({
-          outcome: processor.readOutcome(response, sent),
-          providerFields: providerValues(() => processor.providerFields(response)),
-        }));
-      },
-      reverse: async (reversal, timing, about) => {
-        const named = { about, kind: 'reversal', number: reversal.attempt } as const;
-        const outgoing: Outgoing = {
-          ...named,
-          message: buildFor(slot, () => processor.reversal(reversal, config)),
-          timing,
-        };
-        const answer = await this.#exchange(slot, outgoing, (response) =>
-          this.#isTrusted(response) ? processor.readReversalAnswer(response) : undefined,
-        );
-        if (answer.kind !== 'answered') return answer;
-        const { value, connectionId } = answer;
-        // What cannot be trusted says nothing, not even no: a void that was refused ends.
-        return value === undefined ? { kind: 'garbled', connectionId } : { kind: 'answered', value, connectionId };
-      },
-    };
+    return switchSlot(slot, {
+      processor,
+      config,
+      exchange: (taken, outgoing, read) => this.#exchange(taken, outgoing, read),
+      pinGate: () => this.#keys?.pinGate,
+    });
   }
 
   #exchange<Value>(
@@ -318,59 +279,25 @@ export class AcquirerSwitch implements Switch {
     outgoing: Outgoing,
     read: (response: IsoMessage, request: IsoMessage) => Value,
   ): Promise<SwitchAnswer<Value>> {
-    const note = async (response: IsoMessage, connectionId: string) => {
-      if (!this.#isTrusted(response)) await this.#keys?.isTrusted(response);
-      this.#watch(response, connectionId);
-    };
-    return exchange({ ...this.#options, copies: this.#copies, note }, slot, outgoing, read);
+    const note = (response: IsoMessage, connectionId: string) => this.#note(response, connectionId);
+    const { processorId, messages, clock } = this.#options;
+    const parts = { processorId, messages, clock, copies: this.#copies, tellFault: this.#tellFault, note };
+    return exchange(parts, slot, outgoing, read);
   }
 
   /** What every response tells besides its answer: whether the keys still agree, and the switch's business date. */
-  #watch(response: IsoMessage, connectionId: string): void {
+  async #note(response: IsoMessage, connectionId: string): Promise<void> {
+    await this.#judge(response, connectionId);
+    if (isTrusted(response)) this.#settlement.noteResponse(response);
+  }
+
+  async #judge(response: IsoMessage, connectionId: string): Promise<void> {
+    await this.#isTrustedNow(response);
     if (this.#options.config.macKeys !== undefined) this.#macs.note(connectionId, macVerdictOf(response));
-    const { settlementDate } = this.#fieldsOf(response);
-    if (settlementDate === undefined || settlementDate === this.#settlementDate || !this.#isTrusted(response)) return;
-    this.#settlementDate = settlementDate;
-    this.#announce(settlementDate);
   }
 
-  #isTrusted(response: IsoMessage): boolean {
-    return (macVerdictOf(response) ?? 'good') === 'good';
-  }
-
-  async #noteCutOver(request: IsoMessage): Promise<void> {
-    const { processor } = this.#options;
-    await this.#keys?.isTrusted(request);
-    const isCutOver = this.#isTrusted(request) && processor.readRequest(request).network === 'cutOver';
-    if (isCutOver) this.#announce(this.#fieldsOf(request).settlementDate);
-  }
-
-  #announce(settlementDate: string | undefined): void {
-    const { acquirerId, processorId, dates } = this.#options;
-    dates.announce({ acquirerId, processorId }, settlementDate);
-  }
-
-  async #takeStray(response: IsoMessage, connectionId: string): Promise<void> {
-    await this.#keys?.isTrusted(response);
-    if (this.#options.config.macKeys !== undefined) this.#macs.note(connectionId, macVerdictOf(response));
-    const stray = this.#strayOf(response);
-    const decidedAfterMs = this.profile.deadlineMs + OVERDUE_AFTER_SECONDS * 1_000 + DECIDED_WITHIN_MS;
-    if (stray) this.#options.strays.take(stray, this.#strays, decidedAfterMs);
-    else this.#strays.unknown++;
-  }
-
-  /** Undefined when the response names no request about money. */
-  #strayOf(response: IsoMessage): StrayResponse | undefined {
-    const { acquirerId, processorId, processor } = this.#options;
-    const { stan, tid, rrn, transmissionDateTime } = this.#fieldsOf(response);
-    if (!MONEY_CLASSES.includes(messageClass(response)) || stan === undefined || tid === undefined) return undefined;
-    return {
-      ...{ acquirerId, processorId, stan, tid, rrn, transmissionDateTime },
-      read: (original) => {
-        const { mti = '' } = original;
-        const request: IsoMessage = { ...original, mti };
-        return mti === '' || answers(response, request) ? processor.readOutcome(response, request) : undefined;
-      },
-    };
+  /** By keys, too, that have come since it was read. */
+  async #isTrustedNow(message: IsoMessage): Promise<boolean> {
+    return isTrusted(message) || ((await this.#keys?.isTrusted(message)) ?? false);
   }
 }

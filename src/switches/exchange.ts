@@ -1,14 +1,13 @@
 import type { RequestResult } from '../connection/pending-requests.ts';
-import type { ConnectionLog } from '../connection/pool-options.ts';
 import type { Slot } from '../connection/slot.ts';
 import { Iso8583Error } from '../errors.ts';
 import type { IsoMessage } from '../processor-kit/processor.ts';
 import type { SwitchAnswer } from '../transactions/ports.ts';
 import { type Outgoing, type RecordParts, recordExchange } from './exchange-record.ts';
-import type { ProcessorKey } from './ports.ts';
+import type { TellFault } from './fault-log.ts';
 
-export interface ExchangeParts extends RecordParts, ProcessorKey {
-  readonly log: ConnectionLog;
+export interface ExchangeParts extends RecordParts {
+  readonly tellFault: TellFault;
   /** Takes note of what every response tells besides its answer, before it is read. */
   readonly note: (response: IsoMessage, connectionId: string) => Promise<void>;
 }
@@ -61,27 +60,7 @@ async function readAnswer<Value>(
     await parts.note(response, connectionId);
     return { value: read() };
   } catch (error) {
-    tellFault(parts, error, connectionId);
+    parts.tellFault(error, connectionId);
     return undefined;
-  }
-}
-
-/** What a processor's own code trips over ends nothing but the message at hand. */
-export function tellFault(
-  { acquirerId, processorId, log }: ProcessorKey & Pick<ExchangeParts, 'log'>,
-  error: unknown,
-  connectionId?: string,
-): void {
-  const code = error instanceof Error ? error.name : 'unknown';
-  log.warn({ acquirerId, processorId, connectionId, code }, 'a processor cannot read a message from its switch');
-}
-
-/** A message for a slot, which is given back when there is none. */
-export function buildFor(slot: Pick<Slot<IsoMessage>, 'release'>, build: () => IsoMessage): IsoMessage {
-  try {
-    return build();
-  } catch (error) {
-    slot.release();
-    throw error;
   }
 }

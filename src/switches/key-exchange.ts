@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../connection/backoff.ts';
+import { LogBudget } from '../connection/log-budget.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import { KeyExchangeError, TapwireError } from '../errors.ts';
 import type { KeyChange, KeyExchangeConfig } from '../processor-kit/key-change.ts';
-import { judgeMacAgain, macVerdictOf } from '../processor-kit/mac-verdict.ts';
+import { isTrusted, judgeMacAgain } from '../processor-kit/mac-verdict.ts';
 import type { IsoMessage, MessageStamp, SwitchConfig, WorkingKeyUse } from '../processor-kit/processor.ts';
 import type { ExchangeLine, KeyChangeSide, KeyDecision } from '../processor-kit/switch-protocol.ts';
 import { codeOf, KeyIntake } from './key-intake.ts';
@@ -23,6 +24,8 @@ const CLAIM_SECONDS = 15;
 const ANSWER_SETTLED_MS = 5_000;
 /** A message that no key fits makes us look whether another worker has exchanged one; so often at most. */
 const LOOK_AGAIN_MS = 100;
+/** A switch may announce as fast as it can what we must refuse. */
+const LINES_PER_SECOND = 5;
 const RETRY = { firstMs: 1_000, mostMs: 300_000 };
 
 export interface KeyExchangeOptions {
@@ -67,6 +70,7 @@ export class KeyExchange implements KeyChangeSide {
   readonly #intake: KeyIntake;
   readonly #lines = new Map<string, ExchangeLine>();
   readonly #backoff = new Backoff(RETRY);
+  readonly #budget = new LogBudget(LINES_PER_SECOND);
   /** Those who wait for a key that they have asked for. */
   readonly #awaited = new Map<WorkingKeyUse, () => void>();
   /** Keys that are to be asked for whatever their age. */
@@ -136,7 +140,7 @@ export class KeyExchange implements KeyChangeSide {
 
   /** Whether a message's MAC is good, also by a key that another worker has just exchanged. */
   async isTrusted(message: IsoMessage): Promise<boolean> {
-    if ((macVerdictOf(message) ?? 'good') === 'good') return true;
+    if (isTrusted(message)) return true;
     await this.#intake.isIdle;
     judgeMacAgain(message);
     return this.#isTrustedNow(message);
@@ -148,10 +152,10 @@ export class KeyExchange implements KeyChangeSide {
 
   /** Without waiting for announcements to be taken in. */
   async #isTrustedNow(message: IsoMessage): Promise<boolean> {
-    if ((macVerdictOf(message) ?? 'good') === 'good') return true;
+    if (isTrusted(message)) return true;
     await this.#lookAgain();
     judgeMacAgain(message);
-    return macVerdictOf(message) === 'good';
+    return isTrusted(message);
   }
 
   /** The switch has our answer: the key is in use from now on. */
@@ -270,9 +274,10 @@ export class KeyExchange implements KeyChangeSide {
     this.#failed++;
     this.#lastFault = codeOf(error);
     const reason = error instanceof TapwireError ? error.message : codeOf(error);
-    this.#options.log.warn(
-      { ...this.#options.where, code: this.#lastFault, reason },
-      'working keys were not exchanged: those before go on',
-    );
+    const { where, log, monotonicMs } = this.#options;
+    const told = { ...where, code: this.#lastFault, reason };
+    this.#budget.spend(monotonicMs(), (suppressed) => {
+      log.warn({ ...told, suppressed }, 'working keys were not exchanged: those before go on');
+    });
   }
 }

@@ -2,8 +2,10 @@ import { expect, test } from 'vitest';
 import type { RequestResult } from '../../src/connection/pending-requests.ts';
 import { Iso8583Error } from '../../src/errors.ts';
 import type { IsoMessage } from '../../src/processor-kit/processor.ts';
-import { buildFor, exchange } from '../../src/switches/exchange.ts';
+import { exchange } from '../../src/switches/exchange.ts';
+import { faultLog } from '../../src/switches/fault-log.ts';
 import type { Exchange } from '../../src/switches/ports.ts';
+import { buildFor } from '../../src/switches/switch-slot.ts';
 
 const RESPONSE: IsoMessage = { mti: '0210', responseCode: '00' };
 const RESPONSE_COPY = Uint8Array.of(1);
@@ -23,7 +25,6 @@ async function exchangeOver(
   const told: object[] = [];
   const slot = { connectionId: 'line', request: async () => result(), release: () => {}, [Symbol.dispose]: () => {} };
   const parts = {
-    acquirerId: 1,
     processorId: 2,
     copies: {
       of: (message: unknown) => (message === RESPONSE ? RESPONSE_COPY : message === UNREADABLE ? 17 : undefined),
@@ -33,7 +34,7 @@ async function exchangeOver(
       isKeeping: true,
       keep: ({ outcome, isRoutine, response }: Exchange) => void kept.push({ outcome, isRoutine, response }),
     },
-    log: { info: () => {}, warn: (fields: object) => void told.push(fields) },
+    tellFault: faultLog({ acquirerId: 1, processorId: 2 }, { warn: (fields) => void told.push(fields) }, () => 0),
     note: async () => note(),
   };
   const about = { acquirerId: 1, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a001', attempt: 1 };
@@ -68,7 +69,7 @@ test.each([
   const { answer, kept, told } = await exchangeOver(() => ANSWERED, how);
   expect(answer).toEqual({ kind: 'garbled', connectionId: 'line' });
   expect(kept).toEqual([{ outcome: 'garbled', isRoutine: false, response: RESPONSE_COPY }]);
-  expect(told).toEqual([{ acquirerId: 1, processorId: 2, connectionId: 'line', code: 'TypeError' }]);
+  expect(told).toEqual([{ acquirerId: 1, processorId: 2, connectionId: 'line', code: 'TypeError', suppressed: 0 }]);
 });
 
 test('what the slot rejects was never written', async () => {
@@ -82,4 +83,16 @@ test('a slot whose message cannot be built is given back', () => {
   let released = 0;
   expect(() => buildFor({ release: () => released++ }, trips)).toThrow(TypeError);
   expect(released).toBe(1);
+});
+
+test('a processor that trips over everything does not flood the log, which tells how much it left out', () => {
+  const told: object[] = [];
+  let nowMs = 0;
+  const tell = faultLog({ acquirerId: 1, processorId: 2 }, { warn: (fields) => void told.push(fields) }, () => nowMs);
+  for (let n = 0; n < 1_000; n++) tell(new TypeError('4111111111111111'));
+  nowMs = 1_000;
+  tell(new TypeError('4111111111111111'));
+  expect(told.length).toBeLessThan(20);
+  expect(told.at(-1)).toMatchObject({ code: 'TypeError', suppressed: 1_000 - (told.length - 1) });
+  expect(JSON.stringify(told)).not.toContain('4111');
 });

@@ -29,6 +29,7 @@ async function workerWith(kept: KeptKeys, differing: Partial<KeyExchangeConfig> 
   const monotonicMs = () => performance.now();
   const shared = { where: WHERE, kept, monotonicMs };
   const keys = await WorkingKeys.open({ ...shared, processor: type1, config, hsm, onError: () => {} });
+  const warned: object[] = [];
   let stan = 0;
   const exchange = new KeyExchange({
     ...shared,
@@ -37,7 +38,7 @@ async function workerWith(kept: KeptKeys, differing: Partial<KeyExchangeConfig> 
     keyChange: type1.keyChange!,
     isAccepted: (answer) => type1.isNetworkAccepted(answer),
     nextStamp: () => ({ stan: String(++stan).padStart(6, '0'), sentAtMs: 0 }),
-    log: { info: () => {}, warn: () => {} },
+    log: { info: () => {}, warn: (fields) => void warned.push(fields) },
     times: { followEveryMs: 20, exchangeMs },
   });
   closers.push(() => exchange.close());
@@ -61,7 +62,7 @@ async function workerWith(kept: KeptKeys, differing: Partial<KeyExchangeConfig> 
       return type1.keyChange!.answer(request, code);
     },
   });
-  return { exchange, keys, line, announcementOf, announce, asked, config, hsm };
+  return { exchange, keys, line, announcementOf, announce, asked, warned, config, hsm };
 }
 
 async function keyOf(hsm: SoftHsm, use: WorkingKeyUse): Promise<WrappedKey> {
@@ -237,4 +238,13 @@ test('an HSM that others share has a key already: it is used when it is the same
   const mistaken = await WorkingKeys.open({ ...shared, onError: (error) => errors.push(error) });
   expect(mistaken.current('mac')).toBeUndefined();
   expect(errors).toMatchObject([{ code: 'KEY_CHECK_VALUE' }]);
+});
+
+test('a switch that announces what must be refused, as fast as it can, does not flood the log', async () => {
+  const { exchange, line, warned } = await workerWith(new KeptKeys());
+  const nonsense = type1.keyChange!.request('mac', { stan: '900001', sentAtMs: 0 }, type1.exampleConfig);
+  const decisions = await Promise.all(Array.from({ length: 500 }, () => exchange.takeAnnouncement(nonsense, line())));
+  expect(decisions.every(({ responseCode }) => responseCode !== '00')).toBe(true);
+  expect(exchange.stats.failed).toBe(500);
+  expect(warned.length).toBeLessThan(20);
 });

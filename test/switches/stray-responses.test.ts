@@ -1,4 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type1 from '../../processors/type-1/index.ts';
+import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
+import type { Processor } from '../../src/processor-kit/processor.ts';
+import { standardFieldReader } from '../../src/switches/standard-fields.ts';
+import { StrayIntake } from '../../src/switches/stray-intake.ts';
 import { StrayCounters, StrayResponses } from '../../src/switches/stray-responses.ts';
 import type { StrayKind, StrayResponse } from '../../src/transactions/reversal/late-response.ts';
 
@@ -140,4 +145,65 @@ test('closing looks up what is at hand, drops what was to be looked for again, a
   expect(counters.dropped).toBe(1);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(looks).toHaveLength(2);
+});
+
+describe('the responses of a switch that no request waits for', () => {
+  const request = type1.authorization(testPurchase(), type1.exampleConfig);
+  const response = type1.simulate(request, { responseCode: '00' });
+
+  /** An intake whose MACs are judged as given; what it has handed on. */
+  function intake(judge: () => Promise<void> = async () => {}) {
+    const taken: StrayResponse[] = [];
+    const faults: unknown[] = [];
+    const strays = new StrayIntake({
+      acquirerId: 1,
+      processorId: 1,
+      processor: type1 as Processor,
+      fieldsOf: standardFieldReader(type1),
+      strays: { take: (found) => void taken.push(found) },
+      judge,
+      decidedAfterMs: DECIDED_AFTER_MS,
+      tellFault: (error) => void faults.push(error),
+    });
+    return { strays, taken, faults };
+  }
+
+  test('are looked up by the standard’s names once their MAC is judged', async () => {
+    const { strays, taken } = intake();
+    strays.take(response, 'line');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(taken).toMatchObject([{ acquirerId: 1, processorId: 1, stan: request.stan, tid: request.tid }]);
+    expect(taken[0]!.read(type1.originalData(request))).toMatchObject({ kind: 'approved' });
+  });
+
+  test.each([
+    ['network management', { ...response, mti: '0810' }],
+    ['a response without a STAN', { ...response, stan: undefined }],
+  ])('are unknown when they name no request about money: %s', async (_, stranger) => {
+    const { strays, taken } = intake();
+    strays.take(stranger, 'line');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(taken).toEqual([]);
+    expect(strays.counters.unknown).toBe(1);
+  });
+
+  test('are dropped, not piled up, while the keys that judge them are not to be had', async () => {
+    const keys = Promise.withResolvers<void>();
+    const { strays, taken } = intake(() => keys.promise);
+    for (let n = 0; n < 10_000; n++) strays.take(response, 'line');
+    const { dropped } = strays.counters;
+    expect(dropped).toBeGreaterThan(5_000);
+    keys.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(taken).toHaveLength(10_000 - dropped);
+    strays.take(response, 'line');
+    expect(strays.counters.dropped).toBe(dropped);
+  });
+
+  test('that cannot be judged are told of, and take no room', async () => {
+    const { strays, faults } = intake(() => Promise.reject(new TypeError('unexpected')));
+    for (let n = 0; n < 10; n++) strays.take(response, 'line');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(faults).toHaveLength(10);
+  });
 });

@@ -1,0 +1,65 @@
+import type {
+  IsoMessage,
+  MessageCodec,
+  Processor,
+  Purchase,
+  Refund,
+  SwitchConfig,
+} from '../processor-kit/processor.ts';
+import type { PreparedRequest } from '../transactions/ports.ts';
+
+/** The longest message of any dialect, to try an encoding on. */
+const MAX_MESSAGE_BYTES = 16_384;
+
+/** A request as this room makes it, and takes it back from its caller. */
+export interface Prepared extends PreparedRequest {
+  readonly message: IsoMessage;
+  readonly hasPin: boolean;
+}
+
+/**
+ * Builds the requests of one switch, and tries each on the codec: what cannot be sent is known before anything is committed.
+ * All of them throw an Iso8583Error when a value does not fit its field.
+ */
+export class RequestBuilder {
+  readonly #processor: Processor;
+  readonly #config: SwitchConfig;
+  readonly #codec: MessageCodec;
+  readonly #scratch = new Uint8Array(MAX_MESSAGE_BYTES);
+
+  constructor(processor: Processor, config: SwitchConfig, codec: MessageCodec) {
+    this.#processor = processor;
+    this.#config = config;
+    this.#codec = codec;
+  }
+
+  authorization(purchase: Purchase): Prepared {
+    const wantsCompletion = this.#processor.completion?.isWanted(this.#config) ?? false;
+    const message = this.#processor.authorization(purchase, this.#config);
+    return { ...this.#prepared(message, purchase.pin !== undefined), wantsCompletion };
+  }
+
+  get takesMandates(): boolean {
+    return this.#processor.mandateAuthorization !== undefined;
+  }
+
+  /** Only where mandates are taken. */
+  mandate(purchase: Purchase): Prepared {
+    if (!this.#processor.mandateAuthorization) throw new Error('The switch takes no mandates');
+    return this.#prepared(this.#processor.mandateAuthorization(purchase, this.#config), purchase.pin !== undefined);
+  }
+
+  /** Undefined when the switch takes no refunds. */
+  refund(refund: Refund): Prepared | undefined {
+    return this.#processor.refund && this.#prepared(this.#processor.refund(refund, this.#config), false);
+  }
+
+  #prepared(message: IsoMessage, hasPin: boolean): Prepared {
+    try {
+      this.#codec.encode(message, this.#scratch, 0);
+    } finally {
+      this.#scratch.fill(0);
+    }
+    return { message, hasPin, original: this.#processor.originalData(message) };
+  }
+}

@@ -1,0 +1,74 @@
+import { answers, messageClass } from '../processor-kit/mti.ts';
+import type { IsoMessage, Processor } from '../processor-kit/processor.ts';
+import type { StrayResponse } from '../transactions/reversal/late-response.ts';
+import type { TellFault } from './fault-log.ts';
+import type { ProcessorKey } from './ports.ts';
+import type { StandardFields } from './standard-fields.ts';
+import { StrayCounters, type StrayResponses } from './stray-responses.ts';
+
+/** Authorizations and financial requests: what can be approved late. */
+const MONEY_CLASSES: readonly string[] = ['1', '2'];
+/**
+ * Responses whose MAC is being judged. It takes the database where keys are exchanged, so that a switch could fill the memory
+ * with bad ones while the database is away; what is beyond is counted and dropped.
+ */
+const MOST_JUDGED = 4_096;
+
+export interface StrayIntakeParts extends ProcessorKey {
+  readonly processor: Processor;
+  readonly strays: Pick<StrayResponses, 'take'>;
+  readonly fieldsOf: (message: IsoMessage) => StandardFields;
+  /** Judges the MAC by the keys that there are, and takes note of it. */
+  readonly judge: (response: IsoMessage, connectionId: string) => Promise<void>;
+  /** Until then every request that is under way now will have been decided. */
+  readonly decidedAfterMs: number;
+  readonly tellFault: TellFault;
+}
+
+/** The responses of one switch that no request waits for: those about money are looked up in the database. */
+export class StrayIntake {
+  readonly counters = new StrayCounters();
+  readonly #parts: StrayIntakeParts;
+  #judged = 0;
+
+  constructor(parts: StrayIntakeParts) {
+    this.#parts = parts;
+  }
+
+  take(response: IsoMessage, connectionId: string): void {
+    if (this.#judged >= MOST_JUDGED) {
+      this.counters.dropped++;
+      return;
+    }
+    this.#judged++;
+    this.#parts
+      .judge(response, connectionId)
+      .then(() => this.#lookUp(response))
+      .catch((error: unknown) => this.#parts.tellFault(error, connectionId))
+      .finally(() => {
+        this.#judged--;
+      });
+  }
+
+  #lookUp(response: IsoMessage): void {
+    const { strays, decidedAfterMs } = this.#parts;
+    const stray = this.#strayOf(response);
+    if (stray) strays.take(stray, this.counters, decidedAfterMs);
+    else this.counters.unknown++;
+  }
+
+  /** Undefined when the response names no request about money. */
+  #strayOf(response: IsoMessage): StrayResponse | undefined {
+    const { acquirerId, processorId, processor, fieldsOf } = this.#parts;
+    const { stan, tid, rrn, transmissionDateTime } = fieldsOf(response);
+    if (!MONEY_CLASSES.includes(messageClass(response)) || stan === undefined || tid === undefined) return undefined;
+    return {
+      ...{ acquirerId, processorId, stan, tid, rrn, transmissionDateTime },
+      read: (original) => {
+        const { mti = '' } = original;
+        const request: IsoMessage = { ...original, mti };
+        return mti === '' || answers(response, request) ? processor.readOutcome(response, request) : undefined;
+      },
+    };
+  }
+}

@@ -1,0 +1,69 @@
+import type { Slot } from '../connection/slot.ts';
+import { isTrusted } from '../processor-kit/mac-verdict.ts';
+import type { IsoMessage, Processor, SwitchConfig } from '../processor-kit/processor.ts';
+import type { SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
+import type { Outgoing } from './exchange-record.ts';
+import { providerValues } from './provider-values.ts';
+import type { Prepared } from './request-builder.ts';
+
+export interface SwitchSlotParts {
+  readonly processor: Processor;
+  readonly config: SwitchConfig;
+  /** Sends on the slot, and gives what `read` makes of the response. */
+  readonly exchange: <Value>(
+    slot: Slot<IsoMessage>,
+    outgoing: Outgoing,
+    read: (response: IsoMessage, request: IsoMessage) => Value,
+  ) => Promise<SwitchAnswer<Value>>;
+  /** Until it resolves no PIN leaves; undefined when any may. */
+  readonly pinGate: () => Promise<void> | undefined;
+}
+
+/** A slot of the pool as the domain sees it: in terms of what is asked and what it means, not of messages. */
+export function switchSlot(
+  slot: Slot<IsoMessage>,
+  { processor, config, exchange, pinGate }: SwitchSlotParts,
+): SwitchSlot {
+  return {
+    release: () => slot.release(),
+    complete: (completion, timing, about) => {
+      const advice = processor.completion!;
+      const named = { about, kind: 'completion', number: completion.attempt, timing } as const;
+      const message = buildFor(slot, () => advice.build(completion, config));
+      return exchange(
+        slot,
+        { ...named, message },
+        (response) => isTrusted(response) && advice.isAcknowledged(response),
+      );
+    },
+    authorize: async (request, timing, about) => {
+      const { message, hasPin } = request as Prepared;
+      if (hasPin) for (let gate = pinGate(); gate; gate = pinGate()) await gate;
+      return exchange(slot, { about, kind: 'authorization', number: 1, message, timing }, (response, sent) => ({
+        outcome: processor.readOutcome(response, sent),
+        providerFields: providerValues(() => processor.providerFields(response)),
+      }));
+    },
+    reverse: async (reversal, timing, about) => {
+      const named = { about, kind: 'reversal', number: reversal.attempt, timing } as const;
+      const message = buildFor(slot, () => processor.reversal(reversal, config));
+      const answer = await exchange(slot, { ...named, message }, (response) =>
+        isTrusted(response) ? processor.readReversalAnswer(response) : undefined,
+      );
+      if (answer.kind !== 'answered') return answer;
+      const { value, connectionId } = answer;
+      // What cannot be trusted says nothing, not even no: a void that was refused ends.
+      return value === undefined ? { kind: 'garbled', connectionId } : { kind: 'answered', value, connectionId };
+    },
+  };
+}
+
+/** A message for a slot, which is given back when there is none. */
+export function buildFor(slot: Pick<Slot<IsoMessage>, 'release'>, build: () => IsoMessage): IsoMessage {
+  try {
+    return build();
+  } catch (error) {
+    slot.release();
+    throw error;
+  }
+}
