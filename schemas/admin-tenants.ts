@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { blocked, name, numberedId, storableObject, times } from './admin.ts';
 import { deviceInstallationId } from './card-data.ts';
-import { plainText } from './plain-text.ts';
+import { plainText, plainTextOrNone } from './plain-text.ts';
 
 /** DE41 is ans 8, DE42 ans 15 (ISO 8583:1987 4.4.1): printable ASCII, shorter ones are padded with blanks at the right. */
 const MAX_TID_CHARS = 8;
@@ -32,13 +32,7 @@ const merchantId = z
   .describe('As tokens and links name it (`sub`, `merchantId`); an integer is kept as its text')
   .meta({ examples: ['1001'] });
 
-/** May be empty, other than `plainText`. */
-const addressLine = z
-  .string()
-  .max(MAX_ADDRESS_CHARS)
-  .regex(/^\P{Cc}*$/u, 'control characters are not allowed')
-  .refine((text) => text.isWellFormed(), 'lone surrogates are not allowed')
-  .describe('May be empty');
+const addressLine = plainTextOrNone(MAX_ADDRESS_CHARS).describe('May be empty');
 
 const merchantFields = {
   name: name.describe('As receipts show it, and as the switch is told').meta({ examples: ['Corner Coffee'] }),

@@ -4,7 +4,7 @@ import { registerDocsRoutes } from '../http/routes/docs.ts';
 import { registerEnumsRoute } from '../http/routes/enums.ts';
 import { registerOpenApiRoute } from '../http/routes/openapi.ts';
 import type { Server } from '../http/server.ts';
-import { demoExamples } from './demo-examples.ts';
+import { createDemoExamples } from './demo-examples.ts';
 
 /** What integrators read: the API description, as data and as a page, and the closed lists. */
 export function registerReference(server: Server, config: Config): void {
@@ -12,7 +12,7 @@ export function registerReference(server: Server, config: Config): void {
   const document = describeOnce(server, config);
   registerEnumsRoute(server);
   registerOpenApiRoute(server, document);
-  registerDocsRoutes(server, { document, ...(profile !== undefined && { examples: () => demoExamples(profile) }) });
+  registerDocsRoutes(server, { document, ...(profile !== undefined && { examples: createDemoExamples(profile) }) });
 }
 
 /** When it is first asked for: routes are registered until the server listens. */

@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ENUMS, enums } from '../../schemas/enums.ts';
+import openApi from '../../schemas/openapi.json' with { type: 'json' };
 import { writeProfile } from '../../src/phone/profile.ts';
 import { type ApiDocument, type NamedOperation, operationsOf, ownParameters } from '../support/api-document.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
+import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { sellApproved } from '../support/refunds.ts';
 import { request } from '../support/requests.ts';
 
@@ -19,7 +21,13 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tapwire-docs-'));
   const path = join(folder, 'demo.json');
   installation = await startInstallation({ settings: { DOCS_PROFILE: path } });
-  writeProfile(path, { ...installation.profile(), apiKey: await installation.apiKey() });
+  const owner = { acquirerId: 1, merchantId: installation.profile().merchant.id };
+  const { username } = await savePortalUser(installation.database, owner, 'admin');
+  const login = { username, password: PASSWORD };
+  const apiKey = await installation.apiKey();
+  const scopes = `update api_keys set scopes = scopes || '{devices:manage}' where id = $1`;
+  await installation.database.query(scopes, [apiKey.split('_')[2]]);
+  writeProfile(path, { ...installation.profile(), apiKey, login });
 });
 afterAll(async () => {
   await installation.stop();
@@ -100,18 +108,26 @@ describe('the credentials of a demo', () => {
   });
 });
 
-/** What a demo's credentials cannot do: they are those of an integrator and one merchant. */
-const BEYOND_THEM =
-  /^\/(acquirers|audit|login|terminal|devices|metrics|mobile|tokens|pay)|^\/consumer\/(QR|tt3QR|qrCodeD|ack|tap|intentS|push)|Mobile$|acknowledge|\{id\}\/(replay|attempts)/;
+/** What takes a key of the acquirer, a PIN that was asked for a moment ago, or an event, which a demo has and this test has not. */
+const BEYOND_THEM = /^\/acquirers\/\{|^\/acquirers$|submitPinMobile$|\{id\}\/(replay|attempts)/;
+
+test('no pattern needs a flag of its engine: pages and generators compile them without', () => {
+  const patterns = JSON.stringify(openApi).matchAll(/"pattern":("(?:[^"\\\\]|\\\\.)*")/g);
+  for (const [, text] of patterns) {
+    const pattern = JSON.parse(text!) as string;
+    expect(pattern).not.toMatch(/\\[pP]\{|\\u\{/);
+    expect(() => [new RegExp(pattern), new RegExp(pattern, 'u')], pattern).not.toThrow();
+  }
+});
 
 test('every example can be sent as it stands, with the credentials that stand beside it', async () => {
-  const document = await liveDocument();
   for (let sold = 0; sold < 2; sold++) await sellApproved(installation, '100.00');
+  const document = await liveDocument();
   const wanted = operationsOf(document).filter(({ path, method }) => method !== 'DELETE' && !BEYOND_THEM.test(path));
   const tried: string[] = [];
-  for (const { method, path } of wanted) {
-    const fresh = operationsOf(await liveDocument()).find((each) => each.method === method && each.path === path)!;
-    const { status, body } = await sendExample(fresh, document['x-credentials']!);
+  for (const operation of wanted) {
+    const { method, path } = operation;
+    const { status, body } = await sendExample(operation, document['x-credentials']!);
     expect(status, `${method} ${path}: ${JSON.stringify(body).slice(0, 500)}`).toBeLessThan(300);
     tried.push(`${method} ${path}`);
   }
@@ -123,13 +139,22 @@ test('every example can be sent as it stands, with the credentials that stand be
       'POST /transactions/{id}/refund',
       'POST /transactions/{id}/void',
       'POST /consumer/applink',
+      'POST /login',
+      'POST /mobile/proximity-token',
+      'GET /terminal/config',
+      'GET /consumer/QRCode/{reference}',
+      'GET /consumer/tt3QRCode/{reference}',
+      'GET /consumer/taponown/{merchantReference}',
+      'POST /consumer/intentSession/transactions',
+      'POST /consumer/push',
     ]),
   );
 });
 
 function sendExample(operation: NamedOperation, credentials: Readonly<Record<string, string>>) {
   const { method, path, security, requestBody } = operation;
-  const schemes = new Set(security.flatMap((requirement) => Object.keys(requirement)));
+  const schemes = security.flatMap((requirement) => Object.keys(requirement));
+  const token = schemes.find((scheme) => scheme !== 'apiKey' && scheme in credentials);
   const parameters = ownParameters(operation).filter(({ required }) => required);
   const values = new Map(parameters.map(({ name, example }) => [name, String(example)]));
   const address = path.replace(/\{(\w+)\}/g, (_, name: string) => values.get(name) ?? randomUUID());
@@ -141,8 +166,8 @@ function sendExample(operation: NamedOperation, credentials: Readonly<Record<str
     method,
     headers: {
       ...Object.fromEntries(headers),
-      ...(schemes.has('apiKey') && { 'x-api-key': credentials.apiKey }),
-      ...(schemes.has('merchantToken') && { authorization: `Bearer ${credentials.merchantToken}` }),
+      ...(schemes.includes('apiKey') && { 'x-api-key': credentials.apiKey }),
+      ...(token && { authorization: `Bearer ${credentials[token]}` }),
       ...(requestBody && { 'content-type': 'application/json' }),
     },
     ...(requestBody && { body: JSON.stringify(example) }),

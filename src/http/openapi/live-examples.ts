@@ -12,6 +12,7 @@ export interface LiveExamples {
 
 interface Operation {
   readonly operationId: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly { readonly name?: string; readonly required?: boolean }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
 }
@@ -23,10 +24,21 @@ export function withLiveExamples(document: ApiDocument, { credentials, values }:
     mapValues(path, (given) => {
       const operation = given as unknown as Operation;
       const own = { ...values, ...valuesOf(operation.operationId, values) };
-      return { ...operation, ...parametersOf(operation, own), ...bodyOf(operation, schemas, own) };
+      const security = oneTokenOf(operation, credentials);
+      return { ...operation, security, ...parametersOf(operation, own), ...bodyOf(operation, schemas, own) };
     }),
   );
   return { ...document, servers: [{ url: '/' }], paths, 'x-credentials': credentials };
+}
+
+/**
+ * Of several tokens that would do, the first: the page sends all that it holds, and only one goes into a request. Examples are
+ * made for that one.
+ */
+function oneTokenOf({ security }: Operation, credentials: LiveExamples['credentials']): Operation['security'] {
+  const isToken = (scheme: string) => scheme !== 'apiKey' && scheme in credentials;
+  const token = security.find((requirement) => Object.keys(requirement).some(isToken));
+  return token ? security.filter((each) => each === token || 'apiKey' in each) : security;
 }
 
 /** `submitTap.merchantReference` as `merchantReference`, for that operation. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errorsPage } from '../docs/errors-page.ts';
 import type { ApiDocument } from '../openapi/document.ts';
 import { type LiveExamples, withLiveExamples } from '../openapi/live-examples.ts';
@@ -35,6 +35,12 @@ const HERE = [{ url: '/' }];
 
 /** A page of another site that had a name of its own lead here would send that name. */
 const LOOPBACK_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** And whoever is elsewhere can write any name. */
+const LOOPBACK_PEER = /^(::ffff:)?127\.|^::1$/;
+
+function isOnThisMachine({ hostname, socket }: FastifyRequest): boolean {
+  return LOOPBACK_NAMES.has(hostname) && LOOPBACK_PEER.test(socket.remoteAddress ?? '');
+}
 
 /** `/docs`: the API reference for people, and `/docs/errors`: every code. Served whole from here, so it works offline. */
 export function registerDocsRoutes(server: Server, { document, examples }: DocsRoutesOptions): void {
@@ -51,8 +57,9 @@ export function registerDocsRoutes(server: Server, { document, examples }: DocsR
   } as const;
   server.get('/docs/openapi.json', description, async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const isLive = examples !== undefined && LOOPBACK_NAMES.has(request.hostname);
-    return isLive ? withLiveExamples(document(), await examples()) : { ...document(), servers: HERE };
+    return examples !== undefined && isOnThisMachine(request)
+      ? withLiveExamples(document(), await examples())
+      : { ...document(), servers: HERE };
   });
 
   for (const [name, [folder, type]] of Object.entries(FILES)) {
