@@ -11,6 +11,9 @@ const USUAL_PLACES = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
+/** This machine by a name that browsers do not trust as they trust `localhost`. */
+export const PLAIN_HOST = 'plain.test';
+
 /** Works as root and in a container, and asks nobody on the network for anything. */
 const ARGUMENTS = [
   '--no-sandbox',
@@ -20,6 +23,7 @@ const ARGUMENTS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
 ];
 
 /** @throws Error that says what to install when there is no browser */

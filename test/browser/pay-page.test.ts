@@ -5,7 +5,7 @@ import { outcomeOf } from '../support/answers.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { AppPhone, ask, createLink, type HandedLink, letExpire, MANDATE } from '../support/links.ts';
 import { letDoubtPass } from '../support/transactions.ts';
-import { launchChromium } from './chromium.ts';
+import { launchChromium, PLAIN_HOST } from './chromium.ts';
 import { Customer } from './customer.ts';
 
 const ANDROID =
@@ -140,6 +140,38 @@ describe('a pay page that no app takes', () => {
     await customer.expectWellMade();
     await customer.page.unroute('**/state');
     await customer.sees('waiting');
+  });
+});
+
+describe('a pay page that is reached by a way of its own', () => {
+  test('finds its gateway behind the path that a proxy gives it', async () => {
+    const link = await createLink(installation);
+    const customer = await Customer.before(browser);
+    onTestFinished(() => customer.close());
+    const asked: string[] = [];
+    await customer.page.route('**/*', async (route) => {
+      const url = new URL(route.request().url());
+      asked.push(url.pathname);
+      if (!url.pathname.startsWith('/shop/')) return route.abort();
+      const response = await route.fetch({ url: installation.url + url.pathname.replace('/shop/', '/') });
+      return route.fulfill({ response });
+    });
+    await customer.page.goto(`${installation.url}/shop/pay/${link.id}#${link.token}`);
+    await customer.sees('waiting');
+    await customer.part('#qr-code').waitFor();
+    expect(asked.filter((path) => !path.startsWith('/shop/'))).toEqual([]);
+    await customer.part('#tap').click();
+    await customer.sees('paid');
+  });
+
+  test('shows the payment by plain http, and says why it takes no card there', async () => {
+    const link = await createLink(installation);
+    const customer = await open(urlOf(link, installation.url.replace('127.0.0.1', PLAIN_HOST)));
+    await customer.sees('waiting');
+    expect(await customer.page.evaluate('isSecureContext')).toBe(false);
+    expect(await customer.part('#phone-says').innerText()).toContain('Open this page by https');
+    expect(await customer.part('#tap').isDisabled()).toBe(true);
+    await customer.expectWellMade();
   });
 });
 

@@ -71,12 +71,12 @@ describe('the virtual phone', () => {
     await customer.part('.calls summary').click();
     const calls = (await customer.part('#calls').innerText()).split('\n').map((line) => line.trim());
     expect(calls).toEqual([
-      'GET /consumer/qrCodeDetails/:id 200',
-      'POST /consumer/acknowledge TransactionStarted 200',
-      'POST /dev/virtual-reader/tap 200',
-      'GET /.well-known/card-data-keys.json 200',
-      'POST /transactions/mobile 200',
-      'POST /consumer/acknowledge ResponseReceivedByPhone 200',
+      'GET /consumer/qrCodeDetails/{id} ok',
+      'POST /consumer/acknowledge TransactionStarted ok',
+      'POST /dev/virtual-reader/tap ok',
+      'GET /.well-known/card-data-keys.json ok',
+      'POST /transactions/mobile ok',
+      'POST /consumer/acknowledge ResponseReceivedByPhone ok',
     ]);
   });
 

@@ -46,6 +46,7 @@ describe('the page', () => {
     for (const part of parts) {
       const { status, headers } = await get(part);
       expect(status, part).toBe(200);
+      if (/\.(?:js|ts)$/.test(part)) expect(headers.get('content-type'), part).toMatch(/^text\/javascript/);
       const again = await get(part, { 'if-none-match': headers.get('etag')! });
       expect([again.status, again.body || undefined], part).toEqual([304, undefined]);
     }
@@ -82,9 +83,12 @@ describe('the page', () => {
       });
       expect(problemOf(answer)).toMatchObject({ status: 404, errorCode: 122 });
     }
-    for (const name of ['virtual-phone.js', 'tap-session.js', 'seal-card-data.js', 'card-data.ts']) {
+    for (const name of ['virtual-phone.js', 'tap-session.js', 'seal-card-data.ts', 'card-data.ts']) {
       expect((await get(`/pay/assets/${name}`, {}, qa.url)).status, name).toBe(404);
     }
+    const operations = async (url: string) => String((await get('/pay/assets/operations.ts', {}, url)).body);
+    expect(await operations(installation.url)).toContain('virtual-reader');
+    expect(await operations(qa.url)).not.toMatch(/virtual|transactions/);
   });
 });
 

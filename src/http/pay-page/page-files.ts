@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
-import { GENERAL_TAGS, READER_TAGS } from '#schemas/card-data';
+import { schemaModules } from './schema-modules.ts';
 
 /** What a pay page is told when it is made. */
 export interface PayPageSettings {
@@ -49,10 +48,7 @@ const OF_THE_PHONE = ['virtual-phone.css', 'virtual-phone.js', 'tap-session.js']
 export function payPageFiles(settings: PayPageSettings): PageFiles {
   const names = settings.hasVirtualPhone ? [...OF_THE_PAGE, ...OF_THE_PHONE] : OF_THE_PAGE;
   const assets = new Map(names.map((name) => [name, fileOf(read(name), TYPES[name.split('.').at(-1)!]!)]));
-  if (settings.hasVirtualPhone) {
-    assets.set('seal-card-data.js', fileOf(referenceSealer(), TYPES.js!));
-    assets.set('card-data.ts', fileOf(cardDataWords(), TYPES.js!));
-  }
+  for (const [name, text] of schemaModules(settings.hasVirtualPhone)) assets.set(name, fileOf(text, TYPES.js!));
   return { page: fileOf(pageOf(settings), TYPES.html!), assets };
 }
 
@@ -65,28 +61,6 @@ function pageOf({ intentAction, intentPackage, hasVirtualPhone }: PayPageSetting
     .replace('<!-- settings -->', settings)
     .replace('<!-- virtual phone: parts -->', hasVirtualPhone ? read('virtual-phone-parts.html') : '')
     .replace('<!-- virtual phone -->', hasVirtualPhone ? read('virtual-phone.html') : '');
-}
-
-/** The reference that kernel teams have, as it is but for its types: so a pay page proves it in a browser. */
-function referenceSealer(): string {
-  const source = readFileSync(new URL(import.meta.resolve('#schemas/seal-card-data')), 'utf8');
-  const { emitWarning } = process;
-  // That the function is experimental is nothing to tell whoever starts a demo: all of this runs by the same stripping.
-  process.emitWarning = () => {};
-  try {
-    return stripTypeScriptTypes(source);
-  } finally {
-    process.emitWarning = emitWarning;
-  }
-}
-
-/** What it imports from `./card-data.ts`; the schemas there are for the other side. */
-function cardDataWords(): string {
-  return [
-    `export const READER_TAGS = ${JSON.stringify(READER_TAGS)};`,
-    `export const GENERAL_TAGS = new Set(${JSON.stringify([...GENERAL_TAGS])});`,
-    '',
-  ].join('\n');
 }
 
 function read(name: string): string {

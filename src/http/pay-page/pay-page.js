@@ -1,7 +1,8 @@
 // The pay page: asks what the link is for, shows it, and goes on asking until it is paid or can no longer be.
 
+import { ProblemError } from './client.ts';
 import { factOf } from './facts.js';
-import { ask, NoAnswer } from './gateway.js';
+import { gateway, isSilence } from './gateway.js';
 import { link, rememberThatAppWasTried } from './link.js';
 import { appAddress } from './open-app.js';
 import { BROKEN, OFFLINE, phaseOf, phaseOfRefusal } from './phases.js';
@@ -42,12 +43,11 @@ export async function look() {
   isLooking = true;
   clearTimeout(timer);
   try {
-    const { status, body } = await ask({ path: `pay/${link.reference}/state`, token: link.token });
-    if (status === 200) showPayment(body);
-    else showPhase(phaseOfRefusal(status) ?? OFFLINE);
+    showPayment(await gateway.getPayPageState({ params: { reference: link.reference } }));
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
-    showPhase(OFFLINE);
+    if (error instanceof ProblemError) showPhase(phaseOfRefusal(error.status) ?? OFFLINE);
+    else if (isSilence(error)) showPhase(OFFLINE);
+    else throw error;
   } finally {
     isLooking = false;
   }
@@ -151,13 +151,13 @@ async function showQrCode() {
   const isPhone = matchMedia('(hover: none) and (pointer: coarse)').matches;
   if (link.isWithoutApp || isPhone)
     element('scan-words').textContent = 'No payment app on this phone? Scan with another one.';
-  const { status, body } = await ask({ path: `pay/${link.reference}/qr-code`, token: link.token }).catch(() => ({}));
-  if (status !== 200) {
+  try {
+    const { qrCode } = await gateway.getPayPageQrCode({ params: { reference: link.reference } });
+    image.src = qrCode;
+    image.hidden = false;
+  } catch {
     element('scan').hidden = true; // the next look tries again
-    return;
   }
-  image.src = body.qrCode;
-  image.hidden = false;
 }
 
 function showClock(isOpen) {

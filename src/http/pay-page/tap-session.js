@@ -1,20 +1,18 @@
 // What a payment app does with a link, step by step and at the real endpoints. Only its card and its reader are virtual.
 
-import { ask, NoAnswer, PATIENCE_WITH_SWITCH_MS } from './gateway.js';
-import { sealCardData } from './seal-card-data.js';
+import { DEFAULT_TIMEOUT_MS, randomUuid } from './client.ts';
+import { gateway } from './gateway.js';
+import { OPERATIONS } from './operations.ts';
+import { sealCardData } from './seal-card-data.ts';
 
 /**
- * @typedef {object} Outcome
- * @property {'pin' | 'done' | 'refused'} kind
- * @property {object} [response] `onlineAuthorizationResponse` of 4.4 or 4.5
- * @property {object} [problem] of a refusal
+ * One tap after the other on one link, by one device. Each step resolves with `onlineAuthorizationResponse` of 4.4 or 4.5, and
+ * throws what the client throws.
  */
-
-/** One tap after the other on one link, by one device. */
 export class TapSession {
-  #link;
+  #reference;
   #onCall;
-  #device = crypto.randomUUID();
+  #device = randomUuid();
   #keys;
   #card;
   #merchantReference;
@@ -25,11 +23,11 @@ export class TapSession {
   #submission;
 
   /**
-   * @param {import('./link.js').Link} link
-   * @param {(call: { method: string, path: string, status: number }) => void} onCall told of each request, ids left out
+   * @param {string} reference of the link
+   * @param {(call: string, outcome: string) => void} onCall told of each request, ids left out
    */
-  constructor(link, onCall) {
-    this.#link = link;
+  constructor(reference, onCall) {
+    this.#reference = reference;
     this.#onCall = onCall;
   }
 
@@ -38,80 +36,67 @@ export class TapSession {
     return this.#submission !== undefined;
   }
 
-  /** Details, TransactionStarted, the card, 4.4. @returns {Promise<Outcome>} @throws {NoAnswer} */
+  /** Details, TransactionStarted, the card, 4.4. */
   async tap(card) {
-    const { reference } = this.#link;
     this.#submission = undefined;
-    const details = await this.#ask('GET', 'consumer/qrCodeDetails/:id', { id: reference });
-    if (details.status !== 200) return refused(details);
-    const started = await this.#acknowledge('TransactionStarted');
-    if (started.status !== 200) return refused(started);
-    const reading = await this.#ask('POST', 'dev/virtual-reader/tap', { body: { card } });
-    if (reading.status !== 200) return refused(reading);
+    const { merchantReference } = await this.#ask('getLinkDetails', { params: { id: this.#reference } });
+    await this.#acknowledge('TransactionStarted');
+    const reading = await this.#ask('readTestCard', { body: { card } });
     this.#card = card;
-    this.#merchantReference = details.body.merchantReference;
-    this.#values = valuesOf(reading.body);
+    this.#merchantReference = merchantReference;
+    this.#values = valuesOf(reading);
     this.#pinStep = undefined;
-    this.#submission = { path: 'transactions/mobile', body: await this.#seal(this.#values) };
+    this.#submission = { operation: 'submitTap', body: await this.#seal(this.#values) };
     return this.repeat();
   }
 
-  /** The PIN that was asked for, 4.5. @returns {Promise<Outcome>} @throws {NoAnswer} */
+  /** The PIN that was asked for, 4.5. */
   async enterPin(pin) {
     this.#submission = undefined;
-    const reading = await this.#ask('POST', 'dev/virtual-reader/pin', { body: { card: this.#card, pin } });
-    if (reading.status !== 200) return refused(reading);
-    const sealed = await this.#seal(new Map([...this.#values, ...valuesOf(reading.body)]));
+    const reading = await this.#ask('enterTestPin', { body: { card: this.#card, pin } });
+    const sealed = await this.#seal(new Map([...this.#values, ...valuesOf(reading)]));
     const { transactionId, pinToken } = this.#pinStep;
-    const path = 'transactions/:id/submitPinMobile';
-    this.#submission = { path, id: transactionId, body: { ...sealed, pinToken } };
+    this.#submission = { operation: 'submitPin', params: { transactionId }, body: { ...sealed, pinToken } };
     return this.repeat();
   }
 
-  /** Submits once more what had no answer: the gateway knows it by its bytes. @returns {Promise<Outcome>} @throws {NoAnswer} */
+  /** Submits once more what had no answer: the gateway knows it by its bytes. */
   async repeat() {
-    const { path, id, body } = this.#submission;
+    const { operation, ...parts } = this.#submission;
     const headers = { 'x-device-installation-id': this.#device };
-    const answer = await this.#ask('POST', path, { id, body, headers, patienceMs: PATIENCE_WITH_SWITCH_MS });
-    if (answer.status !== 200) return refused(answer);
-    const response = answer.body.onlineAuthorizationResponse;
+    // The switch is asked, and has its time.
+    const patience = { timeoutMs: DEFAULT_TIMEOUT_MS };
+    const { onlineAuthorizationResponse: response } = await this.#ask(operation, { ...parts, headers }, patience);
     const { serviceReference: transactionId, isSingleTapAndPin, pinToken } = response;
-    if (isSingleTapAndPin) {
-      this.#pinStep = { transactionId, pinToken };
-      return { kind: 'pin', response };
-    }
+    if (isSingleTapAndPin) this.#pinStep = { transactionId, pinToken };
     // Told for the merchant's sake; the outcome is what it is.
-    await this.#acknowledge('ResponseReceivedByPhone', transactionId).catch(() => {});
-    return { kind: 'done', response };
+    else await this.#acknowledge('ResponseReceivedByPhone', transactionId).catch(() => {});
+    return response;
   }
 
   #acknowledge(status, transactionId) {
-    const body = { qrCodeId: this.#link.reference, status, ...(transactionId && { transactionId }) };
-    return this.#ask('POST', 'consumer/acknowledge', { body, says: status });
+    const body = { qrCodeId: this.#reference, status, ...(transactionId && { transactionId }) };
+    return this.#ask('acknowledgeLink', { body });
   }
 
   async #seal(values) {
-    this.#keys ??= await this.#fetchKeys();
+    this.#keys ??= (await this.#ask('getCardDataKeys', {})).keys;
     const binding = { deviceInstallationId: this.#device, merchantReference: this.#merchantReference };
     return sealCardData(this.#keys[0], values, binding);
   }
 
-  async #fetchKeys() {
-    const { status, body } = await this.#ask('GET', '.well-known/card-data-keys.json', {});
-    if (status !== 200) throw new NoAnswer('there are no keys');
-    return body.keys;
+  async #ask(operation, request, options) {
+    const { method, path } = OPERATIONS[operation];
+    const call = [method, path, request.body?.status].filter(Boolean).join(' ');
+    try {
+      const answer = await gateway[operation](request, options);
+      this.#onCall(call, 'ok');
+      return answer;
+    } catch (error) {
+      this.#onCall(call, error.status ?? 'no answer');
+      throw error;
+    }
   }
-
-  async #ask(method, path, { id, says, ...rest }) {
-    const filled = path.replace(':id', encodeURIComponent(id ?? ''));
-    const answer = await ask({ method, path: filled, token: this.#link.token, ...rest });
-    this.#onCall({ method, path: says ? `${path} ${says}` : path, status: answer.status });
-    return answer;
-  }
-}
-
-function refused({ body }) {
-  return { kind: 'refused', problem: body };
 }
 
 /** Hex to hex as the virtual reader says it, by tag as the sealer takes it. */

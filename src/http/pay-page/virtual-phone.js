@@ -1,7 +1,8 @@
 // The virtual phone beside a pay page in `dev`: what a customer sees of his phone, from the choice of a card to the receipt.
 
+import { ProblemError } from './client.ts';
 import { factOf } from './facts.js';
-import { NoAnswer } from './gateway.js';
+import { isSilence } from './gateway.js';
 import { link } from './link.js';
 import { look, watchPayment } from './pay-page.js';
 import { TapSession } from './tap-session.js';
@@ -17,7 +18,7 @@ let again = () => show('cards');
 /** It may be pressed whatever has become of the payment. */
 let isRepeat = false;
 
-const session = link && new TapSession(link, tell);
+const session = link && new TapSession(link.reference, tell);
 
 /** One screen at a time. */
 function show(screen, says = '') {
@@ -34,7 +35,8 @@ async function run(step) {
   try {
     showOutcome(await step());
   } catch (error) {
-    if (error instanceof NoAnswer) offerRepeat(step);
+    if (error instanceof ProblemError) showResult('failed', 'Not accepted', error.problem.detail);
+    else if (isSilence(error)) offerRepeat(step);
     else showResult('failed', 'This page failed', error.message);
   }
   look();
@@ -46,9 +48,8 @@ function offerRepeat(step) {
   showResult('unsure', 'No answer', 'Try again: what was paid already is not paid twice.');
 }
 
-function showOutcome({ kind, response, problem }) {
-  if (kind === 'pin') return showPinPad(response);
-  if (kind === 'refused') return showResult('failed', 'Not accepted', problem.detail ?? problem.title ?? '');
+function showOutcome(response) {
+  if (response.isSingleTapAndPin) return showPinPad(response);
   const { type, errorMessage = '' } = response;
   const [tone, words] = OUTCOMES[type] ?? OUTCOMES.Declined;
   showResult(tone, words, type === 'Approved' ? '' : errorMessage);
@@ -104,11 +105,11 @@ function receiptOf(response) {
   ];
 }
 
-function tell({ method, path, status }) {
+function tell(call, outcome) {
   const row = document.createElement('li');
   const code = document.createElement('code');
-  code.textContent = `${method} /${path}`;
-  row.append(code, ` ${status}`);
+  code.textContent = call;
+  row.append(code, ` ${outcome}`);
   element('calls').append(row);
   element('no-calls').hidden = true;
 }

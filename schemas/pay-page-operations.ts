@@ -1,0 +1,17 @@
+/**
+ * What a pay page asks of its own gateway besides the API, as rows like those of `operations.ts`. They are none for
+ * integrators.
+ */
+import { get, type Operation, post } from './operation.ts';
+import { payPageLink, payPageQrCode, payPageState, virtualPin, virtualReading, virtualTap } from './pay-page.ts';
+
+export const PAY_PAGE_OPERATIONS = {
+  getPayPageState: get('/pay/{reference}/state', 'token', { params: payPageLink, answer: payPageState }),
+  getPayPageQrCode: get('/pay/{reference}/qr-code', 'token', { params: payPageLink, answer: payPageQrCode }),
+} as const satisfies Record<string, Operation>;
+
+/** Of its virtual phone, in `dev`. */
+export const VIRTUAL_READER_OPERATIONS = {
+  readTestCard: post('/dev/virtual-reader/tap', 'token', { body: virtualTap, answer: virtualReading }),
+  enterTestPin: post('/dev/virtual-reader/pin', 'token', { body: virtualPin, answer: virtualReading }),
+} as const satisfies Record<string, Operation>;
