@@ -1,6 +1,8 @@
+import { cpus } from 'node:os';
 import type { LoadResult } from '#schemas/load-result';
 import { Histogram } from './histogram.ts';
 import type { LoadRecord } from './load-run.ts';
+import type { MachineSample } from './machine-watch.ts';
 
 /** Timers and the gateway's answers cost a few milliseconds; calls that leave later than this bend the picture. */
 const MAX_LAG_P99_MS = 20;
@@ -8,11 +10,14 @@ const MAX_LAG_P99_MS = 20;
 const MAX_BUSY = 0.9;
 /** One call in a thousand. */
 const MAX_MISSED_SHARE = 0.001;
+/** Of the machine. What other programs take is missing to the gateway or to the generator. */
+const MAX_OTHERS_SHARE = 0.25;
 
 /** Whether the figures tell of the gateway, or of the generator that could not keep up. */
 export function judgeGenerator(
   { total, seconds, sendingSeconds }: LoadRecord,
   workers: number,
+  samples: readonly MachineSample[],
 ): LoadResult['generator'] {
   const lags = new Histogram();
   lags.add(total.lags);
@@ -21,13 +26,26 @@ export function judgeGenerator(
   const busy = median(sending);
   const missed = total.reasons['too many wait for a connection'] ?? 0;
   const mostWaiting = Math.max(0, ...seconds.map(({ waiting }) => waiting));
+  const others = othersOf(samples);
   const says = [
+    others > cpus().length * MAX_OTHERS_SHARE &&
+      `other programs took ${others.toFixed(1)} of the ${cpus().length} cores of this machine`,
     lagP99Ms !== undefined && lagP99Ms > MAX_LAG_P99_MS && `calls left up to ${lagP99Ms.toFixed(0)} ms late (p99)`,
     busy > MAX_BUSY && `its workers were busy ${(busy * 100).toFixed(0)} % of the time: try more of them (--workers)`,
     missed > total.due * MAX_MISSED_SHARE && `${missed} calls found no connection and were given up`,
     mostWaiting > 0 && `up to ${mostWaiting} calls waited for a connection: there were no more (--most-connections)`,
   ].filter((why) => typeof why === 'string');
   return { isLimit: says.length > 0, says, lagP99Ms: lagP99Ms ?? null, busy, workers };
+}
+
+/** Cores that neither the gateway, as far as it is here, nor the generator used; 0 where processes are not seen. */
+function othersOf(samples: readonly MachineSample[]): number {
+  return median(
+    samples.map(({ machineCores, processes }) => {
+      const known = Object.values(processes);
+      return known.length === 0 ? 0 : machineCores - known.reduce((sum, { cores }) => sum + cores, 0);
+    }),
+  );
 }
 
 function median(values: readonly number[]): number {

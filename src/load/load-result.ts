@@ -3,6 +3,7 @@ import type { LoadResult, LoadScenarioResult } from '#schemas/load-result';
 import { Histogram } from './histogram.ts';
 import { judgeGenerator } from './judge-generator.ts';
 import type { LoadPlan, LoadRecord } from './load-run.ts';
+import type { MachineSample } from './machine-watch.ts';
 import type { ScenarioSlice } from './slice.ts';
 import type { StepResult } from './step-watch.ts';
 import { latenciesOf, outcomesOf } from './tally.ts';
@@ -16,6 +17,7 @@ export interface ResultParts {
   readonly ledger: LoadResult['ledger'];
   readonly steps: readonly StepResult[];
   readonly endedBy: LoadResult['endedBy'];
+  readonly samples: readonly MachineSample[];
 }
 
 /** The figures of a test. */
@@ -43,7 +45,7 @@ export function resultOf(record: LoadRecord, parts: ResultParts): LoadResult {
     scenarios: Object.fromEntries(
       Object.entries(total.scenarios).map(([name, slice]) => [name, scenarioResult(slice)]),
     ),
-    generator: judgeGenerator(record, plan.workers),
+    generator: judgeGenerator(record, plan.workers, parts.samples),
     steps: [...steps],
     plan: planOf(parts),
     startedAt: new Date(startedAtMs).toISOString(),

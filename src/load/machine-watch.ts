@@ -1,5 +1,5 @@
 import { type GatewaySample, sampleGateway } from './gateway-watch.ts';
-import { type ProcessUsage, processUsage } from './process-usage.ts';
+import { machineSeconds, type ProcessUsage, processUsage } from './process-usage.ts';
 
 /** What was seen beside the calls at one moment of a test. */
 export interface MachineSample {
@@ -8,6 +8,8 @@ export interface MachineSample {
   readonly gateway: GatewaySample | undefined;
   /** By process: cores in use since the last sample, and memory. */
   readonly processes: Readonly<Record<string, { readonly cores: number; readonly memoryBytes: number }>>;
+  /** In use on this machine by whatever runs on it, those processes included. */
+  readonly machineCores: number;
 }
 
 const EVERY_MS = 1_000;
@@ -20,6 +22,7 @@ export class MachineWatch {
   readonly #url: string;
   readonly #parts: Readonly<Record<string, number>>;
   #before: Record<string, ProcessUsage> = {};
+  #machineBefore = 0;
   #beforeMs = 0;
   #startMs = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -33,6 +36,7 @@ export class MachineWatch {
 
   start(): void {
     this.#before = processUsage(this.#parts);
+    this.#machineBefore = machineSeconds();
     this.#startMs = performance.now();
     this.#beforeMs = this.#startMs;
     this.#timer = setInterval(() => void this.#look(), EVERY_MS);
@@ -47,6 +51,7 @@ export class MachineWatch {
     this.#isLooking = true;
     const nowMs = performance.now();
     const usage = processUsage(this.#parts);
+    const machine = machineSeconds();
     const seconds = (nowMs - this.#beforeMs) / 1_000;
     const processes = Object.fromEntries(
       Object.entries(usage).map(([name, now]) => {
@@ -55,10 +60,12 @@ export class MachineWatch {
         return [name, { cores: Math.max(0, used) / seconds, memoryBytes: now.memoryBytes }];
       }),
     );
+    const machineCores = Math.max(0, machine - this.#machineBefore) / seconds;
     this.#before = usage;
+    this.#machineBefore = machine;
     this.#beforeMs = nowMs;
     const gateway = await sampleGateway(this.#url);
-    this.samples.push({ second: (nowMs - this.#startMs) / 1_000, gateway, processes });
+    this.samples.push({ second: (nowMs - this.#startMs) / 1_000, gateway, processes, machineCores });
     this.#isLooking = false;
   }
 }

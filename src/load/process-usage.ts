@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 
 /** Clock ticks per second in /proc: 100 on every Linux there is. */
 const TICKS_PER_SECOND = 100;
@@ -10,6 +11,14 @@ export interface ProcessUsage {
   readonly seconds: number;
   /** Memory that is its own. Of pages shared between a parent and its children, Postgres' buffers say, the largest share is counted once. */
   readonly memoryBytes: number;
+}
+
+const MS_PER_SECOND = 1_000;
+
+/** Processor time that everything on this machine has used since it started, in seconds; 0 where the system does not tell. */
+export function machineSeconds(): number {
+  const busy = cpus().map(({ times: { user, nice, sys, irq } }) => user + nice + sys + irq);
+  return busy.reduce((sum, ms) => sum + ms, 0) / MS_PER_SECOND;
 }
 
 interface ListedProcess {

@@ -26,11 +26,13 @@ const SAMPLES: MachineSample[] = [1, 2].map((at) => ({
   second: at,
   gateway: { inFlight: at, pending: 0, queued: undefined },
   processes: { '<b>gateway</b>': { cores: 0.5, memoryBytes: 2e8 } },
+  machineCores: 0.75,
 }));
+const NOTHING_DEMANDED = { thresholds: [], failed: [] };
 const RECORD = recordOf([second(10, 4), second(20, 90), emptySlice(), second(5, 4_000)]);
 
 describe('the report', () => {
-  const page = htmlReport(resultWith(), RECORD, SAMPLES);
+  const page = htmlReport(resultWith(), RECORD, SAMPLES, NOTHING_DEMANDED);
 
   test('needs nothing else: no address, no style sheet, no script, no picture from elsewhere', () => {
     expect(page).not.toMatch(/https?:|\/\/[a-z]|<link|<img|<iframe|@import|url\(|\bsrc=|\bhref=|\bfetch\(/i);
@@ -54,7 +56,7 @@ describe('the report', () => {
   });
 
   test('leaves out what could not be seen', () => {
-    const blind = htmlReport(resultWith(), RECORD, []);
+    const blind = htmlReport(resultWith(), RECORD, [], NOTHING_DEMANDED);
     expect(blind).not.toContain('Switch lines');
     expect(blind).not.toContain('Processor');
   });
@@ -70,10 +72,20 @@ describe('the report', () => {
     expect(page).toContain('&lt;b&gt;gateway&lt;/b&gt;');
   });
 
+  test('says whether what was demanded of the test held', () => {
+    const thresholds = [{ text: 'p99>50ms' }, { text: 'lost>0' }];
+    expect(htmlReport(resultWith(), RECORD, [], { thresholds, failed: [] })).toContain(
+      'Passed: none of p99&gt;50ms, lost&gt;0 came true.',
+    );
+    const failed = htmlReport(resultWith(), RECORD, [], { thresholds, failed: ['p99>50ms: it is 91 ms'] });
+    expect(failed).toContain('Failed: p99&gt;50ms: it is 91 ms.');
+    expect(failed).not.toContain('Passed');
+  });
+
   test('says what is wrong where something is', () => {
     const ledger = { ok: false, says: '1 violation', violations: ['I1 7: stands at the switch'] };
     const generator = { isLimit: true, says: ['its workers were busy'], lagP99Ms: 50, busy: 0.99, workers: 1 };
-    const bad = htmlReport(resultWith({ ledger, generator, endedBy: 'signal' }), RECORD, []);
+    const bad = htmlReport(resultWith({ ledger, generator, endedBy: 'signal' }), RECORD, [], NOTHING_DEMANDED);
     expect(bad).toContain('I1 7: stands at the switch');
     expect(bad).toContain('The generator may have been the limit: its workers were busy.');
     expect(bad).toContain('stopped by hand');
@@ -81,9 +93,9 @@ describe('the report', () => {
 
   test('is drawn of a test that saw nothing, too, and stays small for one of hours', () => {
     const nothing = resultWith({ scenarios: {}, p50Ms: null, p99Ms: null, sent: 0, answered: 0 });
-    expect(htmlReport(nothing, recordOf([]), [])).toContain('</html>');
+    expect(htmlReport(nothing, recordOf([]), [], NOTHING_DEMANDED)).toContain('</html>');
     const hours = recordOf(Array.from({ length: 20_000 }, () => second(1, 5)));
-    expect(htmlReport(resultWith(), hours, []).length).toBeLessThan(400_000);
+    expect(htmlReport(resultWith(), hours, [], NOTHING_DEMANDED).length).toBeLessThan(400_000);
   });
 });
 

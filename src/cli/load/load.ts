@@ -4,7 +4,7 @@ import { LoadError } from '../../errors.ts';
 import { askEnvironment } from '../../load/gateway-watch.ts';
 import { resultOf } from '../../load/load-result.ts';
 import { type LoadRecord, LoadRun } from '../../load/load-run.ts';
-import { MachineWatch } from '../../load/machine-watch.ts';
+import { type MachineSample, MachineWatch } from '../../load/machine-watch.ts';
 import { NO_LEDGER, proveLedger } from '../../load/prove-ledger.ts';
 import { htmlReport } from '../../load/report/html-report.ts';
 import { StepWatch } from '../../load/step-watch.ts';
@@ -43,12 +43,13 @@ async function test(args: string[]): Promise<number> {
     return 0;
   }
   await refuseProd(options);
-  const { result, record, watch } = await performTest(options);
+  const { result, record, samples } = await performTest(options);
+  const verdict = { thresholds: options.thresholds, failed: failedThresholds(options.thresholds, result) };
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(result, null, 2)}\n`);
-  if (options.report !== undefined) writeFileSync(options.report, htmlReport(result, record, watch.samples));
+  if (options.report !== undefined) writeFileSync(options.report, htmlReport(result, record, samples, verdict));
   console.log(describeResult(result));
   if (options.report !== undefined) console.log(`report: ${options.report}`);
-  const failed = failedThresholds(options.thresholds, result);
+  const { failed } = verdict;
   for (const each of failed) console.error(`failed: ${each}`);
   return failed.length > 0 || result.ledger.ok === false ? 1 : 0;
 }
@@ -64,7 +65,7 @@ async function refuseProd({ plan, isProdAllowed }: LoadOptions): Promise<void> {
 interface PerformedTest {
   readonly result: LoadResult;
   readonly record: LoadRecord;
-  readonly watch: MachineWatch;
+  readonly samples: readonly MachineSample[];
 }
 
 async function performTest({ plan, profile, arrivals, perSecond, thresholds }: LoadOptions): Promise<PerformedTest> {
@@ -95,11 +96,9 @@ async function performTest({ plan, profile, arrivals, perSecond, thresholds }: L
     watch.stop();
     progress.stop();
     const ledger = await booksOf(profile.books, () => isAsked);
-    return {
-      result: resultOf(record, { plan, arrivals, perSecond, ledger, steps: steps.results, endedBy }),
-      record,
-      watch,
-    };
+    const { samples } = watch;
+    const parts = { plan, arrivals, perSecond, ledger, steps: steps.results, endedBy, samples };
+    return { result: resultOf(record, parts), record, samples };
   } finally {
     watch.stop();
     run.close();

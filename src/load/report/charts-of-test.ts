@@ -10,6 +10,17 @@ import { latencyScale } from './scales.ts';
 const MAX_POINTS = 240;
 /** One colour for each of so many series; what is beyond is put together as the last. */
 const COLOURS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7', '--c8'];
+/** The same in every report: green is money, red is doubt. */
+const OUTCOME_COLOURS: Readonly<Record<string, string>> = {
+  Approved: '--c2',
+  Declined: '--c3',
+  Found: '--c1',
+  Indeterminate: '--c4',
+  UnableToGoOnline: '--c6',
+};
+const OTHER_OUTCOMES = ['--c5', '--c7'];
+const REST_COLOUR = '--c8';
+const MOST_OUTCOMES = COLOURS.length - 1;
 /** Percentiles are steps of one thing, so they are steps of one colour. */
 const PERCENTILES = [
   { name: 'p50', share: 0.5, colour: '--o1' },
@@ -63,8 +74,8 @@ function latency(points: readonly Point[]): Chart {
   const at = (share: number) => histograms.map((histogram) => histogram.percentileMs(share) ?? null);
   const most = (histogram: Histogram) => (histogram.count === 0 ? null : histogram.maxMs);
   const series: ChartSeries[] = [
-    { name: 'max', values: histograms.map(most), colour: '--o4' },
     ...PERCENTILES.map(({ name, share, colour }) => ({ name, values: at(share), colour })),
+    { name: 'max', values: histograms.map(most), colour: '--o4' },
   ];
   const values = series.flatMap((each) => each.values.filter((value) => value !== null));
   return {
@@ -115,17 +126,21 @@ function outcomes(points: readonly Point[]): Chart {
   for (const each of all)
     for (const [name, count] of Object.entries(each)) totals.set(name, (totals.get(name) ?? 0) + count);
   const names = [...totals].sort(([, one], [, other]) => other - one).map(([name]) => name);
-  const own = names.slice(0, COLOURS.length - 1);
-  const rest = names.slice(COLOURS.length - 1);
+  const own = names.slice(0, MOST_OUTCOMES);
+  const rest = names.slice(MOST_OUTCOMES);
   const valuesOf = (chosen: readonly string[]) =>
     all.map((each, at) => chosen.reduce((sum, name) => sum + (each[name] ?? 0), 0) / points[at]!.seconds);
-  const series = own.map((name, at) => ({ name, values: valuesOf([name]), colour: COLOURS[at]! }));
+  const spare = OTHER_OUTCOMES.values();
+  const series = own.map((name) => ({
+    name,
+    values: valuesOf([name]),
+    colour: OUTCOME_COLOURS[name] ?? spare.next().value ?? REST_COLOUR,
+  }));
   return {
     title: 'Outcomes',
     says: 'What the answers said, a second.',
     xs: timesOf(points),
-    series:
-      rest.length === 0 ? series : [...series, { name: 'others', values: valuesOf(rest), colour: COLOURS.at(-1)! }],
+    series: rest.length === 0 ? series : [...series, { name: 'others', values: valuesOf(rest), colour: REST_COLOUR }],
     format: perSecond,
     isStacked: true,
   };
@@ -163,9 +178,19 @@ function machineCharts(samples: readonly MachineSample[]): Chart[] {
       series: gatewaySeries(samples),
       format: whole,
     },
-    { title: 'Processor', says: 'Cores in use by each process.', xs, series: ofProcess('cores'), format: cores },
+    {
+      title: 'Processor',
+      says: 'Cores in use by each process, and by everything on the machine of the generator together.',
+      xs,
+      series: names.length === 0 ? [] : [ofMachine(samples), ...ofProcess('cores')],
+      format: cores,
+    },
     { title: 'Memory', says: 'Memory of each process.', xs, series: ofProcess('memoryBytes'), format: megabytes },
   ];
+}
+
+function ofMachine(samples: readonly MachineSample[]): ChartSeries {
+  return { name: 'whole machine', values: samples.map(({ machineCores }) => machineCores), colour: '--muted' };
 }
 
 function gatewaySeries(samples: readonly MachineSample[]): ChartSeries[] {

@@ -1,14 +1,26 @@
 import type { LoadResult } from '#schemas/load-result';
 import type { LoadRecord } from '../load-run.ts';
 import type { MachineSample } from '../machine-watch.ts';
+import type { Threshold } from '../thresholds.ts';
 import { chartFigure } from './chart.ts';
 import { chartsOfTest } from './charts-of-test.ts';
 import { escapeHtml } from './html-text.ts';
 import { REPORT_SCRIPT } from './report-script.ts';
 import { REPORT_STYLE } from './report-style.ts';
 
+/** What was demanded of the test, and what of it did not hold, in words. */
+export interface Verdict {
+  readonly thresholds: readonly Pick<Threshold, 'text'>[];
+  readonly failed: readonly string[];
+}
+
 /** A load test as one page that needs nothing else: no network, no files beside it. */
-export function htmlReport(result: LoadResult, record: LoadRecord, samples: readonly MachineSample[]): string {
+export function htmlReport(
+  result: LoadResult,
+  record: LoadRecord,
+  samples: readonly MachineSample[],
+  verdict: Verdict,
+): string {
   const { plan, machine, startedAt } = result;
   const title = `Load test of ${plan.target}`;
   const charts = chartsOfTest(record, samples).map(chartFigure).join('\n');
@@ -18,14 +30,14 @@ export function htmlReport(result: LoadResult, record: LoadRecord, samples: read
 <body><main>
 <h1>${escapeHtml(title)}</h1>
 <p class="sub">${escapeHtml(`${startedAt.replace('T', ' ').replace(/\..*/, '')} UTC · ${planInWords(plan)} · ${machine}`)}</p>
-${notesOf(result)}
+${notesOf(result, verdict)}
 <ul class="tiles">${tilesOf(result)}</ul>
 <div class="charts">
 ${charts}
 </div>
 ${scenarioSection(result)}
 ${stepSection(result)}
-<footer>${escapeHtml(`Seed ${plan.seed}. A call is a tap, a tap with its PIN, or a query; its latency counts from the moment it was due. ${result.ledger.says}.`)}</footer>
+<footer>${escapeHtml(`Seed ${plan.seed}. A call is what one client does: a tap, a tap with its PIN, a link from its making to its payment, a query. Its latency counts from the moment it was due. ${result.ledger.says}.`)}</footer>
 </main><script>${REPORT_SCRIPT}</script></body></html>
 `;
 }
@@ -42,8 +54,11 @@ function planInWords({
   return `${arrivals}, ${perSecond} a second for ${durationSeconds} s · ${phones} phones, ${lines}`;
 }
 
-function notesOf({ generator, endedBy, ledger }: LoadResult): string {
+function notesOf({ generator, endedBy, ledger }: LoadResult, { thresholds, failed }: Verdict): string {
+  const demanded = thresholds.map(({ text }) => text).join(', ');
   const notes = [
+    failed.length > 0 && ['bad', `Failed: ${failed.join('; ')}.`],
+    failed.length === 0 && demanded !== '' && ['good', `Passed: none of ${demanded} came true.`],
     ledger.ok === false && ['bad', `The ledger is not ok. ${[ledger.says, ...ledger.violations].join('; ')}`],
     generator.isLimit && ['warn', `The generator may have been the limit: ${generator.says.join('; ')}.`],
     endedBy === 'signal' && ['', 'The test was stopped by hand before its end.'],

@@ -14,7 +14,7 @@ h2{font-size:15px;font-weight:600;margin:0}
 p{margin:0}
 .sub{color:var(--ink2);margin-top:4px}
 .note{margin-top:20px;padding:12px 16px;border-radius:10px;border:1px solid var(--line);background:var(--card)}
-.note.bad{border-color:var(--bad);color:var(--bad)}.note.warn{border-color:var(--warn);color:var(--warn)}
+.note.good{border-color:var(--good);color:var(--good)}.note.bad{border-color:var(--bad);color:var(--bad)}.note.warn{border-color:var(--warn);color:var(--warn)}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(140px,1fr));gap:12px;margin:24px 0 12px;padding:0;list-style:none}
 .tiles li{background:var(--card);border:1px solid var(--line);border-radius:12px;padding:14px 16px}
 .tiles b{display:block;font-size:24px;font-weight:600;letter-spacing:-.01em;line-height:1.25}
@@ -23,7 +23,7 @@ p{margin:0}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,460px),1fr));gap:16px;margin-top:16px}
 figure,section{margin:0;background:var(--card);border:1px solid var(--line);border-radius:12px;padding:18px 18px 14px;min-width:0}
 section{margin-top:16px}
-figcaption p{color:var(--ink2);font-size:13px;min-height:2.9em}
+figcaption p{color:var(--ink2);font-size:13px;min-height:3em}
 .legend{display:flex;flex-wrap:wrap;gap:4px 16px;list-style:none;margin:8px 0 4px;padding:0;font-size:13px;color:var(--ink2)}
 .legend i{display:inline-block;width:10px;height:10px;border-radius:3px;margin-right:6px}
 .plot{position:relative}
