@@ -24,7 +24,11 @@ const LOGARITHMIC = {
     ],
   },
   axis: {
-    values: (_plot, ticks) => ticks.map((tick) => (Number.isInteger(Math.log10(tick)) ? whole.format(tick) : '')),
+    splits: (_plot, _axis, low, high) => {
+      const from = Math.round(Math.log10(low));
+      return Array.from({ length: Math.round(Math.log10(high)) - from + 1 }, (_, at) => 10 ** (from + at));
+    },
+    values: (_plot, ticks) => ticks.map((tick) => whole.format(tick)),
   },
 };
 const FROM_ZERO = { scale: { range: (_plot, _low, high) => [0, Math.max(high * 1.15, 1)] }, axis: {} };

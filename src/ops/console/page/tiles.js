@@ -1,6 +1,10 @@
 import { byId, count, h, keepInStep, ms, rate, setText, sum } from './dom.js';
 import { groupOutcomes } from './outcomes.js';
 
+const compact = new Intl.NumberFormat('en', { notation: 'compact' });
+/** A tile has room for so much; the tables tell it exactly. */
+const few = (value) => (value < 100_000 ? count(value) : compact.format(value));
+
 /** The figures of now. */
 export function showTiles({ taps, outcomes, backlog, commits }) {
   const groups = groupOutcomes(outcomes);
@@ -20,9 +24,9 @@ export function showTiles({ taps, outcomes, backlog, commits }) {
     ...(taps.failedPerSecond === null
       ? []
       : [{ name: 'Failed/s', value: rate(taps.failedPerSecond), mark: taps.failedPerSecond > 0 && 'bad' }]),
-    { name: 'Reversals owed', value: count(owed), mark: owed > 0 && 'warn' },
-    { name: 'For a person', value: count(review), mark: review > 0 && 'bad' },
-    { name: 'Webhooks due', value: count(pending), mark: pending > 1_000 && 'warn' },
+    { name: 'Reversals', value: few(owed), unit: 'owed', mark: owed > 0 && 'warn' },
+    { name: 'For a person', value: few(review), mark: review > 0 && 'bad' },
+    { name: 'Webhooks', value: few(pending), unit: 'due', mark: pending > 1_000 && 'warn' },
     { name: 'Dead letters', value: dead >= 100 ? '100+' : count(dead), mark: dead > 0 && 'bad' },
     ...(commits ? [{ name: 'Commit p99', value: ms(commits.p99), unit: 'ms' }] : []),
   ];
