@@ -5,7 +5,7 @@ import { Sink } from '../bytes/sink.ts';
 import { Iso8583Error } from '../errors.ts';
 import { countBits, FIELDS_PER_BLOCK, MAX_BLOCKS, type MessageBitmap, messageBitmap } from './bitmap.ts';
 import { compileField } from './compile-field.ts';
-import { type CompileField, type FieldSpan, NumberedFields } from './composites/numbered-fields.ts';
+import { type CompileField, NumberedFields } from './composites/numbered-fields.ts';
 import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
 import { numeric } from './fields.ts';
 import { leafCodec } from './leaves/leaf-codec.ts';
@@ -42,12 +42,6 @@ export interface Codec<Message> {
    * @throws {Iso8583Error} with the field, the offset from `start`, and what was decoded before
    */
   decode(bytes: Uint8Array, start?: number, end?: number): Message;
-  /**
-   * Where the fields of a message lie, in order, without those in composites; MTI and bitmaps are in front of them.
-   *
-   * @throws {Iso8583Error} as `decode` does
-   */
-  locate(bytes: Uint8Array, start?: number, end?: number): FieldSpan[];
 }
 
 /**
@@ -62,7 +56,6 @@ export function compileSpec<S extends Spec>(spec: S): Codec<MessageOf<S>> {
     encode: (message, target, offset) => codec.encode(message, target, offset),
     toBytes: (message) => codec.toBytes(message),
     decode: (bytes, start = 0, end = bytes.length) => codec.decode(bytes, start, end) as MessageOf<S>,
-    locate: (bytes, start = 0, end = bytes.length) => codec.locate(bytes, start, end),
   };
 }
 
@@ -134,15 +127,6 @@ class MessageCodec {
       throw error instanceof Iso8583Error ? error.withPartial(record ?? { header, mti }) : error;
     }
     return record;
-  }
-
-  locate(bytes: Uint8Array, start: number, end: number): FieldSpan[] {
-    this.decode(bytes, start, end);
-    const cursor = messageCursor(bytes, start, end);
-    this.#header?.decode(cursor);
-    this.#mti.decode(cursor);
-    this.#bitmap.read(cursor, this.#fields.bits);
-    return this.#fields.locate(cursor);
   }
 }
 

@@ -1,5 +1,6 @@
 import { ProcessorError } from '../errors.ts';
 import { isPartialApproval } from './classify-outcome.ts';
+import { macFault } from './mac-rule.ts';
 import { macVerdictOf } from './mac-verdict.ts';
 import { answers } from './mti.ts';
 import type { IsoMessage, Outcome, OutcomeFacts, Processor, ProcessorDefinition, SwitchConfig } from './processor.ts';
@@ -78,6 +79,8 @@ function checkDefinition<Config extends SwitchConfig, Message extends IsoMessage
   }
   if (definition.match['1'] === undefined && definition.match['2'] === undefined) refuse('match: no class 1 or 2');
   if (definition.match['4'] === undefined) refuse('match: no class 4, reversals could not be paired');
+  const fault = definition.mac && macFault(definition.spec, definition.mac);
+  if (fault !== undefined) refuse(`mac: ${fault}`);
   if (!echoesItsTime(definition)) refuse('profile.echoed: neither DE7 nor DE37, a STAN that came round would approve');
   const repeated = firstRepeated(decidedCodes(definition.profile));
   if (repeated !== undefined) refuse(`profile.codes: ${repeated} has two meanings`);

@@ -1,4 +1,5 @@
 import type { MacFunction, MacMethod } from '../crypto/mac.ts';
+import type { Spec } from '../iso8583/spec.ts';
 import type { IsoMessage } from './processor.ts';
 
 /**
@@ -30,4 +31,19 @@ export interface MacRule<Message extends IsoMessage = IsoMessage> {
   compose(keyNumber: number, mac: Uint8Array): Uint8Array;
   /** Number of the key that made the field's value; undefined when the dialect does not carry one. */
   keyNumber(value: Uint8Array): number | undefined;
+}
+
+/**
+ * Why MACs cannot be put where the rule says; undefined when they can. A codec writes them over the end of the message, so
+ * nothing may stand behind the field, and its length on the wire must be known.
+ */
+export function macFault(
+  spec: Spec,
+  { field, lengthBytes }: Pick<MacRule, 'field' | 'lengthBytes'>,
+): string | undefined {
+  const last = spec.fields[Math.max(...Object.keys(spec.fields).map(Number))];
+  if (last?.name !== field) return `${field} is not the last field`;
+  const isBinary = last.kind === 'binary' && (last.encoding ?? spec.encodings.binary) === 'binary';
+  if (!isBinary || last.prefix !== undefined) return `${field} is not binary and of fixed length`;
+  return last.max === lengthBytes ? undefined : `${field} has another length than ${lengthBytes}`;
 }

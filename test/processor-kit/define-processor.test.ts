@@ -52,6 +52,9 @@ test.each([
   ['an example config that is none', { exampleConfig: { ...type1.exampleConfig, acquirerId: 'letters' } }],
   ['no way to pair reversals', { match: { 2: ['stan'] } }],
   ['no way to pair sales', { match: { 4: ['stan'] } }],
+  ['a MAC in a field that others may stand behind', { mac: { ...type1.mac!, field: 'securityControl' } }],
+  ['a MAC in a field that is text', { mac: { ...type1.mac!, field: 'reasonCode' } }],
+  ['a MAC of another length than its field', { mac: { ...type1.mac!, lengthBytes: 4 } }],
   ['echoes that tell no day from another', { profile: { ...type1.profile, echoed: ['amount', 'stan', 'tid'] } }],
   ['a class that is paired by nothing', { match: { ...type1.match, 8: [] } }],
   [

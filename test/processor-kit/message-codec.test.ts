@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
+import type2 from '../../processors/type-2/index.ts';
+import { toHex } from '../../src/bytes/hex.ts';
 import { BlockKey } from '../../src/crypto/block-key.ts';
 import { keyMac } from '../../src/crypto/mac.ts';
 import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import type { IsoMessage, MacKeys } from '../../src/processor-kit/index.ts';
+import type { IsoMessage, MacKeys, Processor } from '../../src/processor-kit/index.ts';
 import { macVerdictOf } from '../../src/processor-kit/mac-verdict.ts';
 import { messageCodec } from '../../src/processor-kit/message-codec.ts';
 
@@ -77,4 +79,17 @@ test('keys that nobody has, or a dialect without MACs, stop the start', () => {
   const config = { ...type1.exampleConfig, macKeys: [{ number: 1, keyId: 'old' }] };
   expect(() => messageCodec(type1, config)).toThrow('no MAC keys');
   expect(() => messageCodec({ ...type1, mac: undefined }, config, macKeys)).toThrow('has no MAC');
+});
+
+test('a MAC over the whole message, in DE64 and from AES, covers every byte in front of it', () => {
+  const key = new BlockKey('aes', new Uint8Array(16).fill(7));
+  const cmacs: MacKeys = (_keyId, method) => keyMac(key, method);
+  const dialect = { ...type2, mac: { ...type2.mac!, method: { algorithm: 'cmac' } } } as const;
+  const codec = messageCodec(dialect as Processor, type2.exampleConfig, cmacs);
+  const bytes = bytesOf(codec, type2.authorization(testPurchase(), type2.exampleConfig));
+  expect(macVerdictOf(codec.decode(bytes))).toBe('good');
+  const expected = keyMac(key, { algorithm: 'cmac' })(bytes.subarray(0, -8)).subarray(0, 8);
+  expect(toHex(bytes.subarray(-8))).toBe(toHex(expected));
+  const changed = { ...codec.decode(bytes), stan: '000124' };
+  expect(macVerdictOf(codec.decode(bytesOf(type2.codec(type2.exampleConfig) as typeof plain, changed)))).toBe('bad');
 });

@@ -2,20 +2,12 @@ import type { Cursor } from '../../bytes/cursor.ts';
 import type { PlainRecord } from '../../bytes/record.ts';
 import type { Sink } from '../../bytes/sink.ts';
 import { readTextRun, writeTextRun } from '../../bytes/text-run.ts';
-import { type Bits, hasBit, setBit } from '../bitmap.ts';
+import { type Bits, setBit } from '../bitmap.ts';
 import { decodeError, encodeError, type FieldCodec, nameForError, specError } from '../field-codec.ts';
 import type { Field, FieldTable } from '../rows.ts';
 
 /** Makes the codec of one field; given, so that composites can hold composites. */
 export type CompileField = (field: Field, path: string) => FieldCodec;
-
-/** Where a field lies, its length included; offsets are those of the bytes that were given. */
-export interface FieldSpan {
-  readonly number: number;
-  readonly name: string;
-  readonly start: number;
-  readonly end: number;
-}
 
 /** The number of what a record has besides its fields. */
 const APART = 0;
@@ -122,18 +114,6 @@ export class NumberedFields {
         if (!isWritten) codec.encode(value, sink);
       }
     }
-  }
-
-  /** Where the fields lie that `bits` tells; their values are checked on the way and dropped. */
-  locate(cursor: Cursor): FieldSpan[] {
-    const spans: FieldSpan[] = [];
-    for (const [number, slot] of this.#slots.entries()) {
-      if (slot === undefined || !hasBit(this.bits, number)) continue;
-      const start = cursor.position;
-      slot.codec.decode(cursor);
-      spans.push({ number, name: slot.name, start, end: cursor.position });
-    }
-    return spans;
   }
 
   /** Drops values taken and not encoded, for the case of an error. */
