@@ -1,12 +1,12 @@
 import { hostname, userInfo } from 'node:os';
 import type { z } from 'zod';
 import { readConfig } from '../config.ts';
+import { refused } from '../errors.ts';
 import { prepareDatabase } from '../gateway/prepare-database.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { AcquirerSettings, type Page } from '../store/settings/acquirer-settings.ts';
 import type { Change } from '../store/settings/admin-commit.ts';
 import type { SettingsTable } from '../store/settings/settings-table.ts';
-import { refused } from '../transactions/tap/check-routing.ts';
 
 /** As long as the record of changes takes it. */
 const MAX_ACTOR_CHARS = 255;

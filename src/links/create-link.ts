@@ -1,4 +1,4 @@
-import { Forbidden, MoneyError, NotFound, RequestRefused } from '../errors.ts';
+import { Forbidden, MoneyError, NotFound, RequestRefused, refusedAt } from '../errors.ts';
 import type { LinkKind, Mandate, NewLink } from '../transactions/links/link.ts';
 import { type Currency, currencyOf, parseAmount } from '../transactions/money.ts';
 import type { IntentTokens, LinkStore } from '../transactions/ports/link-ports.ts';
@@ -91,9 +91,9 @@ function draftLink(
   const nowMs = desk.clock.nowMs();
   const { merchantId, paymentReference, kind, isConsumerApp, xTid = null, timestamp, mandate } = wanted;
   if (timestamp !== undefined && !(Math.abs(Date.parse(timestamp) - nowMs) <= TIMESTAMP_WITHIN_MS)) {
-    throw refusedAt('/timestamp', 'is not within 24 hours');
+    throw refusedAt('timestamp', 'is not within 24 hours');
   }
-  if (xTid !== null && !desk.directory.terminal(acquirerId, xTid)) throw refusedAt('/xTid', 'is no terminal');
+  if (xTid !== null && !desk.directory.terminal(acquirerId, xTid)) throw refusedAt('xTid', 'is no terminal');
   const currency = readCurrency(wanted.currencyCode);
   return {
     acquirerId,
@@ -103,7 +103,7 @@ function draftLink(
     kind,
     type: mandate ? TransactionType.TT3 : TransactionType.Tap,
     paymentReference,
-    amountMinor: readAmount('/amount', wanted.amount, currency),
+    amountMinor: readAmount('amount', wanted.amount, currency),
     currency: currency.code,
     isConsumerApp,
     xTid,
@@ -116,9 +116,9 @@ function readMandate(
   { instalmentAmount, maxCollectionAmount, ...mandate }: MandateRequest,
   currency: Currency,
 ): Mandate {
-  const instalmentMinor = readAmount('/instalmentAmount', instalmentAmount, currency);
-  const maxCollectionMinor = readAmount('/maxCollectionAmount', maxCollectionAmount, currency);
-  if (instalmentMinor > maxCollectionMinor) throw refusedAt('/instalmentAmount', 'is more than maxCollectionAmount');
+  const instalmentMinor = readAmount('instalmentAmount', instalmentAmount, currency);
+  const maxCollectionMinor = readAmount('maxCollectionAmount', maxCollectionAmount, currency);
+  if (instalmentMinor > maxCollectionMinor) throw refusedAt('instalmentAmount', 'is more than maxCollectionAmount');
   return { ...mandate, instalmentMinor, maxCollectionMinor };
 }
 
@@ -126,20 +126,20 @@ function readCurrency(code: string): Currency {
   try {
     return currencyOf(code);
   } catch (error) {
-    if (error instanceof MoneyError) throw refusedAt('/currencyCode', 'is no currency of ISO 4217');
+    if (error instanceof MoneyError) throw refusedAt('currencyCode', 'is no currency of ISO 4217');
     throw error;
   }
 }
 
-function readAmount(pointer: string, text: string, currency: Currency): number {
+function readAmount(name: string, text: string, currency: Currency): number {
   try {
     const amountMinor = parseAmount(text, currency);
     if (amountMinor > 0) return amountMinor;
   } catch (error) {
     if (!(error instanceof MoneyError)) throw error;
-    throw refusedAt(pointer, AMOUNT_FAULTS[error.code] ?? error.code);
+    throw refusedAt(name, AMOUNT_FAULTS[error.code] ?? error.code);
   }
-  throw refusedAt(pointer, 'is not more than zero');
+  throw refusedAt(name, 'is not more than zero');
 }
 
 const AMOUNT_FAULTS: Readonly<Partial<Record<MoneyError['code'], string>>> = {
@@ -147,7 +147,3 @@ const AMOUNT_FAULTS: Readonly<Partial<Record<MoneyError['code'], string>>> = {
   TOO_MANY_DECIMALS: 'has more decimals than the currency',
   AMOUNT_TOO_LARGE: 'has more than 12 digits',
 };
-
-function refusedAt(pointer: string, detail: string): RequestRefused {
-  return new RequestRefused(400, 104, 'The request does not fit its schema.', [{ pointer, detail }]);
-}

@@ -1,5 +1,5 @@
 import type { Device, NewDevice } from '#schemas/device';
-import { Forbidden, NotFound, RequestRefused } from '../errors.ts';
+import { Forbidden, NotFound, RequestRefused, refusedAt } from '../errors.ts';
 import type { Directory, Tenant } from '../transactions/ports.ts';
 import type { DevicePage, DeviceStore, OwnedMerchants } from './ports.ts';
 import type { PushTokenVault } from './push-token-vault.ts';
@@ -57,10 +57,7 @@ export class DeviceRegistry {
   async #merchantOf(owner: Tenant, named: string | undefined): Promise<string> {
     const { merchants } = this.#options;
     const id = named ?? owner.merchantId ?? (await merchants.onlyMerchant(owner));
-    if (id === undefined) {
-      const errors = [{ pointer: '/merchantId', detail: 'is missing: the credential has no single merchant' }];
-      throw new RequestRefused(400, 104, 'The request does not fit its schema.', errors);
-    }
+    if (id === undefined) throw refusedAt('merchantId', 'is missing: the credential has no single merchant');
     const merchant = await merchants.findOwned(owner, id);
     if (!merchant) throw new NotFound();
     if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');

@@ -1,6 +1,6 @@
 import type { JobPayloads } from '#schemas/jobs';
 import type { PushAnswer } from '#schemas/push';
-import { Forbidden, RequestRefused } from '../errors.ts';
+import { Forbidden, RequestRefused, refusedAt } from '../errors.ts';
 import { createLink, type LinkDesk, type LinkRequest, payUrl } from '../links/create-link.ts';
 import type { JobRequest } from '../transactions/jobs.ts';
 import type { LinkKey, NewLink } from '../transactions/links/link.ts';
@@ -156,6 +156,5 @@ function paymentOf(link: NewLink, url: string, token: string): PushedPayment {
 }
 
 function unknownCurrency(): RequestRefused {
-  const errors = [{ pointer: '/currency', detail: 'is no currency of ISO 4217' }];
-  return new RequestRefused(400, 104, 'The request does not fit its schema.', errors);
+  return refusedAt('currency', 'is no currency of ISO 4217');
 }

@@ -1,6 +1,5 @@
 import type pg from 'pg';
-import { NotFound, RequestRefused } from '../../errors.ts';
-import { conflict } from '../../transactions/tap/check-routing.ts';
+import { conflict, NotFound, RequestRefused } from '../../errors.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { whileUp } from '../postgres/while-up.ts';
 import { type AdminEvent, type Change, INSTALLATION, inAdminCommit, type Reach, recordChange } from './admin-commit.ts';

@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import type { RecordedAction, RecordedKind } from '#schemas/admin-audit';
-import { NotFound, RequestRefused, StoreUnavailable, TapwireError } from '../../errors.ts';
-import { conflict } from '../../transactions/tap/check-routing.ts';
+import { conflict, NotFound, RequestRefused, StoreUnavailable, TapwireError } from '../../errors.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { whileUp } from '../postgres/while-up.ts';
 

@@ -1,11 +1,11 @@
 import type { NewApiKey, StoredApiKey } from '#schemas/admin-credentials';
 import { type ApiKeyMode, createApiKey } from '../../auth/api-key.ts';
 import type { Secret } from '../../bytes/secret.ts';
-import { conflict } from '../../transactions/tap/check-routing.ts';
+import { conflict } from '../../errors.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { findOwner } from '../transactions/find-owner.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
+import { findOwner } from './find-owner.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** One or two for each merchant of a large acquirer. */

@@ -2,12 +2,12 @@ import type pg from 'pg';
 import type { NewIssuerKey, StoredIssuerKey } from '#schemas/admin-credentials';
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '#schemas/tokens';
 import { readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
-import { conflict, refused } from '../../transactions/tap/check-routing.ts';
+import { brokenRules, conflict, refused } from '../../errors.ts';
 import { readCallbackUrl, URL_FAULTS, type UrlPolicy } from '../../webhooks/callback-url.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { findOwner, type NamedOwner } from '../transactions/find-owner.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
+import { findOwner, type NamedOwner } from './find-owner.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Every gateway holds them all in memory; an integrator has one, and two while it changes them. */
@@ -81,7 +81,7 @@ export class IssuerKeySettings {
     const isPem = publicKey !== null;
     const known = isPem ? readIssuerPem(publicKey)?.algorithms : SIGNING_ALGORITHMS;
     const url = jwksUrl === null ? undefined : readCallbackUrl(jwksUrl, this.#policy);
-    const rules: readonly (readonly [isBroken: boolean, path: string, detail: string])[] = [
+    const faults = brokenRules([
       [integratorId === null && merchantId === null, 'integratorId', 'neither an integrator nor a merchant'],
       [isPem === (jwksUrl !== null), 'publicKey', 'either a public key or the URL of a JWKS'],
       [known === undefined, 'publicKey', 'no public key as PEM of RSA (2,048 to 8,192 bits), P-256 or Ed25519'],
@@ -92,9 +92,8 @@ export class IssuerKeySettings {
         'algorithms',
         'not what keys of this kind sign with',
       ],
-    ];
-    const faults = rules.filter(([isBroken]) => isBroken);
-    if (faults.length > 0) throw refused(faults.map(([, path, detail]) => ({ path: [path], detail })));
+    ]);
+    if (faults.length > 0) throw refused(faults);
     return { ...wanted, algorithms: wanted.algorithms ?? known!, jwksUrl: url instanceof URL ? url.href : null };
   }
 }

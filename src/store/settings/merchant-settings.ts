@@ -1,5 +1,5 @@
 import type { NewMerchant, StoredMerchant } from '#schemas/admin-tenants';
-import { conflict, refused } from '../../transactions/tap/check-routing.ts';
+import { conflict, refusedAt } from '../../errors.ts';
 import { checkMerchant } from '../../transactions/tap/check-tenants.ts';
 import type { SettingsTable } from './settings-table.ts';
 
@@ -34,7 +34,7 @@ export const MERCHANT_SETTINGS: SettingsTable<NewMerchant, StoredMerchant> = {
       acquirerId,
       integratorId,
     ]);
-    if (rowCount === 0) throw refused([{ path: ['integratorId'], detail: 'no integrator of the acquirer' }]);
+    if (rowCount === 0) throw refusedAt('integratorId', 'no integrator of the acquirer');
   },
   // Transactions, keys and users name both.
   checkChange(before, { integratorId }) {

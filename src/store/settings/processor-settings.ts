@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
-import { checkProcessorSettings, conflict, type ProcessorTypes } from '../../transactions/tap/check-routing.ts';
+import { conflict } from '../../errors.ts';
+import { checkProcessorSettings, type ProcessorTypes } from '../../transactions/tap/check-routing.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Each has connections of its own in every worker. */

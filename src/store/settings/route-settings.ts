@@ -1,5 +1,6 @@
 import type { RouteSettings, StoredRoute } from '#schemas/admin-routing';
-import { checkRouteSettings, conflict, refused } from '../../transactions/tap/check-routing.ts';
+import { conflict, refused } from '../../errors.ts';
+import { checkRouteSettings } from '../../transactions/tap/check-routing.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Every tap looks through them. */

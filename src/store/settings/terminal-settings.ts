@@ -1,5 +1,5 @@
 import type { NewTerminal, StoredTerminal } from '#schemas/admin-tenants';
-import { conflict, refused } from '../../transactions/tap/check-routing.ts';
+import { conflict, refusedAt } from '../../errors.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Every gateway holds them all in memory, a hundred bytes each; the database compares them every two seconds. */
@@ -24,11 +24,11 @@ export const TERMINAL_SETTINGS: SettingsTable<NewTerminal, StoredTerminal> = {
     const isThere = async (text: string, id: string) => (await client.query(text, [acquirerId, id])).rowCount === 1;
     const profiles = 'select from terminal_profiles where acquirer_id = $1 and name = $2';
     if (profile !== null && !(await isThere(profiles, profile))) {
-      throw refused([{ path: ['profile'], detail: 'no terminal profile of the acquirer' }]);
+      throw refusedAt('profile', 'no terminal profile of the acquirer');
     }
     const merchants = 'select from merchants where acquirer_id = $1 and id = $2';
     if (merchantId !== null && !(await isThere(merchants, merchantId))) {
-      throw refused([{ path: ['merchantId'], detail: 'no merchant of the acquirer' }]);
+      throw refusedAt('merchantId', 'no merchant of the acquirer');
     }
   },
   async checkRemoval(client, acquirerId, xTid) {

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { NewUser, StoredUser } from '#schemas/admin-credentials';
 import { hashPassword, passwordFault } from '../../auth/portal/password.ts';
 import { WaitingLine } from '../../auth/portal/waiting-line.ts';
-import { refused } from '../../transactions/tap/check-routing.ts';
+import { refusedAt } from '../../errors.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { findOwner } from '../transactions/find-owner.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
+import { findOwner } from './find-owner.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** The tills and back offices of a large acquirer. */
@@ -107,7 +107,7 @@ export class UserSettings {
   async #hash(given: string | null, username: string) {
     const made = given === null ? randomBytes(MADE_PASSWORD_BYTES).toString('base64url') : null;
     const fault = given !== null && passwordFault(given, username);
-    if (fault) throw refused([{ path: ['password'], detail: fault }]);
+    if (fault) throw refusedAt('password', fault);
     const passwordHash = await this.#line.run(() => hashPassword(given ?? made!));
     return { made, passwordHash };
   }

@@ -1,5 +1,5 @@
 import { fromHex } from '../../bytes/hex.ts';
-import { Forbidden, NoConfiguration, NotFound, PinNotAwaited, RequestRefused, TapRefused } from '../../errors.ts';
+import { Forbidden, NoConfiguration, NotFound, PinNotAwaited, refusedAt, TapRefused } from '../../errors.ts';
 import type { PinAttempt, PinRequest } from '../ports/pin-ports.ts';
 import type { Principal } from '../ports.ts';
 import { moves, Status } from '../status.ts';
@@ -66,7 +66,7 @@ async function findForPin(
   if (before.deviceInstallationId !== deviceInstallationId || before.userClaim !== userClaim)
     throw new Forbidden('FORBIDDEN');
   if (before.merchantReference !== merchantReference)
-    throw refusedAt('/merchantReference', 'is not that of the transaction');
+    throw refusedAt('merchantReference', 'is not that of the transaction');
   return before;
 }
 
@@ -79,7 +79,7 @@ async function checkToken(world: World, before: Transaction, pinToken: string): 
   if (!isAwaitingPin(before)) throw new PinNotAwaited();
   const verdict = await world.pinTokens.check(pinToken, before);
   if (verdict === 'spent') throw new PinNotAwaited();
-  if (verdict === 'foreign') throw refusedAt('/pinToken', 'is not the one of this transaction and device');
+  if (verdict === 'foreign') throw refusedAt('pinToken', 'is not the one of this transaction and device');
 }
 
 /** The tap once more, now with its PIN. */
@@ -94,7 +94,7 @@ function readPinTap(
   const tap = readTap(opened);
   if (!isSameTap(world, before, tap)) throw new TapRefused('/paymentCardData', 'OTHER_TAP', 202);
   if (tap.pin) return { opened, fault, tap };
-  if (request.pinBlock === undefined || request.ksn === undefined) throw refusedAt('/pinBlock', 'is missing');
+  if (request.pinBlock === undefined || request.ksn === undefined) throw refusedAt('pinBlock', 'is missing');
   const pin = { block: fromHex(request.pinBlock), ksn: fromHex(request.ksn) };
   return { opened: withPin(opened, pin), fault, tap: { ...tap, pin } };
 }
@@ -151,8 +151,4 @@ function guarded(world: World, { attempt }: Plan, { status, pinJob, overdueJob }
     ...(overdueJob === null || isRecorded ? [] : [{ queue: 'overdue', id: overdueJob } as const]),
   ];
   return { ...attempt, fromStatus: status, moves: [...answered, ...attempt.moves], remove };
-}
-
-function refusedAt(pointer: string, detail: string): RequestRefused {
-  return new RequestRefused(400, 104, 'The request does not fit its schema.', [{ pointer, detail }]);
 }

@@ -1,18 +1,13 @@
 import type { z } from 'zod';
 import type { ProcessorSettings, RouteSettings } from '#schemas/admin-routing';
 import { SCHEMES } from '../../emv/scheme.ts';
-import { RequestRefused } from '../../errors.ts';
+import { brokenRules, type Fault, type Rule, refused, refusedAt } from '../../errors.ts';
 import { keyExchangeFaults } from '../../processor-kit/key-change.ts';
 import type { Processor, SwitchConfig } from '../../processor-kit/processor.ts';
 import { findCurrency } from '../money.ts';
 
 /** The types that this installation has, by name. */
 export type ProcessorTypes = ReadonlyMap<string, Processor>;
-
-interface Fault {
-  readonly path: readonly PropertyKey[];
-  readonly detail: string;
-}
 
 /**
  * Whether a processor can be run as it is to be stored: a type that is there, and a configuration that this type takes.
@@ -21,7 +16,7 @@ interface Fault {
  */
 export function checkProcessorSettings(types: ProcessorTypes, { type, config }: ProcessorSettings): void {
   const processor = types.get(type);
-  if (!processor) throw refused([{ path: ['type'], detail: `none of ${[...types.keys()].join(', ')}` }]);
+  if (!processor) throw refusedAt('type', `none of ${[...types.keys()].join(', ')}`);
   const { data, error } = processor.configSchema.safeParse(config);
   const faults = error ? error.issues.flatMap(faultsIn) : contradictionsIn(processor, data);
   if (faults.length === 0) return;
@@ -31,7 +26,7 @@ export function checkProcessorSettings(types: ProcessorTypes, { type, config }: 
 /** What each setting allows and the line does not: found here, it does not wait for the next start of a worker. */
 function contradictionsIn(processor: Processor, { addresses, accept, tls, macKeys, ...rest }: SwitchConfig): Fault[] {
   const headerBytes = (rest.transportHeader?.length ?? 0) / 2;
-  const rules: readonly (readonly [isBroken: boolean, path: string, detail: string])[] = [
+  const rules: readonly Rule[] = [
     [addresses.length === 0 && !accept, 'addresses', 'neither addresses nor accept: there would be no line'],
     [(tls?.certFile === undefined) !== (tls?.keyFile === undefined), 'tls', 'certFile and keyFile go together'],
     [accept !== undefined && tls !== undefined && !tls.certFile, 'tls', 'accept needs certFile and keyFile'],
@@ -43,7 +38,7 @@ function contradictionsIn(processor: Processor, { addresses, accept, tls, macKey
     ],
     ...keyExchangeFaults(processor, { macKeys, ...rest }).map((fault) => [true, 'keyExchange', fault] as const),
   ];
-  return rules.filter(([isBroken]) => isBroken).map(([, path, detail]) => ({ path: [path], detail }));
+  return brokenRules(rules);
 }
 
 /** A name that the schema does not have is told at that name, not at the object around it. */
@@ -66,19 +61,4 @@ export function checkRouteSettings({ currency, scheme }: RouteSettings): void {
     faults.push({ path: ['scheme'], detail: `none of ${[...SCHEMES].join(', ')}` });
   }
   if (faults.length > 0) throw refused(faults);
-}
-
-/** Settings that cannot be taken as they stand: 400 with a JSON pointer (RFC 6901) for each fault. */
-export function refused(faults: readonly Fault[]): RequestRefused {
-  const errors = faults.map(({ path, detail }) => ({ pointer: path.map(step).join(''), detail }));
-  return new RequestRefused(400, 104, 'The request does not fit its schema.', errors);
-}
-
-function step(name: PropertyKey): string {
-  return `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-}
-
-/** A change that does not go with what is there: 409, with a sentence for whoever asked. */
-export function conflict(detail: string): RequestRefused {
-  return new RequestRefused(409, 134, detail);
 }

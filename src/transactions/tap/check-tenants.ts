@@ -1,7 +1,7 @@
 import type { NewMerchant } from '#schemas/admin-tenants';
+import { brokenRules, refused } from '../../errors.ts';
 import { findCountry } from '../countries.ts';
 import { findCurrency } from '../money.ts';
-import { refused } from './check-routing.ts';
 
 /**
  * Whether a merchant can be somewhere on earth.
@@ -13,13 +13,12 @@ export function checkMerchant({
   country,
   timeZone,
 }: Pick<NewMerchant, 'currency' | 'country' | 'timeZone'>): void {
-  const rules: readonly (readonly [isBroken: boolean, path: string, detail: string])[] = [
+  const faults = brokenRules([
     [!findCurrency(currency), 'currency', 'no currency of ISO 4217'],
     [!findCountry(country), 'country', 'no country of ISO 3166-1'],
     [!isTimeZone(timeZone), 'timeZone', 'no time zone of the IANA database'],
-  ];
-  const faults = rules.filter(([isBroken]) => isBroken);
-  if (faults.length > 0) throw refused(faults.map(([, path, detail]) => ({ path: [path], detail })));
+  ]);
+  if (faults.length > 0) throw refused(faults);
 }
 
 /** By its name. Offsets (`+02:00`), which the runtime takes as well, know no daylight saving. */

@@ -3,11 +3,10 @@ import { fromHex } from '../../bytes/hex.ts';
 import { isTag } from '../../emv/tag-number.ts';
 import { type TagFacts, tagMeanings } from '../../emv/tags.ts';
 import { indexTlv, isConstructed } from '../../emv/tlv.ts';
-import { TlvError } from '../../errors.ts';
+import { refused, TlvError } from '../../errors.ts';
 import { findCountry } from '../countries.ts';
 import { findCurrency } from '../money.ts';
 import { type KernelOverride, PROFILE_TAGS, type TlvEntry, type TypeConfig } from '../terminal-profile.ts';
-import { refused } from './check-routing.ts';
 
 type Path = readonly (string | number)[];
 type Faults = { readonly path: Path; readonly detail: string }[];

@@ -1,7 +1,6 @@
 import type pg from 'pg';
-import { AuthError } from '../../errors.ts';
-import { refused } from '../../transactions/tap/check-routing.ts';
-import type { Reach } from '../settings/admin-commit.ts';
+import { AuthError, refusedAt } from '../../errors.ts';
+import type { Reach } from './admin-commit.ts';
 
 /** Whose a credential is to be: a merchant's, an integrator's, or with neither the acquirer's own. */
 export interface NamedOwner {
@@ -26,7 +25,7 @@ export async function findOwner(client: pg.ClientBase, reach: Reach, named: Name
     const found = rows[0]?.integratorId;
     const isMeant = (wanted: number | null | undefined) => wanted === undefined || wanted === null || wanted === found;
     if (found !== undefined && isMeant(integratorId) && isMeant(own)) return { integratorId: found, merchantId };
-    throw refused([{ path: ['merchantId'], detail: 'no merchant of the integrator' }]);
+    throw refusedAt('merchantId', 'no merchant of the integrator');
   }
   if (own !== undefined) throw new AuthError('FORBIDDEN', 'owner');
   if (integratorId === null) return named;
@@ -34,6 +33,6 @@ export async function findOwner(client: pg.ClientBase, reach: Reach, named: Name
     acquirerId,
     integratorId,
   ]);
-  if (rowCount === 0) throw refused([{ path: ['integratorId'], detail: 'no integrator of the acquirer' }]);
+  if (rowCount === 0) throw refusedAt('integratorId', 'no integrator of the acquirer');
   return named;
 }
