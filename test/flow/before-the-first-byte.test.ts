@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Status } from '../../src/transactions/status.ts';
 import { outcomeOf } from '../support/answers.ts';
+import { startBehindRelay } from '../support/behind-relay.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Installation, startInstallation } from '../support/installation.ts';
+import type { Installation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { Relay } from '../support/relay.ts';
+import type { Relay } from '../support/relay.ts';
 
 /** Bytes for a switch may only leave once `SubmittedToPaymentProcessor` and its guard are committed, in every role. */
 describe.each([
@@ -14,11 +15,7 @@ describe.each([
   let installation: Installation;
   let relay: Relay;
   beforeAll(async () => {
-    const connectTo = async (switchPort: number) => {
-      relay = await Relay.open(switchPort);
-      return relay.port;
-    };
-    installation = await startInstallation({ role: 'none', connectTo, profile: { deadlineMs: 10_000 } });
+    ({ installation, relay } = await startBehindRelay({ role: 'none', profile: { deadlineMs: 10_000 } }));
     for (const role of roles) await installation.startGateway({ TAPWIRE_ROLE: role });
   });
   afterAll(async () => {

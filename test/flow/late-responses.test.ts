@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Phone } from '../../src/phone/phone.ts';
 import { transmissionDateTime } from '../../src/processor-kit/local-time.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { ReversalState } from '../../src/transactions/transaction.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   GUARD_SECONDS,
@@ -13,7 +11,8 @@ import {
 } from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
 import { faultsIn } from '../support/log-lines.ts';
-import { type ReceivedRequest, type ScriptedLine, ScriptedSwitch } from '../support/scripted-switch.ts';
+import { type ScriptedLine, ScriptedSwitch } from '../support/scripted-switch.ts';
+import { type TapInVain, tapInVain } from '../support/tap-in-vain.ts';
 import { letTimePass, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
 
 let scripted: ScriptedSwitch;
@@ -38,26 +37,10 @@ async function install({ role = 'all', ...options }: InstallationOptions = {}): 
   if (role !== 'none') await installation.startGateway({ TAPWIRE_ROLE: role });
 }
 
-/** From now on the switch leaves these unanswered, and approves or acknowledges the rest. */
-function hold(...mtis: string[]): void {
-  scripted.onRequest = (request) => {
-    if (!mtis.includes(request.message.mti)) request.answer();
-  };
-}
-
-/** A tap whose answer does not come in time: its id, and the request that the switch has. */
-async function tapInVain(url = installation.url): Promise<{ id: string; sale: ReceivedRequest }> {
-  const phone = new Phone(installation.profile('coffee', url));
-  const answer = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' }));
-  expect(answer.type).toBe('Indeterminate');
-  const { id, rrn } = await storedTransaction(installation.database, answer.serviceReference);
-  return { id, sale: scripted.of('0200').find(({ message }) => message.rrn === rrn)! };
-}
-
 /** One that the switch did not answer, and whose reversal it has acknowledged. */
-async function voidedTap(): Promise<{ id: string; sale: ReceivedRequest }> {
-  hold('0200');
-  const tap = await tapInVain();
+async function voidedTap(): Promise<TapInVain> {
+  scripted.hold('0200');
+  const tap = await tapInVain(installation, scripted);
   await untilReversal(tap.id, 'acknowledged', 1);
   await untilAnswered(installation.database, tap.id);
   return tap;
@@ -109,7 +92,7 @@ describe('a late approval', () => {
       if (request.message.mti === '0200') request.line.socket.destroy();
       else request.answer();
     };
-    const { id, sale } = await tapInVain();
+    const { id, sale } = await tapInVain(installation, scripted);
     await eventually(() => expect(scripted.signOns).toHaveLength(2));
     sale.answer({}, { on: newestLine() });
     await untilTold(id, 'late approved');
@@ -128,8 +111,8 @@ describe('a late approval', () => {
 
   test('that comes while an attempt is on its way: the acknowledgement of that attempt counts no more', async () => {
     await install({ profile: { deadlineMs: 4_000 } });
-    hold('0200', '0420', '0421');
-    const { id, sale } = await tapInVain();
+    scripted.hold('0200', '0420', '0421');
+    const { id, sale } = await tapInVain(installation, scripted);
     const first = await scripted.next('0420');
     // Two attempts within a second would be the same to the switch.
     await eventually(() => expect(transmissionDateTime(Date.now())).not.toBe(first.message.transmissionDateTime));
@@ -219,7 +202,7 @@ describe('a late response is recognised', () => {
       if (request.message.mti === '0200') request.answer({}, { on: newestLine() });
       else request.answer();
     };
-    const { id, sale } = await tapInVain();
+    const { id, sale } = await tapInVain(installation, scripted);
     expect(newestLine()).not.toBe(sale.line);
     await untilTold(id, 'late approved');
     await eventually(async () => {

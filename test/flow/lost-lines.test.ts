@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
+import { startBehindRelay } from '../support/behind-relay.ts';
 import { eventually } from '../support/eventually.ts';
-import { DEADLINE_MS, GUARD_SECONDS, type Installation, startInstallation } from '../support/installation.ts';
+import { DEADLINE_MS, GUARD_SECONDS, type Installation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { Relay } from '../support/relay.ts';
+import type { Relay } from '../support/relay.ts';
 import {
   jobsOf,
   letDoubtPass,
@@ -17,11 +18,7 @@ import {
 let installation: Installation;
 let relay: Relay;
 beforeAll(async () => {
-  const connectTo = async (switchPort: number) => {
-    relay = await Relay.open(switchPort);
-    return relay.port;
-  };
-  installation = await startInstallation({ connectTo });
+  ({ installation, relay } = await startBehindRelay());
 });
 afterEach(() => expectInvariants(installation));
 afterAll(async () => {

@@ -3,11 +3,12 @@ import type { IsoMessage } from '../../src/processor-kit/processor.ts';
 import { saveRoute } from '../../src/store/settings/tenants.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
+import { startBehindRelay } from '../support/behind-relay.ts';
 import { eventually } from '../support/eventually.ts';
-import { GUARD_SECONDS, type Installation, startInstallation } from '../support/installation.ts';
+import { GUARD_SECONDS, type Installation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { askedFor, enterPin, tapForPin } from '../support/pins.ts';
-import { Relay } from '../support/relay.ts';
+import type { Relay } from '../support/relay.ts';
 import { postTap } from '../support/requests.ts';
 import { ROUTE_ID } from '../support/tenants.ts';
 import {
@@ -23,11 +24,7 @@ import {
 let installation: Installation;
 let relay: Relay;
 beforeAll(async () => {
-  const connectTo = async (switchPort: number) => {
-    relay = await Relay.open(switchPort);
-    return relay.port;
-  };
-  installation = await startInstallation({ connectTo, profile: { deadlineMs: 5_000 } });
+  ({ installation, relay } = await startBehindRelay({ profile: { deadlineMs: 5_000 } }));
 });
 afterEach(() => expectInvariants(installation));
 afterAll(async () => {

@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Phone } from '../../src/phone/phone.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../../src/transactions/time-limits.ts';
 import { ReversalState } from '../../src/transactions/transaction.ts';
-import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   GUARD_SECONDS,
@@ -13,7 +11,8 @@ import {
 } from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
 import { faultsIn } from '../support/log-lines.ts';
-import { type ReceivedRequest, ScriptedSwitch } from '../support/scripted-switch.ts';
+import { ScriptedSwitch } from '../support/scripted-switch.ts';
+import { tapInVain } from '../support/tap-in-vain.ts';
 import {
   jobsOf,
   letDoubtPass,
@@ -40,22 +39,6 @@ afterEach(async () => {
 async function install(options: InstallationOptions = {}): Promise<void> {
   const connectTo = async () => scripted.port;
   installation = await startInstallation({ profile: { deadlineMs: 1_000 }, connectTo, ...options });
-}
-
-/** From now on the switch leaves these unanswered, and approves or acknowledges the rest. */
-function hold(...mtis: string[]): void {
-  scripted.onRequest = (request) => {
-    if (!mtis.includes(request.message.mti)) request.answer();
-  };
-}
-
-/** A tap whose outcome nobody learns in time: its id, and the request that the switch has. */
-async function tapInVain(url = installation.url): Promise<{ id: string; sale: ReceivedRequest }> {
-  const phone = new Phone(installation.profile('coffee', url));
-  const answer = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' }));
-  expect(answer.type).toBe('Indeterminate');
-  const { id, rrn } = await storedTransaction(installation.database, answer.serviceReference);
-  return { id, sale: scripted.of('0200').find(({ message }) => message.rrn === rrn)! };
 }
 
 function untilReversal(id: string, state: keyof typeof ReversalState, attempt?: number) {
@@ -86,8 +69,8 @@ async function reversalTrail(id: string): Promise<string[]> {
 describe('a reversal does not overtake its original', () => {
   test('of many taps on several connections, each one is followed at once by its reversal on its own', async () => {
     await install({ config: { connectionsPerAddress: 3, balance: 'least-in-flight' } });
-    hold('0200');
-    const taps = await Promise.all(Array.from({ length: 6 }, () => tapInVain()));
+    scripted.hold('0200');
+    const taps = await Promise.all(Array.from({ length: 6 }, () => tapInVain(installation, scripted)));
     expect(new Set(taps.map(({ sale }) => sale.line)).size).toBe(3);
     for (const { id, sale } of taps) {
       await untilReversal(id, 'acknowledged', 1);
@@ -99,9 +82,9 @@ describe('a reversal does not overtake its original', () => {
   test('the gateway whose connection carried the original sends the reversal, however many others look for work', async () => {
     await install();
     await installation.startGateway();
-    hold('0200');
+    scripted.hold('0200');
     // More than one gateway sends at a time.
-    const taps = await Promise.all(Array.from({ length: 80 }, () => tapInVain()));
+    const taps = await Promise.all(Array.from({ length: 80 }, () => tapInVain(installation, scripted)));
     for (const { id, sale } of taps) {
       await untilReversal(id, 'acknowledged', 1);
       expect(scripted.of('0420').find(({ message }) => message.rrn === sale.message.rrn)?.line).toBe(sale.line);
@@ -113,7 +96,7 @@ describe('a reversal does not overtake its original', () => {
     scripted.onRequest = ({ message, answer }) => {
       if (message.mti === '0200') answer({ responseCode: '09', authorizationCode: undefined });
     };
-    const { id, sale } = await tapInVain();
+    const { id, sale } = await tapInVain(installation, scripted);
     await scripted.next('0420');
     scripted.cut(sale.line);
     await letTimePass(installation.database, id, 6);
@@ -129,7 +112,7 @@ describe('a reversal does not overtake its original', () => {
       if (message.mti === '0200') line.socket.destroy();
       else answer();
     };
-    const { id } = await tapInVain();
+    const { id } = await tapInVain(installation, scripted);
     await eventually(async () => expect(await secondsToAttempt(1, id)).toBeGreaterThan(50));
     expect(await secondsToAttempt(1, id)).toBeLessThan(GUARD_SECONDS + 2);
     await letTimePass(installation.database, id, GUARD_SECONDS + 2);
@@ -146,7 +129,7 @@ describe('a reversal does not overtake its original', () => {
     scripted.onRequest = ({ message, answer }) => {
       if (message.mti !== '0200') answer({ responseCode: '25', authorizationCode: undefined });
     };
-    const { id } = await tapInVain();
+    const { id } = await tapInVain(installation, scripted);
     expect(await untilReversal(id, 'confirming', 1)).toMatchObject({ disposition: Disposition.Indeterminate });
     expect(await secondsToAttempt(2, id)).toBeGreaterThan(REVERSAL_CONFIRMED_AFTER_SECONDS - 5);
     await letDoubtPass(installation.database, id);
@@ -163,8 +146,8 @@ describe('a reversal does not overtake its original', () => {
 describe('a reversal is repeated until the switch takes it', () => {
   test('after no answer and after a refusal by the schedule, as 0421 with the original data, until the third is acknowledged', async () => {
     await install();
-    hold('0200', '0420', '0421');
-    const { id, sale } = await tapInVain();
+    scripted.hold('0200', '0420', '0421');
+    const { id, sale } = await tapInVain(installation, scripted);
     const first = await scripted.next('0420');
     await untilReversal(id, 'sent', 1);
     expect(await secondsToAttempt(2, id)).toBeGreaterThan(2);
@@ -195,8 +178,8 @@ describe('a reversal is repeated until the switch takes it', () => {
 
   test('an acknowledgement that comes after its own deadline does not count, and the next one does', async () => {
     await install();
-    hold('0200', '0420');
-    const { id } = await tapInVain();
+    scripted.hold('0200', '0420');
+    const { id } = await tapInVain(installation, scripted);
     const first = await scripted.next('0420');
     await untilTimedOut(2);
     first.answer();
@@ -207,8 +190,8 @@ describe('a reversal is repeated until the switch takes it', () => {
 
   test('an attempt of which no byte left is taken back and does not count', async () => {
     await install();
-    hold('0200', '0420');
-    const { id, sale } = await tapInVain();
+    scripted.hold('0200', '0420');
+    const { id, sale } = await tapInVain(installation, scripted);
     await scripted.next('0420');
     await untilReversal(id, 'sent', 1);
     await untilAnswered(installation.database, id);
@@ -244,8 +227,8 @@ describe('a reversal is repeated until the switch takes it', () => {
 describe('when the time for a reversal is over', () => {
   test('the last attempt was in vain: a person is called, and nothing more is sent', async () => {
     await install();
-    hold('0200', '0420', '0421');
-    const { id } = await tapInVain();
+    scripted.hold('0200', '0420', '0421');
+    const { id } = await tapInVain(installation, scripted);
     await untilAnswered(installation.database, id);
     await scripted.next('0420');
     await untilTimedOut(2);
@@ -266,8 +249,8 @@ describe('when the time for a reversal is over', () => {
 
   test('no line was there: a person is called, and the reversal is still sent when one returns', async () => {
     await install();
-    hold('0200', '0420');
-    const { id } = await tapInVain();
+    scripted.hold('0200', '0420');
+    const { id } = await tapInVain(installation, scripted);
     await scripted.next('0420');
     await untilReversal(id, 'sent', 1);
     const { port } = scripted;

@@ -4,10 +4,11 @@ import { Phone, type PhoneTap, signMerchantToken } from '../../src/phone/phone.t
 import type { IsoMessage } from '../../src/processor-kit/processor.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
-import { type Installation, startInstallation } from '../support/installation.ts';
+import { startBehindRelay } from '../support/behind-relay.ts';
+import type { Installation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { enterPin, tapForPin } from '../support/pins.ts';
-import { Relay } from '../support/relay.ts';
+import type { Relay } from '../support/relay.ts';
 import { request } from '../support/requests.ts';
 import { type MerchantName, xTidOf } from '../support/tenants.ts';
 import { storedTransactions, trailOf } from '../support/transactions.ts';
@@ -15,11 +16,7 @@ import { storedTransactions, trailOf } from '../support/transactions.ts';
 let installation: Installation;
 let relay: Relay;
 beforeAll(async () => {
-  const connectTo = async (switchPort: number) => {
-    relay = await Relay.open(switchPort);
-    return relay.port;
-  };
-  installation = await startInstallation({ connectTo, profile: { deadlineMs: 5_000 } });
+  ({ installation, relay } = await startBehindRelay({ profile: { deadlineMs: 5_000 } }));
   for (const profile of [RETAIL, ABROAD, OPEN]) await createProfile(1, profile);
   await createProfile(2, THEIRS);
 });

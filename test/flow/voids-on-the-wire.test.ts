@@ -34,12 +34,6 @@ const A_WHILE = 60;
 const NO = { responseCode: '57', authorizationCode: undefined };
 
 const stored = (id: string) => storedSale(installation.database, id);
-/** From now on the test answers reversals itself. */
-function holdReversals(): void {
-  scripted.onRequest = (request) => {
-    if (request.message.mti === '0200') request.answer();
-  };
-}
 
 async function startVoid(sale: string): Promise<string> {
   const { status, body } = await voidSale(installation, sale);
@@ -59,7 +53,7 @@ async function nextRepeat(sale: string) {
 test("a void is the sale's reversal with reason 4000 and its DE38, repeated as 0421 with the same STAN", async () => {
   const sale = await sellApproved(installation, '10.00');
   const { message: sold } = await scripted.next('0200');
-  holdReversals();
+  scripted.hold('0420', '0421');
   await startVoid(sale);
   const { message: first } = await scripted.next('0420');
   expect(first).toMatchObject({ stan: sold.stan, rrn: sold.rrn, tid: sold.tid, amount: sold.amount });
@@ -92,7 +86,7 @@ test('a refund says what it gives back, and of which sale', async () => {
 describe('a void that the switch refuses', () => {
   test('once is repeated, and is done when that is acknowledged', async () => {
     const sale = await sellApproved(installation, '10.00');
-    holdReversals();
+    scripted.hold('0420', '0421');
     const voided = await startVoid(sale);
     (await scripted.next('0420')).answer(NO);
     (await nextRepeat(sale)).answer();
@@ -103,7 +97,7 @@ describe('a void that the switch refuses', () => {
   test('twice is Declined, and the sale can be voided anew', async () => {
     const { database } = installation;
     const sale = await sellApproved(installation, '10.00');
-    holdReversals();
+    scripted.hold('0420', '0421');
     const refused = await startVoid(sale);
     (await scripted.next('0420')).answer(NO);
     (await nextRepeat(sale)).answer(NO);
@@ -130,7 +124,7 @@ describe('a void that the switch refuses', () => {
 
 test('refusals whose MAC is wrong refuse no void', async () => {
   const sale = await sellApproved(installation, '10.00');
-  holdReversals();
+  scripted.hold('0420', '0421');
   const voided = await startVoid(sale);
   (await scripted.next('0420')).answer(NO, { isMacSpoilt: true });
   (await nextRepeat(sale)).answer(NO, { isMacSpoilt: true });

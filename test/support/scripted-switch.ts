@@ -98,6 +98,13 @@ export class ScriptedSwitch {
     return request;
   }
 
+  /** From now on it leaves requests of these types to the test, and approves or acknowledges the rest. */
+  hold(...mtis: string[]): void {
+    this.onRequest = (request) => {
+      if (!mtis.includes(request.message.mti)) request.answer();
+    };
+  }
+
   /** Sends a request of the switch's own on a line. */
   send(line: ScriptedLine, message: IsoMessage, isMacSpoilt = false): void {
     this.#write(line, message, isMacSpoilt);

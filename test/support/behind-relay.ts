@@ -1,0 +1,15 @@
+import { type Installation, type InstallationOptions, startInstallation } from './installation.ts';
+import { Relay } from './relay.ts';
+
+/** An installation, and the relay that its lines to the switch go through. Both are the caller's to close. */
+export async function startBehindRelay(
+  options: Omit<InstallationOptions, 'connectTo'> = {},
+): Promise<{ readonly installation: Installation; readonly relay: Relay }> {
+  const opened = Promise.withResolvers<Relay>();
+  const connectTo = async (switchPort: number) => {
+    opened.resolve(await Relay.open(switchPort));
+    return (await opened.promise).port;
+  };
+  const installation = await startInstallation({ ...options, connectTo });
+  return { installation, relay: await opened.promise };
+}
