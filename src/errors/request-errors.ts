@@ -104,3 +104,13 @@ export class NotFound extends TapwireError {
     super('NOT_FOUND');
   }
 }
+
+/**
+ * A value that does not fit its column: the fault of one row, with the SQLSTATE by which Postgres would have told it
+ * (numeric_value_out_of_range, invalid_text_representation), so that its batch can go without it.
+ */
+export class UnfitValue extends TapwireError<'22003' | '22P02'> {
+  constructor(code: '22003' | '22P02', kind: string) {
+    super(code, `a value does not fit a column of ${kind}`); // which value is nobody's business in a log
+  }
+}

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import type { JobRequest } from '../../transactions/jobs.ts';
 import { type NewLink, REFUSED_STATUSES, RELEASING_DISPOSITIONS } from '../../transactions/links/link.ts';
+import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
-import { base64, type ColumnList, recordset } from '../transactions/transaction-columns.ts';
 import { IS_HELD } from './link-claims.ts';
 
 /** A link on its way to the database: whom its mandate names is sealed. */
@@ -22,14 +22,14 @@ const COLUMNS = {
   kind: 'text',
   type: 'integer',
   paymentReference: 'text',
-  amountMinor: 'float8',
+  amountMinor: 'bigint',
   currency: 'text',
   isConsumerApp: 'boolean',
   sealedMandate: 'bytes',
   expiresAtMs: 'ms',
 } as const satisfies ColumnList;
 
-const { record, names, values } = recordset(COLUMNS);
+const batch = new ColumnBatch({ ...COLUMNS, xTid: 'text' });
 
 const NAMED = `l.acquirer_id = x.acquirer_id and l.merchant_id = x.merchant_id and l.payment_reference = x.payment_reference
   and not l.is_expired and l.expires_at <= clock_timestamp()`;
@@ -44,9 +44,9 @@ const FREE_PAST = `update links l set is_expired = true, updated_at = clock_time
 
 // A tap of the SDK that took the reference, and may have taken the money, leaves nothing to ask for.
 const CREATE = `
-with x as (select * from json_to_recordset($1::text::json) as x(${record}, "xTid" text))
-insert into links (${names}, x_tid)
-select ${values}, coalesce(x."xTid", (select min(p.x_tid) from terminals p
+with x as (${batch.rows})
+insert into links (${columnNames(COLUMNS)}, x_tid)
+select ${columnValues(COLUMNS)}, coalesce(x."xTid", (select min(p.x_tid) from terminals p
   where p.acquirer_id = x."acquirerId" and p.merchant_id = x."merchantId"))
 from x
 where not exists (select from transactions t
@@ -63,11 +63,11 @@ export async function createLinks(
   jobs: JobsInCommit,
 ): Promise<('created' | 'exists')[]> {
   await freeReferences(client, links);
-  const records = links.map(({ link, sealedMandate }) => ({ ...link, sealedMandate: base64(sealedMandate) }));
+  const records = links.map(({ link, sealedMandate }) => ({ ...link, sealedMandate }));
   const { rows } = await client.query<{ id: string; secondsLeft: number }>({
     name: 'create-links',
     text: CREATE,
-    values: [JSON.stringify(records)],
+    values: batch.values(records),
   });
   const secondsLeft = new Map(rows.map((row) => [row.id, row.secondsLeft]));
   const created = links.filter(({ link }) => secondsLeft.has(link.id));

@@ -1,19 +1,29 @@
 import type pg from 'pg';
 import type { AnswerRecord } from '../../transactions/ports.ts';
+import { ColumnBatch } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
+const batch = new ColumnBatch({
+  acquirerId: 'integer',
+  id: 'uuid',
+  attempt: 'integer',
+  fromStatus: 'integer',
+  status: 'integer',
+  moves: 'jsonb',
+});
+
 const ACKNOWLEDGE = `
-with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, "fromStatus" integer, status integer, moves jsonb)),
+with x as (${batch.rows}),
 acknowledged as (
   update transactions t set status = x.status, updated_at = clock_timestamp()
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus"
     and t.disposition is not null
-  returning t.acquirer_id, t.id
+  returning t.acquirer_id, t.id, t.attempt, x.moves
 ),
 told as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select x."acquirerId", x.id, x.attempt, x.moves from x join acknowledged a on a.acquirer_id = x."acquirerId" and a.id = x.id
+  select acquirer_id, id, attempt, moves from acknowledged
 )
 select id from acknowledged`;
 
@@ -26,7 +36,7 @@ export async function commitAcknowledgements(
   const { rows } = await client.query<{ id: string }>({
     name: 'commit-acknowledgements',
     text: ACKNOWLEDGE,
-    values: [JSON.stringify(records)],
+    values: batch.values(records),
   });
   const acknowledged = new Set(rows.map(({ id }) => id));
   const done = records.flatMap(({ id, overdueJob }) => (overdueJob && acknowledged.has(id) ? [overdueJob] : []));

@@ -1,18 +1,28 @@
 import type pg from 'pg';
 import type { AnswerRecord } from '../../transactions/ports.ts';
+import { ColumnBatch } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
+const batch = new ColumnBatch({
+  acquirerId: 'integer',
+  id: 'uuid',
+  attempt: 'integer',
+  fromStatus: 'integer',
+  status: 'integer',
+  moves: 'jsonb',
+});
+
 const RECORD_ANSWERS = `
-with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, "fromStatus" integer, status integer, moves jsonb)),
+with x as (${batch.rows}),
 answered as (
   update transactions t
   set status = x.status, updated_at = clock_timestamp()
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus"
-  returning t.acquirer_id, t.id
+  returning t.acquirer_id, t.id, t.attempt, x.moves
 )
 insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-select x."acquirerId", x.id, x.attempt, x.moves from x join answered on answered.acquirer_id = x."acquirerId" and answered.id = x.id`;
+select acquirer_id, id, attempt, moves from answered`;
 
 /**
  * Records which phones got their answer, and ends the `overdue` jobs that guarded them until now. Nobody waits for
@@ -24,7 +34,7 @@ export async function commitAnswers(
   jobs: JobsInCommit,
 ): Promise<true[]> {
   await client.query('set local synchronous_commit = off');
-  await client.query({ name: 'record-answers', text: RECORD_ANSWERS, values: [JSON.stringify(answers)] });
+  await client.query({ name: 'record-answers', text: RECORD_ANSWERS, values: batch.values(answers) });
   const done = answers.flatMap(({ overdueJob }) => (overdueJob ? [overdueJob] : []));
   if (done.length > 0) await jobs.remove(client, 'overdue', done);
   return answers.map(() => true as const);

@@ -1,25 +1,33 @@
 import type pg from 'pg';
 import { PinState } from '../../transactions/pin/pin-step.ts';
 import type { PinAttempt } from '../../transactions/ports/pin-ports.ts';
-import { TIMES, toRecord } from './commit-taps.ts';
+import { ColumnBatch, columnNames, columnValues } from '../postgres/column-batch.ts';
+import { TIMES, toRow } from './commit-taps.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import { ATTEMPT_COLUMNS, recordset } from './transaction-columns.ts';
+import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
 
-const { record, names, values } = recordset(ATTEMPT_COLUMNS);
+const batch = new ColumnBatch({
+  acquirerId: 'integer',
+  id: 'uuid',
+  fromStatus: 'integer',
+  ...ATTEMPT_COLUMNS,
+  ...TIMES.seconds,
+  moves: 'jsonb',
+});
 
 const SUBMIT_PIN = `
-with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, "fromStatus" integer, ${record}, ${TIMES.record}, moves jsonb)),
+with x as (${batch.rows}),
 submitted as (
   update transactions t
-  set (${names}, ${TIMES.names}) = row(${values}, ${TIMES.values})
+  set (${columnNames(ATTEMPT_COLUMNS)}, ${TIMES.names}) = row(${columnValues(ATTEMPT_COLUMNS)}, ${TIMES.values})
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt - 1 and t.status = x."fromStatus"
     and t.pin_state = ${PinState.awaiting} and t.pin_expires_at > clock_timestamp()
-  returning t.acquirer_id, t.id
+  returning t.acquirer_id, t.id, t.attempt, x.moves
 ),
 told as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select x."acquirerId", x.id, x.attempt, x.moves from x join submitted on submitted.acquirer_id = x."acquirerId" and submitted.id = x.id
+  select acquirer_id, id, attempt, moves from submitted
 )
 select id from submitted`;
 
@@ -32,13 +40,13 @@ export async function commitPinAttempts(
   attempts: readonly PinAttempt[],
   jobs: JobsInCommit,
 ): Promise<boolean[]> {
-  const records = attempts.map((attempt) => ({ ...toRecord(attempt), fromStatus: attempt.fromStatus }));
-  const { rows } = await client.query<{ id: string }>({
+  const rows = attempts.map((attempt) => ({ ...toRow(attempt), fromStatus: attempt.fromStatus }));
+  const answer = await client.query<{ id: string }>({
     name: 'commit-pin-attempts',
     text: SUBMIT_PIN,
-    values: [JSON.stringify(records)],
+    values: batch.values(rows),
   });
-  const submitted = new Set(rows.map(({ id }) => id));
+  const submitted = new Set(answer.rows.map(({ id }) => id));
   const done = attempts.filter(({ transaction }) => submitted.has(transaction.id));
   const enqueue = done.flatMap((attempt) => attempt.enqueue);
   if (enqueue.length > 0) await jobs.enqueue(client, enqueue);

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { PinState } from '../../transactions/pin/pin-step.ts';
 import type { PinExpiry } from '../../transactions/ports/pin-ports.ts';
+import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import { assignments, type ColumnList, recordset } from './transaction-columns.ts';
 
 const EXPIRY_COLUMNS = {
   disposition: 'integer',
@@ -12,19 +12,27 @@ const EXPIRY_COLUMNS = {
   updatedAtMs: 'ms',
 } as const satisfies ColumnList;
 
+const batch = new ColumnBatch({
+  acquirerId: 'integer',
+  id: 'uuid',
+  attempt: 'integer',
+  ...EXPIRY_COLUMNS,
+  told: 'jsonb',
+});
+
 const EXPIRE = `
-with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, ${recordset(EXPIRY_COLUMNS).record}, told jsonb)),
+with x as (${batch.rows}),
 expired as (
   update transactions t
   set ${assignments(EXPIRY_COLUMNS)}
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt
     and t.pin_state = ${PinState.awaiting} and t.pin_expires_at <= clock_timestamp()
-  returning t.acquirer_id, t.id
+  returning t.acquirer_id, t.id, t.attempt, x.told
 ),
 told as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select x."acquirerId", x.id, x.attempt, x.told from x join expired on expired.acquirer_id = x."acquirerId" and expired.id = x.id
+  select acquirer_id, id, attempt, told from expired
 )
 select id from expired`;
 
@@ -41,7 +49,7 @@ export async function commitPinExpiries(
   const { rows } = await client.query<{ id: string }>({
     name: 'commit-pin-expiries',
     text: EXPIRE,
-    values: [JSON.stringify(records)],
+    values: batch.values(records),
   });
   const expired = new Set(rows.map(({ id }) => id));
   const enqueue = expiries.filter(({ transaction }) => expired.has(transaction.id)).flatMap((expiry) => expiry.enqueue);

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { Disposition } from '../../transactions/disposition.ts';
 import type { NewAttempt } from '../../transactions/ports.ts';
 import { type Transaction, TransactionType } from '../../transactions/transaction.ts';
+import { ColumnBatch } from '../postgres/column-batch.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { insertTaps } from './commit-taps.ts';
@@ -44,11 +45,13 @@ export async function commitRefund(
 /** Rolls the refund back. */
 class NothingLeft extends Error {}
 
+const given = new ColumnBatch({ acquirerId: 'integer', originalId: 'uuid', amountMinor: 'bigint' });
+
 // Sales in the order of their ids, so that two commits cannot deadlock over them.
 const RELEASE = `
 with given_back as (
   select "acquirerId", "originalId", sum("amountMinor")::bigint as amount_minor
-  from json_to_recordset($1::text::json) as x("acquirerId" integer, "originalId" uuid, "amountMinor" float8)
+  from (${given.rows}) as x
   group by "acquirerId", "originalId"
 ),
 locked as (
@@ -66,6 +69,5 @@ from locked where t.acquirer_id = locked.acquirer_id and t.id = locked.id`;
 export async function releaseReservations(client: pg.ClientBase, ended: readonly Transaction[]): Promise<void> {
   const refunds = ended.filter(({ type }) => type === TransactionType.Refund);
   if (refunds.length === 0) return;
-  const records = refunds.map(({ acquirerId, originalId, amountMinor }) => ({ acquirerId, originalId, amountMinor }));
-  await client.query({ name: 'release-refunds', text: RELEASE, values: [JSON.stringify(records)] });
+  await client.query({ name: 'release-refunds', text: RELEASE, values: given.values(refunds) });
 }

@@ -1,11 +1,25 @@
 import type pg from 'pg';
 import { Disposition } from '../../transactions/disposition.ts';
 import type { ReversalStep } from '../../transactions/ports.ts';
+import { ColumnBatch } from '../postgres/column-batch.ts';
 import { releaseReservations } from './commit-refunds.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
+const batch = new ColumnBatch({
+  acquirerId: 'integer',
+  id: 'uuid',
+  attempt: 'integer',
+  fromState: 'integer',
+  fromAttempt: 'integer',
+  reversalState: 'integer',
+  reversalAttempt: 'integer',
+  disposition: 'integer',
+  needsReview: 'boolean',
+  told: 'jsonb',
+});
+
 const STEP = `
-with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, "fromState" integer, "fromAttempt" integer, "reversalState" integer, "reversalAttempt" integer, disposition integer, "needsReview" boolean, told jsonb)),
+with x as (${batch.rows}),
 stepped as (
   update transactions t
   set reversal_state = x."reversalState", reversal_attempt = x."reversalAttempt", disposition = x.disposition,
@@ -13,11 +27,11 @@ stepped as (
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt
     and t.reversal_state = x."fromState" and t.reversal_attempt = x."fromAttempt"
-  returning t.acquirer_id, t.id
+  returning t.acquirer_id, t.id, t.attempt, x.told
 ),
 told as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select x."acquirerId", x.id, x.attempt, x.told from x join stepped on stepped.acquirer_id = x."acquirerId" and stepped.id = x.id
+  select acquirer_id, id, attempt, told from stepped
 )
 select id from stepped`;
 
@@ -38,7 +52,7 @@ export async function commitReversals(
   const { rows } = await client.query<{ id: string }>({
     name: 'commit-reversals',
     text: STEP,
-    values: [JSON.stringify(records)],
+    values: batch.values(records),
   });
   const stepped = new Set(rows.map(({ id }) => id));
   const done = steps.filter(({ transaction }) => stepped.has(transaction.id));

@@ -3,9 +3,9 @@ import { Disposition } from '../../transactions/disposition.ts';
 import { PinState } from '../../transactions/pin/pin-step.ts';
 import type { GuardedSettlement } from '../../transactions/ports.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../transactions/time-limits.ts';
+import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import { releaseReservations } from './commit-refunds.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import { assignments, type ColumnList, recordset } from './transaction-columns.ts';
 
 /** What an event at the switch sets. */
 const RESULT_COLUMNS = {
@@ -13,7 +13,7 @@ const RESULT_COLUMNS = {
   disposition: 'integer',
   responseCode: 'text',
   authorizationCode: 'text',
-  approvedMinor: 'float8',
+  approvedMinor: 'bigint',
   cardTags: 'jsonb',
   cardType: 'text',
   providerReference: 'text',
@@ -27,8 +27,19 @@ const RESULT_COLUMNS = {
   updatedAtMs: 'ms',
 } as const satisfies ColumnList;
 
+const batch = new ColumnBatch({
+  acquirerId: 'integer',
+  id: 'uuid',
+  attempt: 'integer',
+  fromStatus: 'integer',
+  isOverdue: 'boolean',
+  pinSeconds: 'float8',
+  ...RESULT_COLUMNS,
+  moves: 'jsonb',
+});
+
 const SETTLE = `
-with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, "fromStatus" integer, "isOverdue" boolean, "pinSeconds" float8, ${recordset(RESULT_COLUMNS).record}, moves jsonb)),
+with x as (${batch.rows}),
 settled as (
   update transactions t
   set ${assignments(RESULT_COLUMNS)}, handover = null, pin_expires_at = clock_timestamp() + x."pinSeconds" * interval '1 s'
@@ -36,12 +47,12 @@ settled as (
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus"
     and t.disposition is null and t.pin_state <> ${PinState.awaiting}
     and coalesce(clock_timestamp() >= t.deadline_at + interval '${OUTCOME_GRACE_SECONDS} s', x."isOverdue") = x."isOverdue"
-  returning t.acquirer_id, t.id
+  returning t.acquirer_id, t.id, t.attempt, x.moves
 ),
 told as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select x."acquirerId", x.id, x.attempt, x.moves from x join settled on settled.acquirer_id = x."acquirerId" and settled.id = x.id
-  where jsonb_array_length(x.moves) > 0
+  select acquirer_id, id, attempt, moves from settled
+  where jsonb_array_length(moves) > 0
 )
 select id from settled`;
 
@@ -70,7 +81,7 @@ export async function commitSettlements(
   const { rows } = await client.query<{ id: string }>({
     name: 'commit-settlements',
     text: SETTLE,
-    values: [JSON.stringify(records)],
+    values: batch.values(records),
   });
   const settled = new Set(rows.map(({ id }) => id));
   const done = settlements.filter(({ transaction }) => settled.has(transaction.id));

@@ -3,8 +3,9 @@ import type { JobRequest } from '../../transactions/jobs.ts';
 import type { NewAttempt } from '../../transactions/ports.ts';
 import { TransactionType } from '../../transactions/transaction.ts';
 import { findUnclaimable, IS_NAMED_LIKE_A_LINK, namedLink, recordClaims } from '../links/link-claims.ts';
+import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import { ATTEMPT_COLUMNS, base64, type ColumnList, recordset } from './transaction-columns.ts';
+import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
 
 /**
  * Where nothing was stored: `exists`, the merchant has used this reference before; `taken`, another tap holds the link, or its
@@ -21,24 +22,25 @@ const BIRTH_COLUMNS = {
   createdAtMs: 'ms',
 } as const satisfies ColumnList;
 
-const ALL = { ...BIRTH_COLUMNS, ...ATTEMPT_COLUMNS } as const satisfies ColumnList;
-const { record, names, values } = recordset(ALL);
+const COLUMNS = { ...BIRTH_COLUMNS, ...ATTEMPT_COLUMNS } as const satisfies ColumnList;
 
 /** Times that the database counts from its own clock, at the statement: what they are made of, their columns, their values. */
 export const TIMES = {
-  record: '"answerBySeconds" float8, "deadlineSeconds" float8, "pinSeconds" float8',
+  seconds: { answerBySeconds: 'float8', deadlineSeconds: 'float8', pinSeconds: 'float8' },
   names: 'answer_by, deadline_at, pin_expires_at',
   values: ['answerBySeconds', 'deadlineSeconds', 'pinSeconds']
     .map((seconds) => `clock_timestamp() + x."${seconds}" * interval '1 s'`)
     .join(', '),
 } as const;
 
+const births = new ColumnBatch({ ...COLUMNS, ...TIMES.seconds, moves: 'jsonb', namedLink: 'uuid' });
+
 const INSERT = `
-with x as (select * from json_to_recordset($1::text::json) as x(${record}, ${TIMES.record}, moves jsonb, "namedLink" uuid)),
+with x as (${births.rows}),
 named as materialized (select x.id from x where x."consumerId" is null and x.type = ${TransactionType.Tap} and ${IS_NAMED_LIKE_A_LINK}),
 born as (
-  insert into transactions (${names}, ${TIMES.names})
-  select ${values}, ${TIMES.values} from x where x.id not in (select named.id from named)
+  insert into transactions (${columnNames(COLUMNS)}, ${TIMES.names})
+  select ${columnValues(COLUMNS)}, ${TIMES.values} from x where x.id not in (select named.id from named)
   on conflict (acquirer_id, merchant_id, merchant_reference) do nothing
   returning acquirer_id, id
 ),
@@ -62,7 +64,7 @@ export async function insertTaps(
   const { rows } = await client.query<{ id: string; outcome: 'inserted' | 'named' }>({
     name: 'insert-taps',
     text: INSERT,
-    values: [JSON.stringify(admitted.map(toBirthRecord))],
+    values: births.values(admitted.map(toBirth)),
   });
   const outcomes = new Map(rows.map(({ id, outcome }) => [id, outcome]));
   const born = admitted.filter(({ transaction }) => outcomes.get(transaction.id) === 'inserted');
@@ -71,27 +73,31 @@ export async function insertTaps(
   return taps.map((tap) => (unclaimable.has(tap) ? 'taken' : (outcomes.get(tap.transaction.id) ?? 'exists')));
 }
 
-function toBirthRecord(tap: NewAttempt): Record<string, unknown> {
-  const record = toRecord(tap);
-  record.namedLink = namedLink(tap.transaction.merchantReference);
-  return record;
+function toBirth(tap: NewAttempt) {
+  return { ...toRow(tap), namedLink: namedLink(tap.transaction.merchantReference) };
 }
 
-const attempt = recordset(ATTEMPT_COLUMNS);
+const attempts = new ColumnBatch({
+  acquirerId: 'integer',
+  id: 'uuid',
+  ...ATTEMPT_COLUMNS,
+  ...TIMES.seconds,
+  moves: 'jsonb',
+});
 
 const RETRY = `
-with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, ${attempt.record}, ${TIMES.record}, moves jsonb)),
+with x as (${attempts.rows}),
 retried as (
   update transactions t
-  set (${attempt.names}, ${TIMES.names}) = row(${attempt.values}, ${TIMES.values})
+  set (${columnNames(ATTEMPT_COLUMNS)}, ${TIMES.names}) = row(${columnValues(ATTEMPT_COLUMNS)}, ${TIMES.values})
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt - 1 and t.original_id is null
     and (t.status in (0, 2) or t.disposition in (2, 3)) and t.status in (0, 2, 8, 9) and t.pin_fingerprint is null
-  returning t.acquirer_id, t.id
+  returning t.acquirer_id, t.id, t.attempt, x.moves
 ),
 told as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select x."acquirerId", x.id, x.attempt, x.moves from x join retried on retried.acquirer_id = x."acquirerId" and retried.id = x.id
+  select acquirer_id, id, attempt, moves from retried
 )
 select id from retried`;
 
@@ -108,7 +114,7 @@ export async function retryTaps(
   const { rows } = await client.query<{ id: string }>({
     name: 'retry-taps',
     text: RETRY,
-    values: [JSON.stringify(taps.filter((tap) => !unclaimable.has(tap)).map(toRecord))],
+    values: attempts.values(taps.filter((tap) => !unclaimable.has(tap)).map(toRow)),
   });
   const retried = new Set(rows.map(({ id }) => id));
   const again = taps.filter(({ transaction }) => retried.has(transaction.id));
@@ -118,25 +124,8 @@ export async function retryTaps(
 }
 
 /** An attempt on its way to the database, under the names of its columns. */
-export function toRecord({
-  transaction,
-  moves,
-  answerBySeconds,
-  pinSeconds,
-  handover,
-}: NewAttempt): Record<string, unknown> {
-  const record: Record<string, unknown> = {
-    ...transaction,
-    sealedCard: base64(transaction.sealedCard),
-    chipTags: base64(transaction.chipTags),
-    handover: base64(handover),
-    answerBySeconds,
-    pinSeconds,
-    moves,
-  };
-  // What is absent reads as null: half of the properties need not travel.
-  for (const property in record) if (record[property] === null) record[property] = undefined;
-  return record;
+export function toRow({ transaction, moves, answerBySeconds, pinSeconds, handover }: NewAttempt) {
+  return { ...transaction, handover, answerBySeconds, pinSeconds, moves };
 }
 
 async function enqueueAll(client: pg.ClientBase, jobs: JobsInCommit, taps: readonly NewAttempt[]): Promise<void> {

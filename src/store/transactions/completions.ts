@@ -3,6 +3,7 @@ import { Disposition } from '../../transactions/disposition.ts';
 import type { CompletionStore } from '../../transactions/ports/completion-ports.ts';
 import type { AuditEntry } from '../../transactions/ports.ts';
 import { ReversalState, type Transaction } from '../../transactions/transaction.ts';
+import { ColumnBatch } from '../postgres/column-batch.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { whileUp } from '../postgres/while-up.ts';
@@ -15,16 +16,20 @@ interface Beginning {
 /** A sale that stands, and that nobody is taking back. */
 const STANDS = `t.disposition = ${Disposition.Approved} and t.reversal_state = ${ReversalState.none} and t.void_state is null`;
 
+const KEY = { acquirerId: 'integer', id: 'uuid', attempt: 'integer' } as const;
+const beginnings = new ColumnBatch({ ...KEY, seconds: 'float8' });
+const ends = new ColumnBatch(KEY);
+
 const BEGIN = `
 update transactions t set completing_until = clock_timestamp() + x.seconds * interval '1 s'
-from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, seconds float8)
+from (${beginnings.rows}) as x
 where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and ${STANDS}
   and coalesce(t.completing_until <= clock_timestamp(), true)
 returning t.id`;
 
 const END = `
 update transactions t set completing_until = null
-from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer)
+from (${ends.rows}) as x
 where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt`;
 
 const GIVE_UP = `
@@ -67,23 +72,22 @@ export class PostgresCompletions implements CompletionStore {
   }
 }
 
-async function begin(client: pg.PoolClient, beginnings: readonly Beginning[]): Promise<boolean[]> {
-  const records = beginnings.map(({ sale: { acquirerId, id, attempt }, seconds }) => ({
+async function begin(client: pg.PoolClient, wanted: readonly Beginning[]): Promise<boolean[]> {
+  const records = wanted.map(({ sale: { acquirerId, id, attempt }, seconds }) => ({
     acquirerId,
     id,
     attempt,
     seconds,
   }));
-  const values = [JSON.stringify(records)];
+  const values = beginnings.values(records);
   const { rows } = await client.query<{ id: string }>({ name: 'begin-completions', text: BEGIN, values });
   const begun = new Set(rows.map(({ id }) => id));
-  return beginnings.map(({ sale }) => begun.has(sale.id));
+  return wanted.map(({ sale }) => begun.has(sale.id));
 }
 
 async function end(client: pg.PoolClient, sales: readonly Transaction[]): Promise<true[]> {
   // One that is lost in a crash makes a void wait until its time is over.
   await client.query('set local synchronous_commit = off');
-  const records = sales.map(({ acquirerId, id, attempt }) => ({ acquirerId, id, attempt }));
-  await client.query({ name: 'end-completions', text: END, values: [JSON.stringify(records)] });
+  await client.query({ name: 'end-completions', text: END, values: ends.values(sales) });
   return sales.map(() => true as const);
 }

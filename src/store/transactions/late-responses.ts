@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { LateRecord, LateRecordOutcome, OriginalFacts, ResponseIdentity } from '../../transactions/ports.ts';
 import { ReversalState, type Transaction } from '../../transactions/transaction.ts';
+import { ColumnBatch } from '../postgres/column-batch.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { findTransactions } from './find-transactions.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
@@ -8,10 +9,20 @@ import type { JobsInCommit } from './jobs-in-commit.ts';
 /** Different answers to one request that are kept: one is usual, two are a switch in trouble, and more prove nothing new. */
 const MAX_ANSWERS = 8;
 
+const identities = new ColumnBatch({
+  n: 'integer',
+  acquirerId: 'integer',
+  processorId: 'integer',
+  stan: 'text',
+  tid: 'text',
+  rrn: 'text',
+  transmissionDateTime: 'text',
+});
+
 // The identity names at most one request of a day; should a year-old one have the same DE7, the newest is meant.
 const FIND_UNCERTAIN = `
 select distinct on (x.n) x.n, t.acquirer_id as "acquirerId", t.id
-from json_to_recordset($1::text::json) as x(n integer, "acquirerId" integer, "processorId" integer, stan text, tid text, rrn text, "transmissionDateTime" text)
+from (${identities.rows}) as x
 join transactions t on t.acquirer_id = x."acquirerId" and t.tid = x.tid and t.stan = x.stan and t.reversal_state <> 0
 join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id and r.processor_id = x."processorId"
 where t.rrn = x.rrn or to_char(t.sent_at at time zone 'UTC', 'MMDDHH24MISS') = x."transmissionDateTime"
@@ -27,7 +38,7 @@ export async function findUncertain(
   const { rows } = await database.query<{ n: number; acquirerId: number; id: string }>({
     name: 'find-uncertain',
     text: FIND_UNCERTAIN,
-    values: [JSON.stringify(records)],
+    values: identities.values(records),
   });
   const transactions = new Map((await findTransactions(database, rows)).map((found) => [found.id, found]));
   const ids = new Map(rows.map(({ n, id }) => [n, id]));
@@ -57,8 +68,21 @@ export async function findOriginalFacts(database: Database, { acquirerId, id }: 
 }
 
 // The row is locked first, so that the answer is recorded and the reversal re-armed together or not at all.
+const batch = new ColumnBatch({
+  acquirerId: 'integer',
+  id: 'uuid',
+  attempt: 'integer',
+  fromState: 'integer',
+  fromAttempt: 'integer',
+  isRearmed: 'boolean',
+  kind: 'text',
+  responseCode: 'text',
+  authorizationCode: 'text',
+  told: 'jsonb',
+});
+
 const RECORD = `
-with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, attempt integer, "fromState" integer, "fromAttempt" integer, "isRearmed" boolean, kind text, "responseCode" text, "authorizationCode" text, told jsonb)),
+with x as (${batch.rows}),
 unmoved as (
   select t.acquirer_id, t.id from transactions t join x on t.acquirer_id = x."acquirerId" and t.id = x.id
   where t.attempt = x.attempt and t.reversal_state = x."fromState" and t.reversal_attempt = x."fromAttempt"
@@ -95,7 +119,7 @@ export async function commitLateResponses(
   const { rows } = await client.query<{ id: string; isRecorded: boolean }>({
     name: 'record-late-responses',
     text: RECORD,
-    values: [JSON.stringify(records.map(toRow))],
+    values: batch.values(records.map(toRow)),
   });
   const unmoved = new Map(rows.map(({ id, isRecorded }) => [id, isRecorded]));
   const enqueue = records.flatMap(({ transaction, rearm }) =>

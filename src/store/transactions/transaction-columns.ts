@@ -1,8 +1,4 @@
-/** How a value travels inside the JSON of a batch, and what it becomes in its column. */
-type ColumnKind = 'integer' | 'float8' | 'text' | 'uuid' | 'jsonb' | 'boolean' | 'bytes' | 'ms';
-
-/** Columns by the name of the property that fills them. */
-export type ColumnList = Readonly<Record<string, ColumnKind>>;
+import type { ColumnList } from '../postgres/column-batch.ts';
 
 /** What each attempt of a transaction sets anew. */
 export const ATTEMPT_COLUMNS = {
@@ -11,7 +7,7 @@ export const ATTEMPT_COLUMNS = {
   disposition: 'integer',
   type: 'integer',
   originalId: 'uuid',
-  amountMinor: 'float8',
+  amountMinor: 'bigint',
   currency: 'text',
   userClaim: 'text',
   userId: 'uuid',
@@ -39,7 +35,7 @@ export const ATTEMPT_COLUMNS = {
   overdueJob: 'uuid',
   responseCode: 'text',
   authorizationCode: 'text',
-  approvedMinor: 'float8',
+  approvedMinor: 'bigint',
   cardTags: 'jsonb',
   cardType: 'text',
   providerReference: 'text',
@@ -55,44 +51,3 @@ export const ATTEMPT_COLUMNS = {
   earlierAttempts: 'jsonb',
   updatedAtMs: 'ms',
 } as const satisfies ColumnList;
-
-/**
- * The three column lists that a batch statement needs: the record definition for `json_to_recordset` (properties keep
- * their names, quoted), the columns' names, and the expressions that fill them from `x`.
- */
-export function recordset(columns: ColumnList): { record: string; names: string; values: string } {
-  const entries = Object.entries(columns);
-  return {
-    record: entries.map(([property, kind]) => `"${property}" ${recordType(kind)}`).join(', '),
-    names: entries.map(([property]) => columnName(property)).join(', '),
-    values: entries.map(([property, kind]) => columnValue(property, kind)).join(', '),
-  };
-}
-
-/** `status = x."status", ...`: the assignments of an update that takes these columns from `x`. */
-export function assignments(columns: ColumnList): string {
-  return Object.entries(columns)
-    .map(([property, kind]) => `${columnName(property)} = ${columnValue(property, kind)}`)
-    .join(', ');
-}
-
-/** `createdAtMs` -> `created_at`: a column of time has no unit in its name. */
-export function columnName(property: string): string {
-  return property.replace(/AtMs$/, 'At').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-function recordType(kind: ColumnKind): string {
-  if (kind === 'bytes') return 'text';
-  return kind === 'ms' ? 'float8' : kind;
-}
-
-function columnValue(property: string, kind: ColumnKind): string {
-  if (kind === 'bytes') return `decode(x."${property}", 'base64')`;
-  if (kind === 'ms') return `to_timestamp(x."${property}" / 1000)`;
-  return `x."${property}"`;
-}
-
-/** Bytes on their way into a `bytes` column. */
-export function base64(bytes: Uint8Array | null): string | null {
-  return bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
-}

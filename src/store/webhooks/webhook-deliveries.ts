@@ -4,6 +4,7 @@ import type { JobRequest } from '../../transactions/jobs.ts';
 import type { Transaction, TransactionKey } from '../../transactions/transaction.ts';
 import type { DeliveryStore, JobOutcome, StoredEvent, WebhookEndpoint } from '../../webhooks/ports.ts';
 import { findPaymentReferences } from '../links/links.ts';
+import { ColumnBatch } from '../postgres/column-batch.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { findTransactions } from '../transactions/find-transactions.ts';
@@ -70,9 +71,19 @@ select e.acquirer_id as "acquirerId", e.id, e.body, e.state, e.round, e.delivery
 from e join webhook_endpoints p on p.acquirer_id = e.acquirer_id and p.id = e.endpoint_id
 left join transactions t on t.acquirer_id = e.acquirer_id and t.id = e.transaction_id`;
 
+const firstEvents = new ColumnBatch({
+  acquirerId: 'integer',
+  id: 'uuid',
+  integratorId: 'integer',
+  endpointId: 'uuid',
+  transactionId: 'uuid',
+  type: 'text',
+  body: 'text',
+});
+
 // An event that was written before keeps its body, whatever its transaction says by now.
 const WRITE = `
-with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, "integratorId" integer, "endpointId" uuid, "transactionId" uuid, type text, body text)),
+with x as (${firstEvents.rows}),
 written as (
   insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body, next_at)
   select "acquirerId", id, "integratorId", "endpointId", "transactionId", type, body, clock_timestamp() from x
@@ -103,7 +114,7 @@ async function writeEvents(
     const body = writeBody(transaction, outcome, references.get(transactionId));
     return [{ acquirerId, id, integratorId, endpointId, transactionId, type, body }];
   });
-  const values = [JSON.stringify(records)];
+  const values = firstEvents.values(records);
   const written = await client.query<EventRow>({ name: 'write-webhook-events', text: WRITE, values });
   return inOrder(firsts, written.rows);
 }
@@ -139,9 +150,25 @@ function eventOf({ acquirerId, id, body, state, round, delivery, correlationId, 
   };
 }
 
+const settledDeliveries = new ColumnBatch({
+  acquirerId: 'integer',
+  id: 'uuid',
+  round: 'integer',
+  delivery: 'integer',
+  state: 'text',
+  nextDelivery: 'integer',
+  nextAfterSeconds: 'float8',
+  atMs: 'ms',
+  url: 'text',
+  status: 'integer',
+  error: 'text',
+  durationMs: 'integer',
+  answer: 'text',
+});
+
 // Whoever comes second (a claim that lapsed, a replay in between) has its attempt kept and decides nothing.
 const SETTLE = `
-with x as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, id uuid, round integer, delivery integer, state text, "nextDelivery" integer, "nextAfterSeconds" float8, "atMs" float8, url text, status integer, error text, "durationMs" integer, answer text)),
+with x as (${settledDeliveries.rows}),
 held as (
   select e.acquirer_id, e.id, e.round = x.round and e.delivery = x.delivery and e.state = 'pending' as decides
   from webhook_events e join x on e.acquirer_id = x."acquirerId" and e.id = x.id
@@ -159,7 +186,7 @@ settled as (
 ),
 kept as (
   insert into webhook_attempts (acquirer_id, event_id, number, at, url, status, error, duration_ms, answer)
-  select x."acquirerId", x.id, number, to_timestamp("atMs" / 1000), url, status, error, "durationMs", answer
+  select x."acquirerId", x.id, number, "atMs", url, status, error, "durationMs", answer
   from x join settled on settled.acquirer_id = x."acquirerId" and settled.id = x.id where "atMs" is not null
 )
 select id from settled where decides`;
@@ -175,7 +202,7 @@ async function settle(client: pg.ClientBase, outcomes: readonly JobOutcome[], jo
   const { rows } = await client.query<{ id: string }>({
     name: 'settle-webhooks',
     text: SETTLE,
-    values: [JSON.stringify(outcomes.map(toRecord))],
+    values: settledDeliveries.values(outcomes.map(toRecord)),
   });
   const deciding = new Set(rows.map(({ id }) => id));
   const following = outcomes.filter(({ event }) => deciding.has(event.id)).flatMap(nextJob);
