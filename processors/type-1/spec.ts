@@ -188,7 +188,7 @@ const fields = {
   119: numeric({ name: 'paymentsReversalCount', digits: 30, prefix: 'LLL', safe: true }),
   123: alphanumeric({ name: 'posDataCode', characters: 15, prefix: 'LLL', safe: true }),
   125: text({ name: 'networkManagementData', characters: 999, prefix: 'LLL' }),
-  128: binary({ name: 'mac', bytes: 8, safe: true }),
+  128: binary({ name: 'mac', bytes: 8 }),
 } as const;
 
 const layout = { mti: { encoding: 'ascii' }, bitmap: { encoding: 'binary' } } as const;

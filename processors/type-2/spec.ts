@@ -114,7 +114,7 @@ export const spec = defineSpec({
       ],
     }),
     63: reconciliation,
-    64: binary({ name: 'mac', bytes: 8, safe: true }),
+    64: binary({ name: 'mac', bytes: 8 }),
   },
 });
 

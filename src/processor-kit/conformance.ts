@@ -3,6 +3,7 @@ import { type Check, CheckFailure } from './conformance/check.ts';
 import { completionChecks } from './conformance/completion-checks.ts';
 import { hostileChecks } from './conformance/hostile-checks.ts';
 import { keyChangeChecks } from './conformance/key-change-checks.ts';
+import { maskChecks } from './conformance/mask-checks.ts';
 import { reversalChecks } from './conformance/reversal-checks.ts';
 import { sampleChecks } from './conformance/sample-checks.ts';
 import { sessionChecks } from './conformance/session-checks.ts';
@@ -16,6 +17,7 @@ const GROUPS: readonly (readonly [group: string, checks: readonly Check[]])[] = 
   ['session', sessionChecks],
   ['key change', keyChangeChecks],
   ['hostile', hostileChecks],
+  ['masking', maskChecks],
 ];
 
 export interface ConformanceResult {

@@ -43,6 +43,8 @@ function expectNowhere(hex: string, digits: string): void {
   expect(hex).not.toContain(digits);
 }
 
+/** Samples are much alike: what one of them has not tried, the next does. */
+const STRIDE = 4;
 /** Bits that are turned, by turns. */
 const CHANGES = [0xff, 0x01, 0x10];
 
@@ -62,8 +64,8 @@ describe.each(processors)('of $type', ({ samples, codec, exampleConfig }) => {
   });
 
   test('of a sample with any byte changed, no more is left than describing it shows', () => {
-    for (const { codec, bytes } of wires) {
-      for (let at = 0; at < bytes.length; at++) {
+    for (const [index, { codec, bytes }] of wires.entries()) {
+      for (let at = index % STRIDE; at < bytes.length; at += STRIDE) {
         const garbled = bytes.slice();
         garbled[at]! ^= CHANGES[at % CHANGES.length]!;
         if (decoded(codec, garbled)) expectSameRows(codec, garbled);

@@ -1,0 +1,126 @@
+import { isDeepStrictEqual } from 'node:util';
+import { fromHex, toHex } from '../../bytes/hex.ts';
+import { messageRows } from '../../iso8583/describe.ts';
+import { maskerOf } from '../../iso8583/masker.ts';
+import type { IsoMessage, MessageCodec, Purchase } from '../processor.ts';
+import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
+import { TEST_SCHEMES, testPurchase } from './test-tap.ts';
+import { bytesOf, respond } from './wire.ts';
+
+const PIN = { block: Uint8Array.of(0xa1, 0xb2, 0xc3, 0xd4, 0xe5, 0xf6, 0x17, 0x28) };
+/** Of the digits behind a track's separator: enough to be no other number of the message. */
+const TRACK_DIGITS = 10;
+
+/** What is kept of messages for people: bytes, masked by the field table. What a field table forgets to withhold is found here. */
+export const maskChecks: readonly Check[] = [
+  {
+    name: 'a masked message is as long as before, and is described as before',
+    run(subject) {
+      for (const { name, codec, bytes } of wiresOf(subject)) {
+        const masked = maskedOf(codec, bytes, name);
+        const rows = (wire: Uint8Array) => messageRows(codec.spec!, codec.decode(wire));
+        expectEqual(masked.length, bytes.length, `${name}: length`);
+        expectThat(isDeepStrictEqual(rows(masked), rows(bytes)), `${name}: masked, it is described otherwise`);
+      }
+    },
+  },
+  {
+    name: 'a masked sample holds no more of a card number than its first 6 and last 4 digits, and nothing of a track',
+    run(subject) {
+      for (const { name, codec, bytes } of samplesOf(subject)) {
+        expectHidden(maskedOf(codec, bytes, name), secretsIn(codec, codec.decode(bytes)), name);
+      }
+    },
+  },
+  {
+    name: 'a masked sale of any scheme holds nothing of its card, its PIN block and its MAC but what may be shown',
+    run(subject) {
+      for (const scheme of TEST_SCHEMES) {
+        const purchase = testPurchase({ scheme, pin: PIN });
+        const request = subject.processor.authorization(purchase, subject.config);
+        const mac = withMac(subject, request);
+        const masked = maskedOf(subject.codec, wireOf(subject, request), scheme);
+        expectHidden(masked, secretsOfPurchase(purchase), scheme);
+        expectThat(!masked.includes(Buffer.from(PIN.block)), `${scheme}: the PIN block stands in it`);
+        expectThat(mac === undefined || !masked.includes(Buffer.from(mac)), `${scheme}: the MAC stands in it`);
+      }
+    },
+  },
+];
+
+interface Wire {
+  readonly name: string;
+  readonly codec: MessageCodec;
+  readonly bytes: Uint8Array;
+}
+
+function samplesOf({ processor }: Subject): Wire[] {
+  return processor.samples.map(({ name, config, wireHex }) => {
+    return { name, codec: processor.codec(config ?? processor.exampleConfig), bytes: fromHex(wireHex) };
+  });
+}
+
+/** The samples, and sales of the dialect that is proved. */
+function wiresOf(subject: Subject): Wire[] {
+  const { processor, config, codec } = subject;
+  const sales = TEST_SCHEMES.flatMap((scheme) => {
+    const request = processor.authorization(testPurchase({ scheme, pin: PIN }), config);
+    const response = respond(subject, request, { responseCode: '00', authorizationCode: '123456' });
+    return [request, response].map((message) => ({ name: scheme, codec, bytes: wireOf(subject, message) }));
+  });
+  return [...samplesOf(subject), ...sales];
+}
+
+function wireOf({ codec, processor }: Subject, message: IsoMessage): Uint8Array {
+  return bytesOf(codec, message, processor.framing.maxFrameBytes);
+}
+
+function maskedOf(codec: MessageCodec, bytes: Uint8Array, name: string): Buffer {
+  expectThat(codec.spec !== undefined, 'its codec tells no spec: of its messages lengths alone can be kept');
+  const masked = maskerOf(codec.spec).mask(bytes);
+  expectThat(masked !== undefined, `${name}: the spec of its codec cannot be followed through it`);
+  return Buffer.from(masked);
+}
+
+/** Puts a MAC into the message, where its dialect has one. */
+function withMac({ processor }: Subject, message: IsoMessage): Uint8Array | undefined {
+  if (processor.mac === undefined) return undefined;
+  const mac = Uint8Array.from({ length: processor.mac.lengthBytes }, (_, at) => 0x91 + at * 7);
+  message[processor.mac.field] = mac;
+  return mac;
+}
+
+/** Digits of which a masked message must have none in a row. */
+function secretsOfPurchase({ card }: Purchase): string[] {
+  const behind = card.track2?.substring(card.pan.length + 1, card.pan.length + 1 + TRACK_DIGITS);
+  return [...secretsOfPan(card.pan), ...(behind === undefined ? [] : [behind])];
+}
+
+/** What may be shown of it with three digits more, or four, and what is between: the filler may be a digit of it by chance. */
+function secretsOfPan(pan: string): string[] {
+  return [pan.substring(0, 9), pan.substring(4, pan.length - 2), pan.substring(pan.length - 8)];
+}
+
+/** Of DE2, and of every text that is a track, whatever its field is called. */
+function secretsIn({ spec }: MessageCodec, message: IsoMessage): string[] {
+  const pan = message[spec?.fields[2]?.name ?? ''];
+  return [...(typeof pan === 'string' ? secretsOfPan(pan) : []), ...secretsOfTracks(message)];
+}
+
+function secretsOfTracks(value: unknown): string[] {
+  if (typeof value === 'object' && value !== null && !(value instanceof Uint8Array)) {
+    return Object.values(value).flatMap(secretsOfTracks);
+  }
+  const [, pan, behind] = (typeof value === 'string' && /^([0-9]{13,19})[D=]([0-9]{7,})F*$/.exec(value)) || [];
+  return pan === undefined ? [] : [...secretsOfPan(pan), behind!.substring(0, TRACK_DIGITS)];
+}
+
+/** In no form of writing digits: ASCII, EBCDIC, packed from either nibble. */
+function expectHidden(masked: Uint8Array, secrets: readonly string[], name: string): void {
+  const hex = toHex(masked);
+  const spread = (digits: string, zone: string) => [...digits].map((digit) => zone + digit).join('');
+  for (const digits of secrets) {
+    const isThere = [digits, spread(digits, '3'), spread(digits, 'F')].some((form) => hex.includes(form));
+    expectThat(!isThere, `${name}: digits of the card stand in it that nobody may see`);
+  }
+}
