@@ -5,6 +5,7 @@ import type { Processor } from '../processor-kit/processor.ts';
 import type { Switch, Switches } from '../transactions/ports.ts';
 import { AcquirerSwitch, type AcquirerSwitchOptions } from './acquirer-switch.ts';
 import type { ProcessorFault, ProcessorFaults } from './ports.ts';
+import { isTimeout, within } from './within.ts';
 
 /** A processor as the database has it. */
 export interface StoredProcessor {
@@ -20,6 +21,7 @@ export interface AcquirerSwitchesOptions
   readonly types: ReadonlyMap<string, Processor>;
   readonly stored: () => readonly StoredProcessor[];
   readonly faults: ProcessorFaults;
+  readonly times?: Partial<typeof TIMES> | undefined;
   readonly log: ConnectionLog & { error(fields: object, text: string): void };
 }
 
@@ -30,8 +32,12 @@ interface OpenSwitch {
   readonly isListening: boolean;
 }
 
-/** Configuration that changed in the database is followed this often. */
-const FOLLOW_EVERY_MS = 2_000;
+const TIMES = {
+  /** Configuration that changed in the database is followed this often. */
+  followEveryMs: 2_000,
+  /** An HSM that has not answered by then keeps its own switches waiting, and no others. */
+  openWithinMs: 10_000,
+};
 /** What no stored processor is like. */
 const CLOSED = '';
 /** A port that the switch dials is free for the next one only then: no time to wait for every answer. */
@@ -43,13 +49,19 @@ const HAND_OVER_MS = 5_000;
  */
 export class AcquirerSwitches implements Switches {
   readonly #options: AcquirerSwitchesOptions;
+  readonly #times: typeof TIMES;
   readonly #open = new Map<string, OpenSwitch>();
+  /** Those that are no longer stored so, whose answers are waited for. */
+  readonly #leaving = new Set<AcquirerSwitch>();
+  /** Those whose opening has taken too long, and is not over. */
+  readonly #slow = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #faults: readonly ProcessorFault[] = [];
   #isClosed = false;
 
   private constructor(options: AcquirerSwitchesOptions) {
     this.#options = options;
+    this.#times = { ...TIMES, ...options.times };
   }
 
   static async open(options: AcquirerSwitchesOptions): Promise<AcquirerSwitches> {
@@ -77,7 +89,8 @@ export class AcquirerSwitches implements Switches {
   async close(deadlineAtMs: number): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await Promise.all([...this.#open.values()].map(({ line }) => line.close(deadlineAtMs)));
+    const open = [...this.#open.values()].map(({ line }) => line);
+    await Promise.all([...open, ...this.#leaving].map((line) => line.close(deadlineAtMs)));
   }
 
   #schedule(): void {
@@ -85,7 +98,7 @@ export class AcquirerSwitches implements Switches {
       this.#follow()
         .then((faults) => this.#tell(faults))
         .finally(() => this.#isClosed || this.#schedule());
-    }, FOLLOW_EVERY_MS).unref();
+    }, this.#times.followEveryMs).unref();
   }
 
   /** Each fault once in the log, not every time that it is met again; and what is mended, too. */
@@ -128,21 +141,40 @@ export class AcquirerSwitches implements Switches {
       this.#open.set(key, { ...current, fingerprint: CLOSED });
       await current.line.close(this.#options.clock.monotonicMs() + HAND_OVER_MS);
     }
-    const opened = await this.#openOne(record);
+    const opened = await this.#openInTime(key, record);
     if (this.#isClosed) return opened.line.close(this.#options.clock.monotonicMs()); // nobody else would
     this.#open.set(key, { fingerprint, ...opened });
     if (current && !current.isListening) void this.#closeWhenAnswered(current.line);
   }
 
   /** What is under way there has its whole deadline: a change of the configuration makes no tap uncertain. */
-  #closeWhenAnswered(line: AcquirerSwitch): Promise<void> {
-    return line.close(this.#options.clock.monotonicMs() + line.profile.deadlineMs);
+  async #closeWhenAnswered(line: AcquirerSwitch): Promise<void> {
+    this.#leaving.add(line);
+    await line.close(this.#options.clock.monotonicMs() + line.profile.deadlineMs);
+    this.#leaving.delete(line);
   }
 
-  async #openOne({ acquirerId, id, type, config }: StoredProcessor): Promise<Omit<OpenSwitch, 'fingerprint'>> {
-    const { types, stored, ...shared } = this.#options;
+  /** One whose opening comes to an end after all is closed, and opened anew as it is stored by then. */
+  async #openInTime(key: string, record: StoredProcessor): Promise<Omit<OpenSwitch, 'fingerprint'>> {
+    const late = () => new StartError('BAD_PROCESSOR', `${nameOf(record)}: its HSM or the database does not answer`);
+    if (this.#slow.has(key)) throw late();
+    const opening = this.#openOne(record);
+    try {
+      return await within(this.#times.openWithinMs, opening);
+    } catch (fault) {
+      if (!isTimeout(fault)) throw fault;
+      this.#slow.add(key);
+      const closeLate = ({ line }: Pick<OpenSwitch, 'line'>) => line.close(this.#options.clock.monotonicMs());
+      opening.then(closeLate, () => {}).finally(() => this.#slow.delete(key));
+      throw late();
+    }
+  }
+
+  async #openOne(record: StoredProcessor): Promise<Omit<OpenSwitch, 'fingerprint'>> {
+    const { acquirerId, id, type, config } = record;
+    const { types, stored, times, ...shared } = this.#options;
     const processor = types.get(type);
-    const where = `processor ${id} of acquirer ${acquirerId}`;
+    const where = nameOf(record);
     if (!processor) throw new StartError('BAD_PROCESSOR', `${where}: there is no processor type ${type}`);
     const checked = processor.configSchema.safeParse(config);
     if (!checked.success) {
@@ -156,6 +188,10 @@ export class AcquirerSwitches implements Switches {
 
 function keyOf({ acquirerId, id }: Pick<StoredProcessor, 'acquirerId' | 'id'>): string {
   return `${acquirerId} ${id}`;
+}
+
+function nameOf({ acquirerId, id }: StoredProcessor): string {
+  return `processor ${id} of acquirer ${acquirerId}`;
 }
 
 function reasonOf(fault: unknown): string {

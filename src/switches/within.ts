@@ -1,10 +1,12 @@
 import { setTimeout as after } from 'node:timers/promises';
 
+const TIMEOUT = 'TimeoutError';
+
 /** What the promise gives, unless it takes longer. @throws Error named `TimeoutError` */
 export async function within<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value> {
   const giveUp = new AbortController();
   const timeout = after(milliseconds, undefined, { signal: giveUp.signal, ref: false }).then(() => {
-    throw Object.assign(new Error('it took too long'), { name: 'TimeoutError' });
+    throw Object.assign(new Error('it took too long'), { name: TIMEOUT });
   });
   timeout.catch(() => {}); // that nobody waits for it any more is no fault
   try {
@@ -12,4 +14,8 @@ export async function within<Value>(milliseconds: number, promise: Promise<Value
   } finally {
     giveUp.abort();
   }
+}
+
+export function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === TIMEOUT;
 }

@@ -1,0 +1,84 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type1 from '../../processors/type-1/index.ts';
+import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
+import type { Processor } from '../../src/processor-kit/processor.ts';
+import { startSimulator } from '../../src/simulator/start-simulator.ts';
+import { AcquirerSwitches, type StoredProcessor } from '../../src/switches/acquirer-switches.ts';
+import type { ProcessorFault } from '../../src/switches/ports.ts';
+import type { PinTranslation } from '../../src/switches/translate-pin.ts';
+import { eventually } from '../support/eventually.ts';
+
+const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
+
+/** Gateways' switches that follow `stored`, and a simulated switch to connect to. */
+async function open(differing: { pins?: PinTranslation; openWithinMs?: number } = {}) {
+  const simulator = await startSimulator({ processors: [{ processor: type1, port: 0 }], timeScale: 0.05 });
+  onTestFinished(() => simulator.close());
+  const config = { ...type1.exampleConfig, addresses: [{ host: '127.0.0.1', port: simulator.ports[0]! }] };
+  const stored: StoredProcessor[] = [];
+  const told: ProcessorFault[] = [];
+  let stan = 0;
+  const opening = AcquirerSwitches.open({
+    types: new Map([['type-1', type1 as Processor]]),
+    stored: () => stored,
+    faults: { tell: async (faults) => void told.push(...faults) },
+    stans: { next: async () => String(++stan).padStart(6, '0') },
+    dates: { current: () => '2026-11-20', announce: () => {} },
+    strays: { take: () => {} } as never,
+    messages: { isKeeping: false, keep: () => {} },
+    macKeys: undefined,
+    pins: differing.pins,
+    keyExchange: undefined,
+    tlsFilesDirectory: '.',
+    clock,
+    log: { info: () => {}, warn: () => {}, error: () => {} },
+    times: { followEveryMs: 20, openWithinMs: differing.openWithinMs ?? 10_000 },
+  });
+  const store = (id: number, more: object = {}) =>
+    stored.push({ acquirerId: 1, id, type: 'type-1', config: { ...config, ...more } });
+  return { simulator, opening, stored, told, store };
+}
+
+test('a switch that is no longer stored has its answers waited for when everything stops', async () => {
+  const { opening, stored, store } = await open();
+  store(1);
+  const switches = await opening;
+  await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
+  const slot = (await switches.find(1, 1)!.takeSlot())!;
+  const amount = { amountMinor: 10_10, currency: 'ZAR', currencyNumeric: '710' };
+  const request = switches.find(1, 1)!.prepare(testPurchase({ amount }));
+  const deadlineMs = clock.monotonicMs() + 20_000;
+  const about = { acquirerId: 1, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a001', attempt: 1 };
+  let isAnswered = false;
+  const answer = slot.authorize(request, { deadlineMs, sendByMs: deadlineMs }, about).finally(() => {
+    isAnswered = true;
+  });
+  stored.length = 0;
+  await eventually(() => expect(switches.find(1, 1)).toBeUndefined());
+  await switches.close(clock.monotonicMs() + 10_000);
+  expect(isAnswered).toBe(true);
+  expect(await answer).toMatchObject({ kind: 'answered', value: { outcome: { kind: 'approved' } } });
+});
+
+test('an HSM that does not answer keeps no other switch waiting, and is asked again', async () => {
+  const first = Promise.withResolvers<string>();
+  let asked = 0;
+  const kcv = () => (++asked === 1 ? first.promise : Promise.resolve('ABCDEF'));
+  const pins = {
+    hsm: { kcv, translatePin: async () => ({ block: new Uint8Array(8) }) },
+    reader: { keyId: 'reader', format: 0 },
+  } as const;
+  const { opening, told, store } = await open({ pins, openWithinMs: 50 });
+  store(1, { pinKey: { keyId: 'pin', format: 0, derivation: 'zone' } });
+  store(2);
+  const switches = await opening;
+  onTestFinished(() => switches.close(clock.monotonicMs()));
+  await eventually(() => expect(switches.find(1, 2)?.isSignedOn).toBe(true));
+  expect(switches.find(1, 1)).toBeUndefined();
+  expect(told).toContainEqual(
+    expect.objectContaining({ processorId: 1, reason: expect.stringContaining('does not answer') }),
+  );
+  expect(asked).toBe(1);
+  first.resolve('ABCDEF');
+  await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
+});
