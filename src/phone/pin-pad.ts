@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { READER_TAGS } from '#schemas/card-data';
 import { takeKey } from '../crypto/block-key.ts';
 import { DEMO_READER_KEY, demoKey } from '../crypto/demo-key.ts';
@@ -13,13 +13,15 @@ import type { EnteredPin } from '../transactions/ports/pin-ports.ts';
 
 /** FFFF, and a key set id of our own (ANSI X9.24-1:2009 figure 3). */
 const KEY_SET = [0xff, 0xff, 0x54, 0x41, 0x50];
+/** Ids have 19 bits. */
+const DEVICES = 1 << 19;
 /** Counters up to here have ten one bits at most, so a device skips none of them (X9.24-1 A.2). */
 const LAST_COUNTER = 1_023;
 
 /** The PIN pad of a demo reader: a TDES DUKPT device with a random id. A real one would never show its keys to software. */
 export class PinPad {
   readonly #base = demoKey(DEMO_READER_KEY, 'dukptBase').bytes;
-  readonly #device = randomBytes(3);
+  #device = randomInt(DEVICES);
   #counter = 0;
 
   /** Enciphers a PIN as an ISO format 0 block, under a key that no other PIN gets. */
@@ -30,11 +32,16 @@ export class PinPad {
     return { block: encipherPin(0, parsePin(pin), pan, key), ksn };
   }
 
+  /** A device whose counters are used up makes room for the next one, so that no key serves twice. */
   #nextKsn(): Uint8Array {
-    this.#counter = (this.#counter % LAST_COUNTER) + 1;
-    const [high = 0, middle = 0, low = 0] = this.#device;
+    if (this.#counter === LAST_COUNTER) {
+      this.#device = (this.#device + 1) % DEVICES;
+      this.#counter = 0;
+    }
+    this.#counter++;
+    const device = [this.#device >> 11, (this.#device >> 3) & 0xff, (this.#device & 0b111) << 5];
     const ksn = new Uint8Array(TDES_KSN_BYTES);
-    ksn.set([...KEY_SET, high, middle, low & 0xe0, this.#counter >> 8, this.#counter & 0xff]);
+    ksn.set([...KEY_SET, ...device, this.#counter >> 8, this.#counter & 0xff]);
     return ksn;
   }
 }

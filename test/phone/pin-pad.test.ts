@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { toHex } from '../../src/bytes/hex.ts';
+import { PinPad } from '../../src/phone/pin-pad.ts';
+
+const PAN = '4111111111111111';
+/** More than one device has counters for. */
+const PINS = 1_100;
+
+test('a PIN pad enciphers every PIN under a key of its own, also when the counters of a device are used up', () => {
+  const pad = new PinPad();
+  const entered = Array.from({ length: PINS }, () => pad.enter('12345', PAN));
+  expect(new Set(entered.map(({ ksn }) => toHex(ksn))).size).toBe(PINS);
+  expect(new Set(entered.map(({ block }) => toHex(block))).size).toBe(PINS);
+});
