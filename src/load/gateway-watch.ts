@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { createClient, NoAnswerError } from '#schemas/client';
 import { LoadError } from '../errors.ts';
 
 /** A gateway that does not answer this soon has no figures for this second. */
@@ -23,11 +24,12 @@ export interface GatewaySample {
  * @throws LoadError UNREACHABLE
  */
 export async function askEnvironment(url: string): Promise<string | undefined> {
-  const response = await ask(url, '/openapi.json', DESCRIBED_WITHIN_MS).catch((cause) => {
+  const client = createClient({ baseUrl: url, timeoutMs: DESCRIBED_WITHIN_MS, repeats: 0 });
+  const description = await client.getApiDescription().catch((cause) => {
+    if (!(cause instanceof NoAnswerError)) return undefined;
     throw new LoadError('UNREACHABLE', `Nobody answers at ${url}: is the gateway running? (npm start)`, { cause });
   });
-  const described = DESCRIPTION.safeParse(await response.json().catch(() => undefined));
-  return described.data?.servers[0].variables.env.default;
+  return DESCRIPTION.safeParse(description).data?.servers[0].variables.env.default;
 }
 
 const DESCRIPTION = z.object({
@@ -36,35 +38,28 @@ const DESCRIPTION = z.object({
 
 /** Undefined when it does not tell. */
 export async function sampleGateway(url: string): Promise<GatewaySample | undefined> {
+  const client = createClient({ baseUrl: url, timeoutMs: SAMPLED_WITHIN_MS, repeats: 0 });
+  const { switches } = await client.getHealth().catch(() => ({ switches: {} }));
+  const all = LINES.safeParse(Object.values(switches)).data ?? [];
+  if (all.length === 0) return undefined;
+  const sum = (key: 'inFlight' | 'pending') => all.reduce((total, each) => total + each[key], 0);
+  return { inFlight: sum('inFlight'), pending: sum('pending'), queued: await queuedJobs(url) };
+}
+
+const LINES = z.array(z.object({ inFlight: z.number().default(0), pending: z.number().default(0) }));
+
+/** Prometheus text, as far as it tells of job queues; it is no operation of the API. */
+async function queuedJobs(url: string): Promise<number | undefined> {
   try {
-    const response = await ask(url, '/healthz', SAMPLED_WITHIN_MS);
-    const { switches } = (await response.json()) as {
-      switches?: Record<string, { inFlight?: number; pending?: number }>;
-    };
-    const all = Object.values(switches ?? {});
-    const sum = (key: 'inFlight' | 'pending') => all.reduce((total, each) => total + (each[key] ?? 0), 0);
-    return all.length === 0
-      ? undefined
-      : { inFlight: sum('inFlight'), pending: sum('pending'), queued: await queuedJobs(url) };
+    const signal = AbortSignal.timeout(SAMPLED_WITHIN_MS);
+    const response = await fetch(`${url.replace(/\/$/, '')}/metrics`, { signal });
+    if (!response.ok) return undefined;
+    const gauges = [...(await response.text()).matchAll(QUEUED)].map((match) => Number(match[1]));
+    return gauges.length === 0 ? undefined : gauges.reduce((sum, value) => sum + value, 0);
   } catch {
     return undefined;
   }
 }
 
-/** Prometheus text, as far as it tells of job queues. */
-async function queuedJobs(url: string): Promise<number | undefined> {
-  const response = await ask(url, '/metrics', SAMPLED_WITHIN_MS).catch(() => undefined);
-  if (!response?.ok) return undefined;
-  const gauges = [...(await response.text()).matchAll(QUEUED)].map((match) => Number(match[1]));
-  return gauges.length === 0 ? undefined : gauges.reduce((sum, value) => sum + value, 0);
-}
-
 /** Jobs whose time has come; those that wait for theirs are timers. */
 const QUEUED = /^tapwire_jobs\{[^}]*state="(?:ready|active|retry)"[^}]*\} (\d+)/gm;
-
-function ask(url: string, path: string, withinMs: number): Promise<Response> {
-  const base = new URL(url);
-  return fetch(new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base), {
-    signal: AbortSignal.timeout(withinMs),
-  });
-}

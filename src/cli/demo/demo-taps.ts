@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { OnlineAuthorization } from '#schemas/mobile-transaction';
+import { type Client, createClient } from '#schemas/client';
 import type { Problem } from '#schemas/problem';
-import type { TransactionView } from '#schemas/transaction';
-import { Phone, type PhoneAnswer } from '../../phone/phone.ts';
+import { authorizationOf, Phone, type PhoneAnswer } from '../../phone/phone.ts';
 import type { Profile } from '../../phone/profile.ts';
 import { demoTypeOf } from './demo-installation.ts';
 import type { DemoType } from './demo-keys.ts';
@@ -52,10 +51,11 @@ const TAPS: readonly DemoTap[] = [
 /** Submits the demo's taps, tells each one's way, and whether all ended as they should. */
 export async function submitDemoTaps(profile: Profile): Promise<boolean> {
   const phone = new Phone(profile);
+  const client = createClient({ baseUrl: profile.url, credentials: { token: () => phone.token() } });
   let isAsExpected = true;
   for (const { title, expected, by, tap } of TAPS) {
     const answer = await tap(phone);
-    const askedSwitch = await switchAsked(profile, phone, answer);
+    const askedSwitch = await switchAsked(client, answer);
     const got = outcomeOf(answer);
     const isRight = got === expected && askedSwitch === by;
     isAsExpected &&= isRight;
@@ -67,32 +67,24 @@ export async function submitDemoTaps(profile: Profile): Promise<boolean> {
       `${answer.ms.toFixed(0)} ms`.padStart(7),
     ];
     console.log(`tap        ${columns.join('  ')}   ${mark}`);
-    if (answer.status === 200) console.log(`             ${await trailOf(profile, phone, answer)}`);
+    const { serviceReference } = authorizationOf(answer) ?? {};
+    if (serviceReference) console.log(`             ${await trailOf(client, serviceReference)}`);
   }
   return isAsExpected;
 }
 
 /** By the route that the transaction shows; undefined for a tap that was refused before it got one. */
-async function switchAsked(profile: Profile, phone: Phone, answer: PhoneAnswer): Promise<DemoType | undefined> {
-  if (answer.status !== 200) return undefined;
-  const { serviceReference } = authorization(answer.body);
-  const { details } = (await read(profile, phone, `/transactions/${serviceReference}`)) as TransactionView;
+async function switchAsked(client: Client, answer: PhoneAnswer): Promise<DemoType | undefined> {
+  const { serviceReference } = authorizationOf(answer) ?? {};
+  if (serviceReference === undefined) return undefined;
+  const { details } = await client.getTransaction({ params: { id: serviceReference } });
   return demoTypeOf(details.at(-1)?.paymentProviderId);
 }
 
-async function read(profile: Profile, phone: Phone, path: string): Promise<unknown> {
-  const headers = { authorization: `Bearer ${await phone.token()}` };
-  return (await fetch(new URL(path, profile.url), { headers })).json();
-}
-
-function outcomeOf({ status, body }: PhoneAnswer): string {
-  if (status !== 200) return `${status} ${(body as Problem).errorCode}`;
-  const { type, isoResponseCode } = authorization(body);
-  return `${type} ${isoResponseCode}`.trim();
-}
-
-function authorization(body: unknown): OnlineAuthorization {
-  return (body as { onlineAuthorizationResponse: OnlineAuthorization }).onlineAuthorizationResponse;
+function outcomeOf(answer: PhoneAnswer): string {
+  const authorization = authorizationOf(answer);
+  if (authorization === undefined) return `${answer.status} ${(answer.body as Problem).errorCode}`;
+  return `${authorization.type} ${authorization.isoResponseCode}`.trim();
 }
 
 /** An answer is recorded after it was flushed; the last move is there soon after. */
@@ -100,15 +92,13 @@ const RECORDED_WITHIN_MS = 2_000;
 const LOOK_EVERY_MS = 50;
 
 /** Each status with the milliseconds since the first: `RequestReceived 0 · …`. */
-async function trailOf(profile: Profile, phone: Phone, answer: PhoneAnswer): Promise<string> {
-  const { serviceReference } = authorization(answer.body);
+async function trailOf(client: Client, id: string): Promise<string> {
   const untilMs = performance.now() + RECORDED_WITHIN_MS;
-  let events: { to?: string; at: string }[] = [];
-  do {
-    events = (await read(profile, phone, `/transactions/${serviceReference}/events`)) as typeof events;
-    if (events.some(({ to }) => to === 'RespondedToPhone')) break;
+  let events = await client.listEventsOfTransaction({ params: { id } });
+  while (!events.some(({ to }) => to === 'RespondedToPhone') && performance.now() < untilMs) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-  } while (performance.now() < untilMs);
+    events = await client.listEventsOfTransaction({ params: { id } });
+  }
   const startMs = Date.parse(events[0]?.at ?? '');
   return events.map(({ to, at }) => `${to ?? ''} +${Date.parse(at) - startMs} ms`).join(' · ');
 }

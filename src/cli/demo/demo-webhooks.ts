@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { OnlineAuthorization } from '#schemas/mobile-transaction';
+import { createClient } from '#schemas/client';
 import type { Webhook } from '#schemas/webhook';
-import { Phone } from '../../phone/phone.ts';
+import { authorizationOf, Phone } from '../../phone/phone.ts';
 import type { Profile } from '../../phone/profile.ts';
 import { verifyWebhook } from '../../webhooks/verify-webhook.ts';
 import { HASTY_TERMINAL } from './demo-installation.ts';
@@ -45,15 +45,13 @@ export class DemoReceiver {
     const told: Webhook[] = [];
     this.#told = told;
     this.#secret = await listenAt(profile, phone, `http://127.0.0.1:${port}/`);
-    const { body, ms } = await phone.tap(SILENT);
-    const { type, serviceReference } = (body as { onlineAuthorizationResponse: OnlineAuthorization })
-      .onlineAuthorizationResponse;
+    const answer = await phone.tap(SILENT);
+    const { type = `${answer.status}`, serviceReference = '' } = authorizationOf(answer) ?? {};
     const dispositions = await untilTold(told, serviceReference, 2);
     this.#told = undefined;
     const isAsExpected = type === 'Indeterminate' && dispositions.join() === 'Indeterminate,Voided';
-    console.log(
-      `tap        ZAR 10.69, no answer    ${type}         ${ms.toFixed(0)} ms   ${isAsExpected ? 'ok' : 'UNEXPECTED'}`,
-    );
+    const columns = ['tap        ZAR 10.69, no answer ', type, `      ${answer.ms.toFixed(0)} ms`];
+    console.log(`${columns.join('   ')}   ${isAsExpected ? 'ok' : 'UNEXPECTED'}`);
     console.log(`             webhooks, signatures verified: ${dispositions.join(', then ')}`);
     return isAsExpected;
   }
@@ -69,16 +67,10 @@ export class DemoReceiver {
 
 /** Registers the receiver (4.9) and gives the secret that signs what it gets. */
 async function listenAt({ url, apiKey }: Profile, phone: Phone, callbackUrl: string): Promise<string> {
-  const headers = {
-    'x-api-key': apiKey,
-    authorization: `Bearer ${await phone.token()}`,
-    'content-type': 'application/json',
-  };
-  const post = (path: string, body: object) =>
-    fetch(new URL(path, url), { method: 'POST', headers, body: JSON.stringify(body) });
-  await post('/integrator/callbackUrl', { callbackUrl });
-  const issued = await post('/integrator/callbackUrl/secret', { overlapHours: 0 });
-  return ((await issued.json()) as { secret: string }).secret;
+  const client = createClient({ baseUrl: url, credentials: { apiKey, token: () => phone.token() } });
+  await client.registerCallbackUrl({ body: { callbackUrl } });
+  const { secret } = await client.makeSecretForWebhooks({ body: { overlapHours: 0 } });
+  return secret;
 }
 
 /** By sequence: the later one may come first. */
