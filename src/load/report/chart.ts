@@ -34,7 +34,8 @@ export interface Chart {
 const WIDTH = 640;
 const HEIGHT = 220;
 const LEFT = 58;
-const RIGHT = 10;
+/** Room for half of the last mark on the axis. */
+const RIGHT = 24;
 const TOP = 10;
 const BOTTOM = 26;
 const PLOT_WIDTH = WIDTH - LEFT - RIGHT;
@@ -67,6 +68,7 @@ function svgOf(chart: Chart): string {
     x: (at) => xOf(xs[at] ?? 0, xs),
     y: (value) => TOP + PLOT_HEIGHT * (1 - Math.min(1, scale.positionOf(value))),
   };
+  // What is named first lies on top.
   const shapes = layers.map(({ from, to }, at) => {
     const colour = `var(${series[at]!.colour})`;
     return from === undefined
@@ -86,7 +88,7 @@ function svgOf(chart: Chart): string {
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escapeHtml(`${title}: the table below has the figures`)}">
 ${gridOf(scale, chart.format)}
 ${ticksOf(axis, xs)}
-${shapes.join('\n')}
+${shapes.reverse().join('\n')}
 <line class="cursor" y1="${TOP}" y2="${TOP + PLOT_HEIGHT}" x1="-9" x2="-9"/>
 </svg><div class="tip" hidden></div></div>`;
 }

@@ -64,7 +64,7 @@ class Chart {
         ...this.#size(),
         legend: { show: false },
         cursor: { drag: { x: false, y: false }, points: { size: 6 } },
-        padding: [10, 12, 0, 0],
+        padding: [10, 28, 0, 0],
         scales: { x: { time: true }, y: this.#measure.scale },
         axes: [
           { ...axis, size: 30, space: 90, values: times },

@@ -1,0 +1,94 @@
+/**
+ * `npm run screenshots`: the pictures in the documentation, made anew. Starts what `npm start` starts, in a folder of its own,
+ * puts it under load, and takes the console and the report of that load as a browser shows them.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { Browser } from 'playwright-core';
+import { launchChromium } from './chromium.ts';
+
+const TAPWIRE = new URL('../../src/cli/tapwire.ts', import.meta.url);
+const CONSOLE = new URL('../../src/ops/console/console.png', import.meta.url);
+const REPORT = new URL('../../src/load/report/report.png', import.meta.url);
+/** Long enough for a curve, and for the switches' idle echoes. */
+const LOAD_SECONDS = 90;
+/** By then the console shows a curve, and the load goes on. */
+const PICTURE_AFTER_SECONDS = 75;
+const WIDTH = 1_440;
+
+const options = { rate: { type: 'string', default: '150' }, port: { type: 'string', default: '8480' } } as const;
+const { values } = parseArgs({ options });
+const folder = mkdtempSync(join(tmpdir(), 'tapwire-screenshots-'));
+const environment = { ...process.env, TAPWIRE_DATA: folder, PORT: values.port };
+const report = join(folder, 'report.html');
+
+const tapwire = (...words: string[]) =>
+  spawn(process.execPath, [TAPWIRE.pathname, ...words], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
+
+const demo = tapwire('demo', '--stay');
+const browser = await launchChromium();
+try {
+  const [, username, password] = (await untilPrinted(demo, /console\s+\S+\s+as (\S+)\s+(\S+)/, /^Try as well/m))!;
+  const load = tapwire(
+    ...['load', '--rate', values.rate, '--duration', `${LOAD_SECONDS}s`, '--arrivals', 'poisson', '--report', report],
+  );
+  load.stdout!.pipe(process.stdout);
+  const ended = once(load, 'exit');
+  await pictureConsole(browser, { username: username!, password: password! });
+  const [code] = await ended;
+  if (code !== 0) throw new Error(`the load test ended with ${code}`);
+  await pictureReport(browser);
+} finally {
+  await browser.close();
+  demo.kill();
+  await once(demo, 'exit');
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** @returns the match of `wanted`, once `last` was printed, too */
+function untilPrinted({ stdout }: ChildProcess, wanted: RegExp, last: RegExp): Promise<RegExpExecArray | null> {
+  let printed = '';
+  return new Promise((resolve, reject) => {
+    stdout!.on('data', (chunk: Buffer) => {
+      printed += String(chunk);
+      if (last.test(printed)) resolve(wanted.exec(printed));
+    });
+    stdout!.on('end', () => reject(new Error(`it ended: ${printed}`)));
+  });
+}
+
+interface Login {
+  readonly username: string;
+  readonly password: string;
+}
+
+async function pictureConsole(chromium: Browser, { username, password }: Login): Promise<void> {
+  const context = await chromium.newContext({ colorScheme: 'dark', viewport: { width: WIDTH, height: 1_080 } });
+  const page = await context.newPage();
+  await page.goto(`http://127.0.0.1:${values.port}/ops`);
+  await page.getByLabel('Username').fill(username);
+  await page.getByLabel('Password').fill(password);
+  await page.keyboard.press('Enter');
+  await page.locator('#queues tr').first().waitFor();
+  await page.waitForTimeout(PICTURE_AFTER_SECONDS * 1_000);
+  await page.screenshot({ path: CONSOLE.pathname });
+  await context.close();
+}
+
+/** As far as the charts of time, latency and outcomes go. */
+async function pictureReport(chromium: Browser): Promise<void> {
+  const context = await chromium.newContext({ colorScheme: 'light', viewport: { width: WIDTH, height: 1_080 } });
+  const page = await context.newPage();
+  await page.goto(pathToFileURL(report).href);
+  const last = await page.locator('figure').nth(3).boundingBox();
+  const main = await page.locator('main').boundingBox();
+  const margin = 16;
+  const clip = { x: main!.x, y: 0, width: main!.width, height: last!.y + last!.height + margin };
+  await page.screenshot({ path: REPORT.pathname, clip, fullPage: true });
+  await context.close();
+}
