@@ -178,12 +178,18 @@ export class OpenLoop {
   #serveWaiting(): void {
     while (this.waiting > 0) {
       const line = this.#options.lines.take();
-      if (line === undefined) return;
+      if (line === undefined) break;
       const due = this.#waiting[this.#waitingFrom++]!;
       this.#options.tally.count('sent');
       this.#send(due, due.call, line);
     }
-    this.#waiting.length = 0;
+    this.#forgetServed();
+  }
+
+  /** Those at the front that were sent, once they are half of all: while more is due than can be sent, some always wait. */
+  #forgetServed(): void {
+    if (this.#waitingFrom < this.#waiting.length / 2) return;
+    this.#waiting.splice(0, this.#waitingFrom);
     this.#waitingFrom = 0;
   }
 
