@@ -1,0 +1,34 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { ProblemError } from '../../schemas/client.ts';
+import type { Problem } from '../../schemas/problem.ts';
+import { EventFeed } from '../../src/cli/event-feed.ts';
+
+afterEach(() => vi.unstubAllGlobals());
+
+/** A feed whose gateway refuses each look. */
+function refusedWith(status: number): EventFeed {
+  const problem: Problem = {
+    type: '/docs/errors#101',
+    title: 'Refused',
+    status,
+    detail: 'Not now.',
+    instance: '/integrator/events',
+    errorCode: 101,
+    message: 'E101',
+    httpStatusCode: status,
+    requestId: '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11',
+  };
+  vi.stubGlobal('fetch', async () => new Response(JSON.stringify(problem), { status }));
+  return new EventFeed('https://tap.example', 'tw_test_key');
+}
+
+test.each([401, 403])('a refusal %i, which stays, ends whoever follows the events, with its reason', async (status) => {
+  await expect(refusedWith(status).look()).rejects.toMatchObject({
+    code: 'BAD_CONFIG',
+    reason: `https://tap.example answers ${status}: Not now.`,
+  });
+});
+
+test.each([429, 503])('a refusal %i, which passes, is for the next look', async (status) => {
+  await expect(refusedWith(status).look()).rejects.toBeInstanceOf(ProblemError);
+});
