@@ -1,6 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { transaction, transactionEvents, transactionId, transactionQuery } from '#schemas/transaction';
+import {
+  type TransactionView,
+  transaction,
+  transactionEvents,
+  transactionId,
+  transactionQuery,
+} from '#schemas/transaction';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { Forbidden, NotFound } from '../../errors.ts';
 import { Disposition } from '../../transactions/disposition.ts';
@@ -46,7 +52,8 @@ export function registerTransactionRoutes(server: Server, options: TransactionRo
     handler: async (request, reply) => {
       const tenant = narrow(request.owner!, request.query, directory);
       const rows = await transactions.list(tenant, filterOf(request.query));
-      return withNextPage(request, reply, rows, ({ id }) => id).map(view);
+      const page = withNextPage(request, reply, rows, ({ id }) => id).map(view);
+      return reply.type('application/json; charset=utf-8').send(asBytes(page));
     },
   });
 
@@ -91,6 +98,14 @@ export function registerTransactionRoutes(server: Server, options: TransactionRo
       return events.flatMap(({ attempt, moves }) => moves.map((move) => ({ attempt, ...move })));
     },
   });
+}
+
+/**
+ * Some 120 KB. The compiled serializer makes them of thousands of pieces, which are put together to be counted, again behind the
+ * headers, and once more as bytes: a page took 10 % more of the processor.
+ */
+function asBytes(page: readonly TransactionView[]): Buffer {
+  return Buffer.from(JSON.stringify(page));
 }
 
 /** `integrator` and `merchant` default to the credential's own. Naming anyone else is refused, known or not. */

@@ -16,6 +16,7 @@ import type {
   TransactionReader,
   TransactionStore,
 } from '../../transactions/ports.ts';
+import type { ShownTransaction } from '../../transactions/shown-transaction.ts';
 import type { Transaction, TransactionKey } from '../../transactions/transaction.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
@@ -27,16 +28,10 @@ import { commitReversals } from './commit-reversals.ts';
 import { commitSettlements } from './commit-settlements.ts';
 import { commitSubmissions } from './commit-submissions.ts';
 import { type InsertOutcome, insertTaps, retryTaps } from './commit-taps.ts';
-import {
-  findByReference,
-  findEvents,
-  findHandover,
-  findOwned,
-  findTransaction,
-  listTransactions,
-} from './find-transactions.ts';
+import { findByReference, findEvents, findHandover, findOwned, findTransaction } from './find-transactions.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 import { commitLateResponses, findOriginalFacts, findUncertain } from './late-responses.ts';
+import { listTransactions } from './list-transactions.ts';
 
 /**
  * Above this many taps that wait for their first commit the next one is refused: a second or two of a saturated disk.
@@ -151,7 +146,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     return whileUp(findUncertain(this.#database, responses));
   }
 
-  list(tenant: Tenant, filter: TransactionFilter): Promise<Transaction[]> {
+  list(tenant: Tenant, filter: TransactionFilter): Promise<ShownTransaction[]> {
     return whileUp(listTransactions(this.#database, tenant, filter));
   }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../../src/store/postgres/open-database.ts';
-import { listTransactions } from '../../../src/store/transactions/find-transactions.ts';
+import { listTransactions } from '../../../src/store/transactions/list-transactions.ts';
 import type { Tenant, TransactionFilter } from '../../../src/transactions/ports.ts';
 import { seededId, seedTransactions } from '../../support/seed-transactions.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -16,24 +16,41 @@ beforeAll(async () => {
 });
 afterAll(() => testDatabase.drop());
 
-/** A database that explains instead of answering. */
-function explaining(plans: string[]): Database {
+/** A database that explains instead of answering: with the plan for these values, or the one that a statement with a name keeps for all. */
+function explaining(plans: string[], mode: PlanMode): Database {
   return {
-    query: async (sql: string, values: unknown[]) => {
-      const { rows } = await testDatabase.database.query<{ 'QUERY PLAN': string }>(
-        `explain (analyze, buffers) ${sql}`,
-        values,
-      );
+    query: async ({ name, text, values }: { name?: string; text: string; values: unknown[] }) => {
+      if (mode === 'kept' && name === undefined) return { rows: [] };
+      const rows = await (mode === 'kept' ? explainKept(text, values) : explain(text, values));
       plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
       return { rows: [] };
     },
   } as unknown as Database;
 }
 
-async function planOf(tenant: Tenant, filter: Partial<TransactionFilter>): Promise<string> {
+type PlanMode = 'own' | 'kept';
+type PlanLines = { 'QUERY PLAN': string }[];
+
+async function explain(text: string, values: unknown[]): Promise<PlanLines> {
+  return (await testDatabase.database.query(`explain (analyze, buffers) ${text}`, values)).rows;
+}
+
+async function explainKept(text: string, values: unknown[]): Promise<PlanLines> {
+  const client = await testDatabase.database.connect();
+  try {
+    await client.query(`set plan_cache_mode = force_generic_plan; prepare kept as ${text}`);
+    const literals = values.map((value) => client.escapeLiteral(String(value))).join(', ');
+    return (await client.query(`explain (analyze, buffers) execute kept(${literals})`)).rows;
+  } finally {
+    client.release(true);
+  }
+}
+
+/** Undefined where no plan is kept. */
+async function planOf(tenant: Tenant, filter: Partial<TransactionFilter>, mode: PlanMode = 'own') {
   const plans: string[] = [];
-  await listTransactions(explaining(plans), tenant, { ...PAGE, ...filter });
-  return plans[0]!;
+  await listTransactions(explaining(plans, mode), tenant, { ...PAGE, ...filter });
+  return plans[0];
 }
 
 const ACQUIRER: Tenant = { acquirerId: 1 };
@@ -54,6 +71,11 @@ const FILTERS: readonly (readonly [string, Partial<TransactionFilter>])[] = [
   ['needsReview', { needsReview: true }],
 ];
 
+function expectIndex(plan: string | undefined): void {
+  expect(plan).toMatch(/Index (Only )?Scan.* on transactions/);
+  expect(plan).not.toContain('Seq Scan on transactions');
+}
+
 describe('every filter of the list finds its page by an index', () => {
   describe.each([
     ['an acquirer', ACQUIRER],
@@ -61,25 +83,34 @@ describe('every filter of the list finds its page by an index', () => {
     ['a merchant', MERCHANT],
   ])('for %s', (_, tenant) => {
     test.each(FILTERS)('%s', async (_name, filter) => {
-      const plan = await planOf(tenant, filter);
-      expect(plan).toMatch(/Index (Only )?Scan.* on transactions/);
-      expect(plan).not.toContain('Seq Scan on transactions');
+      expectIndex(await planOf(tenant, filter));
     });
 
     test('the next page', async () => {
       const { rows } = await testDatabase.database.query<{ id: string }>(`select ${seededId('5000')} as id`);
-      const plan = await planOf(tenant, { after: rows[0]!.id });
-      expect(plan).not.toContain('Seq Scan on transactions');
-      expect(plan).toMatch(/Index (Only )?Scan.* on transactions/);
+      expectIndex(await planOf(tenant, { after: rows[0]!.id }));
+    });
+
+    test('by the plan that a connection keeps, where it keeps one', async () => {
+      const { rows } = await testDatabase.database.query<{ id: string }>(`select ${seededId('5000')} as id`);
+      for (const [, filter] of FILTERS) {
+        const kept = [
+          await planOf(tenant, filter, 'kept'),
+          await planOf(tenant, { ...filter, after: rows[0]!.id }, 'kept'),
+        ];
+        for (const plan of kept) if (plan !== undefined) expectIndex(plan);
+      }
     });
   });
 
   test('a page of the newest reads little more than it shows', async () => {
     for (const tenant of [ACQUIRER, INTEGRATOR, MERCHANT]) {
-      const plan = await planOf(tenant, {});
-      expect(plan).not.toContain('Sort');
-      const [, pages] = /Buffers: shared hit=(\d+)/.exec(plan) ?? [];
-      expect(Number(pages)).toBeLessThan(400);
+      for (const mode of ['own', 'kept'] as const) {
+        const plan = await planOf(tenant, {}, mode);
+        expect(plan).not.toContain('Sort');
+        const [, pages] = /Buffers: shared hit=(\d+)/.exec(plan!) ?? [];
+        expect(Number(pages)).toBeLessThan(400);
+      }
     }
   });
 });

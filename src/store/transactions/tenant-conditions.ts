@@ -1,0 +1,64 @@
+import type { Tenant } from '../../transactions/ports.ts';
+
+const VALUE = /\$(?!\d)/g;
+
+/**
+ * Collects `and`-ed conditions on rows; those of a tenant always come first. Each has a name that stands for its text, so that
+ * all the names together name the statement.
+ */
+export class TenantConditions {
+  readonly values: unknown[] = [];
+  readonly #names: string[] = [];
+  readonly #conditions: string[] = [];
+  /** That a row is the tenant's. */
+  readonly ownSql: string;
+  /** The parameters of its ids. */
+  readonly acquirer: string;
+  readonly integrator: string | undefined;
+  readonly #ownNames: number;
+
+  constructor({ acquirerId, integratorId, merchantId }: Tenant) {
+    this.acquirer = this.add('acquirer', 'acquirer_id = $', acquirerId);
+    this.integrator =
+      integratorId === undefined ? undefined : this.add('integrator', 'integrator_id = $', integratorId);
+    if (merchantId !== undefined) this.add('merchant', 'merchant_id = $', merchantId);
+    this.ownSql = this.sql;
+    this.#ownNames = this.#names.length;
+  }
+
+  /** Each `$` without a number in `condition` becomes the parameter of its value, which is given back: `$3`. */
+  add(name: string, condition: string, value: unknown): string {
+    const parameter = this.parameter(value);
+    this.addPlain(
+      name,
+      condition.replaceAll(VALUE, () => parameter),
+    );
+    return parameter;
+  }
+
+  addIfGiven(name: string, condition: string, value: unknown): void {
+    if (value !== undefined) this.add(name, condition, value);
+  }
+
+  addPlain(name: string, condition: string): void {
+    this.#names.push(name);
+    this.#conditions.push(condition);
+  }
+
+  parameter(value: unknown): string {
+    return `$${this.values.push(value)}`;
+  }
+
+  get sql(): string {
+    return this.#conditions.join(' and ');
+  }
+
+  get name(): string {
+    return this.#names.join(' ');
+  }
+
+  /** How many there are besides the tenant's. */
+  get added(): number {
+    return this.#names.length - this.#ownNames;
+  }
+}
