@@ -90,11 +90,6 @@ export class FrameReader {
     this.#split = this.#splitLength;
   }
 
-  /** True while a frame has begun that is not whole. */
-  get isInsideFrame(): boolean {
-    return this.#splitBytes > 0;
-  }
-
   /**
    * Takes the next bytes of the stream. The chunk must not be written to afterwards.
    * @throws ConnectionError FRAME_EMPTY, FRAME_TOO_SHORT or FRAME_TOO_LONG: the stream cannot be read any further.

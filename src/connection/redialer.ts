@@ -50,12 +50,9 @@ export class Redialer<Message> extends Deadline {
   }
 
   /** @param hasProvenItself whether the connection was ready for long enough to begin the backoff anew */
-  redialLater(hasProvenItself: boolean): number {
+  redialLater(hasProvenItself: boolean): void {
     if (hasProvenItself) this.#backoff.reset();
-    if (this.#isHeld) return Number.POSITIVE_INFINITY;
-    const delayMs = this.#backoff.nextDelayMs();
-    this.#deadlines.schedule(this, this.#deadlines.nowMs() + delayMs);
-    return delayMs;
+    if (!this.#isHeld) this.#deadlines.schedule(this, this.#deadlines.nowMs() + this.#backoff.nextDelayMs());
   }
 
   stop(): void {

@@ -1,16 +1,7 @@
-import {
-  DuplicateReference,
-  MoneyError,
-  NoConfiguration,
-  Overloaded,
-  RequestRefused,
-  StoreUnavailable,
-} from '../../errors.ts';
-import { localDateTime } from '../../processor-kit/local-time.ts';
-import { retrievalReference } from '../../processor-kit/rrn.ts';
+import { DuplicateReference, MoneyError, NoConfiguration, RequestRefused, StoreUnavailable } from '../../errors.ts';
 import { Disposition } from '../disposition.ts';
 import { currencyOf, parseAmount } from '../money.ts';
-import type { NewAttempt, PreparedRequest, Switch, Switches, SwitchSlot } from '../ports.ts';
+import type { NewAttempt } from '../ports.ts';
 import { ERROR_CODES, NO_RESULT } from '../settle-outcome.ts';
 import { Status, type StatusId } from '../status.ts';
 import { authorize, submitReady } from '../tap/authorize.ts';
@@ -19,10 +10,11 @@ import { NO_SUBMISSION, WITHOUT_PIN } from '../tap/draft.ts';
 import { NEW, newAttempt } from '../tap/plan-attempt.ts';
 import { giveUp, unlessOverloaded } from '../tap/submit-handover.ts';
 import type { ReadySubmission } from '../tap/take-route.ts';
-import { LOCAL_ANSWER_SECONDS, LONGEST_DEADLINE_SECONDS, SEND_WITHIN_MS } from '../time-limits.ts';
+import { LOCAL_ANSWER_SECONDS, LONGEST_DEADLINE_SECONDS } from '../time-limits.ts';
 import { type Transaction, type TransactionKey, TransactionType } from '../transaction.ts';
 import { webhookJobs } from '../webhook-job.ts';
 import type { World } from '../world.ts';
+import { takeSaleSwitch } from './take-sale-switch.ts';
 import { refuseUnlessApproved } from './void.ts';
 
 /**
@@ -82,7 +74,7 @@ export async function submitRefund(world: World, asked: TransactionKey & { reado
   if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || transaction.disposition !== null) return;
   const sale = await world.store.find({ acquirerId: asked.acquirerId, id: transaction.originalId });
   if (!sale || world.path.kind !== 'direct') return giveUp(world, transaction);
-  const ready = await takeSwitch(world, world.path.switches, sale, transaction).catch(unlessImpossible);
+  const ready = await takeSaleSwitch(world, world.path.switches, sale, transaction).catch(unlessImpossible);
   if (!ready) return giveUp(world, transaction);
   const submitted = await submitReady(world, transaction, ready);
   if (submitted) await authorize(world, submitted, ready);
@@ -163,95 +155,8 @@ function draftRefund(world: World, sale: Transaction, request: RefundRequest, am
 
 async function planRefund(world: World, sale: Transaction, draft: Transaction): Promise<Plan> {
   if (world.path.kind === 'handover') return handedOver(world, draft);
-  const ready = await takeSwitch(world, world.path.switches, sale, draft);
+  const ready = await takeSaleSwitch(world, world.path.switches, sale, draft);
   return ready ? submitted(world, draft, ready) : unableToGoOnline(world, draft);
-}
-
-/**
- * Takes a place at the switch that approved the sale, and no other: only that one knows it.
- *
- * @returns undefined when it cannot be reached now
- * @throws NoConfiguration when it is gone, Overloaded when it has no place in good time, RequestRefused when it takes no
- *   refunds or the card is not kept any more
- */
-async function takeSwitch(
-  world: World,
-  switches: Switches,
-  sale: Transaction,
-  draft: Transaction,
-): Promise<ReadySubmission | undefined> {
-  const route = world.directory.routes(sale.acquirerId).find(({ id }) => id === sale.routeId);
-  const target = route && switches.find(sale.acquirerId, route.processorId);
-  if (!target) throw new NoConfiguration('NO_ROUTE');
-  const slot = await target.takeSlot();
-  if (!slot) {
-    if (target.isFull) throw new Overloaded();
-    return undefined;
-  }
-  try {
-    const ready = await prepare(world, target, slot, sale, draft);
-    if (!ready) slot.release(); // the switch's business day has no STAN left
-    return ready;
-  } catch (error) {
-    slot.release();
-    throw error;
-  }
-}
-
-async function prepare(
-  world: World,
-  target: Switch,
-  slot: SwitchSlot,
-  sale: Transaction,
-  draft: Transaction,
-): Promise<ReadySubmission | undefined> {
-  if (sale.sealedCard === null) throw new RequestRefused(409, 212, 'The card of the sale is not kept any more.');
-  const { pan, expiry, original } = world.vault.open(sale.id, sale.sealedCard);
-  const stan = await target.nextStan(sale.tid!);
-  if (stan === undefined) return undefined;
-  const sentAtMs = world.clock.nowMs();
-  const rrn = retrievalReference(sentAtMs, stan);
-  const request = prepareMessage(world, target, draft, { stan, rrn, sentAtMs, original });
-  const startMs = world.clock.monotonicMs();
-  const { deadlineMs } = target.profile;
-  return {
-    submission: {
-      routeId: sale.routeId,
-      tid: sale.tid,
-      mid: sale.mid,
-      stan,
-      rrn,
-      sentAtMs,
-      deadlineSeconds: deadlineMs / 1000,
-      overdueJob: null,
-      sealedCard: world.vault.seal(draft.id, { pan, expiry, original: request.original }),
-    },
-    request,
-    slot,
-    pinWait: null,
-    deadlineMs: startMs + deadlineMs,
-    sendByMs: startMs + Math.min(SEND_WITHIN_MS, deadlineMs),
-    next: () => Promise.resolve(undefined),
-  };
-}
-
-interface RefundStamp {
-  readonly stan: string;
-  readonly rrn: string;
-  readonly sentAtMs: number;
-  readonly original: Readonly<Record<string, string>>;
-}
-
-function prepareMessage(world: World, target: Switch, draft: Transaction, stamp: RefundStamp): PreparedRequest {
-  const merchant = world.directory.merchant(draft.acquirerId, draft.merchantId);
-  const { code, numeric } = currencyOf(draft.currency!);
-  const request = target.prepareRefund({
-    ...stamp,
-    localDateTime: localDateTime(stamp.sentAtMs, merchant?.timeZone ?? 'UTC'),
-    amount: { amountMinor: draft.amountMinor!, currency: code, currencyNumeric: numeric },
-  });
-  if (!request) throw new RequestRefused(409, 208, 'The processor of the sale takes no refunds.');
-  return request;
 }
 
 /** Runs the commit that stands before everything else; what was taken for it is given back when it fails. */

@@ -1,0 +1,96 @@
+import { NoConfiguration, Overloaded, RequestRefused } from '../../errors.ts';
+import { localDateTime } from '../../processor-kit/local-time.ts';
+import { retrievalReference } from '../../processor-kit/rrn.ts';
+import { currencyOf } from '../money.ts';
+import type { PreparedRequest, Switch, Switches, SwitchSlot } from '../ports.ts';
+import type { ReadySubmission } from '../tap/take-route.ts';
+import { SEND_WITHIN_MS } from '../time-limits.ts';
+import type { Transaction } from '../transaction.ts';
+import type { World } from '../world.ts';
+
+/**
+ * Takes a place at the switch that approved the sale, and no other: only that one knows it.
+ *
+ * @returns undefined when it cannot be reached now
+ * @throws NoConfiguration when it is gone, Overloaded when it has no place in good time, RequestRefused when it takes no
+ *   refunds or the card is not kept any more
+ */
+export async function takeSaleSwitch(
+  world: World,
+  switches: Switches,
+  sale: Transaction,
+  draft: Transaction,
+): Promise<ReadySubmission | undefined> {
+  const route = world.directory.routes(sale.acquirerId).find(({ id }) => id === sale.routeId);
+  const target = route && switches.find(sale.acquirerId, route.processorId);
+  if (!target) throw new NoConfiguration('NO_ROUTE');
+  const slot = await target.takeSlot();
+  if (!slot) {
+    if (target.isFull) throw new Overloaded();
+    return undefined;
+  }
+  try {
+    const ready = await prepare(world, target, slot, sale, draft);
+    if (!ready) slot.release(); // the switch's business day has no STAN left
+    return ready;
+  } catch (error) {
+    slot.release();
+    throw error;
+  }
+}
+
+async function prepare(
+  world: World,
+  target: Switch,
+  slot: SwitchSlot,
+  sale: Transaction,
+  draft: Transaction,
+): Promise<ReadySubmission | undefined> {
+  if (sale.sealedCard === null) throw new RequestRefused(409, 212, 'The card of the sale is not kept any more.');
+  const { pan, expiry, original } = world.vault.open(sale.id, sale.sealedCard);
+  const stan = await target.nextStan(sale.tid!);
+  if (stan === undefined) return undefined;
+  const sentAtMs = world.clock.nowMs();
+  const rrn = retrievalReference(sentAtMs, stan);
+  const request = prepareMessage(world, target, draft, { stan, rrn, sentAtMs, original });
+  const startMs = world.clock.monotonicMs();
+  const { deadlineMs } = target.profile;
+  return {
+    submission: {
+      routeId: sale.routeId,
+      tid: sale.tid,
+      mid: sale.mid,
+      stan,
+      rrn,
+      sentAtMs,
+      deadlineSeconds: deadlineMs / 1000,
+      overdueJob: null,
+      sealedCard: world.vault.seal(draft.id, { pan, expiry, original: request.original }),
+    },
+    request,
+    slot,
+    pinWait: null,
+    deadlineMs: startMs + deadlineMs,
+    sendByMs: startMs + Math.min(SEND_WITHIN_MS, deadlineMs),
+    next: () => Promise.resolve(undefined),
+  };
+}
+
+interface RefundStamp {
+  readonly stan: string;
+  readonly rrn: string;
+  readonly sentAtMs: number;
+  readonly original: Readonly<Record<string, string>>;
+}
+
+function prepareMessage(world: World, target: Switch, draft: Transaction, stamp: RefundStamp): PreparedRequest {
+  const merchant = world.directory.merchant(draft.acquirerId, draft.merchantId);
+  const { code, numeric } = currencyOf(draft.currency!);
+  const request = target.prepareRefund({
+    ...stamp,
+    localDateTime: localDateTime(stamp.sentAtMs, merchant?.timeZone ?? 'UTC'),
+    amount: { amountMinor: draft.amountMinor!, currency: code, currencyNumeric: numeric },
+  });
+  if (!request) throw new RequestRefused(409, 208, 'The processor of the sale takes no refunds.');
+  return request;
+}
