@@ -91,7 +91,7 @@ export class Authenticator {
       const isSame = keyOwner.acquirerId === acquirerId && keyOwner.integratorId === integratorId;
       if (!isSame || keyOwner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
     }
-    return { acquirerId, integratorId };
+    return this.#unblocked({ acquirerId, integratorId });
   }
 
   /**
@@ -126,6 +126,7 @@ export class Authenticator {
     if (typeof key !== 'string') throw new AuthError('UNAUTHORISED', 'key');
     const principal = await this.#options.apiKeys.verify(key);
     if (scope !== undefined) requireScope(principal, scope);
+    if (principal.owner !== 'operator') await this.#unblocked(principal.owner);
     return principal;
   }
 
@@ -205,11 +206,9 @@ export class Authenticator {
     return principal.owner;
   }
 
-  /** A merchant that is blocked is so for its keys and users, too. */
-  async #unblocked(owner: Tenant): Promise<Tenant> {
-    if (owner.merchantId === undefined) return owner;
-    const merchant = await this.#options.merchants.findOwned({ acquirerId: owner.acquirerId }, owner.merchantId);
-    if (merchant?.isBlocked) throw new AuthError('FORBIDDEN', 'blocked');
+  /** Who is blocked is so with all keys and users, and so is all that belongs to him. @throws AuthError FORBIDDEN */
+  async #unblocked<Owner extends Tenant>(owner: Owner): Promise<Owner> {
+    if (await this.#options.merchants.isBlocked(owner)) throw new AuthError('FORBIDDEN', 'blocked');
     return owner;
   }
 }

@@ -223,6 +223,37 @@ describe('who creates payments', () => {
   });
 });
 
+describe('a tenant that is blocked', () => {
+  const refused = { code: 'FORBIDDEN', check: 'blocked' };
+  const scopes = ['transactions:read', 'transactions:refund', 'webhooks:manage', 'tenants:manage'];
+
+  it.each([
+    ['an integrator, by its own key', '3 31', { acquirerId: 3, integratorId: 31 }],
+    ['an acquirer, by its own key', '4', { acquirerId: 4 }],
+    ['an integrator of a blocked acquirer', '5', { acquirerId: 5, integratorId: 51 }],
+  ])('does nothing: %s', async (_, blocked, owner) => {
+    const key = { 'x-api-key': keyOf(owner, scopes) };
+    expect(await authenticator.owner(key, 'transactions:refund')).toEqual(owner);
+    registry.blocked.add(blocked);
+    const user = await session({ owner });
+    await expect(authenticator.owner(key, 'transactions:refund')).rejects.toMatchObject(refused);
+    await expect(authenticator.holder(key)).rejects.toMatchObject(refused);
+    await expect(authenticator.keyAlone(key)).rejects.toMatchObject(refused);
+    await expect(authenticator.owner(user)).rejects.toMatchObject(refused);
+    await expect(authenticator.creator(user, 'payments:create')).rejects.toMatchObject(refused);
+    const integrator = authenticator.integrator(key, { scope: 'webhooks:manage', needsBearer: false });
+    await expect(integrator).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    const administrator = authenticator.administrator(key, String(owner.acquirerId), 'tenants:manage');
+    await expect(administrator).rejects.toMatchObject(refused);
+  });
+
+  it('is still administrated by the operator', async () => {
+    registry.blocked.add('6');
+    const key = { 'x-api-key': keyOf('operator', ['tenants:manage']) };
+    expect(await authenticator.administrator(key, '6', 'tenants:manage')).toMatchObject({ owner: 'operator' });
+  });
+});
+
 describe('who speaks for an integrator', () => {
   const key = (owner: ApiKeyRecord['owner'] = OWNER, scopes = ['webhooks:manage']) => ({
     'x-api-key': keyOf(owner, scopes),

@@ -200,7 +200,9 @@ describe('integrators, merchants, terminals and blocked devices', () => {
   });
 });
 
-test('whoever is blocked takes no tap within seconds, nor does anybody below; and does again when let in', async () => {
+test('whoever is blocked does nothing within seconds, nor does anybody below; and does again when let in', async () => {
+  const key = await installation.apiKey({ acquirerId: 1, integratorId: 11 });
+  const list = async () => (await request(installation.url, '/transactions', { headers: { 'x-api-key': key } })).status;
   const blockedBy = { tailor: '/2', flowers: '/1/integrators/11', bakery: '/1/merchants/1002' } as const;
   const taps = () =>
     Promise.all(
@@ -216,5 +218,6 @@ test('whoever is blocked takes no tap within seconds, nor does anybody below; an
     for (const path of Object.values(blockedBy))
       expect((await asOperator('PATCH', path, { blocked })).status).toBe(200);
     await eventually(async () => expect(await taps()).toEqual([expected, expected, expected]));
+    expect(await list()).toBe(expected.status);
   }
 });

@@ -62,6 +62,8 @@ export class TestRegistry implements RegisteredIssuers, Merchants {
   readonly keys = new Map<string, IssuerKey[]>();
   readonly sets = new Map<string, KeySetRegistration[]>();
   readonly merchants = new Map<string, OwnedMerchant>();
+  /** Acquirers by id, integrators as `<acquirer> <integrator>`. */
+  readonly blocked = new Set<string>();
   /** What the verifier asked for, in order. */
   readonly asked: string[] = [];
   #generation = 0;
@@ -93,6 +95,11 @@ export class TestRegistry implements RegisteredIssuers, Merchants {
       (owner.integratorId === undefined || owner.integratorId === merchant.integratorId) &&
       (owner.merchantId === undefined || owner.merchantId === merchant.merchantId);
     return isOwned ? merchant : undefined;
+  }
+
+  async isBlocked({ acquirerId, integratorId, merchantId }: Tenant): Promise<boolean> {
+    const named = [`${acquirerId}`, `${acquirerId} ${integratorId}`];
+    return named.some((each) => this.blocked.has(each)) || this.merchants.get(merchantId ?? '')?.isBlocked === true;
   }
 }
 

@@ -59,6 +59,8 @@ export interface OwnedMerchant {
 export interface Merchants {
   /** The merchant, when it is the tenant itself or one of the tenant's. */
   findOwned(owner: Tenant, merchantId: string): Promise<OwnedMerchant | undefined>;
+  /** Whether the tenant is blocked, or one that it belongs to: nothing of it is let in then, but by the operator's keys. */
+  isBlocked(tenant: Tenant): Promise<boolean>;
 }
 
 /** NIST SP 800-131A: less is no longer a signature. */

@@ -15,11 +15,14 @@ interface Row {
   readonly passwordChangedAtMs: number;
 }
 
-/** A merchant's integrator is the merchant's to say. */
+/** A merchant's integrator is the merchant's to say. Blocked are also those whose merchant, integrator or acquirer is. */
 const USER = `select u.id, u.username, u.acquirer_id as "acquirerId", u.merchant_id as "merchantId",
-  coalesce(u.integrator_id, m.integrator_id) as "integratorId", u.role, u.permissions, u.is_blocked as "isBlocked",
+  coalesce(u.integrator_id, m.integrator_id) as "integratorId", u.role, u.permissions, 
+  u.is_blocked or coalesce(m.is_blocked, false) or coalesce(i.is_blocked, false) or coalesce(a.is_blocked, false) as "isBlocked",
   (extract(epoch from u.password_changed_at) * 1000)::float8 as "passwordChangedAtMs"`;
-const FROM = `from users u left join merchants m on m.acquirer_id = u.acquirer_id and m.id = u.merchant_id`;
+const FROM = `from users u left join merchants m on m.acquirer_id = u.acquirer_id and m.id = u.merchant_id
+  left join integrators i on i.acquirer_id = u.acquirer_id and i.id = coalesce(u.integrator_id, m.integrator_id)
+  left join acquirers a on a.id = u.acquirer_id`;
 
 export function postgresUsers(database: Database): PortalUsers & Logins {
   return {

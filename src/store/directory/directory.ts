@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type {
   IssuerKey,
   KeySetRegistration,
@@ -17,6 +16,7 @@ import type {
 } from '../../transactions/ports.ts';
 import type { TerminalProfile } from '../../transactions/terminal-profile.ts';
 import { FollowedRows } from '../postgres/followed-rows.ts';
+import { FollowedTable, type RowChanges } from '../postgres/followed-table.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { IssuerDirectory } from './issuer-directory.ts';
 import { TerminalProfileCache } from './terminal-profile-cache.ts';
@@ -48,6 +48,15 @@ interface MerchantRow extends MerchantRecord {
   readonly isBlocked: boolean;
 }
 
+interface TerminalRow extends TerminalRecord {
+  readonly acquirerId: number;
+}
+
+interface BlockedDeviceRow {
+  readonly acquirerId: number;
+  readonly device: string;
+}
+
 /** A change (a revoked key, a blocked device) counts everywhere within this time plus one query: below the promised 5 s. */
 const REFRESH_EVERY_MS = 2_000;
 
@@ -59,18 +68,17 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   readonly #profiles: TerminalProfileCache;
   readonly #issuers: IssuerDirectory;
   #timer: NodeJS.Timeout | undefined;
-  #integrators = new Set<string>();
-  #merchants = new Map<string, MerchantRow>();
-  #terminals = new Map<string, TerminalRecord & { readonly acquirerId: number }>();
+  /** True for those that are blocked, or whose acquirer is. */
+  #integrators = new Map<string, boolean>();
+  #blockedAcquirers = new Set<number>();
+  readonly #merchants = new Map<string, MerchantRow>();
+  readonly #terminals = new Map<string, TerminalRow>();
   #routes = new Map<number, RouteRecord[]>();
-  #blockedDevices = new Set<string>();
-  #users = new Map<string, UserRow>();
+  readonly #blockedDevices = new Map<string, true>();
+  readonly #users = new Map<string, UserRow>();
   readonly #tables: readonly Pick<FollowedRows<unknown>, 'look'>[];
-  /** Which merchants there are, whose they are and whether they are blocked, in few characters. */
-  #owners = '';
-  /** What the last refresh found of keys and merchants: verified tokens stand while it stays the same. */
-  #known = '';
-  #generation = 0;
+  /** Grows when a merchant comes, goes, gets another owner, is blocked or unblocked. */
+  #ownersChanged = 0;
   #processors: readonly ProcessorRecord[] = [];
   #endpoints = new Map<string, string>();
 
@@ -138,7 +146,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   }
 
   async generation(): Promise<string> {
-    return String(this.#generation);
+    return `${this.#issuers.changes} ${this.#ownersChanged}`;
   }
 
   async findOwned({ acquirerId, integratorId, merchantId }: Tenant, id: string): Promise<OwnedMerchant | undefined> {
@@ -146,6 +154,12 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     if (!merchant || (merchantId !== undefined && merchantId !== id)) return undefined;
     if (integratorId !== undefined && merchant.integratorId !== integratorId) return undefined;
     return { acquirerId, integratorId: merchant.integratorId, merchantId: id, isBlocked: merchant.isBlocked };
+  }
+
+  async isBlocked({ acquirerId, integratorId, merchantId }: Tenant): Promise<boolean> {
+    if (this.#blockedAcquirers.has(acquirerId)) return true;
+    if (integratorId !== undefined && this.#integrators.get(`${acquirerId} ${integratorId}`) === true) return true;
+    return merchantId !== undefined && this.#merchants.get(`${acquirerId} ${merchantId}`)?.isBlocked === true;
   }
 
   processors(): readonly ProcessorRecord[] {
@@ -165,31 +179,40 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   }
 
   async refresh(): Promise<void> {
-    const looks = this.#tables.map((table) => table.look());
-    const [keys] = await Promise.all([this.#issuers.refresh(), this.#profiles.refresh(), ...looks]);
-    const known = `${keys} ${this.#owners}`;
-    if (known !== this.#known) this.#generation++;
-    this.#known = known;
+    await Promise.all([
+      this.#issuers.refresh(),
+      this.#profiles.refresh(),
+      ...this.#tables.map((table) => table.look()),
+    ]);
   }
 
   /** Each table of the configuration, and what is made of its rows. */
   #followTables(database: Database): readonly Pick<FollowedRows<unknown>, 'look'>[] {
     return [
-      new FollowedRows<{ acquirerId: number; id: number }>(database, INTEGRATORS, (rows) => {
-        this.#integrators = new Set(rows.map(({ acquirerId, id }) => `${acquirerId} ${id}`));
+      new FollowedTable<MerchantRow>(database, MERCHANTS, BY_ID, (changes) => this.#takeMerchants(changes)),
+      new FollowedTable<TerminalRow>(database, TERMINALS, 'x."xTid"', (changes) => {
+        apply(this.#terminals, changes, (row) => [[`${row.acquirerId} ${row.xTid}`, row]]);
       }),
-      new FollowedRows<MerchantRow>(database, MERCHANTS, (rows) => this.#takeMerchants(rows)),
-      new FollowedRows<TerminalRecord & { acquirerId: number }>(database, TERMINALS, (rows) => {
-        this.#terminals = new Map(rows.map((row) => [`${row.acquirerId} ${row.xTid}`, row]));
+      new FollowedTable<BlockedDeviceRow>(database, BLOCKED_DEVICES, 'x.device', (changes) => {
+        apply(this.#blockedDevices, changes, ({ acquirerId, device }) => [[`${acquirerId} ${device}`, true]]);
+      }),
+      new FollowedTable<UserRow>(database, USERS, BY_ID, (changes) => {
+        apply(this.#users, changes, (user) => namesOf(user).map((name) => [name, user]));
+      }),
+      ...this.#followSmallTables(database),
+    ];
+  }
+
+  #followSmallTables(database: Database): readonly Pick<FollowedRows<unknown>, 'look'>[] {
+    return [
+      new FollowedRows<{ id: number }>(database, BLOCKED_ACQUIRERS, (rows) => {
+        this.#blockedAcquirers = new Set(rows.map(({ id }) => id));
+      }),
+      new FollowedRows<{ acquirerId: number; id: number; isBlocked: boolean }>(database, INTEGRATORS, (rows) => {
+        this.#integrators = new Map(rows.map(({ acquirerId, id, isBlocked }) => [`${acquirerId} ${id}`, isBlocked]));
       }),
       new FollowedRows<RouteRecord & { acquirerId: number }>(database, ROUTES, (rows) => {
         this.#routes = Map.groupBy(rows, ({ acquirerId }) => acquirerId);
-      }),
-      new FollowedRows<{ acquirerId: number; device: string }>(database, BLOCKED_DEVICES, (rows) => {
-        this.#blockedDevices = new Set(rows.map(({ acquirerId, device }) => `${acquirerId} ${device}`));
-      }),
-      new FollowedRows<UserRow>(database, USERS, (rows) => {
-        this.#users = new Map(rows.flatMap((user) => namesOf(user).map((name) => [name, user])));
       }),
       new FollowedRows<ProcessorRecord>(database, PROCESSORS, (rows) => {
         this.#processors = rows;
@@ -200,11 +223,27 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     ];
   }
 
-  #takeMerchants(rows: readonly MerchantRow[]): void {
-    this.#merchants = new Map(rows.map((row) => [`${row.acquirerId} ${row.id}`, row]));
-    const owners = rows.map(({ acquirerId, id, integratorId, isBlocked }) => [acquirerId, id, integratorId, isBlocked]);
-    this.#owners = hash('sha256', JSON.stringify(owners.sort()));
+  #takeMerchants({ gone, present }: RowChanges<MerchantRow>): void {
+    const before = new Set(gone.map(ownerOf));
+    const isSame = before.size === present.length && present.every((row) => before.has(ownerOf(row)));
+    if (!isSame) this.#ownersChanged++;
+    apply(this.#merchants, { gone, present }, (row) => [[`${row.acquirerId} ${row.id}`, row]]);
   }
+}
+
+/** Brings what is known by name up to date. */
+function apply<Row, Value>(
+  known: Map<string, Value>,
+  { gone, present }: RowChanges<Row>,
+  entriesOf: (row: Row) => readonly (readonly [string, Value])[],
+): void {
+  for (const row of gone) for (const [name] of entriesOf(row)) known.delete(name);
+  for (const row of present) for (const [name, value] of entriesOf(row)) known.set(name, value);
+}
+
+/** Whose a merchant is, and whether it is blocked: what verified tokens rest on. */
+function ownerOf({ acquirerId, id, integratorId, isBlocked }: MerchantRow): string {
+  return JSON.stringify([acquirerId, id, integratorId, isBlocked]);
 }
 
 /** The names by which a `usr` claim may mean a user. */
@@ -212,7 +251,12 @@ function namesOf({ acquirerId, id, username }: UserRow): string[] {
   return [id, username.toLowerCase()].map((claim) => `${acquirerId} ${claim}`);
 }
 
-const INTEGRATORS = 'select acquirer_id as "acquirerId", id from integrators';
+/** Of merchants and users: their acquirers are few, their ids many. */
+const BY_ID = 'x.id::text';
+
+const BLOCKED_ACQUIRERS = 'select id from acquirers where is_blocked';
+const INTEGRATORS = `select i.acquirer_id as "acquirerId", i.id, i.is_blocked or a.is_blocked as "isBlocked"
+  from integrators i join acquirers a on a.id = i.acquirer_id`;
 const MERCHANTS = `select m.acquirer_id as "acquirerId", m.id, m.integrator_id as "integratorId", m.name, m.street, m.city, m.country,
   m.mcc, m.currency, m.time_zone as "timeZone", m.fees_config_id as "feesConfigId", m.fee::float8 as fee,
   m.is_blocked or i.is_blocked or a.is_blocked as "isBlocked"

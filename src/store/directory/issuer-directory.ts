@@ -1,6 +1,7 @@
 import type { SigningAlgorithm } from '#schemas/tokens';
 import { type IssuerKey, type KeySetRegistration, readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
 import type { Tenant } from '../../transactions/ports.ts';
+import { FollowedTable, type RowChanges } from '../postgres/followed-table.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 interface Row {
@@ -13,59 +14,80 @@ interface Row {
   /** PEM; null where there is a URL. */
   readonly publicKey: string | null;
   readonly jwksUrl: string | null;
+  readonly createdAtMs: number;
 }
 
 interface Registration {
-  readonly issuer: string;
   /** None when the stored key cannot be read: it then verifies nothing. */
   readonly key?: IssuerKey | undefined;
   readonly keySet?: KeySetRegistration | undefined;
 }
 
 const REGISTERED = `select issuer, kid, acquirer_id as "acquirerId", integrator_id as "integratorId",
-  merchant_id as "merchantId", algorithms, public_key as "publicKey", jwks_url as "jwksUrl"
-  from issuer_keys where revoked_at is null order by issuer, created_at desc, kid`;
+  merchant_id as "merchantId", algorithms, public_key as "publicKey", jwks_url as "jwksUrl",
+  (extract(epoch from created_at) * 1000)::float8 as "createdAtMs" from issuer_keys where revoked_at is null`;
 
-/** Every issuer's keys and the URLs of its key sets. Reading a PEM is dear, so only those that changed are read again. */
+/** Every issuer's keys and the URLs of its key sets, those that came last first. Reading a PEM is dear: only new ones are read. */
 export class IssuerDirectory {
-  readonly #database: Database;
-  #registrations: ReadonlyMap<string, Registration> = new Map();
-  #byIssuer: ReadonlyMap<string, readonly Registration[]> = new Map();
+  readonly #table: FollowedTable<Row>;
+  /** By issuer, each by all that is registered of it. */
+  readonly #issuers = new Map<string, ReadonlyMap<string, Registration>>();
+  #changes = 0;
 
   constructor(database: Database) {
-    this.#database = database;
+    this.#table = new FollowedTable<Row>(database, REGISTERED, 'x.issuer', (changes) => this.#take(changes));
+  }
+
+  /** Grows with every change of what is registered. */
+  get changes(): number {
+    return this.#changes;
   }
 
   keys(issuer: string): readonly IssuerKey[] {
-    return (this.#byIssuer.get(issuer) ?? []).flatMap(({ key }) => key ?? []);
+    return this.#registrations(issuer).flatMap(({ key }) => key ?? []);
   }
 
   keySets(issuer: string): readonly KeySetRegistration[] {
-    return (this.#byIssuer.get(issuer) ?? []).flatMap(({ keySet }) => keySet ?? []);
+    return this.#registrations(issuer).flatMap(({ keySet }) => keySet ?? []);
   }
 
-  /** @returns a text that changes with everything that is registered */
-  async refresh(): Promise<string> {
-    const { rows } = await this.#database.query<Row>(REGISTERED);
-    const entries = rows.map((row) => {
-      const text = JSON.stringify(row);
-      return [text, this.#registrations.get(text) ?? registrationOf(row)] as const;
-    });
-    this.#registrations = new Map(entries);
-    this.#byIssuer = Map.groupBy(this.#registrations.values(), ({ issuer }) => issuer);
-    return [...this.#registrations.keys()].join();
+  refresh(): Promise<void> {
+    return this.#table.look();
   }
+
+  #registrations(issuer: string): readonly Registration[] {
+    return [...(this.#issuers.get(issuer)?.values() ?? [])];
+  }
+
+  /** An issuer is in one part of the table: all of its rows come together. */
+  #take({ gone, present }: RowChanges<Row>): void {
+    const rows = Map.groupBy(present, ({ issuer }) => issuer);
+    for (const { issuer } of gone) if (!rows.has(issuer)) this.#issuers.delete(issuer);
+    for (const [issuer, own] of rows) {
+      const known = this.#issuers.get(issuer);
+      const entries = own.sort(newestFirst).map((row) => {
+        const text = JSON.stringify(row);
+        return [text, known?.get(text) ?? registrationOf(row)] as const;
+      });
+      this.#issuers.set(issuer, new Map(entries));
+    }
+    this.#changes++;
+  }
+}
+
+function newestFirst(left: Row, right: Row): number {
+  return right.createdAtMs - left.createdAtMs || (left.kid ?? '').localeCompare(right.kid ?? '');
 }
 
 function registrationOf(row: Row): Registration {
   const { issuer, kid, algorithms, publicKey, jwksUrl } = row;
   const owner = ownerOf(row);
-  if (publicKey === null) return { issuer, keySet: { url: jwksUrl!, algorithms, owner } };
+  if (publicKey === null) return { keySet: { url: jwksUrl!, algorithms, owner } };
   const read = readIssuerPem(publicKey);
-  if (!read) return { issuer };
+  if (!read) return {};
   const able = algorithms.filter((algorithm) => read.algorithms.includes(algorithm));
   const id = `${issuer} ${kid ?? ''}`;
-  return { issuer, key: { id, kid: kid ?? undefined, publicKey: read.publicKey, algorithms: able, owner } };
+  return { key: { id, kid: kid ?? undefined, publicKey: read.publicKey, algorithms: able, owner } };
 }
 
 function ownerOf({ acquirerId, integratorId, merchantId }: Row): Tenant {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FollowedRows } from '../../../src/store/postgres/followed-rows.ts';
+import { FollowedTable, type RowChanges } from '../../../src/store/postgres/followed-table.ts';
 import type { Database } from '../../../src/store/postgres/open-database.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
@@ -42,4 +43,47 @@ test('rows are handed on once, and again whenever one has come, gone or changed,
   await expect(things.look()).rejects.toThrow('busy');
   isBusy = false;
   expect(await lookTwice()).toEqual([[second]]);
+});
+
+interface Shelf {
+  readonly id: number;
+  readonly label: string;
+}
+
+test('of a large table the parts are handed on in which a row has come, gone or changed, and no others', async () => {
+  await database.query('create table shelves (id integer primary key, label text)');
+  await database.query(`insert into shelves select n, 'shelf ' || n from generate_series(1, 5000) n`);
+  const taken: RowChanges<Shelf>[] = [];
+  let isBusy = false;
+  const shelves = new FollowedTable<Shelf>(database, 'select id, label from shelves', 'x.id::text', (changes) => {
+    if (isBusy) throw new Error('busy');
+    taken.push(changes);
+  });
+  const lookTwice = async () => {
+    await shelves.look();
+    await shelves.look();
+    expect(taken.length).toBeLessThanOrEqual(1);
+    return taken.splice(0)[0];
+  };
+  expect((await lookTwice())!.present).toHaveLength(5_000);
+  expect(await lookTwice()).toBeUndefined();
+
+  await database.query(`update shelves set label = 'moved' where id = 7`);
+  const moved = (await lookTwice())!;
+  expect(moved.gone).toContainEqual({ id: 7, label: 'shelf 7' });
+  expect(moved.present).toContainEqual({ id: 7, label: 'moved' });
+  expect(moved.gone).toHaveLength(moved.present.length);
+  expect(moved.present.length).toBeLessThan(100);
+
+  await database.query('delete from shelves where id = 7');
+  isBusy = true;
+  await expect(shelves.look()).rejects.toThrow('busy');
+  isBusy = false;
+  const removed = (await lookTwice())!;
+  expect(removed.gone).toContainEqual({ id: 7, label: 'moved' });
+  expect(removed.present.map(({ id }) => id)).not.toContain(7);
+
+  await database.query('delete from shelves');
+  const { gone, present } = (await lookTwice())!;
+  expect({ gone: gone.length, present }).toEqual({ gone: 4_999, present: [] });
 });
