@@ -42,6 +42,10 @@ describe('steps until it breaks', () => {
     expect(watch([second(100, 80, 5, false, 20), second(100, 100, 5, false, 20)]).results[0]?.broke).toBeNull();
   });
 
+  test('hold when their last second was told of late, with calls of the next step in it', () => {
+    expect(watch([second(100, 100), second(160, 100, 5, false, 60)]).results[0]?.broke).toBeNull();
+  });
+
   test('break by waiting longer than a person would, and by errors', () => {
     expect(watch([second(100, 100), second(100, 100, 2_000)]).results[0]?.broke).toMatch(
       /^p99 is 2\d{3} ms$|^p99 is 1\d{3} ms$/,

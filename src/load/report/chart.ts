@@ -88,7 +88,7 @@ function svgOf(chart: Chart): string {
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escapeHtml(`${title}: the table below has the figures`)}">
 ${gridOf(scale, chart.format)}
 ${ticksOf(axis, xs)}
-${shapes.reverse().join('\n')}
+${shapes.toReversed().join('\n')}
 <line class="cursor" y1="${TOP}" y2="${TOP + PLOT_HEIGHT}" x1="-9" x2="-9"/>
 </svg><div class="tip" hidden></div></div>`;
 }
