@@ -3,14 +3,16 @@ import { performance } from 'node:perf_hooks';
 /** Above this share of busy time, what else the process does begins to wait. */
 const FULL_LOAD = 0.8;
 
-/**
- * How much of what can wait may be taken now: `idle` when the process has nothing else to do, `busy` when its event loop is
- * full since the last look, and in between in proportion.
- */
-export function rationByLoad(
-  { idle, busy }: { readonly idle: number; readonly busy: number },
-  utilizationSince = eventLoopUtilization(),
-): () => number {
+/** How much of what can wait may be taken at once. */
+export interface Ration {
+  /** By a process that has nothing else to do. */
+  readonly idle: number;
+  /** By one whose event loop was full since the last look. */
+  readonly busy: number;
+}
+
+/** A ration as it is now; between its two ends in proportion to the load. */
+export function rationByLoad({ idle, busy }: Ration, utilizationSince = eventLoopUtilization()): () => number {
   return () => busy + Math.round((idle - busy) * (1 - Math.min(utilizationSince() / FULL_LOAD, 1)));
 }
 
