@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface SourceFile {
   /** From the root of the repository, with forward slashes. */
@@ -15,17 +15,22 @@ export interface SourceFile {
 
 /** Every TypeScript file under these folders that git knows or could know. */
 export function sourceFiles(...folders: string[]): SourceFile[] {
-  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...folders], {
-    cwd: ROOT,
+  return filesOf('.ts', folders).map(({ path, text }) => {
+    return { path, text, imports: [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2]!) };
   });
+}
+
+/** Every text in Markdown. */
+export function documents(): Pick<SourceFile, 'path' | 'text'>[] {
+  return filesOf('.md', []);
+}
+
+function filesOf(ending: string, folders: readonly string[]): Pick<SourceFile, 'path' | 'text'>[] {
+  const words = ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...folders];
+  const listed = execFileSync('git', words, { cwd: ROOT }).toString().split('\n');
   return listed
-    .toString()
-    .split('\n')
-    .filter((path) => path.endsWith('.ts') && existsSync(join(ROOT, path)))
-    .map((path) => {
-      const text = readFileSync(join(ROOT, path), 'utf8');
-      return { path, text, imports: [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2]!) };
-    });
+    .filter((path) => path.endsWith(ending) && existsSync(join(ROOT, path)))
+    .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 }
 
 const IMPORT = /^(?:import|export)\s(?:[^;'"]*?\sfrom\s)?['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/gm;

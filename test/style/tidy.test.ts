@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sourceFiles } from './source-files.ts';
+import { documents, ROOT, sourceFiles } from './source-files.ts';
 
 /** At 300 lines one stops and thinks; more than this is two concepts. */
 const MAX_LINES = 400;
@@ -44,6 +46,15 @@ describe('the tree is tidy', () => {
         /\b(it|test|describe)\.(only|skip|todo)\b|\b(TODO|FIXME|HACK|XXX)\b/.test(text),
     );
     expect(left.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('what documents point to is there', () => {
+    const dead = documents().flatMap(({ path, text }) =>
+      [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
+        .filter(([, target]) => !existsSync(join(ROOT, dirname(path), target!)))
+        .map(([, target]) => `${path}: ${target}`),
+    );
+    expect(dead).toEqual([]);
   });
 
   test('code is not made from text', () => {
