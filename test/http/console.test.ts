@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
-import type { Role } from '../../src/auth/portal/portal-user.ts';
 import type { Frame } from '../../src/ops/console/frame.ts';
 import type { TransactionStory } from '../../src/ops/console/transaction-story.ts';
+import { type ConsoleSession, consoleClient } from '../support/console-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
@@ -35,67 +35,11 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => installation.stop());
 
-interface Session {
-  readonly cookie: string;
-  readonly csrf: string;
-}
-
-const call = (path: string, init: RequestInit = {}) => fetch(new URL(path, installation.url), init);
-
-function post(path: string, body: unknown, headers: Record<string, string> = {}) {
-  return call(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
-}
-
-async function logIn(owner: { acquirerId: number; integratorId?: number }, role: Role): Promise<Session> {
-  const { username } = await savePortalUser(installation.database, owner, role);
-  const answer = await post('/ops/session', { username, password: PASSWORD });
-  expect(answer.status).toBe(200);
-  const { csrfToken } = (await answer.json()) as { csrfToken: string };
-  return { cookie: answer.headers.get('set-cookie')!.split(';')[0]!, csrf: csrfToken };
-}
-
-const search = async (session: Session, query: string) => {
-  const answer = await post('/ops/search', { query }, { cookie: session.cookie });
-  expect(answer.status).toBe(200);
-  return (await answer.json()) as { by: string[]; found: { id: string }[] };
-};
-
-const look = (session: Session, id: string, acquirerId = 1) =>
-  call(`/ops/transactions/${acquirerId}/${id}`, { headers: { cookie: session.cookie } });
-
-const act = (session: Session, body: object, headers: Record<string, string> = { 'x-csrf-token': session.csrf }) =>
-  post('/ops/acts', body, { cookie: session.cookie, ...headers });
+const { call, post, logIn, search, look, act, frame } = consoleClient(() => installation);
 
 async function recorded(id: string) {
   const text = `select acquirer_id, actor, action, kind, after from admin_events where subject_id = $1 order by id`;
   return (await installation.database.query(text, [id])).rows;
-}
-
-/** The first frame that fits. */
-async function frame(session: Session, fits: (frame: Frame) => boolean): Promise<Frame> {
-  const ending = new AbortController();
-  const answer = await call('/ops/stream', { headers: { cookie: session.cookie }, signal: ending.signal });
-  expect(answer.headers.get('content-type')).toContain('text/event-stream');
-  let text = '';
-  try {
-    for await (const chunk of answer.body!) {
-      text += Buffer.from(chunk).toString();
-      const events = text.split('\n\n');
-      text = events.pop()!;
-      const frames = events
-        .filter((event) => event.startsWith('event: frame'))
-        .map((event) => JSON.parse(event.split('\ndata: ')[1]!) as Frame);
-      const found = frames.find(fits);
-      if (found) return found;
-    }
-  } finally {
-    ending.abort();
-  }
-  throw new Error('the stream ended');
 }
 
 describe('the page', () => {
@@ -275,7 +219,7 @@ describe('what is uncertain or was given up', () => {
     await database.query(died, [2, '1 hour', 1]);
     await database.query(died, [1, '0 s', 120]);
     onTestFinished(async () => void (await database.query(`delete from pgboss.job where name = 'dead-letters'`)));
-    const letters = async (session: Session, fits: (found: number) => boolean) =>
+    const letters = async (session: ConsoleSession, fits: (found: number) => boolean) =>
       (await frame(session, ({ backlog }) => backlog !== null && fits(backlog.deadLetters.length))).backlog!
         .deadLetters;
     expect((await letters(own, (found) => found > 0)).map(({ names }) => names.acquirerId)).toEqual([2]);

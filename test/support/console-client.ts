@@ -1,0 +1,73 @@
+import { expect } from 'vitest';
+import type { Role } from '../../src/auth/portal/portal-user.ts';
+import type { Frame } from '../../src/ops/console/frame.ts';
+import type { Installation } from './installation.ts';
+import { PASSWORD, savePortalUser } from './portal-users.ts';
+
+/** What a browser has of a session. */
+export interface ConsoleSession {
+  readonly cookie: string;
+  readonly csrf: string;
+}
+
+/** What the console's page asks of a gateway. */
+export function consoleClient(installation: () => Installation) {
+  const call = (path: string, init: RequestInit = {}) => fetch(new URL(path, installation().url), init);
+
+  function post(path: string, body: unknown, headers: Record<string, string> = {}) {
+    return call(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  }
+
+  async function logIn(owner: { acquirerId: number; integratorId?: number }, role: Role): Promise<ConsoleSession> {
+    const { username } = await savePortalUser(installation().database, owner, role);
+    const answer = await post('/ops/session', { username, password: PASSWORD });
+    expect(answer.status).toBe(200);
+    const { csrfToken } = (await answer.json()) as { csrfToken: string };
+    return { cookie: answer.headers.get('set-cookie')!.split(';')[0]!, csrf: csrfToken };
+  }
+
+  const search = async (session: ConsoleSession, query: string) => {
+    const answer = await post('/ops/search', { query }, { cookie: session.cookie });
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as { by: string[]; found: { id: string }[] };
+  };
+
+  const look = (session: ConsoleSession, id: string, acquirerId = 1) =>
+    call(`/ops/transactions/${acquirerId}/${id}`, { headers: { cookie: session.cookie } });
+
+  const act = (
+    session: ConsoleSession,
+    body: object,
+    headers: Record<string, string> = { 'x-csrf-token': session.csrf },
+  ) => post('/ops/acts', body, { cookie: session.cookie, ...headers });
+
+  /** The first frame that fits. */
+  async function frame(session: ConsoleSession, fits: (frame: Frame) => boolean): Promise<Frame> {
+    const ending = new AbortController();
+    const answer = await call('/ops/stream', { headers: { cookie: session.cookie }, signal: ending.signal });
+    expect(answer.headers.get('content-type')).toContain('text/event-stream');
+    try {
+      for await (const each of framesOf(answer.body!)) if (fits(each)) return each;
+    } finally {
+      ending.abort();
+    }
+    throw new Error('the stream ended');
+  }
+
+  return { call, post, logIn, search, look, act, frame };
+}
+
+async function* framesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
+  let text = '';
+  for await (const chunk of body) {
+    text += Buffer.from(chunk).toString();
+    const events = text.split('\n\n');
+    text = events.pop()!;
+    for (const event of events)
+      if (event.startsWith('event: frame')) yield JSON.parse(event.split('\ndata: ')[1]!) as Frame;
+  }
+}
