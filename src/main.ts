@@ -123,7 +123,7 @@ async function compose(
     reverseAhead: (asked, jobId) => pipeline?.reverseAhead(asked, jobId),
     path: switches ? { kind: 'direct', switches } : { kind: 'handover', handover: new HandoverSealer(handoverKeys) },
   };
-  const metrics = openMetrics(database, switches, closers);
+  const metrics = openMetrics(database, messages, switches, closers);
   const world = armWorld(
     countOutcomes(logJourneys(traceWorld(plain, tracing), log), metrics),
     config.TAPWIRE_FAILPOINTS,

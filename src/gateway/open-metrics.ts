@@ -1,17 +1,27 @@
 import { createBacklogReader } from '../ops/backlog.ts';
 import { registerBacklogMetrics } from '../ops/metrics/backlog-metrics.ts';
 import { registerDatabaseMetrics, watchCommits } from '../ops/metrics/database-metrics.ts';
+import { registerKeyMetrics } from '../ops/metrics/key-metrics.ts';
+import { registerMessageMetrics, type WatchedMessages } from '../ops/metrics/message-metrics.ts';
 import { Metrics } from '../ops/metrics/metrics.ts';
 import { registerSwitchMetrics, type WatchedSwitches } from '../ops/metrics/switch-metrics.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { Closers } from './closers.ts';
 
 /** The figures of this process, filled by whoever has them. */
-export function openMetrics(database: Database, switches: WatchedSwitches | undefined, closers: Closers): Metrics {
+export function openMetrics(
+  database: Database,
+  messages: WatchedMessages,
+  switches: WatchedSwitches | undefined,
+  closers: Closers,
+): Metrics {
   const metrics = new Metrics();
   registerDatabaseMetrics(metrics.registry, database);
   registerBacklogMetrics(metrics.registry, createBacklogReader(database));
   closers.push(watchCommits(metrics));
-  if (switches) registerSwitchMetrics(metrics.registry, switches);
+  if (!switches) return metrics;
+  registerSwitchMetrics(metrics.registry, switches);
+  registerKeyMetrics(metrics.registry, switches);
+  registerMessageMetrics(metrics.registry, messages);
   return metrics;
 }

@@ -50,6 +50,10 @@ export interface KeyExchangeStats {
   readonly lastFault: string | undefined;
   /** Of the exchanged keys that are accepted, the newest first. */
   readonly keys: readonly { readonly use: WorkingKeyUse; readonly number: number; readonly kcv: string }[];
+  /** How long the key of each use has been in use; null while that is the one of the configuration. */
+  readonly ages: readonly { readonly use: WorkingKeyUse; readonly ageMs: number | null }[];
+  /** At which age we ask for another; null where the switch changes keys when it wants. */
+  readonly maxAgeMs: number | null;
 }
 
 /** A line that our last answer to an announcement went out on. */
@@ -102,8 +106,11 @@ export class KeyExchange implements KeyChangeSide {
   }
 
   get stats(): KeyExchangeStats {
+    const { keys: uses, startedBy, maxAgeSeconds } = this.#options.config.keyExchange;
     const keys = this.macKeys.live.map(({ use, number, kcv }) => ({ use, number, kcv }));
-    return { exchanged: this.#exchanged, failed: this.#failed, lastFault: this.#lastFault, keys };
+    const ages = uses.map((use) => ({ use, ageMs: this.macKeys.current(use)?.acknowledgedMsAgo ?? null }));
+    const maxAgeMs = startedBy === 'us' ? maxAgeSeconds * 1_000 : null;
+    return { exchanged: this.#exchanged, failed: this.#failed, lastFault: this.#lastFault, keys, ages, maxAgeMs };
   }
 
   /** While a PIN key is being changed: no PIN leaves between the announcement and our answer. */

@@ -75,6 +75,13 @@ describe('/metrics', () => {
     expect(seriesOf(text, 'tapwire_database_bytes')).toHaveLength(1);
   });
 
+  test('has what was kept of the messages', async () => {
+    await eventually(async () => {
+      const [kept] = seriesOf(await (await scrape()).text(), 'tapwire_exchanges_total');
+      expect(kept).toMatch(/result="kept"} [4-9]$/);
+    });
+  });
+
   test('is well-formed: every line is a comment or a series with a number, every series has its type', () => {
     for (const line of text.split('\n').filter(Boolean))
       expect(line).toMatch(

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { registerBacklogMetrics } from '../../src/ops/metrics/backlog-metrics.ts';
 import { registerDatabaseMetrics } from '../../src/ops/metrics/database-metrics.ts';
+import { registerKeyMetrics } from '../../src/ops/metrics/key-metrics.ts';
+import { registerMessageMetrics } from '../../src/ops/metrics/message-metrics.ts';
 import { Metrics } from '../../src/ops/metrics/metrics.ts';
 import { registerSwitchMetrics } from '../../src/ops/metrics/switch-metrics.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
@@ -10,6 +12,8 @@ import type { Database } from '../../src/store/postgres/open-database.ts';
 function knownMetrics(): Set<string> {
   const { registry } = new Metrics();
   registerSwitchMetrics(registry, []);
+  registerKeyMetrics(registry, []);
+  registerMessageMetrics(registry, { counts: { kept: 0, dropped: 0, waitingBytes: 0 } });
   registerDatabaseMetrics(registry, {} as Database);
   registerBacklogMetrics(registry, () => Promise.reject(new Error('no database')));
   return new Set(registry.getMetricsAsArray().map(({ name }) => name));

@@ -120,7 +120,7 @@ test('of two lines that sign on at once one asks, and has its key', async () => 
   const both = [exchange.afterSignOn(line('first'), undefined), exchange.afterSignOn(line('second'), undefined)];
   expect(await Promise.all(both)).toEqual([true, true]);
   expect(asked).toEqual(['mac']);
-  expect(exchange.stats).toMatchObject({ exchanged: 1, failed: 0 });
+  expect(exchange.stats).toMatchObject({ exchanged: 1, failed: 0, ages: [{ use: 'mac', ageMs: expect.any(Number) }] });
 });
 
 describe('while traffic runs', () => {

@@ -81,7 +81,8 @@ function histogramSamples(
   ];
 }
 
-function labelsOf(name: string, type: string): Sample['labels'] {
+/** A switch by the name under which it is watched. */
+export function labelsOf(name: string, type: string): Sample['labels'] {
   const [acquirer = '', processor = ''] = name.split(' ');
   return { acquirer, processor, type };
 }

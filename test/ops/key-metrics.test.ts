@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { registerKeyMetrics } from '../../src/ops/metrics/key-metrics.ts';
+import { registerMessageMetrics } from '../../src/ops/metrics/message-metrics.ts';
+import { Metrics } from '../../src/ops/metrics/metrics.ts';
+import type { SwitchStats } from '../../src/switches/acquirer-switch.ts';
+import type { KeyExchangeStats } from '../../src/switches/key-exchange.ts';
+
+const KEYS: KeyExchangeStats = {
+  exchanged: 5,
+  failed: 2,
+  lastFault: undefined,
+  keys: [{ use: 'mac', number: 3, kcv: 'A1B2C3' }],
+  ages: [
+    { use: 'mac', ageMs: 61_400 },
+    { use: 'pin', ageMs: null },
+  ],
+  maxAgeMs: 86_400_000,
+};
+
+async function told(keyExchange: KeyExchangeStats | undefined): Promise<string[]> {
+  const { registry } = new Metrics();
+  const stats = { type: 'type-1', keyExchange } as SwitchStats;
+  registerKeyMetrics(registry, [['1 7', { stats }]]);
+  const text = await registry.metrics();
+  return text.split('\n').filter((line) => /^tapwire_(key|working)/.test(line));
+}
+
+test('key exchanges are counted by processor and result, with the age of each key in use', async () => {
+  const where = 'acquirer="1",processor="7",type="type-1"';
+  expect(await told(KEYS)).toEqual([
+    `tapwire_key_exchanges_total{${where},result="exchanged"} 5`,
+    `tapwire_key_exchanges_total{${where},result="failed"} 2`,
+    `tapwire_working_key_age_seconds{${where},use="mac"} 61`,
+    `tapwire_working_key_max_age_seconds{${where},use="mac"} 86400`,
+    `tapwire_working_key_max_age_seconds{${where},use="pin"} 86400`,
+  ]);
+});
+
+test('where the switch changes keys when it wants, no age is due; where keys stay, nothing is told', async () => {
+  expect((await told({ ...KEYS, maxAgeMs: null })).join()).not.toContain('max_age');
+  expect(await told(undefined)).toEqual([]);
+});
+
+test('what was kept of messages, what was dropped and what waits are told', async () => {
+  const { registry } = new Metrics();
+  registerMessageMetrics(registry, { counts: { kept: 3, dropped: 1, waitingBytes: 900 } });
+  const text = await registry.metrics();
+  for (const line of [
+    'tapwire_exchanges_total{result="kept"} 3',
+    'tapwire_exchanges_total{result="dropped"} 1',
+    'tapwire_exchanges_waiting_bytes 900',
+  ]) {
+    expect(text.split('\n')).toContain(line);
+  }
+});
