@@ -25,6 +25,12 @@ export interface ExchangeLine {
   exchange(request: IsoMessage): Promise<IsoMessage>;
 }
 
+/** The part of a connection that a request of the switch may concern. */
+export interface SwitchRequestLine extends ExchangeLine {
+  /** Takes it out of use until sign-on has succeeded once more. */
+  signOnAgain(): void;
+}
+
 /** What we answer to an announced key, and what is to be done as soon as the answer was handed over, or could not be. */
 export interface KeyDecision {
   readonly responseCode: string;
@@ -61,7 +67,7 @@ export interface ProcessorProtocol {
   readonly signOn: SessionStep | undefined;
   readonly echo: SessionStep | undefined;
   readonly signOff: SessionStep | undefined;
-  onRequest(request: IsoMessage, reply: (response: IsoMessage) => void, line: ExchangeLine): void | Promise<void>;
+  onRequest(request: IsoMessage, reply: (response: IsoMessage) => void, line: SwitchRequestLine): void | Promise<void>;
 }
 
 /** A class that the processor pairs by nothing has no key: its responses are reported, never matched. */
@@ -97,17 +103,16 @@ export function switchProtocol(
     echo: step('echo'),
     signOff: config.signOn ? step('signOff') : undefined,
     onRequest(request, reply, line) {
-      if (keys && isKeyAnnouncement(request, processor)) return takeKey(request, reply, processor, keys, line);
+      const asked = processor.readRequest(request).network;
+      if (keys && processor.keyChange && asked === 'keyChange') return takeKey(request, reply, processor, keys, line);
       const answer = processor.answerSwitchRequest(request, config);
       if (answer !== undefined) reply(answer);
+      // What we sent on it until it is signed on again would be declined.
+      if (asked === 'signOff') line.signOnAgain();
       options.onSwitchRequest?.(request);
       return undefined;
     },
   };
-}
-
-function isKeyAnnouncement(request: IsoMessage, processor: Processor): boolean {
-  return processor.keyChange !== undefined && processor.readRequest(request).network === 'keyChange';
 }
 
 async function takeKey(

@@ -70,8 +70,10 @@ export class SwitchLine {
         resolve(undefined);
         return;
       }
+      const { processor } = this.#options;
+      if (processor.readRequest(request).network === 'signOff') this.#session.isSignedOn = false;
       this.#asked.set(askedKey(request), resolve);
-      this.#append(request, this.#options.processor.framing.transportHeader);
+      this.#append(request, processor.framing.transportHeader);
     });
   }
 

@@ -20,7 +20,7 @@ function answering(responseCode: string) {
     sent.push(message);
     return type1.simulate(message, { responseCode });
   };
-  return { sent, line: { connectionId: 'line-1', exchange } };
+  return { sent, line: { connectionId: 'line-1', exchange, signOnAgain: () => {} } };
 }
 
 const LINE = answering('00').line;
@@ -102,6 +102,17 @@ test('what the switch asks is answered first and told afterwards', () => {
   const cutOver = type1.networkRequest('cutOver', { stan: '000009', sentAtMs: 0 }, exampleConfig)!;
   protocol.onRequest(cutOver, (answer) => told.push(`answered ${String(answer.responseCode)}`), LINE);
   expect(told).toEqual(['answered 00', 'told 201']);
+});
+
+test('a line that the switch signs off is signed on again before it carries anything, and no other is', () => {
+  const done: string[] = [];
+  const line = { ...LINE, signOnAgain: () => void done.push('signs on again') };
+  const protocol = protocolWith();
+  for (const kind of ['echo', 'cutOver', 'signOff'] as const) {
+    const request = type1.networkRequest(kind, { stan: '000009', sentAtMs: 0 }, exampleConfig)!;
+    protocol.onRequest(request, (answer) => done.push(`answers ${String(answer.networkCode)}`), line);
+  }
+  expect(done).toEqual(['answers 301', 'answers 201', 'answers 002', 'signs on again']);
 });
 
 test('a sale from the switch is told and not answered', () => {

@@ -174,6 +174,13 @@ test('the switch asks on its own: an echo and a cut-over are accepted on every l
   expect(await simulator.ask('cutOver')).toBe(1);
 });
 
+test('a line that the switch signs off is signed on again, and no tap is declined for it', async () => {
+  await acquirer.tap(10_00);
+  expect(await simulator.ask('signOff')).toBe(1);
+  expect((await acquirer.tap(10_00)).outcome).toMatchObject({ kind: 'approved' });
+  expect(simulator.counters()).toMatchObject([{ network: 2, refused: 0, lines: 1 }]);
+});
+
 test('a line that closes has accepted nothing', async () => {
   await acquirer.tap(10_00);
   acquirer.pool.destroy();
