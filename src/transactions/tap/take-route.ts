@@ -46,8 +46,9 @@ export async function takeRoute(
   const known = world.directory.routes(acquirerId);
   // A PIN goes the way that its tap went.
   const allowed = routeId === null ? known : known.filter(({ id }) => id === routeId);
+  // A switch that cannot be opened now may take mandates: it is away, and its route is there.
   const takesType = ({ processorId }: RouteRecord) =>
-    draft.transaction.type !== TransactionType.TT3 || switches.find(acquirerId, processorId)?.takesMandates === true;
+    draft.transaction.type !== TransactionType.TT3 || switches.find(acquirerId, processorId)?.takesMandates !== false;
   const routes = chooseRoutes(allowed, question).filter(takesType);
   if (routes.length === 0) return new NoConfiguration('NO_ROUTE');
   const isSignedOn = ({ processorId }: RouteRecord) => switches.find(acquirerId, processorId)?.isSignedOn === true;

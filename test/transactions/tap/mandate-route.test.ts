@@ -16,6 +16,9 @@ const route = (id: number): RouteRecord => ({
   isRemoved: false,
 });
 
+/** Of a processor that cannot be opened. */
+const UNOPENED = 3;
+
 /** Two switches, the first of which takes no mandates; neither has a place, so the question ends where it was asked. */
 function ask(type: TransactionTypeId, known: readonly RouteRecord[]) {
   const asked: number[] = [];
@@ -29,7 +32,7 @@ function ask(type: TransactionTypeId, known: readonly RouteRecord[]) {
         return undefined;
       }),
     }) as Partial<Switch> as Switch;
-  const switches: Switches = { find: (_acquirerId, id) => target(id) };
+  const switches: Switches = { find: (_acquirerId, id) => (id === UNOPENED ? undefined : target(id)) };
   const directory = { terminal: () => ({ xTid: 'T' }), routes: () => known };
   const draft = { transaction: { acquirerId: 1, xTid: 'T', routeId: null, type } } as unknown as Draft;
   const tap = { currency: { code: 'ZAR' }, facts: { scheme: 'Visa' } } as unknown as ReadTap;
@@ -51,5 +54,11 @@ test('a tap goes to either', async () => {
 test('a mandate that no switch takes is a configuration that is missing', async () => {
   const { asked, taken } = ask(TransactionType.TT3, [route(1)]);
   expect(await taken).toMatchObject({ code: 'NO_ROUTE' });
+  expect(asked).toEqual([]);
+});
+
+test('a mandate whose switch cannot be opened now is one that cannot go online', async () => {
+  const { asked, taken } = ask(TransactionType.TT3, [route(1), route(UNOPENED)]);
+  expect(await taken).toBeUndefined();
   expect(asked).toEqual([]);
 });
