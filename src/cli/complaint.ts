@@ -1,12 +1,4 @@
-import {
-  CryptoError,
-  LoadError,
-  NotFound,
-  ProcessorError,
-  RequestRefused,
-  SimulatorError,
-  StartError,
-} from '../errors.ts';
+import { CryptoError, MendableError, NotFound, RequestRefused, SimulatorError, StartError } from '../errors.ts';
 
 /** What is told of an error on standard error, and how the process ends by it. */
 export interface Complaint {
@@ -24,7 +16,7 @@ export function complaintOf(error: unknown): Complaint | undefined {
 
 /** One sentence, what is at fault and why. */
 function reasonOf(error: unknown): string | undefined {
-  if (error instanceof StartError || error instanceof ProcessorError || error instanceof LoadError) return error.reason;
+  if (error instanceof MendableError) return error.reason;
   if (error instanceof SimulatorError || error instanceof CryptoError) return error.message;
   if (error instanceof NotFound) return 'There is no such acquirer, or none of that name at it.';
   if (error instanceof RequestRefused) return [error.detail, ...faultsOf(error)].join('\n');

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Simulator } from '../simulator/start-simulator.ts';
+import { cutTo, type Output } from './output.ts';
 import { tableOf } from './table.ts';
 
 type Counters = ReturnType<Simulator['counters']>;
@@ -7,13 +8,6 @@ type Counters = ReturnType<Simulator['counters']>;
 const EVERY_MS = 1_000;
 /** Into a file or a pipe: often enough to follow a load test, rarely enough to read its log. */
 const EVERY_MS_IN_A_FILE = 10_000;
-const DEFAULT_COLUMNS = 80;
-
-interface Output {
-  readonly isTTY?: boolean | undefined;
-  readonly columns?: number | undefined;
-  write(text: string): unknown;
-}
 
 /**
  * What the switches do, a line for each. On a terminal the lines are renewed in their place each second; elsewhere lines are
@@ -65,8 +59,7 @@ export class Statistics {
     this.#beforeMs = nowMs;
     if (this.#output.isTTY) {
       this.#clear();
-      // Cut to the width: a line that wraps could not be renewed.
-      this.#show(lines.map((line) => line.slice(0, (this.#output.columns ?? DEFAULT_COLUMNS) - 1)));
+      this.#show(lines.map((line) => cutTo(this.#output, line)));
     } else if (isNew) this.#output.write(`${lines.join('\n')}\n`);
   }
 

@@ -1,4 +1,4 @@
-import { TapwireError } from './tapwire-error.ts';
+import { MendableError, TapwireError } from './tapwire-error.ts';
 
 /**
  * Why the gateway, or any command, cannot start: shown to whoever gave it, in one line, before exit code 1. BAD_USAGE: its
@@ -12,15 +12,7 @@ export type StartErrorCode =
   | 'BAD_PROCESSOR'
   | 'PORT_IN_USE';
 
-export class StartError extends TapwireError<StartErrorCode> {
-  /** For whoever started it: a sentence. */
-  readonly reason: string;
-
-  constructor(code: StartErrorCode, reason: string, options?: ErrorOptions) {
-    super(code, reason, options);
-    this.reason = reason;
-  }
-}
+export class StartError extends MendableError<StartErrorCode> {}
 
 /** Why a processor plug-in cannot be used. */
 export type ProcessorErrorCode =
@@ -30,14 +22,7 @@ export type ProcessorErrorCode =
   | 'PROCESSOR_DUPLICATE';
 
 /** A plug-in that is missing, does not run or is not one: the message names the file and the reason. */
-export class ProcessorError extends TapwireError<ProcessorErrorCode> {
-  readonly reason: string;
-
-  constructor(code: ProcessorErrorCode, reason: string, options?: ErrorOptions) {
-    super(code, reason, options);
-    this.reason = reason;
-  }
-}
+export class ProcessorError extends MendableError<ProcessorErrorCode> {}
 
 /** Why a simulated switch cannot be started as asked. */
 export type SimulatorErrorCode = 'LATENCY_INVALID' | 'FAULT_INVALID' | 'PORT_TAKEN';

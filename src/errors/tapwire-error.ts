@@ -13,3 +13,14 @@ export abstract class TapwireError<Code extends string = string> extends Error {
     return this.constructor.name;
   }
 }
+
+/** What whoever gave a command can mend: shown as it is, without a stack. */
+export abstract class MendableError<Code extends string> extends TapwireError<Code> {
+  /** A sentence that names what is at fault. */
+  readonly reason: string;
+
+  constructor(code: Code, reason: string, options?: ErrorOptions) {
+    super(code, reason, options);
+    this.reason = reason;
+  }
+}

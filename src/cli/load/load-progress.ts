@@ -1,17 +1,11 @@
 import type { LoadPlan } from '../../load/load-run.ts';
 import type { Slice } from '../../load/slice.ts';
 import { latenciesOf, Tally } from '../../load/tally.ts';
+import { cutTo, type Output } from '../output.ts';
 import { inMs } from './load-table.ts';
 
 /** Into a file or a pipe: often enough to follow, rarely enough to read. */
 const EVERY_SECONDS_IN_A_FILE = 5;
-const DEFAULT_COLUMNS = 80;
-
-interface Output {
-  readonly isTTY?: boolean | undefined;
-  readonly columns?: number | undefined;
-  write(text: string): unknown;
-}
 
 /** How a load test goes: one line that is renewed each second on a terminal, a line now and then elsewhere. */
 export class LoadProgress {
@@ -30,7 +24,7 @@ export class LoadProgress {
   show(second: number, slice: Slice, total: Slice): void {
     this.#tally.add({ ...slice, inFlight: 0, waiting: 0, connections: 0 });
     this.#tallied++;
-    const { isTTY, columns = DEFAULT_COLUMNS } = this.#output;
+    const { isTTY } = this.#output;
     if (!isTTY && (second + 1) % EVERY_SECONDS_IN_A_FILE !== 0) return;
     const { inFlight, waiting } = slice;
     const line = progressLine(
@@ -38,8 +32,8 @@ export class LoadProgress {
       this.#plan,
     );
     this.#tallied = 0;
-    // Back to the begin of the line, which is erased (ECMA-48: CR, EL); cut, as a line that wraps could not be renewed.
-    if (isTTY) this.#output.write(`\r\u001b[2K${line.slice(0, columns - 1)}`);
+    // Back to the begin of the line, which is erased (ECMA-48: CR, EL).
+    if (isTTY) this.#output.write(`\r\u001b[2K${cutTo(this.#output, line)}`);
     else this.#output.write(`${line}\n`);
     this.#hasLine = isTTY === true;
   }
