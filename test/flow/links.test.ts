@@ -157,6 +157,20 @@ describe('a link', () => {
     expect(await untilTold(links, link)).toMatchObject([{ merchantReference: link.paymentReference }]);
   });
 
+  test('is not paid again when a tap of the SDK took its reference in the same moment, and neither saw the other', async () => {
+    const link = await create();
+    const tap = { amount: '10.00', currency: 'ZAR' };
+    const merchantReference = randomUUID();
+    const taken = await installation.phone().tap({ ...tap, merchantReference });
+    expect(outcomeOf(taken).type).toBe('Approved');
+    const overtake = 'update links set payment_reference = $2 where acquirer_id = 1 and id = $1';
+    await installation.database.query(overtake, [link.id, merchantReference]);
+    const authorizations = installation.asked.authorizations;
+    const again = await app(link).pay({ merchantReference: randomUUID() });
+    expect(problemOf(again)).toMatchObject({ status: 409, errorCode: 124 });
+    expect(installation.asked.authorizations).toBe(authorizations);
+  });
+
   test("is not paid by another merchant's tap under the same reference", async () => {
     const link = await create();
     const tap = { amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference };

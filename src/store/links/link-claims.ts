@@ -2,14 +2,25 @@ import type pg from 'pg';
 import { claimedLink, REFUSED_STATUSES, RELEASING_DISPOSITIONS, stateAfterTap } from '../../transactions/links/link.ts';
 import type { NewAttempt } from '../../transactions/ports.ts';
 
+/** Whether a tap `t` is under way, or its money was taken, or may have been. */
+const HOLDS = `t.status not in (${REFUSED_STATUSES.join()})
+    and (t.disposition is null or t.disposition not in (${RELEASING_DISPOSITIONS.join()}))`;
+
 /**
- * Whether the last tap on a link `l` holds it: it is under way, or its money was taken, or may have been. The tap's own row
- * says so, and so an outcome gives a link free in its own commit, without touching it.
+ * Whether the last tap on a link `l` holds it. The tap's own row says so, and so an outcome gives a link free in its own
+ * commit, without touching it.
  */
 export const IS_HELD = `exists (select from transactions t
-  where t.acquirer_id = l.acquirer_id and t.id = l.transaction_id and t.consumer_id = l.id
-    and t.status not in (${REFUSED_STATUSES.join()})
-    and (t.disposition is null or t.disposition not in (${RELEASING_DISPOSITIONS.join()})))`;
+  where t.acquirer_id = l.acquirer_id and t.id = l.transaction_id and t.consumer_id = l.id and ${HOLDS})`;
+
+/**
+ * Whether a tap of no link holds the paymentReference of a link `l`. Whoever makes a link looks for such a tap, and the tap for
+ * such a link; when both begin within the same milliseconds neither sees the other, and both are stored. Then the link is not
+ * paid a second time: whoever would pay it asks here, and taps of no link need not.
+ */
+const IS_OVERTAKEN = `exists (select from transactions t
+  where t.acquirer_id = l.acquirer_id and t.merchant_id = l.merchant_id and t.merchant_reference = l.payment_reference
+    and t.consumer_id is null and ${HOLDS})`;
 
 /** Whether a tap that belongs to no link is named like one, `x` being the tap: two look-ups in indices, and nothing more. */
 export const IS_NAMED_LIKE_A_LINK = `coalesce(
@@ -33,10 +44,10 @@ const LOCK = `select from links l where ${LINKS_OF} order by l.acquirer_id, l.id
 
 // Then a statement of its own: only that one sees what whoever held the lock before has committed.
 const FIND_FREE = `select l.id from links l where ${LINKS_OF}
-  and not l.is_expired and l.expires_at > clock_timestamp() and not ${IS_HELD}`;
+  and not l.is_expired and l.expires_at > clock_timestamp() and not ${IS_HELD} and not ${IS_OVERTAKEN}`;
 
 /**
- * The taps whose link is not theirs to claim: another tap holds it, or its time is over. Of two taps on one link in a batch the
+ * The taps whose link is not theirs to claim: another tap holds it or its reference, or its time is over. Of two taps on one link in a batch the
  * first one has it. No statement where no tap is of a link.
  */
 export async function findUnclaimable(
