@@ -45,7 +45,8 @@ export interface GroupCommitOptions<Item, Outcome> {
 
 /**
  * Concurrent writes share one statement and one fsync: a write joins the batch that is next to leave, so that latency
- * is one commit, not a timer, and the cost per write falls as load rises.
+ * is one commit, not a timer, and the cost per write falls as load rises. A batch is closed when its transaction is open: what
+ * comes while a connection is taken and `begin` is answered still goes with it.
  *
  * A write that the database refuses must not sink its batch: on a data error (SQLSTATE class 22 or 23) or a deadlock
  * (40P01) the batch is split in halves until the culprit is alone.
@@ -55,7 +56,8 @@ export class GroupCommit<Item, Outcome> {
   readonly #options: GroupCommitOptions<Item, Outcome>;
   #queue: Waiting<Item, Outcome>[] = [];
   #inFlight = 0;
-  #isScheduled = false;
+  /** Whether a batch is about to leave, which all that comes will join. */
+  #isGathering = false;
   #onIdle: (() => void)[] = [];
 
   constructor(database: Database, options: GroupCommitOptions<Item, Outcome>) {
@@ -83,51 +85,58 @@ export class GroupCommit<Item, Outcome> {
     return this.#queue.length === 0 && this.#inFlight === 0;
   }
 
-  /** Lets everything that is ready in this turn of the event loop join the batch. */
+  /** Lets everything that is ready in this turn of the event loop join the batch, too. */
   #schedule(): void {
-    if (this.#isScheduled || this.#inFlight >= MAX_IN_FLIGHT) return;
-    this.#isScheduled = true;
-    const leave = () => {
-      this.#isScheduled = false;
-      void this.#leave();
-    };
+    if (this.#isGathering || this.#inFlight >= MAX_IN_FLIGHT) return;
+    this.#isGathering = true;
+    const leave = () => void this.#leave();
     if (this.#options.everyMs === undefined) setImmediate(leave);
     else setTimeout(leave, this.#options.everyMs);
   }
 
   async #leave(): Promise<void> {
-    if (this.#queue.length === 0) return;
     this.#inFlight++;
-    await this.#commit(this.#takeBatch());
+    await this.#commit();
     this.#inFlight--;
     if (this.#queue.length > 0) this.#schedule();
     else if (this.#isIdle()) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
   /** The oldest writes, each key once; a second write under a key waits for the next batch. */
-  #takeBatch(): Waiting<Item, Outcome>[] {
+  #takeBatch(most = MAX_BATCH): Waiting<Item, Outcome>[] {
     const batch = new Map<string, Waiting<Item, Outcome>>();
     const later: Waiting<Item, Outcome>[] = [];
     let taken = 0;
-    for (; taken < this.#queue.length && batch.size < MAX_BATCH; taken++) {
+    for (; taken < this.#queue.length && batch.size < most; taken++) {
       const waiting = this.#queue[taken]!;
       const key = this.#options.keyOf(waiting.item);
       if (batch.has(key)) later.push(waiting);
       else batch.set(key, waiting);
     }
     this.#queue = [...later, ...this.#queue.slice(taken)];
+    this.#isGathering = false;
     return [...batch].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, waiting]) => waiting);
   }
 
-  async #commit(batch: readonly Waiting<Item, Outcome>[]): Promise<void> {
+  /** @param part of a batch that was refused; without it, whatever waits when the transaction is open */
+  async #commit(part?: readonly Waiting<Item, Outcome>[]): Promise<void> {
+    let batch = part;
     try {
-      const items = batch.map(({ item }) => item);
       const startedMs = performance.now();
-      const outcomes = await inTransaction(this.#database, (client) => this.#options.write(client, items), BEGIN);
-      const told: CommitTold = { seconds: (performance.now() - startedMs) / 1_000, writes: items.length };
+      const work = (client: pg.PoolClient) => {
+        batch ??= this.#takeBatch();
+        return this.#options.write(
+          client,
+          batch.map(({ item }) => item),
+        );
+      };
+      const outcomes = await inTransaction(this.#database, work, BEGIN);
+      const told: CommitTold = { seconds: (performance.now() - startedMs) / 1_000, writes: outcomes.length };
       commits.publish(told);
-      for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index]!);
+      for (const [index, { resolve }] of batch!.entries()) resolve(outcomes[index]!);
     } catch (error) {
+      // No transaction could be opened: as many are told as could have been in flight, or a long queue would wait too long for it.
+      batch ??= this.#takeBatch(MAX_IN_FLIGHT * MAX_BATCH);
       if (batch.length === 1 || !isTheFaultOfOne(error)) {
         for (const { reject } of batch) reject(error);
         return;

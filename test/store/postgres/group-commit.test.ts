@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Overloaded, StoreUnavailable } from '../../../src/errors.ts';
 import { GroupCommit, type GroupCommitOptions } from '../../../src/store/postgres/group-commit.ts';
 import { openDatabase } from '../../../src/store/postgres/open-database.ts';
+import { eventually } from '../../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 let testDatabase: TestDatabase;
@@ -30,10 +31,10 @@ async function store(client: pg.PoolClient, items: readonly Item[]): Promise<str
 }
 
 /** A group that remembers its batches, by their keys. */
-function group(changes: Partial<GroupCommitOptions<Item, string>> = {}) {
+function group(changes: Partial<GroupCommitOptions<Item, string>> = {}, database = testDatabase.database) {
   const batches: string[][] = [];
   const write = changes.write ?? store;
-  const commits = new GroupCommit<Item, string>(testDatabase.database, {
+  const commits = new GroupCommit<Item, string>(database, {
     keyOf: ({ key }) => key,
     ...changes,
     write: (client, items) => {
@@ -105,17 +106,33 @@ test('while two batches are in flight, what comes gathers for the third', async 
       return store(client, batch);
     },
   });
-  const answers: Promise<string>[] = [];
-  for (const item of items(20)) {
-    answers.push(commits.submit(item));
-    await new Promise((resolve) => setImmediate(resolve));
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  while (writing < 2) await new Promise((resolve) => setImmediate(resolve));
+  const [first, second, ...rest] = items(20);
+  const answers = [commits.submit(first!)];
+  await eventually(() => expect(writing).toBe(1));
+  answers.push(commits.submit(second!));
+  await eventually(() => expect(writing).toBe(2));
+  answers.push(...rest.map((item) => commits.submit(item)));
+  await new Promise((resolve) => setImmediate(resolve));
   expect(writing).toBe(2);
   open();
   await Promise.all(answers);
   expect(batches.map(({ length }) => length)).toEqual([1, 1, 18]);
+});
+
+test('what comes while the transaction is being opened goes with its batch', async () => {
+  const lone = await openDatabase(testDatabase.url, { maxConnections: 1 });
+  try {
+    const taken = await lone.connect();
+    const { commits, batches } = group({}, lone);
+    const early = commits.submit({ key: 'EARLY', value: 1 });
+    await new Promise((resolve) => setTimeout(resolve, 5)); // a connection is waited for by now
+    const late = commits.submit({ key: 'LATE', value: 2 });
+    taken.release();
+    await Promise.all([early, late]);
+    expect(batches).toEqual([['EARLY', 'LATE']]);
+  } finally {
+    await lone.end();
+  }
 });
 
 describe('a write that the database refuses', () => {
