@@ -55,7 +55,8 @@ function openBoth(jwe: JweOpener, request: TapRequest, allowBare: boolean): Open
   // Bare TLV is typed by hand in dev, where a missing digest proves as little as a present one.
   const vouches = digest === undefined ? isBare : hash('sha256', generalBytes, 'buffer').equals(digest);
   if (!vouches) throw new CardDataRefusal('digest');
-  if (!agrees(general, payment) || !agrees(payment, general)) throw new CardDataRefusal('tags-differ');
+  if (!agrees(general, generalBytes, payment) || !agrees(payment, opened, general))
+    throw new CardDataRefusal('tags-differ');
   return { general, payment, bytes: { general: generalBytes, payment: opened } };
 }
 
@@ -66,11 +67,12 @@ function decodeCapped(text: string, maxChars: number): Buffer {
   return bytes;
 }
 
-/** Whether every value of `left` that `right` also has is the same there. Templates are compared by what is in them. */
-function agrees(left: TlvIndex, right: TlvIndex): boolean {
-  for (const { tag, hasChildren, value } of left) {
+/** Whether every value of `left`, in its bytes, that `right` also has is the same there. Templates are compared by what is in them. */
+function agrees(left: TlvIndex, bytes: Uint8Array, right: TlvIndex): boolean {
+  let agree = true;
+  left.visit((tag, start, end, hasChildren) => {
     const other = hasChildren ? undefined : right.value(tag);
-    if (other !== undefined && Buffer.compare(value, other) !== 0) return false;
-  }
-  return true;
+    if (other !== undefined && Buffer.compare(bytes.subarray(start, end), other) !== 0) agree = false;
+  });
+  return agree;
 }

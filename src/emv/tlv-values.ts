@@ -1,4 +1,3 @@
-import { toHex } from '../bytes/hex.ts';
 import { TlvError } from '../errors.ts';
 
 /** Values by tag: one `TlvIndex`, or several joined. Reading a tap asks for no more than this. */
@@ -18,19 +17,21 @@ export interface TlvValues {
 
 /** Several blobs of one tap as one set of values; for `value` and `hex`, the first blob that has the tag wins. */
 export function joinTlv(...blobs: readonly TlvValues[]): TlvValues {
-  const value = (tag: number) => {
-    for (const blob of blobs) {
-      const found = blob.value(tag);
-      if (found !== undefined) return found;
-    }
-    return undefined;
-  };
   return {
     has: (tag) => blobs.some((blob) => blob.has(tag)),
-    value,
+    value: (tag) => {
+      for (const blob of blobs) {
+        const found = blob.value(tag);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    },
     hex: (tag) => {
-      const found = value(tag);
-      return found && toHex(found);
+      for (const blob of blobs) {
+        const found = blob.hex(tag);
+        if (found !== undefined) return found;
+      }
+      return undefined;
     },
     single: (tag) => {
       let first: Uint8Array | undefined;
