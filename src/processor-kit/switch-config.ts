@@ -67,7 +67,11 @@ export const switchConfig = z.strictObject({
     })
     .optional(),
   /** Hex of the transport header (a TPDU) that this line wants instead of its dialect's; of the same length. */
-  transportHeader: z.hex().max(32).optional(),
+  transportHeader: z
+    .hex()
+    .max(32)
+    .refine((hex) => hex.length % 2 === 0, 'two digits for each byte')
+    .optional(),
   /** A switch that knows no network management messages is ready as soon as it is connected. */
   signOn: z.boolean().default(true),
   /** Present: every message carries a MAC, made with the first key and checked with any of them. */

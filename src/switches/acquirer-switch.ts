@@ -25,7 +25,7 @@ import { exchange } from './exchange.ts';
 import type { Outgoing } from './exchange-record.ts';
 import { faultLog, type TellFault } from './fault-log.ts';
 import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
-import { type LineOptions, openLineOptions } from './line-options.ts';
+import { checkTransport, type LineOptions, openLineOptions } from './line-options.ts';
 import { MacWatch } from './mac-watch.ts';
 import { MaskedCopies } from './masked-copies.ts';
 import { NetworkStans } from './network-stans.ts';
@@ -169,17 +169,23 @@ export class AcquirerSwitch implements Switch {
   static async open(options: AcquirerSwitchOptions): Promise<AcquirerSwitch> {
     const { acquirerId, processorId, processor, config, macKeys, pins, stans, dates } = options;
     const where = `processor ${processorId} of acquirer ${acquirerId} (${processor.type})`;
+    checkTransport(processor, config, where);
     checkMacKeys(processor, config, macKeys, where);
     await checkPinKeys(pins, config.pinKey, where);
     const scope = { acquirerId, tid: `network ${processorId}` };
     const lines = await openLineOptions(config, where, options.tlsFilesDirectory);
+    let keys: KeyExchange | undefined;
     try {
+      let networkStans: NetworkStans | undefined;
+      // Nobody is asked for a key before there is a line.
+      const nextStamp = () => ({ stan: networkStans!.next(), sentAtMs: options.clock.nowMs() });
+      keys = await openKeyExchange(options, nextStamp, where);
       // Numbers are reserved last: a processor that cannot be opened is tried again and again.
-      const networkStans = await NetworkStans.open(() => stans.next(scope, dates.current(acquirerId)));
-      const nextStamp = () => ({ stan: networkStans.next(), sentAtMs: options.clock.nowMs() });
-      return new AcquirerSwitch(options, networkStans, lines, await openKeyExchange(options, nextStamp, where));
+      networkStans = await NetworkStans.open(() => stans.next(scope, dates.current(acquirerId)));
+      return new AcquirerSwitch(options, networkStans, lines, keys);
     } catch (fault) {
       lines.accept?.server.close();
+      keys?.close();
       throw fault;
     }
   }

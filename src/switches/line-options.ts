@@ -4,10 +4,12 @@ import type { Server } from 'node:net';
 import { resolve, sep } from 'node:path';
 import tls from 'node:tls';
 import { listenForSwitch } from '../connection/acceptor.ts';
+import { checkFraming } from '../connection/framing.ts';
 import type { AcceptOptions } from '../connection/pool-options.ts';
 import type { SwitchAddress, SwitchTls } from '../connection/switch-socket.ts';
-import { StartError } from '../errors.ts';
-import type { SwitchConfig } from '../processor-kit/switch-config.ts';
+import { ConnectionError, ProcessorError, StartError } from '../errors.ts';
+import type { Processor } from '../processor-kit/processor.ts';
+import { framingOf, type SwitchConfig } from '../processor-kit/switch-config.ts';
 
 /** A bundle of every public authority is a quarter of this. */
 const MAX_PEM_BYTES = 1_048_576;
@@ -19,6 +21,17 @@ export interface LineOptions {
   readonly connectionsPerAddress: number;
   readonly tls: SwitchTls | undefined;
   readonly accept: AcceptOptions | undefined;
+}
+
+/** @throws StartError BAD_PROCESSOR when the configuration's transport header is none for the dialect, or no frame could be one */
+export function checkTransport(processor: Processor, config: SwitchConfig, where: string): void {
+  try {
+    checkFraming(framingOf(processor, config));
+  } catch (fault) {
+    if (fault instanceof ProcessorError) throw new StartError('BAD_PROCESSOR', `${where}: ${fault.reason}`);
+    if (fault instanceof ConnectionError) throw new StartError('BAD_PROCESSOR', `${where}: ${fault.message}`);
+    throw fault;
+  }
 }
 
 /**

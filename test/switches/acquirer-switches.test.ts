@@ -36,7 +36,8 @@ async function open(differing: { pins?: PinTranslation; openWithinMs?: number } 
   });
   const store = (id: number, more: object = {}) =>
     stored.push({ acquirerId: 1, id, type: 'type-1', config: { ...config, ...more } });
-  return { simulator, opening, stored, told, store };
+  const reserved = () => stan;
+  return { simulator, reserved, opening, stored, told, store };
 }
 
 test('a switch that is no longer stored has its answers waited for when everything stops', async () => {
@@ -81,4 +82,26 @@ test('an HSM that does not answer keeps no other switch waiting, and is asked ag
   expect(asked).toBe(1);
   first.resolve('ABCDEF');
   await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
+});
+
+test.each([
+  ['a transport header of half bytes', { transportHeader: 'abc' }, 'transportHeader'],
+  [
+    'a transport header of another dialect',
+    { transportHeader: '6000010000' },
+    'type-1: transportHeader has another length',
+  ],
+  [
+    'an exchange of keys that it does not have',
+    { keyExchange: { transportKeyId: 'zmk', keys: ['mac'] } },
+    'keyExchange',
+  ],
+])('a switch with %s is told, and trying to open it again takes no numbers', async (_, mistake, reason) => {
+  const { opening, told, store, reserved } = await open();
+  store(1, mistake);
+  const switches = await opening;
+  onTestFinished(() => switches.close(clock.monotonicMs()));
+  await eventually(() => expect(told.length).toBeGreaterThan(2));
+  expect(told[0]!.reason).toContain(reason);
+  expect(reserved()).toBe(0);
 });
