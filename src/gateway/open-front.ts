@@ -1,0 +1,61 @@
+import type { Config } from '../config.ts';
+import { StartError } from '../errors.ts';
+import { registerHealthRoutes } from '../http/routes/health.ts';
+import { registerMetricsRoute } from '../http/routes/metrics.ts';
+import { createServer, type Server } from '../http/server.ts';
+import { followTlsFiles, isHttps, type TlsFiles } from '../http/tls-files.ts';
+import { traceRequests } from '../http/trace-requests.ts';
+import type { Health } from '../ops/health.ts';
+import type { Log } from '../ops/log.ts';
+import type { Metrics } from '../ops/metrics/metrics.ts';
+import { createRequestLog } from '../ops/request-log.ts';
+import type { Tracing } from '../ops/tracing/tracing.ts';
+import type { Closers } from './closers.ts';
+import { registerConsole } from './open-console.ts';
+import { registerReference } from './register-reference.ts';
+import { type RouteParts, registerRoutes } from './register-routes.ts';
+
+interface FrontParts {
+  readonly log: Log;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing | undefined;
+}
+
+/** The HTTP front, with the routes of the process's role. */
+export function openFront(parts: RouteParts, { log, health, metrics, tracing }: FrontParts): Server {
+  const { config } = parts;
+  const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config) };
+  const server = createServer({ ...front, log: metrics.watchRequests(createRequestLog(log)) });
+  if (tracing) traceRequests(server, tracing);
+  registerHealthRoutes(server, health);
+  registerMetricsRoute(server, { metrics, token: config.METRICS_TOKEN, isOpen: config.TAPWIRE_ENV === 'dev' });
+  if (config.TAPWIRE_ROLE !== 'worker') {
+    registerRoutes(server, parts);
+    registerConsole(server, parts);
+    registerReference(server, config);
+  }
+  return server;
+}
+
+/** A renewed certificate is served without a restart. */
+export function followCertificate(server: Server, config: Config, log: Log, closers: Closers): void {
+  const files = tlsFiles(config);
+  if (!files || !isHttps(server.server)) return;
+  const onReplaced = () => log.info('new TLS files are served from now on');
+  const onError = (error: unknown) => log.error({ error }, 'the new TLS files cannot be used; the last ones stay');
+  closers.push(followTlsFiles(server.server, files, { onReplaced, onError }));
+}
+
+function tlsFiles({ TLS_CERT_FILE, TLS_KEY_FILE }: Config): TlsFiles | undefined {
+  return TLS_CERT_FILE && TLS_KEY_FILE ? { certFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE } : undefined;
+}
+
+export async function listen(server: Server, { HOST, PORT }: Config): Promise<string> {
+  try {
+    return await server.listen({ host: HOST, port: PORT });
+  } catch (cause) {
+    if ((cause as { code?: string }).code !== 'EADDRINUSE') throw cause;
+    throw new StartError('PORT_IN_USE', `Port ${PORT} is taken: set PORT to another one.`, { cause });
+  }
+}
