@@ -32,6 +32,8 @@ const STAND_IN_MS = 12 * 3_600_000;
 const UNUSED_FOR_MS = 24 * 3_600_000;
 /** Issuers with a URL of their own. The one that was added first makes room. */
 const MAX_SETS = 4_096;
+/** A fetch, and a little while in line for it; a tap then goes on with what is known, before its phone gives up. */
+const AWAITED_MS = 5_000;
 /** URLs hang; the sockets are for webhooks, too. */
 const FETCHES_AT_ONCE = 16;
 const FETCHES_WAITING = 1_024;
@@ -76,7 +78,7 @@ export class KeySets {
   async find(url: string, kid?: string): Promise<readonly PublishedKey[]> {
     const set = this.#sets.get(url) ?? this.#add(url);
     set.usedAtMs = this.#options.monotonicMs();
-    if (this.#ageOf(set) >= FRESH_MS || !hasKey(set, kid)) await this.#fetch(set);
+    if (this.#ageOf(set) >= FRESH_MS || !hasKey(set, kid)) await this.#awaitFetch(set);
     return this.#ageOf(set) < STAND_IN_MS ? set.keys : [];
   }
 
@@ -102,10 +104,19 @@ export class KeySets {
     return this.#options.monotonicMs() - fetchedAtMs;
   }
 
-  /** Joins a fetch that is under way, and does nothing when the last one was a moment ago. */
-  #fetch(set: KeySet): Promise<void> {
+  async #awaitFetch(set: KeySet): Promise<void> {
+    const fetching = this.#fetch(set);
+    if (fetching === undefined) return;
+    const late = Promise.withResolvers<void>();
+    const timer = setTimeout(late.resolve, AWAITED_MS).unref();
+    await Promise.race([fetching, late.promise]);
+    clearTimeout(timer);
+  }
+
+  /** Joins a fetch that is under way; none when the last one was a moment ago. */
+  #fetch(set: KeySet): Promise<void> | undefined {
     if (set.fetching) return set.fetching;
-    if (this.#options.monotonicMs() - set.triedAtMs < FETCH_EVERY_MS) return Promise.resolve();
+    if (this.#options.monotonicMs() - set.triedAtMs < FETCH_EVERY_MS) return undefined;
     set.triedAtMs = this.#options.monotonicMs();
     set.fetching = this.#read(set)
       .catch(this.#options.onError)

@@ -1,3 +1,4 @@
+import { LruMap } from '../../bytes/lru-map.ts';
 import { AuthError, Throttled } from '../../errors.ts';
 import type { LoginTokens } from '../tokens/login-tokens.ts';
 import { addressSubject, type LoginLimits, type LoginTries, userSubject } from './login-tries.ts';
@@ -20,6 +21,7 @@ export interface LoginCheckOptions {
   readonly logins: Logins;
   readonly tries: LoginTries;
   readonly limits: LoginLimits;
+  readonly monotonicMs?: (() => number) | undefined;
 }
 
 export interface LogInOptions extends LoginCheckOptions {
@@ -37,6 +39,11 @@ export interface LoginRequest {
 const LOGINS_AT_ONCE = 1;
 /** About five seconds of waiting; people do not wait longer, and password guessers should. */
 const LOGINS_WAITING = 16;
+
+/** For so long an address that has had its tries is sent away without being counted again: it stands in nobody's way. */
+const SENT_AWAY_MS = 5_000;
+/** At once; one more than these is counted again. */
+const MAX_SENT_AWAY = 4_096;
 
 export type LogIn = (request: LoginRequest) => Promise<Session>;
 /** Whose name and password these are. */
@@ -63,28 +70,41 @@ export function createLogIn({ tokens, ...options }: LogInOptions): LogIn {
  * @returns a function that gives the user, and throws AuthError UNAUTHORISED for a login that fails, Throttled for one
  *   too many, Overloaded when too many wait, StoreUnavailable
  */
-export function createLoginCheck({ logins, tries, limits }: LoginCheckOptions): CheckLogin {
+export function createLoginCheck({
+  logins,
+  tries,
+  limits,
+  monotonicMs = () => performance.now(),
+}: LoginCheckOptions): CheckLogin {
   const line = new WaitingLine({ atOnce: LOGINS_AT_ONCE, waitMost: LOGINS_WAITING });
+  const sentAway = new LruMap<string, { readonly untilMs: number; readonly error: Throttled }>(MAX_SENT_AWAY);
 
-  async function count(subject: string, name: string, most: number): Promise<void> {
+  async function count(subject: string, name: string, most: number): Promise<Throttled | undefined> {
     const { windowSeconds } = limits;
     const { tries: made, secondsLeft } = await tries.count(subject, windowSeconds);
-    if (made > most) throw new Throttled({ name, most, windowSeconds }, secondsLeft, 132);
+    return made > most ? new Throttled({ name, most, windowSeconds }, secondsLeft, 132) : undefined;
   }
 
-  async function attempt({ username, password, ip }: LoginRequest): Promise<PortalUser> {
+  async function attempt({ username, password }: LoginRequest, address: string): Promise<PortalUser> {
     const name = username.normalize('NFKC').toLowerCase();
-    const subjects = { address: addressSubject(ip), user: userSubject(name) };
-    await count(subjects.address, 'logins-by-address', limits.perAddress);
-    await count(subjects.user, 'logins-by-user', limits.perUser);
+    const subject = userSubject(name);
+    const ofAddress = await count(address, 'logins-by-address', limits.perAddress);
+    if (ofAddress) sentAway.set(address, { untilMs: monotonicMs() + SENT_AWAY_MS, error: ofAddress });
+    const oneTooMany = ofAddress ?? (await count(subject, 'logins-by-user', limits.perUser));
+    if (oneTooMany) throw oneTooMany;
     const user = await logins.findByUsername(name);
     const isRight = await isPassword(password, user?.passwordHash);
     if (!user || !isRight || user.isBlocked) throw new AuthError('UNAUTHORISED', 'login');
-    await tries.forgive(subjects.user, subjects.address);
+    await tries.forgive(subject, address);
     await logins.recordLogin(user);
     return user;
   }
 
-  // In line before it is counted: being sent away for want of time is no try.
-  return (request) => line.run(() => attempt(request));
+  return async (request) => {
+    const address = addressSubject(request.ip);
+    const known = sentAway.get(address);
+    if (known !== undefined && monotonicMs() < known.untilMs) throw known.error;
+    // In line before it is counted: being sent away for want of time is no try.
+    return line.run(() => attempt(request, address));
+  };
 }

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { SigningAlgorithm } from '../../../schemas/tokens.ts';
 import { readKeySet } from '../../../src/auth/issuers/issuer-keys.ts';
 import { KeySets } from '../../../src/auth/issuers/key-sets.ts';
@@ -113,6 +113,19 @@ describe('the key sets of issuers', () => {
     nowMs += 4 * MINUTE;
     await kidsAt(first.registered.kid);
     expect(fetched).toEqual([URL]);
+  });
+
+  it('are waited for no longer than a phone waits, however long the line is', async () => {
+    vi.useFakeTimers();
+    const silent = new KeySets({ fetch: () => new Promise(() => {}), monotonicMs: () => nowMs, onError: () => {} });
+    try {
+      const asked = Array.from({ length: 50 }, (_, at) => silent.find(`${URL}/${at}`));
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect((await Promise.all(asked)).flat()).toEqual([]);
+    } finally {
+      silent.close();
+      vi.useRealTimers();
+    }
   });
 
   it('are fetched anew for a kid that is not among them, twice a minute at most', async () => {

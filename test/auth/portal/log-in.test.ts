@@ -22,6 +22,7 @@ const USER: UserWithPassword = {
 let user: UserWithPassword | undefined;
 let counted: Map<string, number>;
 let recorded: string[];
+let nowMs = 0;
 let logIn: LogIn;
 const ownTokens = ownTokensOf([createTokenKey('own')], 'tapwire', () => NOW_MS);
 const tokens = new LoginTokens({
@@ -49,7 +50,7 @@ beforeEach(() => {
     findByUsername: async (name: string) => (name === USER.username ? user : undefined),
     recordLogin: async ({ id }: { id: string }) => void recorded.push(id),
   };
-  logIn = createLogIn({ logins, tries, tokens, limits: LIMITS });
+  logIn = createLogIn({ logins, tries, tokens, limits: LIMITS, monotonicMs: () => nowMs });
 });
 
 const attempt = (password = PASSWORD, username: string = USER.username, ip = '192.0.2.1') =>
@@ -105,6 +106,19 @@ describe('a login', () => {
     await expect(attempt()).rejects.toMatchObject({ quota: { name: 'logins-by-address' }, errorCode: 132 });
     expect(counted.has(userSubject(USER.username))).toBe(false);
     await attempt(PASSWORD, USER.username, '192.0.2.2');
+  });
+
+  it('stands in nobody’s way once its address has had its tries: it is refused before the line', async () => {
+    counted.set('address 192.0.2.1', LIMITS.perAddress);
+    await expect(attempt()).rejects.toBeInstanceOf(Throttled);
+    const flood = Array.from({ length: 100 }, (_, made) => attempt('wrong', `somebody-${made}@shop.example`));
+    const refused = flood.map((each) => expect(each).rejects.toMatchObject({ quota: { name: 'logins-by-address' } }));
+    await attempt(PASSWORD, USER.username, '192.0.2.2');
+    await Promise.all(refused);
+    expect(counted.get('address 192.0.2.1')).toBe(LIMITS.perAddress + 1);
+    nowMs += 5_000;
+    counted.clear();
+    await attempt();
   });
 
   it('is sent away, uncounted, when too many wait for their turn', async () => {
