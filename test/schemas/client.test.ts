@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   AnswerError,
@@ -49,6 +52,23 @@ function shownBy({ security }: NamedOperation): Shows {
   if (isKey.every(Boolean)) return 'key';
   return isKey.some(Boolean) ? 'either' : 'token';
 }
+
+/** What else is asked over HTTP, and why. */
+const OTHERS = {
+  'src/cli/webhooks-listen.ts': 'passes events on to a receiver under development',
+  'src/load/gateway-watch.ts': 'reads metrics, which are text',
+  'src/http/pay-page/gateway.js': 'gives the client its fetch',
+};
+
+test('our own command line, phones, load tests and pay pages speak by it', () => {
+  const source = fileURLToPath(new URL('../../', import.meta.url));
+  const fetching = ['src/cli', 'src/phone', 'src/load', 'src/http/pay-page'].flatMap((room) =>
+    readdirSync(join(source, room), { recursive: true, encoding: 'utf8' })
+      .map((name) => `${room}/${name}`)
+      .filter((path) => /\.(?:ts|js)$/.test(path) && /\bfetch\(/.test(readFileSync(join(source, path), 'utf8'))),
+  );
+  expect(fetching.sort()).toEqual(Object.keys(OTHERS).sort());
+});
 
 interface Sent {
   readonly url: string;
