@@ -17,6 +17,8 @@ const WATCH_POLICY = `
 /** The narrowest screen that the console is for. */
 const NARROW_PIXELS = 768;
 
+const INSTALLATION = { acquirerId: 0 };
+
 let installation: Installation;
 let browser: Browser;
 let approved: string;
@@ -39,18 +41,31 @@ interface Visit {
 }
 
 async function visit(role: Role, colorScheme: 'light' | 'dark' = 'light'): Promise<Visit> {
-  const { username } = await savePortalUser(installation.database, { acquirerId: 0 }, role);
+  const visited = await enter(role, colorScheme, INSTALLATION);
+  await visited.page.locator('#switches tr').first().waitFor();
+  return visited;
+}
+
+/** @param prepare what is done to the page before it asks its gateway for anything */
+async function enter(
+  role: Role,
+  colorScheme: 'light' | 'dark',
+  owner: { readonly acquirerId: number },
+  prepare: (page: Page) => Promise<unknown> = async () => {},
+): Promise<Visit> {
+  const { username } = await savePortalUser(installation.database, owner, role);
   const context = await browser.newContext({ colorScheme, viewport: { width: 1440, height: 1000 } });
   onTestFinished(() => context.close());
   await context.addInitScript(WATCH_POLICY);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on('pageerror', ({ message }) => faults.push(message));
+  await prepare(page);
   await page.goto(new URL('/ops', installation.url).href);
   await page.getByLabel('Username').fill(username);
   await page.getByLabel('Password').fill(PASSWORD);
   await page.keyboard.press('Enter');
-  await page.locator('#switches tr').first().waitFor();
+  await page.locator('body.is-in').waitFor();
   return { page, faults };
 }
 
@@ -143,6 +158,42 @@ describe('the console', () => {
     await page.locator('#sure').getByRole('button', { name: 'Sign on' }).click();
     await row.getByText('ready').first().waitFor();
     expect(faults).toEqual([]);
+  });
+
+  test('says what needs a person, also in its title, and shows it by a button', async () => {
+    const flag = 'update transactions set needs_review = $2 where id = $1';
+    await installation.database.query(flag, [approved, true]);
+    onTestFinished(async () => void (await installation.database.query(flag, [approved, false])));
+    const visited = await visit('viewer');
+    const { page } = visited;
+    await page.locator('#troubles').getByText('need a person').waitFor();
+    expect(await page.title()).toMatch(/^\(1\) /);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Show what needs a person' }).click();
+    await page.locator('#panel').getByText('411111******1111').first().waitFor();
+    await expectHarmless(visited);
+  });
+
+  test('shows an acquirer its round trips, and nothing of the installation', async () => {
+    const { page, faults } = await enter('viewer', 'dark', { acquirerId: 1 });
+    await page.getByRole('heading', { name: 'Round trips to switches' }).waitFor();
+    await page.locator('#outcomes tr').first().waitFor();
+    for (const title of ['Queues', 'Processes and Postgres'])
+      expect(await page.getByRole('heading', { name: title }).isVisible()).toBe(false);
+    expect(await page.locator('#tiles').innerText()).not.toContain('Failed');
+    expect(faults).toEqual([]);
+  });
+
+  test('says for how long there were no figures, and lets nobody take the past for the present', async () => {
+    const { page } = await enter('viewer', 'light', INSTALLATION, (each) =>
+      each.route('**/ops/stream', (route) => route.abort()),
+    );
+    await page
+      .locator('#pulse')
+      .getByText(/^no figures for \d+ s$/)
+      .waitFor();
+    expect(await page.title()).toMatch(/^\(\?\) /);
+    expect(await page.locator('body.is-old').count()).toBe(1);
   });
 
   test('asks who one is once the session is over, and shows nothing any more', async () => {

@@ -52,15 +52,15 @@ export function owedRow() {
 
 /** What is counted can be looked at. */
 function showFinders({ reversalsOwed, needsReview }, cell) {
-  cell.owed ??= finder('Owed', 'Show the reversals that are owed', 'is:owed');
-  cell.review ??= finder('For a person', 'Show what needs a person', 'is:review');
+  cell.owed ??= finder('Show owed', 'is:owed');
+  cell.review ??= finder('Show what needs a person', 'is:review');
   if (!cell.firstChild) cell.append(cell.owed, ' ', cell.review);
   cell.owed.hidden = reversalsOwed === 0;
   cell.review.hidden = needsReview === 0;
 }
 
-function finder(label, name, query) {
-  return h('button', { type: 'button', class: 'link', 'aria-label': name, onclick: () => find(query) }, label);
+function finder(label, query) {
+  return h('button', { type: 'button', class: 'link', onclick: () => find(query) }, label);
 }
 
 export function deadRow({ id, queue }) {
