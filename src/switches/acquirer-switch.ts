@@ -29,6 +29,7 @@ import { checkTransport, type LineOptions, openLineOptions } from './line-option
 import { MacWatch } from './mac-watch.ts';
 import { MaskedCopies } from './masked-copies.ts';
 import { NetworkStans } from './network-stans.ts';
+import { notedEchoes } from './noted-echoes.ts';
 import { checkMacKeys, type KeyExchangeParts, openKeyExchange } from './open-keys.ts';
 import type { BusinessDates, MessageKeeper, Stans } from './ports.ts';
 import { providerValues } from './provider-values.ts';
@@ -142,7 +143,7 @@ export class AcquirerSwitch implements Switch {
   }
 
   #protocol(): ProcessorProtocol {
-    const { processor, config, macKeys, clock } = this.#options;
+    const { processor, config, macKeys, clock, messages } = this.#options;
     const protocol = switchProtocol(processor, config, {
       nextStan: () => this.#networkStans.next(),
       nowMs: clock.nowMs,
@@ -150,19 +151,10 @@ export class AcquirerSwitch implements Switch {
       keys: this.#keys,
       onSwitchRequest: (request) => void this.#settlement.noteRequest(request).catch(this.#tellFault),
     });
-    return this.#watched(protocol);
-  }
-
-  /** Takes note of echoes, and of what people may see of messages. */
-  #watched(protocol: ProcessorProtocol): ProcessorProtocol {
-    const { echo } = protocol;
-    const noted: ProcessorProtocol['echo'] = async (line) => {
-      const isAnswered = await echo!(line);
-      if (isAnswered) this.#lastEchoAtMs = this.#options.clock.nowMs();
-      return isAnswered;
-    };
-    const watched = { ...protocol, echo: echo && noted };
-    return this.#options.messages.isKeeping ? this.#copies.around(watched) : watched;
+    const noted = notedEchoes(protocol, () => {
+      this.#lastEchoAtMs = clock.nowMs();
+    });
+    return messages.isKeeping ? this.#copies.around(noted) : noted;
   }
 
   /** @throws StartError BAD_PROCESSOR when keys, files or addresses that the configuration names are not to be had */
