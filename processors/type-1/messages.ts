@@ -1,5 +1,6 @@
 import {
   acceptorNameLocation,
+  amountDigits,
   keepFields,
   type MacRule,
   type MessageStamp,
@@ -102,7 +103,7 @@ function cardMessage(
     mti,
     pan: card.pan,
     processingCode,
-    amount: amountText(amountMinor),
+    amount: amountDigits(amountMinor),
     transmissionDateTime: at,
     stan: purchase.stan,
     localTime: purchase.localDateTime.slice(8),
@@ -140,7 +141,7 @@ export function refund({ original, ...refund }: Refund, config: Type1Config): Ty
     mti: '0200',
     pan: original.pan,
     processingCode: RETURNS,
-    amount: amountText(refund.amount.amountMinor),
+    amount: amountDigits(refund.amount.amountMinor),
     transmissionDateTime: at,
     stan: refund.stan,
     localTime: refund.localDateTime.slice(8),
@@ -257,10 +258,6 @@ const MAC_FIELDS = [
   'originalElements',
   'replacementAmounts',
 ] as const satisfies (keyof Type1Message)[];
-
-function amountText(amountMinor: number): string {
-  return String(amountMinor).padStart(12, '0');
-}
 
 /** 127.2: names the transaction across the switch. DE7 of the original and its RRN. */
 function switchKey(at: string, rrn: string): string {

@@ -1,6 +1,6 @@
-import type { Completion, CompletionAdvice } from '#processor-kit';
+import { amountDigits, type Completion, type CompletionAdvice } from '#processor-kit';
 import type { Type2Config } from './config.ts';
-import { amountText, originalElements, submissionOf, timesOf } from './messages.ts';
+import { originalElements, submissionOf, timesOf } from './messages.ts';
 import { profile } from './profile.ts';
 import type { Type2Message } from './spec.ts';
 
@@ -11,7 +11,7 @@ export const completion: CompletionAdvice<Type2Config, Type2Message> = {
     mti: advice.attempt === 1 ? '0220' : '0221',
     pan: original.pan,
     processingCode: original.processingCode,
-    amount: amountText(advice.amountMinor),
+    amount: amountDigits(advice.amountMinor),
     ...timesOf(advice),
     expiry: original.expiry,
     merchantCategory: original.merchantCategory,

@@ -1,5 +1,6 @@
 import {
   acceptorNameLocation,
+  amountDigits,
   buildDe55,
   keepFields,
   type LocalStamp,
@@ -80,7 +81,7 @@ function cardMessage(amountMinor: number, posCondition: string, purchase: Purcha
     mti: '0100',
     pan: card.track2 === undefined ? card.pan : undefined,
     processingCode: GOODS_AND_SERVICES,
-    amount: amountText(amountMinor),
+    amount: amountDigits(amountMinor),
     ...timesOf(purchase),
     expiry: card.track2 === undefined ? card.expiry : undefined,
     merchantCategory: merchant.mcc,
@@ -108,7 +109,7 @@ export function refund({ original, rrn, amount, ...stamp }: Refund, config: Type
     mti: '0100',
     pan: original.pan,
     processingCode: RETURNS,
-    amount: amountText(amount.amountMinor),
+    amount: amountDigits(amount.amountMinor),
     ...timesOf(stamp),
     expiry: original.expiry,
     merchantCategory: original.merchantCategory,
@@ -218,8 +219,4 @@ export function submissionOf({ appId, userId }: Type2Config, canTakePin?: boolea
 
 export function originalElements({ mti, stan, transmissionDateTime }: OriginalData): Type2Message['original'] {
   return { messageType: mti, stan, transmissionDateTime };
-}
-
-export function amountText(amountMinor: number): string {
-  return String(amountMinor).padStart(12, '0');
 }

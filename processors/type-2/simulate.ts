@@ -1,4 +1,5 @@
 import {
+  amountDigits,
   encodeTlv,
   fromHex,
   missingFields,
@@ -84,7 +85,7 @@ export function simulate(request: Type2Message, answer: SimulatedAnswer): Type2M
   return {
     mti: responseMti(request.mti),
     processingCode: request.processingCode,
-    amount: answer.amountMinor === undefined ? request.amount : String(answer.amountMinor).padStart(12, '0'),
+    amount: answer.amountMinor === undefined ? request.amount : amountDigits(answer.amountMinor),
     transmissionDateTime: request.transmissionDateTime,
     stan: answer.isOtherStan === true && request.stan !== undefined ? otherStan(request.stan) : request.stan,
     localTime: request.localTime,

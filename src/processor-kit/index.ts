@@ -15,6 +15,7 @@ export * from '../iso8583/fields.ts';
 export { SPACES_LEFT, SPACES_RIGHT, ZEROS_LEFT } from '../iso8583/padding.ts';
 export { defineSpec, type MessageOf, type Spec } from '../iso8583/spec.ts';
 export { acceptorNameLocation } from './acceptor-name-location.ts';
+export { amountDigits } from './amount-digits.ts';
 export { classifyOutcome, classifyReversalAnswer, type OutcomeContext } from './classify-outcome.ts';
 export { defineProcessor } from './define-processor.ts';
 export { keepFields, missingFields } from './kept-fields.ts';

@@ -1,5 +1,6 @@
 import {
   acceptorNameLocation,
+  amountDigits,
   buildDe55,
   keepFields,
   type MessageStamp,
@@ -42,7 +43,7 @@ export function authorization(purchase: Purchase, config: AcmeConfig): AcmeMessa
     mti: '0100',
     pan: card.pan,
     processingCode: '000000',
-    amount: String(amount.amountMinor).padStart(12, '0'),
+    amount: amountDigits(amount.amountMinor),
     transmissionDateTime: transmissionDateTime(purchase.sentAtMs),
     stan: purchase.stan,
     localTime: localDateTime.slice(8),

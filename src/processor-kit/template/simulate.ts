@@ -1,4 +1,5 @@
 import {
+  amountDigits,
   encodeTlv,
   fromHex,
   missingFields,
@@ -58,7 +59,7 @@ export function simulate(request: AcmeMessage, answer: SimulatedAnswer): AcmeMes
   const responseCode = asksForPin ? pinRequestCode(profile.codes.pinRequired, scheme) : answer.responseCode;
   return {
     mti: responseMti(request.mti),
-    amount: amountMinor === undefined ? request.amount : String(amountMinor).padStart(12, '0'),
+    amount: amountMinor === undefined ? request.amount : amountDigits(amountMinor),
     transmissionDateTime: request.transmissionDateTime,
     stan: isOtherStan && request.stan !== undefined ? otherStan(request.stan) : request.stan,
     rrn: request.rrn,
