@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import { Overloaded, RequestRefused } from '../../errors.ts';
+import { WaitingLine } from '../../auth/portal/waiting-line.ts';
+import { RequestRefused } from '../../errors.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { whileUp } from '../postgres/while-up.ts';
@@ -51,11 +52,13 @@ const CONDITIONS: Readonly<Record<Wanted['by'], string>> = {
 const BY_TIME: ReadonlySet<Wanted['by']> = new Set(['rrn', 'stan', 'maskedPan', 'panHash'] as const);
 
 /** Of the database's clients, that taps need. Each is gone for `WITHIN_MS` at most. */
-const MOST_AT_ONCE = 2;
+const AT_ONCE = 2;
+/** More people than an installation has at its consoles; most searches take milliseconds. */
+const WAITING = 32;
 
 /**
  * @param acquirerId whose; undefined for all
- * @throws RequestRefused 422 when it takes too long: a shorter time will do; Overloaded while others search
+ * @throws RequestRefused 422 when it takes too long: a shorter time will do; Overloaded when too many wait
  */
 export type SearchTransactions = (
   acquirerId: number | undefined,
@@ -65,16 +68,8 @@ export type SearchTransactions = (
 
 /** Makes what finds transactions for people at consoles, newest first, at most `MOST_FOUND`. */
 export function createTransactionSearch(database: Database): SearchTransactions {
-  let underWay = 0;
-  return async (acquirerId, wanted, since) => {
-    if (underWay >= MOST_AT_ONCE) throw new Overloaded();
-    underWay++;
-    try {
-      return await searchTransactions(database, acquirerId, wanted, since);
-    } finally {
-      underWay--;
-    }
-  };
+  const line = new WaitingLine({ atOnce: AT_ONCE, waitMost: WAITING });
+  return (acquirerId, wanted, since) => line.run(() => searchTransactions(database, acquirerId, wanted, since));
 }
 
 async function searchTransactions(
