@@ -22,11 +22,16 @@ What belongs to somebody else is answered as if it were not there.
 
 **Tracing.** \`X-Correlation-Id\` and \`traceparent\` are taken along; \`API-Version\` is in each answer.
 
-## Credentials
+**Administration** takes a key of the acquirer or the operator: \`tapwire api-key add --acquirer 1 --name admin --scope tenants:manage ...\`.
+
+<details>
+<summary>Which credential each operation takes</summary>
 
 | operation | section | credential |
 |---|---|---|
 ${operations.map(row).join('\n')}
+
+</details>
 `;
 }
 
