@@ -62,6 +62,7 @@ export function processorConformance(
 function reasonOf(error: unknown): string {
   if (error instanceof CheckFailure) return error.message;
   if (!(error instanceof Error)) return `threw what is no error: ${typeof error}`;
-  const { name, stack } = error;
-  return `${name} ${stack?.split('\n')[1]?.trim() ?? ''}`;
+  const { name, stack = '' } = error;
+  // The text stands in front of the frames, and may have lines of its own.
+  return `${name} ${/^ +(at .*:\d+:\d+\)?)$/m.exec(stack)?.[1] ?? ''}`;
 }

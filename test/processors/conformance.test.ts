@@ -17,3 +17,14 @@ describe('type 1 with chip data in XML conforms', () => {
     expect(why).toBeUndefined();
   });
 });
+
+test('a failure names its error and where it was thrown, and quotes nothing of it', () => {
+  const type1 = processors.get('type-1')!;
+  const talkative = (): never => {
+    throw new TypeError('cannot read:\n4111111111111111 at once');
+  };
+  const failed = processorConformance({ ...type1, readRequest: talkative }).filter(({ passed }) => !passed);
+  expect(failed.length).toBeGreaterThan(3);
+  for (const { why } of failed) expect(why).toMatch(/^(TypeError at .*conformance\.test\.ts|[^4]*$)/);
+  expect(JSON.stringify(failed)).not.toContain('411111');
+});
