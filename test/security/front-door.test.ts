@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { problem } from '../../schemas/problem.ts';
-import type { Credential, RouteFacts } from '../../src/http/route-facts.ts';
+import type { Credential } from '../../src/http/route-facts.ts';
 import type { KnownRoute } from '../../src/http/route-table.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
@@ -10,14 +10,8 @@ import { type Answer, ask, errorCodeOf, gather, nameOf } from './ask.ts';
 import { bearer, credentialsOf, type Shown, shownTo } from './credentials.ts';
 import { forgedKeys, forgeriesOf } from './forgeries.ts';
 import { bePatient } from './patience.ts';
-import { type Row, row } from './row.ts';
-import { rowsOf } from './rows.ts';
 import { type Headers, type Things, thingsOf } from './things.ts';
-
-interface TriedRoute extends KnownRoute {
-  readonly facts: RouteFacts;
-  readonly row: Row;
-}
+import { type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
 
 bePatient();
 
@@ -26,14 +20,10 @@ let things: Things;
 let credentials: Shown[];
 let routes: TriedRoute[];
 beforeAll(async () => {
-  const unlimited = { RATE_PER_CREDENTIAL: '0', RATE_PER_ADDRESS: '0', LOGIN_TRIES_PER_ADDRESS: '1000' };
-  installation = await startInstallation({ settings: unlimited });
+  installation = await startInstallation({ settings: UNLIMITED });
   things = await thingsOf(installation, 'coffee', 41);
   credentials = await credentialsOf(installation, 'coffee', things);
-  const rows = rowsOf(installation);
-  routes = installation.routes.flatMap((route) =>
-    route.facts ? [{ ...route, facts: route.facts, row: rows[nameOf(route)] ?? row(() => ({})) }] : [],
-  );
+  routes = triedRoutes(installation);
 });
 afterAll(async () => {
   expect(faultsIn(installation.logLines)).toEqual([]);

@@ -6,18 +6,14 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { faultsIn } from '../support/log-lines.ts';
 import { PASSWORD } from '../support/portal-users.ts';
 import { everythingStored, type SecretMark, secretsIn } from '../support/secrets.ts';
-import { type Answer, ask, gather, nameOf } from './ask.ts';
+import { type Answer, ask, gather } from './ask.ts';
 import { credentialsOf, type Shown, shownTo } from './credentials.ts';
 import { bePatient } from './patience.ts';
 import { type Row, row, type Sent } from './row.ts';
-import { rowsOf } from './rows.ts';
 import { changed, placesIn } from './strange.ts';
 import { type Headers, thingsOf } from './things.ts';
+import { type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
 import { type Owner, usable } from './usable.ts';
-
-interface TriedRoute extends KnownRoute {
-  readonly row: Row;
-}
 
 bePatient();
 
@@ -26,21 +22,12 @@ let owner: Owner;
 let credentials: Shown[];
 let routes: TriedRoute[];
 beforeAll(async () => {
-  const settings = {
-    LOG_LEVEL: 'trace',
-    RATE_PER_CREDENTIAL: '0',
-    RATE_PER_ADDRESS: '0',
-    LOGIN_TRIES_PER_ADDRESS: '1000',
-  };
-  installation = await startInstallation({ settings });
+  installation = await startInstallation({ settings: { ...UNLIMITED, LOG_LEVEL: 'trace' } });
   const things = await thingsOf(installation, 'coffee', 41);
   credentials = await credentialsOf(installation, 'coffee', things);
   const acquirerKey = credentials.find(({ kind }) => kind === 'acquirerKey')!.headers;
   owner = { installation, merchant: 'coffee', things, acquirerKey };
-  const rows = rowsOf(installation);
-  routes = installation.routes
-    .filter(isLooked)
-    .map((route) => ({ ...route, row: rows[nameOf(route)] ?? openRow(nameOf(route)) }));
+  routes = triedRoutes(installation, openRow).filter(isLooked);
 });
 afterAll(async () => {
   expect(faultsIn(installation.logLines)).toEqual([]);
@@ -103,7 +90,7 @@ function secretPartOf(text: string): string {
 async function takeThrough(route: TriedRoute): Promise<Answer[]> {
   const answers: Answer[] = [];
   const open: Shown[] = [{ kind: 'operatorKey', name: 'nothing', headers: {}, owner: 'operator' }];
-  const shown = shownTo(route.facts!, credentials);
+  const shown = shownTo(route.facts, credentials);
   // Each kind of token, and one key: where one is taken, so are the others.
   const tried = shown.filter(({ kind }, at) => at === 0 || !kind.endsWith('Key'));
   for (const each of tried.length === 0 ? open : tried) {
@@ -120,7 +107,7 @@ async function takeThrough(route: TriedRoute): Promise<Answer[]> {
 
 /** Requests that fail, or whose fields nobody asked for, with card data and credentials wherever there is room. */
 async function failures(route: TriedRoute): Promise<Answer[]> {
-  const { kind, headers } = shownTo(route.facts!, credentials)[0] ?? { kind: 'operatorKey' as const, headers: {} };
+  const { kind, headers } = shownTo(route.facts, credentials)[0] ?? { kind: 'operatorKey' as const, headers: {} };
   const { about } = await usable(route.row, { kind, headers }, owner);
   const sent = await route.row.send(about);
   const { params = {}, body } = sent;

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { RouteFacts } from '../../src/http/route-facts.ts';
-import type { KnownRoute } from '../../src/http/route-table.ts';
 import { operationsOf, readStoredDocument } from '../support/api-document.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
@@ -10,9 +8,9 @@ import { type Answer, ask, errorCodeOf, gather, nameOf } from './ask.ts';
 import { credentialsOf, type Shown, shownTo } from './credentials.ts';
 import { bePatient } from './patience.ts';
 import { type Row, row, type Sent } from './row.ts';
-import { rowsOf } from './rows.ts';
 import { changed, fieldsOf, type Place, placesIn, strangely } from './strange.ts';
 import { type Things, thingsOf } from './things.ts';
+import { type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
 
 /**
  * Requests that are right but for one thing, to every route. `npm run fuzz -- http --seconds N` goes on
@@ -24,9 +22,7 @@ const SEED = Number(process.env.HTTP_FUZZ_SEED ?? 20_260_301);
 const REQUESTS_PER_ROUTE = 6;
 const LONGEST_MS = 180_000 + SECONDS * 2_000;
 
-interface TriedRoute extends KnownRoute {
-  readonly facts: RouteFacts;
-  readonly row: Row;
+interface StrangelyTried extends TriedRoute {
   /** What its query may have. */
   readonly parameters: readonly string[];
   /** What its body may have. */
@@ -38,22 +34,20 @@ bePatient();
 let installation: Installation;
 let things: Things;
 let credentials: Shown[];
-let routes: TriedRoute[];
+let routes: StrangelyTried[];
 beforeAll(async () => {
-  const unlimited = { RATE_PER_CREDENTIAL: '0', RATE_PER_ADDRESS: '0', LOGIN_TRIES_PER_ADDRESS: '1000' };
-  installation = await startInstallation({ settings: unlimited });
+  installation = await startInstallation({ settings: UNLIMITED });
   things = await thingsOf(installation, 'coffee', 41);
   credentials = await credentialsOf(installation, 'coffee', things);
   const document = readStoredDocument();
   const operations = new Map(operationsOf(document).map((each) => [nameOf({ ...each, url: urlOf(each.path) }), each]));
-  const rows = rowsOf(installation);
-  routes = installation.routes.flatMap((route) => {
-    const { facts, schema } = route;
-    const row = rows[nameOf(route)] ?? openRow(nameOf(route));
+  const tried = triedRoutes(installation, openRow).filter(({ facts }) => !facts.isAsset);
+  routes = tried.map((route) => {
+    const { schema } = route;
     const body = operations.get(nameOf(route))?.requestBody?.content['application/json'];
     const fields = fieldsOf(body?.schema, document.components.schemas);
     const parameters = schema.querystring instanceof z.ZodObject ? Object.keys(schema.querystring.shape) : [];
-    return facts && !facts.isAsset ? [{ ...route, facts, row, fields, parameters }] : [];
+    return { ...route, fields, parameters };
   });
 });
 afterAll(async () => {

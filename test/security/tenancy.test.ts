@@ -13,6 +13,7 @@ import { bePatient } from './patience.ts';
 import type { Row } from './row.ts';
 import { isFile, isOfConsole, OPEN_ROUTES, rowsOf } from './rows.ts';
 import { nobodysThings, type Things, thingsOf } from './things.ts';
+import { type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
 import { type Owner, usable } from './usable.ts';
 
 /**
@@ -22,21 +23,15 @@ import { type Owner, usable } from './usable.ts';
 const OWNER = 'coffee';
 const STRANGERS = ['bakery', 'flowers', 'tailor'] as const;
 
-interface GuardedRoute extends KnownRoute {
-  readonly facts: RouteFacts;
-  readonly row: Row;
-}
-
 bePatient();
 
 let installation: Installation;
-let routes: GuardedRoute[];
+let routes: TriedRoute[];
 const things = {} as Record<MerchantName, Things>;
 const credentials = {} as Record<MerchantName, Shown[]>;
 let nobodys: Things;
 beforeAll(async () => {
-  const unlimited = { RATE_PER_CREDENTIAL: '0', RATE_PER_ADDRESS: '0', LOGIN_TRIES_PER_ADDRESS: '1000' };
-  installation = await startInstallation({ settings: unlimited });
+  installation = await startInstallation({ settings: UNLIMITED });
   await Promise.all(
     ([OWNER, ...STRANGERS] as const).map(async (merchant, at) => {
       things[merchant] = await thingsOf(installation, merchant, 41 + at);
@@ -45,30 +40,27 @@ beforeAll(async () => {
   );
   nobodys = nobodysThings(things[OWNER]);
   const rows = rowsOf(installation);
-  routes = installation.routes.flatMap((route) => {
-    const row = rows[nameOf(route)];
-    return row && route.facts ? [{ ...route, facts: route.facts, row }] : [];
-  });
+  routes = triedRoutes(installation).filter((route) => nameOf(route) in rows);
 });
 afterAll(async () => {
   expect(faultsIn(installation.logLines)).toEqual([]);
   await installation.stop();
 });
 
-const send = (route: GuardedRoute, about: Things, shown: Pick<Shown, 'headers'>) =>
+const send = (route: TriedRoute, about: Things, shown: Pick<Shown, 'headers'>) =>
   Promise.resolve(route.row.send(about)).then((sent) => ask(installation.url, route, sent, shown.headers));
 
 test('every route has a row in the matrix, or is known to be open', () => {
   const rows = rowsOf(installation);
   const guarded = installation.routes.filter((route) => !isOpen(route));
   expect(guarded.filter((route) => !(nameOf(route) in rows)).map(nameOf)).toEqual([]);
-  expect(guarded.filter(({ facts }) => !facts || facts.takes.length === 0).map(nameOf)).toEqual([]);
+  expect(guarded.filter(({ facts }) => facts.takes.length === 0).map(nameOf)).toEqual([]);
   const known = new Set(installation.routes.map(nameOf));
   expect([...Object.keys(rows), ...OPEN_ROUTES].filter((name) => !known.has(name))).toEqual([]);
 });
 
 function isOpen(route: KnownRoute): boolean {
-  const isPart = route.method === 'GET' && route.facts?.isAsset === true && isFile(route.url);
+  const isPart = route.method === 'GET' && route.facts.isAsset === true && isFile(route.url);
   return OPEN_ROUTES.has(nameOf(route)) || isPart || isOfConsole(route);
 }
 
@@ -119,7 +111,7 @@ test('a key without the scope of a route is 403, and so is a portal user whose r
 
 interface Attempt {
   readonly merchant: MerchantName;
-  readonly route: GuardedRoute;
+  readonly route: TriedRoute;
   readonly shown: Shown;
   /** The names of what is the owner's, in an otherwise own request. */
   readonly taken: readonly (keyof Things)[];
@@ -241,7 +233,7 @@ function listsThing({ text }: Answer, thing: Things[keyof Things]): boolean {
 }
 
 /** Two of these have things of one name, such as merchants of two acquirers. */
-function isSame({ row }: GuardedRoute, name: MerchantName, listed: readonly MerchantName[]): boolean {
+function isSame({ row }: TriedRoute, name: MerchantName, listed: readonly MerchantName[]): boolean {
   return listed.some((other) => other !== name && things[other][row.lists!] === things[name][row.lists!]);
 }
 
@@ -319,6 +311,6 @@ function includes(list: readonly string[], text: string): boolean {
   return list.includes(text);
 }
 
-function told(route: GuardedRoute, name: string, { status, text }: Answer): string {
+function told(route: TriedRoute, name: string, { status, text }: Answer): string {
   return `${nameOf(route)} with ${name}: ${status} ${text.slice(0, 300)}`;
 }

@@ -1,0 +1,22 @@
+import type { KnownRoute } from '../../src/http/route-table.ts';
+import type { Installation } from '../support/installation.ts';
+import { nameOf } from './ask.ts';
+import { type Row, row } from './row.ts';
+import { rowsOf } from './rows.ts';
+
+/** A route as the gateway itself lists it, with the request that is right for it. */
+export interface TriedRoute extends KnownRoute {
+  readonly row: Row;
+}
+
+/** Settings of a gateway that the same few callers ask thousands of times. */
+export const UNLIMITED = { RATE_PER_CREDENTIAL: '0', RATE_PER_ADDRESS: '0', LOGIN_TRIES_PER_ADDRESS: '1000' };
+
+/** Every route; `openRow` is the request of one that is open to everyone, and names nothing that the matrix exchanges. */
+export function triedRoutes(installation: Installation, openRow: (name: string) => Row = () => row(() => ({}))) {
+  const rows = rowsOf(installation);
+  return installation.routes.map((route): TriedRoute => {
+    const name = nameOf(route);
+    return { ...route, row: rows[name] ?? openRow(name) };
+  });
+}
