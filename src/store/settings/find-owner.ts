@@ -8,6 +8,11 @@ export interface NamedOwner {
   readonly merchantId: string | null;
 }
 
+/** As it is kept where a merchant's integrator is the merchant's to say. */
+export function ownerAlone({ integratorId, merchantId }: NamedOwner): NamedOwner {
+  return { merchantId, integratorId: merchantId === null ? integratorId : null };
+}
+
 /**
  * The owner of a new credential, with the integrator that a merchant has. An integrator gives credentials to its merchants
  * alone.

@@ -7,7 +7,7 @@ import { readCallbackUrl, URL_FAULTS, type UrlPolicy } from '../../webhooks/call
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
-import { findOwner, type NamedOwner } from './find-owner.ts';
+import { findOwner, type NamedOwner, ownerAlone } from './find-owner.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Every gateway holds them all in memory; an integrator has one, and two while it changes them. */
@@ -63,8 +63,7 @@ export class IssuerKeySettings {
   async add(change: Change, wanted: NewIssuerKey): Promise<StoredIssuerKey> {
     const row = this.#checked(wanted);
     return inAdminCommit(this.#database, change.acquirerId, async (client) => {
-      const { merchantId, integratorId } = await findOwner(client, change, wanted);
-      const owner = { merchantId, integratorId: merchantId === null ? integratorId : null };
+      const owner = ownerAlone(await findOwner(client, change, wanted));
       await claimIssuer(client, change.acquirerId, row.issuer, owner);
       return this.#rows.addIn(client, change, { ...row, ...owner });
     });

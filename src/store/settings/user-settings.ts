@@ -6,7 +6,7 @@ import { refusedAt } from '../../errors.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
-import { findOwner } from './find-owner.ts';
+import { findOwner, ownerAlone } from './find-owner.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** The tills and back offices of a large acquirer. */
@@ -73,9 +73,7 @@ export class UserSettings {
     const username = wanted.username.normalize('NFKC');
     const { made, passwordHash } = await this.#hash(given, username);
     const stored = await inAdminCommit(this.#database, change.acquirerId, async (client) => {
-      const { merchantId, integratorId } = await findOwner(client, change, wanted);
-      // A merchant's integrator is the merchant's to say.
-      const owner = { merchantId, integratorId: merchantId === null ? integratorId : null };
+      const owner = ownerAlone(await findOwner(client, change, wanted));
       return this.#rows.addIn(client, change, { ...wanted, ...owner, username, passwordHash });
     });
     return { stored, password: made };
