@@ -1,8 +1,12 @@
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ENUMS, enums } from '../../schemas/enums.ts';
 import openApi from '../../schemas/openapi.json' with { type: 'json' };
@@ -106,6 +110,18 @@ describe('the credentials of a demo', () => {
   test('are not in the description that integrators read', async () => {
     expect(JSON.stringify((await get('/openapi.json')).body)).not.toMatch(/x-credentials|tw_test_[A-Za-z0-9]/);
   });
+});
+
+test('a kernel team taps with what schemas/README.md tells it to run', async () => {
+  const text = await readFile(new URL('../../schemas/README.md', import.meta.url), 'utf8');
+  const script = /<<'END'\n([\s\S]+?)\n *END\n/.exec(text)![1]!;
+  const cwd = fileURLToPath(new URL('../../', import.meta.url));
+  const args = ['--input-type=module-typescript', '--eval', script];
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    cwd,
+    env: { ...process.env, GATEWAY: installation.url },
+  });
+  expect(stdout).toMatch(/^200 .*"type":"Approved"/);
 });
 
 /** What takes a key of the acquirer, a PIN that was asked for a moment ago, or an event, which a demo has and this test has not. */
