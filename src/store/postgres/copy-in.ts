@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import type { Database } from './open-database.ts';
 
 /** What is handed to the socket at once: pg copies each chunk into a packet of its own. */
 const CHUNK_BYTES = 65_536;
@@ -11,28 +11,38 @@ interface CopyConnection {
   sendCopyFail(reason: string): void;
 }
 
-/** Runs `copy … from stdin (format binary)` with those bytes, which may be written anew as soon as it is done. */
-export function copyIn(client: pg.ClientBase, statement: string, bytes: Uint8Array): Promise<void> {
-  return new Promise((resolve, reject) => {
-    client.query(new CopyIn(statement, bytes, (error) => (error ? reject(error) : resolve())) as never);
-  });
+/**
+ * Runs `copy … from stdin (format binary)` with those bytes, which may be written anew as soon as it is done. Statements may stand
+ * in front of it: they share its transaction.
+ */
+export async function copyIn(database: Database, statements: string, bytes: Uint8Array): Promise<void> {
+  const client = await database.connect();
+  try {
+    await new Promise<void>((resolve, reject) => {
+      client.query(new CopyIn(statements, bytes, (error) => (error ? reject(error) : resolve())) as never);
+    });
+    client.release();
+  } catch (error) {
+    client.release(true); // a fault may have left it in the middle of a copy, and they are rare
+    throw error;
+  }
 }
 
 /** A query as pg's client runs them: it calls these while the query is the active one. */
 class CopyIn {
-  readonly #statement: string;
+  readonly #statements: string;
   readonly #bytes: Uint8Array;
   /** Called once: with what went wrong, or when the server is ready for the next query. pg replaces it to watch over time. */
   callback: (error?: Error) => void;
 
-  constructor(statement: string, bytes: Uint8Array, callback: (error?: Error) => void) {
-    this.#statement = statement;
+  constructor(statements: string, bytes: Uint8Array, callback: (error?: Error) => void) {
+    this.#statements = statements;
     this.#bytes = bytes;
     this.callback = callback;
   }
 
   submit(connection: CopyConnection): void {
-    connection.query(this.#statement);
+    connection.query(this.#statements);
   }
 
   handleCopyInResponse(connection: CopyConnection): void {

@@ -1,7 +1,6 @@
 import type { Exchange, MaskedMessage, MessageKeeper } from '../../switches/ports.ts';
 import { copyIn } from '../postgres/copy-in.ts';
 import { CopyRows } from '../postgres/copy-rows.ts';
-import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /** Which exchanges are kept: all, those that are no ordinary approval, or none. */
@@ -25,7 +24,8 @@ const COLUMNS = [
   ...['acquirer_id', 'transaction_id', 'attempt', 'kind', 'number', 'processor_id', 'connection', 'sent_at', 'took_ms'],
   ...['outcome', 'masked_request', 'masked_response', 'request_bytes', 'response_bytes'],
 ];
-const COPY = `copy attempt_messages (${COLUMNS.join(', ')}) from stdin (format binary)`;
+// One message to the server is one transaction. A crash may lose the last half second of it: nobody waits for this fsync.
+const COPY = `set local synchronous_commit to off; copy attempt_messages (${COLUMNS.join(', ')}) from stdin (format binary)`;
 
 export interface AttemptMessagesOptions {
   readonly database: Database;
@@ -114,11 +114,7 @@ export class AttemptMessages implements MessageKeeper {
     lane.waiting = lane.writing;
     lane.writing = rows;
     try {
-      await inTransaction(this.#options.database, async (client) => {
-        // A crash may lose the last half second of it: nobody waits for this fsync.
-        await client.query('set local synchronous_commit to off');
-        await copyIn(client, COPY, rows.finish());
-      });
+      await copyIn(this.#options.database, COPY, rows.finish());
       this.#kept += rows.count;
     } catch (error) {
       this.#dropped += rows.count;
