@@ -70,17 +70,20 @@ export const chip = (cell, text, state) => {
   cell.chip.dataset.state = state;
 };
 
-export function emptyNote(tbody, columns, text) {
-  if (tbody.children.length > 0) return;
-  keepInStep(
-    tbody,
-    [{}],
-    () => 'none',
-    () => ({
-      element: h('tr', { class: 'none' }, h('td', { colspan: columns }, text)),
-      update() {},
-    }),
-  );
+/** As `keepInStep` for the rows of a table; where there are none, a row that says so. */
+export function keepRows(tbody, items, keyOf, make, { columns, none }) {
+  if (items.length > 0) keepInStep(tbody, items, keyOf, make);
+  else
+    keepInStep(
+      tbody,
+      [none],
+      () => 'none',
+      (text) => noteRow(columns, text),
+    );
+}
+
+function noteRow(columns, text) {
+  return { element: h('tr', { class: 'none' }, h('td', { colspan: columns }, text)), update() {} };
 }
 
 export const sum = (items, of) => items.reduce((total, item) => total + of(item), 0);

@@ -1,6 +1,6 @@
 import { deadRow, owedRow, queueRow, webhookRow } from './backlog.js';
 import { addToCharts, resetCharts } from './charts.js';
-import { age, byId, emptyNote, keepInStep, ms, rate, setText } from './dom.js';
+import { age, byId, keepInStep, keepRows, ms, rate, setText } from './dom.js';
 import { groupOutcomes, outcomeRow } from './outcomes.js';
 import { processRow, showDatabase } from './processes.js';
 import { switchRow, withWorkers } from './switches.js';
@@ -60,23 +60,27 @@ function show(frame) {
   setText(byId('latency-said'), `p50 ${ms(frame.taps.p50)}, p99 ${ms(frame.taps.p99)} milliseconds now`);
   showTiles(frame);
   showTroubles(frame);
-  keepInStep(byId('switches'), withWorkers(frame), ({ processId, name }) => `${processId} ${name}`, switchRow);
-  emptyNote(byId('switches'), 13, 'No worker with a switch is up.');
-  keepInStep(byId('outcomes'), groupOutcomes(frame.outcomes), ({ key }) => key, outcomeRow);
-  emptyNote(byId('outcomes'), 8, 'No tap was decided yet.');
+  keepRows(byId('switches'), withWorkers(frame), ({ processId, name }) => `${processId} ${name}`, switchRow, {
+    columns: 13,
+    none: 'No worker with a switch is up.',
+  });
+  keepRows(byId('outcomes'), groupOutcomes(frame.outcomes), ({ key }) => key, outcomeRow, {
+    columns: 8,
+    none: 'No tap was decided yet.',
+  });
   keepInStep(byId('processes'), processes, ({ id }) => id, processRow);
   if (!backlog) return;
-  keepInStep(byId('queues'), backlog.queues, ({ queue }) => queue, queueRow);
-  keepInStep(
-    byId('webhooks'),
-    backlog.webhooks,
-    ({ acquirerId, integratorId, serves }) => `${acquirerId} ${integratorId} ${serves}`,
-    webhookRow,
-  );
-  emptyNote(byId('webhooks'), 4, 'Nobody is registered for webhooks.');
-  keepInStep(byId('owed'), backlog.owed, ({ acquirerId }) => acquirerId, owedRow);
-  emptyNote(byId('owed'), 4, 'Nothing is uncertain.');
-  keepInStep(byId('dead'), backlog.deadLetters, ({ id }) => id, deadRow);
-  emptyNote(byId('dead'), 5, 'No job was given up.');
+  showBacklog(backlog);
   showDatabase(frame);
+}
+
+function showBacklog({ queues, webhooks, owed, deadLetters }) {
+  keepInStep(byId('queues'), queues, ({ queue }) => queue, queueRow);
+  const endpointOf = ({ acquirerId, integratorId, serves }) => `${acquirerId} ${integratorId} ${serves}`;
+  keepRows(byId('webhooks'), webhooks, endpointOf, webhookRow, {
+    columns: 4,
+    none: 'Nobody is registered for webhooks.',
+  });
+  keepRows(byId('owed'), owed, ({ acquirerId }) => acquirerId, owedRow, { columns: 4, none: 'Nothing is uncertain.' });
+  keepRows(byId('dead'), deadLetters, ({ id }) => id, deadRow, { columns: 5, none: 'No job was given up.' });
 }
