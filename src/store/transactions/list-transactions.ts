@@ -1,54 +1,91 @@
+import type pg from 'pg';
+import { WaitingLine } from '../../auth/portal/waiting-line.ts';
 import type { Tenant, TransactionFilter } from '../../transactions/ports.ts';
 import { SHOWN_PROPERTIES, type ShownTransaction } from '../../transactions/shown-transaction.ts';
 import type { Database } from '../postgres/open-database.ts';
+import { whileUp } from '../postgres/while-up.ts';
 import { selected } from './selected-columns.ts';
 import { TenantConditions } from './tenant-conditions.ts';
 
 const SELECT = `select ${selected(SHOWN_PROPERTIES)} from transactions`;
-const NEWEST_FIRST = 'order by created_at desc, id desc';
 
 /**
- * Every connection keeps the statements that have a name, with their plans. So those have one that most requests are for: a tenant's,
- * or of one filter, and the pages behind the first; the others are made and planned each time.
+ * What most requests are for, by the names of their conditions. A connection keeps the plans of these, which takes half of
+ * Postgres's time for a page off it; each was compared with one made for its values, over ten million rows. The others are
+ * planned each time: a plan that suits the users of a merchant reads all of its rows for somebody who is none.
  */
-const MAX_NAMED_FILTERS = 1;
+const KEPT_PLANS: ReadonlySet<string> = new Set([
+  '',
+  'start',
+  'end',
+  'start end',
+  'user',
+  'reference',
+  'disposition',
+  'review',
+  'no review',
+]);
 /**
- * The largest page that a statement with a name gives. Its plan is made before the limit of a request is known, and Postgres would take
- * that for a tenth of the table: this is what it counts on instead.
+ * The largest page by a kept plan. It is made before the limit of a request is known, and Postgres would take that for a tenth of
+ * the table: this is what it counts on instead.
  */
-const MAX_NAMED_ROWS = 500;
+const MAX_PLANNED_ROWS = 500;
 
-/** Newest first, at most `filter.limit`. */
-export async function listTransactions(
-  database: Database,
-  tenant: Tenant,
-  filter: TransactionFilter,
-): Promise<ShownTransaction[]> {
-  const conditions = conditionsOf(tenant, filter);
-  const { limit, offset, after } = filter;
-  const filters = conditions.added;
+/** No index has these: what they leave out is read nevertheless, and that can be everything. */
+const SEARCHING: ReadonlySet<string> = new Set(['min', 'max', 'disposition of all']);
+/** Of the database's clients, that taps need. */
+const SEARCHES_AT_ONCE = 2;
+/** Most of them take milliseconds. */
+const SEARCHES_WAITING = 64;
+
+/**
+ * Newest first, at most `filter.limit`.
+ *
+ * @throws Overloaded while many search, StoreUnavailable
+ */
+export type ListTransactions = (tenant: Tenant, filter: TransactionFilter) => Promise<ShownTransaction[]>;
+
+export function createTransactionList(database: Database): ListTransactions {
+  const searches = new WaitingLine({ atOnce: SEARCHES_AT_ONCE, waitMost: SEARCHES_WAITING });
+  return async (tenant, filter) => {
+    const conditions = conditionsOf(tenant, filter);
+    const isSearch = filter.offset > 0 || conditions.addedNames.some((name) => SEARCHING.has(name));
+    const read = () => whileUp(database.query<ShownTransaction>(pageOf(conditions, filter)));
+    const { rows } = await (isSearch ? searches.run(read) : read());
+    return rows;
+  };
+}
+
+function pageOf(conditions: TenantConditions, { limit, offset, after }: TransactionFilter): pg.QueryConfig {
+  const isKept = KEPT_PLANS.has(conditions.addedNames.join(' ')) && offset === 0 && limit <= MAX_PLANNED_ROWS;
   if (after !== undefined) addAfter(conditions, after);
-  const page = `${SELECT} where ${conditions.sql} ${NEWEST_FIRST}`;
-  const isNamed = filters <= MAX_NAMED_FILTERS && offset === 0 && limit <= MAX_NAMED_ROWS;
-  const query = isNamed
-    ? {
-        name: `list ${conditions.name}`,
-        text: `select * from (${page} limit ${MAX_NAMED_ROWS}) page limit ${conditions.parameter(limit)}`,
-      }
-    : { text: `${page} limit ${conditions.parameter(limit)} offset ${conditions.parameter(offset)}` };
-  const { rows } = await database.query<ShownTransaction>({ ...query, values: conditions.values });
-  return rows;
+  const { sql, name, values } = conditions;
+  const rows = `${SELECT} where ${sql} order by created_at desc, id desc`;
+  const most = conditions.parameter(limit);
+  if (isKept) {
+    return {
+      name: `list ${name}`,
+      text: `select * from (${rows} limit ${MAX_PLANNED_ROWS}) page limit ${most}`,
+      values,
+    };
+  }
+  return { text: `${rows} limit ${most} offset ${conditions.parameter(offset)}`, values };
 }
 
 function conditionsOf(tenant: Tenant, filter: TransactionFilter): TenantConditions {
   const { user, merchantReference, disposition, needsReview } = filter;
   const conditions = new TenantConditions(tenant);
-  if (user !== undefined) conditions.add('user', `${USER} = ${knownUser(conditions.acquirer)}`, user);
+  const isAll = tenant.integratorId === undefined && tenant.merchantId === undefined;
+  if (user !== undefined) {
+    conditions.add(isAll ? 'user' : 'user within', `${USER} = ${knownUser(conditions.acquirer)}`, user);
+  }
   conditions.addIfGiven('start', 'created_at >= $::date', filter.startDate);
   conditions.addIfGiven('end', 'created_at < $::date + 1', filter.endDate);
   if (merchantReference !== undefined) addReference(conditions, tenant, merchantReference);
   if (disposition === 0) conditions.add('approved', 'disposition = $', disposition);
-  else conditions.addIfGiven('disposition', 'other_disposition = $', disposition);
+  else {
+    conditions.addIfGiven(isAll ? 'disposition of all' : 'disposition', 'other_disposition = $', disposition);
+  }
   conditions.addIfGiven('min', `${AMOUNT_MAJOR} >= $::numeric`, filter.minAmount);
   conditions.addIfGiven('max', `${AMOUNT_MAJOR} <= $::numeric`, filter.maxAmount);
   if (needsReview === true) conditions.addPlain('review', 'needs_review');

@@ -57,8 +57,8 @@ export class TenantConditions {
     return this.#names.join(' ');
   }
 
-  /** How many there are besides the tenant's. */
-  get added(): number {
-    return this.#names.length - this.#ownNames;
+  /** The same without the tenant's. */
+  get addedNames(): readonly string[] {
+    return this.#names.slice(this.#ownNames);
   }
 }

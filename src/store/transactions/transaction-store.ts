@@ -31,7 +31,7 @@ import { type InsertOutcome, insertTaps, retryTaps } from './commit-taps.ts';
 import { findByReference, findEvents, findHandover, findOwned, findTransaction } from './find-transactions.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 import { commitLateResponses, findOriginalFacts, findUncertain } from './late-responses.ts';
-import { listTransactions } from './list-transactions.ts';
+import { createTransactionList, type ListTransactions } from './list-transactions.ts';
 
 /**
  * Above this many taps that wait for their first commit the next one is refused: a second or two of a saturated disk.
@@ -53,10 +53,12 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #reversals: GroupCommit<ReversalStep, boolean>;
   readonly #lateResponses: GroupCommit<LateRecord, LateRecordOutcome>;
   readonly #answers: GroupCommit<AnswerRecord, true>;
+  readonly #list: ListTransactions;
 
   /** @param onLostAnswer told when the record of an answer could not be written; its `overdue` job makes it a 9 */
   constructor(database: Database, jobs: JobsInCommit, onLostAnswer: (error: unknown) => void) {
     this.#database = database;
+    this.#list = createTransactionList(database);
     const group = <Item, Outcome>(
       keyOf: (item: Item) => string,
       write: (client: pg.PoolClient, items: readonly Item[], jobs: JobsInCommit) => Promise<Outcome[]>,
@@ -147,7 +149,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   }
 
   list(tenant: Tenant, filter: TransactionFilter): Promise<ShownTransaction[]> {
-    return whileUp(listTransactions(this.#database, tenant, filter));
+    return this.#list(tenant, filter);
   }
 
   findOwned(tenant: Tenant, id: string): Promise<Transaction | undefined> {

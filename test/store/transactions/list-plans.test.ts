@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Overloaded } from '../../../src/errors.ts';
 import type { Database } from '../../../src/store/postgres/open-database.ts';
-import { listTransactions } from '../../../src/store/transactions/list-transactions.ts';
+import { createTransactionList } from '../../../src/store/transactions/list-transactions.ts';
 import type { Tenant, TransactionFilter } from '../../../src/transactions/ports.ts';
 import { seededId, seedTransactions } from '../../support/seed-transactions.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -49,7 +50,7 @@ async function explainKept(text: string, values: unknown[]): Promise<PlanLines> 
 /** Undefined where no plan is kept. */
 async function planOf(tenant: Tenant, filter: Partial<TransactionFilter>, mode: PlanMode = 'own') {
   const plans: string[] = [];
-  await listTransactions(explaining(plans, mode), tenant, { ...PAGE, ...filter });
+  await createTransactionList(explaining(plans, mode))(tenant, { ...PAGE, ...filter });
   return plans[0];
 }
 
@@ -112,5 +113,33 @@ describe('every filter of the list finds its page by an index', () => {
         expect(Number(pages)).toBeLessThan(400);
       }
     }
+  });
+});
+
+describe('lists that no index serves', () => {
+  test.each([
+    ['by amount', MERCHANT, { minAmount: 10 }],
+    ['by an outcome of all merchants', ACQUIRER, { disposition: 4 as const }],
+    ['behind an offset', MERCHANT, { offset: 100 }],
+  ])('%s are read two at a time, and wait for no others', async (_, tenant, filter) => {
+    const readers: (() => void)[] = [];
+    const query = () => new Promise((resolve) => readers.push(() => resolve({ rows: [] })));
+    const list = createTransactionList({ query } as unknown as Database);
+    const searches = [1, 2, 3].map(() => list(tenant, { ...PAGE, ...filter }));
+    expect(readers).toHaveLength(2);
+    const page = list(tenant, PAGE);
+    expect(readers).toHaveLength(3);
+    readers[2]!();
+    await page;
+    readers[0]!();
+    await searches[0];
+    expect(readers).toHaveLength(4);
+  });
+
+  test('are refused where too many wait', async () => {
+    const list = createTransactionList({ query: () => new Promise(() => {}) } as unknown as Database);
+    const wanted = { ...PAGE, minAmount: 10 };
+    for (let search = 0; search < 2 + 64; search++) list(ACQUIRER, wanted);
+    await expect(list(ACQUIRER, wanted)).rejects.toThrow(Overloaded);
   });
 });
