@@ -124,6 +124,17 @@ export class TlvIndex implements TlvValues, Iterable<TlvObject> {
     }
   }
 
+  /** Every object in upper-case hex, templates as well as what is in them. No views are made: those took most of the time. */
+  texts(): { tag: string; value: string }[] {
+    const hex = toHex(this.#bytes);
+    const texts: { tag: string; value: string }[] = [];
+    for (let at = 0; at < this.#words.length; at += WORDS) {
+      const place = this.#words[at + 1]!;
+      texts.push({ tag: tagText(this.#words[at]! & TAG), value: hex.slice(2 * startOf(place), 2 * endOf(place)) });
+    }
+    return texts;
+  }
+
   /** The objects nested as they were, ready for `encodeTlv`. */
   nodes(): TlvNode[] {
     const top: TlvNode[] = [];

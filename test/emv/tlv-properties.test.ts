@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { encodeTlv, indexTlv, MAX_TLV_DEPTH, type TlvOptions } from '../../src/emv/tlv.ts';
+import { fromHex, toHex } from '../../src/bytes/hex.ts';
+import { encodeTlv, indexTlv, MAX_TLV_DEPTH, type TlvOptions, tagText } from '../../src/emv/tlv.ts';
 import { TlvError } from '../../src/errors.ts';
 import { anyBytes, nested, nodeLists } from './tlv-arbitraries.ts';
 
@@ -63,6 +63,16 @@ test('what opaque mode reads encodes and reads back the same', () => {
       } catch (error) {
         if (!(error instanceof TlvError)) throw error;
       }
+    }),
+  );
+});
+
+test('texts are the objects in hex, one by one', () => {
+  fc.assert(
+    fc.property(nodeLists, (nodes) => {
+      const index = indexTlv(encodeTlv(nodes));
+      const objects = [...index].map(({ tag, value }) => ({ tag: tagText(tag), value: toHex(value) }));
+      expect(index.texts()).toEqual(objects);
     }),
   );
 });

@@ -1,6 +1,5 @@
-import { toHex } from '../../bytes/hex.ts';
 import { MAX_DE55_BYTES, writeDe55 } from '../../emv/de55.ts';
-import { indexTlv, type TlvIndex, tagText, writeTlv } from '../../emv/tlv.ts';
+import { indexTlv, type TlvIndex, writeTlv } from '../../emv/tlv.ts';
 import type { TlvValues } from '../../emv/tlv-values.ts';
 import type { TagValue } from '../transaction.ts';
 
@@ -32,5 +31,5 @@ export function indexChipTags(kept: Uint8Array | null): TlvIndex {
 
 /** What was kept, as lists show it. */
 export function listChipTags(kept: Uint8Array | null): TagValue[] {
-  return [...indexChipTags(kept)].map(({ tag, value }) => ({ tag: tagText(tag), value: toHex(value) }));
+  return indexChipTags(kept).texts();
 }
