@@ -1,11 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Webhook } from '../../schemas/webhook.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { AppPhone, ask, createLink, type HandedLink, letExpire, linkBody, post, statusOf } from '../support/links.ts';
+import {
+  AppPhone,
+  acknowledgeTap,
+  ask,
+  createLink,
+  creationOf,
+  type HandedLink,
+  letExpire,
+  minutesToExpiry,
+  statusOf,
+  untilTold,
+} from '../support/links.ts';
 import { RIGHT_PIN } from '../support/pins.ts';
 import { refundSale } from '../support/refunds.ts';
 import { request } from '../support/requests.ts';
@@ -37,19 +47,10 @@ afterAll(async () => {
 const create = (changes?: Record<string, unknown>, path?: string) => createLink(installation, changes, path);
 const app = (link: HandedLink, device?: string) => new AppPhone(installation, link, device);
 const status = (link: HandedLink, path?: string) => statusOf(installation, link.id, path);
+const creation = (paymentReference: string) => creationOf(installation, paymentReference);
 const details = (link: HandedLink) => ask(installation, link, `/consumer/qrCodeDetails/${link.id}`);
 const acknowledge = (link: HandedLink, state: string | number, transactionId?: string) =>
   ask(installation, link, '/consumer/acknowledge', { qrCodeId: link.id, status: state, transactionId });
-
-/** What a receiver was told of a link. */
-function untilTold(receiver: Receiver, link: HandedLink, count = 1): Promise<Webhook[]> {
-  return eventually(() => {
-    const bodies = receiver.received.map(({ body }) => JSON.parse(body.toString()) as Webhook);
-    const told = bodies.filter(({ id }) => id === link.id);
-    expect(told).toHaveLength(count);
-    return told;
-  });
-}
 
 describe('a link', () => {
   test('goes from its birth to the answer on the phone, and tells its creator step by step', async () => {
@@ -332,10 +333,6 @@ describe('a link that was tapped is free again', () => {
   });
 });
 
-async function creation(paymentReference: string): Promise<number> {
-  return (await post(installation, '/consumer/applink', linkBody('coffee', { paymentReference }))).status;
-}
-
 describe('a link whose time is over', () => {
   test('is gone for the phone, and its reference is that of any tap again', async () => {
     const { database } = installation;
@@ -359,17 +356,12 @@ describe('a link whose time is over', () => {
   test('is expired by its job, which was committed with it and is done then', async () => {
     const { database } = installation;
     const link = await create();
-    const jobs = async () => {
-      const text = `select start_after - created_on as wait from pgboss.job where name = 'expire-link' and data ->> 'id' = $1`;
-      return (await database.query<{ wait: { minutes: number } }>(text, [link.id])).rows;
-    };
-    const [job] = await jobs();
-    expect([14, 15]).toContain(job!.wait.minutes);
+    expect([14, 15]).toContain((await minutesToExpiry(database, link.id))[0]);
     await letExpire(database, link.id);
     await eventually(async () => {
       const { rows } = await database.query('select is_expired from links where id = $1', [link.id]);
       expect(rows).toEqual([{ is_expired: true }]);
-      expect(await jobs()).toEqual([]);
+      expect(await minutesToExpiry(database, link.id)).toEqual([]);
     });
     expect(await status(link)).toMatchObject({ expired: true, qrCodeState: 'QRCodeGenerated' });
   });
@@ -382,11 +374,8 @@ describe('the token of a link', () => {
     const strange = { ...link, id: other.id };
     expect(problemOf(await details(strange))).toMatchObject({ status: 404, errorCode: 122 });
     expect(problemOf(await acknowledge(strange, 1))).toMatchObject({ status: 404, errorCode: 122 });
-    const pin = await request(installation.url, `/transactions/${serviceReference}/acknowledge`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${link.token}`, 'x-device-installation-id': 'device' },
-    });
-    expect(problemOf(pin)).toMatchObject({ status: 404, errorCode: 122 });
+    const refused = problemOf(await acknowledgeTap(installation, link, serviceReference, 'device'));
+    expect(refused).toMatchObject({ status: 404, errorCode: 122 });
     const paid = outcomeOf(await app(link).pay({ merchantReference: randomUUID() }));
     expect(await status(link)).toMatchObject({ transactionId: paid.serviceReference });
     expect(await status(other)).toMatchObject({ transactionId: serviceReference });
@@ -394,19 +383,17 @@ describe('the token of a link', () => {
 
   test('tells a payment app how the reader of the terminal is configured that the link is paid at', async () => {
     const link = await create();
-    const { status: code, body } = await ask(installation, link, '/terminal/config');
-    expect({ code, body }).toMatchObject({ code: 200, body: { xTid: 'TERM-coffee', merchantName: 'Corner Coffee' } });
+    const config = { xTid: 'TERM-coffee', merchantName: 'Corner Coffee' };
+    expect(await ask(installation, link, '/terminal/config')).toMatchObject({ status: 200, body: config });
   });
 
   test('acknowledges the tap on it', async () => {
     const link = await create();
     const phone = app(link);
-    const { serviceReference } = outcomeOf(await phone.pay());
-    const answer = await request(installation.url, `/transactions/${serviceReference}/acknowledge`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${link.token}`, 'x-device-installation-id': phone.deviceInstallationId },
-    });
-    expect(answer).toMatchObject({ status: 200, body: { status: 'AcknowledgedByPhone' } });
-    expect(await status(link)).toMatchObject({ status: 'AcknowledgedByPhone' });
+    const { serviceReference: id } = outcomeOf(await phone.pay());
+    const answer = await acknowledgeTap(installation, link, id, phone.deviceInstallationId);
+    const acknowledged = { status: 'AcknowledgedByPhone' };
+    expect(answer).toMatchObject({ status: 200, body: acknowledged });
+    expect(await status(link)).toMatchObject(acknowledged);
   });
 });

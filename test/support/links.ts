@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import type { Webhook } from '../../schemas/webhook.ts';
 import { Phone, type PhoneAnswer, type PhoneTap } from '../../src/phone/phone.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
+import type { Receiver } from '../webhooks/receiver.ts';
+import { eventually } from './eventually.ts';
 import type { Installation } from './installation.ts';
 import { type RawAnswer, request } from './requests.ts';
 import { MERCHANTS, type MerchantName } from './tenants.ts';
@@ -110,4 +114,37 @@ export async function letExpire(database: Database, id: string): Promise<void> {
     `update pgboss.job set start_after = now() where name = 'expire-link' and data ->> 'id' = $1::text`,
     [id],
   );
+}
+
+/** The acknowledgement of a tap (extension), by the token of a link. */
+export function acknowledgeTap(
+  { url }: Installation,
+  { token }: HandedLink,
+  id: string,
+  device: string,
+): Promise<RawAnswer> {
+  const headers = { authorization: `Bearer ${token}`, 'x-device-installation-id': device };
+  return request(url, `/transactions/${id}/acknowledge`, { method: 'POST', headers });
+}
+
+/** What a receiver was told of a link, once that is so many times. */
+export function untilTold(receiver: Receiver, link: HandedLink, count = 1): Promise<Webhook[]> {
+  return eventually(() => {
+    const bodies = receiver.received.map(({ body }) => JSON.parse(body.toString()) as Webhook);
+    const told = bodies.filter(({ id }) => id === link.id);
+    expect(told).toHaveLength(count);
+    return told;
+  });
+}
+
+/** How long the job that expires a link waits from its birth on; nothing once it is done. */
+export async function minutesToExpiry(database: Database, id: string): Promise<number[]> {
+  const text = `select start_after - created_on as wait from pgboss.job where name = 'expire-link' and data ->> 'id' = $1`;
+  const { rows } = await database.query<{ wait: { minutes: number } }>(text, [id]);
+  return rows.map(({ wait }) => wait.minutes);
+}
+
+/** The status that the creation of a link under this reference is answered with. */
+export async function creationOf(installation: Installation, paymentReference: string): Promise<number> {
+  return (await post(installation, '/consumer/applink', linkBody('coffee', { paymentReference }))).status;
 }
