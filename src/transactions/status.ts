@@ -13,6 +13,9 @@
  * `MUST_NOT_REST`). 8 and 9 may rest, unless a PIN is awaited: then there is a job, too (see pin-step.ts). Nothing goes
  * backwards but 4 -> 3, when it is proven that nothing was written.
  */
+
+import { formatMoment } from '../processor-kit/iso-moment.ts';
+
 export const Status = {
   BadRequestReceived: 0,
   RequestReceived: 1,
@@ -97,7 +100,7 @@ export interface Move {
  * @throws Error for a move that is not in the table: a programmer's error, never an input's
  */
 export function moves(from: StatusId | null, path: readonly StatusId[], nowMs: number): Move[] {
-  const at = new Date(nowMs).toISOString();
+  const at = formatMoment(nowMs);
   let last = from;
   return path.map((to) => {
     if (!canMove(last, to))

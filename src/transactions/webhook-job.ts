@@ -1,4 +1,5 @@
 import type { WebhookType } from '#schemas/webhook';
+import { formatMoment } from '../processor-kit/iso-moment.ts';
 import { Disposition, type DispositionId, dispositionName } from './disposition.ts';
 import type { JobRequest } from './jobs.ts';
 import type { Settlement } from './settle-outcome.ts';
@@ -27,7 +28,7 @@ export function webhookJobs(
     type,
     disposition: dispositionName(disposition),
     sequence: sequenceOf(attempt, disposition),
-    at: new Date(nowMs).toISOString(),
+    at: formatMoment(nowMs),
     // A later attempt may be of another amount, and may be committed before the event is written.
     amountMinor: toldMinor({ ...transaction, approvedMinor }) ?? 0,
     currency: currency ?? '',
