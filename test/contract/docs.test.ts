@@ -86,11 +86,11 @@ test('/enums lists every closed list with its meanings', async () => {
 
 describe('the credentials of a demo', () => {
   test('are for callers on this machine, by its own names', async () => {
-    const asked = (host: string) =>
+    const asked = (host: string, more: Record<string, string> = {}) =>
       new Promise<string>((resolve, reject) => {
         const { port } = new URL(installation.url);
         const sent = httpRequest(
-          { host: '127.0.0.1', port, path: '/docs/openapi.json', headers: { host } },
+          { host: '127.0.0.1', port, path: '/docs/openapi.json', headers: { host, ...more } },
           (answer) => {
             let text = '';
             answer.on('data', (chunk) => (text += chunk)).on('end', () => resolve(text));
@@ -99,6 +99,7 @@ describe('the credentials of a demo', () => {
         sent.on('error', reject).end();
       });
     expect(await asked('localhost:8080')).toContain('"x-credentials"');
+    expect(await asked('localhost:8080', { 'x-forwarded-for': '203.0.113.9' })).not.toContain('x-credentials');
     for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.nip.io:8080', '10.0.0.1']) {
       const text = await asked(host);
       expect(text).toContain('"openapi":"3.1.1"');

@@ -37,9 +37,12 @@ const HERE = [{ url: '/' }];
 const LOOPBACK_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** And whoever is elsewhere can write any name. */
 const LOOPBACK_PEER = /^(::ffff:)?127\.|^::1$/;
+/** What stands on this machine may be a proxy, whose caller does not. */
+const PROXY_HEADERS = ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via'];
 
-function isOnThisMachine({ hostname, socket }: FastifyRequest): boolean {
-  return LOOPBACK_NAMES.has(hostname) && LOOPBACK_PEER.test(socket.remoteAddress ?? '');
+function isOnThisMachine({ hostname, socket, headers }: FastifyRequest): boolean {
+  const isProxied = PROXY_HEADERS.some((name) => name in headers);
+  return !isProxied && LOOPBACK_NAMES.has(hostname) && LOOPBACK_PEER.test(socket.remoteAddress ?? '');
 }
 
 /** `/docs`: the API reference for people, and `/docs/errors`: every code. Served whole from here, so it works offline. */
