@@ -17,6 +17,14 @@ describe('a kept card', () => {
     expect(() => vault.open(OTHER_ID, sealed)).toThrow(new SealError('SEAL_BROKEN'));
   });
 
+  it('is opened once for its expiry, which is then remembered', () => {
+    const sealed = createCardVault(ring).seal(ID, CARD);
+    const reading = createCardVault(ring);
+    expect(() => reading.expiryOf(OTHER_ID, sealed)).toThrow(SealError);
+    expect(reading.expiryOf(ID, sealed)).toBe(CARD.expiry);
+    expect(reading.expiryOf(ID, new Uint8Array())).toBe(CARD.expiry);
+  });
+
   it('shows neither the PAN nor that it was sealed before', () => {
     const [first, second] = [vault.seal(ID, CARD), vault.seal(ID, CARD)];
     expect(Buffer.from(first).toString('latin1')).not.toContain(CARD.pan);
