@@ -3,6 +3,7 @@ import { configSchema } from '../../processors/type-1/config.ts';
 import type1 from '../../processors/type-1/index.ts';
 import type { FaultRates } from '../../src/simulator/faults.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
+import { eventually } from '../support/eventually.ts';
 import { Acquirer } from './support.ts';
 
 let simulator: Simulator;
@@ -46,7 +47,7 @@ test('a duplicated answer comes twice', async () => {
 test('a garbled answer is a bad message', async () => {
   await start({ garble: 1 });
   expect((await acquirer.tap(10_00, 50)).result).toMatchObject({ kind: 'failed' });
-  expect(acquirer.pool.stats.badMessages).toBe(1);
+  await eventually(() => expect(acquirer.pool.stats.badMessages).toBe(1));
 });
 
 test('a dropped connection loses the answer', async () => {
