@@ -51,6 +51,15 @@ export class MaskedCopies {
 
   #take(message: IsoMessage, bytes: Uint8Array, start: number, end: number): void {
     if (messageClass(message) === NETWORK_MANAGEMENT) return;
-    this.#copies.set(message, this.#masker?.mask(bytes, start, end) ?? end - start);
+    this.#copies.set(message, this.#masked(bytes, start, end) ?? end - start);
+  }
+
+  /** What people could see later is no reason for a tap to fail, whatever a field table makes of a message. */
+  #masked(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
+    try {
+      return this.#masker?.mask(bytes, start, end);
+    } catch {
+      return undefined;
+    }
   }
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { fromHex, toHex } from '../../src/bytes/hex.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { IsoMessage } from '../../src/processor-kit/processor.ts';
@@ -56,6 +56,20 @@ test('of a dialect whose field table is not known, lengths alone are taken', () 
   const message = { ...tap.message };
   copies.around(plain).encode(message, new Uint8Array(4_096), 0);
   expect(copies.of(message)).toBe(tap.wireHex.length / 2);
+});
+
+test('whatever masking trips over costs the copy, not the message', () => {
+  const { protocol, copies } = open();
+  const allocate = vi.spyOn(Buffer, 'allocUnsafe').mockImplementation(() => {
+    throw new RangeError('unexpected');
+  });
+  try {
+    const message = protocol.decode(fromHex(tap.wireHex), 0, tap.wireHex.length / 2);
+    expect(message.pan).toBe(tap.message.pan);
+    expect(copies.of(message)).toBe(tap.wireHex.length / 2);
+  } finally {
+    allocate.mockRestore();
+  }
 });
 
 test('of sign-ons and keys nothing is taken, nor of what never was a message', () => {
