@@ -22,8 +22,10 @@ export interface RowChanges<Row> {
 export class FollowedTable<Row> {
   readonly #database: Database;
   readonly #take: (changes: RowChanges<Row>) => void;
+  readonly #hashWhole: string;
   readonly #findChanged: string;
   readonly #read: string;
+  #whole: string | undefined;
   readonly #hashes: (string | null)[] = Array.from({ length: PARTS }, () => null);
   readonly #rows: (readonly Row[])[] = Array.from({ length: PARTS }, () => []);
 
@@ -35,9 +37,10 @@ export class FollowedTable<Row> {
     this.#database = database;
     this.#take = take;
     const part = `(hashtextextended(${key}, 0) & ${PARTS - 1})::integer`;
+    const hash = `concat(count(*), ' ', sum(hashtextextended(x::text, 0))) as hash`;
+    this.#hashWhole = `select ${hash} from (${select}) x`;
     this.#findChanged = `
-      with now as (select ${part} as part, concat(count(*), ' ', sum(hashtextextended(x::text, 0))) as hash
-        from (${select}) x group by 1)
+      with now as (select ${part} as part, ${hash} from (${select}) x group by 1)
       select part, now.hash from generate_series(0, ${PARTS - 1}) as all_parts(part) left join now using (part)
       where now.hash is distinct from ($1::text[])[part + 1]`;
     this.#read = `select ${part} as part, json_agg(x) as rows from (${select}) x where ${part} = any($1::integer[]) group by 1`;
@@ -45,16 +48,19 @@ export class FollowedTable<Row> {
 
   /** Hands on what has changed since the last look, if anything has. */
   async look(): Promise<void> {
+    // Most looks find nothing, and to hash a table whole takes the database a third of the time that its parts take.
+    const { rows: whole } = await this.#database.query<{ hash: string }>(this.#hashWhole);
+    if (whole[0]!.hash === this.#whole) return;
     const { rows: changed } = await this.#database.query<Part>(this.#findChanged, [this.#hashes]);
-    if (changed.length === 0) return;
     const read = await this.#readParts(changed.filter(({ hash }) => hash !== null));
     const gone = changed.flatMap(({ part }) => this.#rows[part]!);
-    this.#take({ gone, present: changed.flatMap(({ part }) => read.get(part) ?? []) });
+    if (changed.length > 0) this.#take({ gone, present: changed.flatMap(({ part }) => read.get(part) ?? []) });
     // Rows may be newer than their hash, if one changed in between: they are then read once more.
     for (const { part, hash } of changed) {
       this.#hashes[part] = hash;
       this.#rows[part] = read.get(part) ?? [];
     }
+    this.#whole = whole[0]!.hash;
   }
 
   async #readParts(parts: readonly Part[]): Promise<ReadonlyMap<number, Row[]>> {
