@@ -64,7 +64,7 @@ export async function insertTaps(
   const { rows } = await client.query<{ id: string; outcome: 'inserted' | 'named' }>({
     name: 'insert-taps',
     text: INSERT,
-    values: births.values(admitted.map(toBirth)),
+    values: births.values(admitted.map(toNamedRow)),
   });
   const outcomes = new Map(rows.map(({ id, outcome }) => [id, outcome]));
   const born = admitted.filter(({ transaction }) => outcomes.get(transaction.id) === 'inserted');
@@ -73,18 +73,23 @@ export async function insertTaps(
   return taps.map((tap) => (unclaimable.has(tap) ? 'taken' : (outcomes.get(tap.transaction.id) ?? 'exists')));
 }
 
-function toBirth(tap: NewAttempt) {
+function toNamedRow(tap: NewAttempt) {
   return { ...toRow(tap), namedLink: namedLink(tap.transaction.merchantReference) };
 }
 
 const attempts = new ColumnBatch({
   acquirerId: 'integer',
   id: 'uuid',
+  merchantId: 'text',
+  merchantReference: 'text',
+  namedLink: 'uuid',
   ...ATTEMPT_COLUMNS,
   ...TIMES.seconds,
   moves: 'jsonb',
 });
 
+// A reference may have become that of a link since the first attempt, and the link may have been paid: a tap that is of no link
+// then begins no more.
 const RETRY = `
 with x as (${attempts.rows}),
 retried as (
@@ -93,6 +98,7 @@ retried as (
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt - 1 and t.original_id is null
     and (t.status in (0, 2) or t.disposition in (2, 3)) and t.status in (0, 2, 8, 9) and t.pin_fingerprint is null
+    and (x."consumerId" is not null or not ${IS_NAMED_LIKE_A_LINK})
   returning t.acquirer_id, t.id, t.attempt, x.moves
 ),
 told as (
@@ -114,7 +120,7 @@ export async function retryTaps(
   const { rows } = await client.query<{ id: string }>({
     name: 'retry-taps',
     text: RETRY,
-    values: attempts.values(taps.filter((tap) => !unclaimable.has(tap)).map(toRow)),
+    values: attempts.values(taps.filter((tap) => !unclaimable.has(tap)).map(toNamedRow)),
   });
   const retried = new Set(rows.map(({ id }) => id));
   const again = taps.filter(({ transaction }) => retried.has(transaction.id));

@@ -176,3 +176,16 @@ test('a reference whose PIN could not go online is not taken up again', async ()
   const firstTap = await awaiting(0, { ...unsent, pinFingerprint: null });
   expect(await store.retry(attemptOf({ ...firstTap, attempt: 3 }))).toBe(true);
 });
+
+test('a reference that has become that of a link is not taken up again without it', async () => {
+  const unsent = await awaiting(0, { disposition: Disposition.UnableToGoOnline, pinState: PinState.none });
+  const { acquirerId, merchantId, merchantReference } = unsent;
+  // The link stands for itself: that of a merchant who is not in the directory.
+  await testDatabase.database.query(`
+    alter table links drop constraint links_acquirer_id_merchant_id_fkey;
+    insert into links (acquirer_id, id, integrator_id, merchant_id, kind, type, payment_reference, amount_minor, currency, is_consumer_app, expires_at)
+    values (${acquirerId}, gen_random_uuid(), 1, '${merchantId}', 'link', 1, '${merchantReference}', 1000, 'ZAR', false, now() + interval '1 h')`);
+  expect(await store.retry(attemptOf({ ...unsent, attempt: 2 }))).toBe(false);
+  await testDatabase.database.query('update links set is_expired = true');
+  expect(await store.retry(attemptOf({ ...unsent, attempt: 2 }))).toBe(true);
+});
