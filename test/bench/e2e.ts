@@ -1,7 +1,7 @@
 /**
  * Taps per second through everything: HTTP, JWT, JWE, TLV, ISO 8583 over TCP, two durable commits, a pg-boss job, the
- * audit trail; beside a bare Fastify echo, measured in the same run by the same client. Postgres, gateway, simulated
- * switch and this generator share the machine.
+ * audit trail; beside a bare Fastify echo, measured in the same run by the same client. Postgres, the gateway's processes,
+ * simulated switch and this generator share the machine.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
@@ -25,11 +25,19 @@ const SOLO_TAPS = 200;
 /** More than any round can use: a source that runs dry would end the round early, and the bench would say so. */
 export const MOST_PER_SECOND = 12_000;
 
-export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchOptions): Promise<void> {
+/** One process uses one core. */
+const GATEWAYS = availableParallelism();
+
+export async function bench({
+  json,
+  seconds = SECONDS,
+  rounds = ROUNDS,
+  gateways = GATEWAYS,
+}: BenchOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
-    const parts = await startParts(folder, closers);
+    const parts = await startParts(folder, closers, { gateways });
     await refuseUnsafe(parts.database);
     const figures = await measure(parts, seconds, rounds);
     printTable(figures, rounds);
@@ -41,43 +49,60 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
 
 export interface Parts {
   readonly database: Database;
-  readonly gatewayPort: number;
+  /** Of the gateway's processes, each with all roles, on one database. */
+  readonly gatewayPorts: readonly number[];
   readonly echoPort: number;
   readonly taps: TapSource;
   /** Process ids by part, for their processor time. */
   readonly pids: Readonly<Record<string, number>>;
 }
 
-/** @param settings what the gateway's environment has besides */
+export interface PartsOptions {
+  readonly gateways?: number;
+  /** Of the gateway's processes, beside what they need. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
 export async function startParts(
   folder: string,
   closers: (() => unknown)[],
-  settings: Readonly<Record<string, string>> = {},
+  { gateways = 1, settings = {} }: PartsOptions = {},
 ): Promise<Parts> {
   const config = readConfig({ ...process.env, TAPWIRE_DATA: folder, LOG_LEVEL: 'warn' });
   const prepared = await prepareDatabase(config);
   closers.push(() => prepared.stop());
-  const [switchPort, gatewayPort] = [await freePort(), await freePort()];
+  const switchPort = await freePort();
   const program = fileURLToPath(new URL('../../src/cli/tapwire.ts', import.meta.url));
   const simulator = await startProcess(closers, [program, 'simulate', `type-1=${switchPort}`], {}, 'ledger');
   const processor = (await loadProcessors()).get('type-1')!;
   const seeded = await seedInstallation(prepared.database, processor, switchPort);
   const environment = {
     DATABASE_URL: prepared.url,
-    PORT: String(gatewayPort),
     TAPWIRE_DATA: folder,
     LOG_LEVEL: 'info',
     TAPWIRE_ROLE: 'all',
     ...settings,
   };
-  const gateway = await startProcess(closers, [program, 'start'], environment, 'Tapwire is up');
+  const gatewayPorts: number[] = [];
+  const pids: Record<string, number> = {};
+  for (let n = 1; n <= gateways; n++) {
+    const port = await freePort();
+    const started = await startProcess(
+      closers,
+      [program, 'start'],
+      { ...environment, PORT: `${port}` },
+      'Tapwire is up',
+    );
+    gatewayPorts.push(port);
+    pids[gateways === 1 ? 'gateway' : `gateway ${n}`] = started.pid;
+  }
   const echo = fileURLToPath(new URL('./echo-server.ts', import.meta.url));
   const echoPort = Number((await startProcess(closers, [echo], {}, '')).line);
-  const taps = await tapSource(seeded, gatewayPort);
-  await untilReady(gatewayPort);
+  const taps = await tapSource(seeded, gatewayPorts[0]!);
+  await Promise.all(gatewayPorts.map(untilReady));
   const postgres = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
-  const pids = { gateway: gateway.pid, Postgres: postgres, switch: simulator.pid, generator: process.pid };
-  return { database: prepared.database, gatewayPort, echoPort, taps, pids };
+  Object.assign(pids, { Postgres: postgres, switch: simulator.pid, generator: process.pid });
+  return { database: prepared.database, gatewayPorts, echoPort, taps, pids };
 }
 
 /** Figures of a database that may forget are worth nothing. */
@@ -101,23 +126,24 @@ interface Figures {
   readonly microsecondsPerTap: ProcessorTime;
   readonly rounds: readonly { readonly taps: number; readonly echo: number }[];
   readonly machine: string;
+  readonly gateways: number;
 }
 
 async function measure(
-  { gatewayPort, echoPort, taps, pids }: Parts,
+  { gatewayPorts, echoPort, taps, pids }: Parts,
   seconds: number,
   rounds: number,
 ): Promise<Figures> {
   await taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
-  checked(await saturate(gatewayPort, CONNECTIONS, WARM_UP_SECONDS, taps.next));
-  await saturate(echoPort, CONNECTIONS, WARM_UP_SECONDS, taps.nextEcho);
+  checked(await saturate(gatewayPorts, CONNECTIONS, WARM_UP_SECONDS, taps.next));
+  await saturate([echoPort], CONNECTIONS, WARM_UP_SECONDS, taps.nextEcho);
   const results: { taps: number; echo: number }[] = [];
   const used: ProcessorTime[] = [];
   for (let round = 0; round < rounds; round++) {
     await taps.prepare(seconds * MOST_PER_SECOND);
-    const echo = checked(await saturate(echoPort, CONNECTIONS, seconds / 2, taps.nextEcho));
+    const echo = checked(await saturate([echoPort], CONNECTIONS, seconds / 2, taps.nextEcho));
     const before = processorTime(pids);
-    const run = checked(await saturate(gatewayPort, CONNECTIONS, seconds, taps.next));
+    const run = checked(await saturate(gatewayPorts, CONNECTIONS, seconds, taps.next));
     used.push(perTap(before, processorTime(pids), run.answered));
     results.push({ taps: run.perSecond, echo: echo.perSecond });
     console.log(`round ${round + 1}: ${run.perSecond.toFixed(0)} taps/s, echo ${echo.perSecond.toFixed(0)}/s`);
@@ -131,8 +157,8 @@ async function measure(
     0.5,
   );
   await taps.prepare(seconds * MOST_PER_SECOND);
-  const half = checked(await sustain(gatewayPort, CONNECTIONS, seconds, tapsPerSecond / 2, taps.next));
-  const soloMs = await solo(gatewayPort, taps);
+  const half = checked(await sustain(gatewayPorts, CONNECTIONS, seconds, tapsPerSecond / 2, taps.next));
+  const soloMs = await solo(gatewayPorts[0]!, taps);
   return {
     tapsPerSecond,
     echoPerSecond,
@@ -142,14 +168,18 @@ async function measure(
     soloMs,
     microsecondsPerTap: medianOf(used),
     rounds: results,
+    gateways: gatewayPorts.length,
     machine: `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
   };
 }
 
 function perTap(before: ProcessorTime, after: ProcessorTime, taps: number): ProcessorTime {
-  return Object.fromEntries(
-    Object.entries(after).map(([part, seconds]) => [part, ((seconds - before[part]!) * 1e6) / taps]),
-  );
+  const used: Record<string, number> = {};
+  for (const [process, seconds] of Object.entries(after)) {
+    const part = process.replace(/ \d+$/, '');
+    used[part] = (used[part] ?? 0) + ((seconds - before[process]!) * 1e6) / taps;
+  }
+  return used;
 }
 
 function medianOf(rounds: readonly ProcessorTime[]): ProcessorTime {
@@ -172,7 +202,7 @@ async function solo(port: number, taps: TapSource): Promise<number> {
   const latencies: number[] = [];
   for (let tap = 0; tap < SOLO_TAPS; tap++) {
     const one = [taps.next()];
-    const { latenciesMs } = await saturate(port, 1, 60, () => one.pop());
+    const { latenciesMs } = await saturate([port], 1, 60, () => one.pop());
     latencies.push(...latenciesMs);
   }
   return percentile(latencies, 0.5);
@@ -181,7 +211,7 @@ async function solo(port: number, taps: TapSource): Promise<number> {
 function printTable(figures: Figures, rounds: number): void {
   const minimum = (key: 'taps' | 'echo') => Math.min(...figures.rounds.map((round) => round[key])).toFixed(0);
   console.log(`
-${figures.machine}; Postgres, gateway, switch and generator on it together; ${rounds} interleaved rounds
+${figures.machine}; Postgres, ${figures.gateways} gateway process${figures.gateways === 1 ? '' : 'es'}, switch and generator on it together; ${rounds} interleaved rounds
 
 | | median | minimum |
 |---|---|---|

@@ -16,15 +16,19 @@ export interface LoadResult {
 /** Gives the next request, whole and ready to be written; undefined when there is none left. */
 export type NextRequest = () => Buffer | undefined;
 
-/** As many requests as the server takes: each connection sends its next one as soon as it has an answer. */
+/**
+ * As many requests as the server takes: each connection sends its next one as soon as it has an answer.
+ *
+ * @param ports of the server's processes: connections go to them in turn
+ */
 export async function saturate(
-  port: number,
+  ports: readonly number[],
   connections: number,
   seconds: number,
   next: NextRequest,
 ): Promise<LoadResult> {
   const run = new Run(seconds);
-  const lines = await openAll(port, connections);
+  const lines = await openAll(ports, connections);
   await Promise.all(
     lines.map(async (line) => {
       while (run.isOn()) {
@@ -43,13 +47,13 @@ export async function saturate(
  * cannot hide the ones that waited behind it.
  */
 export async function sustain(
-  port: number,
+  ports: readonly number[],
   connections: number,
   seconds: number,
   perSecond: number,
   next: NextRequest,
 ): Promise<LoadResult> {
-  const lines = await openAll(port, connections);
+  const lines = await openAll(ports, connections);
   const idle = [...lines];
   const due: number[] = [];
   const run = new Run(seconds);
@@ -81,12 +85,12 @@ export async function sustain(
   return run.finish(lines);
 }
 
-async function openAll(port: number, connections: number): Promise<HttpLine[]> {
-  const target = { host: '127.0.0.1', port, isTls: false };
-  const lines = Array.from({ length: connections }, () => new HttpLine(target));
+async function openAll(ports: readonly number[], connections: number): Promise<HttpLine[]> {
+  const targets = ports.map((port) => ({ host: '127.0.0.1', port, isTls: false }));
+  const lines = Array.from({ length: connections }, (_, n) => new HttpLine(targets[n % targets.length]!));
   const faults = await Promise.all(lines.map((line) => line.connected()));
   const fault = faults.find((reason) => reason !== undefined);
-  if (fault !== undefined) throw new Error(`Port ${port} takes no connections: ${fault}`);
+  if (fault !== undefined) throw new Error(`Of ports ${ports.join(', ')} one takes no connections: ${fault}`);
   return lines;
 }
 

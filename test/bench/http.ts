@@ -56,13 +56,13 @@ async function measureRoute(
   seconds: number,
   rounds: number,
 ): Promise<RouteFigures> {
-  checked(await saturate(port, CONNECTIONS, WARM_UP_SECONDS, next));
+  checked(await saturate([port], CONNECTIONS, WARM_UP_SECONDS, next));
   const speeds: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    speeds.push(checked(await saturate(port, CONNECTIONS, seconds, next)).perSecond);
+    speeds.push(checked(await saturate([port], CONNECTIONS, seconds, next)).perSecond);
   }
   const perSecond = percentile(speeds, 0.5);
-  const { latenciesMs } = checked(await sustain(port, CONNECTIONS, seconds, perSecond / 2, next));
+  const { latenciesMs } = checked(await sustain([port], CONNECTIONS, seconds, perSecond / 2, next));
   const figures = { p50Ms: percentile(latenciesMs, 0.5), p99Ms: percentile(latenciesMs, 0.99) };
   return { route, perSecond, minPerSecond: Math.min(...speeds), ...figures };
 }

@@ -23,6 +23,8 @@ export interface BenchOptions {
   /** How long each round of a load lasts. */
   readonly seconds?: number | undefined;
   readonly rounds?: number | undefined;
+  /** How many processes of the gateway share the load; `e2e`. */
+  readonly gateways?: number | undefined;
   /** How many transactions the database is to have; `http` and `seed`. */
   readonly rows?: number | undefined;
   /** The folder of that database, kept for the next time. */
@@ -35,6 +37,7 @@ const { values, positionals } = parseArgs({
     json: { type: 'string' },
     seconds: { type: 'string' },
     rounds: { type: 'string' },
+    gateways: { type: 'string' },
     rows: { type: 'string' },
     data: { type: 'string' },
   },
@@ -50,6 +53,7 @@ await bench({
   json: values.json,
   seconds: number(values.seconds),
   rounds: number(values.rounds),
+  gateways: number(values.gateways),
   rows: number(values.rows),
   data: values.data,
 });
