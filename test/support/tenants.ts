@@ -15,13 +15,20 @@ import {
 } from '../../src/store/settings/tenants.ts';
 import type { Tenant } from '../../src/transactions/ports.ts';
 
+const hoursToNoon = 12 - new Date().getUTCHours();
+/**
+ * Where it is about noon. Tests let time pass, and a sale of half an hour ago must be one of today, whatever the hour they are run
+ * at. (The signs of these zones are those of POSIX: Etc/GMT-2 is two hours ahead.)
+ */
+const MIDDAY = `Etc/GMT${hoursToNoon > 0 ? '-' : '+'}${Math.abs(hoursToNoon)}`;
+
 /**
  * Two acquirers. The first has two integrators, the first of which has two merchants; the second acquirer has a merchant
  * under the same id as one of the first's.
  */
 export const MERCHANTS = {
-  coffee: { acquirerId: 1, integratorId: 10, id: '1001', name: 'Corner Coffee', timeZone: 'Africa/Johannesburg' },
-  bakery: { acquirerId: 1, integratorId: 10, id: '1002', name: 'Brown Bread', timeZone: 'Africa/Johannesburg' },
+  coffee: { acquirerId: 1, integratorId: 10, id: '1001', name: 'Corner Coffee', timeZone: MIDDAY },
+  bakery: { acquirerId: 1, integratorId: 10, id: '1002', name: 'Brown Bread', timeZone: MIDDAY },
   flowers: { acquirerId: 1, integratorId: 11, id: '1101', name: 'Fresh Flowers', timeZone: 'Europe/Berlin' },
   tailor: { acquirerId: 2, integratorId: 20, id: '1001', name: 'Tight Trousers', timeZone: 'Asia/Tokyo' },
 } as const;
