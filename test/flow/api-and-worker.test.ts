@@ -2,17 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
-import { GatewayProcess } from '../support/gateway-process.ts';
 import { DEADLINE_MS, type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
-import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
-import {
-  jobsOf,
-  storedTransaction,
-  storedTransactions,
-  trailOf,
-  untilAnswered,
-  untilStatus,
-} from '../support/transactions.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { jobsOf, storedTransaction, storedTransactions, trailOf, untilAnswered } from '../support/transactions.ts';
 
 let installation: Installation;
 beforeAll(async () => {
@@ -126,47 +118,6 @@ describe('with a worker', () => {
     // Which it is depends on whether the api process has heard that the worker is going.
     for (const type of types) expect(['Approved', 'UnableToGoOnline']).toContain(type);
     expect(await tap()).toBe('UnableToGoOnline');
-  });
-});
-
-describe('a worker killed', () => {
-  test('before it took the tap: another worker that joined later cannot open it, and the phone learns that nothing was sent', async () => {
-    const { database } = installation;
-    const killed = await GatewayProcess.start(installation, 'worker');
-    await untilApproved();
-    await killed.kill('SIGKILL');
-    const { authorizations } = installation.asked;
-    const answer = installation.phone().tap({ amount: '11.00', currency: 'ZAR' });
-    const id = await eventually(async () => {
-      const [waiting] = (await storedTransactions(database)).filter(({ disposition }) => disposition === null);
-      expect(waiting?.status).toBe('ReadyToSubmitToPaymentProcessor');
-      return waiting!.id;
-    });
-    await expectSoundStates(database);
-    expect((await jobsOf(database, id)).map(({ queue }) => queue)).toEqual(['authorize', 'overdue']);
-    const other = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
-    // Long before the `overdue` job, which this test has no time for.
-    expect(outcomeOf(await answer)).toMatchObject({ ...UNABLE_TO_GO_ONLINE, serviceReference: id });
-    await untilAnswered(database, id);
-    expect(installation.asked.authorizations).toBe(authorizations);
-    await other.stop();
-  });
-
-  test('after the submission: another worker decides when the deadline is over, and the phone learns it', async () => {
-    const { database } = installation;
-    const killed = await GatewayProcess.start(installation, 'worker');
-    await untilApproved();
-    const answer = installation.phone().tap({ amount: '11.69', currency: 'ZAR' });
-    const id = await eventually(async () => {
-      const [waiting] = (await storedTransactions(database)).filter(({ disposition }) => disposition === null);
-      expect(waiting?.status).toBe('SubmittedToPaymentProcessor');
-      return waiting!.id;
-    });
-    await killed.kill('SIGKILL');
-    const other = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
-    expect(outcomeOf(await answer)).toMatchObject({ type: 'Indeterminate', serviceReference: id });
-    await untilStatus(database, id, 'RespondedToPhone');
-    await other.stop();
   });
 });
 
