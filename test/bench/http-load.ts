@@ -76,7 +76,7 @@ export async function sustain(
     }
   };
   while (run.isOn()) {
-    const shouldBe = Math.floor(((performance.now() - startMs) / 1000) * perSecond);
+    const shouldBe = 1 + Math.floor(((performance.now() - startMs) / 1000) * perSecond);
     for (; issued < shouldBe; issued++) due.push(startMs + (issued * 1000) / perSecond);
     dispatch();
     await new Promise((resolve) => setTimeout(resolve, 1));
