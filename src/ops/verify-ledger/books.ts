@@ -4,6 +4,14 @@ import type { LedgerLine } from './ledger-lines.ts';
 /** One connection that joins a day's rows: what does not fit into it goes through the disk, several times. */
 const WORK_MEMORY = '128MB';
 
+/**
+ * Every check reads whole tables and joins them, so a hash or a merge is right whatever is in them. The planner would know
+ * that from statistics, which are missing after a load test or a restored backup: it then takes the tables for empty, joins
+ * each row with all others, and 40,000 rows take minutes. What has no other join (a function of each row) still has a loop.
+ * A cursor is read to its end, and compiling a plan for rows that were estimated wrongly costs more than it saves.
+ */
+const PLANS = ['enable_nestloop = off', 'cursor_tuple_fraction = 1', 'jit = off'];
+
 /** Entries that travel to the database in one statement. */
 const BATCH_ENTRIES = 5_000;
 
@@ -42,6 +50,7 @@ export async function openBooks(
 ): Promise<Books> {
   await client.query('set statement_timeout = 0');
   await client.query(`set work_mem = '${WORK_MEMORY}'`);
+  for (const setting of PLANS) await client.query(`set ${setting}`);
   await client.query(CREATE);
   let batch: LedgerLine[] = [];
   for await (const line of ledger) {
