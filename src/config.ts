@@ -15,6 +15,11 @@ const list = z
 
 /** Seven years, two of them leap years: the database refuses to delete younger audit rows. */
 const AUDIT_DAYS = 2_557;
+/**
+ * A void may be asked for until the end of the longest business day (5 days), and its reversal is repeated for 72 h: without the
+ * card it could not be sent. Two more days cover time zones and a void that waits for a completion.
+ */
+const CARD_DAYS = 10;
 /** A setting of days, never so many that a date before our era comes of it. */
 const days = (least: number, usual: number) => z.coerce.number().int().min(least).max(36_500).default(usual);
 
@@ -90,7 +95,9 @@ const environment = z.object({
     .describe(
       "dev alone: a client's profile whose credentials make the examples of /docs work, for callers on this machine",
     ),
-  RETENTION_CARD_DAYS: days(1, 180).describe('How long PANs are kept, sealed, for refunds and disputes'),
+  RETENTION_CARD_DAYS: days(CARD_DAYS, 180).describe(
+    'How long PANs are kept, sealed, for refunds and disputes: ten days or more. Open reversals keep theirs until they end',
+  ),
   RETENTION_AUDIT_DAYS: days(AUDIT_DAYS, AUDIT_DAYS).describe(
     'How long the audit trail and the record of changes are kept: seven years or more',
   ),

@@ -17,7 +17,7 @@ export class CardDataError extends TapwireError<CardDataErrorCode> {
 }
 
 /** Why a value that we sealed for ourselves (PAN at rest, handover between processes) cannot be sealed or opened. */
-export type SealErrorCode = 'KEY_GONE' | 'SEAL_BROKEN' | 'NO_WORKER' | 'TOO_LARGE';
+export type SealErrorCode = 'KEY_GONE' | 'NOT_KEPT' | 'SEAL_BROKEN' | 'NO_WORKER' | 'TOO_LARGE';
 
 export class SealError extends TapwireError<SealErrorCode> {
   override readonly retryable: boolean;

@@ -16,6 +16,8 @@ import type { Stores } from './open-stores.ts';
 /** On level error: somebody is called. */
 const UNACKNOWLEDGED = 'no switch has acknowledged a reversal or a completion in all its time: a person must look';
 
+const UNSENDABLE = 'a reversal cannot be built: a person must look';
+
 export interface WorldParts extends Pick<World, 'clock' | 'wakeups'> {
   readonly config: Config;
   readonly stores: Stores;
@@ -41,7 +43,10 @@ export function makeWorld(parts: WorldParts): World {
     originals: new OriginalConnections(),
     pinTokens: createPinTokens(ownTokens),
     pinSeconds: config.PIN_SECONDS,
-    alarms: { needsReview: ({ acquirerId, id }) => log.error({ acquirerId, id }, UNACKNOWLEDGED) },
+    alarms: {
+      needsReview: ({ acquirerId, id }, reason) =>
+        log.error({ acquirerId, id, reason }, reason === undefined ? UNACKNOWLEDGED : UNSENDABLE),
+    },
     reverseAhead: (asked, jobId) => pipeline()?.reverseAhead(asked, jobId),
     path: switches ? { kind: 'direct', switches } : { kind: 'handover', handover: new HandoverSealer(handoverKeys) },
   };

@@ -269,6 +269,7 @@ export class AcquirerSwitch implements Switch {
       config,
       exchange: (taken, outgoing, read) => this.#exchange(taken, outgoing, read),
       pinGate: () => this.#keys?.pinGate,
+      tellFault: this.#tellFault,
     });
   }
 

@@ -5,7 +5,7 @@ import type { ProcessorKey } from './ports.ts';
 /** A processor that trips over one message of its switch trips over all that are like it: enough lines to see that it does. */
 const LINES_PER_SECOND = 10;
 
-/** Tells of what a processor's own code trips over, which ends nothing but the message at hand. */
+/** Logs an error of a processor's own code, which ends nothing but the message at hand. */
 export type TellFault = (error: unknown, connectionId?: string) => void;
 
 export function faultLog(
@@ -18,7 +18,7 @@ export function faultLog(
     const code = error instanceof Error ? error.name : 'unknown';
     budget.spend(monotonicMs(), (suppressed) => {
       const fields = { acquirerId, processorId, connectionId, code, suppressed };
-      log.warn(fields, 'a processor cannot read a message from its switch');
+      log.warn(fields, 'a processor cannot read or build a message');
     });
   };
 }

@@ -3,6 +3,7 @@ import { isTrusted } from '../processor-kit/mac-verdict.ts';
 import type { IsoMessage, Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import type { SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
 import type { Outgoing } from './exchange-record.ts';
+import type { TellFault } from './fault-log.ts';
 import { providerValues } from './provider-values.ts';
 import type { Prepared } from './request-builder.ts';
 
@@ -17,12 +18,13 @@ export interface SwitchSlotParts {
   ) => Promise<SwitchAnswer<Value>>;
   /** Until it resolves no PIN leaves; undefined when any may. */
   readonly pinGate: () => Promise<void> | undefined;
+  readonly tellFault: TellFault;
 }
 
 /** A slot of the pool as the domain sees it: in terms of what is asked and what it means, not of messages. */
 export function switchSlot(
   slot: Slot<IsoMessage>,
-  { processor, config, exchange, pinGate }: SwitchSlotParts,
+  { processor, config, exchange, pinGate, tellFault }: SwitchSlotParts,
 ): SwitchSlot {
   return {
     release: () => slot.release(),
@@ -46,7 +48,14 @@ export function switchSlot(
     },
     reverse: async (reversal, timing, about) => {
       const named = { about, kind: 'reversal', number: reversal.attempt, timing } as const;
-      const message = buildFor(slot, () => processor.reversal(reversal, config));
+      let message: IsoMessage;
+      try {
+        message = buildFor(slot, () => processor.reversal(reversal, config));
+      } catch (error) {
+        // The attempt is committed by now, so its caller must learn that nothing was written.
+        tellFault(error, slot.connectionId);
+        return { kind: 'failed', written: false, reason: 'MESSAGE_INVALID', connectionId: slot.connectionId };
+      }
       const answer = await exchange(slot, { ...named, message }, (response) =>
         isTrusted(response) ? processor.readReversalAnswer(response) : undefined,
       );

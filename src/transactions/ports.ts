@@ -86,8 +86,13 @@ export interface Principal {
 
 /** Calls a person. */
 export interface Alarms {
-  /** The time for a reversal, or for a completion, is over, and the switch has not acknowledged it. */
-  needsReview(key: TransactionKey): void;
+  /**
+   * A person must resolve the transaction: the time for its reversal or completion is over without an acknowledgement, or its
+   * reversal cannot be built.
+   *
+   * @param reason the error code or name where the reversal cannot be built
+   */
+  needsReview(key: TransactionKey, reason?: string): void;
 }
 
 /** Tells who waits that a transaction moved, in this process or from another one. */

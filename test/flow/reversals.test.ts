@@ -271,3 +271,45 @@ describe('when the time for a reversal is over', () => {
     expect(faultsIn(installation.logLines)).toHaveLength(1);
   });
 });
+
+describe('a reversal that cannot be built', () => {
+  /** A seal begins with its version, the length of its key's id and that id. Done twice, it is as before. */
+  const OTHER_KEY = 'sealed_card = set_byte(sealed_card, 2, get_byte(sealed_card, 2) # 1)';
+
+  /** The reversal's first attempt is out and its repeat is due; `change` happens to the row before that. */
+  async function repeatAfter(change: string, seconds: number): Promise<string> {
+    await install();
+    scripted.hold('0200', '0420');
+    const { id } = await tapInVain(installation, scripted);
+    await untilAnswered(installation.database, id);
+    await untilReversal(id, 'sent', 1);
+    await untilTimedOut(2);
+    await installation.database.query(`update transactions set ${change} where id = $1`, [id]);
+    await letTimePass(installation.database, id, seconds);
+    return id;
+  }
+
+  const alarms = () => faultsIn(installation.logLines).filter(({ msg }) => msg.includes('a person must look'));
+
+  test('because its card data is not kept any more calls a person at once, and its job ends', async () => {
+    const id = await repeatAfter('sealed_card = null', 10);
+    expect(await untilReversal(id, 'needsReview', 1)).toMatchObject({
+      needsReview: true,
+      disposition: Disposition.Indeterminate,
+    });
+    await eventually(async () => expect(await jobsOf(installation.database, id)).toEqual([]));
+    expect(alarms()).toMatchObject([{ id, reason: 'NOT_KEPT' }]);
+    expect(scripted.of('0421')).toEqual([]);
+  });
+
+  test('because the key of its card data is gone calls a person at once, and is sent when the key is back', async () => {
+    const id = await repeatAfter(OTHER_KEY, 10);
+    await untilReversal(id, 'needsReview', 1);
+    expect(alarms()).toMatchObject([{ id, reason: 'KEY_GONE' }]);
+    expect(await jobsOf(installation.database, id)).toMatchObject([{ queue: 'reverse' }]);
+    await installation.database.query(`update transactions set ${OTHER_KEY} where id = $1`, [id]);
+    await letTimePass(installation.database, id, 60);
+    expect(await untilReversal(id, 'acknowledged', 2)).toMatchObject({ needsReview: true });
+    expect(alarms()).toHaveLength(1);
+  });
+});

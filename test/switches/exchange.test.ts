@@ -5,7 +5,7 @@ import type { IsoMessage } from '../../src/processor-kit/processor.ts';
 import { exchange } from '../../src/switches/exchange.ts';
 import { faultLog } from '../../src/switches/fault-log.ts';
 import type { Exchange } from '../../src/switches/ports.ts';
-import { buildFor } from '../../src/switches/switch-slot.ts';
+import { buildFor, switchSlot } from '../../src/switches/switch-slot.ts';
 
 const RESPONSE: IsoMessage = { mti: '0210', responseCode: '00' };
 const RESPONSE_COPY = Uint8Array.of(1);
@@ -82,6 +82,22 @@ test('what the slot rejects was never written', async () => {
 test('a slot whose message cannot be built is given back', () => {
   let released = 0;
   expect(() => buildFor({ release: () => released++ }, trips)).toThrow(TypeError);
+  expect(released).toBe(1);
+});
+
+test('a reversal that its processor cannot build fails as not written, and the fault is logged', async () => {
+  let released = 0;
+  const faults: unknown[] = [];
+  const slot = switchSlot({ connectionId: 'line', release: () => released++ } as never, {
+    processor: { reversal: trips } as never,
+    config: {} as never,
+    exchange: trips,
+    pinGate: () => undefined,
+    tellFault: (error) => void faults.push(error),
+  });
+  const answer = await slot.reverse({ attempt: 1 } as never, { deadlineMs: 1, sendByMs: 1 }, {} as never);
+  expect(answer).toMatchObject({ kind: 'failed', written: false, connectionId: 'line' });
+  expect(faults).toEqual([expect.any(TypeError)]);
   expect(released).toBe(1);
 });
 

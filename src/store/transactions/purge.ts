@@ -1,8 +1,13 @@
+import { PinState } from '../../transactions/pin/pin-step.ts';
+import { MUST_NOT_REST } from '../../transactions/status.ts';
+import { ReversalState, VoidState } from '../../transactions/transaction.ts';
 import type { Database } from '../postgres/open-database.ts';
+
+const { owed, sent, confirming, needsReview } = ReversalState;
 
 /** For how many days what is kept. */
 export interface Retention {
-  /** PAN and expiry, sealed: for as long as a refund or a dispute may need them. */
+  /** PAN and expiry, sealed, from the tap on. Transactions that are still open keep theirs until they end. */
   readonly cardDays: number;
   /** The audit trail, and the record of changes; the database itself refuses less than seven years. */
   readonly auditDays: number;
@@ -29,24 +34,60 @@ type Kind = 'cards' | 'audit' | 'webhooks' | 'links';
 const MARK = (kind: Kind) => `coalesce((select up_to from purge_marks where kind = '${kind}'), '-infinity')`;
 const CUTOFF = `clock_timestamp() - $1 * interval '1 day'`;
 
-// A mark moves to the end of a full batch, and to the cut-off behind one that is not: then nothing older is left.
+/**
+ * How long beyond its retention a card is kept for a review that nobody resolves. Acquirers settle disputes within the 180 days
+ * that card networks allow for them.
+ */
+const REVIEW_DAYS = 180;
+
+/** Nothing will be sent to a switch any more that needs the card. A void is part of the sale's reversal. */
+const IS_AT_REST = `(t.reversal_state not in (${[owed, sent, confirming].join()})
+    and (t.reversal_state <> ${needsReview} or t.created_at < ${CUTOFF} - interval '${REVIEW_DAYS} days')
+    and t.void_state is distinct from ${VoidState.asked}
+    and t.status not in (${MUST_NOT_REST.join()}) and t.pin_state <> ${PinState.awaiting}
+    and coalesce(t.completing_until < clock_timestamp(), true))`;
+
+// A mark moves to the end of a full batch, and to the cut-off behind one that is not: then nothing older is left but what is
+// held. The condition stands in the update, so that it is checked again on a row that changes meanwhile.
 const ERASE_CARDS = `
 with cutoff as (select ${CUTOFF} as at),
 due as (
   select t.acquirer_id, t.id, t.created_at from transactions t, cutoff
   where t.created_at >= ${MARK('cards')} and t.created_at < cutoff.at and t.sealed_card is not null
+    and not exists (select from purge_held_cards held where held.acquirer_id = t.acquirer_id and held.transaction_id = t.id)
   order by t.created_at limit ${BATCH_ROWS}
 ),
 erased as (
   update transactions t set sealed_card = null from due
-  where t.acquirer_id = due.acquirer_id and t.id = due.id
-  returning due.created_at
+  where t.acquirer_id = due.acquirer_id and t.id = due.id and ${IS_AT_REST}
+  returning t.id
+),
+held as (
+  insert into purge_held_cards (acquirer_id, transaction_id)
+  select acquirer_id, id from due where id not in (select id from erased)
 ),
 marked as (
   insert into purge_marks (kind, up_to)
-  select 'cards', case when count(erased) = ${BATCH_ROWS} then max(erased.created_at) else min(cutoff.at) end
-  from cutoff left join erased on true
+  select 'cards', case when count(due) = ${BATCH_ROWS} then max(due.created_at) else min(cutoff.at) end
+  from cutoff left join due on true
   on conflict (kind) do update set up_to = greatest(purge_marks.up_to, excluded.up_to)
+)
+select count(*) from due`;
+
+const ERASE_HELD_CARDS = `
+with ended as (
+  select held.acquirer_id, held.transaction_id from purge_held_cards held
+  join transactions t on t.acquirer_id = held.acquirer_id and t.id = held.transaction_id
+  where ${IS_AT_REST} limit ${BATCH_ROWS}
+),
+erased as (
+  update transactions t set sealed_card = null from ended
+  where t.acquirer_id = ended.acquirer_id and t.id = ended.transaction_id and ${IS_AT_REST}
+  returning t.acquirer_id, t.id
+),
+released as (
+  delete from purge_held_cards held using erased
+  where held.acquirer_id = erased.acquirer_id and held.transaction_id = erased.id
 )
 select count(*) from erased`;
 
@@ -104,6 +145,7 @@ export async function purge(database: Database, retention: Retention): Promise<'
   let isFull = false;
   for (const [statement, days] of [
     [ERASE_CARDS, cardDays],
+    [ERASE_HELD_CARDS, cardDays],
     [DELETE_AUDIT, auditDays],
     [DELETE_LATE_RESPONSES, auditDays],
     [DELETE_CHANGES, auditDays],

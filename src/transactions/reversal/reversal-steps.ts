@@ -22,7 +22,8 @@ import { ReversalState, type ReversalStateId, type Transaction } from '../transa
  * then, the reversal is **owed** again from whatever state, and an acknowledgement of an attempt that left before counts no
  * more. The disposition stays: Voided is what it will be.
  *
- * When the profile's time is over, a person must look: **needsReview**. What waits for a line is still sent then.
+ * When the profile's time is over, a person must look: **needsReview**. What waits for a line is still sent then. A reversal
+ * that cannot be built, because its card data or their key are gone, needs review at once (review-unsendable.ts).
  *
  * Owed, sent and confirming have a live job at all times.
  */
@@ -86,17 +87,22 @@ export function sentStep(transaction: Transaction, attempt: Attempt, profile: Re
   };
 }
 
-/** No byte of the attempt left: it is as if it had not been made, and is due again. */
+/**
+ * No byte of the attempt left: it is as if it had not been made, and is due again. That the time for attempts is over still
+ * counts: an attempt that fails like this each time must reach a person.
+ */
 export function unsentStep(
   before: Transaction,
   sent: Transaction,
   attempt: Attempt,
   delaySeconds: number,
+  profile: Pick<ReversalProfile, 'giveUpAfterSeconds'>,
 ): ReversalStep {
   const { number, nextJob, nowMs } = attempt;
+  const review = exhaustedStep(before, profile, nowMs);
   return {
-    ...stepOf(sent, nowMs, [{ reversal: 'unsent', attempt: number }]),
-    to: resultOf(before),
+    ...stepOf(sent, nowMs, [{ reversal: 'unsent', attempt: number }, ...(review?.told ?? [])]),
+    to: review?.to ?? resultOf(before),
     enqueue: [reverseJob(before, number, delaySeconds)],
     remove: [nextJob],
   };
@@ -141,8 +147,12 @@ export function exhaustedStep(
   profile: Pick<ReversalProfile, 'giveUpAfterSeconds'>,
   nowMs: number,
 ): ReversalStep | undefined {
+  return isExhausted(transaction, profile, nowMs) ? reviewStep(transaction, nowMs) : undefined;
+}
+
+/** A person must look; the job is left to the caller. Undefined when that is known already. */
+export function reviewStep(transaction: Transaction, nowMs: number): ReversalStep | undefined {
   if (transaction.reversalState === ReversalState.needsReview) return undefined;
-  if (!isExhausted(transaction, profile, nowMs)) return undefined;
   return {
     ...stepOf(transaction, nowMs, [{ reversal: 'needsReview', attempt: transaction.reversalAttempt }]),
     to: { ...resultOf(transaction), reversalState: ReversalState.needsReview, needsReview: true },

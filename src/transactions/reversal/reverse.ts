@@ -1,3 +1,4 @@
+import { SealError } from '../../errors.ts';
 import { localDateTime } from '../../processor-kit/local-time.ts';
 import type { Reversal } from '../../processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../processor-kit/profile.ts';
@@ -10,6 +11,7 @@ import { webhookJobs } from '../webhook-job.ts';
 import type { World } from '../world.ts';
 import { MOST_PATIENCE_SECONDS, patience } from './patience.ts';
 import { type Attempt, answeredStep, exhaustedStep, isDue, sentStep, unsentStep } from './reversal-steps.ts';
+import { reviewUnsendable } from './review-unsendable.ts';
 
 /**
  * One attempt of a reversal (see reversal-steps.ts for what it goes through), on a line where it cannot overtake its
@@ -46,6 +48,25 @@ export async function sendReversal(world: World, asked: ReversalAttempt, jobId?:
   if (world.path.kind !== 'direct') throw new Error('Reversals are sent by workers');
   const route = world.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
   const target = route && world.path.switches.find(asked.acquirerId, route.processorId);
+  try {
+    return await attemptReversal(world, transaction, target, { number: asked.reversalAttempt, jobId });
+  } catch (error) {
+    return reviewUnsendable(world, transaction, target, error);
+  }
+}
+
+/** The attempt to make, and the job that asked for it when the attempt's commit removes it. */
+interface NumberedAttempt {
+  readonly number: number;
+  readonly jobId: string | undefined;
+}
+
+async function attemptReversal(
+  world: World,
+  transaction: Transaction,
+  target: Switch | undefined,
+  { number, jobId }: NumberedAttempt,
+): Promise<ReversalJobResult> {
   if (!target) return waitForLine(world, transaction, target, NOT_NOW);
   const original = await world.store.findOriginalFacts(transaction);
   // It must not overtake a completion either, which would post what was taken back.
@@ -53,7 +74,7 @@ export async function sendReversal(world: World, asked: ReversalAttempt, jobId?:
     return { againAfterSeconds: Math.min(original.completingSeconds, COMPLETION_POLL_SECONDS) };
   const line = await takeLine(world, target, transaction, original);
   if (!line.slot) return waitForLine(world, transaction, target, line);
-  return sendOn(world, { transaction, target, original, jobId, ...line }, asked.reversalAttempt);
+  return sendOn(world, { transaction, target, original, jobId, ...line }, number);
 }
 
 interface FreeLine {
@@ -118,7 +139,9 @@ async function sendOn(world: World, sending: Sending, number: number): Promise<R
     reversal = await buildReversal(world, sending, attempt);
     if (!reversal || !(await world.store.stepReversal(step))) {
       slot.release();
-      return reversal ? MOVED : { againAfterSeconds: MOST_PATIENCE_SECONDS }; // no STAN is left before the cut-over
+      if (reversal) return MOVED;
+      // No STAN is left before the cut-over.
+      return waitForLine(world, transaction, target, { againAfterSeconds: MOST_PATIENCE_SECONDS });
     }
   } catch (error) {
     slot.release();
@@ -133,7 +156,7 @@ async function sendOn(world: World, sending: Sending, number: number): Promise<R
 
 async function settleAttempt(
   world: World,
-  { transaction, couldOvertake }: Sending,
+  { transaction, target, couldOvertake }: Sending,
   sent: Transaction,
   attempt: Attempt,
   answer: Awaited<ReturnType<SwitchSlot['reverse']>>,
@@ -146,7 +169,7 @@ async function settleAttempt(
     step = refusal ?? answeredStep(transaction, sent, now, answer.value, couldOvertake);
   }
   if (answer.kind === 'failed' && !answer.written) {
-    step = unsentStep(transaction, sent, now, patience(transaction, now.nowMs));
+    step = unsentStep(transaction, sent, now, patience(transaction, now.nowMs), target.profile.reversal);
   }
   if (!step) {
     if (sent.reversalState === ReversalState.needsReview) world.alarms.needsReview(sent);
@@ -160,6 +183,7 @@ async function settleAttempt(
   if (endsVoid) await world.refunds.endVoid({ step: told, isVoided: !refusal, needsReview: refusal !== undefined });
   else await world.store.stepReversal(told);
   if (isNews) world.wakeups.announce(sent);
+  if (step.told.some(({ reversal }) => reversal === 'needsReview')) world.alarms.needsReview(transaction);
 }
 
 /** Undefined when a STAN of its own is wanted and the business day has none left. */
@@ -168,10 +192,11 @@ async function buildReversal(
   { transaction, target, original: facts }: Sending,
   { number, nowMs }: Attempt,
 ): Promise<Reversal | undefined> {
+  if (transaction.sealedCard === null) throw new SealError('NOT_KEPT');
   const { keepsStan } = target.profile.reversal;
   const stan = keepsStan ? transaction.stan! : await target.nextStan(transaction.tid!);
   if (stan === undefined) return undefined;
-  const { original } = world.vault.open(transaction.id, transaction.sealedCard!);
+  const { original } = world.vault.open(transaction.id, transaction.sealedCard);
   const merchant = world.directory.merchant(transaction.acquirerId, transaction.merchantId);
   return {
     original,

@@ -177,7 +177,7 @@ export class RandomWrites {
     const back = { ...attempt, number: seen.reversalAttempt };
     const couldOvertake = this.#random.next() < 0.3;
     const acknowledged = answeredStep(before, seen, back, 'acknowledged', couldOvertake)!;
-    const step = this.#pick([sent, unsentStep(before, seen, back, 5), acknowledged, acknowledged]);
+    const step = this.#pick([sent, unsentStep(before, seen, back, 5, PROFILE.reversal), acknowledged, acknowledged]);
     const named = this.#named(step);
     if (this.#random.next() < 0.5) return { name: 'stepReversal', on: (store) => store.stepReversal(named) };
     const end = { step: named, isVoided: this.#random.next() < 0.6, needsReview: false };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig } from '../../../src/config.ts';
 import { JobTable } from '../../../src/jobs/job-table.ts';
+import { REVERSAL_SCHEDULE } from '../../../src/processor-kit/profile.ts';
 import { purge } from '../../../src/store/transactions/purge.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
@@ -23,8 +24,8 @@ const query = (text: string, values: unknown[] = []) => testDatabase.database.qu
 async function transactions(...ages: number[]): Promise<void> {
   await query(
     `insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, type,
-       device_installation_id, answer_by, sealed_card, pan_hash, masked_pan, created_at, updated_at)
-     select 1, gen_random_uuid(), '1001', 10, gen_random_uuid(), 1, 8, 1, 'device', now(), 'sealed', 'hash', '411111******1111',
+       disposition, device_installation_id, answer_by, sealed_card, pan_hash, masked_pan, created_at, updated_at)
+     select 1, gen_random_uuid(), '1001', 10, gen_random_uuid(), 1, 8, 1, 0, 'device', now(), 'sealed', 'hash', '411111******1111',
        now() - age * interval '1 day', now() from unnest($1::float8[]) as age`,
     [ages],
   );
@@ -71,6 +72,54 @@ describe('sealed cards', () => {
     expect(await agesWithCard()).toEqual([100, 150]);
     await purge(testDatabase.database, { ...RETENTION, cardDays: 120 });
     expect(await agesWithCard()).toEqual([100]);
+  });
+});
+
+describe('sealed cards of transactions that are still open', () => {
+  test.each([
+    ['a reversal that is owed', 'reversal_state = 1'],
+    ['a reversal that was sent', 'reversal_state = 2'],
+    ['a reversal to be confirmed', 'reversal_state = 5'],
+    ['a reversal that a person must look at', 'reversal_state = 4'],
+    ['a void that was asked for', 'void_state = 1, disposition = 0'],
+    ['a status that must not rest', 'status = 5'],
+    ['a PIN that is awaited', 'pin_state = 1'],
+    ['a completion that is on its way', `completing_until = now() + interval '1 minute'`],
+  ])('are kept while there is %s, and erased once it has ended', async (_what, open) => {
+    await transactions(181);
+    await query(`update transactions set ${open}`);
+    await transactions(200);
+    expect(await purge(testDatabase.database, RETENTION)).toBe('done');
+    expect(await agesWithCard()).toEqual([181]);
+    await purge(testDatabase.database, RETENTION);
+    expect(await agesWithCard()).toEqual([181]);
+    await query(
+      'update transactions set reversal_state = 3, void_state = null, disposition = 5, status = 8, pin_state = 0, completing_until = null',
+    );
+    expect(await purge(testDatabase.database, RETENTION)).toBe('done');
+    expect(await agesWithCard()).toEqual([]);
+    expect(await count('purge_held_cards')).toBe(0);
+  });
+
+  test('are erased half a year later even if nobody has resolved the review', async () => {
+    await transactions(359, 361);
+    await query('update transactions set reversal_state = 4');
+    await purge(testDatabase.database, RETENTION);
+    expect(await agesWithCard()).toEqual([359]);
+    await query(`update transactions set created_at = created_at - interval '2 days'`);
+    await purge(testDatabase.database, RETENTION);
+    expect(await agesWithCard()).toEqual([]);
+  });
+
+  test('do not keep a batch from going on to the others', async () => {
+    await transactions(...Array.from({ length: 1_500 }, (_, index) => 181 + index / 24));
+    await query('update transactions set reversal_state = 1');
+    await transactions(190, 200);
+    const rounds: string[] = [];
+    do rounds.push(await purge(testDatabase.database, RETENTION));
+    while (rounds.at(-1) === 'more');
+    expect(await agesWithCard()).toHaveLength(1_500);
+    expect(await count('purge_held_cards')).toBe(1_500);
   });
 });
 
@@ -206,6 +255,12 @@ test('retention is configured by the environment, and no audit goes before its s
     RETENTION_WEBHOOK_DAYS: 30,
   });
   expect(() => readConfig({ RETENTION_AUDIT_DAYS: '365' })).toThrow(/RETENTION_AUDIT_DAYS/);
+});
+
+test('cards are kept at least until the reversal of a void at the end of the longest business day has given up', () => {
+  const days = 5 + REVERSAL_SCHEDULE.giveUpAfterSeconds / 86_400;
+  expect(() => readConfig({ RETENTION_CARD_DAYS: String(days) })).toThrow(/RETENTION_CARD_DAYS/);
+  expect(readConfig({ RETENTION_CARD_DAYS: '10' })).toMatchObject({ RETENTION_CARD_DAYS: 10 });
 });
 
 test('however many processes ask for the one purge job, there is one', async () => {

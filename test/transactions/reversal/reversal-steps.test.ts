@@ -122,11 +122,21 @@ describe('an attempt of which no byte left', () => {
   ] as const)('is taken back to where it was (state %i, attempt %i), and due again', (state, before) => {
     const transaction = uncertain(state, before);
     const after = sentStep(transaction, attempt(before + 1), PROFILE);
-    const step = unsentStep(transaction, { ...transaction, ...after.to }, attempt(before + 1), 5);
+    const step = unsentStep(transaction, { ...transaction, ...after.to }, attempt(before + 1), 5, PROFILE);
     expect(step.to).toMatchObject({ reversalState: state, reversalAttempt: before });
     expect(step.enqueue).toEqual([job(transaction, before + 1, 5)]);
     expect(step.remove).toEqual([NEXT_JOB]);
     expect(step.told).toEqual([{ reversal: 'unsent', attempt: before + 1 }]);
+  });
+
+  test('when the time for attempts is over, needs review besides', () => {
+    const transaction = uncertain(sent, 3);
+    const last = attempt(4, 73 * HOUR);
+    const after = sentStep(transaction, last, PROFILE);
+    const step = unsentStep(transaction, { ...transaction, ...after.to }, last, 300, PROFILE);
+    expect(step.to).toMatchObject({ reversalState: needsReview, reversalAttempt: 3, needsReview: true });
+    expect(step.enqueue).toEqual([job(transaction, 4, 300)]);
+    expect(step.told.map(({ reversal }) => reversal)).toEqual(['unsent', 'needsReview']);
   });
 });
 

@@ -1,0 +1,37 @@
+import { SealError, StoreUnavailable } from '../../errors.ts';
+import { REVERSAL_SCHEDULE } from '../../processor-kit/profile.ts';
+import type { Switch } from '../ports.ts';
+import type { Transaction } from '../transaction.ts';
+import type { World } from '../world.ts';
+import { exhaustedStep, reviewStep } from './reversal-steps.ts';
+
+/**
+ * Decides what happens to a reversal whose attempt failed with an error before it was sent.
+ *
+ * - Without its card data (erased, or sealed bytes that were changed) no attempt can ever be built: the transaction needs
+ *   review at once, and the job ends.
+ * - With the sealing key gone, the transaction needs review at once, because only a person can restore the key. The job is
+ *   retried, so that the reversal leaves when the key is back.
+ * - Any other error (an exception of a processor type, for example) may be temporary: the job is retried, and the
+ *   transaction needs review once the time for attempts is over.
+ *
+ * @throws the error itself when the job has to be retried, so that it is logged
+ */
+export async function reviewUnsendable(
+  world: World,
+  transaction: Transaction,
+  target: Switch | undefined,
+  error: unknown,
+): Promise<'done'> {
+  if (error instanceof StoreUnavailable) throw error;
+  const sealFault = error instanceof SealError ? error.code : undefined;
+  const nowMs = world.clock.nowMs();
+  const step = sealFault
+    ? reviewStep(transaction, nowMs)
+    : exhaustedStep(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs);
+  if (step && (await world.store.stepReversal(step))) {
+    world.alarms.needsReview(transaction, sealFault ?? (error instanceof Error ? error.name : 'unknown'));
+  }
+  if (sealFault === 'NOT_KEPT' || sealFault === 'SEAL_BROKEN') return 'done';
+  throw error;
+}
