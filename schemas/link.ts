@@ -226,6 +226,16 @@ export const tapOnOwnStatus = z
     disposition,
     errorCode: z.int().nullable().describe('0 when approved; null until there is an outcome: `GET /enums`, errorCodes'),
     message: z.string().optional().describe('There in the event of an error'),
+    amount: z
+      .string()
+      .nullable()
+      .describe('Decimal text in major units, the approved amount if that is less; null if none was read (extension)')
+      .meta({ examples: ['100.00'] }),
+    currency: z
+      .string()
+      .nullable()
+      .describe('ISO 4217 code of the amount; null if none was read (extension)')
+      .meta({ examples: ['ZAR'] }),
   })
   .meta({ id: 'TapOnOwnStatus' });
 

@@ -37,6 +37,8 @@ const androidName = z
   .regex(/^[A-Za-z]\w*(\.\w+)*$/, 'is no name like com.example.pay')
   .optional();
 
+const tapRate = (usual: number) => z.coerce.number().int().min(0).max(1_000_000).default(usual);
+
 const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0', ''] });
 
 /** Of a setting that is a secret: for orchestrators that hand those over as files, and for whoever can list a process's environment. */
@@ -188,6 +190,16 @@ const environment = z.object({
     .max(1_000_000)
     .default(500)
     .describe('And of one address without a credential, or with one that is new or no good'),
+  TAPS_PER_LINK: tapRate(2).describe(
+    'Taps, PINs and acknowledgements per second by the token of one link or intent, in one process; bursts of ten seconds; ' +
+      '0 for no limit. A customer needs five for a payment with PIN',
+  ),
+  TAPS_PER_TOKEN: tapRate(200).describe(
+    "And by one token of a merchant's backend: 1,000 tills that share it and sell every ten seconds, with acknowledgements",
+  ),
+  TAPS_PER_MERCHANT: tapRate(1_000).describe(
+    'And of one merchant; those by tokens of its links have a quota of the same size of their own',
+  ),
   LOGIN_TOKEN_MINUTES: z.coerce
     .number()
     .min(1)

@@ -11,6 +11,7 @@ import { registerTransactionRoutes } from '../http/routes/transactions.ts';
 import { registerWebhookEventRoutes } from '../http/routes/webhook-events.ts';
 import { registerWellKnownRoutes } from '../http/routes/well-known.ts';
 import type { Server } from '../http/server.ts';
+import { identifySubmitter, TapLimits } from '../http/tap-limits.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { PostgresWebhookEndpoints } from '../store/webhooks/webhook-endpoints.ts';
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
@@ -47,11 +48,12 @@ export function registerRoutes(server: Server, parts: RouteParts): void {
   const { world, stores } = parts;
   const guards = createGuards(parts);
   registerCredentials(server, parts, guards);
-  const { tapTokens: tokens, authenticator, idempotent } = guards;
+  const { tapTokens, authenticator, idempotent } = guards;
   const { store: transactions, directory } = stores;
-  registerTapRoutes(server, { world, tokens });
-  registerPinRoute(server, { world, tokens });
-  registerAcknowledgeRoutes(server, { world, tokens });
+  const taps = { world, identify: identifySubmitter(tapTokens, tapLimitsOf(parts)) };
+  registerTapRoutes(server, taps);
+  registerPinRoute(server, taps);
+  registerAcknowledgeRoutes(server, taps);
   registerRefundRoutes(server, { world, authenticator, transactions, idempotent });
   registerTransactionRoutes(server, { authenticator, transactions, directory, vault: world.vault });
   registerPayments(server, parts, guards);
@@ -59,6 +61,15 @@ export function registerRoutes(server: Server, parts: RouteParts): void {
   registerWebhookRoutes(server, parts, authenticator, idempotent);
   registerAdministration(server, parts, guards);
   registerWellKnownRoutes(server, stores.keys);
+}
+
+function tapLimitsOf({ config, world }: RouteParts): TapLimits {
+  return new TapLimits({
+    perLink: config.TAPS_PER_LINK,
+    perToken: config.TAPS_PER_TOKEN,
+    perMerchant: config.TAPS_PER_MERCHANT,
+    monotonicMs: world.clock.monotonicMs,
+  });
 }
 
 function registerWebhookRoutes(

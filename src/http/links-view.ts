@@ -58,7 +58,14 @@ function mandateOf({ instalmentMinor, maxCollectionMinor, ...terms }: Mandate, c
 export function tapOnOwnStatusOf(tap: Transaction, merchantReference: string): TapOnOwnStatus {
   const errorCode = tap.errorCode ?? (tap.disposition === null ? null : 0);
   const message = errorCode ? (OWN_TEXTS[errorCode] ?? responseCodeText(tap.responseCode ?? '')) : undefined;
-  return { id: tap.id, merchantReference, disposition: dispositionOf(tap), errorCode, message };
+  return { id: tap.id, merchantReference, disposition: dispositionOf(tap), errorCode, message, ...amountOf(tap) };
+}
+
+/** Null for a tap of which no amount could be read. */
+function amountOf(tap: Transaction): Pick<TapOnOwnStatus, 'amount' | 'currency'> {
+  const amountMinor = toldMinor(tap);
+  if (amountMinor === null || tap.currency === null) return { amount: null, currency: null };
+  return { amount: formatAmount(amountMinor, currencyOf(tap.currency)), currency: tap.currency };
 }
 
 /** The status documents know five: what the card declined itself is Declined there (contract, "Values"). */

@@ -25,8 +25,8 @@ const BURST_SECONDS = 10;
 const MAX_BUCKETS = 65_536;
 
 /**
- * Not limited here. A tap is money: it is taken, or refused with 503 when there is no slot, but never for its number. Health
- * must be seen while everything else is refused.
+ * Not limited here. Taps have limits of their own (`tap-limits.ts`), and no quota that other requests share. Health must be
+ * seen while everything else is refused.
  */
 export const UNLIMITED_ROUTES: ReadonlySet<string | undefined> = new Set<string | undefined>([
   '/transactions/mobile',
@@ -69,7 +69,7 @@ function wasLetIn({ statusCode, request }: FastifyReply): boolean {
   return statusCode < 400 && (request.routeOptions.config.facts?.takes.length ?? 0) > 0;
 }
 
-function refusal({ most }: { readonly most: number }, name: string, waitSeconds: number): Throttled | undefined {
+export function refusal({ most }: { readonly most: number }, name: string, waitSeconds: number): Throttled | undefined {
   return waitSeconds === 0 ? undefined : new Throttled({ name, most, windowSeconds: BURST_SECONDS }, waitSeconds);
 }
 
@@ -81,7 +81,7 @@ function networkOf(ip: string): string {
 /** What nobody reaches: whoever is known must still be known where there is no limit. */
 const NO_LIMIT = 1_000_000_000;
 
-function bucketsOf<Key>(perSecond: number): TokenBuckets<Key> {
+export function bucketsOf<Key>(perSecond: number): TokenBuckets<Key> {
   return new TokenBuckets({ perSecond: perSecond || NO_LIMIT, burstSeconds: BURST_SECONDS }, MAX_BUCKETS);
 }
 
@@ -95,7 +95,7 @@ function credentialOf({ headers }: FastifyRequest): number | undefined {
 const TAIL_CHARS = 16;
 
 /** 52 bits of a text's end. A number keeps nothing of the secret, nor the header that it was cut from. */
-function fingerprint(text: string): number {
+export function fingerprint(text: string): number {
   let high = 0x811c9dc5 | 0;
   let low = 0x9e3779b9 | 0;
   for (let at = Math.max(0, text.length - TAIL_CHARS); at < text.length; at++) {

@@ -13,6 +13,7 @@ import {
   type HandedLink,
   letExpire,
   minutesToExpiry,
+  offeredReference,
   statusOf,
   untilTold,
 } from '../support/links.ts';
@@ -44,10 +45,12 @@ afterAll(async () => {
   await Promise.all([links.close(), taps.close()]);
 });
 
+const declineOffline = (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0));
 const create = (changes?: Record<string, unknown>, path?: string) => createLink(installation, changes, path);
 const app = (link: HandedLink, device?: string) => new AppPhone(installation, link, device);
 const status = (link: HandedLink, path?: string) => statusOf(installation, link.id, path);
 const creation = (paymentReference: string) => creationOf(installation, paymentReference);
+const offered = (link: HandedLink) => offeredReference(installation, link);
 const details = (link: HandedLink) => ask(installation, link, `/consumer/qrCodeDetails/${link.id}`);
 const acknowledge = (link: HandedLink, state: string | number, transactionId?: string) =>
   ask(installation, link, '/consumer/acknowledge', { qrCodeId: link.id, status: state, transactionId });
@@ -167,7 +170,7 @@ describe('a link', () => {
     const overtake = 'update links set payment_reference = $2 where acquirer_id = 1 and id = $1';
     await installation.database.query(overtake, [link.id, merchantReference]);
     const authorizations = installation.asked.authorizations;
-    const again = await app(link).pay({ merchantReference: randomUUID() });
+    const again = await app(link).pay({ merchantReference: await offered(link) });
     expect(problemOf(again)).toMatchObject({ status: 409, errorCode: 124 });
     expect(installation.asked.authorizations).toBe(authorizations);
   });
@@ -192,7 +195,9 @@ describe('a link', () => {
         errorCode: 104,
         errors: [{ pointer: '/generalCardData', detail: 'AMOUNT_NOT_OF_LINK' }],
       });
-      expect(await status(link)).toMatchObject({ qrCodeState: 'QRCodeGenerated', status: 'BadRequestReceived' });
+      // Customers hold the token of a link: what they spoil leaves no row.
+      const left = by === 'app' ? null : 'BadRequestReceived';
+      expect(await status(link)).toMatchObject({ qrCodeState: 'QRCodeGenerated', status: left });
       expect(outcomeOf(await phone.tap(tap)).type).toBe('Approved');
       expect(await status(link)).toMatchObject({ qrCodeState: 'TransactionCreated', disposition: 'Approved' });
     }
@@ -202,16 +207,14 @@ describe('a link', () => {
     const link = await create();
     const before = installation.ledger.length;
     const phones = Array.from({ length: 8 }, () => app(link));
-    const answers = await Promise.all(phones.map((phone) => phone.pay({ merchantReference: randomUUID() })));
+    const answers = await Promise.all(phones.map((phone) => phone.pay()));
     const statuses = answers.map((answer) => answer.status).sort();
-    expect(statuses).toEqual([200, 409, 409, 409, 409, 409, 409, 409]);
-    const late = answers.find((answer) => answer.status === 409)!;
-    expect(problemOf(late)).toMatchObject({ errorCode: 124 });
+    expect(statuses).toEqual([200, 403, 403, 403, 403, 403, 403, 403]);
+    const late = await app(link).pay({ merchantReference: await offered(link) });
+    expect(problemOf(late)).toMatchObject({ status: 409, errorCode: 124 });
     expect(installation.ledger).toHaveLength(before + 1);
-    const { rowCount } = await installation.database.query('select from transactions where consumer_id = $1', [
-      link.id,
-    ]);
-    expect(rowCount).toBe(1);
+    const rows = await installation.database.query('select from transactions where consumer_id = $1', [link.id]);
+    expect(rows.rowCount).toBe(1);
   });
 
   test('gives a tap that is repeated its stored answer, also when its time is over', async () => {
@@ -248,13 +251,7 @@ describe('a link', () => {
 describe('a link that was tapped is free again', () => {
   test.each([
     ['a decline', { amount: '10.51' }, {}, 'Declined', '51'],
-    [
-      'a decline of the card itself',
-      { amount: '10.00' },
-      { tamper: (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0)) },
-      'Declined',
-      null,
-    ],
+    ['a decline of the card itself', { amount: '10.00' }, { tamper: declineOffline }, 'Declined', null],
   ])('after %s, and another tap may pay it', async (_what, { amount }, tap, disposition, responseCode) => {
     const link = await create({ amount });
     const first = outcomeOf(await app(link).pay({ amount, ...tap }));
@@ -294,7 +291,9 @@ describe('a link that was tapped is free again', () => {
         await untilAnswered(installation.database, serviceReference);
         expect(await status(link)).toMatchObject({ disposition: 'UnableToGoOnline' });
         const again =
-          who === 'the same phone' ? await phone.pay() : await app(link).pay({ merchantReference: randomUUID() });
+          who === 'the same phone'
+            ? await phone.pay()
+            : await app(link).pay({ merchantReference: await offered(link) });
         expect(outcomeOf(again).type).toBe('Approved');
         expect(outcomeOf(again).serviceReference === serviceReference).toBe(who === 'the same phone');
         expect(await status(link)).toMatchObject({ disposition: 'Approved' });
@@ -310,7 +309,7 @@ describe('a link that was tapped is free again', () => {
     const link = await create({ amount: '10.77' });
     const { serviceReference, type } = outcomeOf(await app(link).pay({ amount: '10.77' }));
     expect(type).toBe('Indeterminate');
-    const second = await app(link).pay({ amount: '10.77', merchantReference: randomUUID() });
+    const second = await app(link).pay({ amount: '10.77', merchantReference: await offered(link) });
     expect(problemOf(second)).toMatchObject({ status: 409, errorCode: 124 });
     await letExpire(database, link.id);
     expect(await status(link)).toMatchObject({ disposition: 'Indeterminate', expired: false });
@@ -327,7 +326,7 @@ describe('a link that was tapped is free again', () => {
     const link = await create({ amount: '10.10' }); // the switch takes its time
     const first = app(link).pay({ amount: '10.10' });
     await eventually(async () => expect(await status(link)).toMatchObject({ qrCodeState: 'TransactionCreated' }));
-    const second = await app(link).pay({ amount: '10.10', merchantReference: randomUUID() });
+    const second = await app(link).pay({ amount: '10.10', merchantReference: await offered(link) });
     expect(problemOf(second)).toMatchObject({ status: 409, errorCode: 124 });
     expect(outcomeOf(await first).type).toBe('Approved');
   });
@@ -376,7 +375,7 @@ describe('the token of a link', () => {
     expect(problemOf(await acknowledge(strange, 1))).toMatchObject({ status: 404, errorCode: 122 });
     const refused = problemOf(await acknowledgeTap(installation, link, serviceReference, 'device'));
     expect(refused).toMatchObject({ status: 404, errorCode: 122 });
-    const paid = outcomeOf(await app(link).pay({ merchantReference: randomUUID() }));
+    const paid = outcomeOf(await app(link).pay());
     expect(await status(link)).toMatchObject({ transactionId: paid.serviceReference });
     expect(await status(other)).toMatchObject({ transactionId: serviceReference });
   });

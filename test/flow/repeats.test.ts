@@ -129,7 +129,7 @@ describe('a reference that was used', () => {
     const tamper = (values: Map<number, Uint8Array>) => void values.delete(0x9f02);
     expect(problemOf(await phone.pay({ tamper }))).toMatchObject({ status: 400 });
     const { paymentReference: merchantReference } = link;
-    expect(problemOf(await stranger.pay({ merchantReference }))).toMatchObject({ status: 409, errorCode: 124 });
+    expect(problemOf(await stranger.pay({ merchantReference }))).toMatchObject({ status: 403, errorCode: 101 });
     expect(outcomeOf(await phone.pay()).type).toBe('Approved');
     expect(await statusOf(installation, other.id)).toMatchObject({ transactionId: null });
   });

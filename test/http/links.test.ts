@@ -386,8 +386,8 @@ describe('an intent', () => {
     const ownStatus = () =>
       request(installation.url, `/consumer/taponown/${paymentReference}`, { headers: { authorization } });
     expect(problemOf(await ownStatus())).toMatchObject({ status: 404, errorCode: 122 });
-    const { serviceReference: id } = outcomeOf(await app(intent).pay({ merchantReference: randomUUID() }));
-    const told = { id, merchantReference: paymentReference, disposition: 'Approved', errorCode: 0 };
+    const { serviceReference: id } = outcomeOf(await app(intent).pay());
+    const told = { id, merchantReference: paymentReference, disposition: 'Approved', amount: '10.00', currency: 'ZAR' };
     expect(await ownStatus()).toMatchObject({ status: 200, body: told });
   });
 });

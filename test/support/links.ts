@@ -144,6 +144,12 @@ export async function minutesToExpiry(database: Database, id: string): Promise<n
   return rows.map(({ wait }) => wait.minutes);
 }
 
+/** What the details of a link offer to submit its tap under. */
+export async function offeredReference(installation: Installation, link: HandedLink): Promise<string> {
+  const { body } = await ask(installation, link, `/consumer/qrCodeDetails/${link.id}`);
+  return (body as { merchantReference: string }).merchantReference;
+}
+
 /** The status that the creation of a link under this reference is answered with. */
 export async function creationOf(installation: Installation, paymentReference: string): Promise<number> {
   return (await post(installation, '/consumer/applink', linkBody('coffee', { paymentReference }))).status;

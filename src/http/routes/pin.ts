@@ -1,6 +1,5 @@
 import { mobileHeaders, onlineAuthorizationAnswer } from '#schemas/mobile-transaction';
 import { mobilePin, pinParams } from '#schemas/pin';
-import { bearerToken } from '../../auth/bearer.ts';
 import { submitPin } from '../../transactions/pin/submit-pin.ts';
 import { answerPhone } from '../answer-phone.ts';
 import { answerSchema, type Server } from '../server.ts';
@@ -8,7 +7,7 @@ import { withZod } from '../with-zod.ts';
 import type { TapRoutesOptions } from './taps.ts';
 
 /** 4.5: a phone submits the PIN that its tap was asked for, and waits for the outcome. */
-export function registerPinRoute(server: Server, { world, tokens }: TapRoutesOptions): void {
+export function registerPinRoute(server: Server, { world, identify }: TapRoutesOptions): void {
   withZod(server).route({
     method: 'POST',
     url: '/transactions/:transactionId/submitPinMobile',
@@ -18,7 +17,7 @@ export function registerPinRoute(server: Server, { world, tokens }: TapRoutesOpt
         section: '4.5',
         takes: ['merchantToken', 'intentToken'],
         description: 'Valid only while the transaction waits for a PIN. Waits for the switch as the tap did.',
-        problems: { 400: [202], 409: [104, 124], 500: [208], 503: [203] },
+        problems: { 400: [202], 409: [104, 124], 429: [203], 500: [208], 503: [203] },
       },
     },
     schema: {
@@ -27,10 +26,7 @@ export function registerPinRoute(server: Server, { world, tokens }: TapRoutesOpt
       body: mobilePin,
       response: { 200: answerSchema(onlineAuthorizationAnswer) },
     },
-    // Before the body is read: a stranger gets no further than the header.
-    onRequest: async (request) => {
-      request.submitter = await tokens.verify(bearerToken(request.headers.authorization));
-    },
+    onRequest: identify,
     handler: async (request, reply) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
       const pin = { ...request.body, deviceInstallationId, correlationId: request.correlationId };

@@ -1,6 +1,5 @@
+import type { FastifyRequest } from 'fastify';
 import { mobileHeaders, mobileTransaction, onlineAuthorizationAnswer } from '#schemas/mobile-transaction';
-import { bearerToken } from '../../auth/bearer.ts';
-import type { TapTokens } from '../../auth/tokens/tap-tokens.ts';
 import { submitTap } from '../../transactions/tap/submit-tap.ts';
 import type { World } from '../../transactions/world.ts';
 import { answerPhone } from '../answer-phone.ts';
@@ -9,7 +8,8 @@ import { withZod } from '../with-zod.ts';
 
 export interface TapRoutesOptions {
   readonly world: World;
-  readonly tokens: TapTokens;
+  /** Lets in whose tap it may be, see `identifySubmitter`. */
+  readonly identify: (request: FastifyRequest) => Promise<void>;
 }
 
 const SUBMIT =
@@ -17,10 +17,11 @@ const SUBMIT =
   'The same merchantReference with the same blobs from the same device gets the same answer again. A tap is for a link or ' +
   'intent when it comes with its token, or when its merchantReference is the paymentReference or the id of one: then amount ' +
   'and currency must be the same, and one tap at a time holds it. A token of a link pays nothing else, on the terminal that ' +
-  'the link or its merchant has.';
+  'the link or its merchant has: it admits the paymentReference of the link and the merchantReference of its details, and ' +
+  'every other reference is 403. Taps are limited per token and per merchant.';
 
 /** 4.4: a phone submits a tap and waits for its outcome. */
-export function registerTapRoutes(server: Server, { world, tokens }: TapRoutesOptions): void {
+export function registerTapRoutes(server: Server, { world, identify }: TapRoutesOptions): void {
   withZod(server).route({
     method: 'POST',
     url: '/transactions/mobile',
@@ -30,7 +31,7 @@ export function registerTapRoutes(server: Server, { world, tokens }: TapRoutesOp
         section: '4.4',
         takes: ['merchantToken', 'intentToken'],
         description: SUBMIT,
-        problems: { 400: [202], 404: [122], 409: [124], 410: [118], 500: [208], 503: [203] },
+        problems: { 400: [202], 404: [122], 409: [124], 410: [118], 429: [203], 500: [208], 503: [203] },
       },
     },
     schema: {
@@ -38,10 +39,7 @@ export function registerTapRoutes(server: Server, { world, tokens }: TapRoutesOp
       body: mobileTransaction,
       response: { 200: answerSchema(onlineAuthorizationAnswer) },
     },
-    // Before the body is read: a stranger gets no further than the header.
-    onRequest: async (request) => {
-      request.submitter = await tokens.verify(bearerToken(request.headers.authorization));
-    },
+    onRequest: identify,
     handler: async (request, reply) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
       const { correlationId } = request;

@@ -4,6 +4,7 @@ import { linkExpired } from '../tap/link-of-tap.ts';
 import type { World } from '../world.ts';
 import type { Link } from './link.ts';
 import { judgeAcknowledgement, LinkState, type LinkStateId } from './link-state.ts';
+import { offeredReference } from './offered-reference.ts';
 
 /** A link as the payment app needs it to read a card. */
 export interface OpenedLink {
@@ -18,17 +19,13 @@ export interface OpenedLink {
  * @param id as the app asks for it; the token opens one link, and every other is as if there were none
  * @throws NotFound; RequestRefused 410 when its time is over; StoreUnavailable
  */
-export async function openLink(
-  { links, newId }: Pick<World, 'links' | 'newId'>,
-  claims: IntentClaims,
-  id: string,
-): Promise<OpenedLink> {
+export async function openLink({ links }: Pick<World, 'links'>, claims: IntentClaims, id: string): Promise<OpenedLink> {
   const link = await findClaimed(links, claims, id);
   if (link.isPast) throw linkExpired();
   const { QRCodeScanned } = LinkState;
   if (link.state < QRCodeScanned) await links.moveTo(link, QRCodeScanned);
   const isUnused = await links.isUnused(link, link.paymentReference);
-  return { link, merchantReference: isUnused ? link.paymentReference : newId() };
+  return { link, merchantReference: isUnused ? link.paymentReference : offeredReference(link) };
 }
 
 export interface LinkAcknowledgement {

@@ -8,7 +8,7 @@ import { applyProfile, type ProfileApplied } from '../tap/apply-profile.ts';
 import { awaitOutcome } from '../tap/await-outcome.ts';
 import { indexChipTags } from '../tap/chip-tags.ts';
 import { type Draft, pinAttempt } from '../tap/draft.ts';
-import { isOpenTo } from '../tap/link-of-tap.ts';
+import { checkReferenceOfToken, isOpenTo, linkOfToken } from '../tap/link-of-tap.ts';
 import { commitPlan, type Plan, planAttempt, planUnsent } from '../tap/plan-attempt.ts';
 import { openTap, type ReadTap, readTap } from '../tap/read-tap.ts';
 import type { Transaction } from '../transaction.ts';
@@ -65,9 +65,10 @@ async function findForPin(
   if (before?.merchantId !== merchantId || !isOpenTo(principal, before)) throw new NotFound();
   if (before.deviceInstallationId !== deviceInstallationId || before.userClaim !== userClaim)
     throw new Forbidden('FORBIDDEN');
-  if (before.merchantReference !== merchantReference)
-    throw refusedAt('merchantReference', 'is not that of the transaction');
-  return before;
+  if (before.merchantReference === merchantReference) return before;
+  const link = await linkOfToken(world, principal);
+  if (link) await checkReferenceOfToken(world, link, merchantReference);
+  throw refusedAt('merchantReference', 'is not that of the transaction');
 }
 
 /** The same PIN request once more, because its answer was lost or is still to come. */

@@ -1,5 +1,6 @@
-import { DuplicateReference, NotFound, RequestRefused, TapRefused } from '../../errors.ts';
+import { DuplicateReference, Forbidden, NotFound, RequestRefused, TapRefused } from '../../errors.ts';
 import { isExpired, type Link } from '../links/link.ts';
+import { admitsReference } from '../links/offered-reference.ts';
 import type { Principal } from '../ports.ts';
 import type { Transaction } from '../transaction.ts';
 import type { World } from '../world.ts';
@@ -18,6 +19,23 @@ export async function linkOfToken(
   const link = await world.links.find({ acquirerId, id: consumerId });
   if (link?.merchantId !== merchantId) throw new NotFound();
   return link;
+}
+
+/**
+ * The customer holds the token of a link. Under a reference of their choice they could pay for one order the amount of
+ * another, or use up references of the merchant's tills.
+ *
+ * @throws Forbidden for a reference that is neither the link's nor that of an earlier tap on it
+ */
+export async function checkReferenceOfToken(
+  world: Pick<World, 'store'>,
+  link: Link,
+  merchantReference: string,
+): Promise<void> {
+  if (admitsReference(link, merchantReference)) return;
+  const before = await world.store.findByReference(link.acquirerId, link.merchantId, merchantReference);
+  const isRepeat = before?.consumerId === link.id && before.originalId === null;
+  if (!isRepeat) throw new Forbidden('FORBIDDEN');
 }
 
 /** A token of a link, for a link, and for nothing else: 404 for every other transaction. */

@@ -10,7 +10,7 @@ import type { World } from '../world.ts';
 import { applyProfile } from './apply-profile.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
-import { checkLinkedAmount, isOpenTo, linkOfToken, refusedLink } from './link-of-tap.ts';
+import { checkLinkedAmount, checkReferenceOfToken, isOpenTo, linkOfToken, refusedLink } from './link-of-tap.ts';
 import { answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
 import { openTap, type ReadTap, readTap } from './read-tap.ts';
 
@@ -22,10 +22,11 @@ const MOST_LOOKS = 3;
  *
  * @returns the transaction as committed, its answer known: an outcome, or that a PIN is wanted
  * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, Overloaded, StoreUnavailable; by the token of a link
- *   NotFound, and RequestRefused 410 when it has expired
+ *   NotFound, Forbidden for a reference that is not the link's, and RequestRefused 410 when it has expired
  */
 export async function submitTap(world: World, principal: Principal, request: TapRequest): Promise<Transaction> {
   let link = await linkOfToken(world, principal);
+  if (link) await checkReferenceOfToken(world, link, request.merchantReference);
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
     const submitter = link ? { ...principal, xTid: principal.xTid ?? link.xTid } : principal;
     const draft = draftTap(world, submitter, request, link);
@@ -46,25 +47,45 @@ async function answerRepeat(
   draft: Draft,
   request: TapRequest,
 ): Promise<Transaction> {
-  const { acquirerId, merchantId, merchantReference, deviceInstallationId, userClaim } = draft.transaction;
+  const { acquirerId, merchantId, merchantReference } = draft.transaction;
   const before = await world.store.findByReference(acquirerId, merchantId, merchantReference);
   if (!before) throw draft.link ? refusedLink(draft.link) : new StoreUnavailable(false);
-  // That of a refund, a void, or for the app of one link that of another link's tap.
-  if (before.originalId !== null || !isOpenTo(principal, before)) throw new DuplicateReference();
-  if (before.deviceInstallationId !== deviceInstallationId || before.userClaim !== userClaim)
-    throw new Forbidden('FORBIDDEN');
-  const isSameTap = before.fingerprint !== null && world.cardData.isFingerprintOf(before.fingerprint, request);
-  if (isSameTap && before.status !== Status.BadRequestReceived && before.status !== Status.ErrorFindingConfig) {
-    return awaitOutcome(world, before);
-  }
-  if (!reachedNoSwitch(before)) throw new DuplicateReference();
+  if (before.originalId !== null) throw new DuplicateReference(); // that of a refund or a void
+  const isSubmitter = isOpenTo(principal, before) && isSameSubmitter(draft.transaction, before);
+  if (isSubmitter && isAnswered(before) && isSameTap(world, before, request)) return awaitOutcome(world, before);
+  if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);
   const plan = await planTap(world, principal, nextAttempt(draft, before), request);
   if (await commitPlan(world, plan, () => world.store.retry(plan.attempt))) return plan.proceed();
   plan.abandon();
   throw new DuplicateReference(); // another attempt of this reference was faster
 }
 
-/** What a PIN followed was declined by a switch before. */
+type Submitter = Pick<Transaction, 'deviceInstallationId' | 'userClaim'>;
+
+function isSameSubmitter(one: Submitter, other: Submitter): boolean {
+  return one.deviceInstallationId === other.deviceInstallationId && one.userClaim === other.userClaim;
+}
+
+function isSameTap({ cardData }: World, { fingerprint }: Transaction, request: TapRequest): boolean {
+  return fingerprint !== null && cardData.isFingerprintOf(fingerprint, request);
+}
+
+/** A refusal is no stored answer: the same blobs may be taken once the cause is gone. */
+function isAnswered({ status }: Transaction): boolean {
+  return status !== Status.BadRequestReceived && status !== Status.ErrorFindingConfig;
+}
+
+/** Why a reference of which something may have reached a switch cannot be used: another device or user has it, or another tap. */
+function usedReference(principal: Principal, submitter: Submitter, before: Transaction): Error {
+  // For the app of one link also the tap of another link.
+  if (!isOpenTo(principal, before)) return new DuplicateReference();
+  return isSameSubmitter(submitter, before) ? new DuplicateReference() : new Forbidden('FORBIDDEN');
+}
+
+/**
+ * Then the reference belongs to no device and no user: a blob that one phone spoils must not keep another one from the order.
+ * What a PIN followed was declined by a switch before.
+ */
 function reachedNoSwitch({ status, disposition, pinFingerprint }: Transaction): boolean {
   if (pinFingerprint !== null) return false;
   if (status === Status.BadRequestReceived || status === Status.ErrorFindingConfig) return true;
@@ -82,17 +103,17 @@ async function planTap(world: World, principal: Principal, draft: Draft, request
     checkLinkedAmount(draft.link, tap);
     if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 202);
   } catch (error) {
-    return refused(world, draft, error);
+    return refused(world, principal, draft, error);
   }
   const read: Draft = {
     ...draft,
     transaction: { ...draft.transaction, ...tap.facts, panHash: world.vault.hashPan(tap.card.pan) },
   };
-  if (fault) return misconfigured(world, read, fault);
+  if (fault) return misconfigured(world, principal, read, fault);
   if (tap.decision === 'declinedOffline') return declinedOffline(world, read);
   const plan = tap.pin ? await planWithPin(world, read, tap, opened) : await planAttempt(world, NEW, read, tap, opened);
-  if (plan instanceof NoConfiguration) return misconfigured(world, read, plan);
-  return plan instanceof TapRefused ? refused(world, draft, plan) : plan;
+  if (plan instanceof NoConfiguration) return misconfigured(world, principal, read, plan);
+  return plan instanceof TapRefused ? refused(world, principal, draft, plan) : plan;
 }
 
 /** The reader took the PIN before it was asked for: it goes out with the first message. */
@@ -103,16 +124,19 @@ function planWithPin(world: World, draft: Draft, tap: ReadTap, opened: OpenedTap
 }
 
 /** 0 BadRequestReceived: one row tells that it was tried; nothing else happens. */
-function refused(world: World, draft: Draft, error: unknown): Plan {
+function refused(world: World, principal: Principal, draft: Draft, error: unknown): Plan {
   if (!(error instanceof TapRefused)) throw error;
-  return ending(world, draft, Status.BadRequestReceived, [Status.BadRequestReceived], error);
+  return ending(world, principal, draft, [Status.BadRequestReceived], error);
 }
 
-function misconfigured(world: World, draft: Draft, error: NoConfiguration): Plan {
-  return ending(world, draft, Status.ErrorFindingConfig, [Status.RequestReceived, Status.ErrorFindingConfig], error);
+function misconfigured(world: World, principal: Principal, draft: Draft, error: NoConfiguration): Plan {
+  return ending(world, principal, draft, [Status.RequestReceived, Status.ErrorFindingConfig], error);
 }
 
-function ending(world: World, { transaction }: Draft, status: StatusId, path: StatusId[], error: Error): Plan {
+/** @throws `error` at once for the token of a link: customers hold it, and what they spoil leaves no row */
+function ending(world: World, principal: Principal, { transaction }: Draft, path: StatusId[], error: Error): Plan {
+  if (principal.consumerId !== undefined) throw error;
+  const status = path.at(-1)!;
   const attempt: NewAttempt = {
     transaction: { ...transaction, status },
     moves: moves(null, path, world.clock.nowMs()),
