@@ -130,6 +130,10 @@ describe('a tap that must not go online is refused by name', () => {
     (values) => {
       for (const tag of tags) values.delete(tag);
     };
+  const refundAac: Change = (values) => {
+    set(0x9c, '20')(values);
+    set(0x9f27, '00')(values);
+  };
   const general = (detail: string) => ({ errorCode: 104, pointer: '/generalCardData', detail });
   const payment = (detail: string) => ({ errorCode: 202, pointer: '/paymentCardData', detail });
 
@@ -158,6 +162,19 @@ describe('a tap that must not go online is refused by name', () => {
     ['a date that is no digits', set(0x9a, 'FFFFFF'), payment('VALUE_MALFORMED')],
     ['a terminal verification result without a byte', set(0x95, ''), payment('VALUE_MALFORMED')],
     ['a latitude with a control character', set(0xdf8a03, '0A'), general('TEXT_MALFORMED')],
+    ['an online cryptogram that is announced and missing (ARQC)', remove(0x9f26), payment('ARQC_MISSING')],
+    ['no transaction type', remove(0x9c), general('TRANSACTION_TYPE_MISSING')],
+    ['a cash advance', set(0x9c, '01'), general('TRANSACTION_TYPE_UNSUPPORTED')],
+    ['a purchase with cashback', set(0x9c, '09'), general('TRANSACTION_TYPE_UNSUPPORTED')],
+    ['a refund', set(0x9c, '20'), general('TRANSACTION_TYPE_UNSUPPORTED')],
+    ['a balance inquiry', set(0x9c, '30'), general('TRANSACTION_TYPE_UNSUPPORTED')],
+    ['a refund that the card declined (AAC)', refundAac, general('TRANSACTION_TYPE_UNSUPPORTED')],
+    ['a transaction type of two bytes', set(0x9c, '0000'), general('TRANSACTION_TYPE_UNSUPPORTED')],
+    ['a cashback amount', set(0x9f03, '000000000500'), payment('AMOUNT_OTHER_UNSUPPORTED')],
+    ['a cashback amount in binary', set(0x9f04, '000001F4'), payment('AMOUNT_OTHER_UNSUPPORTED')],
+    ['another amount in binary', set(0x81, '000003E9'), payment('AMOUNT_CONFLICT')],
+    ['another currency exponent', set(0x5f36, '00'), payment('CURRENCY_EXPONENT_CONFLICT')],
+    ['an amount of zero', set(0x9f02, '000000000000'), general('AMOUNT_ZERO')],
   ] as const)('%s', async (_what, tamper, refusal) => {
     const phone = installation.phone();
     await expectRefused(() => phone.tap({ ...TAP, tamper: (values) => void tamper(values) }), refusal);

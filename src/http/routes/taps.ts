@@ -18,7 +18,8 @@ const SUBMIT =
   'intent when it comes with its token, or when its merchantReference is the paymentReference or the id of one: then amount ' +
   'and currency must be the same, and one tap at a time holds it. A token of a link pays nothing else, on the terminal that ' +
   'the link or its merchant has: it admits the paymentReference of the link and the merchantReference of its details, and ' +
-  'every other reference is 403. Taps are limited per token and per merchant.';
+  'every other reference is 403. Taps are limited per token and per merchant. A tap that announces ' +
+  'a refund, cash, cashback, an amount of zero or no cryptogram is 400, and nothing is sent.';
 
 /** 4.4: a phone submits a tap and waits for its outcome. */
 export function registerTapRoutes(server: Server, { world, identify }: TapRoutesOptions): void {

@@ -8,6 +8,7 @@ import { applyProfile, type ProfileApplied } from '../tap/apply-profile.ts';
 import { awaitOutcome } from '../tap/await-outcome.ts';
 import { indexChipTags } from '../tap/chip-tags.ts';
 import { type Draft, pinAttempt } from '../tap/draft.ts';
+import { findUnsupported } from '../tap/find-unsupported.ts';
 import { checkReferenceOfToken, isOpenTo, linkOfToken } from '../tap/link-of-tap.ts';
 import { commitPlan, type Plan, planAttempt, planUnsent } from '../tap/plan-attempt.ts';
 import { openTap, type ReadTap, readTap } from '../tap/read-tap.ts';
@@ -94,6 +95,8 @@ function readPinTap(
   const { opened, fault } = applyProfile(world.directory, submitter, openTap(world.cardData, request));
   const tap = readTap(opened);
   if (!isSameTap(world, before, tap)) throw new TapRefused('/paymentCardData', 'OTHER_TAP', 202);
+  const unsupported = findUnsupported(tap, before.type);
+  if (unsupported) throw unsupported;
   if (tap.pin) return { opened, fault, tap };
   if (request.pinBlock === undefined || request.ksn === undefined) throw refusedAt('pinBlock', 'is missing');
   const pin = { block: fromHex(request.pinBlock), ksn: fromHex(request.ksn) };

@@ -10,6 +10,7 @@ import type { World } from '../world.ts';
 import { applyProfile } from './apply-profile.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
+import { findUnsupported } from './find-unsupported.ts';
 import { checkLinkedAmount, checkReferenceOfToken, isOpenTo, linkOfToken, refusedLink } from './link-of-tap.ts';
 import { answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
 import { openTap, type ReadTap, readTap } from './read-tap.ts';
@@ -110,6 +111,8 @@ async function planTap(world: World, principal: Principal, draft: Draft, request
     transaction: { ...draft.transaction, ...tap.facts, panHash: world.vault.hashPan(tap.card.pan) },
   };
   if (fault) return misconfigured(world, principal, read, fault);
+  const unsupported = findUnsupported(tap, draft.transaction.type);
+  if (unsupported) return refused(world, principal, draft, unsupported);
   if (tap.decision === 'declinedOffline') return declinedOffline(world, read);
   const plan = tap.pin ? await planWithPin(world, read, tap, opened) : await planAttempt(world, NEW, read, tap, opened);
   if (plan instanceof NoConfiguration) return misconfigured(world, principal, read, plan);

@@ -1,0 +1,93 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { sampleTap } from '../../../src/card/sample-tap.ts';
+import { encodeTlv, indexTlv } from '../../../src/emv/tlv.ts';
+import { TapRefused } from '../../../src/errors.ts';
+import { findUnsupported } from '../../../src/transactions/tap/find-unsupported.ts';
+import { readTap } from '../../../src/transactions/tap/read-tap.ts';
+import { TransactionType, type TransactionTypeId } from '../../../src/transactions/transaction.ts';
+
+/** By tag, upper-case hex; undefined takes the tag away. */
+type Announced = Readonly<Record<number, string | undefined>>;
+
+/** `sent`: as a purchase; `declinedOffline`: the card's own decline; or the code of the refusal. */
+function fateOf(announced: Announced, type: TransactionTypeId = TransactionType.Tap): string {
+  const values = sampleTap({ amountMinor: 1_000, currencyNumeric: '710', at: new Date('2026-03-01T10:00:00Z') });
+  for (const [tag, hex] of Object.entries(announced)) {
+    if (hex === undefined) values.delete(Number(tag));
+    else values.set(Number(tag), Buffer.from(hex, 'hex'));
+  }
+  const index = indexTlv(encodeTlv([...values].map(([tag, value]) => ({ tag, value }))));
+  try {
+    const tap = readTap({ general: index, payment: indexTlv(new Uint8Array()) });
+    const unsupported = findUnsupported(tap, type);
+    if (unsupported) return unsupported.code;
+    return tap.decision === 'goOnline' ? 'sent' : tap.decision;
+  } catch (error) {
+    if (error instanceof TapRefused) return error.code;
+    throw error;
+  }
+}
+
+const hexByte = (value: number) => value.toString(16).padStart(2, '0').toUpperCase();
+
+test('of every value of one byte that 9C can have, a purchase alone is sent', () => {
+  for (let value = 0; value < 256; value++) {
+    expect(fateOf({ 156: hexByte(value) })).toBe(value === 0 ? 'sent' : 'TRANSACTION_TYPE_UNSUPPORTED');
+  }
+});
+
+describe('a purchase is sent', () => {
+  test.each<[string, Announced]>([
+    ['without more', {}],
+    ['with amounts of zero in 9F03 and 9F04', { 40707: '000000000000', 40708: '00000000' }],
+    ['with its amount in binary, too', { 129: '000003E8' }],
+    ['with an amount that the binary form cannot hold', { 40706: '999999999999', 129: 'FFFFFFFF' }],
+    ['with the exponent of its currency', { 24374: '02' }],
+  ])('%s', (_what, announced) => {
+    expect(fateOf(announced)).toBe('sent');
+  });
+});
+
+test('an amount of zero is for mandates alone', () => {
+  expect(fateOf({ 40706: '000000000000' })).toBe('AMOUNT_ZERO');
+  expect(fateOf({ 40706: '000000000000' }, TransactionType.TT3)).toBe('sent');
+  expect(fateOf({ 40706: '000000000000', 156: '20' }, TransactionType.TT3)).toBe('TRANSACTION_TYPE_UNSUPPORTED');
+});
+
+describe('whatever a reader announces', () => {
+  const hex = (bytes: number) =>
+    fc
+      .uint8Array({ minLength: bytes, maxLength: bytes })
+      .map((value) => Buffer.from(value).toString('hex').toUpperCase());
+  const maybe = (...arbitraries: fc.Arbitrary<string>[]) => fc.option(fc.oneof(...arbitraries), { nil: undefined });
+  const digits = fc.integer({ min: 0, max: 2_000 }).map((amount) => String(amount).padStart(12, '0'));
+
+  const announcement = fc.record({
+    156: maybe(fc.constantFrom('00', '00', '00', '01', '09', '17', '20', '30', '38'), hex(1), hex(2), hex(0)),
+    40706: maybe(fc.constant('000000001000'), digits, hex(6), hex(5)),
+    40707: maybe(fc.constant('000000000000'), digits, hex(6), hex(3)),
+    40708: maybe(fc.constant('00000000'), hex(4)),
+    129: maybe(fc.constant('000003E8'), hex(4)),
+    24374: maybe(fc.constant('02'), fc.constantFrom('00', '03'), hex(1)),
+    40743: maybe(fc.constantFrom('80', '00', '40', 'C0'), hex(1)),
+    40742: maybe(hex(8), hex(8), hex(3)),
+  });
+
+  test('only what is a purchase of one amount, with a cryptogram for the issuer, is sent', () => {
+    let sent = 0;
+    const property = fc.property(announcement, (announced) => {
+      if (fateOf(announced) !== 'sent') return;
+      sent++;
+      const { 0x9c: kind, 0x9f02: amount, 0x9f27: information, 0x9f26: cryptogram } = announced;
+      expect([kind, cryptogram?.length]).toEqual(['00', 16]);
+      expect(Number(amount)).toBeGreaterThan(0);
+      expect(Number.parseInt(information!, 16) >> 6).toBe(2);
+      for (const other of [announced[0x9f03], announced[0x9f04]]) expect(Number.parseInt(other ?? '0', 16)).toBe(0);
+      if (announced[0x81] !== undefined) expect(Number.parseInt(announced[0x81], 16)).toBe(Number(amount));
+      expect(announced[0x5f36] ?? '02').toBe('02');
+    });
+    fc.assert(property, { numRuns: 5_000 });
+    expect(sent).toBeGreaterThan(0);
+  });
+});
