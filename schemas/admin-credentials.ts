@@ -64,7 +64,9 @@ export const createdApiKey = z
 /** Of an integrator or of a merchant; as PEM, or by the URL of a JWKS, whose keys then have their own `kid`. */
 export const newIssuerKey = z.object({
   issuer: plainText(255)
-    .describe('`iss` of the tokens that it signs; belongs to one owner for good')
+    .describe(
+      '`iss` of the tokens that it signs; belongs to one owner of the acquirer for good; the name of the gateway is reserved',
+    )
     .meta({ examples: ['https://shop.example'] }),
   kid: plainText(255).nullable().default(null).describe('Names the key among those of the issuer; null with a JWKS'),
   integratorId: integratorId.default(null),

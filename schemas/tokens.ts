@@ -51,6 +51,16 @@ export const merchantTokenClaims = z.object({
   /** Rights, separated by blanks (RFC 8693 4.2). */
   scope: z.string().max(MAX_TOKEN_CHARS).optional(),
   permissions: z.array(claimText).max(MAX_PERMISSIONS).optional(),
+  /** For an issuer that several acquirers registered: whose merchant `sub` is. */
+  acquirerId: z
+    .union([
+      z.int(),
+      z
+        .string()
+        .regex(/^\d{1,10}$/)
+        .transform(Number),
+    ])
+    .optional(),
   /** Only tokens that we sign have a use, and none of those stands for a merchant's backend. */
   use: z.undefined().optional(),
 });

@@ -57,8 +57,9 @@ async function revoke(args: string[]): Promise<number> {
 }
 
 function onIssuerKeys<Result>(act: (keys: IssuerKeySettings) => Promise<Result>): Promise<Result> {
-  const policy = callbackPolicy(readConfig(process.env).TAPWIRE_ENV);
-  return onDatabase((database) => act(new IssuerKeySettings(database, policy)));
+  const { TAPWIRE_ENV, TAPWIRE_AUDIENCE: ownName } = readConfig(process.env);
+  const rules = { policy: callbackPolicy(TAPWIRE_ENV), ownName };
+  return onDatabase((database) => act(new IssuerKeySettings(database, rules)));
 }
 
 const COLUMNS: Columns<StoredIssuerKey> = {

@@ -30,7 +30,8 @@ export function registerAdministration(
       onChange: () => directory.refresh(),
     });
   registerTenantRoutes(server, { ...admin, database });
-  registerCredentialRoutes(server, { ...admin, database, mode, policy });
+  const issuerRules = { policy, ownName: config.TAPWIRE_AUDIENCE };
+  registerCredentialRoutes(server, { ...admin, database, mode, issuerRules });
   registerProcessorRoutes(server, { ...admin, database, types });
   registerAdminCallbackRoutes(server, { ...admin, callbacksOf });
   registerAuditRoutes(server, { authenticator, database });

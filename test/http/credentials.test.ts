@@ -201,11 +201,35 @@ describe.concurrent('an issuer key', () => {
     expect((await add({ issuer, publicKey: pem().publicKey })).status).toBe(201);
     for (const owner of [{ integratorId: 11 }, { integratorId: null, merchantId: '1001' }]) {
       const answer = await add({ issuer, kid: 'other', publicKey: pem().publicKey, ...owner });
-      expectProblem(answer, { status: 409, errorCode: 134, detail: 'The issuer belongs to somebody else.' });
+      expectProblem(answer, {
+        status: 409,
+        errorCode: 134,
+        detail: 'Another integrator or merchant of the acquirer owns the issuer.',
+      });
     }
-    const theirs = { issuer, kid: 'other', integratorId: 20, publicKey: pem().publicKey };
-    expectProblem(await add(theirs, operator, '/acquirers/2'), { status: 409 });
     expectProblem(await add({ issuer, publicKey: pem().publicKey }), { status: 409, errorCode: 119 });
+  });
+
+  test('has a name that says nothing about other acquirers, and takes nothing from them', async () => {
+    const issuer = 'https://two-acquirers.example';
+    const publicKey = pem().publicKey;
+    expect((await add({ issuer, publicKey })).status).toBe(201);
+    const theirs = { issuer, integratorId: 20 };
+    expect((await add({ ...theirs, publicKey }, operator, '/acquirers/2')).status).toBe(201);
+    const jwksUrl = 'https://keys.example/jwks.json';
+    const published = { ...theirs, kid: null, jwksUrl };
+    expect((await add(published, operator, '/acquirers/2')).status).toBe(201);
+    expect((await add({ issuer, kid: 'next', publicKey: pem().publicKey })).status).toBe(201);
+  });
+
+  test.each([
+    'tapwire',
+    'Tapwire ',
+    'ｔａｐｗｉｒｅ',
+  ])('may not be named %j, as those of the gateway are', async (issuer) => {
+    const answer = await add({ issuer, publicKey: pem().publicKey });
+    expectProblem(answer, { status: 400, errorCode: 104 });
+    expect(pointersOf(answer)).toEqual(['/issuer']);
   });
 
   test('may be those of a JWKS, which then are the only ones that can be added', async () => {

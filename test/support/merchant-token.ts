@@ -7,6 +7,7 @@ import type {
   Merchants,
   OwnedMerchant,
   RegisteredIssuers,
+  ScopedIssuer,
 } from '../../src/auth/issuers/issuer-keys.ts';
 import type { Tenant } from '../../src/transactions/ports.ts';
 
@@ -61,6 +62,7 @@ export function signToken(
 export class TestRegistry implements RegisteredIssuers, Merchants {
   readonly keys = new Map<string, IssuerKey[]>();
   readonly sets = new Map<string, KeySetRegistration[]>();
+  /** By id, or by `<acquirer> <id>` where several acquirers have one of that id. */
   readonly merchants = new Map<string, OwnedMerchant>();
   /** Acquirers by id, integrators as `<acquirer> <integrator>`. */
   readonly blocked = new Set<string>();
@@ -73,13 +75,18 @@ export class TestRegistry implements RegisteredIssuers, Merchants {
     this.#generation++;
   }
 
-  async find(issuer: string): Promise<readonly IssuerKey[]> {
-    this.asked.push(`keys of ${issuer}`);
-    return [...(this.keys.get(issuer) ?? [])];
+  acquirersOf(name: string): readonly number[] {
+    const registrations = [...(this.keys.get(name) ?? []), ...(this.sets.get(name) ?? [])];
+    return [...new Set(registrations.map(({ owner }) => owner.acquirerId))];
   }
 
-  keySets(issuer: string): readonly KeySetRegistration[] {
-    return this.sets.get(issuer) ?? [];
+  async find({ acquirerId, name }: ScopedIssuer): Promise<readonly IssuerKey[]> {
+    this.asked.push(`keys of ${name}`);
+    return (this.keys.get(name) ?? []).filter(({ owner }) => owner.acquirerId === acquirerId);
+  }
+
+  keySets({ acquirerId, name }: ScopedIssuer): readonly KeySetRegistration[] {
+    return (this.sets.get(name) ?? []).filter(({ owner }) => owner.acquirerId === acquirerId);
   }
 
   async generation(): Promise<string> {
@@ -89,7 +96,7 @@ export class TestRegistry implements RegisteredIssuers, Merchants {
 
   async findOwned(owner: Tenant, merchantId: string): Promise<OwnedMerchant | undefined> {
     this.asked.push(`merchant ${merchantId}`);
-    const merchant = this.merchants.get(merchantId);
+    const merchant = this.merchants.get(`${owner.acquirerId} ${merchantId}`) ?? this.merchants.get(merchantId);
     const isOwned =
       merchant?.acquirerId === owner.acquirerId &&
       (owner.integratorId === undefined || owner.integratorId === merchant.integratorId) &&

@@ -17,17 +17,32 @@ export interface IssuerKey {
 }
 
 /**
+ * An issuer as one acquirer registered it. Names of issuers are not unique: another acquirer may use the same one, and its
+ * keys then sign for its own merchants alone.
+ */
+export interface ScopedIssuer {
+  readonly acquirerId: number;
+  /** `iss` of its tokens. */
+  readonly name: string;
+}
+
+/**
  * The keys that may sign. What is registered comes from memory and is at most 4 s behind what was committed, because a
  * revoked key must stop working within 5 s (contract, "Authentication"). What issuers publish is waited for when it is not
  * known yet.
  */
 export interface IssuerKeys {
   /**
+   * The acquirers where an issuer of this name has live keys, from memory. The one that registered the name first comes
+   * first, also when its first key is revoked by now.
+   */
+  acquirersOf(name: string): readonly number[];
+  /**
    * The live keys of an issuer, newest first; none when nobody registered it.
    *
    * @param kid that is looked for: worth another look at what the issuer publishes
    */
-  find(issuer: string, kid?: string): Promise<readonly IssuerKey[]>;
+  find(issuer: ScopedIssuer, kid?: string): Promise<readonly IssuerKey[]>;
   /**
    * A text that changes with everything `find` and `Merchants.findOwned` may answer: a key registered, revoked or rotated, an
    * issuer removed, a merchant moved or blocked.
@@ -45,7 +60,7 @@ export interface KeySetRegistration {
 
 /** What is registered of issuers, from memory. */
 export interface RegisteredIssuers extends IssuerKeys {
-  keySets(issuer: string): readonly KeySetRegistration[];
+  keySets(issuer: ScopedIssuer): readonly KeySetRegistration[];
 }
 
 export interface OwnedMerchant {

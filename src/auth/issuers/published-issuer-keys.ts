@@ -1,4 +1,11 @@
-import type { IssuerKey, IssuerKeys, KeySetRegistration, PublishedKey, RegisteredIssuers } from './issuer-keys.ts';
+import type {
+  IssuerKey,
+  IssuerKeys,
+  KeySetRegistration,
+  PublishedKey,
+  RegisteredIssuers,
+  ScopedIssuer,
+} from './issuer-keys.ts';
 import type { KeySets } from './key-sets.ts';
 
 /** The keys of issuers that registered each of them, and of those that registered where they publish them. */
@@ -11,7 +18,11 @@ export class PublishedIssuerKeys implements IssuerKeys {
     this.#sets = sets;
   }
 
-  async find(issuer: string, kid?: string): Promise<readonly IssuerKey[]> {
+  acquirersOf(name: string): readonly number[] {
+    return this.#registered.acquirersOf(name);
+  }
+
+  async find(issuer: ScopedIssuer, kid?: string): Promise<readonly IssuerKey[]> {
     const own = await this.#registered.find(issuer, kid);
     const registrations = this.#registered.keySets(issuer);
     if (registrations.length === 0 || (kid !== undefined && own.some((key) => key.kid === kid))) return own;

@@ -10,6 +10,7 @@ import { AuthError } from '../../errors.ts';
 import type { Principal, Tenant } from '../../transactions/ports.ts';
 import { readToken, type UnverifiedToken } from '../tokens/read-token.ts';
 import type { IssuerKey, IssuerKeys, Merchants, OwnedMerchant } from './issuer-keys.ts';
+import { isReservedIssuer } from './reserved-issuers.ts';
 
 const MAX_LIFETIME_SECONDS = 24 * 60 * 60;
 /** Clocks of backends are set by hand often enough. */
@@ -18,6 +19,11 @@ const LEEWAY_SECONDS = 60;
 const MAX_CACHED_TOKENS = 16_384;
 /** A rotation has two keys, a fleet of backends a few more; a token without `kid` is tried against no more than these. */
 const MAX_TRIED_KEYS = 8;
+
+/** Of the acquirers that registered one issuer; more than one or two is a mistake of theirs. */
+const MAX_TRIED_ACQUIRERS = 16;
+/** In the order in which keys are found. */
+const CHECKS: readonly string[] = ['issuer', 'key', 'algorithm', 'signature'];
 
 /** As whom a token speaks, and what it says about the merchant. */
 export interface MerchantPrincipal extends Principal {
@@ -47,7 +53,7 @@ export interface MerchantTokenVerifier {
 export interface MerchantTokenVerifierOptions {
   readonly keys: IssuerKeys;
   readonly merchants: Merchants;
-  /** What `aud` must name. */
+  /** What `aud` must name; the gateway's own name, so no other issuer's. */
   readonly audience: string;
   /** Milliseconds since 1970, for `iat` and `exp`. */
   readonly nowMs?: () => number;
@@ -99,42 +105,70 @@ class CachingVerifier implements MerchantTokenVerifier {
 
   async #verifyNew(token: string, generation: string): Promise<VerifiedToken> {
     const unverified = readToken(token);
-    const key = await this.#findSigner(token, unverified);
-    const { claims } = unverified;
-    checkAudience(claims.aud, this.#options.audience);
-    checkTimes(claims, this.#nowMs());
-    const merchant = await this.#findMerchant(key, claims.sub);
-    return { principal: principalOf(unverified, key, merchant), key, generation };
+    const { iss, sub, aud } = unverified.claims;
+    let refusal = new AuthError('JWT_INVALID', 'issuer');
+    for (const acquirerId of await this.#acquirersOf(unverified.claims)) {
+      const keys = await this.#options.keys.find({ acquirerId, name: iss }, unverified.kid);
+      const key = await findSigner(keys, token, unverified);
+      if (key instanceof AuthError) {
+        if (telling(key) > telling(refusal)) refusal = key;
+        continue;
+      }
+      checkAudience(aud, this.#options.audience);
+      checkTimes(unverified.claims, this.#nowMs());
+      const merchant = await this.#options.merchants.findOwned(key.owner, sub);
+      if (merchant?.isBlocked) throw new AuthError('FORBIDDEN', 'blocked');
+      if (merchant) return { principal: principalOf(unverified, key, merchant), key, generation };
+      refusal = new AuthError('FORBIDDEN', 'owner');
+    }
+    throw refusal;
   }
 
-  async #findSigner(token: string, unverified: UnverifiedToken): Promise<IssuerKey> {
-    const keys = await this.#options.keys.find(unverified.claims.iss, unverified.kid);
-    if (keys.length === 0) throw new AuthError('JWT_INVALID', 'issuer');
-    const named = keysNamed(keys, unverified.kid);
-    if (named.length === 0) throw new AuthError('JWT_INVALID', 'key');
-    const able = named.filter((key) => key.algorithms.includes(unverified.algorithm)).slice(0, MAX_TRIED_KEYS);
-    if (able.length === 0) throw new AuthError('JWT_INVALID', 'algorithm');
-    for (const key of able) if (await hasSigned(key, token, unverified.algorithm)) return key;
-    throw new AuthError('JWT_INVALID', 'signature');
-  }
-
-  async #findMerchant(key: IssuerKey, merchantId: string): Promise<OwnedMerchant> {
-    const merchant = await this.#options.merchants.findOwned(key.owner, merchantId);
-    if (merchant === undefined) throw new AuthError('FORBIDDEN', 'owner');
-    if (merchant.isBlocked) throw new AuthError('FORBIDDEN', 'blocked');
-    return merchant;
+  /**
+   * The acquirers whose keys may have signed. Several may have registered the issuer, and ids of merchants are their own, so
+   * the key that verifies decides. Where one public key is registered with several of them, and each has such a merchant, the
+   * claim `acquirerId` decides; without it the acquirer that has had the issuer for longest, which nobody can become later.
+   */
+  async #acquirersOf({ iss, sub, acquirerId: claimed }: UnverifiedToken['claims']): Promise<readonly number[]> {
+    if (isReservedIssuer(iss, this.#options.audience)) return [];
+    const registered = this.#options.keys.acquirersOf(iss);
+    const named = claimed === undefined ? registered : registered.filter((id) => id === claimed);
+    if (named.length < 2) return named;
+    const owning = await Promise.all(named.map((acquirerId) => this.#options.merchants.findOwned({ acquirerId }, sub)));
+    const [first, last] = [named.filter((_, at) => owning[at]), named.filter((_, at) => !owning[at])];
+    return [...first, ...last].slice(0, MAX_TRIED_ACQUIRERS);
   }
 
   /** Whether key and merchant are still what they were when the signature was checked. Anything else is verified anew. */
   async #stillStands(known: VerifiedToken, generation: string): Promise<boolean> {
     const { principal, key } = known;
-    const keys = await this.#options.keys.find(principal.issuer);
+    const keys = await this.#options.keys.find({ acquirerId: key.owner.acquirerId, name: principal.issuer });
     if (!keys.some((candidate) => isSameKey(candidate, key))) return false;
     const merchant = await this.#options.merchants.findOwned(key.owner, principal.merchantId);
     const stands = merchant !== undefined && !merchant.isBlocked && merchant.integratorId === principal.integratorId;
     if (stands) known.generation = generation;
     return stands;
   }
+}
+
+/** @returns the key that signed, or why none of these did */
+async function findSigner(
+  keys: readonly IssuerKey[],
+  token: string,
+  { kid, algorithm }: UnverifiedToken,
+): Promise<IssuerKey | AuthError> {
+  if (keys.length === 0) return new AuthError('JWT_INVALID', 'issuer');
+  const named = keysNamed(keys, kid);
+  if (named.length === 0) return new AuthError('JWT_INVALID', 'key');
+  const able = named.filter((key) => key.algorithms.includes(algorithm)).slice(0, MAX_TRIED_KEYS);
+  if (able.length === 0) return new AuthError('JWT_INVALID', 'algorithm');
+  for (const key of able) if (await hasSigned(key, token, algorithm)) return key;
+  return new AuthError('JWT_INVALID', 'signature');
+}
+
+/** How far a token came with the keys of an acquirer: the furthest check is what its signer needs to know. */
+function telling({ code, check }: AuthError): number {
+  return code === 'FORBIDDEN' ? CHECKS.length : CHECKS.indexOf(check);
 }
 
 /** `kid` names a key among the issuer's own. Keys registered without one are tried for any name. */

@@ -3,9 +3,8 @@ import { newIssuerKey, storedIssuerKey } from '#schemas/admin-credentials';
 import type { ApiKeyMode } from '../../auth/api-key.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { ApiKeySettings } from '../../store/settings/api-key-settings.ts';
-import { IssuerKeySettings } from '../../store/settings/issuer-key-settings.ts';
+import { IssuerKeySettings, type IssuerRules } from '../../store/settings/issuer-key-settings.ts';
 import { UserSettings } from '../../store/settings/user-settings.ts';
-import type { UrlPolicy } from '../../webhooks/callback-url.ts';
 import type { Server } from '../server.ts';
 import { registerKeyRoutes } from './admin-keys.ts';
 import { type AdminRoutes, registerSettingsRoutes, type SettingsRoutes } from './admin-settings.ts';
@@ -24,17 +23,16 @@ export interface CredentialRoutesOptions extends AdminRoutes {
   readonly database: Database;
   /** Of the keys that this installation takes. */
   readonly mode: ApiKeyMode;
-  /** What URLs of JWKS may be. */
-  readonly policy: UrlPolicy;
+  readonly issuerRules: IssuerRules;
 }
 
 /** The credentials of an acquirer, its integrators and merchants: API keys, portal users, and keys that sign tokens. */
 export function registerCredentialRoutes(
   server: Server,
-  { database, mode, policy, ...admin }: CredentialRoutesOptions,
+  { database, mode, issuerRules, ...admin }: CredentialRoutesOptions,
 ): void {
   registerKeyRoutes(server, { ...admin, apiKeys: new ApiKeySettings(database, mode) });
   registerUserRoutes(server, { ...admin, settings: new UserSettings(database) });
-  const ofIssuerKeys = new IssuerKeySettings(database, policy);
+  const ofIssuerKeys = new IssuerKeySettings(database, issuerRules);
   registerSettingsRoutes(server, admin, { ...issuerKeys, body: newIssuerKey, settings: ofIssuerKeys });
 }

@@ -4,6 +4,7 @@ import type {
   Merchants,
   OwnedMerchant,
   RegisteredIssuers,
+  ScopedIssuer,
 } from '../../auth/issuers/issuer-keys.ts';
 import type {
   Directory,
@@ -137,11 +138,15 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     return { id, isBlocked, isOfAnother: !isOwn, permissions };
   }
 
-  async find(issuer: string): Promise<readonly IssuerKey[]> {
+  acquirersOf(name: string): readonly number[] {
+    return this.#issuers.acquirersOf(name);
+  }
+
+  async find(issuer: ScopedIssuer): Promise<readonly IssuerKey[]> {
     return this.#issuers.keys(issuer);
   }
 
-  keySets(issuer: string): readonly KeySetRegistration[] {
+  keySets(issuer: ScopedIssuer): readonly KeySetRegistration[] {
     return this.#issuers.keySets(issuer);
   }
 

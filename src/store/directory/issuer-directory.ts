@@ -1,5 +1,10 @@
 import type { SigningAlgorithm } from '#schemas/tokens';
-import { type IssuerKey, type KeySetRegistration, readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
+import {
+  type IssuerKey,
+  type KeySetRegistration,
+  readIssuerPem,
+  type ScopedIssuer,
+} from '../../auth/issuers/issuer-keys.ts';
 import type { Tenant } from '../../transactions/ports.ts';
 import { FollowedTable, type RowChanges } from '../postgres/followed-table.ts';
 import type { Database } from '../postgres/open-database.ts';
@@ -15,6 +20,8 @@ interface Row {
   readonly publicKey: string | null;
   readonly jwksUrl: string | null;
   readonly createdAtMs: number;
+  /** When its acquirer registered the first key of the issuer, be that revoked by now. */
+  readonly issuerSinceMs: number;
 }
 
 interface Registration {
@@ -25,13 +32,14 @@ interface Registration {
 
 const REGISTERED = `select issuer, kid, acquirer_id as "acquirerId", integrator_id as "integratorId",
   merchant_id as "merchantId", algorithms, public_key as "publicKey", jwks_url as "jwksUrl",
-  (extract(epoch from created_at) * 1000)::float8 as "createdAtMs" from issuer_keys where revoked_at is null`;
+  (extract(epoch from created_at) * 1000)::float8 as "createdAtMs", (extract(epoch from since) * 1000)::float8 as "issuerSinceMs"
+  from (select *, min(created_at) over (partition by acquirer_id, issuer) as since from issuer_keys) k where revoked_at is null`;
 
 /** Every issuer's keys and the URLs of its key sets, those that came last first. Reading a PEM is dear: only new ones are read. */
 export class IssuerDirectory {
   readonly #table: FollowedTable<Row>;
-  /** By issuer, each by all that is registered of it. */
-  readonly #issuers = new Map<string, ReadonlyMap<string, Registration>>();
+  /** By name of an issuer, then by acquirer, the first to register it first. */
+  readonly #issuers = new Map<string, ReadonlyMap<number, OwnRegistrations>>();
   #changes = 0;
 
   constructor(database: Database) {
@@ -43,11 +51,15 @@ export class IssuerDirectory {
     return this.#changes;
   }
 
-  keys(issuer: string): readonly IssuerKey[] {
+  acquirersOf(name: string): readonly number[] {
+    return [...(this.#issuers.get(name)?.keys() ?? [])];
+  }
+
+  keys(issuer: ScopedIssuer): readonly IssuerKey[] {
     return this.#registrations(issuer).flatMap(({ key }) => key ?? []);
   }
 
-  keySets(issuer: string): readonly KeySetRegistration[] {
+  keySets(issuer: ScopedIssuer): readonly KeySetRegistration[] {
     return this.#registrations(issuer).flatMap(({ keySet }) => keySet ?? []);
   }
 
@@ -55,24 +67,39 @@ export class IssuerDirectory {
     return this.#table.look();
   }
 
-  #registrations(issuer: string): readonly Registration[] {
-    return [...(this.#issuers.get(issuer)?.values() ?? [])];
+  #registrations({ acquirerId, name }: ScopedIssuer): readonly Registration[] {
+    return [...(this.#issuers.get(name)?.get(acquirerId)?.values() ?? [])];
   }
 
   /** An issuer is in one part of the table: all of its rows come together. */
   #take({ gone, present }: RowChanges<Row>): void {
     const rows = Map.groupBy(present, ({ issuer }) => issuer);
     for (const { issuer } of gone) if (!rows.has(issuer)) this.#issuers.delete(issuer);
-    for (const [issuer, own] of rows) {
+    for (const [issuer, ofAll] of rows) {
       const known = this.#issuers.get(issuer);
-      const entries = own.sort(newestFirst).map((row) => {
-        const text = JSON.stringify(row);
-        return [text, known?.get(text) ?? registrationOf(row)] as const;
-      });
+      const byAcquirer = Map.groupBy(ofAll.sort(firstIssuerFirst), ({ acquirerId }) => acquirerId);
+      const entries = [...byAcquirer].map(
+        ([acquirerId, own]) => [acquirerId, registrationsOf(own, known?.get(acquirerId))] as const,
+      );
       this.#issuers.set(issuer, new Map(entries));
     }
     this.#changes++;
   }
+}
+
+/** What an acquirer registered of an issuer, newest first, each by its row as text. */
+type OwnRegistrations = ReadonlyMap<string, Registration>;
+
+function registrationsOf(rows: Row[], known: OwnRegistrations | undefined): OwnRegistrations {
+  const entries = rows.sort(newestFirst).map((row) => {
+    const text = JSON.stringify(row);
+    return [text, known?.get(text) ?? registrationOf(row)] as const;
+  });
+  return new Map(entries);
+}
+
+function firstIssuerFirst(left: Row, right: Row): number {
+  return left.issuerSinceMs - right.issuerSinceMs || left.acquirerId - right.acquirerId;
 }
 
 function newestFirst(left: Row, right: Row): number {
@@ -86,7 +113,7 @@ function registrationOf(row: Row): Registration {
   const read = readIssuerPem(publicKey);
   if (!read) return {};
   const able = algorithms.filter((algorithm) => read.algorithms.includes(algorithm));
-  const id = `${issuer} ${kid ?? ''}`;
+  const id = `${owner.acquirerId} ${issuer} ${kid ?? ''}`;
   return { key: { id, kid: kid ?? undefined, publicKey: read.publicKey, algorithms: able, owner } };
 }
 

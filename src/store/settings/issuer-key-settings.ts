@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { NewIssuerKey, StoredIssuerKey } from '#schemas/admin-credentials';
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '#schemas/tokens';
 import { readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
+import { isReservedIssuer } from '../../auth/issuers/reserved-issuers.ts';
 import { brokenRules, conflict, refused } from '../../errors.ts';
 import { readCallbackUrl, URL_FAULTS, type UrlPolicy } from '../../webhooks/callback-url.ts';
 import type { Database } from '../postgres/open-database.ts';
@@ -36,16 +37,22 @@ const ISSUER_KEYS: SettingsTable<KeyRow, StoredIssuerKey> = {
   removed: { column: 'revoked_at', isShown: true },
 };
 
+export interface IssuerRules {
+  /** What URLs of JWKS may be. */
+  readonly policy: UrlPolicy;
+  /** The issuer of the gateway's own tokens. */
+  readonly ownName: string;
+}
+
 /** The keys with which backends of integrators and merchants sign tokens. A second `kid` is how they are rotated. */
 export class IssuerKeySettings {
   readonly #database: Database;
-  readonly #policy: UrlPolicy;
+  readonly #rules: IssuerRules;
   readonly #rows: AcquirerSettings<KeyRow, StoredIssuerKey>;
 
-  /** @param policy what URLs of JWKS may be */
-  constructor(database: Database, policy: UrlPolicy) {
+  constructor(database: Database, rules: IssuerRules) {
     this.#database = database;
-    this.#policy = policy;
+    this.#rules = rules;
     this.#rows = new AcquirerSettings(database, ISSUER_KEYS);
   }
 
@@ -59,7 +66,7 @@ export class IssuerKeySettings {
     return this.#rows.find(reach, id);
   }
 
-  /** @throws NotFound for an unknown acquirer; RequestRefused for a key that cannot be used, and for an issuer of somebody else */
+  /** @throws NotFound for an unknown acquirer; RequestRefused for a key that cannot be used, and for an issuer of another owner */
   async add(change: Change, wanted: NewIssuerKey): Promise<StoredIssuerKey> {
     const row = this.#checked(wanted);
     return inAdminCommit(this.#database, change.acquirerId, async (client) => {
@@ -79,8 +86,9 @@ export class IssuerKeySettings {
     const { publicKey, jwksUrl, kid, integratorId, merchantId } = wanted;
     const isPem = publicKey !== null;
     const known = isPem ? readIssuerPem(publicKey)?.algorithms : SIGNING_ALGORITHMS;
-    const url = jwksUrl === null ? undefined : readCallbackUrl(jwksUrl, this.#policy);
+    const url = jwksUrl === null ? undefined : readCallbackUrl(jwksUrl, this.#rules.policy);
     const faults = brokenRules([
+      [isReservedIssuer(wanted.issuer, this.#rules.ownName), 'issuer', 'is reserved for tokens of the gateway'],
       [integratorId === null && merchantId === null, 'integratorId', 'neither an integrator nor a merchant'],
       [isPem === (jwksUrl !== null), 'publicKey', 'either a public key or the URL of a JWKS'],
       [known === undefined, 'publicKey', 'no public key as PEM of RSA (2,048 to 8,192 bits), P-256 or Ed25519'],
@@ -97,13 +105,14 @@ export class IssuerKeySettings {
   }
 }
 
-// `issuer` alone finds a token's keys, so all keys of an issuer are of one owner, for good. Of all acquirers those that
-// register the same issuer wait for one another.
+// At one acquirer all keys of an issuer are of one owner, for good. What other acquirers register under the same name neither
+// matters nor shows.
 const OTHER_OWNER = `
 select from issuer_keys
-where issuer = $1 and (acquirer_id, integrator_id, merchant_id) is distinct from ($2::integer, $3::integer, $4::text) limit 1`;
+where acquirer_id = $2 and issuer = $1 and (integrator_id, merchant_id) is distinct from ($3::integer, $4::text) limit 1`;
 
-const OTHER_JWKS = `select from issuer_keys where issuer = $1 and jwks_url is not null and revoked_at is null limit 1`;
+const OTHER_JWKS = `
+select from issuer_keys where acquirer_id = $2 and issuer = $1 and jwks_url is not null and revoked_at is null limit 1`;
 
 async function claimIssuer(
   client: pg.ClientBase,
@@ -111,9 +120,8 @@ async function claimIssuer(
   issuer: string,
   owner: NamedOwner,
 ): Promise<void> {
-  await client.query(`select pg_advisory_xact_lock(hashtextextended('issuer ' || $1, 0))`, [issuer]);
   const { rowCount } = await client.query(OTHER_OWNER, [issuer, acquirerId, owner.integratorId, owner.merchantId]);
-  if (rowCount !== 0) throw conflict('The issuer belongs to somebody else.');
-  const jwks = await client.query(OTHER_JWKS, [issuer]);
+  if (rowCount !== 0) throw conflict('Another integrator or merchant of the acquirer owns the issuer.');
+  const jwks = await client.query(OTHER_JWKS, [issuer, acquirerId]);
   if (jwks.rowCount !== 0) throw conflict('The keys of this issuer are those of its JWKS: revoke that first.');
 }

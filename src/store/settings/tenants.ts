@@ -80,7 +80,7 @@ export async function saveIssuerKey(database: Database, key: NewIssuerKey): Prom
   const { issuer, kid, acquirerId, integratorId, algorithms, publicKey } = key;
   await database.query(
     `insert into issuer_keys (issuer, kid, acquirer_id, integrator_id, algorithms, public_key) values ($1, $2, $3, $4, $5, $6)
-     on conflict (issuer, kid) do update set public_key = excluded.public_key, algorithms = excluded.algorithms`,
+     on conflict (acquirer_id, issuer, kid) do update set public_key = excluded.public_key, algorithms = excluded.algorithms`,
     [issuer, kid, acquirerId, integratorId, algorithms, publicKey],
   );
 }

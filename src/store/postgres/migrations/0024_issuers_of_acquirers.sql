@@ -1,0 +1,14 @@
+-- Up Migration
+
+-- The name of an issuer is that of one acquirer: another acquirer that registers the same name learns nothing, and takes
+-- nothing from it. Within an acquirer all keys of an issuer still belong to one owner.
+alter table issuer_keys drop constraint issuer_keys_issuer_kid_key;
+alter table issuer_keys add unique (acquirer_id, issuer, kid);
+
+-- Down Migration
+
+delete from issuer_keys k using issuer_keys earlier
+where earlier.issuer = k.issuer and earlier.acquirer_id <> k.acquirer_id
+  and (earlier.created_at, earlier.id) < (k.created_at, k.id);
+alter table issuer_keys drop constraint issuer_keys_acquirer_id_issuer_kid_key;
+alter table issuer_keys add unique (issuer, kid);
