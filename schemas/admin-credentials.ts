@@ -36,11 +36,11 @@ export const newApiKey = z.object({
 
 export const apiKeyRotation = z.object({
   overlapHours: z
-    .number()
+    .int()
     .min(0)
     .max(MAX_OVERLAP_HOURS)
     .default(USUAL_OVERLAP_HOURS)
-    .describe('How long the old key works besides the new one'),
+    .describe('Whole hours for which the old key works besides the new one'),
 });
 
 const apiKey = {

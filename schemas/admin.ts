@@ -26,11 +26,12 @@ export const numberedPath = acquirerPath.extend({ id: numberInPath });
 export const namedPath = acquirerPath.extend({ id: plainText(MAX_NAME_CHARS).describe('What names it') });
 export const uuidPath = acquirerPath.extend({ id: z.uuid().describe('Its id, a UUID') });
 
-const limit = z.coerce
-  .number()
-  .int()
-  .min(1)
-  .max(MAX_PAGE)
+/** Decimal digits and nothing else, as in the other lists: `1e2`, ` 5` and `0x10` are refused. */
+const limit = z
+  .string()
+  .regex(/^\d{1,9}$/, 'not a whole number')
+  .transform(Number)
+  .pipe(z.int().min(1).max(MAX_PAGE))
   .default(USUAL_PAGE)
   .describe(`How many to give, at most ${MAX_PAGE}`);
 

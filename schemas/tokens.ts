@@ -1,7 +1,7 @@
 /** The words of tokens: what an integrator's backend claims when it signs for a merchant. */
 import { z } from 'zod';
 import { merchantReference } from './card-data.ts';
-import { plainText } from './plain-text.ts';
+import { plainTextOrNone } from './plain-text.ts';
 
 /** Algorithms of integrators' keys. Never `none`, never a shared secret. */
 export const SIGNING_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
@@ -16,7 +16,8 @@ const MAX_AUDIENCES = 16;
 /** There are a dozen permissions. */
 const MAX_PERMISSIONS = 64;
 
-const claimText = plainText(MAX_CLAIM_CHARS);
+/** Blank ones name nobody, but were never refused, and a tap must not fail for a claim that nothing looks up. */
+const claimText = plainTextOrNone(MAX_CLAIM_CHARS).min(1);
 /** Ids that some backends write as JSON numbers; they are text from here on. */
 const idText = z.union([claimText, z.int().nonnegative().transform(String)]);
 /** Seconds since 1970 (RFC 7519 2 allows fractions). Never text. */

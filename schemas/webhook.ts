@@ -67,7 +67,14 @@ const DEFAULT_OVERLAP_HOURS = 24;
 
 /** With 0 the old secret ends at once: for one that leaked. */
 export const secretRotation = z
-  .object({ overlapHours: z.number().min(0).max(MAX_OVERLAP_HOURS).default(DEFAULT_OVERLAP_HOURS) })
+  .object({
+    overlapHours: z
+      .int()
+      .min(0)
+      .max(MAX_OVERLAP_HOURS)
+      .default(DEFAULT_OVERLAP_HOURS)
+      .describe('Whole hours for which the previous secret also signs; 0 ends it at once'),
+  })
   .nullish()
   .transform((body) => body ?? { overlapHours: DEFAULT_OVERLAP_HOURS });
 

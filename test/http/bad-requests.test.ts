@@ -38,6 +38,7 @@ describe('a body off its schema is 400, 104, with a pointer to each fault', () =
   test.each([
     ['no merchantReference', { ...valid, merchantReference: undefined }, ['/merchantReference']],
     ['an empty merchantReference', { ...valid, merchantReference: '' }, ['/merchantReference']],
+    ['a blank merchantReference', { ...valid, merchantReference: ' \u200b ' }, ['/merchantReference']],
     ['a merchantReference that is a number', { ...valid, merchantReference: 4711 }, ['/merchantReference']],
     ['a merchantReference of 256 characters', { ...valid, merchantReference: 'x'.repeat(256) }, ['/merchantReference']],
     ['a merchantReference with NUL', { ...valid, merchantReference: 'a\0b' }, ['/merchantReference']],

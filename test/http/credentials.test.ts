@@ -90,6 +90,7 @@ describe.concurrent('an API key', () => {
     const now = await call('POST', `/acquirers/1/keys/${old.id}/rotate`, { overlapHours: 0 });
     expect(now.status).toBe(201);
     expectProblem(await call('POST', `/acquirers/1/keys/${old.id}/rotate`, {}), { status: 409, errorCode: 134 });
+    expectProblem(await call('POST', `/acquirers/1/keys/${old.id}/rotate`, { overlapHours: 0.0001 }), { status: 400 });
     await eventually(async () => expect(await reads(old.key)).toBe(401));
     expect(await reads(made.key)).toBe(200);
   });

@@ -136,6 +136,13 @@ describe('integrators, merchants, terminals and blocked devices', () => {
     ['/1/merchants', { ...MERCHANT, integratorId: 20 }, ['/integratorId']],
     ['/1/merchants', { ...MERCHANT, mcc: '581' }, ['/mcc']],
     ['/1/merchants', { ...MERCHANT, country: 'XX' }, ['/country']],
+    ['/1/merchants', { ...MERCHANT, fee: 1e-10 }, ['/fee']],
+    ['/1/merchants', { ...MERCHANT, fee: 0.001 }, ['/fee']],
+    ['/1/merchants', { ...MERCHANT, currency: 'JPY', fee: 0.5 }, ['/fee']],
+    ['/1/merchants', { ...MERCHANT, name: '   ' }, ['/name']],
+    ['/1/merchants', { ...MERCHANT, name: '\u00a0\u200b\u3000' }, ['/name']],
+    ['/1/integrators', { name: ' ' }, ['/name']],
+    ['/1/terminals', { xTid: ' ', tid: '1', mid: '1' }, ['/xTid']],
     ['/1/merchants', { ...MERCHANT, currency: 'XYZ', timeZone: 'Mars/Olympus' }, ['/currency', '/timeZone']],
     ['/1/merchants', { ...MERCHANT, timeZone: '+02:00' }, ['/timeZone']],
     ['/1/merchants', { ...MERCHANT, fee: -1 }, ['/fee']],
@@ -195,7 +202,16 @@ describe('integrators, merchants, terminals and blocked devices', () => {
     expect(first.body).toMatchObject([{ id: '1001' }, { id: '1002' }]);
     const next = /<([^>]+)>; rel="next"/.exec(first.headers.get('link')!)![1]!;
     expect((await call('GET', next.replace('/acquirers', ''))).body).toMatchObject([{ id: '1101' }]);
-    for (const search of ['limit=0', 'limit=501', 'limit=x', 'offset=1'])
+    for (const search of [
+      'limit=0',
+      'limit=501',
+      'limit=x',
+      'limit=1e2',
+      'limit=0x10',
+      'limit=',
+      'limit=+5',
+      'offset=1',
+    ])
       expectProblem(await call('GET', `/1/merchants?${search}`), { status: 400, errorCode: 104 });
   });
 });

@@ -128,6 +128,8 @@ function linkCallbackRows(): Record<string, Row> {
     [`GET ${address}`]: row(integrator),
     [`PUT ${address}`]: row((things) => ({ ...integrator(things), body: { callbackUrl: NOWHERE } })),
     [`DELETE ${address}`]: row(integrator, { fresh: registered }),
-    [`POST ${address}/secret`]: row((things) => ({ ...integrator(things), body: {} }), { fresh: registered }),
+    [`POST ${address}/secret`]: row((things) => ({ ...integrator(things), body: { overlapHours: 1 } }), {
+      fresh: registered,
+    }),
   };
 }

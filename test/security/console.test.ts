@@ -132,7 +132,7 @@ test('a request with one strange thing in it is never more than the gateway can 
   const tries = (
     await Promise.all(
       answering().map(async ({ route, row }, index) => {
-        const sent = strangely(await row.send(own), { fields: [['hours'], ['query']], parameters: [] });
+        const sent = strangely(await row.send(own), { ...route, fields: [['hours'], ['query']], parameters: [] });
         return fc.sample(sent, { seed: 20_260_301 + index, numRuns: 40 }).map((each) => ({ route, sent: each }));
       }),
     )

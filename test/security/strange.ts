@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { KnownRoute } from '../../src/http/route-table.ts';
 import type { Schema } from '../support/api-document.ts';
 import type { Sent } from './row.ts';
 
@@ -12,7 +13,10 @@ const TEXTS: readonly string[] = [
   'a\udc00b',
   '\ufeff\u202e',
   '\r\nset-cookie: a=b',
+  '\t\n',
+  '\u200b\u00a0\u3000',
   'x'.repeat(300),
+  'x'.repeat(10_000),
   'x'.repeat(70_000),
   "'; drop table transactions; --",
   '{{7*7}}%s%n',
@@ -20,7 +24,12 @@ const TEXTS: readonly string[] = [
   '\u{1f4b3}'.repeat(64),
   '-1',
   '1e999',
+  '2147483648',
+  '9223372036854775808',
   '99999999999999999999',
+  '1.5',
+  '1e-10',
+  '0x10',
   'NaN',
   'null',
   '2026-02-31',
@@ -32,18 +41,39 @@ const TEXTS: readonly string[] = [
   '__proto__',
   'constructor',
 ];
+/** A number as a body can spell it, where JavaScript would write it otherwise. */
+const spelled = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+
+/** Fractions that no integer column holds, integers that none is wide enough for, and forms that few clients write. */
+export const NUMBERS: readonly unknown[] = [
+  0,
+  -0,
+  -1,
+  0.0001,
+  0.1,
+  1.5,
+  59.999999,
+  60.5,
+  1e-7,
+  1e-10,
+  5e-324,
+  99.999_999_999,
+  2 ** 31 - 0.5,
+  2 ** 31,
+  2 ** 32,
+  2 ** 53,
+  2 ** 63,
+  -(2 ** 31) - 1,
+  -(2 ** 63),
+  1e21,
+  1e308,
+  ...['1e400', '-1e400', '1E2', '100e-2', '1.00000000000000000001', '9007199254740993', '9'.repeat(400)].map(spelled),
+];
 const VALUES: readonly unknown[] = [
   null,
   true,
   false,
-  0,
-  -0,
-  -1,
-  0.1,
-  2 ** 31,
-  2 ** 53,
-  -(2 ** 63),
-  1e308,
+  ...NUMBERS,
   [],
   {},
   [null],
@@ -89,9 +119,16 @@ export function changed(value: unknown, [name, ...rest]: Place, to: unknown): un
   return copy;
 }
 
+/** What a reference refers to; of a body that may be left out, what it is when it is there. */
+function resolved(schema: Schema | undefined, schemas: Readonly<Record<string, Schema>>): Schema | undefined {
+  const own = schema?.$ref ? schemas[schema.$ref.split('/').at(-1)!] : schema;
+  const inner = own?.anyOf?.find((one) => one.$ref !== undefined || one.properties !== undefined);
+  return inner ? resolved(inner, schemas) : own;
+}
+
 /** Fields that a body may have, on its first two levels, whether this one has them or not. */
 export function fieldsOf(schema: Schema | undefined, schemas: Readonly<Record<string, Schema>>): Place[] {
-  const own = (one: Schema | undefined): Schema | undefined => (one?.$ref ? schemas[one.$ref.split('/').at(-1)!] : one);
+  const own = (one: Schema | undefined) => resolved(one, schemas);
   return Object.entries(own(schema)?.properties ?? {}).flatMap(([name, inner]) => {
     const nested = own(inner);
     const names = Object.keys(nested?.properties ?? own(nested?.items)?.properties ?? {});
@@ -100,13 +137,61 @@ export function fieldsOf(schema: Schema | undefined, schemas: Readonly<Record<st
   });
 }
 
+/** Those of the fields that may be a number. */
+export function numericPlaces(
+  schema: Schema | undefined,
+  schemas: Readonly<Record<string, Schema>>,
+  sent: unknown,
+): Place[] {
+  const own = (one: Schema | undefined) => resolved(one, schemas);
+  const isNumeric = (one: Schema | undefined): boolean => {
+    const { type, anyOf = [] } = own(one) ?? {};
+    return ['number', 'integer'].includes(String(type)) || anyOf.some(isNumeric);
+  };
+  const schemaAt = (place: Place) =>
+    place.reduce<Schema | undefined>((outer, name) => {
+      const found = own(outer);
+      return typeof name === 'number' ? found?.items : found?.properties?.[name];
+    }, schema);
+  const isNumber = (place: Place) =>
+    typeof place.reduce<unknown>((outer, name) => (outer as Record<string, unknown> | undefined)?.[name], sent) ===
+    'number';
+  const described = fieldsOf(schema, schemas).filter((place) => isNumeric(schemaAt(place)));
+  const there = placesIn(sent).filter(isNumber);
+  return [...new Map([...described, ...there].map((place) => [JSON.stringify(place), place])).values()];
+}
+
+/** Headers that some route reads; any value that a client could write. */
+const HEADER_NAMES = [
+  'x-device-installation-id',
+  'idempotency-key',
+  'x-correlation-id',
+  'traceparent',
+  'if-none-match',
+  'x-forwarded-for',
+  'cookie',
+];
+const headerText = fc.constantFrom(
+  ...TEXTS.filter((text) => text.length < 10_000 && /^[\t\x20-\x7e]*$/.test(text)),
+  '\xe9\xff',
+  '"'.repeat(200),
+);
+
 /** A request with one thing wrong, or with one that no client would send. Nobody is blocked: the rest would be refused for it. */
 export function strangely(
   sent: Sent,
-  { fields, parameters }: { readonly fields: readonly Place[]; readonly parameters: readonly string[] },
+  {
+    method,
+    fields,
+    parameters,
+  }: Pick<KnownRoute, 'method'> & {
+    readonly fields: readonly Place[];
+    readonly parameters: readonly string[];
+  },
 ): fc.Arbitrary<Sent> {
+  const hasBody = sent.body !== undefined || (method !== 'GET' && fields.length > 0);
   const inBody = [...placesIn(sent.body), ...fields].filter((place) => place.at(-1) !== 'blocked');
-  const inPart = (part: 'params' | 'query' | 'headers', names: readonly string[]) =>
+  const inPart = (part: 'params' | 'query', names: readonly string[]) =>
     names.length === 0
       ? []
       : [
@@ -115,16 +200,24 @@ export function strangely(
             .map(([name, text]) => ({ ...sent, [part]: { ...sent[part], [name]: text } })),
         ];
   const ways: fc.Arbitrary<Sent>[] = [
+    // A deletion that is right in all else would take from the other requests what they are about.
+    ...(method === 'DELETE'
+      ? []
+      : [
+          fc
+            .tuple(fc.constantFrom(...HEADER_NAMES), headerText)
+            .map(([name, text]) => ({ ...sent, headers: { ...sent.headers, [name]: text } })),
+        ]),
     ...inPart('params', Object.keys(sent.params ?? {})),
     ...inPart('query', [...parameters, '__proto__', 'unknown']),
-    ...(sent.body === undefined
+    ...(!hasBody
       ? []
       : [
           fc
             .tuple(fc.constantFrom(...inBody), strangeValue)
             .map(([place, to]) => ({ ...sent, body: changed(sent.body, place, to) })),
         ]),
-    ...(sent.body === undefined
+    ...(!hasBody
       ? []
       : [fc.constantFrom(...inBody).map((place) => ({ ...sent, body: changed(sent.body, place, undefined) }))]),
   ];

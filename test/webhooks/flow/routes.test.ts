@@ -109,7 +109,7 @@ describe('the callback of an integrator', () => {
     expect(third.body).toMatchObject({ previousValidUntil: expect.any(String) });
   });
 
-  test.each([-1, 169, '1'])('has no secret that overlaps by %s hours', async (overlapHours) => {
+  test.each([-1, 169, '1', 0.0001, 0.5, 1e-10])('has no secret that overlaps by %s hours', async (overlapHours) => {
     expect(await backend.ask('POST', '/integrator/callbackUrl/secret', { overlapHours })).toMatchObject({
       status: 400,
     });
