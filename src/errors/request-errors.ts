@@ -88,13 +88,22 @@ export class RequestRefused extends TapwireError {
   readonly errorCode: number;
   readonly detail: string;
   readonly errors: readonly { readonly pointer: string; readonly detail: string }[] | undefined;
+  /** Headers that the response needs, by their names in lower case. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
 
-  constructor(status: number, errorCode: number, detail: string, errors?: RequestRefused['errors']) {
+  constructor(
+    status: number,
+    errorCode: number,
+    detail: string,
+    errors?: RequestRefused['errors'],
+    headers?: RequestRefused['headers'],
+  ) {
     super('REQUEST_REFUSED', detail);
     this.status = status;
     this.errorCode = errorCode;
     this.detail = detail;
     this.errors = errors;
+    this.headers = headers;
   }
 }
 

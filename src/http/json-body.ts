@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { FastifyBodyParser, FastifyInstance } from 'fastify';
 import { RequestRefused } from '../errors.ts';
 
@@ -11,7 +12,10 @@ const MAX_JSON_DEPTH = 16;
 export function parseJsonBodies(server: FastifyInstance): void {
   const parse = server.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>;
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
+  server.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    // JSON is UTF-8 (RFC 8259 8.1). Decoded leniently, two different references could become the same one.
+    if (!isUtf8(bytes)) return done(new RequestRefused(400, 103, 'The body is not UTF-8.'));
+    const text = bytes.toString();
     if (isTooDeep(text)) done(new RequestRefused(400, 104, `The body has more than ${MAX_JSON_DEPTH} levels.`));
     else parse(request, text, done);
   });

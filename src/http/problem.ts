@@ -35,6 +35,7 @@ export function problemOf(error: unknown): ProblemAnswer | undefined {
       errorCode: error.errorCode as ErrorCode,
       detail: error.detail,
       errors: error.errors,
+      headers: error.headers,
     };
   }
   if (error instanceof NotFound)
@@ -84,13 +85,11 @@ const NO_CONFIGURATION: Readonly<Record<NoConfiguration['code'], ProblemAnswer>>
   NO_ROUTE: { status: 500, errorCode: 208, detail: 'No processor is configured for this tap.' },
 };
 
-function refusedCredential({ code, httpStatus, errorCode }: AuthError): ProblemAnswer {
-  const scheme = code === 'JWT_EXPIRED' || code === 'JWT_INVALID' ? 'Bearer error="invalid_token"' : 'Bearer';
+function refusedCredential({ httpStatus, errorCode }: AuthError): ProblemAnswer {
   return {
     status: httpStatus,
     errorCode: errorCode as ErrorCode,
     detail: httpStatus === 401 ? 'The credential is missing or was refused.' : 'The credential may not do this.',
-    headers: httpStatus === 401 ? { 'www-authenticate': scheme } : undefined,
   };
 }
 
@@ -131,15 +130,20 @@ export const STATUS_TITLES: Readonly<Record<number, string>> = {
   403: 'Forbidden',
   404: 'Not Found',
   405: 'Method Not Allowed',
+  408: 'Request Timeout',
   409: 'Conflict',
   410: 'Gone',
   413: 'Content Too Large',
   414: 'URI Too Long',
   415: 'Unsupported Media Type',
+  417: 'Expectation Failed',
   422: 'Unprocessable Content',
   429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
   500: 'Internal Server Error',
+  501: 'Not Implemented',
   503: 'Service Unavailable',
+  505: 'HTTP Version Not Supported',
 };
 
 /** The body (RFC 9457). */

@@ -32,15 +32,15 @@ declare module 'fastify' {
 /** Every route of a server, in the order in which they were registered. */
 export class RouteTable {
   readonly #routes: KnownRoute[] = [];
-  readonly #patterns = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
+  readonly #addresses = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
 
   /** @throws Error for a route that does not say what it is: a programmer's error */
   add(route: RouteOptions): void {
     const { url, schema = {}, config } = route;
     const facts = config?.facts;
     if (facts === undefined) throw new Error(`${route.method} ${url} has no config.facts`);
-    const known = this.#patterns.get(url) ?? { pattern: patternOf(url), methods: new Set() };
-    this.#patterns.set(url, known);
+    const known = this.#addresses.get(url) ?? { pattern: patternOf(url), methods: new Set() };
+    this.#addresses.set(url, known);
     for (const method of [route.method].flat()) {
       known.methods.add(method);
       if (method === 'HEAD') continue; // fastify's own, beside every GET
@@ -52,10 +52,19 @@ export class RouteTable {
     return this.#routes.values();
   }
 
-  /** Which methods an address takes, in alphabetical order; none where nothing is registered under it. */
+  /**
+   * Which methods an address takes, in alphabetical order; none where nothing is registered under it. An address that is
+   * registered word for word takes its own methods alone, whatever a parameter in its place would take.
+   */
   methodsOf(path: string): string[] {
-    const matching = [...this.#patterns.values()].filter(({ pattern }) => pattern.test(path));
+    const own = this.#addresses.get(path);
+    const matching = own ? [own] : [...this.#addresses.values()].filter(({ pattern }) => pattern.test(path));
     return [...new Set(matching.flatMap(({ methods }) => [...methods]))].sort();
+  }
+
+  /** Whether a path is an address by itself, without parameters. */
+  hasLiteral(path: string): boolean {
+    return !path.includes(':') && this.#addresses.has(path);
   }
 }
 

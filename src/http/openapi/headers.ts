@@ -12,7 +12,11 @@ export const HEADERS = {
   Location: text('The address of what was created', { type: 'string', format: 'uri-reference' }),
   Link: text('The next page (`rel="next"`), or the better address of a deprecated one (`rel="successor-version"`)'),
   Deprecation: text('Since when the address is deprecated, `@` and seconds since 1970 (RFC 9745)'),
-  WWWAuthenticate: text('What is asked for, and whether a token was refused (RFC 6750)'),
+  WWWAuthenticate: text(
+    'A challenge per kind of credential that the operation takes: `ApiKey` names the header of a key, `Bearer` is for ' +
+      'tokens and says whether one was refused (RFC 6750)',
+  ),
+  AcceptEncoding: text('`identity` if the body was compressed; absent if its media type is wrong'),
   RetryAfter: text('Seconds after which it is worth trying again', { type: 'integer', minimum: 0 }),
   RateLimit: text('What is left in this window'),
   RateLimitPolicy: text('The limit and its window'),

@@ -16,7 +16,12 @@ with the outcome. Payments are created and queried from a server, never from an 
 Operations beyond the published interface are tagged \`extension\`.
 
 **Errors** are \`application/problem+json\` (RFC 9457) with \`errorCode\`; [every code and what it means](/docs/errors).
-What belongs to somebody else is answered as if it were not there.
+What belongs to somebody else is answered as if it were not there. A wrong method is 405 with \`Allow\`. A message that is
+not valid HTTP is refused with 400, 408, 417, 431, 501 or 505, also as a problem, and its connection is closed. Headers that
+decide something (\`Authorization\`, \`x-api-key\`, \`Content-Type\`, ...) must not be repeated. Bodies are UTF-8 and are not
+compressed. Test and production systems require HTTPS.
+
+**Caching.** Responses are \`Cache-Control: no-store\`, except public keys, closed lists and files of pages.
 
 **Repeats.** Requests that create something take \`Idempotency-Key\`; a tap has its \`merchantReference\` for that.
 

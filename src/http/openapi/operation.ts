@@ -106,6 +106,7 @@ function answerHeaders({ schema, isIdempotent, facts }: KnownRoute, status: numb
 /** Which headers an error brings besides what every answer has. */
 const PROBLEM_HEADERS: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
+  415: ['Accept-Encoding'],
   429: ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
   503: ['Retry-After'],
 };

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '#schemas/problem';
+import { PROBES } from '../guard-requests.ts';
 import { UNLIMITED_ROUTES } from '../rate-limit.ts';
 import type { KnownRoute } from '../route-table.ts';
 import { CREDENTIALS } from './security.ts';
@@ -16,7 +17,12 @@ export function problemsOf(route: KnownRoute): Map<number, ErrorCode[]> {
   add(400, 104); // at least an unknown query parameter
   if (facts.takes.length > 0) addCredentialProblems(route, add);
   if (!UNLIMITED_ROUTES.has(url)) add(429, 203);
-  if (url.includes(':')) add(404, 122);
+  if (url.includes(':')) {
+    add(404, 122);
+    add(414, 104);
+  }
+  if (!PROBES.has(url)) add(403, 101); // plain HTTP
+  add(431, 104);
   if (CARRIES_BODY.has(method)) {
     add(400, 103);
     add(413, 104);

@@ -1,0 +1,141 @@
+import type { FastifyRequest } from 'fastify';
+import { RequestRefused } from '../errors.ts';
+import type { RouteTable } from './route-table.ts';
+import type { Server } from './server.ts';
+
+export interface GuardOptions {
+  /** qa and prod: refuse what the client did not send by HTTPS. */
+  readonly requiresHttps: boolean;
+}
+
+/** Asked by machines of the same network, which find a process by its own address; nothing of a tenant is in the responses. */
+export const PROBES: ReadonlySet<string | undefined> = new Set<string | undefined>([
+  '/livez',
+  '/readyz',
+  '/healthz',
+  '/metrics',
+]);
+
+/**
+ * Headers with one value at most. Node takes the first of some and joins others; a proxy may have decided by another one
+ * (RFC 9110 5.3, RFC 9112 3.2).
+ */
+const SINGLE = new Set([
+  'authorization',
+  'content-encoding',
+  'content-type',
+  'host',
+  'idempotency-key',
+  'transfer-encoding',
+  'x-api-key',
+  'x-device-installation-id',
+]);
+
+/** Refuses requests that are readable and yet not fit to be served, before anything else looks at them. */
+export function guardRequests(server: Server, routes: RouteTable, { requiresHttps }: GuardOptions): void {
+  server.addHook('onRequest', (request, reply, done) => {
+    if (requiresHttps && request.protocol === 'https') reply.header('strict-transport-security', HSTS);
+    done(requiresHttps ? (faultOfTransport(request) ?? faultOf(request, routes)) : faultOf(request, routes));
+  });
+  server.addHook('preParsing', (request, _reply, _payload, done) => {
+    done(encodedBody(request));
+  });
+}
+
+/** A year, as RFC 6797 11.2 and browsers' lists advise. Subdomains are for their owner to decide. */
+const HSTS = 'max-age=31536000';
+
+function faultOf(request: FastifyRequest, routes: RouteTable): RequestRefused | undefined {
+  return faultOfMessage(request) ?? repeatedHeader(request) ?? hiddenByParameter(request, routes);
+}
+
+/** `request.protocol` believes X-Forwarded-Proto of trusted proxies alone; anybody else must have come by TLS itself. */
+function faultOfTransport(request: FastifyRequest): RequestRefused | undefined {
+  if (request.protocol === 'https' || PROBES.has(request.routeOptions.url)) return undefined;
+  return new RequestRefused(
+    403,
+    101,
+    'HTTPS is required. A key or token that was sent in plain HTTP must be replaced.',
+  );
+}
+
+/** What Node's parser lets pass, and RFC 9112 does not. */
+function faultOfMessage({ raw, headers }: FastifyRequest): RequestRefused | undefined {
+  const { httpVersion, url = '' } = raw;
+  const coding = headers['transfer-encoding'];
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    return new RequestRefused(505, 104, 'HTTP/1.1 and HTTP/1.0 are supported.', undefined, CLOSE);
+  }
+  if (httpVersion === '1.1' && headers.host === undefined) {
+    return new RequestRefused(400, 104, 'The Host header is missing.', undefined, CLOSE);
+  }
+  if (url.includes('#')) return new RequestRefused(400, 104, 'The request target must not have a fragment.');
+  if (coding === undefined) return undefined;
+  // RFC 9112 6.1: a sender of HTTP/1.0 does not know chunks, so something on the way has misread the message.
+  if (httpVersion === '1.0') {
+    return new RequestRefused(400, 104, 'Transfer-Encoding needs HTTP/1.1.', undefined, CLOSE);
+  }
+  if (coding.toLowerCase() === 'chunked') return undefined;
+  return new RequestRefused(501, 104, 'The only supported transfer coding is chunked.', undefined, CLOSE);
+}
+
+/** Where the message ends is in doubt, so nothing after it is read (RFC 9112 6.3). */
+const CLOSE = { connection: 'close' } as const;
+
+function repeatedHeader({ raw: { rawHeaders } }: FastifyRequest): RequestRefused | undefined {
+  const seen = new Set<string>();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!.toLowerCase();
+    if (!SINGLE.has(name)) continue;
+    if (seen.has(name)) {
+      const errors = [{ pointer: `/headers/${name}`, detail: 'must not be repeated' }];
+      return new RequestRefused(400, 104, `The ${name} header must not be repeated.`, errors);
+    }
+    seen.add(name);
+  }
+  return undefined;
+}
+
+/**
+ * `GET /transactions/mobile` is not a transaction of the id `mobile`: an address that is registered word for word takes its
+ * own methods alone. And an empty word is no parameter.
+ */
+function hiddenByParameter(request: FastifyRequest, routes: RouteTable): RequestRefused | undefined {
+  if (!request.routeOptions.url?.includes(':')) return undefined;
+  const path = pathOf(request.url);
+  if (routes.hasLiteral(path)) return methodNotAllowed(routes.methodsOf(path));
+  return path.endsWith('/') || path.includes('//') ? unknownAddress() : undefined;
+}
+
+/** A wrong method on a known path is 405 with what is allowed; anything else is 404. */
+export function faultOfUnknownRoute(request: FastifyRequest, routes: RouteTable): RequestRefused {
+  const allowed = routes.methodsOf(pathOf(request.url));
+  return allowed.length === 0 ? unknownAddress() : methodNotAllowed(allowed);
+}
+
+function unknownAddress(): RequestRefused {
+  return new RequestRefused(404, 122, 'There is nothing under this address.');
+}
+
+function methodNotAllowed(methods: readonly string[]): RequestRefused {
+  const allow = methods.join(', ');
+  return new RequestRefused(405, 104, `This address takes ${allow}.`, undefined, { allow });
+}
+
+/** As the router compares it: decoded, but for the characters that have a meaning in an address. */
+function pathOf(url: string): string {
+  const path = url.split('?', 1)[0]!;
+  try {
+    return path.includes('%') ? decodeURI(path) : path;
+  } catch {
+    return path;
+  }
+}
+
+/** Bodies are small; a compressed one could be a thousand times as large as it looks (RFC 9110 15.5.16). */
+function encodedBody({ headers }: FastifyRequest): RequestRefused | undefined {
+  const coding = headers['content-encoding'];
+  if (coding === undefined || coding.toLowerCase() === 'identity') return undefined;
+  const accepted = { 'accept-encoding': 'identity' };
+  return new RequestRefused(415, 104, 'The body must not be compressed.', undefined, accepted);
+}

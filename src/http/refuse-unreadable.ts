@@ -1,0 +1,109 @@
+/**
+ * What Node refuses before there is a request: answered as a problem like everything else, and the connection closed, since
+ * where the next message begins is not known (RFC 9112 2.2, 6.3).
+ */
+import { randomUUID } from 'node:crypto';
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { formatTraceparent, takeTrace } from '../ops/traceparent.ts';
+import { type ProblemAnswer, problemBody, STATUS_TITLES } from './problem.ts';
+
+/** An error of the parser, with the bytes that were read last and how far the parser got in them; or of a timeout. */
+type ClientError = Error & { readonly code?: string; readonly rawPacket?: unknown; readonly bytesParsed?: number };
+
+const MALFORMED: ProblemAnswer = { status: 400, errorCode: 104, detail: 'The request is not valid HTTP.' };
+/** By Node's code; everything else is malformed. */
+const REFUSALS: Readonly<Record<string, ProblemAnswer>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, errorCode: 104, detail: 'The request did not arrive in time.' },
+  HPE_HEADER_OVERFLOW: { status: 431, errorCode: 104, detail: 'The headers and the address exceed 16 KB.' },
+};
+const UNKNOWN_METHOD: ProblemAnswer = { status: 501, errorCode: 104, detail: 'The method is not supported.' };
+const NO_TUNNELS: ProblemAnswer = {
+  status: 405,
+  errorCode: 104,
+  detail: 'This server is not a proxy.',
+  headers: { allow: '' },
+};
+const UNKNOWN_EXPECTATION: ProblemAnswer = {
+  status: 417,
+  errorCode: 104,
+  detail: 'The only supported expectation is 100-continue.',
+};
+
+/** A request line with a token for a method (RFC 9112 3), as opposed to bytes of another protocol. */
+const REQUEST_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+ \S+ HTTP\/1\.[01]\r?\n/;
+
+/** The handler for fastify's `clientErrorHandler`. Responses that are under way on the connection go first, in their order. */
+export class UnreadableRequests {
+  readonly #underWay = new WeakMap<Socket, readonly ServerResponse[]>();
+  readonly #refused = new WeakSet<Socket>();
+
+  /** Watches the connections of a server, and answers CONNECT and unknown expectations, which Node leaves without a body. */
+  watch(server: HttpServer): void {
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => this.#note(request.socket, response));
+    server.on('connect', (_request: IncomingMessage, socket: Socket) => this.#close(socket, NO_TUNNELS));
+    server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+      const { headers, body } = rendered(UNKNOWN_EXPECTATION);
+      response.writeHead(UNKNOWN_EXPECTATION.status, headers).end(body);
+    });
+  }
+
+  readonly onClientError = (error: ClientError, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    if (this.#refused.has(socket)) return;
+    this.#refused.add(socket);
+    const responses = this.#underWay.get(socket) ?? [];
+    const latest = responses.at(-1);
+    // A request that was answered before it had arrived whole, as with 413, gets no second response.
+    const isAnswered = latest !== undefined && !latest.req.complete && latest.headersSent;
+    const close = () => (isAnswered ? socket.destroySoon() : this.#close(socket, refusalOf(error)));
+    // One that never arrives whole has no response but this refusal; those before it have theirs.
+    const pending = responses.findLast((response) => (response.req.complete || isAnswered) && !response.closed);
+    if (pending === undefined) close();
+    else pending.once('close', close);
+  };
+
+  #close(socket: Socket, refusal: ProblemAnswer): void {
+    if (!socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const { headers, body } = rendered(refusal);
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const head = `HTTP/1.1 ${refusal.status} ${STATUS_TITLES[refusal.status]}\r\n${lines.join('')}\r\n`;
+    socket.end(head + body, () => socket.destroy());
+  }
+
+  /** The latest is kept for as long as the connection, those before it until they are sent. */
+  #note(socket: Socket, response: ServerResponse): void {
+    const others = (this.#underWay.get(socket) ?? []).filter((other) => !other.closed);
+    this.#underWay.set(socket, [...others, response]);
+  }
+}
+
+function refusalOf({ code = '', rawPacket, bytesParsed = 0 }: ClientError): ProblemAnswer {
+  if (code !== 'HPE_INVALID_METHOD' || !Buffer.isBuffer(rawPacket)) return REFUSALS[code] ?? MALFORMED;
+  const lineAt = rawPacket.lastIndexOf('\n', bytesParsed) + 1;
+  return REQUEST_LINE.test(rawPacket.toString('latin1', lineAt)) ? UNKNOWN_METHOD : MALFORMED;
+}
+
+/** With the headers that every response has. Of the request nothing is known, not even its address. */
+function rendered(refusal: ProblemAnswer): { headers: Record<string, string>; body: string } {
+  const requestId = randomUUID();
+  const body = JSON.stringify(problemBody(refusal, '', requestId));
+  const headers = {
+    'x-correlation-id': requestId,
+    traceparent: formatTraceparent(takeTrace(undefined)),
+    'api-version': '4.0',
+    'cache-control': 'no-store',
+    ...refusal.headers,
+    'content-type': 'application/problem+json',
+    'content-length': String(Buffer.byteLength(body)),
+    date: new Date().toUTCString(),
+    connection: 'close',
+  };
+  return { headers, body };
+}
