@@ -10,12 +10,14 @@ import type { Log } from '../ops/log.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
 import { purge, type Retention } from '../store/transactions/purge.ts';
+import { PostgresWaitingDeliveries } from '../store/webhooks/waiting-deliveries.ts';
 import { PostgresWebhookDeliveries } from '../store/webhooks/webhook-deliveries.ts';
 import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from '../transactions/time-limits.ts';
 import type { World } from '../transactions/world.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { Lanes } from '../webhooks/lanes.ts';
 import { providerIdOf } from '../webhooks/provider-id.ts';
+import { Recoveries } from '../webhooks/recoveries.ts';
 import { createSecretVault } from '../webhooks/secret-vault.ts';
 import { webhookBody } from '../webhooks/webhook-body.ts';
 import { WebhookDeliverer } from '../webhooks/webhook-deliverer.ts';
@@ -46,12 +48,14 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
       ? await openHandovers(handoverKeys, report('a handover key could not be published'))
       : undefined;
   if (opener) closers.push(() => opener.stop());
-  const deliverer = createDeliverer(parts);
+  const lanes = new Lanes(world.clock.monotonicMs);
+  const recoveries = createRecoveries(parts, lanes);
+  const deliverer = createDeliverer(parts, lanes, recoveries);
   const pipeline = new Pipeline(stores.jobs, world, {
     onError: (error, queue, asked) =>
       log.error({ error, queue, ...namesOf(asked) }, 'a job failed and will be tried again'),
     openHandover: opener && readHandovers(opener),
-    deliverWebhook: (payload, jobId) => deliverer.deliver(payload, jobId),
+    deliverWebhook: (payload, jobId, hand) => deliverer.deliver(payload, jobId, hand),
     around: parts.around,
     retryPush: (payload) => parts.pushes.payments.retry(payload),
     purge: () => purge(database, retentionOf(config)),
@@ -59,6 +63,7 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
   await stores.jobs.keepOne({ queue: 'purge', data: {} });
   closers.push(() => pipeline.stop());
   closers.push(() => deliverer.stop());
+  closers.push(() => recoveries.stop());
   if (opener) closers.push(() => withdraw(opener));
   return pipeline;
 }
@@ -88,15 +93,28 @@ async function withdraw(opener: HandoverOpener): Promise<void> {
   await sleep(LIVE_KEYS_TRUSTED_MS);
 }
 
-function createDeliverer({ config, database, stores, world, fetcher }: JobParts): WebhookDeliverer {
+function createRecoveries({ database, world, report }: JobParts, lanes: Lanes): Recoveries {
+  return new Recoveries({
+    waiting: new PostgresWaitingDeliveries(database),
+    lanes,
+    nowMs: world.clock.monotonicMs,
+    random: Math.random,
+    onError: report('webhooks that wait could not be brought forward'),
+  });
+}
+
+function createDeliverer(
+  { config, database, stores, world, fetcher }: JobParts,
+  lanes: Lanes,
+  recoveries: Recoveries,
+): WebhookDeliverer {
   const { clock } = world;
   const store = new PostgresWebhookDeliveries(database, stores.jobs, (transaction, outcome, paymentReference) =>
     webhookBody(transaction, outcome, providerIdOf(world, transaction), paymentReference),
   );
-  const lanes = new Lanes(clock.monotonicMs);
   const vault = createSecretVault(stores.keys);
   const armed = armFetcher(fetcher, config.TAPWIRE_FAILPOINTS);
-  return new WebhookDeliverer({ store, fetcher: armed, vault, lanes, clock, random: Math.random });
+  return new WebhookDeliverer({ store, fetcher: armed, vault, lanes, recoveries, clock, random: Math.random });
 }
 
 function retentionOf(config: Config): Retention {

@@ -5,6 +5,8 @@ import type { Ration } from './ration-by-load.ts';
 export interface Pace {
   /** How many jobs may be worked on at once. */
   readonly credits: number;
+  /** How many jobs more may wait for somebody who is slow, without a hand. */
+  readonly released?: number;
   /** The longest a ready job lies unseen. */
   readonly pollMs: number;
   /** Of a queue that must not have its way beside taps: how many jobs one look may take. */
@@ -33,7 +35,8 @@ export const PACES: Readonly<Record<QueueName, Pace>> = {
   complete: { credits: 48, pollMs: SOON_MS },
   // Most wait for a receiver, and some for a dead one. Nobody stands at a till for a webhook, and each look costs what a dozen
   // of them cost: 2,000 a second for a process with nothing else to do, 60 and more beside taps at full load.
-  webhook: { credits: 256, pollMs: 200, ration: { idle: 400, busy: 12 } },
+  // Receivers that hang are waited for without a hand, each with a socket: far fewer than a process may have open.
+  webhook: { credits: 256, released: 4_096, pollMs: 200, ration: { idle: 400, busy: 12 } },
   // They wait for the push service alone, and only while it is away.
   push: { credits: 32, pollMs: SOON_MS },
   // Old data waits for a purge, and then for the next: there is no hurry in either.

@@ -9,7 +9,7 @@ import { type OpenHandover, submitHandover } from '../transactions/tap/submit-ha
 import type { World } from '../transactions/world.ts';
 import type { JobTable } from './job-table.ts';
 import { PACES } from './paces.ts';
-import { type JobResult, Pump } from './pump.ts';
+import { type Hand, type JobResult, Pump } from './pump.ts';
 import { rationByLoad } from './ration-by-load.ts';
 
 /** An outcome may still be committed: look again when the grace is surely over. */
@@ -20,6 +20,7 @@ const PURGE_AGAIN_SECONDS = 3_600;
 type Handler<Queue extends QueueName> = (
   asked: JobPayloads[Queue],
   jobId: string,
+  hand: Hand,
 ) => Promise<JobResult<JobPayloads[Queue]>>;
 
 /** What is done for a job of each queue; a queue without a handler is another process's. */
@@ -51,8 +52,8 @@ export class Pipeline {
     for (const [name, handler] of Object.entries(handlersOf(world, options))) {
       const queue = name as QueueName;
       const { ration, ...pace } = PACES[queue];
-      const handle: Handler<QueueName> = (asked, jobId) =>
-        around(queue, asked, () => (handler as Handler<QueueName>)(asked, jobId));
+      const handle: Handler<QueueName> = (asked, jobId, hand) =>
+        around(queue, asked, () => (handler as Handler<QueueName>)(asked, jobId, hand));
       const pump = new Pump(jobs, { queue, ...pace, ...(ration && { ration: rationByLoad(ration) }), handle, onError });
       this.#pumps.set(queue, pump);
     }

@@ -15,6 +15,12 @@ export type JobResult<Payload = unknown> =
 /** All that was in flight on the lines of a process may have to be reversed at once; beyond it the jobs wait to be found. */
 const MAX_AHEAD = 10_000;
 
+/** One of the credits of a pump, as its job sees it. */
+export interface Hand {
+  /** Lets another job have it while this one has nothing to do but wait. False when too many wait like that already. */
+  release(): boolean;
+}
+
 export interface PumpOptions<Queue extends QueueName> {
   readonly queue: Queue;
   /** How many jobs may be worked on at once. */
@@ -23,7 +29,9 @@ export interface PumpOptions<Queue extends QueueName> {
   readonly pollMs: number;
   /** For a queue that must not have its way: how many jobs one look may take; the next look is then a poll later. */
   readonly ration?: () => number;
-  readonly handle: (payload: JobPayloads[Queue], jobId: string) => Promise<JobResult<JobPayloads[Queue]>>;
+  /** How many jobs more may be worked on that have released their hands; none unless given. */
+  readonly released?: number;
+  readonly handle: (payload: JobPayloads[Queue], jobId: string, hand: Hand) => Promise<JobResult<JobPayloads[Queue]>>;
   /** `asked`: of the job that failed; nothing when none could be taken. */
   readonly onError: (error: unknown, queue: QueueName, asked?: JobPayloads[QueueName]) => void;
 }
@@ -36,6 +44,8 @@ export class Pump<Queue extends QueueName> {
   readonly #table: JobTable;
   readonly #options: PumpOptions<Queue>;
   readonly #running = new Set<Promise<void>>();
+  /** How many of those that run have released their hands. */
+  #released = 0;
   readonly #ahead: (() => Promise<unknown>)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #fetching: Promise<number> | undefined;
@@ -62,7 +72,11 @@ export class Pump<Queue extends QueueName> {
   }
 
   #startAhead(): void {
-    while (this.#ahead.length > 0 && this.#running.size < this.#options.credits) this.#track(this.#ahead.shift()!());
+    while (this.#ahead.length > 0 && this.#free > 0) this.#track(this.#ahead.shift()!());
+  }
+
+  get #free(): number {
+    return this.#options.credits - (this.#running.size - this.#released);
   }
 
   get busy(): number {
@@ -84,7 +98,7 @@ export class Pump<Queue extends QueueName> {
     this.#wasWoken = false;
     let taken = 0;
     const { credits, ration, pollMs } = this.#options;
-    const free = Math.min(credits - this.#running.size, ration?.() ?? credits);
+    const free = Math.min(this.#free, ration?.() ?? credits);
     try {
       if (free > 0) {
         this.#fetching = this.#take(free);
@@ -108,7 +122,7 @@ export class Pump<Queue extends QueueName> {
   }
 
   #track(work: Promise<unknown>): void {
-    const { credits, ration, queue, onError } = this.#options;
+    const { ration, queue, onError } = this.#options;
     const running: Promise<void> = work.then(
       () => {},
       (error) => onError(error, queue),
@@ -117,8 +131,7 @@ export class Pump<Queue extends QueueName> {
     void running.finally(() => {
       this.#running.delete(running);
       this.#startAhead();
-      const isFreeAgain = this.#running.size === credits - 1;
-      if (isFreeAgain && ration === undefined) this.wake();
+      if (this.#free === 1 && ration === undefined) this.wake();
     });
   }
 
@@ -132,15 +145,35 @@ export class Pump<Queue extends QueueName> {
       await this.#table.giveUp(queue, attempt, reason);
       return;
     }
+    const hand = this.#hand();
     try {
-      const result = await handle(payload.data as JobPayloads[Queue], job.id);
+      const result = await handle(payload.data as JobPayloads[Queue], job.id, hand);
       if (result === 'settled') return;
       const again = result === 'done' ? undefined : jobAgain(queue, payload.data as JobPayloads[Queue], result);
       await this.#table.settle({ queue, attempt, again });
     } catch (error) {
       this.#options.onError(error, queue, payload.data);
       await boss.fail(queue, attempt, { reason: error instanceof Error ? error.name : 'unknown' });
+    } finally {
+      hand.end();
     }
+  }
+
+  #hand(): Hand & { end(): void } {
+    let isReleased = false;
+    return {
+      release: () => {
+        if (isReleased) return true;
+        if (this.#released >= (this.#options.released ?? 0)) return false;
+        isReleased = true;
+        this.#released++;
+        return true;
+      },
+      end: () => {
+        if (isReleased) this.#released--;
+        isReleased = false;
+      },
+    };
   }
 }
 

@@ -2,10 +2,19 @@
  * One lane per endpoint, so that a receiver that is slow or dead is in nobody's way but its own. A lane lets a few
  * deliveries run at once. Behind them a delivery may wait, if its turn comes within a second; otherwise it is put off to
  * the time when its turn should come, and its hand is free for other endpoints.
+ *
+ * The width of a lane follows the receiver: two deliveries at first, and each success doubles it. After a few failures in a row,
+ * or one that took long, the endpoint counts as failing, and one delivery at a time probes it. The lane also remembers that deliveries of its endpoint may
+ * wait for a later time, so that they can be brought forward once the endpoint takes deliveries again (`recoveries.ts`).
  */
+import { LruMap } from '../bytes/lru-map.ts';
 
 /** At once to one endpoint. */
 const WIDTH = 8;
+/** To an endpoint that has taken nothing yet: if it hangs, few hang with it, and one that is lost holds up no other. */
+const FIRST_WIDTH = 2;
+/** A receiver may refuse one event and take all others; several refusals in a row concern the receiver. */
+const FAILING_AFTER = 3;
 /** An endpoint whose answers take longer is let alone but for one delivery at a time: hands are for the others. */
 const SLOW_MS = 5_000;
 /** What is worth waiting for with a hand. */
@@ -14,14 +23,22 @@ const MAX_WAIT_MS = 1_000;
 const MIN_PUT_OFF_SECONDS = 1;
 /** An endpoint that has recovered must notice it: nothing is put off for longer. */
 const MAX_PUT_OFF_SECONDS = 600;
+/** A slot this far ahead of an idle lane was reserved for a receiver that was slower than it is now. */
+const IDLE_RESERVATION_MS = 2_000;
 /** Of a new endpoint nothing is known. */
 const ASSUMED_MS = 100;
 /** How much the last answer says about the next one. */
 const WEIGHT_OF_LAST = 0.25;
+/** More endpoints than an installation has; a lane is some hundred bytes. One that is forgotten starts anew. */
+const MAX_LANES = 100_000;
+
+/** How a delivery ended: the receiver took it, it did not, or there was no attempt. */
+export type DeliveryEnd = 'taken' | 'failed' | 'notMade';
 
 export type Turn =
-  /** Deliver, and leave. */
-  { readonly kind: 'go'; readonly leave: () => void } | { readonly kind: 'putOff'; readonly seconds: number };
+  /** Deliver, and leave. A probe of an endpoint that is failing or slow must not keep others from a hand. */
+  | { readonly kind: 'go'; readonly isProbe: boolean; readonly leave: (end: DeliveryEnd) => void }
+  | { readonly kind: 'putOff'; readonly seconds: number };
 
 interface Waiter {
   readonly take: (turn: Turn) => void;
@@ -33,14 +50,18 @@ interface Lane {
   readonly running: number[];
   readonly waiting: Waiter[];
   averageMs: number;
+  width: number;
+  failuresInARow: number;
   /** When the last of those that were put off should have its turn. */
   lastSlotMs: number;
   pausedUntilMs: number;
+  /** Deliveries may wait for later: of a lane that is new, another process may have left some. */
+  mayHaveWaiting: boolean;
 }
 
 export class Lanes {
   readonly #nowMs: () => number;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new LruMap<string, Lane>(MAX_LANES);
 
   /** @param nowMs a clock that only goes forward */
   constructor(nowMs: () => number) {
@@ -49,7 +70,7 @@ export class Lanes {
 
   enter(endpointId: string): Promise<Turn> {
     const lane = this.#lane(endpointId);
-    if (this.#isOpen(lane)) return Promise.resolve(this.#go(endpointId, lane));
+    if (this.#isOpen(lane)) return Promise.resolve(this.#go(lane));
     if (!this.#isWorthWaiting(lane)) return Promise.resolve(this.#putOff(lane));
     return new Promise((take) => {
       const timer = setTimeout(() => {
@@ -67,10 +88,37 @@ export class Lanes {
     lane.pausedUntilMs = this.#nowMs() + Math.min(seconds, MAX_PUT_OFF_SECONDS) * 1_000;
   }
 
+  /** Whether the endpoint takes deliveries, and some that wait for a later time may be brought forward. */
+  mayHaveWaiting(endpointId: string): boolean {
+    const lane = this.#lane(endpointId);
+    return lane.mayHaveWaiting && !isFailing(lane);
+  }
+
+  /** Nothing waits for later. */
+  setNoneWaiting(endpointId: string): void {
+    this.#lane(endpointId).mayHaveWaiting = false;
+  }
+
+  isFailing(endpointId: string): boolean {
+    return isFailing(this.#lane(endpointId));
+  }
+
+  /** How many more deliveries the endpoint would take within this time. */
+  room(endpointId: string, withinMs: number): number {
+    const lane = this.#lane(endpointId);
+    if (isFailing(lane) || this.#nowMs() < lane.pausedUntilMs) return 0;
+    const running = Math.max(0, lane.running.length - widthOf(lane));
+    const turns = Math.floor((withinMs * widthOf(lane)) / Math.max(lane.averageMs, 1));
+    return Math.max(0, turns - lane.waiting.length - running);
+  }
+
   #lane(endpointId: string): Lane {
     let lane = this.#lanes.get(endpointId);
     if (!lane) {
-      lane = { running: [], waiting: [], averageMs: ASSUMED_MS, lastSlotMs: 0, pausedUntilMs: 0 };
+      lane = {
+        ...{ running: [], waiting: [], averageMs: ASSUMED_MS, width: FIRST_WIDTH, failuresInARow: 0 },
+        ...{ lastSlotMs: 0, pausedUntilMs: 0, mayHaveWaiting: true },
+      };
       this.#lanes.set(endpointId, lane);
     }
     return lane;
@@ -87,17 +135,42 @@ export class Lanes {
     return nowMs >= lane.pausedUntilMs && !isStuck && (lane.waiting.length + 1) * spacingMs(lane) <= MAX_WAIT_MS;
   }
 
-  #go(endpointId: string, lane: Lane): Turn {
+  #go(lane: Lane): Turn {
     const startMs = this.#nowMs();
     lane.running.push(startMs);
-    return { kind: 'go', leave: () => this.#leave(endpointId, lane, startMs) };
+    const isProbe = isFailing(lane) || isSlow(lane);
+    return { kind: 'go', isProbe, leave: (end) => this.#leave(lane, startMs, end) };
   }
 
-  #leave(endpointId: string, lane: Lane, startMs: number): void {
+  #leave(lane: Lane, startMs: number, end: DeliveryEnd): void {
     lane.running.splice(lane.running.indexOf(startMs), 1);
-    lane.averageMs += (this.#nowMs() - startMs - lane.averageMs) * WEIGHT_OF_LAST;
-    while (lane.waiting.length > 0 && this.#isOpen(lane)) this.#call(lane, this.#go(endpointId, lane));
-    this.#forget(endpointId, lane);
+    const tookMs = this.#nowMs() - startMs;
+    if (end === 'taken') this.#widen(lane, tookMs);
+    else if (end === 'failed') this.#narrow(lane, tookMs);
+    if (end !== 'notMade') lane.averageMs += (tookMs - lane.averageMs) * WEIGHT_OF_LAST;
+    while (lane.waiting.length > 0 && this.#isOpen(lane)) this.#call(lane, this.#go(lane));
+  }
+
+  #widen(lane: Lane, tookMs: number): void {
+    const nowMs = this.#nowMs();
+    if (isFailing(lane)) {
+      // What the endpoint was like while it failed says nothing any more.
+      lane.averageMs = tookMs;
+      lane.lastSlotMs = nowMs;
+    }
+    lane.width = Math.min(lane.width * 2, WIDTH);
+    lane.failuresInARow = 0;
+    const isIdle = lane.running.length === 0 && lane.waiting.length === 0;
+    if (isIdle && lane.lastSlotMs > nowMs + IDLE_RESERVATION_MS && tookMs < SLOW_MS) {
+      lane.lastSlotMs = nowMs;
+      lane.mayHaveWaiting = true;
+    }
+  }
+
+  #narrow(lane: Lane, tookMs: number): void {
+    lane.failuresInARow = tookMs > SLOW_MS ? Math.max(lane.failuresInARow, FAILING_AFTER) : lane.failuresInARow + 1;
+    lane.mayHaveWaiting = true;
+    if (isFailing(lane)) lane.width = 1;
   }
 
   #call(lane: Lane, turn: Turn): void {
@@ -113,22 +186,21 @@ export class Lanes {
     lane.lastSlotMs = Math.min(slotMs, nowMs + MAX_PUT_OFF_SECONDS * 1_000);
     return { kind: 'putOff', seconds: Math.max((lane.lastSlotMs - nowMs) / 1_000, MIN_PUT_OFF_SECONDS) };
   }
-
-  /** A lane that says no more than a new one would is not kept. */
-  #forget(endpointId: string, lane: Lane): void {
-    const nowMs = this.#nowMs();
-    const isIdle = lane.running.length === 0 && lane.waiting.length === 0;
-    if (isIdle && lane.averageMs < MAX_WAIT_MS && lane.pausedUntilMs <= nowMs && lane.lastSlotMs <= nowMs) {
-      this.#lanes.delete(endpointId);
-    }
-  }
 }
 
-function widthOf({ averageMs }: Lane): number {
-  return averageMs > SLOW_MS ? 1 : WIDTH;
+function isFailing({ failuresInARow }: Lane): boolean {
+  return failuresInARow >= FAILING_AFTER;
 }
 
-/** How often a turn comes. */
+function isSlow({ averageMs }: Lane): boolean {
+  return averageMs > SLOW_MS;
+}
+
+function widthOf(lane: Lane): number {
+  return isSlow(lane) ? 1 : lane.width;
+}
+
+/** How often a turn comes, once the lane is as wide as it gets. */
 function spacingMs(lane: Lane): number {
-  return lane.averageMs / widthOf(lane);
+  return lane.averageMs / (isSlow(lane) || isFailing(lane) ? 1 : WIDTH);
 }

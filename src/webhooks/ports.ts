@@ -67,6 +67,10 @@ export interface StoredEvent {
   /** With `delivery`: the one job that may go on with it. */
   readonly round: number;
   readonly delivery: number;
+  /** How long it is until the schedule asks for this delivery; 0 when it is due, more when it was brought forward. */
+  readonly dueInSeconds: number;
+  /** Attempts that were brought forward since the last one of the schedule. */
+  readonly earlyAttempts: number;
   /** Of the request that the event follows from, where that had one. */
   readonly correlationId: string | null;
   readonly endpoint: WebhookEndpoint;
@@ -83,6 +87,14 @@ export interface Attempt {
   readonly answer: string | null;
 }
 
+export interface NextDelivery {
+  readonly delivery: number;
+  readonly afterSeconds: number;
+  /** It may not be brought forward before. */
+  readonly notEarlyForSeconds: number;
+  readonly earlyAttempts: number;
+}
+
 /** What a job came to, for one commit. The job goes with it. */
 export interface JobOutcome {
   readonly event: StoredEvent;
@@ -91,9 +103,15 @@ export interface JobOutcome {
   readonly attempt: Attempt | null;
   readonly state: EventState;
   /** The next delivery, when there is one. */
-  readonly next: { readonly delivery: number; readonly afterSeconds: number } | null;
+  readonly next: NextDelivery | null;
   /** The receiver is gone: nothing more is sent to this URL. */
   readonly disablesEndpoint: boolean;
+}
+
+/** What a job is worked on with; released while there is nothing to do but wait. */
+export interface Hand {
+  /** Lets another job have it. False when too many wait without one already: it is kept then. */
+  release(): boolean;
 }
 
 /** What deliveries ask of the store. */
@@ -102,6 +120,32 @@ export interface DeliveryStore {
   write(job: JobPayloads['webhook'] & { readonly outcome: WebhookOutcome }): Promise<StoredEvent | undefined>;
   open(job: JobPayloads['webhook']): Promise<StoredEvent | undefined>;
   settle(outcome: JobOutcome): Promise<void>;
+}
+
+/** How many deliveries of an endpoint to bring forward at most. */
+export interface ForwardRequest {
+  readonly acquirerId: number;
+  readonly endpointId: string;
+  readonly most: number;
+}
+
+export interface Forwarded {
+  readonly moved: number;
+  /** When the first of those may be brought forward that may not yet; null when there are none. */
+  readonly laterSeconds: number | null;
+}
+
+/** Deliveries that wait for a later time. */
+export interface WaitingDeliveries {
+  /**
+   * Makes the oldest of them due, at random moments within so many seconds.
+   *
+   * @returns by endpoint; undefined when another process is at it
+   */
+  bringForward(
+    wanted: readonly ForwardRequest[],
+    withinSeconds: number,
+  ): Promise<ReadonlyMap<string, Forwarded> | undefined>;
 }
 
 export interface EventFilter {

@@ -1,6 +1,11 @@
 /**
  * When an event is tried again. Pure: what came of an attempt, and which attempt it was, decide.
+ *
+ * An attempt may be brought forward when the endpoint takes deliveries again (`recoveries.ts`). It is an extra one: when it
+ * fails, the schedule goes on as if it had not been made.
  */
+
+import type { NextDelivery } from './ports.ts';
 
 /**
  * Seconds before each attempt, counted from the end of the one before (Standard Webhooks 1.0, "Deliverability and
@@ -15,6 +20,12 @@ const JITTER = 0.2;
 /** A receiver may ask for patience; beyond the longest step it would be asking us to forget. */
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 
+/** An early attempt that failed says that the event, or its receiver, needs longer: each further one waits four times as long. */
+const EARLY_AGAIN_SECONDS = 60;
+const EARLY_AGAIN_FACTOR = 4;
+/** Clocks and commits: what is due within a second is due. */
+const EARLY_FROM_SECONDS = 1;
+
 /** What came of one attempt: an answer, or why there was none. */
 export type AttemptResult =
   | { readonly status: number; readonly retryAfterSeconds?: number | undefined }
@@ -24,24 +35,50 @@ export type NextStep =
   | { readonly kind: 'delivered' }
   /** 410: the receiver wants no more of anything. */
   | { readonly kind: 'gone' }
-  | { readonly kind: 'again'; readonly delivery: number; readonly afterSeconds: number }
+  | ({ readonly kind: 'again' } & NextDelivery)
   /** The schedule is over. Only a replay sends it again. */
   | { readonly kind: 'failed' };
 
-/**
- * @param delivery which attempt of the schedule it was, from 1
- * @param random from 0 to 1, for the jitter
- */
-export function nextStep(delivery: number, result: AttemptResult, random: number): NextStep {
+/** An attempt as the schedule sees it. */
+export interface ScheduledAttempt {
+  /** Which one of the schedule it was, from 1. */
+  readonly delivery: number;
+  /** How long before the schedule's time it ended; 0 unless it was brought forward. */
+  readonly dueInSeconds: number;
+  /** How many were brought forward since the last one of the schedule. */
+  readonly earlyAttempts: number;
+}
+
+/** @param random from 0 to 1, for the jitter */
+export function nextStep(attempt: ScheduledAttempt, result: AttemptResult, random: number): NextStep {
   if ('status' in result) {
     if (result.status >= 200 && result.status < 300) return { kind: 'delivered' };
     if (result.status === 410) return { kind: 'gone' };
   }
-  const delaySeconds = DELAYS_SECONDS[delivery];
-  if (delaySeconds === undefined) return { kind: 'failed' };
   const wantedSeconds = 'status' in result ? (result.retryAfterSeconds ?? 0) : 0;
-  const patientSeconds = Math.max(delaySeconds, Math.min(wantedSeconds, MAX_RETRY_AFTER_SECONDS));
-  return { kind: 'again', delivery: delivery + 1, afterSeconds: patientSeconds * (1 + JITTER * random) };
+  const patienceSeconds = Math.min(wantedSeconds, MAX_RETRY_AFTER_SECONDS);
+  if (attempt.dueInSeconds > EARLY_FROM_SECONDS) return afterEarly(attempt, patienceSeconds);
+  const delaySeconds = DELAYS_SECONDS[attempt.delivery];
+  if (delaySeconds === undefined) return { kind: 'failed' };
+  return {
+    kind: 'again',
+    delivery: attempt.delivery + 1,
+    afterSeconds: Math.max(delaySeconds, patienceSeconds) * (1 + JITTER * random),
+    notEarlyForSeconds: patienceSeconds,
+    earlyAttempts: 0,
+  };
+}
+
+/** It takes nothing from the schedule: the same delivery stays due at the same time. */
+function afterEarly({ delivery, dueInSeconds, earlyAttempts }: ScheduledAttempt, patienceSeconds: number): NextStep {
+  const againSeconds = EARLY_AGAIN_SECONDS * EARLY_AGAIN_FACTOR ** earlyAttempts;
+  return {
+    kind: 'again',
+    delivery,
+    afterSeconds: Math.max(dueInSeconds, patienceSeconds),
+    notEarlyForSeconds: Math.min(Math.max(againSeconds, patienceSeconds), MAX_RETRY_AFTER_SECONDS),
+    earlyAttempts: earlyAttempts + 1,
+  };
 }
 
 /**

@@ -2,8 +2,9 @@ import type { JobPayloads } from '#schemas/jobs';
 import { OutboundError } from '../errors.ts';
 import type { Clock } from '../transactions/ports.ts';
 import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.ts';
-import type { Lanes } from './lanes.ts';
-import type { Attempt, DeliveryStore, JobOutcome, StoredEvent } from './ports.ts';
+import type { DeliveryEnd, Lanes, Turn } from './lanes.ts';
+import type { Attempt, DeliveryStore, Hand, JobOutcome, StoredEvent } from './ports.ts';
+import type { Recoveries } from './recoveries.ts';
 import { type AttemptResult, nextStep, parseRetryAfter } from './schedule.ts';
 import type { SecretVault } from './secret-vault.ts';
 import { signWebhook } from './webhook-secret.ts';
@@ -12,6 +13,10 @@ import { signWebhook } from './webhook-secret.ts';
 const TIMEOUT_MS = 15_000;
 /** What is kept of an answer. */
 const MAX_ANSWER_BYTES = 1_024;
+/** An answer that takes longer is waited for without a hand: those are for endpoints that answer. */
+const HAND_FOR_MS = 1_000;
+/** A probe that found no room beside too many others. */
+const PROBE_AGAIN_SECONDS = { least: 15, most: 60 } as const;
 /** A stop lets answers that are just coming in arrive. */
 const STOP_AFTER_MS = 500;
 
@@ -20,6 +25,7 @@ export interface WebhookDelivererOptions {
   readonly fetcher: Pick<GuardedFetch, 'request'>;
   readonly vault: SecretVault;
   readonly lanes: Lanes;
+  readonly recoveries: Recoveries;
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
@@ -29,6 +35,11 @@ type WebhookJob = JobPayloads['webhook'];
 
 /** What became of a job: gone with the commit that tells what came of it, or to be taken up again. */
 export type DeliveryResult = 'settled' | 'done' | { readonly againAfterSeconds: number; readonly payload: WebhookJob };
+
+interface Made {
+  readonly attempt: Attempt;
+  readonly result: AttemptResult;
+}
 
 /** Makes the attempts that the schedule asks for, and records each with what follows from it. */
 export class WebhookDeliverer {
@@ -44,8 +55,8 @@ export class WebhookDeliverer {
    *
    * @throws StoreUnavailable; the job then comes again
    */
-  async deliver(job: WebhookJob, jobId: string): Promise<DeliveryResult> {
-    const { store, lanes, random } = this.#options;
+  async deliver(job: WebhookJob, jobId: string, hand: Hand): Promise<DeliveryResult> {
+    const { store, lanes } = this.#options;
     const { outcome, ...later } = job;
     const event = await (outcome ? store.write({ ...job, outcome }) : store.open(job));
     if (!event || !isDue(event, job)) return 'done';
@@ -55,12 +66,43 @@ export class WebhookDeliverer {
     }
     const turn = await lanes.enter(event.endpoint.id);
     if (turn.kind === 'putOff') return { againAfterSeconds: turn.seconds, payload: later };
-    const made = await this.#post(event).finally(turn.leave);
+    if (turn.isProbe && !hand.release()) {
+      turn.leave('notMade');
+      return { againAfterSeconds: this.#untilNextProbe(), payload: later };
+    }
+    const made = await this.#take(turn, event, hand);
     if (made === undefined) return { againAfterSeconds: 0, payload: later };
-    const { attempt, result } = made;
-    if ('status' in result && result.retryAfterSeconds) lanes.pause(event.endpoint.id, result.retryAfterSeconds);
-    await store.settle({ event, jobId, attempt, ...decide(nextStep(job.delivery, result, random())) });
+    await store.settle({ event, jobId, attempt: made.attempt, ...this.#decide(event, made) });
     return 'settled';
+  }
+
+  /** Makes the attempt, and lets the lane and what waits behind it know how it ended. */
+  async #take(turn: Extract<Turn, { kind: 'go' }>, event: StoredEvent, hand: Hand): Promise<Made | undefined> {
+    const { lanes, recoveries } = this.#options;
+    const slow = setTimeout(() => hand.release(), HAND_FOR_MS);
+    let end: DeliveryEnd = 'notMade';
+    try {
+      const made = await this.#post(event);
+      if (made) end = wasTaken(made.result) ? 'taken' : 'failed';
+      const patienceSeconds = made && 'status' in made.result ? made.result.retryAfterSeconds : undefined;
+      if (patienceSeconds) lanes.pause(event.endpoint.id, patienceSeconds);
+      return made;
+    } finally {
+      clearTimeout(slow);
+      turn.leave(end);
+      recoveries.after(event.endpoint, end);
+    }
+  }
+
+  #decide(event: StoredEvent, { attempt, result }: Made): Pick<JobOutcome, 'state' | 'next' | 'disablesEndpoint'> {
+    const { delivery, earlyAttempts } = event;
+    const dueInSeconds = event.dueInSeconds - attempt.durationMs / 1_000;
+    return decide(nextStep({ delivery, dueInSeconds, earlyAttempts }, result, this.#options.random()));
+  }
+
+  #untilNextProbe(): number {
+    const { least, most } = PROBE_AGAIN_SECONDS;
+    return least + (most - least) * this.#options.random();
   }
 
   /** Attempts under way are given up soon; their jobs are taken up by the next process. */
@@ -69,7 +111,7 @@ export class WebhookDeliverer {
   }
 
   /** Undefined when we stopped before there was an answer: that was no attempt. */
-  async #post(event: StoredEvent): Promise<{ attempt: Attempt; result: AttemptResult } | undefined> {
+  async #post(event: StoredEvent): Promise<Made | undefined> {
     const { fetcher, clock } = this.#options;
     const { url } = event.endpoint;
     const [atMs, startMs] = [clock.nowMs(), clock.monotonicMs()];
@@ -119,6 +161,10 @@ function isDue({ state, round, delivery }: StoredEvent, job: WebhookJob): boolea
   return state === 'pending' && round === job.round && delivery === job.delivery;
 }
 
+function wasTaken(result: AttemptResult): boolean {
+  return 'status' in result && result.status >= 200 && result.status < 300;
+}
+
 function decide(step: ReturnType<typeof nextStep>): Pick<JobOutcome, 'state' | 'next' | 'disablesEndpoint'> {
   const none = { next: null, disablesEndpoint: false };
   switch (step.kind) {
@@ -128,8 +174,10 @@ function decide(step: ReturnType<typeof nextStep>): Pick<JobOutcome, 'state' | '
       return { ...none, state: 'stopped', disablesEndpoint: true };
     case 'failed':
       return { ...none, state: 'failed' };
-    case 'again':
-      return { ...none, state: 'pending', next: { delivery: step.delivery, afterSeconds: step.afterSeconds } };
+    case 'again': {
+      const { kind: _, ...next } = step;
+      return { ...none, state: 'pending', next };
+    }
   }
 }
 

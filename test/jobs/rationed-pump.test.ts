@@ -99,3 +99,22 @@ test('a job that is wanted again may come back with another payload', async () =
   const [job] = await stored();
   expect(job!.startsInSeconds).toBeGreaterThan(50);
 });
+
+test('a job that waits without its hand lets another be worked on, as many as may', async () => {
+  const waiting: { release: () => boolean; end: () => void }[] = [];
+  start(
+    (_payload, _jobId, hand) =>
+      new Promise((resolve) => waiting.push({ release: () => hand.release(), end: () => resolve('done') })),
+    { credits: 2, released: 2, pollMs: 20 },
+  );
+  await enqueue([1, 2, 3, 4, 5].map(payload));
+  await eventually(() => expect(waiting).toHaveLength(2));
+  expect([waiting[0]!.release(), waiting[0]!.release(), waiting[1]!.release()]).toEqual([true, true, true]);
+  await eventually(() => expect(waiting).toHaveLength(4));
+  expect(waiting[2]!.release()).toBe(false);
+  waiting[0]!.end();
+  await eventually(() => expect(waiting[2]!.release()).toBe(true));
+  await eventually(() => expect(waiting).toHaveLength(5));
+  for (const { end } of waiting) end();
+  await eventually(() => expect(pump!.busy).toBe(0));
+});

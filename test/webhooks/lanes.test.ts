@@ -3,9 +3,10 @@ import { Lanes, type Turn } from '../../src/webhooks/lanes.ts';
 
 const WIDTH = 8;
 let lanes: Lanes;
-beforeEach(() => {
+beforeEach(async () => {
   vi.useFakeTimers();
   lanes = new Lanes(() => performance.now());
+  for (const endpoint of ['a', 'b', 'slow']) await prove(endpoint);
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -18,6 +19,11 @@ async function fill(endpoint: string, count = WIDTH): Promise<Going[]> {
   const turns = await Promise.all(Array.from({ length: count }, () => lanes.enter(endpoint)));
   expect(turns.map(({ kind }) => kind)).toEqual(turns.map(() => 'go'));
   return turns as Going[];
+}
+
+/** Makes the lane as wide as it gets. */
+async function prove(endpoint: string): Promise<void> {
+  for (let n = 0; n < 3; n++) (await fill(endpoint, 1))[0]!.leave('taken');
 }
 
 /** A turn, and whether it has come. */
@@ -40,7 +46,7 @@ async function learn(endpoint: string, ms: number, times = 20): Promise<void> {
   for (let n = 0; n < times; n++) {
     const [turn] = await fill(endpoint, 1);
     await vi.advanceTimersByTimeAsync(ms);
-    turn!.leave();
+    turn!.leave('taken');
   }
 }
 
@@ -50,7 +56,7 @@ describe('a lane', () => {
     const ninth = watch(lanes.enter('a'));
     await vi.advanceTimersByTimeAsync(10);
     expect(ninth.state()).toBe('waiting');
-    first!.leave();
+    first!.leave('taken');
     await vi.advanceTimersByTimeAsync(0);
     expect(ninth.state()).toBe('go');
   });
@@ -58,8 +64,8 @@ describe('a lane', () => {
   test('serves those who wait in the order in which they came', async () => {
     const running = await fill('a');
     const waiting = [1, 2, 3].map(() => watch(lanes.enter('a')));
-    running[0]!.leave();
-    running[1]!.leave();
+    running[0]!.leave('taken');
+    running[1]!.leave('taken');
     await vi.advanceTimersByTimeAsync(0);
     expect(waiting.map(({ state }) => state())).toEqual(['go', 'go', 'waiting']);
   });
@@ -85,12 +91,24 @@ describe('a lane', () => {
   });
 
   test('puts off at once when too many wait already', async () => {
+    await learn('a', 100);
     await fill('a');
     const waiting = Array.from({ length: 80 }, () => watch(lanes.enter('a')));
     await vi.advanceTimersByTimeAsync(0);
     expect(new Set(waiting.map(({ state }) => state()))).toEqual(new Set(['waiting']));
     expect(await secondsOff('a')).toBeGreaterThanOrEqual(1);
   });
+});
+
+test('a lane that is new lets two run, and twice as many after each success', async () => {
+  const [first] = await fill('new', 2);
+  const third = watch(lanes.enter('new'));
+  await vi.advanceTimersByTimeAsync(10);
+  expect(third.state()).toBe('waiting');
+  first!.leave('taken');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(third.state()).toBe('go');
+  await fill('new', 2);
 });
 
 describe('a receiver that is slow', () => {
@@ -131,4 +149,93 @@ describe('a receiver that asks for patience', () => {
     await vi.advanceTimersByTimeAsync(600_000);
     await fill('a', 1);
   });
+});
+
+describe('a receiver that fails', () => {
+  async function fail(endpoint: string, times = 3): Promise<void> {
+    for (let n = 0; n < times; n++) (await fill(endpoint, 1))[0]!.leave('failed');
+  }
+
+  test('is probed by one delivery at a time after three failures in a row', async () => {
+    await fail('a');
+    const [probe] = await fill('a', 1);
+    expect(probe!.isProbe).toBe(true);
+    const second = watch(lanes.enter('a'));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(second.state()).toBe('waiting');
+    probe!.leave('failed');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(second.state()).toBe('go');
+  });
+
+  test('is probed at once when it hung', async () => {
+    const [turn] = await fill('a', 1);
+    await vi.advanceTimersByTimeAsync(15_000);
+    turn!.leave('failed');
+    expect((await fill('a', 1))[0]!.isProbe).toBe(true);
+  });
+
+  test('keeps its lane after failures with successes between them', async () => {
+    for (let n = 0; n < 10; n++) {
+      await fail('a', 2);
+      await learn('a', 5, 1);
+    }
+    await fill('a');
+  });
+
+  test('gets a lane twice as wide with each success after that', async () => {
+    await fail('a');
+    for (const width of [1, 2, 4, 8]) {
+      const running = await fill('a', width);
+      const next = watch(lanes.enter('a'));
+      await vi.advanceTimersByTimeAsync(0);
+      expect(next.state()).toBe('waiting');
+      running[0]!.leave('taken');
+      for (const turn of [...running.slice(1), (await next.turn) as Going]) turn.leave('notMade');
+    }
+  });
+
+  test('is taken for as fast as it is now when it is back, however long it hung before', async () => {
+    for (let n = 0; n < 3; n++) {
+      const [turn] = await fill('a', 1);
+      await vi.advanceTimersByTimeAsync(15_000);
+      turn!.leave('failed');
+    }
+    const [probe] = await fill('a', 1);
+    await vi.advanceTimersByTimeAsync(1_001);
+    for (let n = 0; n < 100; n++) await lanes.enter('a');
+    probe!.leave('taken');
+    await learn('a', 20, 2);
+    await fill('a');
+    await vi.advanceTimersByTimeAsync(1_001);
+    expect(await secondsOff('a')).toBeLessThan(2);
+  });
+
+  test('has deliveries to be brought forward when it is back, and no room for them before', async () => {
+    lanes.setNoneWaiting('a');
+    await fail('a');
+    expect([lanes.mayHaveWaiting('a'), lanes.room('a', 1_000)]).toEqual([false, 0]);
+    await learn('a', 10, 1);
+    expect(lanes.mayHaveWaiting('a')).toBe(true);
+    expect(lanes.room('a', 1_000)).toBe(200); // two at once, each within 10 ms
+    lanes.pause('a', 60);
+    expect(lanes.room('a', 1_000)).toBe(0);
+  });
+});
+
+test('of an endpoint that is new to this process, another one may have left deliveries to be brought forward', async () => {
+  expect(lanes.mayHaveWaiting('new')).toBe(true);
+  lanes.setNoneWaiting('new');
+  await learn('new', 10, 5);
+  expect(lanes.mayHaveWaiting('new')).toBe(false);
+});
+
+test('what was put off for a receiver that was slow is to be brought forward when it is fast', async () => {
+  await learn('slow', 10_000);
+  lanes.setNoneWaiting('slow');
+  const [turn] = await fill('slow', 1);
+  for (let n = 0; n < 10; n++) await secondsOff('slow');
+  await vi.advanceTimersByTimeAsync(20);
+  turn!.leave('taken');
+  expect(lanes.mayHaveWaiting('slow')).toBe(true);
 });

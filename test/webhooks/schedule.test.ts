@@ -1,9 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MAX_DELIVERIES, nextStep, parseRetryAfter } from '../../src/webhooks/schedule.ts';
+import {
+  type AttemptResult,
+  MAX_DELIVERIES,
+  nextStep as nextStepOf,
+  parseRetryAfter,
+} from '../../src/webhooks/schedule.ts';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 const failed = { status: 500 };
+
+/** After an attempt that was made when it was due. */
+const nextStep = (delivery: number, result: AttemptResult, random: number) =>
+  nextStepOf({ delivery, dueInSeconds: 0, earlyAttempts: 0 }, result, random);
 
 describe('the schedule', () => {
   test('waits 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h after a failure, then gives up', () => {
@@ -47,10 +56,10 @@ describe('an attempt', () => {
   test.each([
     100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 408, 429, 500, 502, 503,
   ])('with status %i is tried again: redirects are failures, too', (status) =>
-    expect(nextStep(1, { status }, 0)).toEqual({ kind: 'again', delivery: 2, afterSeconds: 5 }));
+    expect(nextStep(1, { status }, 0)).toMatchObject({ kind: 'again', delivery: 2, afterSeconds: 5 }));
 
   test('without an answer is tried again', () => {
-    expect(nextStep(2, { error: 'TIMEOUT' }, 0)).toEqual({ kind: 'again', delivery: 3, afterSeconds: 300 });
+    expect(nextStep(2, { error: 'TIMEOUT' }, 0)).toMatchObject({ kind: 'again', delivery: 3, afterSeconds: 300 });
   });
 
   test('answered 410 Gone is the last one, whichever it was', () => {
@@ -59,12 +68,53 @@ describe('an attempt', () => {
   });
 });
 
+describe('an attempt that was brought forward', () => {
+  const early = (earlyAttempts: number, result: AttemptResult, delivery = 4) =>
+    nextStepOf({ delivery, dueInSeconds: 7_000, earlyAttempts }, result, 0.5);
+
+  test('takes nothing from the schedule when it fails: the same delivery stays due at the same time', () => {
+    expect(early(0, failed)).toMatchObject({ kind: 'again', delivery: 4, afterSeconds: 7_000 });
+    expect(early(0, failed, MAX_DELIVERIES)).toMatchObject({ delivery: MAX_DELIVERIES, afterSeconds: 7_000 });
+  });
+
+  test('may be followed by another after a minute, and each further one after four times as long, a day at most', () => {
+    const steps = [0, 1, 2, 3, 10].map((earlyAttempts) => early(earlyAttempts, failed));
+    expect(steps).toMatchObject([
+      { notEarlyForSeconds: 60, earlyAttempts: 1 },
+      { notEarlyForSeconds: 240, earlyAttempts: 2 },
+      { notEarlyForSeconds: 960, earlyAttempts: 3 },
+      { notEarlyForSeconds: 3_840, earlyAttempts: 4 },
+      { notEarlyForSeconds: 86_400, earlyAttempts: 11 },
+    ]);
+  });
+
+  test('is the last one when it is taken, or answered 410', () => {
+    expect(early(0, { status: 204 })).toEqual({ kind: 'delivered' });
+    expect(early(0, { status: 410 })).toEqual({ kind: 'gone' });
+  });
+
+  test('honours Retry-After', () => {
+    const patience = { status: 429, retryAfterSeconds: 9_000 };
+    expect(early(0, patience)).toMatchObject({ afterSeconds: 9_000, notEarlyForSeconds: 9_000 });
+    expect(nextStep(1, patience, 0)).toMatchObject({
+      afterSeconds: 9_000,
+      notEarlyForSeconds: 9_000,
+      earlyAttempts: 0,
+    });
+  });
+
+  test('counts as one of the schedule when it was due by its end', () => {
+    const step = nextStepOf({ delivery: 2, dueInSeconds: -1, earlyAttempts: 3 }, failed, 0);
+    expect(step).toMatchObject({ delivery: 3, afterSeconds: 300, earlyAttempts: 0, notEarlyForSeconds: 0 });
+  });
+});
+
 describe('Retry-After', () => {
   const again = (delivery: number, retryAfterSeconds: number) =>
     nextStep(delivery, { status: 503, retryAfterSeconds }, 0);
 
   test('makes the next attempt later', () => {
-    expect(again(1, 120)).toEqual({ kind: 'again', delivery: 2, afterSeconds: 120 });
+    expect(again(1, 120)).toMatchObject({ kind: 'again', delivery: 2, afterSeconds: 120 });
   });
 
   test('never makes it earlier', () => {

@@ -60,11 +60,12 @@ export class PostgresWebhookDeliveries implements DeliveryStore {
   }
 }
 
-const EVENT = 'acquirer_id, id, endpoint_id, transaction_id, body, state, round, delivery';
+const EVENT = 'acquirer_id, id, endpoint_id, transaction_id, body, state, round, delivery, next_at, early_attempts';
 
 /** Events `e` with where they go, each under the names of an `EventRow`. */
 const WITH_ENDPOINT = `
 select e.acquirer_id as "acquirerId", e.id, e.body, e.state, e.round, e.delivery, e.endpoint_id as "endpointId",
+  greatest(extract(epoch from e.next_at - clock_timestamp()), 0)::float8 as "dueInSeconds", e.early_attempts as "earlyAttempts",
   p.integrator_id as "integratorId", p.serves, p.url, p.sealed_secret as "sealedSecret",
   p.previous_sealed_secret as "previousSealedSecret", (extract(epoch from p.previous_until) * 1000)::float8 as "previousUntilMs",
   p.disabled_at is not null as "isDisabled", t.correlation_id as "correlationId"
@@ -136,18 +137,11 @@ function inOrder(jobs: readonly WebhookJob[], rows: readonly EventRow[]): (Store
   return jobs.map(({ eventId }) => events.get(eventId));
 }
 
-function eventOf({ acquirerId, id, body, state, round, delivery, correlationId, ...rest }: EventRow): StoredEvent {
+function eventOf(row: EventRow): StoredEvent {
+  const { acquirerId, id, body, state, round, delivery, dueInSeconds, earlyAttempts, correlationId, ...rest } = row;
   const { endpointId, ...endpoint } = rest;
-  return {
-    acquirerId,
-    id,
-    body,
-    state,
-    round,
-    delivery,
-    correlationId,
-    endpoint: { ...endpoint, acquirerId, id: endpointId },
-  };
+  const event = { acquirerId, id, body, state, round, delivery, dueInSeconds, earlyAttempts, correlationId };
+  return { ...event, endpoint: { ...endpoint, acquirerId, id: endpointId } };
 }
 
 const settledDeliveries = new ColumnBatch({
@@ -158,6 +152,8 @@ const settledDeliveries = new ColumnBatch({
   state: 'text',
   nextDelivery: 'integer',
   nextAfterSeconds: 'float8',
+  notEarlyForSeconds: 'float8',
+  earlyAttempts: 'integer',
   atMs: 'ms',
   url: 'text',
   status: 'integer',
@@ -166,6 +162,8 @@ const settledDeliveries = new ColumnBatch({
   answer: 'text',
 });
 
+// The job of the next delivery starts at now() and its delay, too: so next_at has passed when it is taken, unless it was
+// brought forward.
 // Whoever comes second (a claim that lapsed, a replay in between) has its attempt kept and decides nothing.
 const SETTLE = `
 with x as (${settledDeliveries.rows}),
@@ -179,7 +177,9 @@ settled as (
   set attempts = e.attempts + ("atMs" is not null)::integer,
     state = case when decides then x.state else e.state end,
     delivery = case when decides then coalesce("nextDelivery", e.delivery) else e.delivery end,
-    next_at = case when decides then clock_timestamp() + "nextAfterSeconds" * interval '1 s' else e.next_at end
+    next_at = case when decides then now() + "nextAfterSeconds" * interval '1 s' else e.next_at end,
+    early_attempts = case when decides then coalesce(x."earlyAttempts", 0) else e.early_attempts end,
+    not_early_before = case when decides then now() + x."notEarlyForSeconds" * interval '1 s' else e.not_early_before end
   from x join held on held.acquirer_id = x."acquirerId" and held.id = x.id
   where e.acquirer_id = x."acquirerId" and e.id = x.id
   returning e.acquirer_id, e.id, e.attempts as number, decides
@@ -232,6 +232,8 @@ function toRecord({ event, attempt, state, next }: JobOutcome) {
     state,
     nextDelivery,
     nextAfterSeconds: next?.afterSeconds ?? null,
+    notEarlyForSeconds: next?.notEarlyForSeconds ?? null,
+    earlyAttempts: next?.earlyAttempts ?? null,
   };
 }
 

@@ -32,7 +32,8 @@ from webhook_attempts where acquirer_id = $1 and event_id = $2 order by number`;
 
 // A new round: the jobs of the present one find that they are over.
 const BEGIN_ROUND = `
-update webhook_events set round = round + 1, delivery = 1, state = 'pending', next_at = clock_timestamp()
+update webhook_events set round = round + 1, delivery = 1, state = 'pending', next_at = now(), early_attempts = 0,
+  not_early_before = null
 where acquirer_id = $1 and integrator_id = $2`;
 const BEGUN = 'returning acquirer_id as "acquirerId", id as "eventId", endpoint_id as "endpointId", round';
 

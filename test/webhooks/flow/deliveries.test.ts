@@ -45,7 +45,9 @@ function untilEvent(id: string, wanted: Partial<WebhookEventView>, whose = backe
 
 /** Lets time pass for deliveries: what is due lies so much further back. */
 async function letTimePass(seconds: number): Promise<void> {
-  await installation.database.query(
+  const { database } = installation;
+  await database.query(`update webhook_events set next_at = next_at - $1 * interval '1 s'`, [seconds]);
+  await database.query(
     "update pgboss.job set start_after = start_after - $1 * interval '1 s' where name = 'webhook' and state < 'active'",
     [seconds],
   );

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Installation, startInstallation } from '../../support/installation.ts';
+import { ManyDeliveries, WITHIN_MS } from '../../webhooks/many-deliveries.ts';
+import { type Answer, ok, type Receiver, startReceiver } from '../../webhooks/receiver.ts';
+
+const EACH = 5_000;
+/** To an endpoint that has taken nothing yet. */
+const MOST_AT_ONCE = 2;
+
+let installation: Installation;
+let receiver: Receiver;
+/** Requests that hang now, by path, and how many did at most. */
+const hanging = new Map<string, number>();
+let mostAtOnce = 0;
+
+const hang: Answer = (response, { path }) => {
+  const count = (hanging.get(path) ?? 0) + 1;
+  hanging.set(path, count);
+  mostAtOnce = Math.max(mostAtOnce, count);
+  response.on('close', () => hanging.set(path, hanging.get(path)! - 1));
+};
+
+beforeAll(async () => {
+  installation = await startInstallation();
+  receiver = await startReceiver((response, received) =>
+    (received.path.startsWith('/hanging/') ? hang : ok)(response, received),
+  );
+});
+afterAll(async () => {
+  await installation.stop();
+  await receiver.close();
+});
+
+test('of ten thousand receivers, the half that hangs does not keep the others from their events', {
+  timeout: 2 * WITHIN_MS,
+}, async () => {
+  const many = new ManyDeliveries(installation);
+  const urlsOf = (kind: string) => Array.from({ length: EACH }, (_, n) => new URL(`/${kind}/${n}`, receiver.url).href);
+  const taking = await many.saveEndpoints(urlsOf('taking'));
+  const stuck = await many.saveEndpoints(urlsOf('hanging'));
+  await many.addEvents(
+    taking.flatMap((id, n) => [stuck[n]!, id]),
+    2,
+  );
+  await many.until(taking, { delivered: 2 * EACH });
+  expect(mostAtOnce).toBeLessThanOrEqual(MOST_AT_ONCE);
+  expect(await many.figures(stuck)).toMatchObject({ delivered: 0, pending: 2 * EACH });
+});
