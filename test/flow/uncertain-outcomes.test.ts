@@ -85,9 +85,10 @@ describe.concurrent('a code of unknown meaning is Indeterminate, and a reversal 
     ['32, completed partially', '10.32', '32'],
     ['10 without a smaller amount', '5.10', '10'],
     ['one that is in no table', '10.77', '77'],
-  ])('%s', async (_what, amount, responseCode) => {
+    ['70, which only Visa has, for a Mastercard', '10.70', '70', 'mastercard'],
+  ] as const)('%s', async (_what, amount, responseCode, card: 'mastercard' | undefined = undefined) => {
     const { database } = installation;
-    const answer = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
+    const answer = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR', card }));
     expect(answer).toMatchObject(INDETERMINATE);
     const id = answer.serviceReference;
     // The switch had approved nothing: it cannot locate what it is to reverse, and says so; once more, to be sure.

@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { configSchema } from '../../processors/type-1/config.ts';
+import { RESPONSE_CODES } from '../../schemas/response-codes.ts';
+import { classifyOutcome } from '../../src/processor-kit/classify-outcome.ts';
 import { processorConformance } from '../../src/processor-kit/conformance.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+
+/** Nothing besides the code says what it means. */
+const PLAIN = {
+  requestedMinor: 1_000,
+  respondedMinor: 1_000,
+  partialAllowed: false,
+  singleTapFlag: false,
+  issuerAuthenticationData: '',
+};
 
 const processors = await loadProcessors();
 
@@ -15,6 +26,30 @@ describe('type 1 with chip data in XML conforms', () => {
   const config = configSchema.parse({ ...processors.get('type-1')!.exampleConfig, iccForm: 'xml' });
   test.each(processorConformance(processors.get('type-1')!, config))('$group: $check', ({ why }) => {
     expect(why).toBeUndefined();
+  });
+});
+
+describe('whatever DE39 a card of whatever scheme is answered with', () => {
+  const characters = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+  const everyCode = characters.flatMap((first) => characters.map((second) => first + second));
+  const schemes = ['Visa', 'Mastercard', 'Maestro', 'Amex', 'JCB', 'UnionPay', 'Discover', ''];
+
+  test.each([
+    ...processors.values(),
+  ])('$name decides nothing by a code that the interface (7.5) does not list', (type) => {
+    const { codes } = type.profile;
+    for (const responseCode of everyCode) {
+      for (const scheme of schemes) {
+        const { kind } = classifyOutcome(codes, { responseCode, cardTags: [] }, { ...PLAIN, scheme });
+        const isPinRequest = codes.pinRequired.some(
+          (row) => row.code === responseCode && (row.scheme ?? scheme) === scheme,
+        );
+        if (isPinRequest) expect(['pinRequired', 'declined', 'unknown']).toContain(kind);
+        else if (RESPONSE_CODES[responseCode] === undefined)
+          expect([responseCode, scheme, kind]).toEqual([responseCode, scheme, 'unknown']);
+      }
+    }
+    expect(codes.declined.filter((code) => RESPONSE_CODES[code] === undefined)).toEqual([]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { RESPONSE_CODES } from '#schemas/response-codes';
 import type { IsoMessage } from '../processor.ts';
 import { profileOf } from '../switch-config.ts';
 import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
@@ -78,6 +79,20 @@ export const authorizationChecks: readonly Check[] = [
     run(subject) {
       for (const responseCode of NEVER_DECIDED) {
         expectEqual(outcomeOf(subject, request(subject), { responseCode }).kind, 'unknown', responseCode);
+      }
+    },
+  },
+  {
+    name: "a code that only one scheme has is unknown for another scheme's cards",
+    run(subject) {
+      const { pinRequired } = subject.processor.profile.codes;
+      for (const { code: responseCode } of pinRequired) {
+        if (RESPONSE_CODES[responseCode] !== undefined) continue; // it has a meaning of its own
+        for (const scheme of TEST_SCHEMES) {
+          if (pinRequired.some((row) => row.code === responseCode && (row.scheme ?? scheme) === scheme)) continue;
+          const asked = subject.processor.authorization(testPurchase({ scheme }), subject.config);
+          expectEqual(outcomeOf(subject, asked, { responseCode }).kind, 'unknown', `${responseCode} for ${scheme}`);
+        }
       }
     },
   },
