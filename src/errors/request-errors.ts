@@ -22,6 +22,15 @@ export class PinUnusable extends TapwireError {
   }
 }
 
+/** The HSM has not translated a PIN in time, or has too much to do. Nothing was sent. */
+export class HsmUnavailable extends TapwireError {
+  override readonly retryable = true;
+
+  constructor(options?: ErrorOptions) {
+    super('HSM_UNAVAILABLE', undefined, options);
+  }
+}
+
 /** A PIN for a transaction that waits for none, or no more: 409. */
 export class PinNotAwaited extends TapwireError {
   constructor() {

@@ -31,6 +31,7 @@ import { MaskedCopies } from './masked-copies.ts';
 import { NetworkStans } from './network-stans.ts';
 import { notedEchoes } from './noted-echoes.ts';
 import { checkMacKeys, type KeyExchangeParts, openKeyExchange } from './open-keys.ts';
+import { PinTranslator } from './pin-translator.ts';
 import type { BusinessDates, MessageKeeper, Stans } from './ports.ts';
 import { providerValues } from './provider-values.ts';
 import { type Prepared, RequestBuilder } from './request-builder.ts';
@@ -39,7 +40,7 @@ import { standardFieldReader } from './standard-fields.ts';
 import { StrayIntake } from './stray-intake.ts';
 import type { StrayCounters, StrayResponses } from './stray-responses.ts';
 import { switchSlot } from './switch-slot.ts';
-import { checkPinKeys, type PinTranslation, translatePin } from './translate-pin.ts';
+import { checkPinKeys, type PinTranslation } from './translate-pin.ts';
 
 export interface AcquirerSwitchOptions {
   readonly acquirerId: number;
@@ -90,6 +91,7 @@ export class AcquirerSwitch implements Switch {
   readonly #tellFault: TellFault;
   readonly #settlement: SettlementWatch;
   readonly #strays: StrayIntake;
+  readonly #pinTranslator: PinTranslator;
   #lastEchoAtMs: number | null = null;
   readonly #keys: KeyExchange | undefined;
   readonly #macs = new MacWatch((connectionId) => {
@@ -113,6 +115,7 @@ export class AcquirerSwitch implements Switch {
     this.#requests = new RequestBuilder(processor, config, messageCodec(processor, config, macKeys, keys?.macKeys));
     this.#copies = new MaskedCopies(processor.codec(config).spec);
     this.#tellFault = faultLog(options, log, clock.monotonicMs);
+    this.#pinTranslator = new PinTranslator(options);
     const fieldsOf = standardFieldReader(processor);
     this.#settlement = new SettlementWatch({
       ...options,
@@ -220,7 +223,7 @@ export class AcquirerSwitch implements Switch {
     if (!pins || !config.pinKey) throw new Error('The switch takes no PINs');
     const exchanged = this.#keys?.macKeys.current('pin');
     const key = exchanged ? { ...config.pinKey, keyId: exchanged.keyId } : config.pinKey;
-    return { ...(await translatePin(pins, key, pin, pan)), keyNumber: exchanged?.number };
+    return { ...(await this.#pinTranslator.translate(pins, key, pin, pan)), keyNumber: exchanged?.number };
   }
 
   async takeSlot(connectionId?: string): Promise<SwitchSlot | undefined> {

@@ -75,7 +75,7 @@ export interface Switch {
   prepareRefund(refund: Refund): PreparedRequest | undefined;
   /**
    * Enciphers a PIN anew, from the reader's key to the switch's, inside the HSM.
-   * @throws PinUnusable when the block holds no PIN of this card
+   * @throws PinUnusable when the block holds no PIN of this card, HsmUnavailable when the HSM does not answer in time
    */
   translatePin(pin: EnteredPin, pan: string): Promise<PinData>;
   /** Who the merchant is at this switch, for integrators. */

@@ -1,6 +1,6 @@
-import { Iso8583Error, NoConfiguration, Overloaded, PinUnusable, TapRefused } from '../../errors.ts';
+import { HsmUnavailable, Iso8583Error, NoConfiguration, Overloaded, PinUnusable, TapRefused } from '../../errors.ts';
 import { localDateTime } from '../../processor-kit/local-time.ts';
-import type { Purchase } from '../../processor-kit/processor.ts';
+import type { PinData, Purchase } from '../../processor-kit/processor.ts';
 import { retrievalReference } from '../../processor-kit/rrn.ts';
 import type { PinWait } from '../pin/pin-step.ts';
 import type { PreparedRequest, RouteRecord, Switch, Switches, SwitchSlot, TerminalRecord } from '../ports.ts';
@@ -75,18 +75,23 @@ async function takeFirst(
   let isFull = false;
   for (const [index, { id: routeId, processorId }] of routes.entries()) {
     const target = switches.find(wanted.draft.transaction.acquirerId, processorId);
-    const slot = await target?.takeSlot();
-    if (!target || !slot) {
-      isFull ||= target?.isFull === true;
-      continue;
-    }
+    let slot: SwitchSlot | undefined;
     try {
-      const ready = await prepareSubmission(world, { ...wanted, routeId, target, slot });
+      // Before it has a slot: an HSM that is slow must not keep other taps from the line.
+      const pin = await translatePin(target, wanted);
+      slot = await target?.takeSlot();
+      if (!target || !slot) {
+        isFull ||= target?.isFull === true;
+        continue;
+      }
+      const ready = await prepareSubmission(world, { ...wanted, routeId, target, slot, pin });
       const others = routes.slice(index + 1);
       if (ready) return { ...ready, next: () => takeNext(world, switches, wanted, others) };
       slot.release(); // the switch's business day has no STAN left
     } catch (error) {
-      slot.release();
+      slot?.release();
+      // All switches share the HSM, so no other route is better, and the phone waits.
+      if (error instanceof HsmUnavailable) return 'down';
       if (error instanceof PinUnusable || error instanceof TapRefused) return error;
       if (!(error instanceof Iso8583Error)) throw error;
       // What the directory adds has limits of its own: so it is the card's.
@@ -94,6 +99,12 @@ async function takeFirst(
     }
   }
   return isFull ? 'full' : 'down';
+}
+
+/** Undefined when the tap has no PIN, or the switch or terminal takes none: that is refused once there is a slot. */
+async function translatePin(target: Switch | undefined, { tap, terminal }: Wanted): Promise<PinData | undefined> {
+  if (!tap.pin || !terminal.canTakePin || !target?.takesPin) return undefined;
+  return target.translatePin(tap.pin, tap.card.pan);
 }
 
 async function takeNext(...question: Parameters<typeof takeFirst>): Promise<ReadySubmission | undefined> {
@@ -105,13 +116,13 @@ interface Chosen extends Wanted {
   readonly routeId: number;
   readonly target: Switch;
   readonly slot: SwitchSlot;
+  readonly pin: PinData | undefined;
 }
 
 async function prepareSubmission(world: World, chosen: Chosen): Promise<Omit<ReadySubmission, 'next'> | undefined> {
-  const { draft, tap, routeId, target, slot } = chosen;
+  const { draft, tap, routeId, target, slot, pin } = chosen;
   const terminal = { ...chosen.terminal, canTakePin: chosen.terminal.canTakePin && target.takesPin };
-  if (tap.pin && !terminal.canTakePin) throw new TapRefused('/paymentCardData', 'PIN_NOT_TAKEN', 202);
-  const pin = tap.pin && (await target.translatePin(tap.pin, tap.card.pan));
+  if (tap.pin && !pin) throw new TapRefused('/paymentCardData', 'PIN_NOT_TAKEN', 202);
   const stan = await target.nextStan(terminal.tid);
   if (stan === undefined) return undefined;
   const sentAtMs = world.clock.nowMs();

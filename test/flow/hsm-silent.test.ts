@@ -1,0 +1,47 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Phone } from '../../src/phone/phone.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { enterPin, RIGHT_PIN, tapForPin } from '../support/pins.ts';
+import { stallOfHsm } from '../support/stalling-hsm.ts';
+
+const HSM_MODULE = fileURLToPath(new URL('../support/stalling-hsm.ts', import.meta.url));
+
+let installation: Installation;
+beforeAll(async () => {
+  // One place on the one line: whatever holds it keeps everything else from the switch.
+  const settings = { HSM_MODULE, HSM_KEYS_FILE: undefined };
+  installation = await startInstallation({ settings, profile: { maxInFlight: 1 } });
+});
+afterEach(() => {
+  stallOfHsm().isStalled = false;
+  return expectInvariants(installation);
+});
+afterAll(() => installation.stop());
+
+async function tapWithPin(phone: Phone) {
+  const reading = phone.enterPin(phone.read({ amount: '50.05', currency: 'ZAR' }), RIGHT_PIN);
+  return phone.submit(await phone.sealReading(reading));
+}
+
+test('a PIN that the HSM does not translate is UnableToGoOnline, nothing is sent, and other taps go on meanwhile', async () => {
+  const stall = stallOfHsm();
+  stall.isStalled = true;
+  const { authorizations } = installation.asked;
+  const withPin = tapWithPin(installation.phone());
+  await eventually(() => expect(stall.held).toBe(1));
+  expect(outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' })).type).toBe('Approved');
+  expect(outcomeOf(await withPin)).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210 });
+  expect(installation.asked.authorizations).toBe(authorizations + 1);
+});
+
+test('a PIN that was asked for is UnableToGoOnline, too', async () => {
+  const phone = installation.phone();
+  const asked = await tapForPin(phone);
+  stallOfHsm().isStalled = true;
+  expect(outcomeOf(await enterPin(phone, asked))).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210 });
+  expect(installation.ledger.filter(({ amountMinor }) => amountMinor === 5_005)).toEqual([]);
+});
