@@ -24,6 +24,7 @@ import { countOutcomes } from './ops/metrics/count-outcomes.ts';
 import { traceJobs } from './ops/tracing/trace-jobs.ts';
 import { traceWorld } from './ops/tracing/trace-world.ts';
 import { loadProcessors } from './processor-kit/load-processors.ts';
+import { DatabaseClock } from './store/postgres/database-clock.ts';
 import { postgresHandoverKeys } from './store/switches/handover-keys.ts';
 import { StrayResponses } from './switches/stray-responses.ts';
 import { settleStrays } from './transactions/reversal/late-response.ts';
@@ -74,7 +75,8 @@ async function compose(
   let pipeline: Pipeline | undefined;
   const onAuthorize = () => pipeline?.wake('authorize');
   const wakeups = openWakeups({ config, database, url, onAuthorize, report, closers });
-  const clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
+  const clock = await DatabaseClock.open(database);
+  closers.push(() => clock.close());
   const handoverKeys = postgresHandoverKeys(database);
   const strays = new StrayResponses(report('responses that came late could not be recorded'), createStrayLog(log));
   closers.push(() => strays.close());

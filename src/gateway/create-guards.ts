@@ -30,10 +30,12 @@ export function createGuards(parts: RouteParts) {
     keys: issuerKeys,
     merchants: directory,
     audience: config.TAPWIRE_AUDIENCE,
+    nowMs: world.clock.nowMs,
   });
   const apiKeys = createApiKeyVerifier({
     keys: postgresApiKeys(database, report('the use of an api key could not be recorded')),
     mode: config.TAPWIRE_ENV === 'prod' ? 'live' : 'test',
+    nowMs: world.clock.nowMs,
   });
   const users = postgresUsers(database);
   const loginTokens = new LoginTokens({

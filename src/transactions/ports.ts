@@ -10,7 +10,7 @@ export * from './ports/switch-ports.ts';
 /** What the domain asks of the world. Adapters implement these; the domain knows no pg, no sockets, no fastify. */
 
 export interface Clock {
-  /** Milliseconds since 1970 by the wall clock: for records. */
+  /** Milliseconds since 1970, as the database counts them: for records, and for tokens that other processes judge. */
   nowMs(): number;
   /** Milliseconds on a clock that only goes forward: for deadlines. */
   monotonicMs(): number;

@@ -2,6 +2,9 @@ import { eventually } from './eventually.ts';
 import type { Installation } from './installation.ts';
 import { TapwireProcess } from './tapwire-process.ts';
 
+/** Node reads and compiles all of the gateway first, which takes a busy machine long. */
+const STARTS_WITHIN_MS = 60_000;
+
 /** A gateway as `tapwire start` runs it, in a process of its own; gone with the test at the latest. */
 export class GatewayProcess extends TapwireProcess {
   /** Starts a gateway of an installation and waits until it is up. */
@@ -13,7 +16,7 @@ export class GatewayProcess extends TapwireProcess {
   ): Promise<GatewayProcess> {
     const environment = installation.environment(settings);
     const gateway = new GatewayProcess(['start', '--role', role], { environment, cwd });
-    await eventually(() => gateway.url);
+    await eventually(() => gateway.url, STARTS_WITHIN_MS);
     return gateway;
   }
 

@@ -31,7 +31,8 @@ const SUBMIT = `
 with x as (${batch.rows}),
 submitted as (
   update transactions t
-  set ${assignments(SUBMISSION_COLUMNS)}, deadline_at = clock_timestamp() + x."deadlineSeconds" * interval '1 s', handover = null
+  set ${assignments(SUBMISSION_COLUMNS)}, deadline_at = clock_timestamp() + x."deadlineSeconds" * interval '1 s',
+    deadline_seconds = x."deadlineSeconds", handover = null
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus"
     and t.disposition is null and t.pin_state <> ${PinState.awaiting}

@@ -24,13 +24,13 @@ const BIRTH_COLUMNS = {
 
 const COLUMNS = { ...BIRTH_COLUMNS, ...ATTEMPT_COLUMNS } as const satisfies ColumnList;
 
+const IN = (seconds: string) => `clock_timestamp() + x."${seconds}" * interval '1 s'`;
+
 /** Times that the database counts from its own clock, at the statement: what they are made of, their columns, their values. */
 export const TIMES = {
   seconds: { answerBySeconds: 'float8', deadlineSeconds: 'float8', pinSeconds: 'float8' },
-  names: 'answer_by, deadline_at, pin_expires_at',
-  values: ['answerBySeconds', 'deadlineSeconds', 'pinSeconds']
-    .map((seconds) => `clock_timestamp() + x."${seconds}" * interval '1 s'`)
-    .join(', '),
+  names: 'answer_by, deadline_at, deadline_seconds, pin_expires_at',
+  values: [IN('answerBySeconds'), IN('deadlineSeconds'), 'x."deadlineSeconds"', IN('pinSeconds')].join(', '),
 } as const;
 
 const births = new ColumnBatch({ ...COLUMNS, ...TIMES.seconds, moves: 'jsonb', namedLink: 'uuid' });

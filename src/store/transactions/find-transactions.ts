@@ -19,7 +19,7 @@ const PROPERTIES = [
   'pinExpiresAtMs',
 ].filter((property) => property !== 'handover');
 
-const SELECT = `select ${selected(PROPERTIES)}, date_part('epoch', deadline_at - sent_at) as "deadlineSeconds" from transactions`;
+const SELECT = `select ${selected(PROPERTIES)}, deadline_seconds as "deadlineSeconds" from transactions`;
 
 export async function findTransaction(database: Database, key: TransactionKey): Promise<Transaction | undefined> {
   const { rows } = await database.query<Transaction>({

@@ -8,6 +8,7 @@ const AMOUNT_OTHER_BINARY = 0x9f04;
 const AMOUNT_AUTHORISED_BINARY = 0x81;
 const CURRENCY_EXPONENT = 0x5f36;
 const APPLICATION_CRYPTOGRAM = 0x9f26;
+const CRYPTOGRAM_BYTES = 8;
 
 /** 9C has the first two digits of the processing code (EMV Book 3 Annex A). Goods and services are all that is sent. */
 const PURCHASE = '00';
@@ -50,7 +51,9 @@ function findInTags({ chip, amountMinor, currency, decision }: ReadTap): TapRefu
   const exponent = hexOf(CURRENCY_EXPONENT);
   if (exponent !== undefined && exponent !== `0${currency.exponent}`) return inPayment('CURRENCY_EXPONENT_CONFLICT');
   // 9F27 announces an ARQC: without it the issuer has nothing to verify.
-  if (decision === 'goOnline' && !chip.has(APPLICATION_CRYPTOGRAM)) return inPayment('ARQC_MISSING');
+  const cryptogram = chip.value(APPLICATION_CRYPTOGRAM);
+  if (decision === 'goOnline' && cryptogram === undefined) return inPayment('ARQC_MISSING');
+  if (cryptogram !== undefined && cryptogram.length !== CRYPTOGRAM_BYTES) return inPayment('VALUE_MALFORMED');
   return undefined;
 }
 

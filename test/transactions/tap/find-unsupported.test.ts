@@ -60,18 +60,20 @@ describe('whatever a reader announces', () => {
     fc
       .uint8Array({ minLength: bytes, maxLength: bytes })
       .map((value) => Buffer.from(value).toString('hex').toUpperCase());
-  const maybe = (...arbitraries: fc.Arbitrary<string>[]) => fc.option(fc.oneof(...arbitraries), { nil: undefined });
+  /** Mostly as it should be, so that a sixth of all taps are good; else anything, or nothing. */
+  const mostly = (good: string | undefined, ...others: fc.Arbitrary<string | undefined>[]) =>
+    fc.oneof({ weight: 4, arbitrary: fc.constant(good) }, fc.oneof(fc.constant(undefined), ...others));
   const digits = fc.integer({ min: 0, max: 2_000 }).map((amount) => String(amount).padStart(12, '0'));
 
   const announcement = fc.record({
-    156: maybe(fc.constantFrom('00', '00', '00', '01', '09', '17', '20', '30', '38'), hex(1), hex(2), hex(0)),
-    40706: maybe(fc.constant('000000001000'), digits, hex(6), hex(5)),
-    40707: maybe(fc.constant('000000000000'), digits, hex(6), hex(3)),
-    40708: maybe(fc.constant('00000000'), hex(4)),
-    129: maybe(fc.constant('000003E8'), hex(4)),
-    24374: maybe(fc.constant('02'), fc.constantFrom('00', '03'), hex(1)),
-    40743: maybe(fc.constantFrom('80', '00', '40', 'C0'), hex(1)),
-    40742: maybe(hex(8), hex(8), hex(3)),
+    156: mostly('00', fc.constantFrom('01', '09', '17', '20', '30', '38'), hex(1), hex(2), hex(0)),
+    40706: mostly('000000001000', digits, hex(6), hex(5)),
+    40707: mostly('000000000000', digits, hex(6), hex(3)),
+    40708: mostly(undefined, hex(4), fc.constant('00000000')),
+    129: mostly(undefined, hex(4), fc.constant('000003E8')),
+    24374: mostly('02', fc.constantFrom('00', '03'), hex(1)),
+    40743: mostly('80', fc.constantFrom('00', '40', 'C0'), hex(1)),
+    40742: mostly('0011223344556677', hex(8), hex(3)),
   });
 
   test('only what is a purchase of one amount, with a cryptogram for the issuer, is sent', () => {
@@ -88,6 +90,6 @@ describe('whatever a reader announces', () => {
       expect(announced[0x5f36] ?? '02').toBe('02');
     });
     fc.assert(property, { numRuns: 5_000 });
-    expect(sent).toBeGreaterThan(0);
+    expect(sent).toBeGreaterThan(100);
   });
 });

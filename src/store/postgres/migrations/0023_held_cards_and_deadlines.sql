@@ -8,6 +8,11 @@ create table purge_held_cards (
   primary key (acquirer_id, transaction_id)
 );
 
+-- How long the switch had. It cannot be counted from sent_at, which is by the clock of the node that sent it. Null in rows of
+-- earlier versions.
+alter table transactions add column deadline_seconds double precision;
+
 -- Down Migration
 
+alter table transactions drop column deadline_seconds;
 drop table purge_held_cards;
