@@ -10,7 +10,8 @@ export const readiness = z
     isDraining: z.boolean().describe('The process is being stopped: what is under way ends, nothing new is taken'),
     switches: z
       .record(z.string(), z.string())
-      .describe('How reachable each switch is, by acquirer and processor id')
+      .optional()
+      .describe('How reachable each switch is, by acquirer and processor id; absent without METRICS_TOKEN outside dev')
       .meta({ examples: [{ '1 1': 'ready' }] }),
   })
   .meta({ id: 'Readiness' });
@@ -19,6 +20,9 @@ export const health = readiness
   .extend({
     switches: z
       .record(z.string(), z.unknown())
-      .describe('What the lines to each switch have seen, by acquirer and processor id'),
+      .optional()
+      .describe(
+        'What the lines to each switch have seen, by acquirer and processor id; absent without METRICS_TOKEN outside dev',
+      ),
   })
   .meta({ id: 'Health' });

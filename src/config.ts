@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { StartError } from './errors.ts';
 import { FAILPOINTS, Failpoints } from './ops/failpoints.ts';
 import { type SecretName, withSecretFiles } from './ops/secret-files.ts';
+import { faultOfTrustedProxy } from './ops/trusted-proxies.ts';
 
 const list = z
   .string()
@@ -86,7 +87,10 @@ const environment = z.object({
     .optional()
     .describe('Where the PEM files lie that processors name for their switches; <TAPWIRE_DATA>/tls when not set'),
   PROCESSORS: list.describe('More processors than those in processors/: folders or packages, by comma'),
-  TRUSTED_PROXIES: list.describe('Addresses or networks of the TLS-terminating proxies in front, by comma'),
+  TRUSTED_PROXIES: list.describe(
+    'Addresses or networks of the TLS-terminating proxies in front, by comma; in qa and prod each must send ' +
+      'X-Forwarded-Proto: https, and everyone else is refused without TLS',
+  ),
   TLS_CERT_FILE: z.string().min(1).optional().describe('PEM: serve HTTPS with it'),
   TLS_KEY_FILE: z.string().min(1).optional().describe('PEM: the private key of TLS_CERT_FILE'),
   ALLOW_BARE_CARD_DATA: flag.default(false).describe('dev alone: take card data that is not encrypted'),
@@ -136,9 +140,11 @@ const environment = z.object({
     .max(600)
     .default(90)
     .describe('How long a phone may take to submit a PIN that was asked for'),
-  BASE_URL: publicUrl.describe('Where integrators reach transactions and payments; the listening address when not set'),
-  AUTH_URL: publicUrl.describe('And logins and tokens'),
-  APP_URL: publicUrl.describe('And callbacks; links begin with it, so phones must reach it'),
+  BASE_URL: publicUrl.describe(
+    'Where integrators reach transactions and payments; the listening address when not set, which is for dev alone',
+  ),
+  AUTH_URL: publicUrl.describe('And logins and tokens; BASE_URL when not set'),
+  APP_URL: publicUrl.describe('And callbacks; links begin with it, so phones must reach it. Required in qa and prod'),
   LINK_MINUTES: z.coerce
     .number()
     .min(1)
@@ -164,7 +170,9 @@ const environment = z.object({
     .string()
     .min(16)
     .optional()
-    .describe('What a scraper of /metrics shows as Bearer; without it /metrics is open in dev and absent elsewhere'),
+    .describe(
+      'What a scraper of /metrics shows as Bearer, and who wants to see the switches in /readyz and /healthz; without it they are open in dev and absent elsewhere',
+    ),
   METRICS_TOKEN_FILE: secretFile('METRICS_TOKEN'),
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/, error: 'is no http or https URL' })
@@ -261,6 +269,11 @@ const checked = environment.superRefine((settings, context) => {
   if ((settings.TLS_CERT_FILE === undefined) !== (settings.TLS_KEY_FILE === undefined)) {
     fault('TLS_KEY_FILE', 'TLS_CERT_FILE and TLS_KEY_FILE go together');
   }
+  if (!isDev) checkPublicUrls(settings, fault);
+  for (const entry of settings.TRUSTED_PROXIES) {
+    const wrong = faultOfTrustedProxy(entry);
+    if (wrong !== undefined) fault('TRUSTED_PROXIES', wrong);
+  }
   const hasHttp = settings.TAPWIRE_ROLE !== 'worker';
   if (!isDev && hasHttp && !settings.TLS_CERT_FILE && settings.TRUSTED_PROXIES.length === 0) {
     fault('TLS_CERT_FILE', 'HTTPS is required: set it and TLS_KEY_FILE, or TRUSTED_PROXIES');
@@ -268,6 +281,19 @@ const checked = environment.superRefine((settings, context) => {
 });
 
 export type Config = z.output<typeof environment>;
+
+/** Customers and readers get them from api processes, and from workers that try a push again. */
+const REQUIRED_URLS = ['BASE_URL', 'APP_URL'] as const;
+const PUBLIC_URLS = [...REQUIRED_URLS, 'AUTH_URL'] as const;
+
+function checkPublicUrls(settings: Config, fault: (path: keyof Config, message: string) => void): void {
+  for (const name of REQUIRED_URLS) {
+    if (settings[name] === undefined) fault(name, 'is required: clients cannot reach the listening address');
+  }
+  for (const name of PUBLIC_URLS) {
+    if (settings[name]?.startsWith('http:')) fault(name, 'must begin with https://');
+  }
+}
 
 /** PROCESSORS alone, for commands that need no database. */
 export function readProcessorNames({ PROCESSORS }: NodeJS.ProcessEnv): string[] {

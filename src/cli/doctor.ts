@@ -11,6 +11,7 @@ import { backlogFindings } from '../ops/doctor/backlog-findings.ts';
 import { certificateFindings } from '../ops/doctor/certificate-findings.ts';
 import { databaseFindings } from '../ops/doctor/database-findings.ts';
 import { type Finding, fault, good } from '../ops/doctor/finding.ts';
+import { frontFindings } from '../ops/doctor/front-findings.ts';
 import { keyFindings } from '../ops/doctor/key-findings.ts';
 import { switchFindings } from '../ops/doctor/switch-findings.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
@@ -33,6 +34,7 @@ export async function run(args: string[]): Promise<number> {
 /** Changes nothing, and goes on as far as it can. */
 export async function examine(config: Config, nowMs: number): Promise<Finding[]> {
   const findings = await keyFindings(keyRingPath(config), readKeyRing, nowMs);
+  findings.push(...frontFindings(config));
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = config;
   if (certFile !== undefined) findings.push(...(await certificateFindings('https', { certFile, keyFile }, nowMs)));
   findings.push(await hsmFinding(config));

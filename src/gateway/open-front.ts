@@ -25,11 +25,13 @@ interface FrontParts {
 /** The HTTP front, with the routes of the process's role. */
 export function openFront(parts: RouteParts, { log, health, metrics, tracing }: FrontParts): Server {
   const { config } = parts;
-  const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config) };
+  const isDev = config.TAPWIRE_ENV === 'dev';
+  const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config), requiresHttps: !isDev };
   const server = createServer({ ...front, log: metrics.watchRequests(createRequestLog(log)) });
   if (tracing) traceRequests(server, tracing);
-  registerHealthRoutes(server, health);
-  registerMetricsRoute(server, { metrics, token: config.METRICS_TOKEN, isOpen: config.TAPWIRE_ENV === 'dev' });
+  const access = { token: config.METRICS_TOKEN, isOpen: isDev };
+  registerHealthRoutes(server, { checks: health, ...access });
+  registerMetricsRoute(server, { metrics, ...access });
   if (config.TAPWIRE_ROLE !== 'worker') {
     registerRoutes(server, parts);
     registerConsole(server, parts);

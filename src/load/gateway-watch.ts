@@ -39,7 +39,7 @@ const DESCRIPTION = z.object({
 /** Undefined when it does not tell. */
 export async function sampleGateway(url: string): Promise<GatewaySample | undefined> {
   const client = createClient({ baseUrl: url, timeoutMs: SAMPLED_WITHIN_MS, repeats: 0 });
-  const { switches } = await client.getHealth().catch(() => ({ switches: {} }));
+  const { switches = {} } = await client.getHealth().catch(() => ({ switches: {} }));
   const all = LINES.safeParse(Object.values(switches)).data ?? [];
   if (all.length === 0) return undefined;
   const sum = (key: 'inFlight' | 'pending') => all.reduce((total, each) => total + each[key], 0);

@@ -19,7 +19,13 @@ async function refusalOf(settings: NodeJS.ProcessEnv): Promise<string> {
   return 'it started';
 }
 
-const PROD = { TAPWIRE_ENV: 'prod', TRUSTED_PROXIES: '127.0.0.1', HSM_KEYS_FILE: undefined };
+const PROD = {
+  TAPWIRE_ENV: 'prod',
+  TRUSTED_PROXIES: '127.0.0.1',
+  BASE_URL: 'https://api.example',
+  APP_URL: 'https://pay.example',
+  HSM_KEYS_FILE: undefined,
+};
 
 test('in prod without an HSM a gateway does not start while terminals take PINs, and names them', async () => {
   expect(await refusalOf(PROD)).toMatch(/^There is no HSM, and 4 terminals take PINs \(.*TERM-coffee of acquirer 1/);

@@ -13,10 +13,15 @@ beforeAll(async () => {
   qa = await installation.startGateway({
     TAPWIRE_ENV: 'qa',
     TRUSTED_PROXIES: '127.0.0.1',
+    BASE_URL: 'https://api.example',
+    APP_URL: 'https://pay.example',
     INTENT_ACTION: 'com.example.pay.TAP',
   });
 });
 afterAll(() => installation.stop());
+
+/** As the proxy in front would say it. */
+const HTTPS = { 'x-forwarded-proto': 'https' };
 
 const get = (path: string, headers: Record<string, string> = {}, url = installation.url) =>
   request(url, path, { headers });
@@ -71,22 +76,22 @@ describe('the page', () => {
     const dev = String((await get(`/pay/${randomUUID()}`)).body);
     expect(dev).toContain('assets/virtual-phone.js');
     expect(dev).not.toContain('intent-action');
-    const strict = String((await get(`/pay/${randomUUID()}`, {}, qa.url)).body);
+    const strict = String((await get(`/pay/${randomUUID()}`, HTTPS, qa.url)).body);
     expect(strict).not.toMatch(/virtual|test card/i);
     expect(strict).toContain('<meta name="intent-action" content="com.example.pay.TAP" />');
     const link = await createLink(installation);
     for (const path of ['/dev/virtual-reader/tap', '/dev/virtual-reader/pin']) {
       const answer = await request(qa.url, path, {
         method: 'POST',
-        headers: { authorization: `Bearer ${link.token}`, 'content-type': 'application/json' },
+        headers: { ...HTTPS, authorization: `Bearer ${link.token}`, 'content-type': 'application/json' },
         body: JSON.stringify({ card: 'visa', pin: '1234' }),
       });
       expect(problemOf(answer)).toMatchObject({ status: 404, errorCode: 122 });
     }
     for (const name of ['virtual-phone.js', 'tap-session.js', 'seal-card-data.ts', 'card-data.ts']) {
-      expect((await get(`/pay/assets/${name}`, {}, qa.url)).status, name).toBe(404);
+      expect((await get(`/pay/assets/${name}`, HTTPS, qa.url)).status, name).toBe(404);
     }
-    const operations = async (url: string) => String((await get('/pay/assets/operations.ts', {}, url)).body);
+    const operations = async (url: string) => String((await get('/pay/assets/operations.ts', HTTPS, url)).body);
     expect(await operations(installation.url)).toContain('virtual-reader');
     expect(await operations(qa.url)).not.toMatch(/virtual|transactions/);
   });

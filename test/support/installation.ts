@@ -237,7 +237,7 @@ export class Installation {
 /** Every switch the gateway has is ready; role `api` has none. @throws while one is not */
 export async function untilSignedOn(url: string): Promise<void> {
   const response = await fetch(new URL('/readyz', url));
-  const { status, switches } = (await response.json()) as { status: string; switches: Record<string, string> };
-  const waiting = Object.entries(switches).filter(([, availability]) => availability !== 'ready');
+  const { status, switches } = (await response.json()) as { status: string; switches?: Record<string, string> };
+  const waiting = Object.entries(switches ?? {}).filter(([, availability]) => availability !== 'ready');
   if (status !== 'ok' || waiting.length > 0) throw new Error(`not ready: ${JSON.stringify({ status, switches })}`);
 }

@@ -60,7 +60,8 @@ describe('a software HSM', () => {
   test('is not for prod, neither by its file nor by its setting', async () => {
     const keysFile = fileOf('keys.json', JSON.stringify({ keys: [MAC_KEY] }));
     expect(await reasonOf(open({ keysFile, environment: 'prod' }))).toMatch(/SOFT_HSM_FORBIDDEN/);
-    const prod = { TAPWIRE_ENV: 'prod', DATABASE_URL: 'postgres://db', TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k' };
+    const urls = { BASE_URL: 'https://api.example', APP_URL: 'https://pay.example' };
+    const prod = { TAPWIRE_ENV: 'prod', DATABASE_URL: 'postgres://db', TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k', ...urls };
     expect(() => readConfig({ ...prod, HSM_KEYS_FILE: keysFile })).toThrow(/HSM_KEYS_FILE: .*set HSM_MODULE/);
     expect(readConfig({ ...prod, HSM_MODULE: 'vendor-hsm' }).HSM_MODULE).toBe('vendor-hsm');
   });

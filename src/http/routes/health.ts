@@ -1,13 +1,26 @@
+import type { FastifyRequest } from 'fastify';
 import { health, liveness, readiness } from '#schemas/health';
 import type { Health } from '../../ops/health.ts';
+import { showsToken } from '../figures-access.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';
 
+export interface HealthRoutesOptions {
+  readonly checks: Pick<Health, 'readiness' | 'switchStats'>;
+  /** METRICS_TOKEN: whoever shows it sees how each switch does. */
+  readonly token: string | undefined;
+  /** dev: everyone does. */
+  readonly isOpen: boolean;
+}
+
 /**
  * `/livez`: the process turns. `/readyz`: it can take taps; 503 with what is missing otherwise. `/healthz`: the same with
- * what each switch's lines have seen, for people; always 200.
+ * what each switch's lines have seen, for people; always 200. Which acquirers there are, and how much they do, is the
+ * operator's to know: strangers see the process alone.
  */
-export function registerHealthRoutes(server: Server, checks: Pick<Health, 'readiness' | 'switchStats'>): void {
+export function registerHealthRoutes(server: Server, { checks, token, isOpen }: HealthRoutesOptions): void {
+  const sees = ({ headers }: FastifyRequest) =>
+    isOpen || (token !== undefined && showsToken(headers.authorization, token));
   const alive = {
     config: open('getLiveness', 'Tell that the process turns'),
     schema: { response: { 200: answerSchema(liveness) } },
@@ -19,22 +32,27 @@ export function registerHealthRoutes(server: Server, checks: Pick<Health, 'readi
     config: open(
       'getReadiness',
       'Tell whether taps can be taken',
-      '503 with what is missing otherwise. A switch that is down does not count.',
+      `503 with what is missing otherwise. A switch that is down does not count. ${WITH_TOKEN}`,
     ),
     schema: { response: { 200: isReady, 503: isReady } },
   };
-  server.get('/readyz', ready, async (_request, reply) => {
-    const { isReady, ...rest } = await checks.readiness();
+  server.get('/readyz', ready, async (request, reply) => {
+    const { isReady, switches, ...rest } = await checks.readiness();
     reply.code(isReady ? 200 : 503);
-    return { status: isReady ? 'ok' : 'unready', ...rest };
+    return { status: isReady ? 'ok' : 'unready', ...rest, ...(sees(request) && { switches }) };
   });
 
-  const healthy = { config: open('getHealth', 'Show the health'), schema: { response: { 200: answerSchema(health) } } };
-  server.get('/healthz', healthy, async () => {
-    const { isReady, ...rest } = await checks.readiness();
-    return { status: isReady ? 'ok' : 'unready', ...rest, switches: checks.switchStats() };
+  const healthy = {
+    config: open('getHealth', 'Show the health', WITH_TOKEN),
+    schema: { response: { 200: answerSchema(health) } },
+  };
+  server.get('/healthz', healthy, async (request) => {
+    const { isReady, switches: _availability, ...rest } = await checks.readiness();
+    return { status: isReady ? 'ok' : 'unready', ...rest, ...(sees(request) && { switches: checks.switchStats() }) };
   });
 }
+
+const WITH_TOKEN = 'The switches are shown in dev, and elsewhere to a request that has METRICS_TOKEN as Bearer.';
 
 function open(name: string, summary: string, description?: string): { facts: RouteFacts } {
   return {

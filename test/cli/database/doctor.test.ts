@@ -51,6 +51,18 @@ describe('tapwire doctor', () => {
     expect(findings).toHaveLength(3);
   });
 
+  test('says how clients reach the installation, and what is open to strangers', async () => {
+    expect(told(await look())).toContain('https: is not required in dev');
+    const qa = { TAPWIRE_ENV: 'qa', BASE_URL: 'https://api.example', APP_URL: 'https://pay.example' };
+    const narrow = told(await look({ ...qa, TRUSTED_PROXIES: '10.0.0.7', METRICS_TOKEN: 'a scraper shows this' }));
+    expect(narrow).toContain('https: 10.0.0.7 must send X-Forwarded-Proto: https; everyone else is refused');
+    expect(narrow).toContain('addresses: links begin with https://pay.example');
+    const wide = await look({ ...qa, TRUSTED_PROXIES: '10.0.0.0/7' });
+    const warnings = told(wide.filter(({ verdict }) => verdict === 'warning'));
+    expect(warnings).toContain('proxies: TRUSTED_PROXIES has 10.0.0.0/7');
+    expect(warnings).toContain('figures: nobody sees /metrics');
+  });
+
   test('names what waits for somebody', async () => {
     const { database } = installation;
     expect(told(await look())).toContain('callbacks: none is disabled');

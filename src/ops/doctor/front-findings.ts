@@ -1,0 +1,45 @@
+import { isWideNetwork } from '../trusted-proxies.ts';
+import { type Finding, good, warning } from './finding.ts';
+
+/** The settings that decide it, by their environment variables. */
+interface FrontConfig {
+  readonly TAPWIRE_ENV: 'dev' | 'qa' | 'prod';
+  readonly TLS_CERT_FILE?: string | undefined;
+  readonly TRUSTED_PROXIES: readonly string[];
+  readonly APP_URL?: string | undefined;
+  readonly BASE_URL?: string | undefined;
+  readonly METRICS_TOKEN?: string | undefined;
+}
+
+/** How clients reach this installation, and what strangers learn of it. What qa and prod cannot do without is refused at the start. */
+export function frontFindings(config: FrontConfig): Finding[] {
+  return [httpsFinding(config), addressFinding(config), figuresFinding(config)];
+}
+
+function httpsFinding({ TAPWIRE_ENV, TLS_CERT_FILE, TRUSTED_PROXIES: proxies }: FrontConfig): Finding {
+  const wide = proxies.filter(isWideNetwork);
+  if (wide.length > 0) {
+    const advice =
+      'name the addresses of the proxies alone: everyone there is believed about HTTPS and client addresses';
+    return warning('proxies', `TRUSTED_PROXIES has ${wide.join(', ')}`, advice);
+  }
+  const isDev = TAPWIRE_ENV === 'dev';
+  if (TLS_CERT_FILE !== undefined) return good('https', 'is served here');
+  if (proxies.length === 0) return good('https', isDev ? 'is not required in dev' : 'is not needed: no HTTP is served');
+  const who = `${proxies.join(', ')} must send X-Forwarded-Proto: https`;
+  return good('https', isDev ? `is ended by ${proxies.join(', ')}` : `${who}; everyone else is refused`);
+}
+
+function addressFinding({ TAPWIRE_ENV, APP_URL, BASE_URL }: FrontConfig): Finding {
+  if (APP_URL !== undefined && BASE_URL !== undefined) {
+    return good('addresses', `links begin with ${APP_URL}, the API with ${BASE_URL}`);
+  }
+  const says = 'links or the API description begin with the listening address';
+  return TAPWIRE_ENV === 'dev' ? good('addresses', says) : warning('addresses', says, 'set APP_URL and BASE_URL');
+}
+
+function figuresFinding({ TAPWIRE_ENV, METRICS_TOKEN }: FrontConfig): Finding {
+  if (METRICS_TOKEN !== undefined) return good('figures', 'are for those who show METRICS_TOKEN');
+  if (TAPWIRE_ENV === 'dev') return good('figures', 'are for everyone in dev');
+  return warning('figures', 'nobody sees /metrics, or the switches in /healthz', 'set METRICS_TOKEN');
+}
