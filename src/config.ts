@@ -250,7 +250,7 @@ const environment = z.object({
     .min(4)
     .max(100)
     .default(12)
-    .describe('Clients in the pool of a process'),
+    .describe('Database clients of a process for taps and jobs; at most three more read reports and listen'),
 });
 
 const checked = environment.superRefine((settings, context) => {

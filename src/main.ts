@@ -3,6 +3,7 @@ import type { Config } from './config.ts';
 import { type Closers, closeAll } from './gateway/closers.ts';
 import { makeWorld } from './gateway/make-world.ts';
 import { reportFigures } from './gateway/open-console.ts';
+import { openDatabases } from './gateway/open-databases.ts';
 import { followCertificate, listen, openFront } from './gateway/open-front.ts';
 import { openMessages } from './gateway/open-messages.ts';
 import { openMetrics } from './gateway/open-metrics.ts';
@@ -29,6 +30,7 @@ import { postgresHandoverKeys } from './store/switches/handover-keys.ts';
 import { StrayResponses } from './switches/stray-responses.ts';
 import { settleStrays } from './transactions/reversal/late-response.ts';
 import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from './transactions/time-limits.ts';
+import type { World } from './transactions/world.ts';
 import { callbackPolicy } from './webhooks/callback-url.ts';
 import { GuardedFetch } from './webhooks/guarded-fetch.ts';
 
@@ -60,16 +62,13 @@ export async function startGateway(config: Config, prepared: PreparedDatabase, l
   }
 }
 
-async function compose(
-  config: Config,
-  { database, url }: PreparedDatabase,
-  log: Log,
-  closers: Closers,
-): Promise<Gateway> {
+async function compose(config: Config, { url }: PreparedDatabase, log: Log, closers: Closers): Promise<Gateway> {
   const report: Report = (what) => (error) => log.error({ error }, what);
   const tracing = await openTraces(config, log, closers);
   const types = await loadProcessors({ external: config.PROCESSORS });
-  const stores = await openStores(config, database, report, closers);
+  const databases = openDatabases(url, config.DATABASE_CONNECTIONS, closers);
+  const database = databases.taps;
+  const stores = await openStores(config, databases, report, closers);
   const { keys, directory } = stores;
 
   let pipeline: Pipeline | undefined;
@@ -86,23 +85,30 @@ async function compose(
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });
   const parts = { config, stores, ownTokens, clock, wakeups, switches, handoverKeys, log };
   const plain = makeWorld({ ...parts, pipeline: () => pipeline });
-  const metrics = openMetrics(database, messages, switches, closers);
-  const watched = countOutcomes(logJourneys(traceWorld(plain, tracing), log), metrics);
-  const world = armWorld(watched, config.TAPWIRE_FAILPOINTS);
+  const metrics = openMetrics(databases, messages, switches, closers);
+  const watched = (unwatched: World) => countOutcomes(logJourneys(traceWorld(unwatched, tracing), log), metrics);
+  const world = armWorld(watched(plain), config.TAPWIRE_FAILPOINTS);
+  const worldOfJobs = armWorld(watched({ ...plain, ...stores.ofJobs }), config.TAPWIRE_FAILPOINTS);
 
   const fetcher = new GuardedFetch({ policy: callbackPolicy(config.TAPWIRE_ENV) });
   closers.push(() => fetcher.close());
-  const common = { config, database, stores, ownTokens, world, fetcher, log, report, closers };
+  const common = { config, database, databases, stores, ownTokens, world, fetcher, log, report, closers };
   const pushes = await openPushes({ ...common, origin: () => server.listeningOrigin });
   if (switches) {
-    strays.open((responses) => settleStrays(world, responses));
+    strays.open((responses) => settleStrays(worldOfJobs, responses));
     closers.push(() => switches.close(clock.monotonicMs() + DRAIN_MS));
-    pipeline = await startJobs({ ...common, pushes, handoverKeys, around: tracing && traceJobs(tracing) });
+    pipeline = await startJobs({
+      ...common,
+      world: worldOfJobs,
+      pushes,
+      handoverKeys,
+      around: tracing && traceJobs(tracing),
+    });
   }
 
   const health = new Health(database, switches);
   closers.push(() => health.stop());
-  const counted = { metrics, database, health, switches, messages };
+  const counted = { metrics, databases, health, switches, messages };
   reportFigures(counted, config, closers);
   tellMinutes(log, counted, config, closers);
   const server = openFront({ ...common, pushes, types }, { log, health, metrics, tracing });

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { readKeyRing } from '../card/key-ring.ts';
 import { type Config, readConfig } from '../config.ts';
 import { ProcessorError, StartError } from '../errors.ts';
+import { connectionsOfProcess } from '../gateway/open-databases.ts';
 import { keyRingPath } from '../gateway/open-key-ring.ts';
 import { tlsFilesPath } from '../gateway/open-switches.ts';
 import { connectDatabase } from '../gateway/prepare-database.ts';
@@ -13,6 +14,7 @@ import { databaseFindings } from '../ops/doctor/database-findings.ts';
 import { type Finding, fault, good } from '../ops/doctor/finding.ts';
 import { frontFindings } from '../ops/doctor/front-findings.ts';
 import { keyFindings } from '../ops/doctor/key-findings.ts';
+import { sessionFindings } from '../ops/doctor/session-findings.ts';
 import { switchFindings } from '../ops/doctor/switch-findings.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { pendingMigrations } from '../store/postgres/migrate.ts';
@@ -45,8 +47,9 @@ export async function examine(config: Config, nowMs: number): Promise<Finding[]>
     ];
   }
   try {
-    const { database, stop } = await connectDatabase(config);
+    const { url, database, stop } = await connectDatabase(config);
     try {
+      findings.push(...(await sessionFindings(url)));
       findings.push(...(await behindTheDatabase(config, database, nowMs)));
     } finally {
       await stop();
@@ -61,7 +64,7 @@ export async function examine(config: Config, nowMs: number): Promise<Finding[]>
 async function behindTheDatabase(config: Config, database: Database, nowMs: number): Promise<Finding[]> {
   const questions = {
     isProduction: config.TAPWIRE_ENV === 'prod',
-    connectionsPerProcess: config.DATABASE_CONNECTIONS,
+    connectionsPerProcess: connectionsOfProcess(config.DATABASE_CONNECTIONS),
   };
   const findings = await databaseFindings(database, questions);
   if ((await pendingMigrations(database)).length > 0) return findings; // the rest asks tables that are not there yet

@@ -5,6 +5,7 @@ import type { Finding } from '../ops/verify-ledger/finding.ts';
 import { readLedger } from '../ops/verify-ledger/ledger-lines.ts';
 import { verifyLedger } from '../ops/verify-ledger/verify-ledger.ts';
 import { openDatabase } from '../store/postgres/open-database.ts';
+import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import { installedTypes } from './installed-types.ts';
 import { tableOf } from './table.ts';
 import { flag, text } from './words.ts';
@@ -33,7 +34,7 @@ export async function run(args: string[]): Promise<number> {
   if (values.ledger === undefined || values.database === undefined) throw new StartError('BAD_USAGE', USAGE);
   const since = values.since === undefined ? undefined : parseTime(values.since);
   const types = await installedTypes();
-  const database = await openDatabase(values.database, { maxConnections: 1 });
+  const database = await openDatabase(values.database, { maxConnections: 1, limits: SESSION_LIMITS.ledger });
   try {
     const findings = await verifyLedger({ database, ledger: readLedger(values.ledger), types, since });
     console.log(values.json ? JSON.stringify(findings, null, 2) : reportOf(findings));

@@ -80,7 +80,10 @@ export class Throttled extends TapwireError {
   }
 }
 
-/** The database did not take, or may not have taken, a commit: 503 when nothing was stored, 500 when it may have been. */
+/**
+ * The database did not take, or may not have taken, a commit: 503 when this request stored nothing, 500 when it may have.
+ * Neither says anything of an earlier request for the same.
+ */
 export class StoreUnavailable extends TapwireError {
   override readonly retryable = true;
   readonly mayBeStored: boolean;
@@ -88,6 +91,24 @@ export class StoreUnavailable extends TapwireError {
   constructor(mayBeStored: boolean, options?: ErrorOptions) {
     super('STORE_UNAVAILABLE', undefined, options);
     this.mayBeStored = mayBeStored;
+  }
+}
+
+/** The database could not be read, or not be written in a single statement whose repetition changes nothing: 503. */
+export class StoreUnread extends StoreUnavailable {
+  constructor(options?: ErrorOptions) {
+    super(false, options);
+  }
+}
+
+/** A request has waited for longer than it may: 500 where the outcome of a switch is behind it, 503 otherwise. */
+export class AnswerOverdue extends TapwireError {
+  override readonly retryable = true;
+  readonly waitsForSwitch: boolean;
+
+  constructor(waitsForSwitch: boolean) {
+    super('ANSWER_OVERDUE');
+    this.waitsForSwitch = waitsForSwitch;
   }
 }
 

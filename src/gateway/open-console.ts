@@ -19,30 +19,39 @@ import { postgresUsers } from '../store/credentials/users.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
 import type { Closers } from './closers.ts';
+import type { Databases } from './open-databases.ts';
 import type { Stores } from './open-stores.ts';
 
 /** Tells consoles at every process what this one counts. */
-export function reportFigures(parts: Omit<FiguresParts, 'role'>, config: Config, closers: Closers): void {
+export function reportFigures(
+  parts: Omit<FiguresParts, 'role' | 'databases'> & { readonly databases: Databases },
+  config: Config,
+  closers: Closers,
+): void {
   const read = createFiguresReader({ ...parts, role: config.TAPWIRE_ROLE });
-  const reporter = new ProcessReporter({ ...parts, read });
+  const reporter = new ProcessReporter({ ...parts, database: parts.databases.reports, read });
   closers.push(() => reporter.stop());
 }
 
 export interface ConsoleRouteParts {
   readonly config: Config;
   readonly database: Database;
+  readonly databases: Databases;
   readonly stores: Stores;
   readonly types: MessageTables['types'];
   readonly closers: Closers;
 }
 
 /** The console: its page, what it asks, and what operators do by it. */
-export function registerConsole(server: Server, { config, database, stores, types, closers }: ConsoleRouteParts): void {
+export function registerConsole(
+  server: Server,
+  { config, database, databases, stores, types, closers }: ConsoleRouteParts,
+): void {
   const { keys, jobs, directory, store: transactions } = stores;
   const users = postgresUsers(database);
   const webhooks = new PostgresWebhookEvents(database, jobs);
   const tables: MessageTables = { types, processors: () => directory.processors() };
-  const feed = new ConsoleFeed({ database, readBacklog: createConsoleBacklog(database) });
+  const feed = new ConsoleFeed({ database: databases.reports, readBacklog: createConsoleBacklog(databases.reports) });
   closers.push(() => feed.close());
   const { LOGIN_TRIES_PER_USER: perUser, LOGIN_TRIES_PER_ADDRESS: perAddress, LOGIN_WINDOW_MINUTES } = config;
   const limits = { perUser, perAddress, windowSeconds: LOGIN_WINDOW_MINUTES * 60 };
@@ -51,7 +60,7 @@ export function registerConsole(server: Server, { config, database, stores, type
     sessions: new PortalSessions({ sessions: postgresConsoleSessions(database), users }),
     cookie: createConsoleCookie(config.TAPWIRE_ENV !== 'dev'),
     panHashes: createCardVault(keys).panHashes,
-    search: createTransactionSearch(database),
+    search: createTransactionSearch(databases.reports),
     tell: (key) => tellTransaction({ database, transactions, directory, webhooks, tables }, key),
     feed,
     acts: new ConsoleActs({ database, jobs, webhooks }),

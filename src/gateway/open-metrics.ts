@@ -5,19 +5,19 @@ import { registerKeyMetrics } from '../ops/metrics/key-metrics.ts';
 import { registerMessageMetrics, type WatchedMessages } from '../ops/metrics/message-metrics.ts';
 import { Metrics } from '../ops/metrics/metrics.ts';
 import { registerSwitchMetrics, type WatchedSwitches } from '../ops/metrics/switch-metrics.ts';
-import type { Database } from '../store/postgres/open-database.ts';
 import type { Closers } from './closers.ts';
+import type { Databases } from './open-databases.ts';
 
 /** The figures of this process, filled by whoever has them. */
 export function openMetrics(
-  database: Database,
+  databases: Databases,
   messages: WatchedMessages,
   switches: WatchedSwitches | undefined,
   closers: Closers,
 ): Metrics {
   const metrics = new Metrics();
-  registerDatabaseMetrics(metrics.registry, database);
-  registerBacklogMetrics(metrics.registry, createBacklogReader(database));
+  registerDatabaseMetrics(metrics.registry, databases);
+  registerBacklogMetrics(metrics.registry, createBacklogReader(databases.reports));
   closers.push(watchCommits(metrics));
   if (!switches) return metrics;
   registerSwitchMetrics(metrics.registry, switches);

@@ -8,6 +8,7 @@ import { PostgresCompletions } from '../store/transactions/completions.ts';
 import { PostgresRefundStore } from '../store/transactions/refund-store.ts';
 import { PostgresTransactionStore } from '../store/transactions/transaction-store.ts';
 import type { Closers } from './closers.ts';
+import type { Databases } from './open-databases.ts';
 import { openKeyRing } from './open-key-ring.ts';
 
 /** Makes what tells of faults in the background, each under its own words. */
@@ -16,14 +17,28 @@ export type Report = (what: string) => (error: unknown) => void;
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
 /** Keys and everything on Postgres that each role needs. */
-export async function openStores(config: Config, database: Database, report: Report, closers: Closers) {
+export async function openStores(config: Config, databases: Databases, report: Report, closers: Closers) {
   const keys = await openKeyRing(config, report('the key file cannot be used; its last keys stay'));
   closers.push(() => keys.close());
-  const jobs = await JobTable.open(database, report('the job table reports a fault'), config.DATABASE_BACKEND);
+  const jobs = await JobTable.open(databases.jobs, report('the job table reports a fault'), config.DATABASE_BACKEND);
   closers.push(() => jobs.close());
-  const directory = await PostgresDirectory.open(database);
+  const directory = await PostgresDirectory.open(databases.reports);
   closers.push(() => directory.close());
-  const store = new PostgresTransactionStore(database, jobs, report('an answer could not be recorded'));
+  const parts: StoreParts = { keys, jobs, lists: databases.reports, report, closers };
+  return { keys, jobs, directory, ...storesOn(databases.taps, parts), ofJobs: storesOn(databases.jobs, parts) };
+}
+
+interface StoreParts {
+  readonly keys: Awaited<ReturnType<typeof openKeyRing>>;
+  readonly jobs: JobTable;
+  readonly lists: Database;
+  readonly report: Report;
+  readonly closers: Closers;
+}
+
+/** What use cases read and write: once for taps, once for jobs, so that a commit of the one never waits for the other's. */
+function storesOn(database: Database, { keys, jobs, lists, report, closers }: StoreParts) {
+  const store = new PostgresTransactionStore(database, jobs, report('an answer could not be recorded'), lists);
   closers.push(() => store.close());
   const refunds = new PostgresRefundStore(database, jobs);
   closers.push(() => refunds.close());
@@ -31,5 +46,5 @@ export async function openStores(config: Config, database: Database, report: Rep
   closers.push(() => completions.close());
   const links = new PostgresLinks(database, jobs, createMandateVault(keys));
   closers.push(() => links.close());
-  return { keys, jobs, directory, store, refunds, completions, links };
+  return { store, refunds, completions, links };
 }

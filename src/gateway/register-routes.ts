@@ -23,6 +23,7 @@ import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { createSecretVault } from '../webhooks/secret-vault.ts';
 import type { Closers } from './closers.ts';
 import { createGuards } from './create-guards.ts';
+import type { Databases } from './open-databases.ts';
 import type { Pushes } from './open-pushes.ts';
 import type { Report, Stores } from './open-stores.ts';
 import { registerAdministration } from './register-administration.ts';
@@ -33,6 +34,7 @@ import { registerTerminals } from './register-terminals.ts';
 export interface RouteParts {
   readonly config: Config;
   readonly database: Database;
+  readonly databases: Databases;
   readonly stores: Stores;
   readonly types: ProcessorTypes;
   readonly ownTokens: OwnTokens;

@@ -7,7 +7,6 @@ import type { Config } from '../config.ts';
 import { type AroundJob, Pipeline } from '../jobs/pipeline.ts';
 import { armFetcher } from '../ops/failpoints.ts';
 import type { Log } from '../ops/log.ts';
-import type { Database } from '../store/postgres/open-database.ts';
 import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
 import { purge, type Retention } from '../store/transactions/purge.ts';
 import { PostgresWaitingDeliveries } from '../store/webhooks/waiting-deliveries.ts';
@@ -22,12 +21,13 @@ import { createSecretVault } from '../webhooks/secret-vault.ts';
 import { webhookBody } from '../webhooks/webhook-body.ts';
 import { WebhookDeliverer } from '../webhooks/webhook-deliverer.ts';
 import type { Closers } from './closers.ts';
+import type { Databases } from './open-databases.ts';
 import type { Pushes } from './open-pushes.ts';
 import type { Report, Stores } from './open-stores.ts';
 
 export interface JobParts {
   readonly config: Config;
-  readonly database: Database;
+  readonly databases: Databases;
   readonly stores: Stores;
   readonly handoverKeys: ReturnType<typeof postgresHandoverKeys>;
   readonly world: World;
@@ -42,7 +42,7 @@ export interface JobParts {
 
 /** Everything that works through queues: the pipeline of statuses, the deliverer of webhooks, the opener of handovers. */
 export async function startJobs(parts: JobParts): Promise<Pipeline> {
-  const { config, database, stores, handoverKeys, world, log, report, closers } = parts;
+  const { config, databases, stores, handoverKeys, world, log, report, closers } = parts;
   const opener =
     config.TAPWIRE_ROLE === 'worker'
       ? await openHandovers(handoverKeys, report('a handover key could not be published'))
@@ -58,7 +58,7 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
     deliverWebhook: (payload, jobId, hand) => deliverer.deliver(payload, jobId, hand),
     around: parts.around,
     retryPush: (payload) => parts.pushes.payments.retry(payload),
-    purge: () => purge(database, retentionOf(config)),
+    purge: () => purge(databases.reports, retentionOf(config)),
   });
   await stores.jobs.keepOne({ queue: 'purge', data: {} });
   closers.push(() => pipeline.stop());
@@ -93,9 +93,9 @@ async function withdraw(opener: HandoverOpener): Promise<void> {
   await sleep(LIVE_KEYS_TRUSTED_MS);
 }
 
-function createRecoveries({ database, world, report }: JobParts, lanes: Lanes): Recoveries {
+function createRecoveries({ databases, world, report }: JobParts, lanes: Lanes): Recoveries {
   return new Recoveries({
-    waiting: new PostgresWaitingDeliveries(database),
+    waiting: new PostgresWaitingDeliveries(databases.jobs),
     lanes,
     nowMs: world.clock.monotonicMs,
     random: Math.random,
@@ -104,12 +104,12 @@ function createRecoveries({ database, world, report }: JobParts, lanes: Lanes): 
 }
 
 function createDeliverer(
-  { config, database, stores, world, fetcher }: JobParts,
+  { config, databases, stores, world, fetcher }: JobParts,
   lanes: Lanes,
   recoveries: Recoveries,
 ): WebhookDeliverer {
   const { clock } = world;
-  const store = new PostgresWebhookDeliveries(database, stores.jobs, (transaction, outcome, paymentReference) =>
+  const store = new PostgresWebhookDeliveries(databases.jobs, stores.jobs, (transaction, outcome, paymentReference) =>
     webhookBody(transaction, outcome, providerIdOf(world, transaction), paymentReference),
   );
   const vault = createSecretVault(stores.keys);

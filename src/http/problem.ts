@@ -1,5 +1,7 @@
 import { ERROR_CODE_NAMES, type ErrorCode, type Problem } from '#schemas/problem';
+import { isStoreCondition } from '../errors/store-conditions.ts';
 import {
+  AnswerOverdue,
   AuthError,
   DuplicateReference,
   Forbidden,
@@ -9,6 +11,7 @@ import {
   PinNotAwaited,
   RequestRefused,
   StoreUnavailable,
+  StoreUnread,
   TapRefused,
   Throttled,
 } from '../errors.ts';
@@ -56,12 +59,32 @@ export function problemOf(error: unknown): ProblemAnswer | undefined {
     };
   }
   if (error instanceof Throttled) return throttled(error);
-  if (error instanceof StoreUnavailable) {
-    return error.mayBeStored
-      ? { status: 500, errorCode: 201, detail: 'The outcome is not known yet; repeat the request to learn it.' }
-      : { status: 503, errorCode: 201, detail: 'The database is away; nothing was stored.', headers: RETRY_AFTER };
-  }
+  if (error instanceof StoreUnavailable) return unavailable(error);
+  if (error instanceof AnswerOverdue) return overdue(error);
+  if (isStoreCondition(error)) return unavailable(new StoreUnread());
   return undefined;
+}
+
+const OUTCOME_UNKNOWN: ProblemAnswer = {
+  status: 500,
+  errorCode: 201,
+  detail: 'The outcome is not known yet; repeat the request to learn it.',
+};
+
+function overdue({ waitsForSwitch }: AnswerOverdue): ProblemAnswer {
+  if (waitsForSwitch) return OUTCOME_UNKNOWN;
+  const detail = 'The request could not be answered in time, and may have been carried out.';
+  return { status: 503, errorCode: 203, detail, headers: RETRY_AFTER };
+}
+
+/** True of what was asked for, not of the request alone: an earlier request for the same may have been stored. */
+function unavailable(error: StoreUnavailable): ProblemAnswer {
+  if (error.mayBeStored) return OUTCOME_UNKNOWN;
+  const detail =
+    error instanceof StoreUnread
+      ? 'The database is unavailable: what is stored could not be read. Repeat the request.'
+      : 'The database is unavailable: this request stored nothing. Repeat it; an earlier one may be stored.';
+  return { status: 503, errorCode: 201, detail, headers: RETRY_AFTER };
 }
 
 const FORBIDDEN: Readonly<Record<Forbidden['code'], ProblemAnswer>> = {

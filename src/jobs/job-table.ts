@@ -2,6 +2,8 @@ import type pg from 'pg';
 import { type BackendProfile, PgBoss } from 'pg-boss';
 import type { QueueName } from '#schemas/jobs';
 import { GroupCommit, inTransaction } from '../store/postgres/group-commit.ts';
+import { openAlike } from '../store/postgres/open-database.ts';
+import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import type { JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
 import type { JobRequest } from '../transactions/jobs.ts';
 import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART } from './queues.ts';
@@ -10,6 +12,9 @@ import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART } from './queues.ts';
 const KEEP_COMPLETED_SECONDS = 3_600;
 /** A reversal may be due in 72 hours; a job that waits a month has lost its meaning. */
 const KEEP_WAITING_SECONDS = 30 * 86_400;
+
+/** pg-boss's monitor runs beside its installation by then. */
+const INSTALLING_CONNECTIONS = 2;
 
 /** In one commit: more would hold the table's rows for long. */
 const REDRIVEN_AT_ONCE = 1_000;
@@ -46,28 +51,39 @@ export class JobTable implements JobsInCommit {
     });
   }
 
-  /** Installs pg-boss's schema and our queues, and starts its monitor: an orphaned job is noticed within seconds. */
+  /**
+   * Installs pg-boss's schema and our queues, and starts its monitor: an orphaned job is noticed within seconds. To bring its
+   * schema up to date pg-boss may write large tables anew, so that has the limits of a migration.
+   */
   static async open(
     database: pg.Pool,
     onError: (error: unknown) => void,
     backend: DatabaseBackend = 'postgres',
   ): Promise<JobTable> {
+    const installing = openAlike(database, {
+      maxConnections: INSTALLING_CONNECTIONS,
+      limits: SESSION_LIMITS.migration,
+    });
+    let pool = installing;
     const boss = new PgBoss({
       backend,
-      db: { executeSql: (text, values) => database.query(text, values) },
+      db: { executeSql: (text, values) => pool.query(text, values) },
       schedule: false,
       // Both, or the monitor stays at a minute.
       monitorIntervalSeconds: 1,
       superviseIntervalSeconds: 1,
     });
     boss.on('error', onError);
-    await boss.start();
     const table = new JobTable(boss, database);
     try {
+      await boss.start();
       await table.#createQueues();
     } catch (error) {
       await table.close();
       throw error;
+    } finally {
+      pool = database;
+      await installing.end();
     }
     return table;
   }

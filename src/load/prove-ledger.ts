@@ -4,6 +4,7 @@ import { readLedger } from '../ops/verify-ledger/ledger-lines.ts';
 import { verifyLedger } from '../ops/verify-ledger/verify-ledger.ts';
 import type { Processor } from '../processor-kit/processor.ts';
 import { openDatabase } from '../store/postgres/open-database.ts';
+import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import type { LoadProfile } from './load-profile.ts';
 
 /** After the last call reversals are still on their way; first attempts are due within the deadline and a few seconds. */
@@ -28,7 +29,7 @@ export async function proveLedger(
   types: ReadonlyMap<string, Processor>,
   isAsked: () => boolean,
 ): Promise<LoadResult['ledger']> {
-  const database = await openDatabase(databaseUrl, { maxConnections: 1 });
+  const database = await openDatabase(databaseUrl, { maxConnections: 1, limits: SESSION_LIMITS.ledger });
   try {
     const untilMs = performance.now() + QUIET_WITHIN_MS;
     for (;;) {

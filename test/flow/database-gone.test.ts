@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Phone } from '../../src/phone/phone.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { MUST_NOT_REST } from '../../src/transactions/status.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
@@ -122,4 +123,95 @@ test('the database goes away while the switch works: what it approved is reverse
     expect((await jobsOf(database, id)).map(({ queue }) => queue)).toContain('reverse');
   });
   await expectInvariants(installation, { areFaultsExpected: true });
+});
+
+test('the text of a refusal is true of a tap that an earlier request has stored', async () => {
+  const phone = installation.phone();
+  const sealed = await phone.seal(TAP);
+  expect(outcomeOf(await phone.submit(sealed)).type).toBe('Approved');
+  await untilQuiet();
+  await line.goAway();
+  const told = problemOf(await phone.submit(sealed));
+  await line.comeBack();
+  expect(told).toMatchObject({ status: 503, errorCode: 201 });
+  expect(told.detail).toContain('an earlier one may be stored');
+  expect(told.detail).not.toMatch(/(^|[^a-z])nothing was stored/);
+  await eventually(async () => expect(outcomeOf(await phone.submit(sealed)).type).toBe('Approved'));
+});
+
+describe('connections that go silent', () => {
+  /** A replaced host answers within seconds; a machine that does ten other things takes some more. */
+  const REPLACED_WITHIN_MS = 25_000;
+
+  async function untilApproved(): Promise<void> {
+    await eventually(
+      async () => expect(outcomeOf(await installation.phone().tap(TAP)).type).toBe('Approved'),
+      REPLACED_WITHIN_MS,
+    );
+  }
+
+  /** An outcome, or a problem by which a phone knows what to do. */
+  const isAnswer = ({ status, body }: Awaited<ReturnType<Phone['submit']>>) =>
+    status === 200 || ([500, 503].includes(status) && (body as { errorCode?: number }).errorCode === 201);
+
+  test('all at once, under taps: each tap is answered, and the next one after seconds is approved', async () => {
+    const taps = Array.from({ length: 20 }, () => installation.phone().tap(TAP));
+    await eventually(() => expect(line.silence()).toBeGreaterThan(0));
+    const answers = await Promise.all(taps);
+    expect(answers.filter((answer) => !isAnswer(answer))).toEqual([]);
+    await untilApproved();
+    await untilQuiet();
+    await expectInvariants(installation, { areFaultsExpected: true });
+  });
+
+  test('and their host with them: taps are refused, the process is alive and not ready, until it is replaced', async () => {
+    line.goSilent();
+    const [tap] = await Promise.all([
+      installation.phone().tap(TAP),
+      eventually(async () => {
+        const ready = await request(installation.url, '/readyz');
+        expect(ready).toMatchObject({ status: 503, body: { status: 'unready', database: 'down' } });
+      }),
+    ]);
+    expect(tap).toSatisfy(isAnswer);
+    expect((await request(installation.url, '/livez')).status).toBe(200);
+    line.speak();
+    await untilApproved();
+    await eventually(async () => expect((await request(installation.url, '/readyz')).status).toBe(200));
+    await untilQuiet();
+    await expectInvariants(installation, { areFaultsExpected: true });
+  });
+});
+
+describe('a server that refuses for a reason of its own', () => {
+  const CONDITIONS = ['53100', '53200', '57014', '40001', '55P03', '25006', '58030'];
+
+  /** Every statement that writes a transaction is refused so, until the test is over. */
+  async function refuse(code: string): Promise<void> {
+    await installation.database.query(`
+      create or replace function refuse() returns trigger language plpgsql as
+        $$ begin raise exception 'refused' using errcode = '${code}'; end $$;
+      create or replace trigger refuse before insert or update on transactions execute function refuse()`);
+  }
+
+  test.each(CONDITIONS)('%s is 503, and over when it is over', async (code) => {
+    const phone = installation.phone();
+    const sealed = await phone.seal(TAP);
+    await untilQuiet();
+    await refuse(code);
+    const refused = await phone.submit(sealed);
+    await installation.database.query('drop trigger refuse on transactions');
+    expect(problemOf(refused)).toMatchObject({ status: 503, errorCode: 201 });
+    expect(outcomeOf(await phone.submit(sealed)).type).toBe('Approved');
+  });
+
+  test('a bug in a statement is still 500', async () => {
+    const phone = installation.phone();
+    const sealed = await phone.seal(TAP);
+    await untilQuiet();
+    await refuse('42703');
+    const refused = problemOf(await phone.submit(sealed));
+    await installation.database.query('drop trigger refuse on transactions');
+    expect(refused).toMatchObject({ status: 500, errorCode: 203 });
+  });
 });

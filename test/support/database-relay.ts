@@ -8,12 +8,32 @@ const SOCKET = '.s.PGSQL.5432';
 /** A simple query as the protocol has it: its text ends with NUL. */
 const COMMIT = Buffer.from('commit\0');
 
-/** Stands between a gateway and its database: can be away, come back, and lose the answer to a COMMIT. */
+/** One connection of a gateway's, and ours to the database for it. */
+interface Pair {
+  readonly client: Socket;
+  readonly database: Socket;
+  /** What it has sent first: its startup message, with the name of the application. */
+  hello: string;
+  isSilent: boolean;
+}
+
+/** Which connections are meant, by what they sent first. */
+export type Chosen = (hello: string) => boolean;
+
+/** Connections of gateways that only listen. */
+export const LISTENING: Chosen = (hello) => hello.includes('tapwire-listen');
+
+/**
+ * Stands between a gateway and its database: can be away, come back, lose the answer to a COMMIT, and go silent: what is sent in
+ * either direction is dropped, and neither side learns of the other's end.
+ */
 export class DatabaseRelay {
   readonly url: string;
   readonly #folder: string;
   readonly #target: string;
+  readonly #pairs = new Set<Pair>();
   readonly #sockets = new Set<Socket>();
+  #isMute = false;
   #server: Server | undefined;
   #losesCommits = false;
   #lostCommits = 0;
@@ -47,6 +67,29 @@ export class DatabaseRelay {
     await new Promise<void>((resolve) => server.listen(join(this.#folder, SOCKET), resolve));
   }
 
+  /** Connections go silent as they are; new ones work. @returns how many */
+  silence(isChosen: Chosen = () => true): number {
+    const chosen = [...this.#pairs].filter(({ hello, isSilent }) => !isSilent && isChosen(hello));
+    for (const pair of chosen) pair.isSilent = true;
+    return chosen.length;
+  }
+
+  /** All connections go silent, and new ones are taken and never answered, until `speak`. */
+  goSilent(): void {
+    this.#isMute = true;
+    this.silence();
+  }
+
+  /** New connections work again; those that are silent stay so. */
+  speak(): void {
+    this.#isMute = false;
+  }
+
+  /** How many connections work. */
+  get alive(): number {
+    return [...this.#pairs].filter(({ isSilent }) => !isSilent).length;
+  }
+
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -67,6 +110,8 @@ export class DatabaseRelay {
 
   #join(client: Socket): void {
     const database = connect(this.#target);
+    const pair: Pair = { client, database, hello: '', isSilent: this.#isMute };
+    this.#pairs.add(pair);
     for (const [socket, other] of [
       [client, database],
       [database, client],
@@ -75,11 +120,20 @@ export class DatabaseRelay {
       socket.on('error', () => socket.destroy());
       socket.on('close', () => {
         this.#sockets.delete(socket);
+        if (pair.isSilent) return;
+        this.#pairs.delete(pair);
         other.destroy();
       });
     }
+    this.#forward(pair);
+  }
+
+  #forward(pair: Pair): void {
+    const { client, database } = pair;
     let isLosing = false;
     client.on('data', (chunk: Buffer) => {
+      pair.hello ||= chunk.toString('latin1');
+      if (pair.isSilent) return;
       if (this.#losesCommits && chunk.includes(COMMIT)) {
         this.#losesCommits = false;
         isLosing = true;
@@ -87,6 +141,7 @@ export class DatabaseRelay {
       database.write(chunk);
     });
     database.on('data', (chunk: Buffer) => {
+      if (pair.isSilent) return;
       if (!isLosing) return void client.write(chunk);
       this.#lostCommits++;
       client.destroy();

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/postgres/open-database.ts';
+import { SESSION_LIMITS } from '../../src/store/postgres/session-limits.ts';
 
 /** A migrated database that nobody else has. */
 export interface TestDatabase {
@@ -32,7 +33,7 @@ async function copyOf(template: URL): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await maintain(template, `create database ${name} template ${template.pathname.slice(1)}`);
   const url = withDatabase(template, name).href;
-  const database = await openDatabase(url, { maxConnections: MAX_CONNECTIONS });
+  const database = await openDatabase(url, { maxConnections: MAX_CONNECTIONS, limits: SESSION_LIMITS.ledger });
   return {
     url,
     database,

@@ -11,7 +11,7 @@ export type ConsoleSwitches = Iterable<readonly [string, AcquirerSwitch]>;
 export interface FiguresParts {
   readonly role: string;
   readonly metrics: Metrics;
-  readonly database: Database;
+  readonly databases: Readonly<Record<string, Database>>;
   readonly health: Health;
   readonly switches: ConsoleSwitches | undefined;
   readonly messages: { readonly counts: ProcessFigures['messages'] };
@@ -32,7 +32,7 @@ interface Value {
 
 /** Makes what reads the figures of this process. */
 export function createFiguresReader(parts: FiguresParts): () => Promise<ProcessFigures> {
-  const { role, metrics, database, health, switches, messages } = parts;
+  const { role, metrics, databases, health, switches, messages } = parts;
   const startedAtMs = Date.now() - Math.round(process.uptime() * 1_000);
   let before = performance.eventLoopUtilization();
   return async () => {
@@ -53,15 +53,20 @@ export function createFiguresReader(parts: FiguresParts): () => Promise<ProcessF
       taps: { ...timingsOf(taps), failed: failed.reduce((sum, { value }) => sum + value, 0) },
       commits: timingsOf(await valuesOf('tapwire_commit_duration_seconds')),
       commitWrites: writes?.value ?? 0,
-      clients: {
-        idle: database.idleCount,
-        used: database.totalCount - database.idleCount,
-        waiting: database.waitingCount,
-      },
+      clients: clientFigures(Object.values(databases)),
       outcomes: (await valuesOf('tapwire_outcomes_total')).slice(0, MOST_OUTCOMES).map(outcomeOf),
       switches: [...(switches ?? [])].slice(0, MOST_SWITCHES).map(([name, line]) => switchFigures(name, line)),
       messages: messages.counts,
     };
+  };
+}
+
+function clientFigures(pools: readonly Database[]): ProcessFigures['clients'] {
+  const sum = (count: (pool: Database) => number) => pools.reduce((all, pool) => all + count(pool), 0);
+  return {
+    idle: sum(({ idleCount }) => idleCount),
+    used: sum(({ totalCount, idleCount }) => totalCount - idleCount),
+    waiting: sum(({ waitingCount }) => waitingCount),
   };
 }
 

@@ -5,23 +5,24 @@ import type { Database } from '../../store/postgres/open-database.ts';
 import type { Metrics } from './metrics.ts';
 import { registerSnapshot } from './snapshot-metric.ts';
 
-/** The pool of database clients, under OpenTelemetry's names. */
-export function registerDatabaseMetrics(registry: Registry, database: Database): void {
-  const pool = { db_client_connection_pool_name: 'tapwire' };
+/** The pools of database clients by what they are for, under OpenTelemetry's names. */
+export function registerDatabaseMetrics(registry: Registry, pools: Readonly<Record<string, Database>>): void {
+  const named = Object.entries(pools).map(([name, pool]) => [{ db_client_connection_pool_name: name }, pool] as const);
   registerSnapshot(registry, {
     name: 'db_client_connection_count',
     help: 'Database clients by state',
     type: 'gauge',
-    read: () => [
-      { labels: { ...pool, db_client_connection_state: 'idle' }, value: database.idleCount },
-      { labels: { ...pool, db_client_connection_state: 'used' }, value: database.totalCount - database.idleCount },
-    ],
+    read: () =>
+      named.flatMap(([name, pool]) => [
+        { labels: { ...name, db_client_connection_state: 'idle' }, value: pool.idleCount },
+        { labels: { ...name, db_client_connection_state: 'used' }, value: pool.totalCount - pool.idleCount },
+      ]),
   });
   registerSnapshot(registry, {
     name: 'db_client_connection_pending_requests',
     help: 'Callers that wait for a database client',
     type: 'gauge',
-    read: () => [{ labels: pool, value: database.waitingCount }],
+    read: () => named.map(([labels, pool]) => ({ labels, value: pool.waitingCount })),
   });
 }
 

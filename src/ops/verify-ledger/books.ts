@@ -48,7 +48,6 @@ export async function openBooks(
   ledger: AsyncIterable<LedgerLine> | Iterable<LedgerLine>,
   since: Date | null,
 ): Promise<Books> {
-  await client.query('set statement_timeout = 0');
   await client.query(`set work_mem = '${WORK_MEMORY}'`);
   for (const setting of PLANS) await client.query(`set ${setting}`);
   await client.query(CREATE);

@@ -1,5 +1,6 @@
 import type { Processor } from '../../processor-kit/processor.ts';
-import type { Database } from '../../store/postgres/open-database.ts';
+import { type Database, inLongSession } from '../../store/postgres/open-database.ts';
+import { SESSION_LIMITS } from '../../store/postgres/session-limits.ts';
 import { openBooks } from './books.ts';
 import { checkEvents } from './event-check.ts';
 import type { Finding } from './finding.ts';
@@ -27,8 +28,8 @@ export interface BooksToVerify {
  * approved between the two would seem to be missing in the ledger.
  */
 export async function verifyLedger({ database, ledger, types, since }: BooksToVerify): Promise<Finding[]> {
-  const client = await database.connect();
-  try {
+  // Its temporary tables go with the session.
+  return inLongSession(database, SESSION_LIMITS.ledger, async (client) => {
     const books = await openBooks(client, ledger, since ?? null);
     return [
       ...(await checkMoney(books)),
@@ -38,7 +39,5 @@ export async function verifyLedger({ database, ledger, types, since }: BooksToVe
       await checkAmounts(books),
       await checkJobs(books),
     ];
-  } finally {
-    client.release(true); // its temporary tables go with it
-  }
+  });
 }

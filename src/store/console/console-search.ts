@@ -104,7 +104,7 @@ async function acquirersInSight(client: pg.ClientBase, acquirerId: number | unde
 }
 
 /** SQLSTATE 57014, query_canceled. */
-function tooLong(error: unknown): RequestRefused | undefined {
-  if ((error as { code?: unknown }).code !== '57014') return undefined;
+function tooLong({ cause }: Error): RequestRefused | undefined {
+  if ((cause as { code?: unknown } | undefined)?.code !== '57014') return undefined;
   return new RequestRefused(422, 104, 'That takes too long: look at a shorter time.');
 }

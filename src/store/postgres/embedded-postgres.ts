@@ -23,8 +23,8 @@ interface Options {
   readonly durable?: boolean;
 }
 
-/** Enough for an api, a worker, their listeners and a few command lines. */
-const MAX_CONNECTIONS = 100;
+/** Enough for a few processes with their pools and listeners, and for four test files at once, each with an installation. */
+const MAX_CONNECTIONS = 200;
 const START_TIMEOUT_SECONDS = 60;
 
 export async function startEmbeddedPostgres({ directory, durable = true }: Options): Promise<EmbeddedPostgres> {

@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import type pg from 'pg';
+import { isStoreCondition } from '../../errors/store-conditions.ts';
 import { Overloaded, StoreUnavailable } from '../../errors.ts';
 import type { Database } from './open-database.ts';
 
@@ -151,7 +152,8 @@ export class GroupCommit<Item, Outcome> {
 /**
  * Runs `work` between begin and commit; rolls back and rethrows what it throws.
  *
- * @throws StoreUnavailable when the connection failed; `mayBeStored` once COMMIT was sent
+ * @throws StoreUnavailable when the connection failed (`mayBeStored` once COMMIT was sent), and when the server refused for a
+ *   reason of its own: a full disk, a lock that was waited for too long
  */
 export async function inTransaction<T>(
   database: Database,
@@ -173,14 +175,16 @@ export async function inTransaction<T>(
     await client.query('rollback').catch((cause) => {
       broken = cause as Error;
     });
-    // Rolled back, it is the write's own fault. Without an answer to that nobody knows what the server did, whatever it said last.
-    throw broken ? new StoreUnavailable(isCommitSent, { cause: error }) : error;
+    // Without an answer to that nobody knows what the server did, whatever it said last. Rolled back, nothing is stored.
+    if (broken) throw new StoreUnavailable(isCommitSent, { cause: error });
+    throw isStoreCondition(error) ? new StoreUnavailable(false, { cause: error }) : error;
   } finally {
     client.release(broken);
   }
 }
 
 function isTheFaultOfOne(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
+  const refusal = error instanceof StoreUnavailable && !error.mayBeStored ? error.cause : error;
+  const code = (refusal as { code?: unknown } | undefined)?.code;
   return typeof code === 'string' && (code.startsWith('22') || code.startsWith('23') || code === '40P01');
 }

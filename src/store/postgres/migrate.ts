@@ -1,15 +1,15 @@
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
-import type { Database } from './open-database.ts';
+import { type Database, inLongSession } from './open-database.ts';
+import { SESSION_LIMITS } from './session-limits.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('migrations', import.meta.url));
 
 /** Brings the schema to this version's. Safe to call from any number of starting processes at once. */
 export async function migrate(database: Database): Promise<void> {
-  const client = await database.connect();
-  try {
-    await runner({
+  await inLongSession(database, SESSION_LIMITS.migration, (client) =>
+    runner({
       dbClient: client,
       dir: MIGRATIONS,
       direction: 'up',
@@ -17,10 +17,8 @@ export async function migrate(database: Database): Promise<void> {
       advisoryLockMode: 'wait',
       singleTransaction: true,
       log: () => {},
-    });
-  } finally {
-    client.release();
-  }
+    }),
+  );
 }
 
 /** What `migrate` would do, by name; everything, where it was never run. */

@@ -1,14 +1,21 @@
 import pg from 'pg';
 import { StartError } from '../../errors.ts';
+import { HeldClients } from './held-clients.ts';
+import { LimitedClient } from './limited-client.ts';
+import { limitSession, SESSION_LIMITS, type SessionLimits } from './session-limits.ts';
 
 /** `server_version_num` of Postgres 15: `merge`, `unique nulls not distinct` and pg-boss 12 need it. */
 const OLDEST_SERVER = 150_000;
-/** How long a start waits for a database that does not answer. */
-const CONNECT_TIMEOUT_MS = 5_000;
-/** A statement that runs longer has lost its caller: taps are answered within seconds. */
-const STATEMENT_TIMEOUT_MS = 60_000;
-
 export type Database = pg.Pool;
+
+/** Who watches the clients of a pool. */
+const held = new WeakMap<Database, HeldClients>();
+
+export interface DatabaseOptions {
+  readonly maxConnections?: number;
+  /** What its sessions are for; reports and commands unless given. */
+  readonly limits?: SessionLimits;
+}
 
 // int8 (amounts, counters) fits a double: amounts have at most 12 digits.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -18,19 +25,8 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number);
  *
  * @throws StartError NO_DATABASE when nobody answers there, DATABASE_TOO_OLD below Postgres 15
  */
-export async function openDatabase(url: string, { maxConnections = 10 } = {}): Promise<Database> {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: maxConnections,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    application_name: 'tapwire',
-    keepAlive: true,
-  });
-  // A client that loses its connection must not end the process, neither idle nor in use: whoever waits for a query of its
-  // is told, and the next query opens another.
-  pool.on('error', () => {});
-  pool.on('connect', (client) => client.on('error', () => {}));
+export async function openDatabase(url: string, options: DatabaseOptions = {}): Promise<Database> {
+  const pool = openPool(url, options);
   try {
     const { rows } = await firstQuery(pool, url);
     if (Number(rows[0].server_version_num) >= OLDEST_SERVER) return pool;
@@ -42,6 +38,53 @@ export async function openDatabase(url: string, { maxConnections = 10 } = {}): P
   }
   await pool.end();
   throw new StartError('DATABASE_TOO_OLD', `The database at ${withoutPassword(url)} is older than Postgres 15.`);
+}
+
+/** A pool that connects when it is first used; its server was found good before. */
+export function openPool(
+  url: string,
+  { maxConnections = 10, limits = SESSION_LIMITS.report }: DatabaseOptions = {},
+): Database {
+  const clients = new HeldClients(limits.heldMs);
+  const pool = new pg.Pool({
+    connectionString: url,
+    connectionTimeoutMillis: limits.waitMs,
+    max: maxConnections,
+    application_name: 'tapwire',
+    Client: LimitedClient,
+    onConnect: (client) => {
+      clients.taken(client);
+      return limitSession(client, limits);
+    },
+  });
+  // A client that loses its connection must not end the process, neither idle nor in use: whoever waits for a query of its
+  // is told, and the next query opens another.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  clients.watch(pool);
+  held.set(pool, clients);
+  return pool;
+}
+
+/** Another pool to the database that this one leads to. */
+export function openAlike(database: Database, options: DatabaseOptions): Database {
+  return openPool(database.options.connectionString!, options);
+}
+
+/** Runs `work` in a session of a pool that has other limits for this time, and does not return to the pool. */
+export async function inLongSession<Result>(
+  database: Database,
+  limits: SessionLimits,
+  work: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await database.connect();
+  try {
+    held.get(database)?.taken(client, limits.heldMs);
+    await limitSession(client, limits);
+    return await work(client);
+  } finally {
+    client.release(true);
+  }
 }
 
 async function firstQuery(pool: Database, url: string) {
@@ -61,7 +104,7 @@ async function createDatabase(url: string): Promise<void> {
   const name = new URL(url).pathname.slice(1);
   const maintenance = new URL(url);
   maintenance.pathname = '/postgres';
-  const client = new pg.Client({ connectionString: maintenance.href, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  const client = new LimitedClient({ connectionString: maintenance.href });
   await client.connect();
   try {
     await client.query(`create database ${client.escapeIdentifier(name)}`);

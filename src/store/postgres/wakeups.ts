@@ -1,7 +1,8 @@
-import pg from 'pg';
 import type { Wakeups } from '../../transactions/ports.ts';
 import type { TransactionKey } from '../../transactions/transaction.ts';
+import { destroyConnection, LimitedClient } from './limited-client.ts';
 import type { Database } from './open-database.ts';
+import { limitSession, SESSION_LIMITS } from './session-limits.ts';
 
 /** Two channels: outcomes for who waits at a phone, jobs for who waits for work. */
 const MOVED = 'tapwire_moved';
@@ -11,6 +12,10 @@ const GATHER_MS = 2;
 /** Postgres refuses payloads of 8,000 bytes and more; a UUID and its comma take 37. */
 const MAX_IDS_PER_NOTICE = 200;
 const RECONNECT_AFTER_MS = 500;
+/** A connection that only listens looks the same when the way to the server is cut: so it is asked something. */
+const PROBE_EVERY_MS = 3_000;
+/** One that does not answer a probe for so long is replaced. */
+const PROBE_TIMEOUT_MS = 3_000;
 
 /** Within one process: role `all`. Nothing is sent anywhere. */
 export class LocalWakeups implements Wakeups {
@@ -59,7 +64,7 @@ export class SharedWakeups implements Wakeups {
   readonly #moved = new Set<string>();
   #mayAuthorize = false;
   #sending: NodeJS.Timeout | undefined;
-  #listener: pg.Client | undefined;
+  #listener: LimitedClient | undefined;
   #isClosed = false;
 
   constructor(options: SharedWakeupsOptions) {
@@ -108,9 +113,8 @@ export class SharedWakeups implements Wakeups {
   }
 
   async #listen(): Promise<void> {
-    const client = new pg.Client({
+    const client = new LimitedClient({
       connectionString: this.#options.url,
-      keepAlive: true,
       application_name: 'tapwire-listen',
     });
     this.#listener = client;
@@ -122,8 +126,10 @@ export class SharedWakeups implements Wakeups {
     });
     try {
       await client.connect();
-      await client.query(`listen ${MOVED}`);
-      if (this.#options.onAuthorize) await client.query(`listen ${AUTHORIZE}`);
+      const channels = this.#options.onAuthorize ? [MOVED, AUTHORIZE] : [MOVED];
+      await answerOf(client, () => limitSession(client, SESSION_LIMITS.tap));
+      await answerOf(client, () => client.query(channels.map((channel) => `listen ${channel}`).join(';')));
+      this.#probe(client);
       this.#local.wake(); // whatever was said while nobody listened
       this.#options.onAuthorize?.();
     } catch (error) {
@@ -132,8 +138,28 @@ export class SharedWakeups implements Wakeups {
     }
   }
 
+  #probe(client: LimitedClient): void {
+    const timer = setTimeout(() => {
+      answerOf(client, () => client.query('select 1')).then(
+        () => this.#probe(client),
+        () => destroyConnection(client), // unless it has ended already
+      );
+    }, PROBE_EVERY_MS).unref();
+    client.once('end', () => clearTimeout(timer));
+  }
+
   #reconnect(): void {
     if (this.#isClosed) return;
     setTimeout(() => void (this.#isClosed || this.#listen()), RECONNECT_AFTER_MS).unref();
+  }
+}
+
+/** Waits for what a connection is asked, and destroys one that is silent; its end is heard of by itself. */
+async function answerOf(client: LimitedClient, statement: () => Promise<unknown>): Promise<void> {
+  const timer = setTimeout(() => destroyConnection(client), PROBE_TIMEOUT_MS);
+  try {
+    await statement();
+  } finally {
+    clearTimeout(timer);
   }
 }

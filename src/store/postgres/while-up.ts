@@ -1,17 +1,15 @@
-import { StoreUnavailable } from '../../errors.ts';
+import { isStoreCondition } from '../../errors/store-conditions.ts';
+import { StoreUnread } from '../../errors.ts';
 
 /**
- * What a read gives, as long as the database is there.
+ * What a read gives, as long as the database is available.
  *
- * @throws StoreUnavailable when it is not; what the database itself says against the read is thrown as it is
+ * @throws StoreUnread when it is not; what the database itself says against the read, and any other error, as it is
  */
 export async function whileUp<T>(read: Promise<T>): Promise<T> {
   try {
     return await read;
   } catch (cause) {
-    // SQLSTATE class 57 ends connections (a shutdown, a crash), 53 refuses them; every other answer is a live server's.
-    const { severity, code } = cause as { severity?: unknown; code?: unknown };
-    const isAnswered = typeof severity === 'string' && typeof code === 'string' && !/^(57P|53)/.test(code);
-    throw isAnswered ? cause : new StoreUnavailable(false, { cause });
+    throw isStoreCondition(cause) ? new StoreUnread({ cause }) : cause;
   }
 }

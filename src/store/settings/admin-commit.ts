@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import type { RecordedAction, RecordedKind } from '#schemas/admin-audit';
-import { conflict, NotFound, RequestRefused, StoreUnavailable, TapwireError } from '../../errors.ts';
+import { conflict, NotFound, RequestRefused } from '../../errors.ts';
+import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
 
 /** Whose settings are meant: an acquirer's, or of those only what is an integrator's and its merchants'. */
 export interface Reach {
@@ -38,21 +38,13 @@ export async function inAdminCommit<Result>(
   acquirerId: number,
   act: (client: pg.ClientBase) => Promise<Result>,
 ): Promise<Result> {
-  const client = await whileUp(database.connect());
   try {
-    await client.query('begin');
-    await lock(client, acquirerId);
-    const result = await act(client);
-    await client.query('commit').catch((cause) => {
-      throw new StoreUnavailable(true, { cause });
+    return await inTransaction(database, async (client) => {
+      await lock(client, acquirerId);
+      return act(client);
     });
-    return result;
   } catch (error) {
-    await client.query('rollback').catch(() => {});
-    if (error instanceof TapwireError) throw error;
-    throw refusalOf(error) ?? (await whileUp(Promise.reject(error)));
-  } finally {
-    client.release();
+    throw refusalOf(error) ?? error;
   }
 }
 

@@ -55,10 +55,13 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #answers: GroupCommit<AnswerRecord, true>;
   readonly #list: ListTransactions;
 
-  /** @param onLostAnswer told when the record of an answer could not be written; its `overdue` job makes it a 9 */
-  constructor(database: Database, jobs: JobsInCommit, onLostAnswer: (error: unknown) => void) {
+  /**
+   * @param onLostAnswer told when the record of an answer could not be written; its `overdue` job makes it a 9
+   * @param lists where lists are read, which take longer than anything else
+   */
+  constructor(database: Database, jobs: JobsInCommit, onLostAnswer: (error: unknown) => void, lists = database) {
     this.#database = database;
-    this.#list = createTransactionList(database);
+    this.#list = createTransactionList(lists);
     const group = <Item, Outcome>(
       keyOf: (item: Item) => string,
       write: (client: pg.PoolClient, items: readonly Item[], jobs: JobsInCommit) => Promise<Outcome[]>,
