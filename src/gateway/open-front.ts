@@ -14,6 +14,7 @@ import type { Closers } from './closers.ts';
 import { registerConsole } from './open-console.ts';
 import { registerReference } from './register-reference.ts';
 import { type RouteParts, registerRoutes } from './register-routes.ts';
+import { longestSwitchWaitMs } from './switch-wait.ts';
 
 interface FrontParts {
   readonly log: Log;
@@ -24,9 +25,10 @@ interface FrontParts {
 
 /** The HTTP front, with the routes of the process's role. */
 export function openFront(parts: RouteParts, { log, health, metrics, tracing }: FrontParts): Server {
-  const { config } = parts;
+  const { config, types, stores } = parts;
   const isDev = config.TAPWIRE_ENV === 'dev';
-  const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config), requiresHttps: !isDev };
+  const answerTimes = { switchWaitMs: () => longestSwitchWaitMs(types, stores.directory) };
+  const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config), requiresHttps: !isDev, answerTimes };
   const server = createServer({ ...front, log: metrics.watchRequests(createRequestLog(log)) });
   if (tracing) traceRequests(server, tracing);
   const access = { token: config.METRICS_TOKEN, isOpen: isDev };

@@ -6,7 +6,9 @@ import type { World } from '../transactions/world.ts';
 /** 7 -> 8 when the last byte left for the phone, 7 -> 9 when the phone was gone. Nobody waits for the record. */
 export function recordWhenFlushed(world: World, transaction: Transaction, reply: FastifyReply): void {
   const { raw } = reply;
-  const record = () => recordAnswer(world, transaction, raw.writableFinished);
+  // Sent before: the request was overdue, and the phone has a problem instead of this outcome.
+  const isOverdue = reply.sent;
+  const record = () => recordAnswer(world, transaction, raw.writableFinished && !isOverdue);
   if (raw.closed)
     record(); // the phone hung up while the switch was asked
   else raw.once('close', record);

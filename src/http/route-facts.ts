@@ -35,6 +35,10 @@ export interface RouteFacts {
   readonly description?: string;
   /** A part of a page, and no operation for integrators: the API reference leaves it out. */
   readonly isAsset?: true;
+  /** Its answer waits for a switch: longer than that of any other route. */
+  readonly waitsForSwitch?: true;
+  /** Its answer goes on for as long as somebody reads it. */
+  readonly isEndless?: true;
   /** Of its answer, where that is not JSON. */
   readonly mediaType?: string;
   /** Under which public URL integrators find it; the base URL unless given. */

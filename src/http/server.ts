@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { Overloaded } from '../errors.ts';
 import type { RequestLog } from '../ops/request-log.ts';
 import { formatTraceparent, type Trace, takeTrace } from '../ops/traceparent.ts';
+import { type AnswerTimes, keepAnswerDeadlines } from './answer-deadlines.ts';
 import { challengeOf } from './challenge.ts';
 import { faultOfUnknownRoute, guardRequests } from './guard-requests.ts';
 import { parseJsonBodies } from './json-body.ts';
@@ -30,6 +31,8 @@ const HTTP_OPTIONS = { connectionsCheckingInterval: 1_000, requireHostHeader: fa
 const KEEP_ALIVE_MS = 72_000;
 /** Who connects to ask says so at once; a server that stops waits no longer for it. */
 const SILENT_MS = 2_000;
+/** The longest deadline that a profile may have, with the slack to answer and the grace. */
+const LONGEST_TIMES: AnswerTimes = { switchWaitMs: () => 127_000 };
 const MAX_PARAM_CHARS = 255;
 /** Of a request target in absolute form (RFC 9112 3.2.2): which host was meant makes no difference here. */
 const ORIGIN = /^https?:\/\/[^/?]*(?=[/?]|$)/i;
@@ -42,6 +45,8 @@ export type Server = FastifyInstance;
 export interface ServerOptions {
   readonly log: RequestLog;
   readonly trustedProxies?: readonly string[] | undefined;
+  /** How long an answer may take; as long as the slowest switch may, unless given. */
+  readonly answerTimes?: AnswerTimes | undefined;
   /** HTTPS when given. */
   readonly tls?: TlsFiles | undefined;
   /** qa and prod: requests that clients did not send by HTTPS are refused, and those that they did are answered with HSTS. */
@@ -58,7 +63,13 @@ declare module 'fastify' {
 }
 
 /** The HTTP front: what is the same for every route. Routes are registered by the composition root. */
-export function createServer({ log, trustedProxies, tls, requiresHttps = false }: ServerOptions): Server {
+export function createServer({
+  log,
+  trustedProxies,
+  answerTimes = LONGEST_TIMES,
+  tls,
+  requiresHttps = false,
+}: ServerOptions): Server {
   const unreadable = new UnreadableRequests();
   const server: Server = Fastify({
     http: HTTP_OPTIONS,
@@ -100,6 +111,7 @@ export function createServer({ log, trustedProxies, tls, requiresHttps = false }
     announceEnd(request, reply);
     done();
   });
+  keepAnswerDeadlines(server, answerTimes);
   closeAnsweredConnections(server);
   guardRequests(server, routes, { requiresHttps });
   server.addHook('onResponse', (request, reply, done) => {

@@ -38,6 +38,47 @@ async function toldTo(text: string, andThen?: (socket: Socket) => void): Promise
 
 const POST = 'POST /things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
 
+describe.concurrent('a request whose handler waits for ever', () => {
+  const never = () => new Promise<never>(() => {});
+  const facts = { section: 'extension', takes: [] } as const;
+  let patient: Server;
+  let url: string;
+  beforeAll(async () => {
+    patient = createServer({
+      log: { answered: () => {}, unforeseen: () => {} },
+      // Of what a switch may take, less than nothing is left beside the time for commits.
+      answerTimes: { plainMs: 300, switchWaitMs: () => -19_700 },
+    });
+    patient.post('/things', { config: { facts: { ...facts, summary: 'Wait' } } }, never);
+    patient.post('/taps', { config: { facts: { ...facts, summary: 'Tap', waitsForSwitch: true } } }, never);
+    patient.get('/read', { config: { facts: { ...facts, summary: 'Read' } }, onRequest: never }, never);
+    patient.post('/deaf', { config: { facts: { ...facts, summary: 'Say' } }, onSend: never }, async () => ({}));
+    url = await patient.listen({ port: 0 });
+  });
+  afterAll(() => patient.close());
+
+  test('is 503 after its time', async () => {
+    const response = await fetch(new URL('/things', url), { method: 'POST' });
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(await response.json()).toMatchObject({ errorCode: 203, detail: expect.stringContaining('may have been') });
+  });
+
+  test('is 503 when it got no further than its credential', async () => {
+    expect((await fetch(new URL('/read', url))).status).toBe(503);
+  });
+
+  test('is 500 with errorCode 201 where the outcome of a switch is behind it', async () => {
+    const response = await fetch(new URL('/taps', url), { method: 'POST' });
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({ errorCode: 201, detail: expect.stringContaining('not known yet') });
+  });
+
+  test('is closed when even its problem cannot be sent', async () => {
+    await expect(fetch(new URL('/deaf', url), { method: 'POST' })).rejects.toThrow();
+  });
+});
+
 describe.concurrent('a connection is closed in time', () => {
   test('on which nothing comes', async () => {
     expect(await toldTo('')).toMatch(/^(HTTP\/1\.1 408 |$)/);

@@ -18,6 +18,7 @@ export function registerConsoleStream(server: Server, parts: ConsoleParts): void
     section: 'extension',
     takes: [],
     isAsset: true,
+    isEndless: true,
   } as const;
   server.addHook('preClose', (done) => {
     parts.feed.close();

@@ -15,6 +15,7 @@ export function registerPinRoute(server: Server, { world, identify }: TapRoutesO
       facts: {
         summary: 'Submit a PIN',
         section: '4.5',
+        waitsForSwitch: true,
         takes: ['merchantToken', 'intentToken'],
         description: 'Valid only while the transaction waits for a PIN. Waits for the switch as the tap did.',
         problems: { 400: [202], 409: [104, 124], 429: [203], 500: [208], 503: [203] },

@@ -47,6 +47,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
       facts: {
         summary: 'Refund a sale',
         section: 'extension',
+        waitsForSwitch: true,
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         scope: 'transactions:refund',
         description: `A transaction of its own. Refunds never exceed what was approved. ${RIGHT}`,

@@ -30,6 +30,7 @@ export function registerTapRoutes(server: Server, { world, identify }: TapRoutes
       facts: {
         summary: 'Submit a tap',
         section: '4.4',
+        waitsForSwitch: true,
         takes: ['merchantToken', 'intentToken'],
         description: SUBMIT,
         problems: { 400: [202], 404: [122], 409: [124], 410: [118], 429: [203], 500: [208], 503: [203] },

@@ -1,0 +1,17 @@
+import type { PostgresDirectory } from '../store/directory/directory.ts';
+import type { ProcessorTypes } from '../transactions/tap/check-routing.ts';
+import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS, OUTCOME_GRACE_SECONDS } from '../transactions/time-limits.ts';
+
+interface WithDeadline {
+  readonly profile?: { readonly deadlineMs?: number };
+}
+
+/** How long a tap may wait for a switch, by the processor with the longest deadline, and for who decides when it is silent. */
+export function longestSwitchWaitMs(types: ProcessorTypes, directory: Pick<PostgresDirectory, 'processors'>): number {
+  const deadlines = directory.processors().map(({ type, config }) => {
+    const own = (config as WithDeadline).profile?.deadlineMs;
+    return own ?? types.get(type)?.profile.deadlineMs ?? 0;
+  });
+  const longestMs = Math.max(LONGEST_DEADLINE_SECONDS * 1_000, ...deadlines);
+  return longestMs + (ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1_000;
+}

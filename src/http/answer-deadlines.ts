@@ -1,0 +1,66 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AnswerOverdue } from '../errors.ts';
+import type { Server } from './server.ts';
+
+/** Two commits and two reads at their limits, and what a callback URL is tried for. */
+const PLAIN_MS = 30_000;
+/** For routes that wait for a switch: accepting and deciding, each with a database at its limits. */
+const COMMITS_WITHIN_MS = 20_000;
+const LOOK_EVERY_MS = 500;
+
+interface Open {
+  readonly request: FastifyRequest;
+  readonly sinceMs: number;
+  /** Its problem is on its way: a connection that does not take it by the next look is closed. */
+  isGivenUp: boolean;
+}
+
+export interface AnswerTimes {
+  /** How long a request may be unanswered; seconds unless given. */
+  readonly plainMs?: number;
+  /** How long a route that waits for a switch may wait for it. */
+  readonly switchWaitMs: () => number;
+}
+
+/**
+ * Every request is answered or closed by its deadline, whatever its handler waits for. All share one timer; requests are looked
+ * through from the oldest on, up to the first that is young enough for any route.
+ */
+export function keepAnswerDeadlines(server: Server, { plainMs = PLAIN_MS, switchWaitMs }: AnswerTimes): void {
+  const limitOf = ({ routeOptions: { config } }: FastifyRequest) => {
+    if (config.facts?.isEndless) return Number.POSITIVE_INFINITY;
+    return config.facts?.waitsForSwitch ? switchWaitMs() + COMMITS_WITHIN_MS : plainMs;
+  };
+  const open = new Map<FastifyReply, Open>();
+  server.addHook('onRequest', (request, reply, done) => {
+    open.set(reply, { request, sinceMs: performance.now(), isGivenUp: false });
+    done();
+  });
+  server.addHook('onResponse', (_request, reply, done) => {
+    open.delete(reply);
+    done();
+  });
+  const look = () => {
+    const nowMs = performance.now();
+    for (const [reply, waiting] of open) {
+      const ageMs = nowMs - waiting.sinceMs;
+      if (ageMs <= Math.min(plainMs, COMMITS_WITHIN_MS)) break;
+      if (ageMs > limitOf(waiting.request)) giveUp(reply, waiting);
+    }
+  };
+  const timer = setInterval(look, LOOK_EVERY_MS).unref();
+  server.addHook('onClose', (_server, done) => {
+    clearInterval(timer);
+    done();
+  });
+}
+
+function giveUp(reply: FastifyReply, waiting: Open): void {
+  if (waiting.isGivenUp || reply.sent) {
+    reply.raw.destroy();
+    return;
+  }
+  waiting.isGivenUp = true;
+  const { facts } = waiting.request.routeOptions.config;
+  reply.send(new AnswerOverdue(facts?.waitsForSwitch === true));
+}
