@@ -3,6 +3,7 @@ import { StartError } from './errors.ts';
 import { FAILPOINTS, Failpoints } from './ops/failpoints.ts';
 import { type SecretName, withSecretFiles } from './ops/secret-files.ts';
 import { faultOfTrustedProxy } from './ops/trusted-proxies.ts';
+import { type Grant, readGrant, readKeyGrant, readListenerGrant, readNetworkGrant } from './switches/access/grants.ts';
 
 const list = z
   .string()
@@ -12,6 +13,16 @@ const list = z
       .split(',')
       .map((item) => item.trim())
       .filter(Boolean),
+  );
+
+/** Lists what the operator gives to acquirers. */
+const grants = <What>(example: string, read: (what: string) => What | undefined) =>
+  list.transform((entries, context): readonly Grant<What>[] =>
+    entries.flatMap((entry) => {
+      const grant = readGrant(entry, read);
+      if (grant === undefined) context.addIssue(`${JSON.stringify(entry)} is not ACQUIRER=WHAT, with ${example}`);
+      return grant ?? [];
+    }),
   );
 
 /** Seven years, two of them leap years: the database refuses to delete younger audit rows. */
@@ -85,7 +96,19 @@ const environment = z.object({
     .string()
     .min(1)
     .optional()
-    .describe('Where the PEM files lie that processors name for their switches; <TAPWIRE_DATA>/tls when not set'),
+    .describe(
+      'Where the PEM files of switches lie, in a folder for each acquirer by its number; <TAPWIRE_DATA>/tls when not set',
+    ),
+  SWITCH_NETWORKS: grants('10.1.0.0/16, 10.1.0.5:9101 or [fd00::/8]:9000-9099', readNetworkGrant).describe(
+    'Whose the addresses of switches are: ACQUIRER=NETWORK[:PORTS] by comma, * for every acquirer. Others cannot dial them; ' +
+      'private, loopback and link-local addresses that are not listed are refused',
+  ),
+  SWITCH_LISTENERS: grants('0.0.0.0:9101 or [::]:9101-9110', readListenerGrant).describe(
+    'Where switches may connect to us: ACQUIRER=ADDRESS:PORTS by comma, * for every acquirer; nowhere when not set',
+  ),
+  SWITCH_KEYS: grants('zone-pin or bank-1-*', readKeyGrant).describe(
+    'Whose keys of the HSM are that are not named acquirer/<id>/...: ACQUIRER=KEY by comma, * for every acquirer',
+  ),
   PROCESSORS: list.describe('More processors than those in processors/: folders or packages, by comma'),
   TRUSTED_PROXIES: list.describe(
     'Addresses or networks of the TLS-terminating proxies in front, by comma; in qa and prod each must send ' +

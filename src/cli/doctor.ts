@@ -6,8 +6,8 @@ import { type Config, readConfig } from '../config.ts';
 import { ProcessorError, StartError } from '../errors.ts';
 import { connectionsOfProcess } from '../gateway/open-databases.ts';
 import { keyRingPath } from '../gateway/open-key-ring.ts';
-import { tlsFilesPath } from '../gateway/open-switches.ts';
 import { connectDatabase } from '../gateway/prepare-database.ts';
+import { switchAccessOf } from '../gateway/switch-access-of.ts';
 import { backlogFindings } from '../ops/doctor/backlog-findings.ts';
 import { certificateFindings } from '../ops/doctor/certificate-findings.ts';
 import { databaseFindings } from '../ops/doctor/database-findings.ts';
@@ -78,7 +78,7 @@ async function processorFindings(config: Config, database: Database, nowMs: numb
     const stored = await database.query<StoredProcessor>(STORED);
     const unrouted = await database.query<{ id: number }>(WITHOUT_ROUTE);
     const withoutRoute = unrouted.rows.map(({ id }) => id);
-    return switchFindings({ types, stored: stored.rows, withoutRoute, tlsFilesDirectory: tlsFilesPath(config), nowMs });
+    return switchFindings({ types, stored: stored.rows, withoutRoute, access: switchAccessOf(config), nowMs });
   } catch (error) {
     if (!(error instanceof ProcessorError)) throw error;
     return [fault('processors', error.reason, 'mend it, or take it out of PROCESSORS')];

@@ -2,6 +2,7 @@ import type { Server } from 'node:net';
 import type { BackoffLimits } from './backoff.ts';
 import type { CloseReason, ConnectionState } from './connection.ts';
 import type { Deadlines } from './deadlines.ts';
+import type { MayDial } from './guarded-lookup.ts';
 import type { UnmatchedResponse } from './pending-requests.ts';
 import type { SwitchProtocol } from './switch-protocol.ts';
 import type { SwitchAddress, SwitchTls } from './switch-socket.ts';
@@ -107,6 +108,8 @@ export interface PoolOptions<Message> {
   readonly balance?: 'primary-backup' | 'least-in-flight' | undefined;
   readonly accept?: AcceptOptions | undefined;
   readonly tls?: SwitchTls | undefined;
+  /** Asked for each address that is dialled, those of names included; all may be when absent. */
+  readonly mayDial?: MayDial | undefined;
   readonly limits?: Partial<PoolLimits> | undefined;
   readonly timeouts?: Partial<PoolTimeouts> | undefined;
   readonly log: ConnectionLog;

@@ -202,7 +202,11 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
         this.lists.remove(previous);
         counters.reconnects++;
       }
-      return this.#add(dialSwitch(address, this.#options.tls), { address: label, rank }, redialer);
+      return this.#add(
+        dialSwitch(address, this.#options.tls, this.#options.mayDial),
+        { address: label, rank },
+        redialer,
+      );
     };
     const backoff = { limits: timeouts.backoff, random: this.#options.random ?? Math.random };
     const redialer = new Redialer(dial, deadlines, backoff);

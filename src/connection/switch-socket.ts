@@ -1,5 +1,6 @@
 import net from 'node:net';
 import tls from 'node:tls';
+import { addressRefused, guardedLookup, type MayDial } from './guarded-lookup.ts';
 
 export interface SwitchAddress {
   readonly host: string;
@@ -31,15 +32,12 @@ export interface SwitchSocket {
   destroy(): void;
 }
 
-/** Begins to connect; errors, such as a certificate that proves nothing, are the stream's. */
-export function dialSwitch(address: SwitchAddress, secure?: SwitchTls): SwitchSocket {
-  const tcp = net.connect({
-    host: address.host,
-    port: address.port,
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: KEEP_ALIVE_MS,
-  });
+/**
+ * Begins to connect; errors, such as a certificate that proves nothing or an address that may not be dialled, are the
+ * stream's.
+ */
+export function dialSwitch(address: SwitchAddress, secure?: SwitchTls, mayDial?: MayDial): SwitchSocket {
+  const tcp = connect(address, mayDial);
   if (!secure) return switchSocket(tcp, tcp, (callback) => tcp.once('connect', callback));
   const stream = tls.connect({
     socket: tcp,
@@ -52,6 +50,17 @@ export function dialSwitch(address: SwitchAddress, secure?: SwitchTls): SwitchSo
   });
   tcp.on('error', (error) => stream.destroy(error));
   return switchSocket(stream, tcp, (callback) => stream.once('secureConnect', callback));
+}
+
+function connect({ host, port }: SwitchAddress, mayDial: MayDial | undefined): net.Socket {
+  const options = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
+  if (!mayDial) return net.connect(options);
+  // An address instead of a name is never looked up.
+  if (net.isIP(host) === 0 || mayDial(host, port))
+    return net.connect({ ...options, lookup: guardedLookup(port, mayDial) });
+  const never = new net.Socket();
+  process.nextTick(() => never.destroy(addressRefused()));
+  return never;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Log } from '../ops/log.ts';
 import type { MacKeys } from '../processor-kit/mac-rule.ts';
@@ -16,6 +15,7 @@ import { refusePinTerminals } from '../switches/translate-pin.ts';
 import type { ProcessorTypes } from '../transactions/tap/check-routing.ts';
 import type { World } from '../transactions/world.ts';
 import type { Closers } from './closers.ts';
+import { switchAccessOf } from './switch-access-of.ts';
 
 const ANOTHER_DATABASE = 'the database is another than before, a backup or a standby: STANs jump ahead';
 
@@ -29,11 +29,6 @@ export interface SwitchParts {
   readonly messages: MessageKeeper;
   readonly log: Log;
   readonly closers: Closers;
-}
-
-/** Where the PEM files lie that processors name. */
-export function tlsFilesPath({ TLS_FILES_DIR, TAPWIRE_DATA }: Config): string {
-  return TLS_FILES_DIR ?? join(TAPWIRE_DATA, 'tls');
 }
 
 /** The lines to every acquirer's switches, with the HSM whose keys they use. */
@@ -50,7 +45,7 @@ export async function openSwitches({ config, directory, database, closers, ...sh
   );
   closers.push(() => dates.close());
   const keyExchange = hsm && { hsm, kept: postgresExchangedKeys(database) };
-  const files = { tlsFilesDirectory: tlsFilesPath(config) };
+  const access = switchAccessOf(config);
   const known = { stored: () => directory.processors(), faults: postgresProcessorFaults(database) };
-  return AcquirerSwitches.open({ ...shared, ...files, ...known, stans, dates, macKeys, pins, keyExchange });
+  return AcquirerSwitches.open({ ...shared, access, ...known, stans, dates, macKeys, pins, keyExchange });
 }

@@ -10,6 +10,7 @@ import { callbackPolicy } from '../webhooks/callback-url.ts';
 import { createSecretVault } from '../webhooks/secret-vault.ts';
 import type { createGuards } from './create-guards.ts';
 import type { RouteParts } from './register-routes.ts';
+import { switchAccessOf } from './switch-access-of.ts';
 
 /** What operators and acquirers manage by HTTP; the command line does the same. */
 export function registerAdministration(
@@ -32,7 +33,7 @@ export function registerAdministration(
   registerTenantRoutes(server, { ...admin, database });
   const issuerRules = { policy, ownName: config.TAPWIRE_AUDIENCE };
   registerCredentialRoutes(server, { ...admin, database, mode, issuerRules });
-  registerProcessorRoutes(server, { ...admin, database, types });
+  registerProcessorRoutes(server, { ...admin, database, types, access: switchAccessOf(config) });
   registerAdminCallbackRoutes(server, { ...admin, callbacksOf });
   registerAuditRoutes(server, { authenticator, database });
 }

@@ -56,7 +56,7 @@ export const switchConfig = z.strictObject({
   balance: z.enum(['primary-backup', 'least-in-flight']).default('primary-backup'),
   /**
    * Present: TLS. To a switch, `certFile` and `keyFile` make it mutual; from a switch they are ours, and `caFile` makes it
-   * mutual. Files are PEM, below the directory of such files (`TLS_FILES_DIR`).
+   * mutual. Files are PEM, below the folder of the acquirer in the directory of such files (`TLS_FILES_DIR`).
    */
   tls: z
     .strictObject({

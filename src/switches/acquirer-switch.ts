@@ -21,6 +21,7 @@ import type { EnteredPin } from '../transactions/ports/pin-ports.ts';
 import type { Clock, Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
 import { OVERDUE_AFTER_SECONDS } from '../transactions/time-limits.ts';
 import type { ProviderValues } from '../transactions/transaction.ts';
+import type { SwitchAccess } from './access/switch-access.ts';
 import { exchange } from './exchange.ts';
 import type { Outgoing } from './exchange-record.ts';
 import { faultLog, type TellFault } from './fault-log.ts';
@@ -56,8 +57,8 @@ export interface AcquirerSwitchOptions {
   readonly pins: PinTranslation | undefined;
   /** The HSM's, too. */
   readonly keyExchange: KeyExchangeParts | undefined;
-  /** Where the PEM files lie that configurations name. */
-  readonly tlsFilesDirectory: string;
+  /** What of the machine, its network and its HSM acquirers may reach. */
+  readonly access: SwitchAccess;
   readonly clock: Clock;
   readonly log: ConnectionLog;
 }
@@ -165,10 +166,11 @@ export class AcquirerSwitch implements Switch {
     const { acquirerId, processorId, processor, config, macKeys, pins, stans, dates } = options;
     const where = `processor ${processorId} of acquirer ${acquirerId} (${processor.type})`;
     checkTransport(processor, config, where);
+    options.access.check(acquirerId, config, where);
     checkMacKeys(processor, config, macKeys, where);
     await checkPinKeys(pins, config.pinKey, where);
     const scope = { acquirerId, tid: `network ${processorId}` };
-    const lines = await openLineOptions(config, where, options.tlsFilesDirectory);
+    const lines = await openLineOptions(config, where, options);
     let keys: KeyExchange | undefined;
     try {
       let networkStans: NetworkStans | undefined;

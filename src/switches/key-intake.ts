@@ -4,6 +4,7 @@ import { KeyExchangeError, TapwireError } from '../errors.ts';
 import type { KeyChange, KeyExchangeConfig, WrappedKey } from '../processor-kit/key-change.ts';
 import type { IsoMessage, WorkingKeyUse } from '../processor-kit/processor.ts';
 import type { ExchangeLine, KeyDecision } from '../processor-kit/switch-protocol.ts';
+import { exchangedKeyId } from './access/key-ownership.ts';
 import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
 import { within } from './within.ts';
 import type { WorkingKeys } from './working-keys.ts';
@@ -122,7 +123,8 @@ export class KeyIntake {
     this.#refuseOld(announced);
     const { wrapped } = announced;
     const bytes = 'block' in wrapped ? wrapped.block : toHex(wrapped.cryptogram);
-    const keyId = `exchanged-${this.#options.where.acquirerId}-${this.#options.where.processorId}-${use}-${randomUUID()}`;
+    const { acquirerId, processorId } = this.#options.where;
+    const keyId = exchangedKeyId(acquirerId, processorId, use, randomUUID());
     const key: ExchangedKey = { keyId, use, number, transportKeyId, form, wrapped: bytes, kcv };
     await this.#store(key);
     return key;

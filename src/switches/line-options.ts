@@ -5,11 +5,13 @@ import { resolve, sep } from 'node:path';
 import tls from 'node:tls';
 import { listenForSwitch } from '../connection/acceptor.ts';
 import { checkFraming } from '../connection/framing.ts';
+import type { MayDial } from '../connection/guarded-lookup.ts';
 import type { AcceptOptions } from '../connection/pool-options.ts';
 import type { SwitchAddress, SwitchTls } from '../connection/switch-socket.ts';
 import { ConnectionError, ProcessorError, StartError } from '../errors.ts';
 import type { Processor } from '../processor-kit/processor.ts';
 import { framingOf, type SwitchConfig } from '../processor-kit/switch-config.ts';
+import type { SwitchAccess } from './access/switch-access.ts';
 
 /** A bundle of every public authority is a quarter of this. */
 const MAX_PEM_BYTES = 1_048_576;
@@ -21,6 +23,7 @@ export interface LineOptions {
   readonly connectionsPerAddress: number;
   readonly tls: SwitchTls | undefined;
   readonly accept: AcceptOptions | undefined;
+  readonly mayDial: MayDial;
 }
 
 /** @throws StartError BAD_PROCESSOR when the configuration's transport header is none for the dialect, or no frame could be one */
@@ -42,14 +45,15 @@ export function checkTransport(processor: Processor, config: SwitchConfig, where
 export async function openLineOptions(
   config: SwitchConfig,
   where: string,
-  tlsFilesDirectory: string,
+  { acquirerId, access }: { readonly acquirerId: number; readonly access: SwitchAccess },
 ): Promise<LineOptions> {
   const { addresses, balance, connectionsPerAddress, accept } = config;
   if (addresses.length === 0 && !accept) {
     throw new StartError('BAD_PROCESSOR', `${where}: neither addresses to connect to, nor accept`);
   }
-  const secure = config.tls && (await readTls(config.tls, tlsFilesDirectory, where));
-  const options = { addresses, balance, connectionsPerAddress, tls: secure };
+  const secure = config.tls && (await readTls(config.tls, access.tlsFolder(acquirerId), where));
+  const mayDial: MayDial = (address, port) => access.mayDial(acquirerId, address, port);
+  const options = { addresses, balance, connectionsPerAddress, tls: secure, mayDial };
   if (!accept) return { ...options, accept: undefined };
   const { from, maxConnections } = accept;
   return { ...options, accept: { server: await listen(accept, secure, where), from, maxConnections } };
@@ -85,7 +89,7 @@ async function readBelow(directory: string, path: string): Promise<string> {
   const root = await realpath(directory);
   const file = await realpath(resolve(root, path));
   if (!file.startsWith(root + sep))
-    throw Object.assign(new Error('it leads out of TLS_FILES_DIR'), { code: 'OUTSIDE' });
+    throw Object.assign(new Error("it leads out of the acquirer's folder"), { code: 'OUTSIDE' });
   if ((await stat(file)).size > MAX_PEM_BYTES) throw Object.assign(new Error('it is too long'), { code: 'TOO_LONG' });
   return readFile(file, 'utf8');
 }

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { type AddressPolicy, isAllowedAddress } from './public-addresses.ts';
+import { type AddressPolicy, isAllowedAddress } from '../connection/public-addresses.ts';
 
 /** What URLs of strangers may be. */
 export interface UrlPolicy extends AddressPolicy {

@@ -2,9 +2,9 @@ import http from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { isIP } from 'node:net';
+import { isAllowedAddress } from '../connection/public-addresses.ts';
 import { OutboundError, type OutboundErrorCode } from '../errors.ts';
 import { hostOf, type UrlPolicy, urlFault } from './callback-url.ts';
-import { isAllowedAddress } from './public-addresses.ts';
 import { createNameResolver, type ResolveName } from './resolve-name.ts';
 
 export interface GuardedFetchOptions {

@@ -81,6 +81,7 @@ export async function startParts(
     TAPWIRE_DATA: folder,
     LOG_LEVEL: 'info',
     TAPWIRE_ROLE: 'all',
+    SWITCH_NETWORKS: '1=127.0.0.1',
     ...settings,
   };
   const gatewayPorts: number[] = [];

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,15 +26,16 @@ let folder: string;
 const closers: (() => unknown)[] = [];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tapwire-lines-'));
+  mkdirSync(join(folder, '1'));
   closers.push(() => rmSync(folder, { recursive: true }));
 });
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** Below the directory of such files: its name there. */
+/** In the folder of the first acquirer: its name there. */
 function fileOf(name: string, text: string): string {
-  writeFileSync(join(folder, name), text);
+  writeFileSync(join(folder, '1', name), text);
   return name;
 }
 
@@ -172,7 +173,7 @@ describe('a gateway goes on without a switch that it cannot serve, and says why'
   test('in its log, in its readiness and to the command line; the others work, and taps of its routes stay offline', async () => {
     const scripted = await scriptedSwitch();
     const installation = await install({ role: 'none', connectTo: async () => scripted.port });
-    symlinkSync('/etc/hostname', join(folder, 'link.pem'));
+    symlinkSync('/etc/hostname', join(folder, '1', 'link.pem'));
     const broken: readonly [config: object, reason: RegExp][] = [
       [{ addresses: [] }, /neither addresses to connect to, nor accept/],
       [{ tls: { caFile: 'nowhere.pem' } }, /tls\.caFile nowhere\.pem cannot be read \(ENOENT\)/],
@@ -186,6 +187,12 @@ describe('a gateway goes on without a switch that it cannot serve, and says why'
       [{ pinKey: { keyId: 'absent', format: 0, derivation: 'zone' } }, /refuses pinKey \(absent\)/],
       [{ keyExchange: { transportKeyId: 'zmk', keys: ['mac'] } }, /exchanged where macKeys say/],
       [{ keyExchange: { transportKeyId: 'zmk', keys: ['pin'] } }, /refuses transportKeyId \(zmk\)/],
+      [
+        { addresses: [{ host: '169.254.169.254', port: 80 }] },
+        /addresses\.0\.host: an address that the operator has not/,
+      ],
+      [{ accept: { host: '0.0.0.0', port: 9_101 } }, /accept\.port: a host and port that the operator has not/],
+      [{ macKeys: [{ number: 1, keyId: 'acquirer/2/mac' }] }, /macKeys\.0\.keyId: a key that is not of this acquirer/],
       [{ unknown: true }, /unknown/i],
     ];
     const { rows } = await installation.database.query<{ config: object }>('select config from processors');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '../../src/config.ts';
 import { readConfig } from '../../src/config.ts';
 import { prepareDatabase } from '../../src/gateway/prepare-database.ts';
+import { switchAccessOf } from '../../src/gateway/switch-access-of.ts';
 import type { KnownRoute, RouteTable } from '../../src/http/route-table.ts';
 import { startGateway } from '../../src/main.ts';
 import { Phone } from '../../src/phone/phone.ts';
@@ -64,6 +65,12 @@ const PIN_KEYS: Readonly<Record<string, SwitchConfig['pinKey']>> = {
 export const DEADLINE_MS = 2_500;
 /** Of reversals on another line. A test sees them wait, however busy the machine, and lets the time pass. */
 export const GUARD_SECONDS = 60;
+/** The switches of tests are on this machine, and the acquirers of an installation share them and their keys. */
+export const TEST_SWITCH_ACCESS = {
+  SWITCH_NETWORKS: '*=127.0.0.0/8',
+  SWITCH_LISTENERS: '*=127.0.0.1:1-65535',
+  SWITCH_KEYS: '*=*',
+};
 /** 10 s of the scenarios are half a second. */
 const TIME_SCALE = 0.05;
 /** Two gateways, a listener each and the test must fit into the cluster, three times over. */
@@ -160,6 +167,7 @@ export class Installation {
       DATABASE_CONNECTIONS: GATEWAY_CONNECTIONS,
       TAPWIRE_DATA: this.#folder,
       PORT: '0',
+      ...TEST_SWITCH_ACCESS,
       ...this.#settings,
       ...settings,
     };
@@ -232,6 +240,11 @@ export class Installation {
     await this.#testDatabase.drop();
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/** What such an installation gives to its acquirers. */
+export function testSwitchAccess() {
+  return switchAccessOf(readConfig(TEST_SWITCH_ACCESS));
 }
 
 /** Every switch the gateway has is ready; role `api` has none. @throws while one is not */

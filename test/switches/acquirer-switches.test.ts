@@ -7,6 +7,7 @@ import { AcquirerSwitches, type StoredProcessor } from '../../src/switches/acqui
 import type { ProcessorFault } from '../../src/switches/ports.ts';
 import type { PinTranslation } from '../../src/switches/translate-pin.ts';
 import { eventually } from '../support/eventually.ts';
+import { testSwitchAccess } from '../support/installation.ts';
 
 const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
 
@@ -29,7 +30,7 @@ async function open(differing: { pins?: PinTranslation; openWithinMs?: number } 
     macKeys: undefined,
     pins: differing.pins,
     keyExchange: undefined,
-    tlsFilesDirectory: '.',
+    access: testSwitchAccess(),
     clock,
     log: { info: () => {}, warn: () => {}, error: () => {} },
     times: { followEveryMs: 20, openWithinMs: differing.openWithinMs ?? 10_000 },

@@ -22,7 +22,7 @@ import {
 } from '../../store/settings/tenants.ts';
 import { type DemoType, demoSwitchConfig, writeDemoKeys } from './demo-keys.ts';
 
-const ACQUIRER = 1;
+export const ACQUIRER = 1;
 const INTEGRATOR = 10;
 const MERCHANT = { id: '1001', name: 'Corner Coffee', mcc: '5814', xTid: 'TERM0001', user: 'till@corner.example' };
 

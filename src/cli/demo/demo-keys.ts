@@ -9,12 +9,24 @@ const PIN_KEYS = {
   'type-2': { keyId: 'demo-acquirer-bdk', format: 0, derivation: 'dukpt' },
 } as const;
 
+/** Of the example configuration of type 2. */
+const TYPE_2_MAC = 'type-2-mac';
+
 export type DemoType = keyof typeof PIN_KEYS;
 export const DEMO_TYPES = Object.keys(PIN_KEYS) as DemoType[];
 
 /** The demo's switches take PINs, under keys that both sides know by their ids. */
 export function demoSwitchConfig({ exampleConfig }: Processor, type: DemoType): SwitchConfig {
   return { ...exampleConfig, pinKey: PIN_KEYS[type] };
+}
+
+/** What the operator of the demo gives to its acquirer: switches on this machine, and their keys. */
+export function demoSwitchAccess(acquirerId: number): { SWITCH_NETWORKS: string; SWITCH_KEYS: string } {
+  const keys = [...Object.values(PIN_KEYS).map(({ keyId }) => keyId), TYPE_2_MAC];
+  return {
+    SWITCH_NETWORKS: `${acquirerId}=127.0.0.1`,
+    SWITCH_KEYS: keys.map((keyId) => `${acquirerId}=${keyId}`).join(),
+  };
 }
 
 /** Where a demo's software HSM has its keys. */

@@ -12,8 +12,8 @@ import { type Simulator, startSimulator } from '../../simulator/start-simulator.
 import { createPayLink } from '../link.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
 import { flag } from '../words.ts';
-import { type DemoSwitch, installDemo, installLoadMerchants } from './demo-installation.ts';
-import { DEMO_TYPES, demoHsmKeysPath, demoSwitchConfig } from './demo-keys.ts';
+import { ACQUIRER, type DemoSwitch, installDemo, installLoadMerchants } from './demo-installation.ts';
+import { DEMO_TYPES, demoHsmKeysPath, demoSwitchAccess, demoSwitchConfig } from './demo-keys.ts';
 import { submitDemoTaps } from './demo-taps.ts';
 import { DemoReceiver } from './demo-webhooks.ts';
 
@@ -29,7 +29,11 @@ const AMOUNT_WITH_PIN = '50.05';
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { stay: flag } });
   const folder = process.env.TAPWIRE_DATA ?? '.tapwire';
-  const own = { HSM_KEYS_FILE: demoHsmKeysPath(folder), DOCS_PROFILE: demoProfilePath(folder) };
+  const own = {
+    HSM_KEYS_FILE: demoHsmKeysPath(folder),
+    DOCS_PROFILE: demoProfilePath(folder),
+    ...demoSwitchAccess(ACQUIRER),
+  };
   const settings = { LOG_LEVEL: 'warn', LINK_MINUTES: READING_MINUTES, ...own, ...process.env };
   const config = readConfig({ ...settings, PORT: String(await choosePort(process.env.PORT)) });
   mkdirSync(config.TAPWIRE_DATA, { recursive: true });

@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 import { type ProcessorSettings, processorSettings, type StoredProcessor } from '#schemas/admin-routing';
+import { readConfig } from '../../config.ts';
 import { StartError } from '../../errors.ts';
+import { switchAccessOf } from '../../gateway/switch-access-of.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { PROCESSOR_SETTINGS } from '../../store/settings/processor-settings.ts';
 import { findProcessorFaults } from '../../store/switches/processor-faults.ts';
@@ -35,7 +37,7 @@ export async function listOfAcquirer(acquirerId: number, asJson: boolean): Promi
 export async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { acquirer: text, type: text, config: text } });
   const acquirerId = idOf(values.acquirer, '--acquirer');
-  const given = await checked({ type: values.type, config: readJson('--config', values.config) });
+  const given = await checked(acquirerId, { type: values.type, config: readJson('--config', values.config) });
   const added = await onSettings(PROCESSOR_SETTINGS, (settings) => settings.add(changeOf(acquirerId), given));
   console.log(
     `${listOf([added], COLUMNS)}\n\nNo tap goes there before a route leads to it: tapwire route add --acquirer ${acquirerId} --processor ${added.id}`,
@@ -50,7 +52,7 @@ export async function change(args: string[]): Promise<number> {
   const config = readJson('--config', values.config);
   const changed = await onSettings(PROCESSOR_SETTINGS, async (settings) => {
     const { type } = await settings.find({ acquirerId }, id);
-    return settings.change(changeOf(acquirerId), id, await checked({ type, config }));
+    return settings.change(changeOf(acquirerId), id, await checked(acquirerId, { type, config }));
   });
   console.log(listOf([changed], COLUMNS));
   return 0;
@@ -74,9 +76,11 @@ export async function example([type = '']: string[]): Promise<number> {
   return 0;
 }
 
-async function checked(given: unknown): Promise<ProcessorSettings> {
+/** By the rules of the environment that it is run in: a worker of this installation has the same. */
+async function checked(acquirerId: number, given: unknown): Promise<ProcessorSettings> {
   const settings = checkedBy(processorSettings, given);
-  checkProcessorSettings(await installedTypes(), settings);
+  const access = switchAccessOf(readConfig(process.env));
+  checkProcessorSettings(await installedTypes(), settings, (config) => access.faults(acquirerId, config));
   return settings;
 }
 

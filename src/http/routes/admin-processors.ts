@@ -4,6 +4,7 @@ import type { Database } from '../../store/postgres/open-database.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { processorSettingsFor } from '../../store/settings/processor-settings.ts';
 import { ROUTE_SETTINGS } from '../../store/settings/route-settings.ts';
+import type { SwitchAccess } from '../../switches/access/switch-access.ts';
 import type { ProcessorTypes } from '../../transactions/tap/check-routing.ts';
 import type { Server } from '../server.ts';
 import {
@@ -34,11 +35,15 @@ const routes = {
 export interface ProcessorRoutesOptions extends AdminRoutes {
   readonly database: Database;
   readonly types: ProcessorTypes;
+  readonly access: SwitchAccess;
 }
 
 /** The processors of an acquirer, and the routes that lead taps to them. */
-export function registerProcessorRoutes(server: Server, { database, types, ...admin }: ProcessorRoutesOptions): void {
-  const ofProcessors = new AcquirerSettings(database, processorSettingsFor(types));
+export function registerProcessorRoutes(
+  server: Server,
+  { database, types, access, ...admin }: ProcessorRoutesOptions,
+): void {
+  const ofProcessors = new AcquirerSettings(database, processorSettingsFor(types, access));
   registerSettingsRoutes(server, admin, { ...processors, body: processorSettings, settings: ofProcessors });
   registerChangeRoute(server, admin, processors, 'PUT', processorSettings, ofProcessors);
   const ofRoutes = new AcquirerSettings(database, ROUTE_SETTINGS);

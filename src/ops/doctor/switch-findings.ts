@@ -1,21 +1,25 @@
 import { connect } from 'node:net';
 import { resolve } from 'node:path';
+import { guardedLookup, type MayDial } from '../../connection/guarded-lookup.ts';
 import type { Processor } from '../../processor-kit/processor.ts';
 import type { SwitchConfig } from '../../processor-kit/switch-config.ts';
+import type { SwitchAccess } from '../../switches/access/switch-access.ts';
 import type { StoredProcessor } from '../../switches/acquirer-switches.ts';
 import { certificateFindings } from './certificate-findings.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
 
 /** A switch in another country answers a SYN within this. */
 const DIAL_TIMEOUT_MS = 3_000;
+const GIVE =
+  'give it to the acquirer in every process (SWITCH_NETWORKS, SWITCH_LISTENERS, SWITCH_KEYS), or change the processor';
 
 export interface SwitchQuestions {
   readonly types: ReadonlyMap<string, Processor>;
   readonly stored: readonly StoredProcessor[];
   /** Acquirers that have a processor and no route to it. */
   readonly withoutRoute: readonly number[];
-  /** Where the PEM files lie that processors name. */
-  readonly tlsFilesDirectory: string;
+  /** What acquirers may reach. */
+  readonly access: SwitchAccess;
   readonly nowMs: number;
 }
 
@@ -48,15 +52,21 @@ async function findingsOf(stored: StoredProcessor, questions: SwitchQuestions): 
     return [fault(part, says, 'tapwire processor change')];
   }
   const config: SwitchConfig = checked.data;
-  return [...(await tlsFindings(part, config, questions)), ...(await dialFindings(part, config))];
+  const { access } = questions;
+  const foreign = access.faults(stored.acquirerId, config).map(({ path, detail }) => `${path.join('.')}: ${detail}`);
+  // What is not the acquirer's is not dialled on its behalf.
+  if (foreign.length > 0) return [fault(part, foreign.join('; '), GIVE)];
+  const mayDial: MayDial = (address, port) => access.mayDial(stored.acquirerId, address, port);
+  return [...(await tlsFindings(part, stored, config, questions)), ...(await dialFindings(part, config, mayDial))];
 }
 
 async function tlsFindings(
   part: string,
+  { acquirerId }: StoredProcessor,
   { tls }: SwitchConfig,
-  { tlsFilesDirectory, nowMs }: SwitchQuestions,
+  { access, nowMs }: SwitchQuestions,
 ): Promise<Finding[]> {
-  const below = (name: string) => resolve(tlsFilesDirectory, name);
+  const below = (name: string) => resolve(access.tlsFolder(acquirerId), name);
   const files: { certFile: string; keyFile: string | undefined }[] = [];
   if (tls?.caFile !== undefined) files.push({ certFile: below(tls.caFile), keyFile: undefined });
   if (tls?.certFile !== undefined)
@@ -65,10 +75,10 @@ async function tlsFindings(
 }
 
 /** A connection is opened and closed again: a switch counts that as no more than a line that came and went. */
-async function dialFindings(part: string, { addresses }: SwitchConfig): Promise<Finding[]> {
+async function dialFindings(part: string, { addresses }: SwitchConfig, mayDial: MayDial): Promise<Finding[]> {
   if (addresses.length === 0) return [good(part, 'the switch connects to us')];
   const dialled = await Promise.all(
-    addresses.map(async (address) => ({ ...address, answers: await answers(address) })),
+    addresses.map(async (address) => ({ ...address, answers: await answers(address, mayDial) })),
   );
   const silent = dialled.filter(({ answers: did }) => !did).map(({ host, port }) => `${host}:${port}`);
   const told = dialled.map(({ host, port }) => `${host}:${port}`).join(', ');
@@ -78,9 +88,9 @@ async function dialFindings(part: string, { addresses }: SwitchConfig): Promise<
   return [silent.length === dialled.length ? fault(part, says, advice) : warning(part, says, advice)];
 }
 
-function answers({ host, port }: { readonly host: string; readonly port: number }): Promise<boolean> {
+function answers({ host, port }: { readonly host: string; readonly port: number }, mayDial: MayDial): Promise<boolean> {
   return new Promise((settle) => {
-    const socket = connect({ host, port, timeout: DIAL_TIMEOUT_MS });
+    const socket = connect({ host, port, timeout: DIAL_TIMEOUT_MS, lookup: guardedLookup(port, mayDial) });
     const end = (did: boolean) => {
       socket.destroy();
       settle(did);

@@ -56,7 +56,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
 
   /** As `add`, in a commit of `inAdminCommit` that is under way. */
   async addIn(client: pg.ClientBase, change: Change, settings: Settings): Promise<Stored> {
-    this.#table.check?.(settings);
+    this.#table.check?.(settings, change.acquirerId);
     await this.#table.checkReferences?.(client, change, settings);
     await this.#checkCount(client, change.acquirerId);
     const id = await this.#insert(client, change.acquirerId, settings);
@@ -77,7 +77,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
   async changeIn(client: pg.ClientBase, change: Change, id: Id, settings: Partial<Settings>): Promise<Stored> {
     const before = await this.findIn(client, change, id);
     const all = { ...before, ...settings } as unknown as Settings;
-    this.#table.check?.(all);
+    this.#table.check?.(all, change.acquirerId);
     this.#table.checkChange?.(before, all);
     await this.#table.checkReferences?.(client, change, all);
     await this.#update(client, change.acquirerId, id, settings);

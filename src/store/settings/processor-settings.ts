@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
 import { conflict } from '../../errors.ts';
+import type { SwitchAccess } from '../../switches/access/switch-access.ts';
 import { checkProcessorSettings, type ProcessorTypes } from '../../transactions/tap/check-routing.ts';
 import type { SettingsTable } from './settings-table.ts';
 
@@ -39,9 +40,13 @@ export const PROCESSOR_SETTINGS: SettingsTable<ProcessorSettings, StoredProcesso
   },
 };
 
-/** Of an installation with these types: settings that their type does not take are refused. */
-export function processorSettingsFor(types: ProcessorTypes): typeof PROCESSOR_SETTINGS {
-  return { ...PROCESSOR_SETTINGS, check: (settings) => checkProcessorSettings(types, settings) };
+/** Of an installation with these types: settings that their type does not take, or that reach what is not the acquirer's, are refused. */
+export function processorSettingsFor(types: ProcessorTypes, access: SwitchAccess): typeof PROCESSOR_SETTINGS {
+  return {
+    ...PROCESSOR_SETTINGS,
+    check: (settings, acquirerId) =>
+      checkProcessorSettings(types, settings, (config) => access.faults(acquirerId, config)),
+  };
 }
 
 // Reversals that are owed, sent, ran out of attempts (they are still sent when a line returns) or are being confirmed: the

@@ -29,7 +29,7 @@ export interface SettingsTable<Settings extends object, Stored extends object> {
   /** When a row was removed; without it rows are deleted. `isShown`: what is removed is still listed. */
   readonly removed?: { readonly column: string; readonly isShown: boolean };
   /** Of both new and changed settings: what schemas cannot say. @throws RequestRefused */
-  check?(settings: Settings): void;
+  check?(settings: Settings, acquirerId: number): void;
   /** Of both: do they name what is there? @throws RequestRefused */
   checkReferences?(client: pg.ClientBase, reach: Reach, settings: Settings): Promise<void>;
   /** @throws RequestRefused */

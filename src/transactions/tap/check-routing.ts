@@ -12,13 +12,18 @@ export type ProcessorTypes = ReadonlyMap<string, Processor>;
 /**
  * Whether a processor can be run as it is to be stored: a type that is there, and a configuration that this type takes.
  *
+ * @param foreignIn what the configuration names that is not its acquirer's
  * @throws RequestRefused 400 with a JSON pointer for each fault
  */
-export function checkProcessorSettings(types: ProcessorTypes, { type, config }: ProcessorSettings): void {
+export function checkProcessorSettings(
+  types: ProcessorTypes,
+  { type, config }: ProcessorSettings,
+  foreignIn: (config: SwitchConfig) => Fault[],
+): void {
   const processor = types.get(type);
   if (!processor) throw refusedAt('type', `none of ${[...types.keys()].join(', ')}`);
   const { data, error } = processor.configSchema.safeParse(config);
-  const faults = error ? error.issues.flatMap(faultsIn) : contradictionsIn(processor, data);
+  const faults = error ? error.issues.flatMap(faultsIn) : [...contradictionsIn(processor, data), ...foreignIn(data)];
   if (faults.length === 0) return;
   throw refused(faults.map(({ path, detail }) => ({ path: ['config', ...path], detail })));
 }

@@ -25,8 +25,11 @@ afterAll(async () => {
 
 const COMMANDS: Readonly<Record<string, Command>> = { processor, route };
 
+/** What the operator gives to the acquirer: the switch of examples, and its key. */
+const GIVEN = { SWITCH_NETWORKS: '1=127.0.0.1:8583-8584', SWITCH_KEYS: '1=type-2-mac' };
+
 const tapwire = (...[name = '', ...words]: string[]) =>
-  runHere(COMMANDS[name]!, words, { DATABASE_URL: testDatabase.url });
+  runHere(COMMANDS[name]!, words, { DATABASE_URL: testDatabase.url, ...GIVEN });
 
 const addProcessor = (type: string, given: object) =>
   tapwire('processor', 'add', '--acquirer', '1', '--type', type, '--config', file(given));
@@ -134,6 +137,15 @@ test.each([
 ])('a TLS file named %s is refused', async (caFile, reason) => {
   const added = await addProcessor('type-1', { ...config(9110), tls: { caFile } });
   expect(added).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(reason) });
+});
+
+test('a processor that reaches what is not its acquirer’s is refused, with each setting named', async () => {
+  const addresses = [{ host: '127.0.0.1', port: 5432 }];
+  const config = { addresses, acquirerId: '50001', pinKey: { keyId: 'acquirer/2/pin', format: 0 } };
+  const { exitCode, stderr } = await addProcessor('type-1', config);
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('/config/addresses/0/host: an address that the operator has not given');
+  expect(stderr).toContain('/config/pinKey/keyId: a key that is not of this acquirer');
 });
 
 test('the example of a type is a configuration to start from', async () => {

@@ -1,0 +1,14 @@
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { KeyOwnership } from '../switches/access/key-ownership.ts';
+import { SwitchAccess } from '../switches/access/switch-access.ts';
+
+/** What the operator gives to acquirers for their switches; the same in every process of an installation. */
+export function switchAccessOf(config: Config): SwitchAccess {
+  return new SwitchAccess({
+    networks: config.SWITCH_NETWORKS,
+    listeners: config.SWITCH_LISTENERS,
+    keys: new KeyOwnership({ grants: config.SWITCH_KEYS, readerKeyId: config.READER_PIN_KEY }),
+    tlsFilesDirectory: config.TLS_FILES_DIR ?? join(config.TAPWIRE_DATA, 'tls'),
+  });
+}

@@ -1,0 +1,62 @@
+import type { SwitchConfig } from '../../processor-kit/switch-config.ts';
+import { type Grant, isGrantedTo } from './grants.ts';
+
+/** Working keys that were exchanged. They are the gateway's: no configuration names one. */
+const EXCHANGED = 'exchanged-';
+/** `acquirer/1/zone-pin` belongs to acquirer 1. */
+const OWN_KEY = /^acquirer\/([1-9]\d{0,9})\/./;
+
+export interface KeyOwnershipRules {
+  /** Keys whose names do not say whose they are: ids, or beginnings of ids with a `*`. */
+  readonly grants: readonly Grant<string>[];
+  /** The base derivation key of the installation's readers. */
+  readonly readerKeyId: string;
+}
+
+/**
+ * Whose the keys of the HSM are. One HSM holds the keys of every acquirer, and a switch's configuration names keys by their
+ * ids: without owners an acquirer would authenticate messages, and take over PINs, under keys of another one. Every place
+ * that takes the id of a key from a tenant asks here, before it asks the HSM, so that an answer does not tell whether there
+ * is such a key.
+ */
+export class KeyOwnership {
+  readonly #rules: KeyOwnershipRules;
+
+  constructor(rules: KeyOwnershipRules) {
+    this.#rules = rules;
+  }
+
+  mayUse(acquirerId: number, keyId: string): boolean {
+    if (keyId.startsWith(EXCHANGED)) return false;
+    const owner = OWN_KEY.exec(keyId)?.[1];
+    if (owner !== undefined) return Number(owner) === acquirerId;
+    const { grants, readerKeyId } = this.#rules;
+    // A pattern never means the key of the readers, whose PINs are everybody's.
+    const matches = (pattern: string) => pattern === keyId || (keyId !== readerKeyId && hasPattern(pattern, keyId));
+    return grants.some((grant) => isGrantedTo(grant, acquirerId) && matches(grant.what));
+  }
+}
+
+/** The id of a working key that one switch has exchanged. */
+export function exchangedKeyId(acquirerId: number, processorId: number, use: string, unique: string): string {
+  return `${EXCHANGED}${acquirerId}-${processorId}-${use}-${unique}`;
+}
+
+/** Every key that a switch's configuration names, by where it does. */
+export function keysNamedBy({
+  macKeys = [],
+  pinKey,
+  keyExchange,
+}: SwitchConfig): { path: PropertyKey[]; keyId: string }[] {
+  const named: { path: PropertyKey[]; keyId: string }[] = macKeys.map(({ keyId }, at) => ({
+    path: ['macKeys', at, 'keyId'],
+    keyId,
+  }));
+  if (pinKey) named.push({ path: ['pinKey', 'keyId'], keyId: pinKey.keyId });
+  if (keyExchange) named.push({ path: ['keyExchange', 'transportKeyId'], keyId: keyExchange.transportKeyId });
+  return named;
+}
+
+function hasPattern(pattern: string, keyId: string): boolean {
+  return pattern.endsWith('*') && keyId.startsWith(pattern.slice(0, -1));
+}

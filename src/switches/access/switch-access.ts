@@ -1,0 +1,109 @@
+import { BlockList, isIP, isIPv4 } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { isAllowedAddress } from '../../connection/public-addresses.ts';
+import { type Fault, StartError } from '../../errors.ts';
+import type { SwitchConfig } from '../../processor-kit/switch-config.ts';
+import { type Grant, hasPort, isGrantedTo, isInNetwork, type ListenerGrant, type NetworkGrant } from './grants.ts';
+import { type KeyOwnership, keysNamedBy } from './key-ownership.ts';
+
+export interface SwitchAccessRules {
+  readonly networks: readonly Grant<NetworkGrant>[];
+  readonly listeners: readonly Grant<ListenerGrant>[];
+  readonly keys: KeyOwnership;
+  /** Each acquirer has a folder in it, named by its number. */
+  readonly tlsFilesDirectory: string;
+}
+
+/** RFC 6761 6.3: these names are the machine itself, whatever a server says. */
+const LOCALHOST = /(^|\.)localhost\.?$/i;
+const LOOPBACK = ['127.0.0.1', '::1'];
+
+const DENIED = {
+  address: 'an address that the operator has not given to this acquirer (SWITCH_NETWORKS)',
+  listener: 'a host and port that the operator has not given to this acquirer (SWITCH_LISTENERS)',
+  key: 'a key that is not of this acquirer (its own are acquirer/<id>/..., others are in SWITCH_KEYS)',
+} as const;
+
+/**
+ * What of the machine, its network and its HSM a switch's configuration may reach. Acquirers configure their switches
+ * themselves, so each address, port, file and key has an owner, and what the operator has not given to an acquirer is
+ * refused: when it is stored, when the line is opened (it may have been stored before), and for names each time they are
+ * dialled.
+ */
+export class SwitchAccess {
+  readonly #rules: SwitchAccessRules;
+
+  constructor(rules: SwitchAccessRules) {
+    this.#rules = rules;
+  }
+
+  /**
+   * An address that is given to somebody is theirs, a public one too: a switch may trust whoever comes from here. Public
+   * addresses that are given to nobody are free; all others are not.
+   */
+  mayDial(acquirerId: number, address: string, port: number): boolean {
+    const given = this.#rules.networks.filter(({ what }) => hasPort(what, port) && isInNetwork(what.network, address));
+    if (given.length > 0) return given.some((grant) => isGrantedTo(grant, acquirerId));
+    return isAllowedAddress(address, { allowLoopback: false }) && !isOwnAddress(address);
+  }
+
+  /** Where the PEM files lie that the acquirer's configurations name. */
+  tlsFolder(acquirerId: number): string {
+    return join(this.#rules.tlsFilesDirectory, String(acquirerId));
+  }
+
+  /** What the configuration names that is not the acquirer's. */
+  faults(acquirerId: number, config: SwitchConfig): Fault[] {
+    const { keys } = this.#rules;
+    const addresses = config.addresses.flatMap(({ host, port }, at) =>
+      literalAddresses(host).every((address) => this.mayDial(acquirerId, address, port))
+        ? []
+        : [{ path: ['addresses', at, 'host'], detail: DENIED.address }],
+    );
+    const listener =
+      config.accept && !this.#mayListen(acquirerId, config.accept)
+        ? [{ path: ['accept', 'port'], detail: DENIED.listener }]
+        : [];
+    const foreign = keysNamedBy(config).filter(({ keyId }) => !keys.mayUse(acquirerId, keyId));
+    return [...addresses, ...listener, ...foreign.map(({ path }) => ({ path, detail: DENIED.key }))];
+  }
+
+  /**
+   * As `faults`, before anything is asked of the HSM, read or dialled: a configuration may have been stored before owners were
+   * asked for.
+   *
+   * @param where names the processor
+   * @throws StartError BAD_PROCESSOR naming each setting whose value is not the acquirer's
+   */
+  check(acquirerId: number, config: SwitchConfig, where: string): void {
+    const faults = this.faults(acquirerId, config).map(({ path, detail }) => `${path.join('.')}: ${detail}`);
+    if (faults.length > 0) throw new StartError('BAD_PROCESSOR', `${where}: ${faults.join('; ')}`);
+  }
+
+  #mayListen(acquirerId: number, { host, port }: { readonly host: string; readonly port: number }): boolean {
+    return this.#rules.listeners.some(
+      (grant) => isGrantedTo(grant, acquirerId) && grant.what.host === host && hasPort(grant.what, port),
+    );
+  }
+}
+
+/**
+ * The addresses that a host is known to mean before anybody is asked; none for a name. As `inet_aton` reads them: `0x7f.1`
+ * and `2130706433` are 127.0.0.1.
+ */
+function literalAddresses(host: string): readonly string[] {
+  if (isIP(host) !== 0) return [host];
+  if (LOCALHOST.test(host)) return LOOPBACK;
+  const normal = URL.parse(`http://${host}/`)?.hostname ?? '';
+  return isIPv4(normal) ? [normal] : [];
+}
+
+/** Of this machine's interfaces, which are as good as loopback: what listens on all of them listens there. */
+function isOwnAddress(address: string): boolean {
+  const own = new BlockList();
+  for (const interfaces of Object.values(networkInterfaces()))
+    for (const { address: mine, family } of interfaces ?? [])
+      own.addAddress(mine.split('%', 1)[0]!, family === 'IPv4' ? 'ipv4' : 'ipv6');
+  return isInNetwork(own, address);
+}
