@@ -19,6 +19,10 @@ import { switchAccessOf } from './switch-access-of.ts';
 
 const ANOTHER_DATABASE = 'the database is another than before, a backup or a standby: STANs jump ahead';
 
+/** On level error: somebody is called. */
+const FEW_LEFT = 'few STANs are left before the cut-over, taps will not be sent without one';
+const NONE_LEFT = 'no STAN is left before the cut-over, taps are not sent';
+
 export interface SwitchParts {
   readonly config: Config;
   readonly types: ProcessorTypes;
@@ -39,7 +43,11 @@ export async function openSwitches({ config, directory, database, closers, ...sh
   if (environment === 'prod' && !hsm) refusePinTerminals(directory.pinTerminals());
   const macKeys: MacKeys | undefined = hsm && ((keyId, method) => hsm.keyMac(keyId, method));
   const pins = hsm && { hsm, reader: { keyId: config.READER_PIN_KEY, format: config.READER_PIN_FORMAT } };
-  const stans = await StanBlocks.open(database, (scopes) => log.warn({ scopes }, ANOTHER_DATABASE));
+  const stans = await StanBlocks.open(
+    database,
+    (scopes) => log.warn({ scopes }, ANOTHER_DATABASE),
+    (scope, left) => log.error({ ...scope, left }, left > 0 ? FEW_LEFT : NONE_LEFT),
+  );
   const dates = await BusinessDates.open(database, clock.nowMs, (error) =>
     log.error({ error }, 'a business date could not be recorded'),
   );

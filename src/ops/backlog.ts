@@ -1,5 +1,6 @@
 import { type QueueFigures, queueFigures } from '../jobs/dead-letters.ts';
 import type { Database } from '../store/postgres/open-database.ts';
+import { FEW_STANS, STANS } from '../store/switches/stan-blocks.ts';
 
 /** What waits in the whole installation, the same from each of its processes. */
 export interface Backlog {
@@ -9,6 +10,8 @@ export interface Backlog {
   /** A person must look. */
   readonly needsReview: number;
   readonly webhooks: readonly PendingWebhooks[];
+  /** The scopes of STANs that may run out before their switch cuts over, the fewest first. */
+  readonly fewStans: readonly FewStans[];
   readonly databaseBytes: number;
 }
 
@@ -20,6 +23,22 @@ export interface PendingWebhooks {
   readonly isDisabled: boolean;
   readonly pending: number;
 }
+
+/** A scope of STANs with few left: of an acquirer, or of one of its terminals. */
+export interface FewStans {
+  /** `<acquirer>` or `<acquirer> <terminal>`. */
+  readonly scope: string;
+  readonly left: number;
+}
+
+/** One row for each scope. Of one that nobody has used for a business day nothing can run out. */
+const FEW = `
+select scope, greatest(${STANS} - (next_value - day_first), 0)::int as left from stan_blocks
+where next_value - day_first > ${STANS - FEW_STANS} and reserved_at > clock_timestamp() - interval '5 days'
+order by 2, 1 limit $1`;
+
+/** A scope that runs out is a fault of its own; a hundred of them have one cause. */
+const MAX_SCOPES = 100;
 
 /** Partial indexes hold the few rows that these count. */
 const MONEY = `
@@ -58,12 +77,13 @@ export function createBacklogReader(database: Database, monotonicMs = () => perf
 }
 
 async function readBacklog(database: Database): Promise<Backlog> {
-  const [queues, money, webhooks] = await Promise.all([
+  const [queues, money, webhooks, few] = await Promise.all([
     queueFigures(database),
     database.query<Pick<Backlog, 'reversalsOwed' | 'needsReview' | 'databaseBytes'>>(MONEY),
     readPendingWebhooks(database),
+    database.query<FewStans>(FEW, [MAX_SCOPES]),
   ]);
-  return { queues, webhooks, ...money.rows[0]! };
+  return { queues, webhooks, fewStans: few.rows, ...money.rows[0]! };
 }
 
 /** Of each endpoint, those that wait for most first. @param acquirerId whose; undefined for all */

@@ -41,6 +41,7 @@ import { standardFieldReader } from './standard-fields.ts';
 import { StrayIntake } from './stray-intake.ts';
 import type { StrayCounters, StrayResponses } from './stray-responses.ts';
 import { switchSlot } from './switch-slot.ts';
+import { SwitchStans } from './switch-stans.ts';
 import { checkPinKeys, type PinTranslation } from './translate-pin.ts';
 
 export interface AcquirerSwitchOptions {
@@ -74,6 +75,8 @@ export interface SwitchStats extends PoolStats {
   readonly availability: string;
   readonly strays: Readonly<StrayCounters>;
   readonly badMacs: number;
+  /** Messages that were not sent because the business day had no STAN left. */
+  readonly stanless: number;
   /** When the switch last answered an echo of ours; null before, and where lines are never idle. */
   readonly lastEchoAtMs: number | null;
   /** Undefined where keys are not exchanged. */
@@ -93,6 +96,7 @@ export class AcquirerSwitch implements Switch {
   readonly #settlement: SettlementWatch;
   readonly #strays: StrayIntake;
   readonly #pinTranslator: PinTranslator;
+  readonly #stans: SwitchStans;
   #lastEchoAtMs: number | null = null;
   readonly #keys: KeyExchange | undefined;
   readonly #macs = new MacWatch((connectionId) => {
@@ -117,6 +121,7 @@ export class AcquirerSwitch implements Switch {
     this.#copies = new MaskedCopies(processor.codec(config).spec);
     this.#tellFault = faultLog(options, log, clock.monotonicMs);
     this.#pinTranslator = new PinTranslator(options);
+    this.#stans = new SwitchStans(options);
     const fieldsOf = standardFieldReader(processor);
     this.#settlement = new SettlementWatch({
       ...options,
@@ -201,7 +206,13 @@ export class AcquirerSwitch implements Switch {
 
   get stats(): SwitchStats {
     const { type, availability } = this;
-    const counts = { strays: { ...this.#strays.counters }, badMacs: this.#macs.bad, keyExchange: this.#keys?.stats };
+    const { refused: stanless } = this.#stans;
+    const counts = {
+      strays: { ...this.#strays.counters },
+      badMacs: this.#macs.bad,
+      stanless,
+      keyExchange: this.#keys?.stats,
+    };
     return { type, availability, lastEchoAtMs: this.#lastEchoAtMs, ...this.#pool.stats, ...counts };
   }
 
@@ -210,10 +221,8 @@ export class AcquirerSwitch implements Switch {
     return this.#pool;
   }
 
-  nextStan(tid: string): Promise<string | undefined> {
-    const { acquirerId, stans, dates } = this.#options;
-    const scope = { acquirerId, tid: this.profile.stanScope === 'terminal' ? tid : null };
-    return stans.next(scope, dates.current(acquirerId));
+  nextStan(tid: string, use?: 'followUp'): Promise<string | undefined> {
+    return this.#stans.next(this.profile.stanScope === 'terminal' ? tid : null, use);
   }
 
   get takesPin(): boolean {

@@ -10,8 +10,12 @@ export interface StanScope {
 
 /** Where the numbers of DE11 come from. */
 export interface Stans {
-  /** The next one of a scope; undefined when its business day (`2026-11-20`) has none left. */
-  next(scope: StanScope, day: string): Promise<string | undefined>;
+  /**
+   * The next one of a scope; undefined when its business day (`2026-11-20`) has none left.
+   *
+   * @param leaving how many of the day's numbers must stay for others; none unless given
+   */
+  next(scope: StanScope, day: string, leaving?: number): Promise<string | undefined>;
 }
 
 /** The business dates of switches, as they tell them. */

@@ -12,7 +12,7 @@ const GIVEN_UP = `select count(*)::int as count from webhook_events where state 
 export async function backlogFindings(database: Database): Promise<Finding[]> {
   const { rows: known } = await database.query(`select where to_regclass('pgboss.job') is not null`);
   if (known.length === 0) return [good('jobs', 'no gateway has been started yet')];
-  const { queues, reversalsOwed, needsReview } = await createBacklogReader(database)();
+  const { queues, reversalsOwed, needsReview, fewStans } = await createBacklogReader(database)();
   const deadLetters = queues.reduce((sum, { dead }) => sum + dead, 0);
   const oldestWaitSeconds = Math.round(Math.max(...queues.map(({ oldestReadySeconds }) => oldestReadySeconds ?? 0)));
   const disabledCallbacks = await count(database, DISABLED);
@@ -24,6 +24,13 @@ export async function backlogFindings(database: Database): Promise<Finding[]> {
           'reversals',
           `${needsReview} transactions need a person: no switch acknowledged their reversal, or one answered in doubt`,
           'GET /transactions?needsReview=true lists them; settle each with its acquirer',
+        ),
+    fewStans.length === 0
+      ? good('stans', 'enough are left everywhere')
+      : fault(
+          'stans',
+          `${fewStans[0]!.left} STANs are left before the cut-over in scope ${fewStans[0]!.scope}, and few in ${fewStans.length - 1} others`,
+          'ask the acquirer whether the switch cuts over; stanScope terminal gives each terminal numbers of its own',
         ),
     deadLetters === 0
       ? good('jobs', 'no dead letters')

@@ -29,6 +29,12 @@ export function registerBacklogMetrics(registry: Registry, read: () => Promise<B
       value: pending,
     })),
   );
+  gauge('tapwire_stans_left', 'STANs left before the cut-over, of scopes with few', ({ fewStans }) =>
+    fewStans.map(({ scope, left }) => {
+      const [acquirer, ...terminal] = scope.split(' ');
+      return { labels: { acquirer: acquirer!, terminal: terminal.join(' ') }, value: left };
+    }),
+  );
   gauge('tapwire_database_bytes', 'The size of the database', ({ databaseBytes }) => [
     { labels: {}, value: databaseBytes },
   ]);

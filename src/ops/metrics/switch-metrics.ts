@@ -22,6 +22,7 @@ const COUNTERS = {
   badMessages: 'Frames that are no message',
   badFrames: 'Bytes that are no frame: each cost a connection',
   badMacs: 'Messages whose MAC is bad or missing',
+  stanless: 'Messages that were not sent because no STAN was left before the cut-over',
   reconnects: 'Connections dialled in place of one that ended',
 } as const satisfies Partial<Record<keyof SwitchStats, string>>;
 

@@ -8,6 +8,11 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** No switch cuts over twice in half a day: a second message that names no date is the first one, on another line. */
 const HALF_DAY_MS = 12 * HOUR_MS;
+/**
+ * Switches of one acquirer cut over within a day of one another. One that is further behind has stopped telling its date, or
+ * carries no traffic: if its old date counted, the numbers of all the others would run out.
+ */
+const FURTHEST_BEHIND_MS = DAY_MS;
 /** A settlement date further from today is a mistake: one ahead, taken for true, would hide every cut-over until then. */
 const FURTHEST_MS = 5 * DAY_MS;
 
@@ -20,6 +25,10 @@ interface ProcessorKey {
 interface KnownDate extends ProcessorKey {
   readonly date: string;
   readonly sinceMs: number;
+}
+
+interface StoredDate extends KnownDate {
+  readonly isRemoved: boolean;
 }
 
 /**
@@ -57,15 +66,15 @@ export class BusinessDates {
 
   /**
    * The business date by which an acquirer's numbers are counted, `2026-11-20`: its switches share them, so the earliest of
-   * theirs.
+   * theirs that is not out of date.
    */
   current(acquirerId: number): string {
-    let earliest: string | undefined;
-    for (const known of this.#known.values()) {
-      if (known.acquirerId !== acquirerId) continue;
-      if (earliest === undefined || known.date < earliest) earliest = known.date;
-    }
-    return earliest ?? dateText(this.#nowMs());
+    const dates: string[] = [];
+    for (const known of this.#known.values()) if (known.acquirerId === acquirerId) dates.push(known.date);
+    if (dates.length === 0) return dateText(this.#nowMs());
+    const newest = dates.reduce((one, other) => (one > other ? one : other));
+    const oldest = dateText(Date.parse(newest) - FURTHEST_BEHIND_MS);
+    return dates.reduce((one, other) => (other >= oldest && other < one ? other : one), newest);
   }
 
   /** A switch has cut over, or has named its settlement date (MMDD): without one, the next day. */
@@ -79,9 +88,12 @@ export class BusinessDates {
   }
 
   async refresh(): Promise<void> {
-    const { rows } = await this.#database.query<KnownDate>({ name: 'find-business-dates', text: FIND });
-    const known = new Map(rows.map((row) => [keyOf(row), row]));
+    const { rows } = await this.#database.query<StoredDate>({ name: 'find-business-dates', text: FIND });
+    const removed = new Set(rows.filter(({ isRemoved }) => isRemoved).map(keyOf));
+    const known = new Map<string, KnownDate>();
+    for (const row of rows) if (!row.isRemoved) known.set(keyOf(row), row);
     for (const [key, own] of this.#known) {
+      if (removed.has(key)) continue;
       // What this process has just heard may not be stored yet.
       const stored = known.get(key);
       if (this.#nowMs() - own.sinceMs < HALF_DAY_MS && (!stored || stored.date < own.date)) known.set(key, own);
@@ -127,10 +139,12 @@ function dateText(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-const FIND = `select distinct on (acquirer_id, processor_id) acquirer_id as "acquirerId", processor_id as "processorId",
-  business_date::text as date, (extract(epoch from since) * 1000)::float8 as "sinceMs"
-  from business_dates where since > clock_timestamp() - interval '${LONGEST_DAY}'
-  order by acquirer_id, processor_id, business_date desc`;
+const FIND = `select distinct on (b.acquirer_id, b.processor_id) b.acquirer_id as "acquirerId", b.processor_id as "processorId",
+  b.business_date::text as date, (extract(epoch from b.since) * 1000)::float8 as "sinceMs",
+  p.removed_at is not null as "isRemoved"
+  from business_dates b left join processors p on p.acquirer_id = b.acquirer_id and p.id = b.processor_id
+  where b.since > clock_timestamp() - interval '${LONGEST_DAY}'
+  order by b.acquirer_id, b.processor_id, b.business_date desc`;
 
 const ANNOUNCE = `insert into business_dates (acquirer_id, processor_id, business_date) values ($1, $2, $3)
   on conflict do nothing`;

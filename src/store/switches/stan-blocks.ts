@@ -2,7 +2,11 @@ import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /** STANs run from 000001 to 999999 (ISO 8583:1987, DE11): so many are there for a scope's business day. */
-const STANS = 999_999;
+export const STANS = 999_999;
+/** An operator is called while a tenth is left: at a steady rate that is more than two hours before the numbers run out. */
+export const FEW_STANS = 100_000;
+/** Scopes of which a process remembers that few are left. Beyond it they are told once more. */
+const MAX_TOLD = 1_000;
 /** Numbers a process takes at once: a terminal rarely needs more in a minute, and a crash wastes no more than these. */
 const BLOCK_SIZE = 100;
 /** Scopes whose blocks a process holds; the least recently opened ones are given up beyond it, their numbers unused. */
@@ -31,10 +35,13 @@ interface StanScope {
  * its system identifier, timeline and oid) makes every scope jump ahead.
  */
 export class StanBlocks {
+  readonly #tell: StanTelling;
+  readonly #told = new Set<string>();
   readonly #reserve: GroupCommit<Wanted, Block | undefined>;
   readonly #blocks = new Map<string, Promise<Block | undefined>>();
 
-  private constructor(database: Database) {
+  private constructor(database: Database, tell: StanTelling) {
+    this.#tell = tell;
     this.#reserve = new GroupCommit<Wanted, Block | undefined>(database, {
       keyOf: ({ scope }) => scope,
       write: async (client, wanted) => {
@@ -46,41 +53,69 @@ export class StanBlocks {
     });
   }
 
-  /** @param onJump told how many scopes have jumped ahead because the database is another than before */
-  static async open(database: Database, onJump: (scopes: number) => void = () => {}): Promise<StanBlocks> {
+  /**
+   * @param onJump called with how many scopes have jumped ahead because the database is another than before
+   * @param onFew called once for a scope and business day when fewer than `FEW_STANS` are left, and once when none is
+   */
+  static async open(
+    database: Database,
+    onJump: (scopes: number) => void = () => {},
+    onFew: StanTelling = () => {},
+  ): Promise<StanBlocks> {
     const { rowCount } = await database.query(JUMP);
     if (rowCount) onJump(rowCount);
-    return new StanBlocks(database);
+    return new StanBlocks(database, onFew);
   }
 
   /**
    * Six digits; undefined when the scope has used up all numbers of its business day.
    *
    * @param day the business date, `2026-11-20`
+   * @param leaving how many of the day's numbers must stay for others
    * @throws StoreUnavailable when a new block is needed and the database is away
    */
-  async next({ acquirerId, tid }: StanScope, day: string): Promise<string | undefined> {
+  async next({ acquirerId, tid }: StanScope, day: string, leaving = 0): Promise<string | undefined> {
     const scope = tid === null ? `${acquirerId}` : `${acquirerId} ${tid}`;
+    // Each class of callers has blocks of its own: what was reserved for one must not go to another.
+    const key = `${leaving} ${scope}`;
     let floor = 0;
     for (;;) {
-      const opening = this.#blocks.get(scope) ?? this.#openBlock({ scope, acquirerId, tid, day, floor });
+      const wanted = { scope, acquirerId, tid, day, floor, most: STANS - leaving };
+      const opening = this.#blocks.get(key) ?? this.#openBlock(key, wanted);
       const block = await opening;
       const stan = block && block.day >= day ? block.stans.pop() : undefined;
       if (stan !== undefined) return stan;
-      if (this.#blocks.get(scope) === opening) this.#blocks.delete(scope);
-      if (block === undefined) return undefined;
+      if (this.#blocks.get(key) === opening) this.#blocks.delete(key);
+      if (block === undefined) {
+        this.#tellOnce({ acquirerId, tid }, day, 0);
+        return undefined;
+      }
       floor = block.end;
     }
   }
 
-  #openBlock(wanted: Wanted): Promise<Block | undefined> {
+  #openBlock(key: string, wanted: Wanted): Promise<Block | undefined> {
     if (this.#blocks.size >= MAX_SCOPES) this.#blocks.delete(this.#blocks.keys().next().value!);
     const opening = this.#reserve.submit(wanted);
-    this.#blocks.set(wanted.scope, opening);
-    opening.catch(() => this.#blocks.delete(wanted.scope));
+    this.#blocks.set(key, opening);
+    opening.then(
+      (block) => block && block.left < FEW_STANS && this.#tellOnce(wanted, block.day, block.left),
+      () => this.#blocks.delete(key),
+    );
     return opening;
   }
+
+  #tellOnce({ acquirerId, tid }: StanScope, day: string, left: number): void {
+    const about = `${acquirerId} ${tid} ${day} ${left === 0}`;
+    if (this.#told.has(about)) return;
+    if (this.#told.size >= MAX_TOLD) this.#told.clear();
+    this.#told.add(about);
+    this.#tell({ acquirerId, tid }, left);
+  }
 }
+
+/** Called with the scope and how many numbers of its business day are left. */
+export type StanTelling = (scope: StanScope, left: number) => void;
 
 interface Wanted extends StanScope {
   readonly scope: string;
@@ -94,6 +129,8 @@ interface Reserved {
   readonly first: number;
   readonly day: string;
   readonly owed: readonly string[];
+  /** Numbers that the business day has used, those of this block among them. */
+  readonly used: number;
 }
 
 /** Numbers that this process alone may use, on this business day. */
@@ -103,23 +140,25 @@ interface Block {
   readonly end: number;
   /** Those that are left, the next one last. */
   readonly stans: string[];
+  /** Numbers of the business day that no block has taken yet. */
+  readonly left: number;
 }
 
 function blockOf(reserved: Reserved | undefined): Block | undefined {
   if (reserved === undefined) return undefined;
-  const { first, day, owed } = reserved;
+  const { first, day, owed, used } = reserved;
   const end = first + BLOCK_SIZE;
   const stans: string[] = [];
   for (let counter = end - 1; counter >= first; counter--) {
     const stan = String((counter % STANS) + 1).padStart(6, '0');
     if (!owed.includes(stan)) stans.push(stan);
   }
-  return { day, end, stans };
+  return { day, end, stans, left: Math.max(STANS - used, 0) };
 }
 
 // No row comes back for a scope whose business day has no block left.
 const RESERVE = `
-with x as (select * from json_to_recordset($1::text::json) as x(scope text, "acquirerId" integer, tid text, day date, floor bigint)),
+with x as (select * from json_to_recordset($1::text::json) as x(scope text, "acquirerId" integer, tid text, day date, floor bigint, most bigint)),
 reserved as (
   insert into stan_blocks as b (scope, next_value, business_date, day_first)
   select scope, floor + ${BLOCK_SIZE}, day, floor from x
@@ -130,10 +169,10 @@ reserved as (
     business_date = greatest(b.business_date, excluded.business_date),
     reserved_at = clock_timestamp()
   where excluded.business_date > b.business_date
-    or greatest(b.next_value, excluded.day_first) + ${BLOCK_SIZE} - b.day_first <= ${STANS}
-  returning scope, next_value - ${BLOCK_SIZE} as first, business_date
+    or greatest(b.next_value, excluded.day_first) + ${BLOCK_SIZE} - b.day_first <= (select most from x where x.scope = b.scope)
+  returning scope, next_value - ${BLOCK_SIZE} as first, business_date, next_value - day_first as used
 )
-select scope, first, business_date::text as day, array(
+select scope, first, business_date::text as day, used, array(
   select t.stan from generate_series(first, first + ${BLOCK_SIZE - 1}) as counter
   join transactions t on t.acquirer_id = x."acquirerId" and t.stan = lpad((counter % ${STANS} + 1)::text, 6, '0')
   where t.reversal_state in (1, 2, 4, 5) and (x.tid is null or t.tid = x.tid)

@@ -101,7 +101,7 @@ async function buildCompletion(
   transaction: Transaction,
   { completionAttempt }: CompletionAttempt,
 ): Promise<Completion | undefined> {
-  const stan = await target.nextStan(transaction.tid!);
+  const stan = await target.nextStan(transaction.tid!, 'followUp');
   if (stan === undefined) return undefined;
   const sentAtMs = world.clock.nowMs();
   const merchant = world.directory.merchant(transaction.acquirerId, transaction.merchantId);

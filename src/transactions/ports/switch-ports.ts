@@ -56,8 +56,12 @@ export interface Switch {
   readonly isSignedOn: boolean;
   /** Whether connections are signed on, but all of them are taken: what came now would have to wait. */
   readonly isFull: boolean;
-  /** The next STAN within the scope that the profile names; undefined when the business day has none left. */
-  nextStan(tid: string): Promise<string | undefined>;
+  /**
+   * The next STAN within the scope that the profile names; undefined when the business day has none left.
+   *
+   * @param use `followUp`: for a reversal or completion of what was sent before; a reserve is kept for these
+   */
+  nextStan(tid: string, use?: 'followUp'): Promise<string | undefined>;
   /** Undefined when no connection is signed on, none is about to be, or all are full. */
   takeSlot(connectionId?: string): Promise<SwitchSlot | undefined>;
   /** Whether the connection still lives, signed on or not. */

@@ -194,7 +194,7 @@ async function buildReversal(
 ): Promise<Reversal | undefined> {
   if (transaction.sealedCard === null) throw new SealError('NOT_KEPT');
   const { keepsStan } = target.profile.reversal;
-  const stan = keepsStan ? transaction.stan! : await target.nextStan(transaction.tid!);
+  const stan = keepsStan ? transaction.stan! : await target.nextStan(transaction.tid!, 'followUp');
   if (stan === undefined) return undefined;
   const { original } = world.vault.open(transaction.id, transaction.sealedCard);
   const merchant = world.directory.merchant(transaction.acquirerId, transaction.merchantId);

@@ -79,6 +79,39 @@ describe('a business date', () => {
     expect(dates.current(acquirerId)).toBe(day(2));
   });
 
+  test('of a switch that is more than a day behind the newest does not count: it carries no traffic', async () => {
+    const dates = await openProcess();
+    dates.announce(two(), monthDay(-3));
+    dates.announce(one(), monthDay(1));
+    expect(dates.current(acquirerId)).toBe(day(1));
+    dates.announce(two(), monthDay(0));
+    expect(dates.current(acquirerId)).toBe(day(0));
+  });
+
+  test('of a processor that was removed does not count, neither here nor in the process that heard it', async () => {
+    await testDatabase.database.query(`insert into acquirers (id, name) values ($1, 'a')`, [acquirerId]);
+    await testDatabase.database.query(
+      `insert into processors (acquirer_id, id, type, config) values ($1, 1, 'type-2', '{}'), ($1, 2, 'type-2', '{}')`,
+      [acquirerId],
+    );
+    const dates = await openProcess();
+    dates.announce(one(), monthDay(0));
+    dates.announce(two(), monthDay(1));
+    await eventually(async () => {
+      const stored = await testDatabase.database.query('select from business_dates where acquirer_id = $1', [
+        acquirerId,
+      ]);
+      expect(stored.rowCount).toBe(2);
+    });
+    expect(dates.current(acquirerId)).toBe(day(0));
+    await testDatabase.database.query('update processors set removed_at = now() where acquirer_id = $1 and id = 1', [
+      acquirerId,
+    ]);
+    await dates.refresh();
+    expect(dates.current(acquirerId)).toBe(day(1));
+    expect((await openProcess()).current(acquirerId)).toBe(day(1));
+  });
+
   test('stays that of a process that could not store it', async () => {
     const dates = await openProcess();
     dates.announce(one(), monthDay(1));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/postgres/open-database.ts';
-import { StanBlocks } from '../../../src/store/switches/stan-blocks.ts';
+import { FEW_STANS, StanBlocks } from '../../../src/store/switches/stan-blocks.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const DAY = '2026-03-02';
@@ -89,6 +89,36 @@ describe('a business day', () => {
     expect(await take(blocks, 2)).toEqual([undefined, undefined]);
     expect(await take(await openProcess(), 1)).toEqual([undefined]);
     expect(await take(blocks, 1, TERMINAL, NEXT_DAY)).toEqual(['000001']);
+  });
+
+  test('keeps those that must stay for reversals: others get none, and they do', async () => {
+    await setCounter(LAST - 5 * BLOCK);
+    const blocks = await openProcess();
+    const takeLeaving = (leaving: number) => blocks.next(TERMINAL, DAY, leaving);
+    expect(await takeLeaving(5 * BLOCK)).toBeUndefined();
+    expect(await takeLeaving(4 * BLOCK)).toBe(stansFrom(LAST - 5 * BLOCK + 1, 1)[0]);
+    // What was reserved for the others is theirs.
+    expect(await takeLeaving(0)).toBe(stansFrom(LAST - 4 * BLOCK + 1, 1)[0]);
+    expect(await takeLeaving(0)).toBe(stansFrom(LAST - 4 * BLOCK + 2, 1)[0]);
+    expect(await takeLeaving(4 * BLOCK)).toBe(stansFrom(LAST - 5 * BLOCK + 2, 1)[0]);
+  });
+
+  test('of which few numbers are left is told once, and once more when there is none', async () => {
+    await setCounter(LAST - FEW_STANS);
+    const told: unknown[] = [];
+    const blocks = await StanBlocks.open(
+      testDatabase.database,
+      () => {},
+      (scope, left) => told.push([scope, left]),
+    );
+    await take(blocks, 3 * BLOCK);
+    expect(told).toEqual([[TERMINAL, FEW_STANS - BLOCK]]);
+    await setCounter(LAST);
+    await take(blocks, 2);
+    expect(told).toEqual([
+      [TERMINAL, FEW_STANS - BLOCK],
+      [TERMINAL, 0],
+    ]);
   });
 
   test('that begins does not start the numbers again', async () => {
