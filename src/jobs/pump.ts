@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobPayloads, QueueName } from '#schemas/jobs';
 import { jobPayloads } from '#schemas/jobs';
 import type { JobRequest } from '../transactions/jobs.ts';
@@ -14,6 +15,9 @@ export type JobResult<Payload = unknown> =
 
 /** All that was in flight on the lines of a process may have to be reversed at once; beyond it the jobs wait to be found. */
 const MAX_AHEAD = 10_000;
+/** As long as a database takes to come back as a rule; then the claim expires. */
+const MOST_GIVE_BACKS = 30;
+const GIVE_BACK_AGAIN_MS = 1_000;
 
 /** One of the credits of a pump, as its job sees it. */
 export interface Hand {
@@ -137,7 +141,6 @@ export class Pump<Queue extends QueueName> {
 
   async #work(job: { id: string; retryCount: number; data: unknown }): Promise<void> {
     const { queue, handle } = this.#options;
-    const { boss } = this.#table;
     const attempt = { id: job.id, retryCount: job.retryCount };
     const payload = jobPayloads[queue].safeParse(job.data);
     if (!payload.success) {
@@ -153,9 +156,23 @@ export class Pump<Queue extends QueueName> {
       await this.#table.settle({ queue, attempt, again });
     } catch (error) {
       this.#options.onError(error, queue, payload.data);
-      await boss.fail(queue, attempt, { reason: error instanceof Error ? error.name : 'unknown' });
+      await this.#giveBack(attempt, error instanceof Error ? error.name : 'unknown');
     } finally {
       hand.end();
+    }
+  }
+
+  /** While the database takes nothing, again and again: without it the job would be nobody's until its claim expires. */
+  async #giveBack(attempt: { id: string; retryCount: number }, reason: string): Promise<void> {
+    const { queue } = this.#options;
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#table.boss.fail(queue, attempt, { reason });
+        return;
+      } catch (error) {
+        if (tries === MOST_GIVE_BACKS || this.#isStopped) throw error;
+      }
+      await sleep(GIVE_BACK_AGAIN_MS);
     }
   }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { StoreUnavailable } from '../../src/errors.ts';
 import { listDeadLetters } from '../../src/jobs/dead-letters.ts';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { Pump, type PumpOptions } from '../../src/jobs/pump.ts';
@@ -114,6 +115,20 @@ describe('a job', () => {
     await eventually(() => expect(tries).toBe(2));
     await eventually(async () => expect(await storedJobs()).toEqual([]));
     expect(errors).toMatchObject([{ message: 'the database is away' }]);
+  });
+
+  test('that fails while the database takes nothing is given back when it does, before its claim expires', async () => {
+    const fail = vi.spyOn(jobs.boss, 'fail').mockRejectedValueOnce(new StoreUnavailable(false));
+    let tries = 0;
+    pump(async () => {
+      tries++;
+      if (tries === 1) throw new StoreUnavailable(false);
+      return 'done';
+    });
+    await enqueue([payloadOf()]);
+    await eventually(() => expect(fail).toHaveBeenCalledTimes(2));
+    await eventually(async () => expect(await storedJobs()).toEqual([]));
+    expect(tries).toBe(2);
   });
 
   test('whose handler throws keeps no word of the error in the table', async () => {

@@ -34,6 +34,7 @@ export class DatabaseRelay {
   readonly #pairs = new Set<Pair>();
   readonly #sockets = new Set<Socket>();
   #isMute = false;
+  #onCommit: (() => void) | undefined;
   #server: Server | undefined;
   #losesCommits = false;
   #lostCommits = 0;
@@ -83,11 +84,22 @@ export class DatabaseRelay {
   /** New connections work again; those that are silent stay so. */
   speak(): void {
     this.#isMute = false;
+    this.#onCommit = undefined;
   }
 
-  /** How many connections work. */
-  get alive(): number {
-    return [...this.#pairs].filter(({ isSilent }) => !isSilent).length;
+  /** All connections go silent as soon as one has written a COMMIT, which does not arrive. @returns when that is so */
+  silenceAtCommit(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onCommit = () => {
+        this.goSilent();
+        resolve();
+      };
+    });
+  }
+
+  /** How many of the connections chosen work. */
+  count(isChosen: Chosen): number {
+    return [...this.#pairs].filter(({ hello, isSilent }) => !isSilent && isChosen(hello)).length;
   }
 
   cut(): void {
@@ -133,6 +145,7 @@ export class DatabaseRelay {
     let isLosing = false;
     client.on('data', (chunk: Buffer) => {
       pair.hello ||= chunk.toString('latin1');
+      if (this.#onCommit && chunk.includes(COMMIT)) this.#onCommit();
       if (pair.isSilent) return;
       if (this.#losesCommits && chunk.includes(COMMIT)) {
         this.#losesCommits = false;

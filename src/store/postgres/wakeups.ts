@@ -65,6 +65,7 @@ export class SharedWakeups implements Wakeups {
   #mayAuthorize = false;
   #sending: NodeJS.Timeout | undefined;
   #listener: LimitedClient | undefined;
+  #probing: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: SharedWakeupsOptions) {
@@ -139,16 +140,16 @@ export class SharedWakeups implements Wakeups {
   }
 
   #probe(client: LimitedClient): void {
-    const timer = setTimeout(() => {
+    this.#probing = setTimeout(() => {
       answerOf(client, () => client.query('select 1')).then(
         () => this.#probe(client),
         () => destroyConnection(client), // unless it has ended already
       );
     }, PROBE_EVERY_MS).unref();
-    client.once('end', () => clearTimeout(timer));
   }
 
   #reconnect(): void {
+    clearTimeout(this.#probing);
     if (this.#isClosed) return;
     setTimeout(() => void (this.#isClosed || this.#listen()), RECONNECT_AFTER_MS).unref();
   }

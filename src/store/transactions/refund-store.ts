@@ -8,6 +8,7 @@ import { commitAcknowledgements } from './commit-acknowledgements.ts';
 import { commitRefund, type ReserveOutcome } from './commit-refunds.ts';
 import { endVoid, findIsSettled, startVoid } from './commit-voids.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
+import { untilStored } from './until-stored.ts';
 
 /** Refunds and voids are rare and each has a commit of its own; a phone may acknowledge every tap, so those are grouped. */
 export class PostgresRefundStore implements RefundStore {
@@ -37,7 +38,7 @@ export class PostgresRefundStore implements RefundStore {
   }
 
   endVoid(end: VoidEnd): Promise<boolean> {
-    return endVoid(this.#database, end, this.#jobs);
+    return untilStored(() => endVoid(this.#database, end, this.#jobs));
   }
 
   acknowledge(record: AnswerRecord): Promise<boolean> {

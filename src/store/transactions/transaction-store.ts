@@ -32,6 +32,7 @@ import { findByReference, findEvents, findHandover, findOwned, findTransaction }
 import type { JobsInCommit } from './jobs-in-commit.ts';
 import { commitLateResponses, findOriginalFacts, findUncertain } from './late-responses.ts';
 import { createTransactionList, type ListTransactions } from './list-transactions.ts';
+import { untilStored } from './until-stored.ts';
 
 /**
  * Above this many taps that wait for their first commit the next one is refused: a second or two of a saturated disk.
@@ -116,7 +117,10 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   }
 
   stepReversal(step: ReversalStep): Promise<boolean> {
-    return this.#reversals.submit(step);
+    const write = () => this.#reversals.submit(step);
+    // The bytes wait for this one, on a slot that others want: its job comes again.
+    const isBeforeBytes = step.told.some(({ reversal }) => reversal === 'sent');
+    return isBeforeBytes ? write() : untilStored(write);
   }
 
   recordLate(record: LateRecord): Promise<LateRecordOutcome> {

@@ -7,6 +7,8 @@ import type { World } from '../world.ts';
 
 /** A wake-up can be lost, or belong to a process that does not share them: the row is looked at this often anyway. */
 const LOOK_AGAIN_MS = 1_000;
+/** A database that restarts, or is replaced, is there again within this time; whoever waits for an outcome need not notice. */
+const UNREAD_FOR_MS = 10_000;
 
 /**
  * Waits for an outcome, or the wish for a PIN, that somebody else commits: a worker, the `overdue` job, the same request
@@ -18,10 +20,19 @@ const LOOK_AGAIN_MS = 1_000;
 export async function awaitOutcome(world: World, transaction: Transaction): Promise<Transaction> {
   const deadlineSeconds = transaction.deadlineSeconds ?? LONGEST_DEADLINE_SECONDS;
   const giveUpMs = world.clock.monotonicMs() + (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1000;
+  let readAtMs = world.clock.monotonicMs();
   for (;;) {
     const current = await world.store.find(transaction).catch((cause) => {
-      throw new StoreUnavailable(true, { cause });
+      const nowMs = world.clock.monotonicMs();
+      const mayWait = cause instanceof StoreUnavailable && nowMs - readAtMs < UNREAD_FOR_MS && nowMs < giveUpMs;
+      if (!mayWait) throw new StoreUnavailable(true, { cause });
+      return 'unread' as const;
     });
+    if (current === 'unread') {
+      await world.wakeups.moved(transaction, LOOK_AGAIN_MS);
+      continue;
+    }
+    readAtMs = world.clock.monotonicMs();
     if (!current) throw new StoreUnavailable(true);
     if (hasAnswer(current)) return current;
     const leftMs = giveUpMs - world.clock.monotonicMs();

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
+import type { Problem } from '../../../schemas/problem.ts';
 import type { Webhook } from '../../../schemas/webhook.ts';
 import { verifyLedger } from '../../../src/ops/verify-ledger/verify-ledger.ts';
-import { Phone } from '../../../src/phone/phone.ts';
+import { Phone, type PhoneAnswer } from '../../../src/phone/phone.ts';
 import { loadProcessors } from '../../../src/processor-kit/load-processors.ts';
 import { Disposition, type DispositionId, dispositionName } from '../../../src/transactions/disposition.ts';
 import type { TapRequest } from '../../../src/transactions/ports.ts';
@@ -27,6 +28,9 @@ export interface CrashSiteOptions {
   readonly type?: string;
 }
 
+/** Longer than any answer may take: a tap waits for its switch, and each of its commits for a database at its limits. */
+const ANSWERED_WITHIN_MS = 75_000;
+
 /** A tap that some gateway was given, and what the phone was told, if anything. */
 interface Submitted {
   readonly merchantReference: string;
@@ -44,6 +48,9 @@ export class CrashSite {
   readonly installation: Installation;
   readonly #receiver: Receiver;
   readonly #submitted: Submitted[] = [];
+  /** Every answer that was no outcome. */
+  readonly #problems: PhoneAnswer[] = [];
+  #slowestMs = 0;
 
   private constructor(installation: Installation, receiver: Receiver) {
     this.installation = installation;
@@ -71,11 +78,36 @@ export class CrashSite {
         if (!sealed) return undefined; // it was gone before it gave its keys
         const submitted: Submitted = { merchantReference: sealed.merchantReference, sealed, phone, told: undefined };
         this.#submitted.push(submitted);
+        const startMs = performance.now();
         const answer = await phone.submit(sealed).catch(() => undefined);
+        this.#slowestMs = Math.max(this.#slowestMs, performance.now() - startMs);
+        if (answer !== undefined && answer.status !== 200) this.#problems.push(answer);
         if (answer?.status === 200) submitted.told = outcomeOf(answer).type;
         return submitted.told;
       }),
     );
+  }
+
+  /** Taps one after another, by so many phones, until `fault` is over. */
+  async tapDuring(url: string, phones: number, fault: () => Promise<unknown>): Promise<void> {
+    let isOver = false;
+    const tapping = Array.from({ length: phones }, async () => {
+      while (!isOver) await this.tap(url, ['10.00']);
+    });
+    try {
+      await fault();
+    } finally {
+      isOver = true;
+      await Promise.all(tapping);
+    }
+  }
+
+  /** Every tap had an answer, or its connection was closed, by its deadline; what was refused says why, and none was a bug. */
+  expectTimelyAnswers(): void {
+    expect(this.#slowestMs).toBeLessThan(ANSWERED_WITHIN_MS);
+    const told = this.#problems.map(({ status, body }) => ({ status, errorCode: (body as Problem).errorCode }));
+    const isSound = ({ status, errorCode }: (typeof told)[number]) => status === 503 || errorCode === 201;
+    expect(told.filter((problem) => !isSound(problem))).toEqual([]);
   }
 
   /** A tap goes all the way: the processes have found one another. */

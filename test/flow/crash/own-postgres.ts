@@ -50,6 +50,15 @@ export class OwnPostgres {
     this.#signal('SIGSTOP');
   }
 
+  /** Its host has lost its power: it ends as it stands, frozen or not. */
+  async kill(): Promise<void> {
+    const pid = this.#pid;
+    this.#signal('SIGKILL');
+    await eventually(() => {
+      if (isAlive(pid)) throw new Error('Postgres still runs');
+    });
+  }
+
   thaw(): void {
     this.#signal('SIGCONT');
   }

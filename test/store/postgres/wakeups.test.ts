@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { LocalWakeups, SharedWakeups } from '../../../src/store/postgres/wakeups.ts';
-import { DatabaseRelay } from '../../support/database-relay.ts';
+import { DatabaseRelay, LISTENING } from '../../support/database-relay.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
@@ -122,6 +122,17 @@ describe('between processes', () => {
     relay.cut();
     await waiting;
     await eventually(() => expect(looked).toBeGreaterThan(lookedBefore));
+    const id = randomUUID();
+    const later = wakeups.moved(keyOf(id), LONG_MS);
+    wakeups.announce(keyOf(id));
+    await later;
+  });
+
+  test('a listener whose connection went silent gets another', async () => {
+    const wakeups = await open();
+    const waiting = wakeups.moved(keyOf(randomUUID()), LONG_MS);
+    await eventually(() => expect(relay.silence(LISTENING)).toBeGreaterThan(0));
+    await waiting; // whoever begins to listen wakes everybody
     const id = randomUUID();
     const later = wakeups.moved(keyOf(id), LONG_MS);
     wakeups.announce(keyOf(id));

@@ -74,6 +74,14 @@ test('an outcome that is there already is given at once', async () => {
   expect(there).toMatchObject({ looks: 1, waitedMs: 0 });
 });
 
+test('a database that is unavailable for seconds does not end the wait', async () => {
+  const back = world(submitted, (look) => {
+    if (look === 1) return undefined;
+    return look < 6 ? new StoreUnavailable(false) : { disposition: Disposition.Approved };
+  });
+  expect(await awaitOutcome(back.world, submitted)).toMatchObject({ disposition: Disposition.Approved });
+});
+
 test('an outcome that nobody tells of is found within a second', async () => {
   const silent = world(submitted, (_look, nowMs) =>
     nowMs >= 7_500 ? { disposition: Disposition.Declined } : undefined,
@@ -110,8 +118,8 @@ describe('what cannot be told is no outcome: the phone is to ask again', () => {
 
   test('a row that is gone', () => expectUnavailable(awaitOutcome(world(undefined).world, submitted)));
 
-  test('a database that is away', () => {
-    const away = world(submitted, (look) => (look === 2 ? new StoreUnavailable(false) : undefined));
+  test('a database that stays unavailable', () => {
+    const away = world(submitted, (look) => (look >= 2 ? new StoreUnavailable(false) : undefined));
     return expectUnavailable(awaitOutcome(away.world, submitted));
   });
 

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { StoreUnavailable } from '../../../src/errors.ts';
+import { untilStored } from '../../../src/store/transactions/until-stored.ts';
+
+/** A write that fails so often with that, and succeeds then. */
+function failing(times: number, error: Error) {
+  const written = { tries: 0 };
+  const write = async () => {
+    if (++written.tries <= times) throw error;
+    return 'stored';
+  };
+  return { written, write };
+}
+
+test('what a switch has said is written again until the database takes it', async () => {
+  const { written, write } = failing(3, new StoreUnavailable(true));
+  expect(await untilStored(write, { againMs: 1 })).toBe('stored');
+  expect(written.tries).toBe(4);
+});
+
+test('it is given up when the database stays unavailable', async () => {
+  const { write } = failing(Number.POSITIVE_INFINITY, new StoreUnavailable(false));
+  await expect(untilStored(write, { forMs: 20, againMs: 1 })).rejects.toThrow('STORE_UNAVAILABLE');
+});
+
+test('a write that the database refuses is not repeated', async () => {
+  const { written, write } = failing(1, new Error('a bug'));
+  await expect(untilStored(write, { againMs: 1 })).rejects.toThrow('a bug');
+  expect(written.tries).toBe(1);
+});
