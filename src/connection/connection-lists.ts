@@ -39,13 +39,20 @@ export class ConnectionLists<Message> {
     return this.open().find((connection) => connection.id === connectionId);
   }
 
-  /** Of the ready connections of the best rank, the one with the least in flight. */
-  choose(): Connection<Message> | undefined {
+  /**
+   * Of the ready connections of the best rank, the one with the least in flight. A suspect one is chosen only where no other is
+   * ready: a switch that is slow has no other line.
+   */
+  choose(isSuspect: (connection: Connection<Message>) => boolean): Connection<Message> | undefined {
+    return this.#best((connection) => !isSuspect(connection)) ?? this.#best(() => true);
+  }
+
+  #best(isWanted: (connection: Connection<Message>) => boolean): Connection<Message> | undefined {
     let best: Connection<Message> | undefined;
     for (const connection of this.ready) {
-      if (!best || connection.rank < best.rank || (connection.rank === best.rank && connection.load < best.load)) {
-        best = connection;
-      }
+      const isBetter =
+        !best || connection.rank < best.rank || (connection.rank === best.rank && connection.load < best.load);
+      if (isBetter && isWanted(connection)) best = connection;
     }
     return best;
   }

@@ -41,6 +41,8 @@ export interface ConnectionEvents<Message> {
   onConnected(connection: Connection<Message>): void;
   /** The socket took bytes that waited, or refuses more. */
   onRoomChange(connection: Connection<Message>): void;
+  /** A request was written, the first since a frame was read. */
+  onAsked(connection: Connection<Message>): void;
   onClosed(connection: Connection<Message>, reason: CloseReason): void;
 }
 
@@ -79,6 +81,11 @@ export class Connection<Message> implements Carrier<Message> {
   lastReadMs: number;
   /** When a request was first written since the last whole frame was read. */
   unansweredSinceMs: number | undefined = undefined;
+  /** Requests in a row that had no answer by their deadline, and when the last one was given up. The pool writes these. */
+  timeoutsInARow = 0;
+  lastTimeoutMs = Number.NEGATIVE_INFINITY;
+  /** How long answers take of late; undefined before the first one. */
+  usualRoundTripMs: number | undefined = undefined;
   readonly #context: ConnectionContext<Message>;
   readonly #socket: SwitchSocket;
   readonly #reader: FrameReader;
@@ -194,7 +201,10 @@ export class Connection<Message> implements Carrier<Message> {
 
   readonly #writeBytes = (bytes: Uint8Array, onWritten: () => void): void => {
     const { stream } = this.#socket;
-    if (this.#asks) this.unansweredSinceMs ??= this.#nowMs();
+    if (this.#asks && this.unansweredSinceMs === undefined) {
+      this.unansweredSinceMs = this.#nowMs();
+      this.#context.events.onAsked(this);
+    }
     this.#asks = false;
     stream.write(bytes, (error) => {
       if (error) return;

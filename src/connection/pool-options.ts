@@ -37,6 +37,18 @@ export interface PoolTimeouts {
   /** An echo is sent after nothing was read for so long. */
   readonly idleEchoMs: number;
   readonly echoMs: number;
+  /**
+   * A connection that reads nothing for so long with requests in flight is suspect: an echo is sent, others are preferred. Where
+   * answers have come faster, it is less (see suspicion.ts).
+   */
+  readonly suspectMs: number;
+  /**
+   * How long the echo of a suspect connection may take, where that is longer than `echoMs`: a switch that is slow answers it
+   * behind the requests, so it has their deadline.
+   */
+  readonly suspectEchoMs: number;
+  /** After a few deadlines in a row on a connection, others are preferred for so long. */
+  readonly avoidMs: number;
   /** Without an echo to ask: a connection that reads nothing for so long with requests in flight is taken for dead. */
   readonly silenceMs: number;
   readonly signOffMs: number;
@@ -55,6 +67,12 @@ export const DEFAULT_TIMEOUTS: PoolTimeouts = {
   /** Firewalls between us and a switch forget a silent connection after minutes; this is well below. */
   idleEchoMs: 60_000,
   echoMs: 10_000,
+  /** Never: only the owner of a pool knows how soon its switch answers. */
+  suspectMs: Number.POSITIVE_INFINITY,
+  /** The default deadline of a profile. */
+  suspectEchoMs: 30_000,
+  /** Then one request tries it again: one lost tap in half a minute while it stays silent. */
+  avoidMs: 30_000,
   /** Three deadlines of a usual profile: by then something would have been answered. */
   silenceMs: 120_000,
   /** A courtesy: stopping must not wait for a switch that is gone. */

@@ -12,6 +12,7 @@ import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, overDefaults, type PoolOptions, type 
 import { PoolCounters, type PoolStats } from './pool-stats.ts';
 import { HeldSlot, type Slot, type SlotOwner } from './slot.ts';
 import { SlotQueue } from './slot-queue.ts';
+import { isSuspect, noteAnswer, noteTimeout } from './suspicion.ts';
 import { type LineState, SwitchLines } from './switch-lines.ts';
 
 /**
@@ -80,6 +81,16 @@ export class Pool<Message> {
     if (full.size > 0) return 'full';
     return connecting.size > 0 ? 'connecting' : 'down';
   }
+
+  /** Whether every connection that is signed on may lead nowhere (see suspicion.ts); false when there is none. */
+  get isSuspect(): boolean {
+    const { ready, full } = this.#lines.lists;
+    const signedOn = [...ready, ...full];
+    return signedOn.length > 0 && signedOn.every(this.#isSuspect);
+  }
+
+  readonly #isSuspect = (connection: Connection<Message>): boolean =>
+    isSuspect(connection, this.#deadlines.nowMs(), this.#timeouts);
 
   get stats(): PoolStats {
     const waits = { pending: this.#queue.size, held: this.#heldSlots, inFlight: this.#pending.size };
@@ -166,7 +177,7 @@ export class Pool<Message> {
   #submit(connection: Connection<Message>, message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
     return new Promise((resolve, reject) => {
       const settle = (result: RequestResult<Message>): void => {
-        if (result.kind === 'failed' && result.reason === 'deadline') this.#counters.timedOut++;
+        this.#noteResult(connection, result);
         this.#lines.giveBack(connection);
         resolve(result);
       };
@@ -180,10 +191,18 @@ export class Pool<Message> {
     });
   }
 
+  #noteResult(connection: Connection<Message>, result: RequestResult<Message>): void {
+    if (result.kind !== 'failed') noteAnswer(connection, result.roundTripMs);
+    else if (result.reason === 'deadline') {
+      this.#counters.timedOut++;
+      noteTimeout(connection, this.#deadlines.nowMs());
+    }
+  }
+
   #take(connectionId?: string): Connection<Message> | undefined {
     if (this.#isClosing) return undefined;
     const { lists } = this.#lines;
-    const connection = connectionId === undefined ? lists.choose() : lists.find(connectionId);
+    const connection = connectionId === undefined ? lists.choose(this.#isSuspect) : lists.find(connectionId);
     return connection && this.#lines.take(connection) ? connection : undefined;
   }
 

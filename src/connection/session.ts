@@ -2,6 +2,7 @@ import { ConnectionError } from '../errors.ts';
 import type { CloseCause, Connection } from './connection.ts';
 import { Alarm, type Deadlines } from './deadlines.ts';
 import type { PoolTimeouts } from './pool-options.ts';
+import { silentFromMs } from './suspicion.ts';
 import type { Line, SessionStep, SwitchProtocol } from './switch-protocol.ts';
 
 /**
@@ -16,7 +17,9 @@ export class Session<Message> implements Line<Message> {
   readonly #deadlines: Deadlines;
   readonly #onSuspend: () => boolean;
   readonly #onSignedOn: () => void;
+  readonly #onSilence: (isSilent: boolean) => void;
   readonly #watch: Alarm;
+  #lookAtMs = Number.POSITIVE_INFINITY;
   #isSigningOn = false;
   #isSigningOff = false;
   /** For one exchange: all the time that the step under way has. */
@@ -31,6 +34,8 @@ export class Session<Message> implements Line<Message> {
       /** Asked to give the connection no new requests for now; false when it is in no state to sign on again. */
       readonly onSuspend: () => boolean;
       readonly onSignedOn: () => void;
+      /** Told when the connection is silent, and when it has answered the echo that was sent for that. */
+      readonly onSilence: (isSilent: boolean) => void;
     },
   ) {
     this.connectionId = connection.id;
@@ -40,6 +45,7 @@ export class Session<Message> implements Line<Message> {
     this.#deadlines = parts.deadlines;
     this.#onSuspend = parts.onSuspend;
     this.#onSignedOn = parts.onSignedOn;
+    this.#onSilence = parts.onSilence;
     this.#exchangeMs = parts.timeouts.signOnMs;
     this.#watch = new Alarm(() => void this.#look());
   }
@@ -60,6 +66,12 @@ export class Session<Message> implements Line<Message> {
   signOnAgain(): void {
     if (this.#isSigningOn || !this.#onSuspend()) return;
     void this.open();
+  }
+
+  /** The first request since a frame was read has been written: without an answer, the connection is looked at soon. */
+  noteAsked(): void {
+    const atMs = silentFromMs(this.#connection, this.#timeouts);
+    if (this.#protocol.echo && this.#watch.isScheduled && atMs < this.#lookAtMs) this.#lookAgainAt(atMs);
   }
 
   async exchange(request: Message): Promise<Message> {
@@ -86,12 +98,16 @@ export class Session<Message> implements Line<Message> {
   /** When a connection that goes on reading nothing is to be asked, or given up where it cannot be asked. */
   #quietUntilMs(): number {
     const { lastReadMs, unansweredSinceMs } = this.#connection;
-    if (this.#protocol.echo) return lastReadMs + this.#timeouts.idleEchoMs;
+    if (this.#protocol.echo) {
+      return Math.min(lastReadMs + this.#timeouts.idleEchoMs, silentFromMs(this.#connection, this.#timeouts));
+    }
     return (unansweredSinceMs ?? this.#deadlines.nowMs()) + this.#timeouts.silenceMs;
   }
 
   #lookAgainAt(atMs: number): void {
-    if (!this.#connection.isClosed) this.#deadlines.schedule(this.#watch, atMs);
+    if (this.#connection.isClosed) return;
+    this.#lookAtMs = atMs;
+    this.#deadlines.schedule(this.#watch, atMs);
   }
 
   async #look(): Promise<void> {
@@ -99,7 +115,13 @@ export class Session<Message> implements Line<Message> {
     if (this.#deadlines.nowMs() < quietUntilMs) return this.#lookAgainAt(quietUntilMs);
     const { echo } = this.#protocol;
     if (!echo) return this.#connection.destroy({ cause: 'silence' });
-    if (await this.#take(echo, this.#timeouts.echoMs, 'echoFailed')) this.#lookAgainAt(this.#quietUntilMs());
+    const { echoMs, suspectEchoMs } = this.#timeouts;
+    const wasSilent = this.#deadlines.nowMs() >= silentFromMs(this.#connection, this.#timeouts);
+    if (wasSilent) this.#onSilence(true);
+    const timeoutMs = wasSilent ? Math.max(echoMs, suspectEchoMs) : echoMs;
+    if (!(await this.#take(echo, timeoutMs, 'echoFailed'))) return;
+    if (wasSilent) this.#onSilence(false);
+    this.#lookAgainAt(this.#quietUntilMs());
   }
 
   /** Takes a step within its time; a step that is refused, throws or hangs ends the connection. */

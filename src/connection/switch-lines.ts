@@ -174,6 +174,10 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
     void upkeep.session.open();
   }
 
+  onAsked(connection: Connection<Message>): void {
+    this.#upkeep.get(connection)?.session.noteAsked();
+  }
+
   onRoomChange(connection: Connection<Message>): void {
     this.#settle(connection);
   }
@@ -231,6 +235,11 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
       deadlines,
       onSuspend: () => this.#suspend(connection),
       onSignedOn: () => this.#becomeReady(connection),
+      onSilence: (isSilent) => {
+        const { id: connectionId, address: where } = connection;
+        const text = isSilent ? 'a connection is silent, others are preferred' : 'a silent connection has answered';
+        this.#tell(isSilent ? 'warn' : 'info', { connectionId, address: where }, text);
+      },
     });
     const connectAlarm = new Alarm(() => connection.destroy({ cause: 'connectTimeout' }));
     deadlines.schedule(connectAlarm, deadlines.nowMs() + timeouts.connectMs);

@@ -66,6 +66,8 @@ export interface AcquirerSwitchOptions {
 
 /** How long a tap waits for a slot when connections are busy or just coming up: a fraction of what a person at a till bears. */
 const WAIT_FOR_SLOT_MS = 2_000;
+/** Longer than nearly every answer takes; where it is not, an echo too many costs nothing. */
+const SUSPECT_MS = 2_000;
 /** After a deadline and the `overdue` job's start, so long for the job to have decided. */
 const DECIDED_WITHIN_MS = 2_000;
 
@@ -140,7 +142,7 @@ export class AcquirerSwitch implements Switch {
       name: `${acquirerId}-${processorId}-${processor.type}`,
       protocol: this.#protocol(),
       limits: { inFlight: this.profile.maxInFlight, connectionsPerAddress },
-      timeouts: { idleEchoMs: this.profile.idleEchoMs },
+      timeouts: { idleEchoMs: this.profile.idleEchoMs, suspectMs: SUSPECT_MS, suspectEchoMs: this.profile.deadlineMs },
       log,
       onUnmatched: ({ response, connectionId }) => this.#strays.take(response, connectionId),
       onStateChange: ({ connectionId, to }) => {
@@ -198,6 +200,10 @@ export class AcquirerSwitch implements Switch {
 
   get isSignedOn(): boolean {
     return this.#pool.availability === 'ready' || this.isFull;
+  }
+
+  get isSuspect(): boolean {
+    return this.#pool.isSuspect;
   }
 
   get isFull(): boolean {

@@ -54,6 +54,8 @@ export interface Switch {
   readonly takesPin: boolean;
   /** Whether a connection is signed on, taken or not; otherwise one may be coming up, or none is. */
   readonly isSignedOn: boolean;
+  /** Whether connections are signed on, but each of them is silent: another switch is better, if there is one. */
+  readonly isSuspect: boolean;
   /** Whether connections are signed on, but all of them are taken: what came now would have to wait. */
   readonly isFull: boolean;
   /**

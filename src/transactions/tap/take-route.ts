@@ -51,12 +51,21 @@ export async function takeRoute(
     draft.transaction.type !== TransactionType.TT3 || switches.find(acquirerId, processorId)?.takesMandates !== false;
   const routes = chooseRoutes(allowed, question).filter(takesType);
   if (routes.length === 0) return new NoConfiguration('NO_ROUTE');
-  const isSignedOn = ({ processorId }: RouteRecord) => switches.find(acquirerId, processorId)?.isSignedOn === true;
-  // Nobody at a till waits for a line to come up while another one is there.
-  const ordered = [...routes.filter(isSignedOn), ...routes.filter((route) => !isSignedOn(route))];
-  const taken = await takeFirst(world, switches, { draft, tap, terminal }, ordered);
+  const taken = await takeFirst(world, switches, { draft, tap, terminal }, byReach(switches, acquirerId, routes));
   if (taken === 'full') throw new Overloaded();
   return taken === 'down' ? undefined : taken;
+}
+
+/** No tap waits for a line to come up, or goes to one that is silent, while another switch answers. By priority within each. */
+function byReach(switches: Switches, acquirerId: number, routes: readonly RouteRecord[]): readonly RouteRecord[] {
+  const reachOf = ({ processorId }: RouteRecord) => {
+    const target = switches.find(acquirerId, processorId);
+    if (!target?.isSignedOn) return 2;
+    return target.isSuspect ? 1 : 0;
+  };
+  // Each is asked once: what a switch says may change while they are compared.
+  const reached = routes.map((route) => ({ route, reach: reachOf(route) }));
+  return reached.toSorted((one, other) => one.reach - other.reach).map(({ route }) => route);
 }
 
 /** A tap that is to go somewhere. */

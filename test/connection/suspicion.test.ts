@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import type { SessionStep } from '../../src/connection/switch-protocol.ts';
+import { answer, ask, type Behaviour, eventThat, type Note, notes, ToySwitch, WatchedPool } from './toy-switch.ts';
+
+const echo: SessionStep<Note> = async (line) => (await line.exchange(ask(`echo ${line.connectionId}`))).text === 'ok';
+const protocol = { ...notes, echo };
+const isEcho = ({ key }: Note) => key.startsWith('echo');
+
+/** Answers everything while it is not mute; what comes meanwhile it may answer later. */
+function mutable() {
+  const state = { isMute: false, held: [] as (() => void)[] };
+  const behaviour: Behaviour = (note, peer) => {
+    const reply = () => peer.send(answer(note.key, isEcho(note) ? 'ok' : note.text));
+    if (state.isMute) state.held.push(reply);
+    else reply();
+  };
+  return { state, behaviour };
+}
+
+async function open(count: number) {
+  const sides = Array.from({ length: count }, mutable);
+  const toys = sides.map(({ behaviour }) => new ToySwitch(behaviour));
+  const addresses = await Promise.all(toys.map((toy) => toy.listen()));
+  const timeouts = { suspectMs: 2_000, suspectEchoMs: 30_000, idleEchoMs: 600_000 };
+  const watched = new WatchedPool({ addresses, protocol, timeouts });
+  for (const _ of toys) await watched.untilState('ready');
+  const asked = (index: number) => toys[index]!.notes.filter((note) => !isEcho(note)).map(({ key }) => key);
+  return { states: sides.map(({ state }) => state), toys, watched, asked };
+}
+
+describe('a line that is silent while a backup is there', () => {
+  test('gets an echo at once and no more requests, and gets them again when it has answered', async () => {
+    const { states, toys, watched, asked } = await open(2);
+    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+    states[0]!.isMute = true;
+    const first = watched.pool.request(ask('2'), watched.in(30_000));
+    await eventThat<Note>(toys[0]!, 'note', ({ key }) => key === '2');
+    const sent = eventThat<Note>(toys[0]!, 'note', isEcho);
+    watched.clock.advance(2_010);
+    await sent;
+    for (const key of ['3', '4', '5', '6']) expect(await watched.ask(key)).toMatchObject({ kind: 'answered' });
+    expect(asked(0)).toEqual(['1', '2']);
+    expect(asked(1)).toEqual(['3', '4', '5', '6']);
+
+    states[0]!.isMute = false;
+    for (const reply of states[0]!.held.splice(0)) reply();
+    expect(await first).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('7')).toMatchObject({ kind: 'answered' });
+    expect(asked(0)).toEqual(['1', '2', '7']);
+  });
+
+  test('that answers its echo but no request is avoided after three of them in a row, for half a minute', async () => {
+    const { states, watched, asked } = await open(2);
+    const [first] = states;
+    for (const key of ['1', '2', '3']) {
+      first!.isMute = true;
+      const lost = watched.pool.request(ask(key), watched.in(1_000));
+      await expect.poll(() => first!.held.length).toBe(1);
+      watched.clock.advance(1_010);
+      expect(await lost).toMatchObject({ kind: 'failed', reason: 'deadline' });
+      first!.isMute = false;
+      first!.held.pop()!(); // late: it reads and writes, and is no use
+      await expect.poll(() => watched.pool.stats.late).toBe(Number(key));
+    }
+    expect(await watched.ask('4')).toMatchObject({ kind: 'answered' });
+    expect(asked(0)).toEqual(['1', '2', '3']);
+    watched.clock.advance(30_010);
+    expect(await watched.ask('5')).toMatchObject({ kind: 'answered' });
+    expect(asked(0)).toEqual(['1', '2', '3', '5']);
+  });
+});
+
+describe('a line that is the only one', () => {
+  test('still gets every request while it is silent, and is not cut off within the deadline of a slow switch', async () => {
+    const { states, toys, watched, asked } = await open(1);
+    states[0]!.isMute = true;
+    const slow = watched.pool.request(ask('1'), watched.in(30_000));
+    await eventThat<Note>(toys[0]!, 'note', ({ key }) => key === '1');
+    const sent = eventThat<Note>(toys[0]!, 'note', isEcho);
+    watched.clock.advance(2_010);
+    await sent;
+    expect(watched.pool.isSuspect).toBe(true);
+    const second = watched.pool.request(ask('2'), watched.in(30_000));
+    await eventThat<Note>(toys[0]!, 'note', ({ key }) => key === '2');
+    watched.clock.advance(27_000);
+    for (const reply of states[0]!.held.splice(0)) reply();
+    expect(await Promise.all([slow, second])).toMatchObject([{ kind: 'answered' }, { kind: 'answered' }]);
+    expect(watched.pool.availability).toBe('ready');
+    expect(watched.pool.isSuspect).toBe(false);
+    expect(asked(0)).toEqual(['1', '2']);
+  });
+
+  test('is closed when it has not answered its echo for a whole deadline', async () => {
+    const { states, toys, watched } = await open(1);
+    states[0]!.isMute = true;
+    const lost = watched.pool.request(ask('1'), watched.in(60_000));
+    await eventThat<Note>(toys[0]!, 'note', ({ key }) => key === '1');
+    const sent = eventThat<Note>(toys[0]!, 'note', isEcho);
+    watched.clock.advance(2_010);
+    await sent;
+    const down = watched.untilState('down');
+    watched.clock.advance(30_010);
+    expect(await down).toMatchObject({ reason: { cause: 'echoFailed' } });
+    expect(await lost).toMatchObject({ kind: 'failed', written: true, reason: 'connectionLost' });
+  });
+});

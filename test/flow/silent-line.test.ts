@@ -1,0 +1,96 @@
+import { setTimeout as pace } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectSoundStates } from '../support/invariants.ts';
+import { ScriptedSwitch } from '../support/scripted-switch.ts';
+
+/** A till's pace, not a wait for anything. */
+const TAPS_EVERY_MS = 250;
+const TAPS = 24;
+
+let primary: ScriptedSwitch;
+let backup: ScriptedSwitch;
+let installation: Installation;
+
+beforeEach(async () => {
+  [primary, backup] = await Promise.all([ScriptedSwitch.open(), ScriptedSwitch.open()]);
+});
+afterEach(async () => {
+  await expectSoundStates(installation.database);
+  await installation.stop();
+  await Promise.all([primary.close(), backup.close()]);
+});
+
+/** The connection stays open, and nothing is answered. */
+function fallSilent(scripted: ScriptedSwitch): void {
+  scripted.isDeaf = true;
+  scripted.onRequest = () => {};
+}
+
+function speakAgain(scripted: ScriptedSwitch): void {
+  scripted.isDeaf = false;
+  scripted.onRequest = (request) => request.answer();
+}
+
+async function tap(): Promise<string> {
+  return outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' })).type;
+}
+
+async function tapAtPace(): Promise<string[]> {
+  const outcomes: Promise<string>[] = [];
+  for (let count = 0; count < TAPS; count++) {
+    outcomes.push(tap());
+    await pace(TAPS_EVERY_MS);
+  }
+  return Promise.all(outcomes);
+}
+
+/** The silent one lost no more than a handful, the other one had all the others; and it comes back when it speaks. */
+async function expectDetour(): Promise<void> {
+  expect(await tap()).toBe('Approved');
+  expect(primary.of('0200')).toHaveLength(1);
+  fallSilent(primary);
+  const outcomes = await tapAtPace();
+  const lost = primary.of('0200').length - 1;
+  expect(lost).toBeGreaterThan(0);
+  expect(lost).toBeLessThanOrEqual(10);
+  expect(outcomes.filter((type) => type === 'Approved')).toHaveLength(TAPS - lost);
+  expect(outcomes.filter((type) => type === 'Indeterminate')).toHaveLength(lost);
+
+  speakAgain(primary);
+  const before = primary.of('0200').length;
+  await eventually(async () => {
+    expect(await tap()).toBe('Approved');
+    expect(primary.of('0200').length).toBeGreaterThan(before);
+  }, 60_000);
+}
+
+test('a line that falls silent keeps a handful of taps from its backup, and is used again when it speaks', {
+  timeout: 120_000,
+}, async () => {
+  const addresses = [primary, backup].map(({ port }) => ({ host: '127.0.0.1', port }));
+  installation = await startInstallation({ config: { addresses }, profile: { deadlineMs: 5_000 } });
+  await eventually(() => expect(backup.signOns.length).toBeGreaterThan(0));
+  await expectDetour();
+});
+
+test('so does a processor all of whose lines fall silent, with the next one of the route', {
+  timeout: 120_000,
+}, async () => {
+  installation = await startInstallation({
+    role: 'none',
+    config: { addresses: [{ host: '127.0.0.1', port: primary.port }] },
+    profile: { deadlineMs: 5_000 },
+  });
+  const { database } = installation;
+  await database.query(
+    `insert into processors (acquirer_id, id, type, config)
+     select 1, 50, type, jsonb_set(config, '{addresses,0,port}', $1::jsonb) from processors where acquirer_id = 1 and id = 1`,
+    [backup.port],
+  );
+  await database.query('insert into routes (acquirer_id, id, processor_id, priority) values (1, 500, 50, 1000)');
+  await installation.startGateway();
+  await expectDetour();
+});
