@@ -13,6 +13,7 @@ import { certificateFindings } from '../ops/doctor/certificate-findings.ts';
 import { databaseFindings } from '../ops/doctor/database-findings.ts';
 import { type Finding, fault, good } from '../ops/doctor/finding.ts';
 import { frontFindings } from '../ops/doctor/front-findings.ts';
+import { issuerFindings } from '../ops/doctor/issuer-findings.ts';
 import { keyFindings } from '../ops/doctor/key-findings.ts';
 import { sessionFindings } from '../ops/doctor/session-findings.ts';
 import { switchFindings } from '../ops/doctor/switch-findings.ts';
@@ -68,7 +69,8 @@ async function behindTheDatabase(config: Config, database: Database, nowMs: numb
   };
   const findings = await databaseFindings(database, questions);
   if ((await pendingMigrations(database)).length > 0) return findings; // the rest asks tables that are not there yet
-  findings.push(...(await processorFindings(config, database, nowMs)), ...(await backlogFindings(database)));
+  findings.push(...(await processorFindings(config, database, nowMs)), ...(await issuerFindings(database)));
+  findings.push(...(await backlogFindings(database)));
   return findings;
 }
 

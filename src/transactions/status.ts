@@ -7,7 +7,7 @@
  * (unusable, or of unknown meaning: a reversal is owed) or **NoResponse** (none in time: a reversal is owed). When the
  * phone has its answer it is **RespondedToPhone**, if the phone was gone **FailedToRespondToPhone**, until the device
  * asks again. **AcknowledgedByPhone** ends it. **BadRequestReceived** and **ErrorFindingConfig** end it before any
- * switch heard of it.
+ * switch heard of it; a refused tap by the token of a link has no row.
  *
  * Who moves it on: from 1, 3, 4, 5, 6 and 7 there is always a live job, committed with the status, that will (see
  * `MUST_NOT_REST`). 8 and 9 may rest, unless a PIN is awaited: then there is a job, too (see pin-step.ts). Nothing goes

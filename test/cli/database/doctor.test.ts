@@ -51,6 +51,24 @@ describe('tapwire doctor', () => {
     expect(findings).toHaveLength(3);
   });
 
+  test('names what a processor reaches that is not its acquirer’s, and dials nothing for it', async () => {
+    const findings = faultsOf(await look({ SWITCH_NETWORKS: '2=127.0.0.1' }));
+    expect(told(findings)).toMatch(
+      /^processor 1 of acquirer 1: addresses\.0\.host: an address that the operator has not/,
+    );
+    expect(findings).toHaveLength(1);
+  });
+
+  test('names an issuer that several acquirers have registered', async () => {
+    const { database } = installation;
+    expect(told(await look())).toContain('issuers: each is registered by one acquirer');
+    await database.query(`insert into issuer_keys (issuer, kid, acquirer_id, integrator_id, algorithms, public_key)
+      select issuer, 'copied', 2, 20, algorithms, public_key from issuer_keys where acquirer_id = 1 limit 1`);
+    const findings = await look();
+    await database.query(`delete from issuer_keys where kid = 'copied'`);
+    expect(told(findings)).toMatch(/issuer \S+: acquirers 1, 2 have registered it/);
+  });
+
   test('says how clients reach the installation, and what is open to strangers', async () => {
     expect(told(await look())).toContain('https: is not required in dev');
     const qa = { TAPWIRE_ENV: 'qa', BASE_URL: 'https://api.example', APP_URL: 'https://pay.example' };

@@ -1,0 +1,22 @@
+import type { Database } from '../../store/postgres/open-database.ts';
+import { type Finding, good, warning } from './finding.ts';
+
+const SHARED = `
+select issuer, array_agg(distinct acquirer_id order by acquirer_id) as acquirers from issuer_keys where revoked_at is null
+group by issuer having count(distinct acquirer_id) > 1 order by issuer limit 20`;
+
+/**
+ * Names of issuers that several acquirers have registered, which only the operator may know. It is in order for an integrator
+ * of both; otherwise one of them may want tokens of the other one's integrator.
+ */
+export async function issuerFindings(database: Database): Promise<Finding[]> {
+  const { rows } = await database.query<{ issuer: string; acquirers: number[] }>(SHARED);
+  if (rows.length === 0) return [good('issuers', 'each is registered by one acquirer')];
+  return rows.map(({ issuer, acquirers }) =>
+    warning(
+      `issuer ${issuer}`,
+      `acquirers ${acquirers.join(', ')} have registered it`,
+      'check that its owner knows; its tokens should have the claim acquirerId',
+    ),
+  );
+}
