@@ -17,19 +17,21 @@ export const PROBES: ReadonlySet<string | undefined> = new Set<string | undefine
 ]);
 
 /**
- * Headers with one value at most. Node takes the first of some and joins others; a proxy may have decided by another one
+ * Headers with one value at most, each with a bit of its own. Node takes the first of some and joins others; a proxy may have decided by another one
  * (RFC 9110 5.3, RFC 9112 3.2).
  */
-const SINGLE = new Set([
-  'authorization',
-  'content-encoding',
-  'content-type',
-  'host',
-  'idempotency-key',
-  'transfer-encoding',
-  'x-api-key',
-  'x-device-installation-id',
-]);
+const SINGLE: ReadonlyMap<string, number> = new Map(
+  [
+    'authorization',
+    'content-encoding',
+    'content-type',
+    'host',
+    'idempotency-key',
+    'transfer-encoding',
+    'x-api-key',
+    'x-device-installation-id',
+  ].map((name, index) => [name, 1 << index]),
+);
 
 /** Refuses requests that are readable and yet not fit to be served, before anything else looks at them. */
 export function guardRequests(server: Server, routes: RouteTable, { requiresHttps }: GuardOptions): void {
@@ -37,8 +39,9 @@ export function guardRequests(server: Server, routes: RouteTable, { requiresHttp
     if (requiresHttps && request.protocol === 'https') reply.header('strict-transport-security', HSTS);
     done(requiresHttps ? (faultOfTransport(request) ?? faultOf(request, routes)) : faultOf(request, routes));
   });
+  // Behind the limits of rates, and before the body: with some methods fastify would first find fault with that.
   server.addHook('preParsing', (request, _reply, _payload, done) => {
-    done(encodedBody(request));
+    done(request.is404 ? faultOfUnknownRoute(request, routes) : encodedBody(request));
   });
 }
 
@@ -83,15 +86,15 @@ function faultOfMessage({ raw, headers }: FastifyRequest): RequestRefused | unde
 const CLOSE = { connection: 'close' } as const;
 
 function repeatedHeader({ raw: { rawHeaders } }: FastifyRequest): RequestRefused | undefined {
-  const seen = new Set<string>();
+  let seen = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!.toLowerCase();
-    if (!SINGLE.has(name)) continue;
-    if (seen.has(name)) {
+    const bit = SINGLE.get(name) ?? 0;
+    if ((seen & bit) !== 0) {
       const errors = [{ pointer: `/headers/${name}`, detail: 'must not be repeated' }];
       return new RequestRefused(400, 104, `The ${name} header must not be repeated.`, errors);
     }
-    seen.add(name);
+    seen |= bit;
   }
   return undefined;
 }
@@ -108,7 +111,7 @@ function hiddenByParameter(request: FastifyRequest, routes: RouteTable): Request
 }
 
 /** A wrong method on a known path is 405 with what is allowed; anything else is 404. */
-export function faultOfUnknownRoute(request: FastifyRequest, routes: RouteTable): RequestRefused {
+function faultOfUnknownRoute(request: FastifyRequest, routes: RouteTable): RequestRefused {
   const allowed = routes.methodsOf(pathOf(request.url));
   return allowed.length === 0 ? unknownAddress() : methodNotAllowed(allowed);
 }

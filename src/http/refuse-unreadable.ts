@@ -30,6 +30,9 @@ const UNKNOWN_EXPECTATION: ProblemAnswer = {
   detail: 'The only supported expectation is 100-continue.',
 };
 
+/** A client that is still sending reads the refusal before the connection is reset (RFC 9112 9.6); most close at once. */
+const LINGER_MS = 2_000;
+
 /** A request line with a token for a method (RFC 9112 3), as opposed to bytes of another protocol. */
 const REQUEST_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+ \S+ HTTP\/1\.[01]\r?\n/;
 
@@ -74,7 +77,9 @@ export class UnreadableRequests {
     const { headers, body } = rendered(refusal);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     const head = `HTTP/1.1 ${refusal.status} ${STATUS_TITLES[refusal.status]}\r\n${lines.join('')}\r\n`;
-    socket.end(head + body, () => socket.destroy());
+    socket.end(head + body);
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    socket.once('close', () => clearTimeout(timer));
   }
 
   /** The latest is kept for as long as the connection, those before it until they are sent. */

@@ -3,12 +3,12 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { Overloaded } from '../errors.ts';
+import { RequestRefused } from '../errors.ts';
 import type { RequestLog } from '../ops/request-log.ts';
 import { formatTraceparent, type Trace, takeTrace } from '../ops/traceparent.ts';
 import { type AnswerTimes, keepAnswerDeadlines } from './answer-deadlines.ts';
 import { challengeOf } from './challenge.ts';
-import { faultOfUnknownRoute, guardRequests } from './guard-requests.ts';
+import { guardRequests } from './guard-requests.ts';
 import { parseJsonBodies } from './json-body.ts';
 import { type ProblemAnswer, problemBody, problemOf } from './problem.ts';
 import { UnreadableRequests } from './refuse-unreadable.ts';
@@ -118,10 +118,6 @@ export function createServer({
     log.answered(request, reply);
     done();
   });
-  // Before the body: with some methods fastify would first find fault with that.
-  server.addHook('preParsing', (request, _reply, _payload, done) => {
-    done(request.is404 ? faultOfUnknownRoute(request, routes) : undefined);
-  });
   server.setErrorHandler((error, request, reply) => {
     const answer =
       problemOf(error) ?? frameworkProblem(error as Error & { code?: string }) ?? unforeseen(error, request, log);
@@ -151,6 +147,9 @@ function announceEnd({ routeOptions: { config } }: FastifyRequest, reply: Fastif
   reply.header('link', `<${deprecated.successor}>; rel="successor-version"`);
 }
 
+/** Another process takes the request at once; a connection that is kept would lead here again. */
+const STOPPING = 'This process is stopping; nothing was stored.';
+
 /** While the server stops, a connection ends with its answer: a stop would otherwise wait for its keep-alive to run out. */
 function closeAnsweredConnections(server: Server): void {
   let isClosing = false;
@@ -171,7 +170,7 @@ function closeAnsweredConnections(server: Server): void {
     done();
   });
   server.addHook('onRequest', (_request, _reply, done) => {
-    done(isClosing ? new Overloaded() : undefined);
+    done(isClosing ? new RequestRefused(503, 203, STOPPING, undefined, { 'retry-after': '2' }) : undefined);
   });
   server.addHook('onSend', (_request, reply, payload, done) => {
     if (isClosing) reply.header('connection', 'close');

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { answerSchema, createServer, type Server } from '../../src/http/server.ts';
@@ -29,6 +32,21 @@ test('a deprecated route says since when, and which is better', async () => {
   const { headers } = await server.inject('/old');
   expect(headers.deprecation).toBe(`@${Date.parse('2026-01-01') / 1_000}`);
   expect(headers.link).toBe('</better>; rel="successor-version"');
+});
+
+test('while the server stops, a request on a connection that was open before is a 503 as a problem', async () => {
+  server.get('/quick', { config: { facts } }, async () => ({}));
+  const url = new URL(await server.listen({ port: 0, host: '127.0.0.1' }));
+  const accepted = once(server.server, 'connection');
+  const socket = connect(Number(url.port), url.hostname);
+  const received = text(socket);
+  await accepted;
+  const closed = server.close();
+  socket.write('GET /quick HTTP/1.1\r\nhost: x\r\n\r\n');
+  expect(await received).toMatch(
+    /^HTTP\/1\.1 503 .*retry-after: 2\r\n.*application\/problem\+json.*This process is stopping/s,
+  );
+  await closed;
 });
 
 test('a body is refused that has more than sixteen levels, brackets in text aside', async () => {

@@ -31,7 +31,7 @@ async function toldTo(text: string, andThen?: (socket: Socket) => void): Promise
     .setEncoding('utf8')
     .on('data', (chunk: string) => (told += chunk))
     .on('error', () => {});
-  await once(socket, 'close');
+  await new Promise((resolve) => socket.once('close', resolve)); // `once` would reject for a write that came too late
   clearInterval(timer);
   return told;
 }

@@ -10,7 +10,14 @@ export interface TriedRoute extends KnownRoute {
 }
 
 /** Settings of a gateway that the same few callers ask thousands of times. */
-export const UNLIMITED = { RATE_PER_CREDENTIAL: '0', RATE_PER_ADDRESS: '0', LOGIN_TRIES_PER_ADDRESS: '1000' };
+export const UNLIMITED = {
+  RATE_PER_CREDENTIAL: '0',
+  RATE_PER_ADDRESS: '0',
+  TAPS_PER_LINK: '0',
+  TAPS_PER_TOKEN: '0',
+  TAPS_PER_MERCHANT: '0',
+  LOGIN_TRIES_PER_ADDRESS: '1000',
+};
 
 /** Every route; `openRow` is the request of one that is open to everyone, and names nothing that the matrix exchanges. */
 export function triedRoutes(installation: Installation, openRow: (name: string) => Row = () => row(() => ({}))) {
