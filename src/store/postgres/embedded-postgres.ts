@@ -21,13 +21,19 @@ interface Options {
   readonly directory: string;
   /** False for tests alone: commits are then not flushed to the disk. */
   readonly durable?: boolean;
+  /** For tests alone: an address of this machine to listen on besides. */
+  readonly listenOn?: string;
 }
 
 /** Enough for a few processes with their pools and listeners, and for four test files at once, each with an installation. */
 const MAX_CONNECTIONS = 200;
 const START_TIMEOUT_SECONDS = 60;
 
-export async function startEmbeddedPostgres({ directory, durable = true }: Options): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres({
+  directory,
+  durable = true,
+  listenOn = '',
+}: Options): Promise<EmbeddedPostgres> {
   const binaries = await findBinaries();
   const dataDirectory = resolve(directory);
   const socketDirectory = socketDirectoryOf(dataDirectory);
@@ -44,7 +50,7 @@ export async function startEmbeddedPostgres({ directory, durable = true }: Optio
 
   // A postmaster.pid that survived a power cut names a process that is not ours; pg_ctl has just said so.
   rmSync(join(dataDirectory, 'postmaster.pid'), { force: true });
-  startServer(run, binaries.pg_ctl, dataDirectory, serverSettings(socketDirectory, durable));
+  startServer(run, binaries.pg_ctl, dataDirectory, serverSettings(socketDirectory, durable, listenOn));
   return { url, stop: stopWithUs(account, binaries.pg_ctl, dataDirectory, socketDirectory) };
 }
 
@@ -104,10 +110,10 @@ function createCluster(run: Run, initdb: string, dataDirectory: string): void {
   if (status !== 0) throw new StartError('NO_DATABASE', `initdb failed: ${lastLine(output)}`);
 }
 
-function serverSettings(socketDirectory: string, durable: boolean): string[] {
+function serverSettings(socketDirectory: string, durable: boolean, listenOn: string): string[] {
   const settings = [
     `unix_socket_directories=${socketDirectory}`,
-    "listen_addresses=''",
+    `listen_addresses='${listenOn}'`,
     `max_connections=${MAX_CONNECTIONS}`,
     'shared_buffers=256MB',
     'max_wal_size=4GB', // checkpoints by time, not by every gigabyte of taps

@@ -84,6 +84,7 @@ export function testMoments(site: () => CrashSite, { doomed, front }: Roles): vo
       ]);
       await site().untilQuiet();
       await site().expectNothingLost(url);
+      site().expectTimelyAnswers();
     },
     PATIENT_MS,
   );

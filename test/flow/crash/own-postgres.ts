@@ -23,8 +23,9 @@ export class OwnPostgres {
     this.database = { url: started.url, database, drop: () => this.#drop() };
   }
 
-  static async start(): Promise<OwnPostgres> {
-    const folder = mkdtempSync(join(tmpdir(), 'tapwire-postgres-'));
+  /** @param parent where its folder is made */
+  static async start(parent = tmpdir()): Promise<OwnPostgres> {
+    const folder = mkdtempSync(join(parent, 'tapwire-postgres-'));
     chmodSync(folder, 0o755); // the cluster's account must pass through
     const directory = join(folder, 'postgres');
     const started = await startEmbeddedPostgres({ directory });

@@ -39,6 +39,7 @@ test.each([
   await site.letClaimsLapse();
   await site.untilQuiet();
   await site.expectNothingLost(gateway.url);
+  site.expectTimelyAnswers();
 });
 
 test(
@@ -57,6 +58,7 @@ test(
     await site.letClaimsLapse();
     await site.untilQuiet();
     await site.expectNothingLost(gateway.url);
+    site.expectTimelyAnswers();
   },
   PATIENT_MS,
 );
