@@ -69,6 +69,19 @@ export class ManyDeliveries {
     );
   }
 
+  /** As if the receiver had been down for longer: what waits is for the third step of the schedule and later. */
+  async waitLonger(endpoints: readonly string[]): Promise<void> {
+    await this.#installation.database.query(
+      `with longer as (
+         update pgboss.job set start_after = now() + interval '30 minutes'
+         where name = 'webhook' and state = 'created' and (data ->> 'endpointId')::uuid = any($1) returning data
+       )
+       update webhook_events set next_at = now() + interval '30 minutes'
+       where id in (select (data ->> 'eventId')::uuid from longer)`,
+      [endpoints],
+    );
+  }
+
   async figures(endpoints: readonly string[]): Promise<Figures> {
     const { rows } = await this.#installation.database.query<Figures>(
       `select count(*) filter (where state = 'delivered')::int as delivered, count(*) filter (where state = 'pending')::int as pending,
