@@ -109,5 +109,9 @@ export const profileOverrides = z
     stanScope: z.enum(['terminal', 'acquirer']),
     /** Of the reversals' profile. Ten minutes are longer than any kernel keeps bytes for a connection that is gone. */
     overtakingGuardSeconds: z.int().min(0).max(600),
+    /** Of the reversals' profile: seconds before attempt 2, 3, ... A network with rules of its own sets them, or a test. */
+    reversalDelaysSeconds: z.array(z.number().min(1).max(86_400)).min(1).max(20),
+    /** Of the reversals' profile: when a person must look. */
+    reversalGiveUpAfterSeconds: z.int().min(10).max(604_800),
   })
   .partial();

@@ -101,12 +101,14 @@ export function profileOf<Config extends SwitchConfig>(
   processor: Pick<Processor<Config>, 'profile'>,
   config: Config,
 ): ProcessorProfile {
-  const { overtakingGuardSeconds, ...numbers } = config.profile ?? {};
+  const { overtakingGuardSeconds, reversalDelaysSeconds, reversalGiveUpAfterSeconds, ...numbers } =
+    config.profile ?? {};
+  const schedule = { delaysSeconds: reversalDelaysSeconds, giveUpAfterSeconds: reversalGiveUpAfterSeconds };
   const { reversal } = processor.profile;
   return {
     ...processor.profile,
     ...definedOnly(numbers),
-    reversal: { ...reversal, ...definedOnly({ overtakingGuardSeconds }) },
+    reversal: { ...reversal, ...definedOnly({ overtakingGuardSeconds, ...schedule }) },
   };
 }
 
