@@ -52,14 +52,19 @@ function parseTime(text: string): Date {
 
 /** A line for each check, and below them what is wrong. */
 function reportOf(findings: readonly Finding[]): string {
-  const rows = findings.map(({ check, lookedAt, open, violationCount, says }) => [
+  const rows = findings.map(({ check, lookedAt, open, inReview, misstated, violationCount, says }) => [
     check,
     String(lookedAt),
     String(open),
+    String(inReview),
+    String(misstated),
     String(violationCount),
     says,
   ]);
-  const table = tableOf([['check', 'looked at', 'open', 'violations', 'what must hold'], ...rows]);
+  const table = tableOf([
+    ['check', 'looked at', 'open', 'in review', 'misstated', 'violations', 'what must hold'],
+    ...rows,
+  ]);
   const faults = findings.flatMap(({ check, violations, violationCount }) => {
     const lines = violations.map(({ id, what }) => `${check}  ${id}  ${what}`);
     const unnamed = violationCount - violations.length;

@@ -24,7 +24,7 @@ afterAll(() => books.close());
 test('books that agree have no violation, and each check looked at something', async () => {
   expect(await books.faults()).toEqual({});
   const looked = Object.fromEntries((await books.verify()).map(({ check, lookedAt }) => [check, lookedAt]));
-  expect(looked).toEqual({ I1: 2, I2: 1, I3: 1, I4: 2, I5: 3, I6: 3, I7: 0, I8: 2, J: 0 });
+  expect(looked).toEqual({ I1: 2, I2: 1, I3: 1, I4: 2, I5: 3, I6: 3, I7: 0, I8: 2, J: 0, R: 0 });
 });
 
 describe('I1: what a switch approved is Approved to the merchant, or reversed, or visibly open', () => {
@@ -45,13 +45,67 @@ describe('I1: what a switch approved is Approved to the merchant, or reversed, o
   });
 
   test.each([
-    ['owed', 1],
-    ['needsReview', 4],
-  ])('one whose reversal is %s is open, and no violation', async (_what, reversalState) => {
+    ['owed', 1, { open: 1, inReview: 0 }],
+    ['needsReview', 4, { open: 0, inReview: 1 }],
+  ])('one whose reversal is %s is told as such, and no violation', async (_what, reversalState, counts) => {
     books.entry(await books.transaction({ disposition: Disposition.Indeterminate, reversalState }));
     const [i1] = await books.verify();
-    expect(i1).toMatchObject({ check: 'I1', open: 1, violationCount: 0 });
+    expect(i1).toMatchObject({ check: 'I1', ...counts, violationCount: 0 });
   });
+});
+
+describe('a switch that says what is not true', () => {
+  const SAID = { received: 1, approvals: 0, declines: 0, refusedReversals: 0 };
+  const { Declined, Voided, Approved } = Disposition;
+  /** What came of each check that looks at money. */
+  async function verdicts() {
+    const findings = await books.verify();
+    const told = findings.filter(({ misstated, violationCount }) => misstated + violationCount > 0);
+    return told.map(({ check, misstated, violationCount }) => [check, misstated, violationCount]);
+  }
+
+  test.each([
+    ['denied what it booked', Declined, { declines: 1 }, 'approved'],
+    ['acknowledged a reversal that it did not make', Voided, { acknowledgedAtMs: 50_000 }, 'approved'],
+    ['denied a reversal that it made, twice', Approved, { refusedReversals: 2 }, 'reversed'],
+    ['approved what it did not book', Approved, { approvals: 1, approvedAtMs: 1_000 }, 'unbooked'],
+  ] as const)('and %s, has misstated it', async (_what, disposition, said, state) => {
+    const reversalState = disposition === Voided ? 3 : 0;
+    const planted = await books.transaction({ disposition, reversalState });
+    if (reversalState === 3) {
+      await books.tell(planted.id, [
+        { reversal: 'sent', attempt: 1, at: '2026-03-01T10:00:00.000Z' },
+        { reversal: 'acknowledged', attempt: 1, at: '2026-03-01T10:00:00.000Z' },
+      ]);
+    }
+    books.entry(planted, { state, said: { ...SAID, ...said } });
+    expect(await verdicts()).toEqual([[state === 'approved' ? 'I1' : state === 'reversed' ? 'I2' : 'I3', 1, 0]]);
+  });
+
+  test.each([
+    [
+      'an approval that followed a decline',
+      Declined,
+      { declines: 1, approvals: 1, approvedAtMs: 1_000 },
+      'approved',
+      'I1',
+    ],
+    ['an approval after the acknowledgement', Voided, { acknowledgedAtMs: 1, approvedAtMs: 60_000 }, 'approved', 'I1'],
+    ['one refusal of a reversal', Approved, { refusedReversals: 1 }, 'reversed', 'I2'],
+    ['no approval at all', Approved, { declines: 1 }, 'unbooked', 'I3'],
+    ['an authorization that came twice', Approved, { received: 2, approvals: 1 }, 'approved', 'I4'],
+  ] as const)('does not excuse %s', async (_what, disposition, said, state, check) => {
+    const planted = await books.transaction({ disposition, reversalState: disposition === Voided ? 3 : 0 });
+    books.entry(planted, { state, said: { ...SAID, ...said } });
+    expect(Object.keys(await books.faults())).toContain(check);
+  });
+});
+
+test('R: a reversal that is over without an acknowledgement must be flagged for a person', async () => {
+  const planted = await books.transaction({ disposition: Disposition.Indeterminate, reversalState: 4 });
+  expect((await books.faults()).R).toMatchObject([{ id: planted.id }]);
+  await books.database.query('update transactions set needs_review = true where id = $1', [planted.id]);
+  expect((await books.faults()).R).toBeUndefined();
 });
 
 test('I2: a reversed approval that the merchant was told is Approved', async () => {
@@ -247,7 +301,7 @@ describe('tapwire verify-ledger', () => {
 
   test('prints a line for each check and ends with 0 when all hold', async () => {
     const ended = await served((url) => run(url));
-    expect(ended.stdout).toMatch(/^I1 +2 +0 +0 +what a switch approved/m);
+    expect(ended.stdout).toMatch(/^I1 +2 +0 +0 +0 +0 +what a switch approved/m);
     expect(ended.exitCode, ended.output).toBe(0);
   });
 

@@ -24,12 +24,12 @@ export interface Books {
 
 const CREATE = `create temp table ledger_entries (
   n integer generated always as identity, processor text, key text, kind text, stan text, rrn text, tid text,
-  currency_numeric text, amount_minor bigint, approved_minor bigint, state text)`;
+  currency_numeric text, amount_minor bigint, approved_minor bigint, state text, said json)`;
 
-const INSERT = `insert into ledger_entries (processor, key, kind, stan, rrn, tid, currency_numeric, amount_minor, approved_minor, state)
-  select processor, key, kind, stan, rrn, tid, "currencyNumeric", "amountMinor", "approvedMinor", state
+const INSERT = `insert into ledger_entries (processor, key, kind, stan, rrn, tid, currency_numeric, amount_minor, approved_minor, state, said)
+  select processor, key, kind, stan, rrn, tid, "currencyNumeric", "amountMinor", "approvedMinor", state, said
   from json_to_recordset($1::text::json) as x(processor text, key text, kind text, stan text, rrn text, tid text,
-    "currencyNumeric" text, "amountMinor" bigint, "approvedMinor" bigint, state text)`;
+    "currencyNumeric" text, "amountMinor" bigint, "approvedMinor" bigint, state text, said json)`;
 
 // DE37, DE11 and DE41 name an authorization for a year; the processor's type keeps two switches with the same terminal apart.
 const MATCH = `create temp table matched as

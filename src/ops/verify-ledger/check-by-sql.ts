@@ -9,6 +9,10 @@ export interface SqlCheck {
   readonly lookedAt: string;
   /** How many of them are visibly not settled yet. */
   readonly open?: string;
+  /** How many of them a person must settle. */
+  readonly inReview?: string;
+  /** How many of them disagree by what a switch said, and are no violations. */
+  readonly misstated?: string;
   /** Those that must not be: `id` and `what`. */
   readonly violations: string;
   readonly values?: readonly unknown[];
@@ -23,10 +27,12 @@ export async function checkBySql({ client }: Books, asked: SqlCheck): Promise<Fi
   };
   const lookedAt = await count(asked.lookedAt);
   const open = await count(asked.open);
+  const inReview = await count(asked.inReview);
+  const misstated = await count(asked.misstated);
   const { rows } = await client.query<Violation & { total: string }>(
     `select id, what, count(*) over () as total from (${asked.violations}) as violations order by id, what limit ${MAX_NAMED}`,
     [...values],
   );
   const violations = rows.map(({ id, what }) => ({ id, what }));
-  return { check, says, lookedAt, open, violationCount: Number(rows[0]?.total ?? 0), violations };
+  return { check, says, lookedAt, open, inReview, misstated, violationCount: Number(rows[0]?.total ?? 0), violations };
 }

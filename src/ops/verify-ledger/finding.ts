@@ -13,6 +13,10 @@ export interface Finding {
   readonly lookedAt: number;
   /** Those of them that are not settled yet, and visibly so. */
   readonly open: number;
+  /** Those of them that a person must settle, and that say so. */
+  readonly inReview: number;
+  /** Those that do not agree because a switch said what was not true: nobody but the switch can know. */
+  readonly misstated: number;
   readonly violationCount: number;
   /** The first of them. */
   readonly violations: readonly Violation[];

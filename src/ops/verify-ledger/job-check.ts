@@ -21,7 +21,8 @@ export function checkJobs(books: Books): Promise<Finding> {
     check: 'J',
     says: 'what must not rest has a live job that will move it on',
     lookedAt: `select count(*) from transactions t where ${RESTLESS} or ${AWAITING_PIN} or ${REVERSING} or (${OPEN_VOID})`,
-    open: `select count(*) from transactions t where t.reversal_state = ${needsReview}`,
+    open: `select count(*) from transactions t where ${RESTLESS} or ${AWAITING_PIN} or ${REVERSING}`,
+    inReview: `select count(*) from transactions t where t.reversal_state = ${needsReview}`,
     violations: `
       with live as materialized (${LIVE})
       select t.id::text, concat('rests in status ', t.status, ' without a job') as what from transactions t

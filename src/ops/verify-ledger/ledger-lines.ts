@@ -15,7 +15,18 @@ const ledgerLine = z.object({
   amountMinor: z.number(),
   approvedMinor: z.number(),
   approvedAtMs: z.number(),
-  state: z.enum(['approved', 'reversed']),
+  state: z.enum(['approved', 'reversed', 'unbooked']),
+  /** Of a switch that may say what is not true: what it said (see src/simulator/ledger.ts). */
+  said: z
+    .object({
+      received: z.number(),
+      approvals: z.number(),
+      approvedAtMs: z.number().optional(),
+      declines: z.number(),
+      acknowledgedAtMs: z.number().optional(),
+      refusedReversals: z.number(),
+    })
+    .optional(),
 });
 
 export type LedgerLine = z.infer<typeof ledgerLine>;

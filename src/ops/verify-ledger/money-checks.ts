@@ -8,9 +8,27 @@ import type { Finding } from './finding.ts';
 
 const { owed, sent, confirming, needsReview } = ReversalState;
 
-/** Nothing was promised yet, or a reversal is still to come: visible to whoever looks at the transaction. */
-const IS_OPEN = `(t.reversal_state in (${[owed, sent, confirming, needsReview].join()})
+/** Nothing was promised yet, or a reversal is under way: visible to whoever looks at the transaction. */
+const IS_OPEN = `(t.reversal_state in (${[owed, sent, confirming].join()})
   or (t.disposition is null and t.status in (${MUST_NOT_REST.join()})))`;
+/** A person must settle it with the acquirer, and it says so. */
+const IS_IN_REVIEW = `(t.reversal_state = ${needsReview} or t.needs_review)`;
+
+const SAID_AT = (field: string) => `(e.said ->> '${field}')::float8`;
+/** What one line says and what another says may arrive in another order than they left. */
+const CROSSING_MS = 10_000;
+/** The switch denied what it had booked, and no approval of it arrived for certain. */
+const WAS_DENIED = `(coalesce((e.said ->> 'declines')::integer, 0) > 0 and ${SAID_AT('approvedAtMs')} is null)`;
+/**
+ * The switch acknowledged a reversal that it did not make, and did not approve the original after that. Of a void, the approval
+ * was known before; when it comes once more it says nothing new.
+ */
+const WAS_RELEASED = `(${SAID_AT('acknowledgedAtMs')} is not null
+  and coalesce(t.void_state is not null or ${SAID_AT('approvedAtMs')} <= ${SAID_AT('acknowledgedAtMs')} + ${CROSSING_MS}, true))`;
+/** The switch refused twice to reverse what it then reversed. */
+const WAS_KEPT = `coalesce((e.said ->> 'refusedReversals')::integer, 0) >= 2`;
+/** The switch approved what it did not book. */
+const WAS_PROMISED = `coalesce((e.said ->> 'approvals')::integer, 0) > 0`;
 
 /** Asked for, or done: whoever asked was told of the void, and not of an approval that stands. */
 const IS_BEING_VOIDED = 't.void_state is not null';
@@ -31,42 +49,52 @@ export async function checkMoney(books: Books): Promise<Finding[]> {
 }
 
 function checkApprovedOrReversed(books: Books): Promise<Finding> {
+  const differs = `e.state = 'approved' and t.disposition is distinct from ${Disposition.Approved}`;
+  const isMisstated = `(${WAS_DENIED} or ${WAS_RELEASED})`;
+  const isOrphan = `e.state = 'approved' and t.id is null`;
+  const entries = 'ledger_entries e left join matched m using (n) left join transactions t using (acquirer_id, id)';
   return checkBySql(books, {
     check: 'I1',
     says: 'what a switch approved is Approved to the merchant, or reversed, or visibly open',
-    lookedAt: 'select count(*) from ledger_entries',
+    lookedAt: `select count(*) from ledger_entries where state <> 'unbooked'`,
     open: `select count(*) from ${ENTRIES_WITH_ROWS} where e.state = 'approved' and ${IS_OPEN}`,
+    inReview: `select count(*) from ${ENTRIES_WITH_ROWS} where ${differs} and not ${IS_OPEN} and ${IS_IN_REVIEW}`,
+    misstated: `select (select count(*) from ${entries} where ${isOrphan} and ${isMisstated})
+      + (select count(*) from ${ENTRIES_WITH_ROWS} where ${differs} and not ${IS_OPEN} and not ${IS_IN_REVIEW} and ${isMisstated}) as count`,
     violations: `
       select ${ENTRY} as id, 'approved at the switch, and in no transaction' as what
-      from ledger_entries e where e.state = 'approved' and not exists (select from matched m where m.n = e.n)
+      from ${entries} where ${isOrphan} and not ${isMisstated}
       union all
       select t.id::text, concat('stands at the switch, and the merchant was told disposition ', coalesce(t.disposition::text, 'none'))
       from ${ENTRIES_WITH_ROWS}
-      where e.state = 'approved' and t.disposition is distinct from ${Disposition.Approved} and not ${IS_OPEN}`,
+      where ${differs} and not ${IS_OPEN} and not ${IS_IN_REVIEW} and not ${isMisstated}`,
   });
 }
 
 function checkNoneReversedThatIsApproved(books: Books): Promise<Finding> {
+  const differs = `${ENTRIES_WITH_ROWS}
+      where e.state = 'reversed' and t.disposition = ${Disposition.Approved} and not ${IS_BEING_VOIDED}`;
   return checkBySql(books, {
     check: 'I2',
     says: 'nothing is reversed that the merchant was told is Approved, unless by a void',
     lookedAt: `select count(*) from ledger_entries where state = 'reversed'`,
-    violations: `
-      select t.id::text, 'reversed at the switch, and Approved to the merchant' as what
-      from ${ENTRIES_WITH_ROWS}
-      where e.state = 'reversed' and t.disposition = ${Disposition.Approved} and not ${IS_BEING_VOIDED}`,
+    misstated: `select count(*) from ${differs} and ${WAS_KEPT}`,
+    violations: `select t.id::text, 'reversed at the switch, and Approved to the merchant' as what from ${differs} and not ${WAS_KEPT}`,
   });
 }
 
 function checkNoneApprovedWithoutEntry(books: Books): Promise<Finding> {
   const approved = `from transactions t where t.disposition = ${Disposition.Approved} and ${OF_THE_LEDGER}`;
+  const known = (condition: string) => `exists (select from matched m join ledger_entries e using (n)
+        where m.acquirer_id = t.acquirer_id and m.id = t.id and ${condition})`;
   return checkBySql(books, {
     check: 'I3',
     says: 'nothing is Approved that no switch approved',
     lookedAt: `select count(*) ${approved}`,
+    misstated: `select count(*) ${approved} and ${known(`e.state = 'unbooked' and ${WAS_PROMISED}`)}`,
     violations: `
       select t.id::text, 'Approved to the merchant, and in no ledger' as what ${approved}
-      and not exists (select from matched m where m.acquirer_id = t.acquirer_id and m.id = t.id)`,
+      and not ${known(`(e.state <> 'unbooked' or ${WAS_PROMISED})`)}`,
     values: [books.since],
   });
 }
@@ -75,10 +103,13 @@ function checkOneAuthorization(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'I4',
     says: 'at most one authorization for each attempt of a merchantReference',
-    lookedAt: 'select count(*) from (select distinct acquirer_id, id from matched) as transactions',
+    lookedAt: `select count(*) from (select distinct acquirer_id, id from matched) as transactions`,
     violations: `
       select id::text, concat(count(*), ' approvals at the switch for one attempt') as what
-      from matched group by acquirer_id, id having count(*) > 1`,
+      from matched group by acquirer_id, id having count(*) > 1
+      union all
+      select ${ENTRY}, concat('was sent ', e.said ->> 'received', ' times') from ledger_entries e
+      where (e.said ->> 'received')::integer > 1`,
   });
 }
 

@@ -2,11 +2,13 @@ import type { Processor } from '../../processor-kit/processor.ts';
 import { type Database, inLongSession } from '../../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../../store/postgres/session-limits.ts';
 import { openBooks } from './books.ts';
+import { type ClientAnswer, checkClients, keepAnswers } from './client-check.ts';
 import { checkEvents } from './event-check.ts';
 import type { Finding } from './finding.ts';
 import { checkJobs } from './job-check.ts';
 import type { LedgerLine } from './ledger-lines.ts';
 import { checkAmounts, checkMoney } from './money-checks.ts';
+import { checkReviews } from './review-check.ts';
 import { checkStans } from './stan-check.ts';
 import { checkTrails } from './trail-check.ts';
 
@@ -18,6 +20,8 @@ export interface BooksToVerify {
   readonly types: ReadonlyMap<string, Processor>;
   /** The ledger begins here: what was submitted before is not looked for in it. */
   readonly since?: Date | undefined;
+  /** What clients were told; nothing is compared with it when absent. */
+  readonly answers?: AsyncIterable<ClientAnswer> | undefined;
 }
 
 /**
@@ -27,9 +31,10 @@ export interface BooksToVerify {
  * The ledger is read first, then the database as it is at one moment. So it is to be run when no taps come in: one that was
  * approved between the two would seem to be missing in the ledger.
  */
-export async function verifyLedger({ database, ledger, types, since }: BooksToVerify): Promise<Finding[]> {
+export async function verifyLedger({ database, ledger, types, since, answers }: BooksToVerify): Promise<Finding[]> {
   // Its temporary tables go with the session.
   return inLongSession(database, SESSION_LIMITS.ledger, async (client) => {
+    if (answers) await keepAnswers({ client }, answers);
     const books = await openBooks(client, ledger, since ?? null);
     return [
       ...(await checkMoney(books)),
@@ -38,6 +43,8 @@ export async function verifyLedger({ database, ledger, types, since }: BooksToVe
       await checkEvents(books),
       await checkAmounts(books),
       await checkJobs(books),
+      await checkReviews(books),
+      ...(answers ? [await checkClients(books)] : []),
     ];
   });
 }

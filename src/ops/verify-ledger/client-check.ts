@@ -1,0 +1,53 @@
+import { Disposition } from '../../transactions/disposition.ts';
+import { ReversalState } from '../../transactions/transaction.ts';
+import type { Books } from './books.ts';
+import { checkBySql } from './check-by-sql.ts';
+import type { Finding } from './finding.ts';
+
+/** What a client was told of a transaction in the end. */
+export interface ClientAnswer {
+  readonly id: string;
+  readonly outcome: string;
+}
+
+const BATCH_ANSWERS = 5_000;
+const { owed, sent, confirming, needsReview } = ReversalState;
+
+const TOLD = 'client_answers a left join transactions t on t.id = a.id';
+/** A void was asked for, or the transaction is about to be reversed, or a person looks at it. */
+const HAS_CHANGED = `(t.void_state is not null or t.needs_review
+  or t.reversal_state in (${[owed, sent, confirming, needsReview].join()}))`;
+
+/** To be called before the books are opened: they are read only afterwards. */
+export async function keepAnswers(books: Pick<Books, 'client'>, answers: AsyncIterable<ClientAnswer>): Promise<void> {
+  const { client } = books;
+  await client.query('create temp table client_answers (id uuid, outcome text)');
+  let batch: ClientAnswer[] = [];
+  const insert = async () => {
+    const columns = [batch.map(({ id }) => id), batch.map(({ outcome }) => outcome)];
+    await client.query('insert into client_answers select * from unnest($1::uuid[], $2::text[])', columns);
+    batch = [];
+  };
+  for await (const { id, outcome } of answers) if (batch.push({ id, outcome }) === BATCH_ANSWERS) await insert();
+  await insert();
+}
+
+/** C: what a client was told is what the books have. */
+export function checkClients(books: Books): Promise<Finding> {
+  return checkBySql(books, {
+    check: 'C',
+    says: 'what a client was told is booked so, or was voided, or is in review',
+    lookedAt: 'select count(*) from client_answers',
+    inReview: `select count(*) from ${TOLD} where a.outcome = 'Approved' and t.disposition <> ${Disposition.Approved} and t.needs_review`,
+    violations: `
+      select a.id::text, concat('a client was told ', a.outcome, ', and there is no such transaction') as what
+      from ${TOLD} where t.id is null
+      union all
+      select a.id::text, concat('a client was told Approved, and the disposition is ', t.disposition) from ${TOLD}
+      where a.outcome = 'Approved' and t.disposition is distinct from ${Disposition.Approved} and t.id is not null
+        and not ${HAS_CHANGED}
+      union all
+      select a.id::text, concat('a client was told ', a.outcome, ', and it is Approved') from ${TOLD}
+      where a.outcome <> 'Approved' and t.disposition = ${Disposition.Approved}`,
+  });
+}

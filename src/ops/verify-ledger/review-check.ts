@@ -1,0 +1,24 @@
+import { ReversalState, TransactionType } from '../../transactions/transaction.ts';
+import type { Books } from './books.ts';
+import { checkBySql } from './check-by-sql.ts';
+import type { Finding } from './finding.ts';
+
+const STANDS_STILL = `t.reversal_state = ${ReversalState.needsReview}`;
+/** A void that was refused or given up leaves the question whether the switch has made it. */
+const REFUSED_VOID = `(t.type = ${TransactionType.Void} and t.disposition = 1)`;
+
+/** R: what nobody but a person can settle is flagged, so that list, console and metrics show it. */
+export function checkReviews(books: Books): Promise<Finding> {
+  return checkBySql(books, {
+    check: 'R',
+    says: 'what a person must settle is flagged for review',
+    lookedAt: `select count(*) from transactions t where ${STANDS_STILL} or ${REFUSED_VOID} or t.needs_review`,
+    inReview: 'select count(*) from transactions t where t.needs_review',
+    violations: `
+      select t.id::text, 'its reversal is over without an acknowledgement, and it is not flagged' as what
+      from transactions t where ${STANDS_STILL} and not t.needs_review
+      union all
+      select t.id::text, 'is a void that was refused, and it is not flagged' from transactions t
+      where ${REFUSED_VOID} and not t.needs_review`,
+  });
+}
