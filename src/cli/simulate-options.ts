@@ -3,6 +3,7 @@ import { StartError } from '../errors.ts';
 import { keyExchangeConfig } from '../processor-kit/key-change.ts';
 import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../simulator/faults.ts';
+import { parseManners } from '../simulator/manners/manners.ts';
 import type { SimulatedProcessor, SimulatorOptions } from '../simulator/start-simulator.ts';
 import { readJson } from './read-file.ts';
 import { flag, text, texts } from './words.ts';
@@ -18,6 +19,8 @@ export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [options]        w
                          of all answers, as 0.1% or 0.001
   --change-keys TIME     announces new MAC and PIN keys so often, under a transport key that is printed at the start; the type
                          needs macKeys or a zone pinKey by --config
+  --manners HOW          good | poor (answers get lost, late, doubled, spoilt) | none (and say anything about any request, at
+                         any time): the ledger alone is true (good)
   --seed NUMBER          the same seed draws the same faults and latencies in the same order
 
 What is answered follows from the amount: the table is in processors/README.md. SIM_TIME_SCALE stretches its times.`;
@@ -31,6 +34,7 @@ const FLAGS = {
   deadline: text,
   'change-keys': text,
   seed: text,
+  manners: { ...text, default: 'good' },
   drop: text,
   late: text,
   duplicate: text,
@@ -47,7 +51,7 @@ export interface SimulateOptions extends SimulatorOptions {
 /**
  * Reads `type-1=9101 type-2=9201 --drop 0.1% ...`; undefined when only help is asked for.
  *
- * @throws StartError BAD_CONFIG, SimulatorError FAULT_INVALID, naming the word at fault
+ * @throws StartError BAD_CONFIG, SimulatorError FAULT_INVALID or MANNERS_UNKNOWN, naming the word at fault
  */
 export function readSimulateOptions(
   args: string[],
@@ -72,6 +76,7 @@ export function readSimulateOptions(
     host,
     latency,
     faults: faultsOf(values),
+    manners: parseManners(values.manners),
     changeKeysEveryMs,
     ledgerPort: numberOf(values.ledger, '--ledger'),
     seed: seed === undefined ? undefined : numberOf(seed, '--seed', Number.MAX_SAFE_INTEGER),

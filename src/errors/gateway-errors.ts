@@ -25,6 +25,6 @@ export type ProcessorErrorCode =
 export class ProcessorError extends MendableError<ProcessorErrorCode> {}
 
 /** Why a simulated switch cannot be started as asked. */
-export type SimulatorErrorCode = 'LATENCY_INVALID' | 'FAULT_INVALID' | 'PORT_TAKEN';
+export type SimulatorErrorCode = 'LATENCY_INVALID' | 'FAULT_INVALID' | 'MANNERS_UNKNOWN' | 'PORT_TAKEN';
 
 export class SimulatorError extends TapwireError<SimulatorErrorCode> {}

@@ -16,7 +16,8 @@ export interface LedgerEntry {
   readonly approvedMinor: number;
   readonly authorizationCode: string;
   readonly approvedAtMs: number;
-  state: 'approved' | 'reversed';
+  /** `unbooked`: the switch has taken nothing, and has said something about it that is not true. */
+  state: 'approved' | 'reversed' | 'unbooked';
   /** Whether it is on its way to the cardholder's account: at once, or when it was completed. */
   isPosted: boolean;
   reversedAtMs: number | undefined;
@@ -24,6 +25,23 @@ export interface LedgerEntry {
   reversals: number;
   /** Reversals still to be left unanswered. */
   deafFor: number;
+  /** Of a switch without good manners: what it said, which need not be what it did. */
+  said?: Said;
+}
+
+/** What an acquirer was told of one authorization by answers that it can read. Whoever judges its books must know it. */
+export interface Said {
+  /** Authorizations that came for it; what the switch doubles itself is not counted. */
+  received: number;
+  /** Approvals that left, and when the last one left on a line that lived on. */
+  approvals: number;
+  approvedAtMs: number | undefined;
+  /** Answers that are neither an approval nor in doubt: declines, requests for a PIN. */
+  declines: number;
+  /** When a reversal was last acknowledged, or said to concern nothing that the switch knows. */
+  acknowledgedAtMs: number | undefined;
+  /** Refusals to reverse. */
+  refusedReversals: number;
 }
 
 /** A reversal of something that the switch does not know: declined, never arrived, or overtaken. */
@@ -42,9 +60,12 @@ export const MAX_LEDGER_ENTRIES = 2_000_000;
 /** Orphans beyond this are counted and not kept: a loop of them must not fill the memory. */
 const MAX_ORPHANS = 100_000;
 
+export type NewEntry = Omit<LedgerEntry, 'state' | 'isPosted' | 'reversedAtMs' | 'reversals' | 'deafFor' | 'said'>;
+
 export class Ledger {
   readonly #entries = new Map<string, LedgerEntry>();
   readonly #orphans: OrphanReversal[] = [];
+  readonly #misdeeds = new Map<string, number>();
   #orphanCount = 0;
 
   get isFull(): boolean {
@@ -56,11 +77,31 @@ export class Ledger {
   }
 
   approve(
-    entry: Omit<LedgerEntry, 'state' | 'isPosted' | 'reversedAtMs' | 'reversals' | 'deafFor'>,
+    entry: NewEntry,
     { deafFor = 0, isPosted = true }: { readonly deafFor?: number; readonly isPosted?: boolean } = {},
   ): void {
     const state = { state: 'approved', isPosted, reversedAtMs: undefined, reversals: 0, deafFor } as const;
-    this.#entries.set(ledgerKey(entry.processor, entry.key), { ...entry, ...state });
+    const said = this.find(entry.processor, entry.key)?.said;
+    this.#entries.set(ledgerKey(entry.processor, entry.key), { ...entry, ...state, ...(said && { said }) });
+  }
+
+  /** What was said of an authorization, to be added to; one that was not booked gets an entry that says so. */
+  saidOf(unbooked: NewEntry): Said {
+    let entry = this.find(unbooked.processor, unbooked.key);
+    if (entry === undefined) {
+      this.approve(unbooked, { isPosted: false });
+      entry = this.find(unbooked.processor, unbooked.key)!;
+      entry.state = 'unbooked';
+    }
+    entry.said ??= {
+      ...{ received: 0, approvals: 0, approvedAtMs: undefined, declines: 0 },
+      ...{ acknowledgedAtMs: undefined, refusedReversals: 0 },
+    };
+    return entry.said;
+  }
+
+  countMisdeed(name: string): void {
+    this.#misdeeds.set(name, (this.#misdeeds.get(name) ?? 0) + 1);
   }
 
   /** Posts what was approved; false when there is nothing, or nothing any more. */
@@ -74,7 +115,7 @@ export class Ledger {
   /** Books a reversal. `ignored` leaves the money where it is: the switch plays deaf. */
   reverse(processor: string, originalKey: string, tid: string, atMs: number): ReversalFate {
     const entry = this.find(processor, originalKey);
-    if (entry === undefined) {
+    if (entry === undefined || entry.state === 'unbooked') {
       this.#orphanCount++;
       if (this.#orphans.length < MAX_ORPHANS) this.#orphans.push({ processor, originalKey, tid, atMs });
       return 'notFound';
@@ -100,7 +141,9 @@ export class Ledger {
 
   totals(): LedgerTotals {
     const orphanReversals = this.#orphanCount;
+    const misdeeds = this.#misdeeds.size > 0 ? { misdeeds: Object.fromEntries(this.#misdeeds) } : {};
     const totals = {
+      ...misdeeds,
       approved: 0,
       approvedMinor: 0,
       posted: 0,
@@ -117,7 +160,7 @@ export class Ledger {
       if (state === 'approved') {
         totals.approved++;
         totals.approvedMinor += approvedMinor;
-      } else {
+      } else if (state === 'reversed') {
         totals.reversed++;
         totals.reversedMinor += approvedMinor;
       }
@@ -136,6 +179,8 @@ export interface LedgerTotals {
   readonly reversed: number;
   readonly reversedMinor: number;
   readonly orphanReversals: number;
+  /** Of switches without good manners: how often each did what. */
+  readonly misdeeds?: Readonly<Record<string, number>>;
 }
 
 function ledgerKey(processor: string, key: string): string {

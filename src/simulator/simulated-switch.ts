@@ -10,7 +10,7 @@ import {
 } from '../processor-kit/index.ts';
 import type { FaultDraw, FaultKind } from './faults.ts';
 import type { Latency } from './latency.ts';
-import type { Ledger } from './ledger.ts';
+import type { Ledger, NewEntry } from './ledger.ts';
 import { PinTries } from './pin-tries.ts';
 import type { Random } from './random.ts';
 import { type Scenario, scenarioOf } from './scenarios.ts';
@@ -26,6 +26,27 @@ export interface Reaction {
   readonly outageMs: number;
   /** A key that was asked for: announced on the same line once the answer is out. */
   readonly announces?: WorkingKeyUse | undefined;
+  /** Answers besides this one. */
+  readonly more?: readonly Reaction[] | undefined;
+  /** What is answered, when it is another request than the one that came. */
+  readonly to?: IsoMessage | undefined;
+  /** Whether the answer leaves on another line than its request came on. */
+  readonly isElsewhere?: boolean | undefined;
+  /** Changes the answer before it is written: fields that it should have repeated. */
+  readonly distort?: ((response: IsoMessage) => void) | undefined;
+  /** Told that the answer has left, and later that its line lived on, so that the answer has surely arrived. */
+  readonly onSent?: ((isSure: boolean) => void) | undefined;
+  /** What becomes of the line then. */
+  readonly lineFate?: LineFate | undefined;
+}
+
+/** A line is closed, goes silent while it takes everything in, or is signed off by the switch. */
+export type LineFate = 'close' | 'silence' | 'signOff';
+
+/** The part of a switch that decides; lines and sockets are somebody else's. */
+export interface Bank {
+  readonly counters: SwitchCounters;
+  react(message: IsoMessage, session: LineSession): Reaction | Promise<Reaction>;
 }
 
 /** How the answer is spoilt on its way. */
@@ -57,10 +78,10 @@ export interface SimulatedSwitchOptions {
 /** An answer is certainly late when it comes this long after the deadline. */
 const LATE_BY_MS = 3_000;
 
-const SILENT: Reaction = { answer: undefined, delayMs: 0, spoil: 'no', outageMs: 0 };
+export const SILENT: Reaction = { answer: undefined, delayMs: 0, spoil: 'no', outageMs: 0 };
 
 /** Codes by which an issuer says yes to the whole amount; each of them is booked. */
-const APPROVALS: readonly string[] = ['00', '08', '11', '16'];
+export const APPROVALS: readonly string[] = ['00', '08', '11', '16'];
 
 /** Counters since the start, for a line of statistics. */
 export interface SwitchCounters {
@@ -76,7 +97,7 @@ export interface SwitchCounters {
  * The switch behind the line: takes a request, books it and says what comes back. It knows no bytes and no sockets; the
  * dialect is the processor's.
  */
-export class SimulatedSwitch {
+export class SimulatedSwitch implements Bank {
   readonly counters: SwitchCounters = { requests: 0, approved: 0, declined: 0, reversals: 0, refused: 0, network: 0 };
   readonly #processor: Processor;
   readonly #needsSignOn: boolean;
@@ -180,7 +201,8 @@ export class SimulatedSwitch {
       return this.#decline(scenario.responseCode, fault);
     }
     if (fault === 'decline') return this.#decline('05');
-    if (this.#options.ledger.find(this.#processor.type, request.key) !== undefined) return this.#decline('94');
+    const known = this.#options.ledger.find(this.#processor.type, request.key);
+    if (known !== undefined && known.state !== 'unbooked') return this.#decline('94');
     if (this.#options.ledger.isFull) return this.#refuse('96', 'the ledger is full');
     return this.#onItsWay(this.#approve(request, scenario), fault);
   }
@@ -195,23 +217,14 @@ export class SimulatedSwitch {
     this.counters.approved++;
     const approvedMinor = scenario.kind === 'partial' ? Math.floor(request.amountMinor / 2) : request.amountMinor;
     const authorizationCode = String(++this.#approvals % 1_000_000).padStart(6, '0');
-    const entry = {
-      processor: this.#processor.type,
-      key: request.key,
-      kind: request.kind === 'refund' ? 'refund' : 'sale',
-      stan: request.stan,
-      rrn: request.rrn,
-      tid: request.tid,
-      currencyNumeric: request.currencyNumeric,
-      amountMinor: request.amountMinor,
-      approvedMinor,
-      authorizationCode,
-      approvedAtMs: Date.now(),
-    } as const;
-    this.#options.ledger.approve(entry, {
-      deafFor: scenario.kind === 'deafToReversals' ? scenario.times : 0,
-      isPosted: request.kind === 'refund' || !this.#wantsCompletion,
-    });
+    const entry = entryOf(this.#processor.type, request, authorizationCode);
+    this.#options.ledger.approve(
+      { ...entry, approvedMinor },
+      {
+        deafFor: scenario.kind === 'deafToReversals' ? scenario.times : 0,
+        isPosted: request.kind === 'refund' || !this.#wantsCompletion,
+      },
+    );
     const responseCode = scenario.kind === 'answer' ? scenario.responseCode : '00';
     return this.#approvalOf(scenario, { responseCode, authorizationCode }, approvedMinor);
   }
@@ -262,3 +275,12 @@ const SPOIL_BY_FAULT: Readonly<Partial<Record<FaultKind, Spoil>>> = {
   garble: 'garbage',
   disconnect: 'disconnect',
 };
+
+/** An authorization as the books have it, approved for all that was asked. */
+export function entryOf(processor: string, request: SimulatedRequest, authorizationCode: string): NewEntry {
+  const { key, kind, stan, rrn, tid, currencyNumeric, amountMinor } = request;
+  return {
+    ...{ processor, key, kind: kind === 'refund' ? 'refund' : 'sale', stan, rrn, tid, currencyNumeric, amountMinor },
+    ...{ approvedMinor: amountMinor, authorizationCode, approvedAtMs: Date.now() },
+  };
+}

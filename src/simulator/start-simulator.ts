@@ -12,6 +12,8 @@ import { parseLatency } from './latency.ts';
 import { Ledger } from './ledger.ts';
 import { ledgerServer } from './ledger-http.ts';
 import { listen, stopListening } from './listening.ts';
+import type { Manners } from './manners/manners.ts';
+import { RudeSwitch } from './manners/rude-switch.ts';
 import { type Random, seededRandom } from './random.ts';
 import { SimulatedSwitch, type SwitchCounters, type VerifyPin } from './simulated-switch.ts';
 import { type SimulatorHsm, SwitchKeys } from './switch-keys.ts';
@@ -43,6 +45,8 @@ export interface SimulatorOptions {
   /** Stretches the times of scenarios; `SIM_TIME_SCALE` when absent, 1 without it. */
   readonly timeScale?: number | undefined;
   readonly faults?: FaultRates | undefined;
+  /** How the switches behave; `good` when absent. */
+  readonly manners?: Manners | undefined;
   /** As `parseLatency` reads it: `8ms`, `lognormal:8ms,p99=40ms`. */
   readonly latency?: string | undefined;
   /** How often every switch announces new keys, where its configuration has `keyExchange`. Absent: when it is asked to. */
@@ -126,17 +130,27 @@ function switchServer(simulated: SimulatedProcessor, config: SwitchConfig, parts
   const { processor, deadlineMs } = simulated;
   const { hsm, ledger, random, onEvent = () => {} } = parts;
   const keys = new SwitchKeys(processor, config, hsm);
-  const bank = new SimulatedSwitch(processor, config, {
+  const deadlineOfAcquirer =
+    deadlineMs ?? (simulated.config ? profileOf(processor, config).deadlineMs : DEMO_DEADLINE_MS);
+  const honest = new SimulatedSwitch(processor, config, {
     ledger,
     random,
     faults: faultDraw(parts.faults ?? {}),
     latency: parts.latency === undefined ? undefined : parseLatency(parts.latency),
-    deadlineMs: deadlineMs ?? (simulated.config ? profileOf(processor, config).deadlineMs : DEMO_DEADLINE_MS),
+    deadlineMs: deadlineOfAcquirer,
     timeScale: parts.timeScale ?? timeScaleOfEnvironment(),
     verifyPin: testPinVerifier(hsm, config, keys),
     keys,
     onRefused: (responseCode, reason) => onEvent({ event: 'refused', processor: processor.type, responseCode, reason }),
   });
+  const { manners = 'good' } = parts;
+  const bank =
+    manners === 'good'
+      ? honest
+      : new RudeSwitch({
+          ...{ processor, bank: honest, ledger, random, manners, deadlineMs: deadlineOfAcquirer },
+          onMisdeed: (name) => ledger.countMisdeed(name),
+        });
   const codec = messageCodec(processor, config, undefined, keys);
   return new SwitchServer({ processor, config, codec, bank, keys, onEvent });
 }

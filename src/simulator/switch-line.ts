@@ -9,13 +9,18 @@ import {
   type WorkingKeyUse,
 } from '../processor-kit/index.ts';
 import { AnswerBuffer, type WriteMessage } from './answer-buffer.ts';
-import type { LineSession, Reaction, SimulatedSwitch } from './simulated-switch.ts';
+import type { Bank, LineFate, LineSession, Reaction } from './simulated-switch.ts';
 
 /** The body of a frame that is no message in any dialect. */
 const GARBAGE = new TextEncoder().encode('THIS IS NO MESSAGE');
 
 /** Requests of the switch's own that an acquirer may leave unanswered; beyond that it is not asked. */
 const MOST_ASKED = 256;
+
+/** An answer on a line that lives this long afterwards has arrived. */
+const SURE_AFTER_MS = 3_000;
+/** How long a line is silent that goes silent: longer than a deadline of tests, shorter than patience. */
+const SILENT_FOR_MS = 8_000;
 
 /** Every bit of a spoilt MAC is turned; one would do, all of them are easier to see in a trace. */
 const ALL_BITS = 0xff;
@@ -24,11 +29,15 @@ export interface SwitchLineOptions {
   readonly socket: Socket;
   readonly processor: Processor;
   readonly codec: MessageCodec;
-  readonly bank: SimulatedSwitch;
+  readonly bank: Bank;
   /** The acquirer wants a new key. */
   readonly onKeyWanted: (line: SwitchLine, use: WorkingKeyUse) => void;
   /** The whole switch goes down for this long. */
   readonly onOutage: (forMs: number) => void;
+  /** A line other than this one, if there is any. */
+  readonly otherLine: (line: SwitchLine) => SwitchLine | undefined;
+  /** The switch signs the line off. */
+  readonly onSignOff: (line: SwitchLine) => void;
   /** Told of frames and messages that could not be read; never with their bytes. */
   readonly onBadInput: (reason: string) => void;
 }
@@ -44,6 +53,7 @@ export class SwitchLine {
   readonly #headerBytes: number;
   /** Requests of the switch that wait for an answer, by their STAN. */
   readonly #asked = new Map<string, (isAccepted: boolean | undefined) => void>();
+  #silentUntilMs = 0;
   #isReading = false;
   #isFlushPlanned = false;
 
@@ -158,22 +168,57 @@ export class SwitchLine {
   }
 
   #act(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
-    if (reaction.answer === undefined) return;
-    if (reaction.delayMs > 0) setTimeout(() => this.#answerLate(request, reaction, header), reaction.delayMs).unref();
-    else this.#answer(request, reaction, header);
+    for (const each of [reaction, ...(reaction.more ?? [])]) this.#actOnce(each.to ?? request, each, header);
   }
 
-  #answerLate(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
+  #actOnce(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
+    if (reaction.answer === undefined && reaction.lineFate === undefined) return;
+    const act = () => {
+      const other = reaction.isElsewhere === true || this.#options.socket.destroyed;
+      const line = (other ? this.#options.otherLine(this) : undefined) ?? this;
+      if (reaction.answer !== undefined) line.#answer(request, reaction, header);
+      if (reaction.lineFate !== undefined) this.#meet(reaction.lineFate);
+    };
+    if (reaction.delayMs > 0) setTimeout(() => this.#actLate(act), reaction.delayMs).unref();
+    else act();
+  }
+
+  #actLate(act: () => void): void {
     try {
-      this.#answer(request, reaction, header);
+      act();
     } catch (error) {
       this.#reportFault(error);
     }
   }
 
+  #meet(fate: LineFate): void {
+    if (fate === 'silence') this.#silentUntilMs = performance.now() + SILENT_FOR_MS;
+    else if (fate === 'signOff') this.#options.onSignOff(this);
+    else this.destroy();
+  }
+
   #answer(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
-    if (this.#options.socket.destroyed) return;
+    if (this.#options.socket.destroyed || performance.now() < this.#silentUntilMs) return;
     const response = this.#options.processor.simulate(request, reaction.answer!);
+    reaction.distort?.(response);
+    this.#spoilAndAppend(response, reaction, header);
+    this.#tellSent(reaction.onSent);
+    if (reaction.announces) this.#options.onKeyWanted(this, reaction.announces);
+    if (reaction.outageMs > 0) {
+      this.#flush();
+      this.#options.onOutage(reaction.outageMs);
+    }
+  }
+
+  #tellSent(onSent: Reaction['onSent']): void {
+    if (onSent === undefined) return;
+    onSent(false);
+    setTimeout(() => {
+      if (!this.#options.socket.destroyed) onSent(true);
+    }, SURE_AFTER_MS).unref();
+  }
+
+  #spoilAndAppend(response: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
     switch (reaction.spoil) {
       case 'garbage':
         this.#appendBytes(GARBAGE, header);
@@ -190,11 +235,6 @@ export class SwitchLine {
         break;
       default:
         this.#append(response, header);
-    }
-    if (reaction.announces) this.#options.onKeyWanted(this, reaction.announces);
-    if (reaction.outageMs > 0) {
-      this.#flush();
-      this.#options.onOutage(reaction.outageMs);
     }
   }
 

@@ -8,7 +8,7 @@ import type {
   WorkingKeyUse,
 } from '../processor-kit/index.ts';
 import { listen, stopListening } from './listening.ts';
-import type { SimulatedSwitch, SwitchCounters } from './simulated-switch.ts';
+import type { Bank, SwitchCounters } from './simulated-switch.ts';
 import type { SwitchKeys } from './switch-keys.ts';
 import { SwitchLine } from './switch-line.ts';
 
@@ -30,7 +30,7 @@ export interface SwitchServerOptions {
   readonly processor: Processor;
   readonly config: SwitchConfig;
   readonly codec: MessageCodec;
-  readonly bank: SimulatedSwitch;
+  readonly bank: Bank;
   readonly keys: SwitchKeys;
   readonly onEvent: (event: SimulatorEvent) => void;
 }
@@ -86,6 +86,12 @@ export class SwitchServer {
     return areTaken;
   }
 
+  async #signOff(line: SwitchLine): Promise<void> {
+    const { processor, config } = this.#options;
+    const request = processor.networkRequest('signOff', this.#nextStamp(), config);
+    if (request !== undefined) await line.ask(request);
+  }
+
   async #changeKey(line: SwitchLine, use: WorkingKeyUse): Promise<boolean> {
     const { keys, processor, onEvent } = this.#options;
     // Without a new key those before go on: that is told, whatever the HSM's reason.
@@ -121,6 +127,8 @@ export class SwitchServer {
       bank,
       onKeyWanted: (asking, use) => void this.#changeKey(asking, use),
       onOutage: (forMs) => this.#goDown(forMs),
+      otherLine: (own) => [...this.#lines].find((other) => other !== own && other.isSignedOn),
+      onSignOff: (own) => void this.#signOff(own),
       onBadInput: (reason) => onEvent({ event: 'badInput', processor: processor.type, reason }),
     });
     this.#lines.add(line);

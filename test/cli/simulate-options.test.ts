@@ -37,6 +37,12 @@ test('without words it is one type 1 switch, without faults, on this machine alo
   expect(options).toMatchObject({ host: '127.0.0.1', ledgerPort: 0, faults: {} });
 });
 
+test('a switch has good manners unless it is told otherwise', () => {
+  expect(read().manners).toBe('good');
+  expect(read('--manners', 'none', '--seed', '7')).toMatchObject({ manners: 'none', seed: 7 });
+  expect(() => read('--manners', 'bad')).toThrow('bad: expected good, poor, none');
+});
+
 test('every fault has a flag, as a percentage or a share', () => {
   const { faults } = read(
     ...['--drop', '0.1%', '--late', '0.002', '--duplicate', '3%', '--garble', '0%', '--disconnect', '0.5%'],

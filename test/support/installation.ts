@@ -13,6 +13,7 @@ import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { SwitchConfig } from '../../src/processor-kit/switch-config.ts';
 import { demoKeysFile } from '../../src/simulator/demo-hsm.ts';
 import type { LedgerEntry } from '../../src/simulator/ledger.ts';
+import type { Manners } from '../../src/simulator/manners/manners.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import type { SwitchStats } from '../../src/switches/acquirer-switch.ts';
@@ -34,6 +35,9 @@ export interface InstallationOptions {
   readonly config?: Partial<SwitchConfig>;
   /** Stretches the times of the switch's scenarios: 10.10 answers after 10 s times this. */
   readonly timeScale?: number;
+  /** How the switch behaves, and the seed of what it does; with good manners unless given. */
+  readonly manners?: Manners;
+  readonly seed?: number;
   /** Where gateways find the switch, given where it is: for a relay between the two. */
   readonly connectTo?: (switchPort: number) => Promise<number>;
   /** Instead of a database of its own in the cluster of all tests; dropped with the installation all the same. */
@@ -116,6 +120,8 @@ export class Installation {
     profile,
     config: differences,
     timeScale = TIME_SCALE,
+    manners,
+    seed,
     connectTo,
     testDatabase: given,
     settings = {},
@@ -128,7 +134,8 @@ export class Installation {
       ...differences,
       profile: { deadlineMs: DEADLINE_MS, overtakingGuardSeconds: GUARD_SECONDS, ...profile },
     };
-    const simulator = await startSimulator({ processors: [{ processor, config: behaviour, port: 0 }], timeScale });
+    const processors = [{ processor, config: behaviour, port: 0 }];
+    const simulator = await startSimulator({ processors, timeScale, manners, seed });
     const switchPort = simulator.ports[0]!;
     const port = (await connectTo?.(switchPort)) ?? switchPort;
     const config = { ...behaviour, addresses: differences?.addresses ?? [{ host: '127.0.0.1', port }] };

@@ -1,0 +1,262 @@
+/**
+ * Everything a switch without manners does about a request that moves money, by name. Each misdeed gives the reactions to it;
+ * what was booked is in the ledger by then, whatever they say.
+ */
+import { type IsoMessage, otherStan } from '../../processor-kit/index.ts';
+import type { Random } from '../random.ts';
+import { type LineFate, type Reaction, SILENT, type Spoil } from '../simulated-switch.ts';
+
+/** What a misdeed may do. */
+export interface Occasion {
+  readonly random: Random;
+  readonly deadlineMs: number;
+  readonly amountMinor: number;
+  /** Does what was asked, and gives the answer that a well-mannered switch would give. A second time it is a repeat. */
+  readonly honest: () => Promise<Reaction>;
+}
+
+export interface Misdeed {
+  readonly name: string;
+  /** Whether an answer is untrue: only a switch without any manners does that. */
+  readonly isLie: boolean;
+  /** How often it is chosen, beside 1 for most. */
+  readonly weight?: number;
+  readonly commit: (occasion: Occasion) => Promise<Reaction> | Reaction;
+}
+
+/** What costs a line keeps everybody from paying until there is another one. */
+const COSTS_A_LINE = 0.05;
+
+/** An approval needs no code of its own to be one; this one is never given for anything that was booked. */
+const UNBOOKED_CODE = '999999';
+const DECLINES = ['05', '14', '51', '54', '57', '61', '63'] as const;
+const TROUBLE = ['91', '96', '06', '22', '30', '92'] as const;
+/** Neither yes nor no: the acquirer has to reverse. */
+export const UNKNOWN = ['Z9', '77', '1B', '09', '32', '68'] as const;
+const REFUSALS = ['05', '12', '14', '40', '57', '58'] as const;
+/** Requests, answers of other kinds, and numbers that are none. */
+const WRONG_MTIS = ['0100', '0110', '0130', '0210', '0230', '0410', '0430', '0810', '0111'] as const;
+const MISSING = ['rrn', 'stan', 'tid', 'amount', 'responseCode', 'authorizationCode', 'transmissionDateTime'] as const;
+const LONG_MS = 20_000;
+
+export function pick<T>(random: Random, among: readonly T[]): T {
+  return among[Math.floor(random.next() * among.length)]!;
+}
+
+/** One of them, by their weights. */
+export function chooseMisdeed(random: Random, among: readonly Misdeed[]): Misdeed {
+  const weightOf = ({ weight = 1 }: Misdeed) => weight;
+  let left = random.next() * among.reduce((sum, misdeed) => sum + weightOf(misdeed), 0);
+  for (const misdeed of among) {
+    left -= weightOf(misdeed);
+    if (left < 0) return misdeed;
+  }
+  return among[0]!;
+}
+
+const saying = (responseCode: string, changes: Partial<Reaction> = {}): Reaction => ({
+  ...SILENT,
+  answer: { responseCode },
+  ...changes,
+});
+
+export const approval = (changes: Partial<Reaction> = {}): Reaction => ({
+  ...SILENT,
+  answer: { responseCode: '00', authorizationCode: UNBOOKED_CODE },
+  ...changes,
+});
+
+/** Does what was asked, and says this about it. */
+const butSaying =
+  (codes: readonly string[]) =>
+  async ({ honest, random }: Occasion) => {
+    await honest();
+    return saying(pick(random, codes));
+  };
+
+const notDoing =
+  (codes: readonly string[]) =>
+  ({ random }: Occasion) =>
+    saying(pick(random, codes));
+
+const honestBut = (change: (reaction: Reaction, occasion: Occasion) => Reaction) => async (occasion: Occasion) =>
+  change(await occasion.honest(), occasion);
+
+const delayed = (least: (deadlineMs: number) => number, spreadMs: (deadlineMs: number) => number) =>
+  honestBut((reaction, { deadlineMs, random }) => ({
+    ...reaction,
+    delayMs: reaction.delayMs + least(deadlineMs) + random.next() * spreadMs(deadlineMs),
+  }));
+
+const spoilt = (spoil: Spoil) => honestBut((reaction) => ({ ...reaction, spoil }));
+
+const thenLine = (lineFate: LineFate) => honestBut((reaction) => ({ ...reaction, answer: undefined, lineFate }));
+
+/** A field that the answer should have repeated. */
+function distortion(random: Random): (response: IsoMessage) => void {
+  const digits = (value: unknown) => otherStan(String(value).padStart(6, '0').slice(-6));
+  const change = pick(random, ['stan', 'rrn', 'tid', 'amount', 'currency'] as const);
+  return (response) => {
+    const value = response[change];
+    if (typeof value !== 'string') return;
+    const isNumber = /^\d{6,}$/.test(value);
+    response[change] = isNumber ? value.slice(0, -6) + digits(value) : [...value].reverse().join('');
+  };
+}
+
+const onTheWay: readonly Misdeed[] = [
+  { name: 'request lost', isLie: false, commit: () => SILENT },
+  { name: 'answer lost', isLie: false, commit: honestBut(() => SILENT) },
+  {
+    name: 'answer slow',
+    isLie: false,
+    commit: delayed(
+      (ms) => ms * 0.3,
+      (ms) => ms * 0.6,
+    ),
+  },
+  {
+    name: 'answer late',
+    isLie: false,
+    commit: delayed(
+      (ms) => ms,
+      () => 3_000,
+    ),
+  },
+  {
+    name: 'answer very late',
+    isLie: false,
+    commit: delayed(
+      (ms) => ms + 5_000,
+      () => LONG_MS,
+    ),
+  },
+  {
+    name: 'answer doubled',
+    isLie: false,
+    commit: honestBut((reaction, { random }) => ({
+      ...reaction,
+      more: [{ ...reaction, delayMs: reaction.delayMs + random.next() * 2_000 }],
+    })),
+  },
+  {
+    name: 'request doubled',
+    isLie: false,
+    commit: async ({ honest }) => {
+      const first = await honest();
+      return { ...first, more: [await honest()] };
+    },
+  },
+  {
+    name: 'answer on another line',
+    isLie: false,
+    commit: honestBut((reaction) => ({ ...reaction, isElsewhere: true })),
+  },
+  { name: 'answer garbled', isLie: false, weight: COSTS_A_LINE, commit: spoilt('garbage') },
+  { name: 'answer cut', isLie: false, weight: COSTS_A_LINE, commit: spoilt('disconnect') },
+  { name: 'bad MAC', isLie: false, commit: spoilt('badMac') },
+  { name: 'line closed', isLie: false, weight: COSTS_A_LINE, commit: thenLine('close') },
+  {
+    name: 'wrong echo field',
+    isLie: false,
+    commit: honestBut((reaction, { random }) => ({ ...reaction, distort: distortion(random) })),
+  },
+  {
+    name: 'missing field',
+    isLie: false,
+    commit: honestBut((reaction, { random }) => {
+      const field = pick(random, MISSING);
+      return {
+        ...reaction,
+        distort: (response) => {
+          delete response[field];
+        },
+      };
+    }),
+  },
+  {
+    name: 'wrong MTI',
+    isLie: false,
+    commit: honestBut((reaction, { random }) => {
+      const mti = pick(random, WRONG_MTIS);
+      return {
+        ...reaction,
+        distort: (response) => {
+          response.mti = mti;
+        },
+      };
+    }),
+  },
+];
+
+/** Of authorizations, refunds and completions. */
+export const AUTHORIZATION_MISDEEDS: readonly Misdeed[] = [
+  ...onTheWay,
+  { name: 'booked, unknown code', isLie: true, commit: butSaying(UNKNOWN) },
+  { name: 'booked, declined', isLie: true, commit: butSaying(DECLINES) },
+  { name: 'booked, trouble code', isLie: true, commit: butSaying(TROUBLE) },
+  { name: 'booked, taken for a duplicate', isLie: true, commit: butSaying(['94']) },
+  {
+    name: 'booked, PIN asked for',
+    isLie: true,
+    commit: honestBut((reaction) => ({ ...reaction, answer: { responseCode: '', asksForPin: true } })),
+  },
+  { name: 'not booked, trouble code', isLie: true, commit: notDoing(TROUBLE) },
+  { name: 'not booked, unknown code', isLie: true, commit: notDoing(UNKNOWN) },
+  { name: 'not booked, approved', isLie: true, commit: () => approval() },
+  {
+    name: 'booked, declined and then approved',
+    isLie: true,
+    commit: async ({ honest, random }) => {
+      const reaction = await honest();
+      return saying(pick(random, DECLINES), { more: [{ ...reaction, delayMs: 100 + random.next() * 3_000 }] });
+    },
+  },
+  {
+    name: 'approved and then declined',
+    isLie: true,
+    commit: honestBut((reaction, { random }) => ({
+      ...reaction,
+      more: [saying(pick(random, DECLINES), { delayMs: random.next() * 3_000 })],
+    })),
+  },
+  {
+    name: 'booked, approved in part',
+    isLie: true,
+    commit: honestBut((reaction, { amountMinor }) => ({
+      ...reaction,
+      answer: { ...reaction.answer, responseCode: '10', amountMinor: Math.floor(amountMinor / 2) },
+    })),
+  },
+  {
+    name: 'booked, another amount',
+    isLie: true,
+    commit: honestBut((reaction, { amountMinor, random }) => ({
+      ...reaction,
+      answer: reaction.answer && { ...reaction.answer, amountMinor: amountMinor + 1 + Math.floor(random.next() * 99) },
+    })),
+  },
+];
+
+export const REVERSAL_MISDEEDS: readonly Misdeed[] = [
+  ...onTheWay,
+  { name: 'not reversed, acknowledged', isLie: true, commit: () => saying('00') },
+  { name: 'not reversed, refused', isLie: true, commit: notDoing(REFUSALS) },
+  { name: 'not reversed, trouble code', isLie: true, commit: notDoing(TROUBLE) },
+  { name: 'not reversed, not located', isLie: true, commit: notDoing(['25']) },
+  { name: 'not reversed, no action taken', isLie: true, commit: notDoing(['21']) },
+  { name: 'not reversed, taken for a duplicate', isLie: true, commit: notDoing(['94']) },
+  { name: 'reversed, refused', isLie: true, commit: butSaying(REFUSALS) },
+  { name: 'reversed, trouble code', isLie: true, commit: butSaying(TROUBLE) },
+  { name: 'reversed, not located', isLie: true, commit: butSaying(['25']) },
+  { name: 'reversed, unknown code', isLie: true, commit: butSaying(UNKNOWN) },
+  { name: 'reversed, taken for a duplicate', isLie: true, commit: butSaying(['94']) },
+];
+
+/** What is said about an earlier request for no reason. */
+export function strayOf(random: Random, isReversal: boolean): Reaction {
+  const changes = { delayMs: random.next() * LONG_MS, isElsewhere: random.next() < 0.5 };
+  if (isReversal) return saying(pick(random, ['00', '00', '25', '21', '94', ...REFUSALS, ...TROUBLE]), changes);
+  if (random.next() < 0.4) return approval(changes);
+  return saying(pick(random, [...DECLINES, ...TROUBLE, ...UNKNOWN, '94']), changes);
+}

@@ -1,0 +1,74 @@
+import { afterEach, expect, test } from 'vitest';
+import type { Finding } from '../../../src/ops/verify-ledger/finding.ts';
+import { verifyLedger } from '../../../src/ops/verify-ledger/verify-ledger.ts';
+import { loadProcessors } from '../../../src/processor-kit/load-processors.ts';
+import type { Manners } from '../../../src/simulator/manners/manners.ts';
+import { seededRandom } from '../../../src/simulator/random.ts';
+import { ReversalState } from '../../../src/transactions/transaction.ts';
+import { outcomeOf } from '../../support/answers.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type Installation, startInstallation } from '../../support/installation.ts';
+import { refundSale, voidSale } from '../../support/refunds.ts';
+
+const TAPS = 800;
+const AT_ONCE = 40;
+const DEADLINE_MS = 1_000;
+/** Each switch that never acknowledges is given up within this, and a tap and its PIN have ended before. */
+const AT_REST_WITHIN_MS = 150_000;
+
+const PROFILE = {
+  deadlineMs: DEADLINE_MS,
+  overtakingGuardSeconds: 1,
+  reversalDelaysSeconds: [2, 4, 8],
+  reversalGiveUpAfterSeconds: 30,
+};
+
+let installation: Installation;
+afterEach(() => installation.stop());
+
+/** A confirmation is due a minute after the acknowledgement; nothing depends on how long that minute is. */
+const CONFIRM_NOW = `update pgboss.job set start_after = now() from transactions t
+  where name = 'reverse' and state = 'created' and t.id::text = data ->> 'id' and t.reversal_state = ${ReversalState.confirming}`;
+
+async function sellAndGiveBack(random: () => number): Promise<void> {
+  const phone = installation.phone();
+  const amount = `${10 + Math.floor(random() * 80)}.${random() < 0.9 ? '00' : '51'}`;
+  const { type, serviceReference } = outcomeOf(await phone.tap({ amount, currency: 'ZAR' }));
+  if (type !== 'Approved') return;
+  const next = random();
+  if (next < 0.2) await voidSale(installation, serviceReference);
+  else if (next < 0.4)
+    await refundSale(installation, serviceReference, { amount: '5.00', refundReference: `r-${serviceReference}` });
+}
+
+async function verify(): Promise<Finding[]> {
+  const { database, ledger } = installation;
+  return verifyLedger({ database, ledger, types: await loadProcessors() });
+}
+
+test.each<[Manners, string]>([
+  ['poor', 'type-1'],
+  ['poor', 'type-2'],
+])(
+  'with %s manners of a %s switch nothing is lost, doubled or silently stuck',
+  { timeout: 300_000 },
+  async (manners, type) => {
+    installation = await startInstallation({ type, manners, seed: 7, profile: PROFILE, timeScale: 1 });
+    const random = seededRandom(7);
+    let left = TAPS;
+    const customer = async () => {
+      while (left-- > 0) await sellAndGiveBack(() => random.next());
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, customer));
+    await eventually(async () => {
+      await installation.database.query(CONFIRM_NOW);
+      const findings = await verify();
+      const open = findings.filter((finding) => finding.open > 0 && finding.check !== 'I7');
+      expect(open.map(({ check, open: count }) => [check, count])).toEqual([]);
+    }, AT_REST_WITHIN_MS);
+    const findings = await verify();
+    expect(
+      findings.flatMap(({ check, violations }) => violations.map(({ id, what }) => `${check} ${id} ${what}`)),
+    ).toEqual([]);
+  },
+);

@@ -1,0 +1,109 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type1 from '../../processors/type-1/index.ts';
+import type { IsoMessage, Processor } from '../../src/processor-kit/index.ts';
+import { Ledger } from '../../src/simulator/ledger.ts';
+import type { Manners } from '../../src/simulator/manners/manners.ts';
+import { AUTHORIZATION_MISDEEDS, REVERSAL_MISDEEDS } from '../../src/simulator/manners/misdeeds.ts';
+import { RudeSwitch } from '../../src/simulator/manners/rude-switch.ts';
+import { seededRandom } from '../../src/simulator/random.ts';
+import { type Reaction, SimulatedSwitch } from '../../src/simulator/simulated-switch.ts';
+
+const TAPS = 30_000;
+const SESSION = { isSignedOn: true };
+const processor: Processor = type1;
+
+let ledger: Ledger;
+let counts: Map<string, number>;
+beforeEach(() => {
+  ledger = new Ledger();
+  counts = new Map();
+});
+
+function rude(manners: Exclude<Manners, 'good'>, seed = 1): RudeSwitch {
+  const random = seededRandom(seed);
+  const bank = new SimulatedSwitch(processor, type1.exampleConfig, {
+    ...{ ledger, random, faults: undefined, latency: undefined, deadlineMs: 1_000, timeScale: 1, verifyPin: undefined },
+    keys: { exchanged: [], isPinKeyLive: () => true },
+    onRefused: () => {},
+  });
+  const onMisdeed = (name: string) => void counts.set(name, (counts.get(name) ?? 0) + 1);
+  return new RudeSwitch({ processor, bank, ledger, random, manners, deadlineMs: 1_000, onMisdeed });
+}
+
+/** Messages as the samples of the type have them, each under a STAN of its own. */
+const sample = (mti: string) => type1.samples.find(({ message }) => message.mti === mti)!.message as IsoMessage;
+const authorization = (n: number): IsoMessage => ({ ...sample('0200'), amount: '000000001000', stan: stanOf(n) });
+const reversal = (n: number): IsoMessage => {
+  const { transmissionDateTime = '' } = sample('0200');
+  const elements = `0200${stanOf(n)}${String(transmissionDateTime)}`;
+  return { ...sample('0420'), stan: stanOf(n), tid: sample('0200').tid, originalElements: elements.padEnd(42, '0') };
+};
+const stanOf = (n: number) => String(n + 1).padStart(6, '0');
+
+/** Has each answer sent on a line that lives on. */
+function send(reaction: Reaction): void {
+  for (const { answer, onSent } of [reaction, ...(reaction.more ?? [])]) {
+    if (answer === undefined) continue;
+    onSent?.(false);
+    onSent?.(true);
+  }
+}
+
+async function run(bank: RudeSwitch, taps = TAPS): Promise<void> {
+  for (let n = 0; n < taps; n++) {
+    send(await bank.react(authorization(n), SESSION));
+    if (n % 3 === 0) send(await bank.react(reversal(n), SESSION));
+  }
+}
+
+describe('a switch without manners', () => {
+  test('does everything that is wrong, each of it often', async () => {
+    await run(rude('none'));
+    const expected = [...AUTHORIZATION_MISDEEDS, ...REVERSAL_MISDEEDS].map(({ name }) => name);
+    const rare = [...new Set(expected)].filter((name) => (counts.get(name) ?? 0) < 10);
+    expect(rare).toEqual([]);
+    expect(counts.get('stray answer')).toBeGreaterThan(100);
+    expect([counts.get('line: close'), counts.get('line: silence'), counts.get('line: signOff')]).not.toContain(
+      undefined,
+    );
+  });
+
+  test('lets most of what it is asked come to its end, and keeps in its ledger what it did and what it said', async () => {
+    await run(rude('none'));
+    const entries = [...ledger.entries()];
+    const standing = entries.filter(({ state, said }) => state === 'approved' && said?.approvals === 1);
+    expect(standing.length).toBeGreaterThan(TAPS / 3);
+    const lies = {
+      deniedWhatItBooked: entries.filter(({ state, said }) => state === 'approved' && said!.declines > 0),
+      approvedWhatItDidNot: entries.filter(({ state, said }) => state === 'unbooked' && said!.approvals > 0),
+      acknowledgedWhatItDidNot: entries.filter(({ state, said }) => state === 'approved' && said!.acknowledgedAtMs),
+      refusedWhatItDid: entries.filter(({ state, said }) => state === 'reversed' && said!.refusedReversals > 0),
+    };
+    for (const [lie, told] of Object.entries(lies)) expect(told.length, lie).toBeGreaterThan(10);
+    expect(entries.every(({ said }) => said!.received === 1)).toBe(true);
+  });
+
+  test('does the same again by the same seed', async () => {
+    await run(rude('none', 5), 2_000);
+    const first = [...counts];
+    counts.clear();
+    ledger = new Ledger();
+    await run(rude('none', 5), 2_000);
+    expect([...counts]).toEqual(first);
+    counts.clear();
+    ledger = new Ledger();
+    await run(rude('none', 6), 2_000);
+    expect([...counts]).not.toEqual(first);
+  });
+});
+
+test('a switch with poor manners says nothing that is not true', async () => {
+  await run(rude('poor'));
+  const lies = [...AUTHORIZATION_MISDEEDS, ...REVERSAL_MISDEEDS].filter(({ isLie }) => isLie);
+  expect(lies.filter(({ name }) => counts.has(name))).toEqual([]);
+  expect(counts.get('stray answer')).toBeUndefined();
+  for (const { state, said } of ledger.entries()) {
+    if (state === 'unbooked') expect(said!.approvals).toBe(0);
+    if (state === 'approved') expect(said!.acknowledgedAtMs).toBeUndefined();
+  }
+});
