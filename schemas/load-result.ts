@@ -38,6 +38,20 @@ export const loadResult = z
         .describe('Whether no money was lost or taken twice; null when there was no ledger to look at'),
       says: z.string().describe('What was compared, or why not'),
       violations: z.array(z.string()).describe('The first of what must not be'),
+      checks: z
+        .array(
+          z.object({
+            check: z.string().describe('I1 to I8, J (jobs), R (review), C (what clients were told)'),
+            says: z.string().describe('What must hold'),
+            lookedAt: count,
+            open: count.describe('Not settled yet'),
+            inReview: count.describe('To be settled by a person, and flagged'),
+            misstated: count.describe('Differs because the switch said what was not true'),
+            violations: count,
+          }),
+        )
+        .default([])
+        .describe('Each rule with its counts'),
     }),
 
     errors: count.describe('Answers by which the gateway did not do what was asked: 4xx, 5xx'),

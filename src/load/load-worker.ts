@@ -6,10 +6,12 @@ import type { CardDataPublicKey } from '#schemas/card-data';
 import { createClient, NoAnswerError } from '#schemas/client';
 import { LoadError } from '../errors.ts';
 import { seededRandom } from '../simulator/random.ts';
+import { AnswerFile, answersPath } from './answer-file.ts';
 import { dueTimes } from './arrivals.ts';
 import type { ClientCall } from './clients/client-call.ts';
 import { Fleet } from './clients/fleet.ts';
 import { RequestWriter, targetOf } from './clients/request-writer.ts';
+import type { KeptAnswer } from './clients/tap-calls.ts';
 import { LinePool } from './line-pool.ts';
 import { mixDraw } from './mix.ts';
 import { OpenLoop } from './open-loop.ts';
@@ -31,6 +33,7 @@ process.on('SIGINT', () => {});
 
 let loop: OpenLoop;
 let lines: LinePool;
+let answers: AnswerFile | undefined;
 const tally = new Tally();
 
 async function handle(message: ToWorker): Promise<void> {
@@ -46,7 +49,9 @@ async function prepare(plan: WorkerPlan): Promise<void> {
   const { phones, seconds } = plan;
   const fleet = await Fleet.create({ issuer, merchants, cardDataKey, phones, seconds, hastyTerminal });
   const backend = apiKey === undefined ? undefined : { apiKey };
-  const clients = { fleet, backend, requests: new RequestWriter(url, plan.connections.isNewEach) };
+  answers = plan.answersFolder === undefined ? undefined : new AnswerFile(answersPath(plan.answersFolder, plan.worker));
+  const keepAnswer = (answer: KeptAnswer) => answers?.add(answer);
+  const clients = { fleet, backend, requests: new RequestWriter(url, plan.connections.isNewEach), keepAnswer };
   lines = new LinePool({ target: targetOf(url), ...plan.connections });
   const fault = await lines.fill();
   if (fault !== undefined) throw new LoadError('UNREACHABLE', `${plan.url} takes no connections: ${fault}`);
@@ -106,12 +111,14 @@ async function run(atMs: number): Promise<void> {
     const levels = { inFlight: loop.inFlight, waiting: loop.waiting, connections: lines.size, busy: utilization };
     const second = Math.max(0, Math.round((performance.now() - startMs) / SLICE_MS) - 1);
     tell({ kind: 'slice', second, slice: tally.take(levels) });
+    answers?.write();
   };
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, atMs - Date.now())));
   const timer = setInterval(report, SLICE_MS);
   await loop.run(startMs);
   clearInterval(timer);
   report();
+  answers?.write();
   lines.close();
   tell({ kind: 'done' });
 }

@@ -1,10 +1,11 @@
 /** What clients do in a load test, by name. The simulated switches answer by amount (processors/README.md). */
 
+import { afterwardsCall } from './clients/afterwards-calls.ts';
 import type { ClientCall } from './clients/client-call.ts';
 import { linkCall } from './clients/link-calls.ts';
 import { detailCall, listCall } from './clients/status-calls.ts';
 import type { Clients } from './clients/tap-calls.ts';
-import { CARD_NAMES, tapCall } from './clients/tap-calls.ts';
+import { CARD_NAMES, type LoadTap, tapCall } from './clients/tap-calls.ts';
 
 export interface Scenario {
   readonly says: string;
@@ -25,14 +26,7 @@ export const DECLINE_CODES = ['05', '14', '41', '43', '51', '54', '57', '61', '6
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   approve: {
     says: 'a tap that the switch approves',
-    call: (clients, scenario, number) =>
-      tapCall(clients, {
-        scenario,
-        phone: clients.fleet.next(),
-        card: cardOf(number),
-        amountMinor: TEN + (number % WHOLE_AMOUNTS) * 100,
-        expects: 'Approved',
-      }),
+    call: (clients, scenario, number) => tapCall(clients, approving(clients, scenario, number)),
   },
   decline: {
     says: `a tap that the switch declines, with each of ${DECLINE_CODES.join(' ')} in turn`,
@@ -51,6 +45,14 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
         pin: TEST_PIN,
       }),
   },
+  void: {
+    says: 'a tap that is voided when it was approved',
+    call: (clients, scenario, number) => afterwardsCall(clients, approving(clients, scenario, number), 'void'),
+  },
+  refund: {
+    says: 'a tap that is refunded in part, twice, when it was approved',
+    call: (clients, scenario, number) => afterwardsCall(clients, approving(clients, scenario, number), 'refund'),
+  },
   timeout: {
     says: 'a tap that the switch never answers',
     call: (clients, scenario) => uncertain(clients, scenario, 69),
@@ -61,14 +63,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   link: {
     says: 'a link that is made, tapped and looked up',
-    call: (clients, scenario, number) =>
-      linkCall(clients, {
-        scenario,
-        phone: clients.fleet.next(),
-        card: cardOf(number),
-        amountMinor: TEN + (number % WHOLE_AMOUNTS) * 100,
-        expects: 'Approved',
-      }),
+    call: (clients, scenario, number) => linkCall(clients, approving(clients, scenario, number)),
   },
   status: {
     says: 'a look at the latest transaction of a phone',
@@ -90,6 +85,11 @@ export function findScenario(name: string): Scenario | undefined {
     says: `a tap that the switch declines with ${code}`,
     call: (clients, scenario, number) => declined(clients, scenario, number, code),
   };
+}
+
+function approving(clients: Clients, scenario: string, number: number): LoadTap {
+  const amountMinor = TEN + (number % WHOLE_AMOUNTS) * 100;
+  return { scenario, phone: clients.fleet.next(), card: cardOf(number), amountMinor, expects: 'Approved' };
 }
 
 function declined(clients: Clients, scenario: string, number: number, code: string): ClientCall {

@@ -19,6 +19,8 @@ export interface WorkerPlan {
   readonly phones: number;
   readonly connections: { readonly kept: number; readonly most: number; readonly isNewEach: boolean };
   readonly answerWithinMs: number;
+  /** Where workers write what clients were told, each a file of its own; none is written when absent. */
+  readonly answersFolder?: string | undefined;
 }
 
 export type ToWorker =

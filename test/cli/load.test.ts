@@ -154,7 +154,7 @@ describe('what it prints', () => {
   });
 
   test('says it when money was lost, when there was no ledger, and when the generator was the limit', () => {
-    const ledger = { ok: false, says: '1 violation', violations: ['I1 7: stands at the switch'] };
+    const ledger = { ok: false, says: '1 violation', violations: ['I1 7: stands at the switch'], checks: [] };
     expect(describeResult(resultWith({ ledger }))).toContain('ledger: NOT OK, 1 violation\nI1 7: stands at the switch');
     expect(describeResult(resultWith({ ledger: { ...ledger, ok: null, says: 'there was no ledger' } }))).toContain(
       'ledger: there was no ledger',
@@ -183,7 +183,7 @@ describe('tapwire load compare', () => {
   });
 
   test('ends with 1 when money was lost, however fast', async () => {
-    const ledger = { ok: false, says: '1 violation', violations: [] };
+    const ledger = { ok: false, says: '1 violation', violations: [], checks: [] };
     const wrong = fileOf('wrong.json', resultWith({ ledger }));
     const { exitCode, stdout } = await load('compare', good, wrong);
     expect(exitCode).toBe(1);

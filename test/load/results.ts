@@ -13,7 +13,7 @@ export function resultWith(differences: Partial<LoadResult> = {}): LoadResult {
     p999Ms: 40,
     maxMs: 60,
     outcomes: { Approved: 1_000 },
-    ledger: { ok: true, says: '1000 approvals compared', violations: [] },
+    ledger: { ok: true, says: '1000 approvals compared', violations: [], checks: [] },
     errors: 0,
     unexpected: 0,
     unsent: 0,

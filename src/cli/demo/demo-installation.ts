@@ -31,6 +31,9 @@ const OPERATOR = 'ops@demo.example';
 /** Its line gives up after two seconds: what becomes of a silent switch can be watched without patience. */
 export const HASTY_TERMINAL = 'TERM0002';
 
+/** They lose one now and then. */
+const LINES_TO_RUDE_SWITCHES = 4;
+
 interface DemoLine {
   readonly type: DemoType;
   readonly processorId: number;
@@ -60,6 +63,8 @@ export interface DemoSwitch {
   readonly processor: Processor;
   readonly host: string;
   readonly port: number;
+  /** What differs from the type's profile, for every line to it. */
+  readonly profile?: SwitchConfig['profile'];
 }
 
 /** Where everything that a load test of the demo needs is written down, secrets included. */
@@ -134,7 +139,9 @@ async function saveSwitches(database: Database, switches: readonly DemoSwitch[])
     const demoSwitch = switches.find((each) => each.type === type);
     if (!demoSwitch) continue;
     const { processor, host, port } = demoSwitch;
-    const config = { ...demoSwitchConfig(processor, type), addresses: [{ host, port }], profile };
+    const numbers = demoSwitch.profile || profile ? { ...demoSwitch.profile, ...profile } : undefined;
+    const config = { ...demoSwitchConfig(processor, type), addresses: [{ host, port }], profile: numbers };
+    if (demoSwitch.profile) config.connectionsPerAddress = LINES_TO_RUDE_SWITCHES;
     await saveProcessor(database, { acquirerId: ACQUIRER, id: processorId, type, config });
     await saveRoute(database, { acquirerId: ACQUIRER, processorId, ...route });
   }

@@ -8,10 +8,12 @@ import { startGateway } from '../../main.ts';
 import { createLog } from '../../ops/log.ts';
 import { demoProfilePath, type Profile } from '../../phone/profile.ts';
 import { loadProcessors } from '../../processor-kit/load-processors.ts';
+import type { SwitchConfig } from '../../processor-kit/switch-config.ts';
+import { type Manners, parseManners } from '../../simulator/manners/manners.ts';
 import { type Simulator, startSimulator } from '../../simulator/start-simulator.ts';
 import { createPayLink } from '../link.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
-import { flag } from '../words.ts';
+import { flag, text } from '../words.ts';
 import { ACQUIRER, type DemoSwitch, installDemo, installLoadMerchants } from './demo-installation.ts';
 import { DEMO_TYPES, demoHsmKeysPath, demoSwitchAccess, demoSwitchConfig } from './demo-keys.ts';
 import { submitDemoTaps } from './demo-taps.ts';
@@ -19,15 +21,23 @@ import { DemoReceiver } from './demo-webhooks.ts';
 
 /** Whoever starts a demo reads for a while before he opens its link. */
 const READING_MINUTES = '60';
+/** A test waits until the last reversal has come to an end: minutes instead of days. */
+const RUDE_SWITCH_PROFILE: SwitchConfig['profile'] = {
+  deadlineMs: 5_000,
+  reversalDelaysSeconds: [6, 10, 20, 30],
+  reversalGiveUpAfterSeconds: 180,
+};
 /** The simulated switches ask for a PIN. */
 const AMOUNT_WITH_PIN = '50.05';
 
 /**
- * `tapwire demo [--stay]`: everything on one machine, in one process: Postgres, two simulated switches, the gateway, a phone.
+ * `tapwire demo [--stay] [--manners poor|none [--seed NUMBER]]`: everything on one machine, in one process: Postgres, two simulated switches, the gateway, a phone.
  * Exit code 1 when a tap ends otherwise than it should.
  */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { stay: flag } });
+  const options = { stay: flag, manners: { ...text, default: 'good' }, seed: { ...text, default: '1' } } as const;
+  const { values } = parseArgs({ args, options });
+  const behaviour = { manners: parseManners(values.manners), seed: Number.parseInt(values.seed, 10) };
   const folder = process.env.TAPWIRE_DATA ?? '.tapwire';
   const own = {
     HSM_KEYS_FILE: demoHsmKeysPath(folder),
@@ -39,16 +49,26 @@ export async function run(args: string[]): Promise<number> {
   mkdirSync(config.TAPWIRE_DATA, { recursive: true });
   const prepared = await prepareDatabase(config);
   try {
-    return await demonstrate(config, prepared, values.stay);
+    return await demonstrate(config, prepared, values.stay, behaviour);
   } finally {
     await prepared.stop();
   }
 }
 
-async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay: boolean): Promise<number> {
+interface SwitchBehaviour {
+  readonly manners: Manners;
+  readonly seed: number;
+}
+
+async function demonstrate(
+  config: Config,
+  prepared: PreparedDatabase,
+  isToStay: boolean,
+  behaviour: SwitchBehaviour,
+): Promise<number> {
   const stopping = untilAskedToStop();
   const since = new Date().toISOString();
-  const { simulator, switches } = await startSwitches();
+  const { simulator, switches } = await startSwitches(behaviour);
   const receiver = await new DemoReceiver().open();
   try {
     const url = `http://${config.HOST}:${config.PORT}`;
@@ -61,7 +81,7 @@ async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay:
     const gateway = await startGateway(config, prepared, createLog(config.LOG_LEVEL));
     try {
       introduce(profile, switches, simulator);
-      const isAsExpected = (await submitDemoTaps(profile)) && (await receiver.demonstrate(profile));
+      const isAsExpected = behaviour.manners !== 'good' || (await showTaps(profile, receiver));
       if (isToStay) {
         await inviteToPay(profile, config);
         await stopping;
@@ -75,6 +95,11 @@ async function demonstrate(config: Config, prepared: PreparedDatabase, isToStay:
     receiver.close();
     await simulator.close();
   }
+}
+
+/** Of a switch that says what it likes, nothing can be expected. */
+async function showTaps(profile: Profile, receiver: DemoReceiver): Promise<boolean> {
+  return (await submitDemoTaps(profile)) && (await receiver.demonstrate(profile));
 }
 
 /** What to do next; first of all a link to be paid in a browser, by the virtual phone on its page. */
@@ -97,14 +122,15 @@ function embeddedPostgresPid({ DATABASE_URL, TAPWIRE_DATA }: Config): { readonly
   return { Postgres: Number(pid) };
 }
 
-async function startSwitches(): Promise<{ simulator: Simulator; switches: DemoSwitch[] }> {
+async function startSwitches(behaviour: SwitchBehaviour): Promise<{ simulator: Simulator; switches: DemoSwitch[] }> {
   const types = await loadProcessors();
+  const profile = behaviour.manners === 'good' ? undefined : RUDE_SWITCH_PROFILE;
   const processors = DEMO_TYPES.map((type) => {
     const processor = types.get(type)!;
-    return { type, processor, config: demoSwitchConfig(processor, type), port: 0 };
+    return { type, processor, config: { ...demoSwitchConfig(processor, type), profile }, port: 0 };
   });
-  const simulator = await startSimulator({ processors, ledgerPort: 0 });
-  const switches = processors.map((each, at) => ({ ...each, host: '127.0.0.1', port: simulator.ports[at]! }));
+  const simulator = await startSimulator({ processors, ledgerPort: 0, ...behaviour });
+  const switches = processors.map((each, at) => ({ ...each, profile, host: '127.0.0.1', port: simulator.ports[at]! }));
   return { simulator, switches };
 }
 

@@ -32,6 +32,7 @@ export const USAGE = `usage: tapwire load [options]                    a load te
   --seed NUMBER            the same seed makes the same calls at the same moments (1)
   --ledger URL             where the simulated switches serve their ledger, with
   --database URL           the gateway's database: both are compared at the end (those of the profile)
+  --settle-within TIME     how long reversals may take to come to an end after the last call (60s)
   --json FILE              the figures, for tapwire load compare
   --report FILE            a page with charts, whole in one file
   --fail-if CONDITIONS     p99>50ms,errors>0.1%,lost>0,perSecond<900: exit code 1 if any holds
@@ -58,6 +59,7 @@ const FLAGS = {
   seed: { ...text, default: '1' },
   ledger: text,
   database: text,
+  'settle-within': { ...text, default: '60s' },
   json: text,
   report: text,
   'fail-if': text,
@@ -83,6 +85,7 @@ export interface LoadOptions {
   readonly perSecond: number;
   readonly thresholds: readonly Threshold[];
   readonly profile: LoadProfile;
+  readonly settleWithinMs: number;
   readonly json: string | undefined;
   readonly report: string | undefined;
   /** Whether an installation may be loaded that says it is prod. */
@@ -112,6 +115,7 @@ export function readLoadOptions(args: string[], environment: NodeJS.ProcessEnv):
     perSecond,
     thresholds: values['fail-if'] === undefined ? [] : parseThresholds(values['fail-if']),
     profile,
+    settleWithinMs: parseSeconds(values['settle-within'], '--settle-within', MAX_ANSWER_SECONDS) * 1_000,
     json: values.json,
     report: values.report,
     isProdAllowed: values['against-prod'] && values['yes-really'],

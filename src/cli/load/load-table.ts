@@ -9,6 +9,7 @@ export function describeResult(result: LoadResult): string {
     countsOf(result),
     ...(steps.length > 0 ? [stepTable(steps)] : []),
     [ledgerLine(ledger), ...ledger.violations].join('\n'),
+    ...(ledger.checks.length > 0 ? [checkTable(ledger.checks)] : []),
     ...(generator.isLimit ? [`The generator may have been the limit: ${generator.says.join('; ')}.`] : []),
   ];
   return `\n${parts.join('\n\n')}`;
@@ -58,6 +59,15 @@ function stepTable(steps: LoadResult['steps']): string {
 function ledgerLine({ ok, says }: LoadResult['ledger']): string {
   if (ok === null) return `ledger: ${says}`;
   return ok ? `ledger: ok, ${says}` : `ledger: NOT OK, ${says}`;
+}
+
+function checkTable(checks: LoadResult['ledger']['checks']): string {
+  const rows = checks.map(({ check, lookedAt, open, inReview, misstated, violations, says }) => [
+    check,
+    ...[lookedAt, open, inReview, misstated, violations].map(String),
+    says,
+  ]);
+  return tableOf([['rule', 'looked at', 'open', 'in review', 'misstated', 'violations', 'what must hold'], ...rows]);
 }
 
 function words(counts: Readonly<Record<string, number>>): string {

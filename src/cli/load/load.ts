@@ -1,4 +1,6 @@
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { LoadResult } from '#schemas/load-result';
 import { LoadError } from '../../errors.ts';
 import { askEnvironment } from '../../load/gateway-watch.ts';
@@ -43,7 +45,7 @@ async function test(args: string[]): Promise<number> {
     return 0;
   }
   await refuseProd(options);
-  const { result, record, samples } = await performTest(options);
+  const { result, record, samples } = await withAnswersFolder(options, performTest);
   const verdict = { thresholds: options.thresholds, failed: failedThresholds(options.thresholds, result) };
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(result, null, 2)}\n`);
   if (options.report !== undefined) writeFileSync(options.report, htmlReport(result, record, samples, verdict));
@@ -52,6 +54,17 @@ async function test(args: string[]): Promise<number> {
   const { failed } = verdict;
   for (const each of failed) console.error(`failed: ${each}`);
   return failed.length > 0 || result.ledger.ok === false ? 1 : 0;
+}
+
+/** Where there are books to compare, what clients are told is kept for as long. */
+async function withAnswersFolder<T>(options: LoadOptions, work: (options: LoadOptions) => Promise<T>): Promise<T> {
+  if (options.profile.books === undefined) return work(options);
+  const answersFolder = mkdtempSync(join(tmpdir(), 'tapwire-load-'));
+  try {
+    return await work({ ...options, plan: { ...options.plan, answersFolder } });
+  } finally {
+    rmSync(answersFolder, { recursive: true, force: true });
+  }
 }
 
 /** Taps of test cards by the thousand are nothing for real money: it must be said twice. */
@@ -68,7 +81,8 @@ interface PerformedTest {
   readonly samples: readonly MachineSample[];
 }
 
-async function performTest({ plan, profile, arrivals, perSecond, thresholds }: LoadOptions): Promise<PerformedTest> {
+async function performTest(options: LoadOptions): Promise<PerformedTest> {
+  const { plan, profile, arrivals, perSecond, thresholds } = options;
   const progress = new LoadProgress(process.stdout, plan);
   const steps = new StepWatch(plan.arrivals, thresholds);
   let endedBy: LoadResult['endedBy'] = 'plan';
@@ -95,7 +109,7 @@ async function performTest({ plan, profile, arrivals, perSecond, thresholds }: L
     const record = await run.run();
     watch.stop();
     progress.stop();
-    const ledger = await booksOf(profile.books, () => isAsked);
+    const ledger = await booksOf(options, () => isAsked);
     const { samples } = watch;
     const parts = { plan, arrivals, perSecond, ledger, steps: steps.results, endedBy, samples };
     return { result: resultOf(record, parts), record, samples };
@@ -105,13 +119,17 @@ async function performTest({ plan, profile, arrivals, perSecond, thresholds }: L
   }
 }
 
-async function booksOf(books: LoadOptions['profile']['books'], isAsked: () => boolean): Promise<LoadResult['ledger']> {
+async function booksOf(
+  { plan, profile, settleWithinMs }: LoadOptions,
+  isAsked: () => boolean,
+): Promise<LoadResult['ledger']> {
+  const { books } = profile;
   if (books === undefined) return NO_LEDGER;
   console.log('comparing the books of gateway and switches ...');
   const types = await installedTypes();
-  return proveLedger(books, types, isAsked).catch((error: Error) => ({
-    ok: null,
+  const { answersFolder } = plan;
+  return proveLedger({ books, types, answersFolder, settleWithinMs, isAsked }).catch((error: Error) => ({
+    ...NO_LEDGER,
     says: `the books could not be compared: ${error.message}`,
-    violations: [],
   }));
 }

@@ -14,6 +14,15 @@ export interface Clients {
   /** Who makes links; undefined when the profile has no API key. */
   readonly backend: Credentials | undefined;
   readonly requests: RequestWriter;
+  /** Keeps what a client was told of a transaction in the end, to be compared with the books. */
+  readonly keepAnswer?: ((answer: KeptAnswer) => void) | undefined;
+}
+
+/** What a client was told. */
+export interface KeptAnswer {
+  /** serviceReference. */
+  readonly id: string;
+  readonly outcome: OnlineAuthorization['type'];
 }
 
 /** One tap of a scenario. */
@@ -37,7 +46,8 @@ const TRACK_2 = 0x57;
 export const CARD_NAMES = Object.keys(SAMPLE_CARDS) as SampleCardName[];
 
 /** A phone submits a tap (4.4), and the PIN (4.5) when the issuer asks for it and there is one. */
-export function tapCall({ fleet, requests }: Clients, tap: LoadTap): ClientCall {
+export function tapCall(clients: Clients, tap: LoadTap): ClientCall {
+  const { fleet, requests } = clients;
   const { scenario, phone, card, amountMinor, merchantReference = randomUUID() } = tap;
   const values = sampleTap({ card, amountMinor, currencyNumeric: RAND, at: new Date() });
   return operationCall(requests, 'submitTap', {
@@ -47,8 +57,8 @@ export function tapCall({ fleet, requests }: Clients, tap: LoadTap): ClientCall 
     read: ({ onlineAuthorizationResponse: authorization }) => {
       const { pinToken, serviceReference } = authorization;
       fleet.remember(phone, serviceReference);
-      if (tap.pin === undefined || pinToken === undefined) return outcomeOf(authorization, tap);
-      return pinCall(requests, tap, { pin: tap.pin, values, merchantReference, pinToken, serviceReference });
+      if (tap.pin === undefined || pinToken === undefined) return outcomeOf(clients, authorization, tap);
+      return pinCall(clients, tap, { pin: tap.pin, values, merchantReference, pinToken, serviceReference });
     },
   });
 }
@@ -61,17 +71,17 @@ interface AskedForPin {
   readonly serviceReference: string;
 }
 
-function pinCall(requests: RequestWriter, tap: LoadTap, asked: AskedForPin): ClientCall {
+function pinCall(clients: Clients, tap: LoadTap, asked: AskedForPin): ClientCall {
   const { scenario, phone } = tap;
   const { pin, values, merchantReference, pinToken, serviceReference: transactionId } = asked;
   const [pan = ''] = toHex(values.get(TRACK_2) ?? new Uint8Array()).split('D', 1);
   const withPin = new Map([...values, ...valuesOfPin(phone.pinPad.enter(pin, pan))]);
   const body = { ...seal(phone, withPin, merchantReference), pinToken };
-  return operationCall(requests, 'submitPin', {
+  return operationCall(clients.requests, 'submitPin', {
     scenario,
     credentials: phone.credentials,
     parts: { params: { transactionId }, headers: headersOf(phone), body },
-    read: ({ onlineAuthorizationResponse: authorization }) => outcomeOf(authorization, tap),
+    read: ({ onlineAuthorizationResponse: authorization }) => outcomeOf(clients, authorization, tap),
   });
 }
 
@@ -85,6 +95,9 @@ function seal({ sealer, deviceInstallationId }: LoadPhone, values: ReadonlyMap<n
   return { merchantReference, generalCardData, paymentCardData };
 }
 
-function outcomeOf({ type }: OnlineAuthorization, { expects }: LoadTap): CallOutcome {
+function outcomeOf({ keepAnswer }: Clients, authorization: OnlineAuthorization, { expects }: LoadTap): CallOutcome {
+  const { type, serviceReference, pinToken } = authorization;
+  // While a PIN is wanted, nothing has been said yet.
+  if (pinToken === undefined) keepAnswer?.({ id: serviceReference, outcome: type });
   return { outcome: type, isExpected: type === expects, isError: false };
 }

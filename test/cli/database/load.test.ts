@@ -14,7 +14,7 @@ import { expectInvariants } from '../../support/invariants.ts';
 import { runHere } from '../../support/run-here.ts';
 import { TapwireProcess } from '../../support/tapwire-process.ts';
 
-const MIX = { approve: 6, decline: 2, 'decline-51': 1, pin: 1, link: 1, status: 2, list: 1 };
+const MIX = { approve: 4, void: 1, refund: 1, decline: 2, 'decline-51': 1, pin: 1, link: 1, status: 2, list: 1 };
 
 let installation: Installation;
 let folder: string;
@@ -72,8 +72,16 @@ test('a load test makes every kind of call, loses none, and proves it by both bo
   const result = resultIn('a.json');
   expect(result).toMatchObject({ sent: 80, answered: 80, lost: 0, errors: 0, unsent: 0, endedBy: 'plan' });
   expect(result.ledger).toMatchObject({ ok: true, violations: [] });
+  const { lookedAt } = result.ledger.checks.find(({ check }) => check === 'C')!;
+  expect(lookedAt).toBeGreaterThan(50); // what every tap and refund was told
   expect(Object.keys(result.scenarios).sort()).toEqual(Object.keys(MIX).sort());
-  expect(Object.keys(result.outcomes).sort()).toEqual(['Approved', 'Declined', 'Found']);
+  expect(Object.keys(result.outcomes).sort()).toEqual([
+    'Approved',
+    'Declined',
+    'Found',
+    'Refund Approved',
+    'Void accepted',
+  ]);
   expect(result.requests).toBeGreaterThan(80); // PINs and links take several
   expect(stdout).toContain('ledger: ok');
   const report = readFileSync(join(folder, 'a.html'), 'utf8');

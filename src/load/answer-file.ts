@@ -1,0 +1,37 @@
+import { appendFileSync, createReadStream, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { KeptAnswer } from './clients/tap-calls.ts';
+
+export function answersPath(folder: string, worker: number): string {
+  return join(folder, `${worker}.ndjson`);
+}
+
+/** What the clients of one worker were told, one on each line: a load test of an hour fits no memory. */
+export class AnswerFile {
+  readonly #path: string;
+  #lines: string[] = [];
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  add(answer: KeptAnswer): void {
+    this.#lines.push(JSON.stringify(answer));
+  }
+
+  /** Writes what was added since the last time. */
+  write(): void {
+    if (this.#lines.length === 0) return;
+    appendFileSync(this.#path, `${this.#lines.join('\n')}\n`, { mode: 0o600 });
+    this.#lines = [];
+  }
+}
+
+/** What the workers of a test wrote into a folder. */
+export async function* readAnswers(folder: string): AsyncGenerator<KeptAnswer> {
+  for (const name of readdirSync(folder)) {
+    const lines = createInterface({ input: createReadStream(join(folder, name)) });
+    for await (const line of lines) if (line !== '') yield JSON.parse(line) as KeptAnswer;
+  }
+}
