@@ -49,6 +49,10 @@ async function install(
 /** Runs `meanwhile` while a tap holds its place on the first switch's line, and its commit has not been taken yet. */
 async function tapWhile(meanwhile: () => Promise<void>) {
   const { database } = installation;
+  // The first purge updates the table, too: a wait of its own is not the tap's.
+  await eventually(async () => {
+    expect((await database.query(`select from purge_marks where kind = 'links'`)).rowCount).toBe(1);
+  });
   const locking = await database.connect();
   await locking.query('begin');
   await locking.query('lock table transactions in exclusive mode');

@@ -135,6 +135,11 @@ marked as (
 select count(*) from deleted`;
 }
 
+/** Usually not: then the table of taps is not locked a second time, however lightly. */
+async function holdsCards(database: Database): Promise<boolean> {
+  return (await database.query('select from purge_held_cards limit 1')).rowCount === 1;
+}
+
 /**
  * Removes one batch of each kind of what is older than it may be.
  *
@@ -145,7 +150,7 @@ export async function purge(database: Database, retention: Retention): Promise<'
   let isFull = false;
   for (const [statement, days] of [
     [ERASE_CARDS, cardDays],
-    [ERASE_HELD_CARDS, cardDays],
+    ...((await holdsCards(database)) ? [[ERASE_HELD_CARDS, cardDays] as const] : []),
     [DELETE_AUDIT, auditDays],
     [DELETE_LATE_RESPONSES, auditDays],
     [DELETE_CHANGES, auditDays],
