@@ -240,6 +240,10 @@ export const transactionEvents = z.array(
       from: z.string().nullable().optional().describe('The status before; null at the beginning'),
       to: z.string().optional().describe('The status from then on'),
       reversal: z.string().optional().describe('A step of the reversal'),
+      reversalAnswer: z
+        .string()
+        .optional()
+        .describe('An answer to a reversal that did not end it: refused, unableToLocate, duplicate, undecided'),
       void: z.uuid().optional().describe('The void that this is about'),
       pin: z.string().optional().describe('A step of the PIN'),
       late: z.string().optional().describe('What a response said that came too late to decide anything'),

@@ -2,7 +2,13 @@
 import { z } from 'zod';
 import { moment } from './moment.ts';
 
-export const WEBHOOK_TYPES = ['transaction.completed', 'transaction.voided', 'refund.completed'] as const;
+export const WEBHOOK_TYPES = [
+  'transaction.completed',
+  'transaction.voided',
+  'refund.completed',
+  'void.failed',
+  'void.needsReview',
+] as const;
 export type WebhookType = (typeof WEBHOOK_TYPES)[number];
 
 /** Five, as in every status document: what the card declined itself is Declined here, with errorCode 2. */
@@ -13,7 +19,11 @@ const processorValues = z.record(z.string(), z.string());
 /** 2.6, flat, with the members of Standard Webhooks and a sequence (extensions). */
 export const webhook = z
   .object({
-    type: z.enum(WEBHOOK_TYPES).describe('What happened'),
+    type: z
+      .enum(WEBHOOK_TYPES)
+      .describe(
+        'What happened. void.failed: the switch refused the void for good, and the sale stands. void.needsReview: nobody knows what the switch did with the void; the sale can be neither refunded nor voided until the acquirer has resolved it',
+      ),
     timestamp: z.iso.datetime().describe('When it happened, not when it was sent'),
     sequence: z.int().positive().describe('A later event of the same transaction has a higher number'),
     id: z.uuid().describe('The consumer transaction; serviceReference where there is none'),

@@ -34,7 +34,7 @@ export function readOutcome(response: Type1Message, request: Type1Message): Outc
 }
 
 export function readReversalAnswer(response: Type1Message): ReversalAnswer {
-  if (response.mti !== '0430') return 'refused';
+  if (response.mti !== '0430') return 'undecided';
   return classifyReversalAnswer(profile.reversal, response.responseCode ?? '');
 }
 

@@ -4,6 +4,7 @@ import {
   type MatchFields,
   PIN_REQUIRED_CODES,
   type ProcessorProfile,
+  REVERSAL_CODES,
   REVERSAL_SCHEDULE,
 } from '#processor-kit';
 
@@ -44,8 +45,7 @@ export const profile: ProcessorProfile = {
   reversal: {
     keepsStan: true,
     ...REVERSAL_SCHEDULE,
-    acknowledged: ['00', '08', '11', '16', '21', '94'],
-    unableToLocate: ['25'],
+    codes: { ...REVERSAL_CODES, acknowledged: ['00', '08', '11', '16'] },
   },
   network: { signOn: '001', signOff: '002', echo: '301', keyChange: '101', cutOver: '201' },
 };

@@ -40,7 +40,7 @@ export function readOutcome(response: Type2Message, request: Type2Message): Outc
 }
 
 export function readReversalAnswer(response: Type2Message): ReversalAnswer {
-  if (response.mti !== '0410') return 'refused';
+  if (response.mti !== '0410') return 'undecided';
   return classifyReversalAnswer(profile.reversal, response.responseCode ?? '');
 }
 

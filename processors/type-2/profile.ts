@@ -4,6 +4,7 @@ import {
   type MatchFields,
   PIN_REQUIRED_CODES,
   type ProcessorProfile,
+  REVERSAL_CODES,
   REVERSAL_SCHEDULE,
 } from '#processor-kit';
 
@@ -42,8 +43,7 @@ export const profile: ProcessorProfile = {
   reversal: {
     keepsStan: false,
     ...REVERSAL_SCHEDULE,
-    acknowledged: ['00', '21', '94'],
-    unableToLocate: ['25'],
+    codes: REVERSAL_CODES,
   },
   // DE3 of 0800: the single bitmap has no room for DE70.
   network: { signOn: '920000', signOff: '930000', echo: '990000', keyChange: '910000', cutOver: '940000' },

@@ -1,5 +1,5 @@
 import type { RefundStore } from '../transactions/ports/refund-ports.ts';
-import type { Switch, SwitchSlot, TransactionStore } from '../transactions/ports.ts';
+import type { ReversalStep, Switch, SwitchSlot, TransactionStore } from '../transactions/ports.ts';
 import { Status } from '../transactions/status.ts';
 import type { World } from '../transactions/world.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
@@ -131,11 +131,15 @@ function armStore(store: TransactionStore, failpoints: Failpoints): TransactionS
     },
     stepReversal: async (step) => {
       const isCommitted = await store.stepReversal(step);
-      const isSent = step.told.some(({ reversal }) => reversal === 'sent');
-      if (isCommitted) failpoints.pass(isSent ? 'after-reversal-commit' : 'after-reversal-outcome');
+      if (isCommitted) failpoints.pass(momentAfter(step));
       return isCommitted;
     },
   });
+}
+
+function momentAfter({ record, voidRow }: ReversalStep): FailpointName {
+  if (record?.kind === 'sent') return 'after-reversal-commit';
+  return (voidRow?.disposition ?? null) === null ? 'after-reversal-outcome' : 'after-void-outcome';
 }
 
 function armRefunds(refunds: RefundStore, failpoints: Failpoints): RefundStore {
@@ -151,11 +155,6 @@ function armRefunds(refunds: RefundStore, failpoints: Failpoints): RefundStore {
       const isStarted = await refunds.startVoid(wanted);
       if (isStarted) failpoints.pass('after-void-commit');
       return isStarted;
-    },
-    endVoid: async (end) => {
-      const isEnded = await refunds.endVoid(end);
-      if (isEnded) failpoints.pass('after-void-outcome');
-      return isEnded;
     },
   });
 }

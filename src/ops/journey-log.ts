@@ -122,8 +122,9 @@ function tellSettlement({ transaction, settlement: { result }, isOverdue }: Guar
 }
 
 function tellReversal({ transaction, told }: ReversalStep, journeys: JourneyLog): void {
-  for (const { reversal, attempt } of told) {
-    journeys.info(transaction, 'a reversal went on', { reversal, reversalAttempt: attempt });
+  for (const { attempt, ...step } of told) {
+    const what = 'reversal' in step ? 'a reversal went on' : 'an answer left a reversal as it was';
+    journeys.info(transaction, what, { ...step, reversalAttempt: attempt });
   }
 }
 
@@ -139,11 +140,6 @@ function tellingRefunds(refunds: RefundStore, journeys: JourneyLog): RefundStore
       const { transaction } = wanted.attempt;
       if (isStarted) journeys.info(transaction, 'a void was asked for', { originalId: transaction.originalId });
       return isStarted;
-    },
-    endVoid: async (end) => {
-      const isEnded = await refunds.endVoid(end);
-      if (isEnded) tellReversal(end.step, journeys);
-      return isEnded;
     },
   });
 }

@@ -30,10 +30,11 @@ export function classifyOutcome(codes: ResponseCodes, facts: OutcomeFacts, conte
   return { ...facts, kind: 'unknown', why: code === '' ? 'no response code' : 'response code in no table' };
 }
 
-/** The meaning of DE39 in the answer to a reversal. A code in no table is no acknowledgement: the reversal is repeated. */
-export function classifyReversalAnswer(profile: ReversalProfile, responseCode: string): ReversalAnswer {
-  if (profile.unableToLocate.includes(responseCode)) return 'unableToLocate';
-  return profile.acknowledged.includes(responseCode) ? 'acknowledged' : 'refused';
+const REVERSAL_ANSWERS = ['acknowledged', 'unableToLocate', 'duplicate', 'refused'] as const;
+
+/** The meaning of DE39 in the answer to a reversal. A code in no table decides nothing: the reversal is repeated. */
+export function classifyReversalAnswer({ codes }: ReversalProfile, responseCode: string): ReversalAnswer {
+  return REVERSAL_ANSWERS.find((answer) => codes[answer].includes(responseCode)) ?? 'undecided';
 }
 
 /** Whether a response with this code leaves DE4 to the switch. */

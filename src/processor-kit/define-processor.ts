@@ -1,13 +1,23 @@
 import { ProcessorError } from '../errors.ts';
 import { isPartialApproval } from './classify-outcome.ts';
 import { macFault } from './mac-rule.ts';
-import { macVerdictOf } from './mac-verdict.ts';
+import { isTrusted, macVerdictOf } from './mac-verdict.ts';
 import { answers } from './mti.ts';
-import type { IsoMessage, Outcome, OutcomeFacts, Processor, ProcessorDefinition, SwitchConfig } from './processor.ts';
+import type {
+  IsoMessage,
+  Outcome,
+  OutcomeFacts,
+  Processor,
+  ProcessorDefinition,
+  ReversalAnswer,
+  SwitchConfig,
+} from './processor.ts';
 import type { ProcessorProfile } from './profile.ts';
 
 /** The type stands in database keys and in metric labels. */
 export const TYPE_PATTERN = /^[a-z][a-z0-9-]{0,31}$/;
+
+const ACKNOWLEDGING: readonly ReversalAnswer[] = ['acknowledged', 'unableToLocate'];
 
 const NO_FACTS: OutcomeFacts = { responseCode: '', cardTags: [] };
 
@@ -25,7 +35,7 @@ export function defineProcessor<Config extends SwitchConfig, Message extends Iso
   return Object.freeze({
     ...definition,
     readOutcome: (response: Message, request: Message) => guardedOutcome(definition, response, request),
-    isReversalAcknowledged: (response: Message) => definition.readReversalAnswer(response) !== 'refused',
+    isReversalAcknowledged: (response: Message) => ACKNOWLEDGING.includes(definition.readReversalAnswer(response)),
   });
 }
 
@@ -41,7 +51,9 @@ function guardedOutcome<Config extends SwitchConfig, Message extends IsoMessage>
     return { ...NO_FACTS, kind: 'unknown', why: 'the processor could not read the response' };
   }
   const why = reasonForDoubt(definition.profile, outcome, response, request);
-  return why === undefined ? outcome : doubted(outcome, why);
+  if (why === undefined) return outcome;
+  // Whoever sent it does not have our keys: none of its fields says anything about the switch.
+  return isTrusted(response) ? doubted(outcome, why) : { ...NO_FACTS, kind: 'unknown', why };
 }
 
 function reasonForDoubt(
@@ -51,8 +63,7 @@ function reasonForDoubt(
   request: IsoMessage,
 ): string | undefined {
   if (!answers(response, request)) return 'the response is of another message type';
-  const verdict = macVerdictOf(response);
-  if (verdict !== undefined && verdict !== 'good') return `MAC ${verdict}`;
+  if (!isTrusted(response)) return `MAC ${macVerdictOf(response)}`;
   const isPartial = isPartialApproval(profile.codes, outcome.responseCode);
   for (const field of profile.echoed) {
     if (isPartial && field === profile.amountField) continue;
@@ -84,6 +95,8 @@ function checkDefinition<Config extends SwitchConfig, Message extends IsoMessage
   if (!echoesItsTime(definition)) refuse('profile.echoed: neither DE7 nor DE37, a STAN that came round would approve');
   const repeated = firstRepeated(decidedCodes(definition.profile));
   if (repeated !== undefined) refuse(`profile.codes: ${repeated} has two meanings`);
+  const ofReversals = firstRepeated(Object.values(definition.profile.reversal.codes).flat());
+  if (ofReversals !== undefined) refuse(`profile.reversal.codes: ${ofReversals} has two meanings`);
   if (definition.profile.reversal.delaysSeconds.length === 0) refuse('profile.reversal.delaysSeconds: empty');
   const sample = firstRepeated(definition.samples.map(({ name }) => name));
   if (sample !== undefined) refuse(`samples: two are named ${sample}`);

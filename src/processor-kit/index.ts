@@ -27,7 +27,7 @@ export { configuredMacKeys, messageCodec } from './message-codec.ts';
 export { answers, isResponse, messageClass, responseMti } from './mti.ts';
 export type * from './processor.ts';
 export { networkKindOf, REVERSAL_SCHEDULE } from './profile.ts';
-export { declineCodes, PIN_REQUIRED_CODES, pinRequestCode } from './response-codes.ts';
+export { declineCodes, PIN_REQUIRED_CODES, pinRequestCode, REVERSAL_CODES } from './response-codes.ts';
 export { otherStan, retrievalReference } from './rrn.ts';
 export { singleTapData, singleTapFlag } from './single-tap.ts';
 export { framingOf, profileOf, switchConfig } from './switch-config.ts';

@@ -30,7 +30,13 @@ export type Outcome = OutcomeFacts &
   );
 
 /**
- * What the answer to a reversal means. `unableToLocate` acknowledges too, but is worth one more repeat: the original
- * may have been overtaken. `refused` is no acknowledgement: the reversal is repeated.
+ * What the answer to a reversal means. The gateway decides by all answers to a reversal, not by one alone.
+ *
+ * - `acknowledged`: the switch has taken the reversal over.
+ * - `unableToLocate`: it found no original, or took no action. After a timeout that is an acknowledgement worth one more
+ *   repeat, because the original may still be on its way. For a void it is a refusal.
+ * - `duplicate`: it has had the message before. That acknowledges a repeat that keeps its STAN, and nothing else.
+ * - `refused`: it understood the reversal and will not do it. Final, if it says so twice.
+ * - `undecided`: the switch or the issuer is in trouble, or the code is unknown. The reversal may have taken effect.
  */
-export type ReversalAnswer = 'acknowledged' | 'unableToLocate' | 'refused';
+export type ReversalAnswer = 'acknowledged' | 'unableToLocate' | 'duplicate' | 'refused' | 'undecided';

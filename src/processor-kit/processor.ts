@@ -107,7 +107,7 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
    */
   originalData(request: Message): OriginalData;
   reversal(reversal: Reversal, config: Config): Message;
-  /** True for `acknowledged` and `unableToLocate` of `readReversalAnswer`. */
+  /** True where `readReversalAnswer` is `acknowledged` or `unableToLocate`. */
   isReversalAcknowledged(response: Message): boolean;
   readReversalAnswer(response: Message): ReversalAnswer;
 

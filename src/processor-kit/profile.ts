@@ -58,10 +58,17 @@ export interface ReversalProfile {
    * long the switch may still take in bytes of a connection that is gone.
    */
   readonly overtakingGuardSeconds: number;
-  /** DE39 of an answer that takes the reversal over. */
+  readonly codes: ReversalCodes;
+}
+
+/** DE39 in the answer to a reversal, by meaning (see `ReversalAnswer`). A code in none of these lists is undecided. */
+export interface ReversalCodes {
   readonly acknowledged: readonly string[];
-  /** DE39 of an answer that takes it over without having found the original. */
   readonly unableToLocate: readonly string[];
+  readonly duplicate: readonly string[];
+  readonly refused: readonly string[];
+  /** Trouble of the switch or the issuer, which may pass: never final. */
+  readonly undecided: readonly string[];
 }
 
 /**

@@ -37,7 +37,7 @@ import type { BusinessDates, MessageKeeper, Stans } from './ports.ts';
 import { providerValues } from './provider-values.ts';
 import { type Prepared, RequestBuilder } from './request-builder.ts';
 import { SettlementWatch } from './settlement-watch.ts';
-import { standardFieldReader } from './standard-fields.ts';
+import { type StandardFields, standardFieldReader } from './standard-fields.ts';
 import { StrayIntake } from './stray-intake.ts';
 import type { StrayCounters, StrayResponses } from './stray-responses.ts';
 import { switchSlot } from './switch-slot.ts';
@@ -95,6 +95,7 @@ export class AcquirerSwitch implements Switch {
   readonly #requests: RequestBuilder;
   readonly #copies: MaskedCopies;
   readonly #tellFault: TellFault;
+  readonly #fieldsOf: (message: IsoMessage) => StandardFields;
   readonly #settlement: SettlementWatch;
   readonly #strays: StrayIntake;
   readonly #pinTranslator: PinTranslator;
@@ -125,6 +126,7 @@ export class AcquirerSwitch implements Switch {
     this.#pinTranslator = new PinTranslator(options);
     this.#stans = new SwitchStans(options);
     const fieldsOf = standardFieldReader(processor);
+    this.#fieldsOf = fieldsOf;
     this.#settlement = new SettlementWatch({
       ...options,
       fieldsOf,
@@ -287,6 +289,7 @@ export class AcquirerSwitch implements Switch {
     return switchSlot(slot, {
       processor,
       config,
+      fieldsOf: this.#fieldsOf,
       exchange: (taken, outgoing, read) => this.#exchange(taken, outgoing, read),
       pinGate: () => this.#keys?.pinGate,
       tellFault: this.#tellFault,

@@ -1,3 +1,4 @@
+import { isTrusted } from '../processor-kit/mac-verdict.ts';
 import { answers, messageClass } from '../processor-kit/mti.ts';
 import type { IsoMessage, Processor } from '../processor-kit/processor.ts';
 import type { StrayResponse } from '../transactions/reversal/late-response.ts';
@@ -8,6 +9,7 @@ import { StrayCounters, type StrayResponses } from './stray-responses.ts';
 
 /** Authorizations and financial requests: what can be approved late. */
 const MONEY_CLASSES: readonly string[] = ['1', '2'];
+const REVERSAL_CLASS = '4';
 /**
  * Responses whose MAC is being judged. It takes the database where keys are exchanged, so that a switch could fill the memory
  * with bad ones while the database is away; what is beyond is counted and dropped.
@@ -25,7 +27,7 @@ export interface StrayIntakeParts extends ProcessorKey {
   readonly tellFault: TellFault;
 }
 
-/** The responses of one switch that no request waits for: those about money are looked up in the database. */
+/** The responses of one switch that no request waits for: those about money or reversals are looked up in the database. */
 export class StrayIntake {
   readonly counters = new StrayCounters();
   readonly #parts: StrayIntakeParts;
@@ -57,13 +59,19 @@ export class StrayIntake {
     else this.counters.unknown++;
   }
 
-  /** Undefined when the response names no request about money. */
+  /** Undefined when the response names no request about money and no reversal, or must not be believed about the latter. */
   #strayOf(response: IsoMessage): StrayResponse | undefined {
     const { acquirerId, processorId, processor, fieldsOf } = this.#parts;
     const { stan, tid, rrn, transmissionDateTime } = fieldsOf(response);
-    if (!MONEY_CLASSES.includes(messageClass(response)) || stan === undefined || tid === undefined) return undefined;
+    if (stan === undefined || tid === undefined) return undefined;
+    const identity = { acquirerId, processorId, stan, tid, rrn, transmissionDateTime };
+    if (messageClass(response) === REVERSAL_CLASS) {
+      // What cannot be trusted says nothing, not even no.
+      return isTrusted(response) ? { ...identity, answer: processor.readReversalAnswer(response) } : undefined;
+    }
+    if (!MONEY_CLASSES.includes(messageClass(response))) return undefined;
     return {
-      ...{ acquirerId, processorId, stan, tid, rrn, transmissionDateTime },
+      ...identity,
       read: (original) => {
         const { mti = '' } = original;
         const request: IsoMessage = { ...original, mti };

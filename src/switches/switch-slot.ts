@@ -6,10 +6,12 @@ import type { Outgoing } from './exchange-record.ts';
 import type { TellFault } from './fault-log.ts';
 import { providerValues } from './provider-values.ts';
 import type { Prepared } from './request-builder.ts';
+import type { StandardFields } from './standard-fields.ts';
 
 export interface SwitchSlotParts {
   readonly processor: Processor;
   readonly config: SwitchConfig;
+  readonly fieldsOf: (message: IsoMessage) => StandardFields;
   /** Sends on the slot, and gives what `read` makes of the response. */
   readonly exchange: <Value>(
     slot: Slot<IsoMessage>,
@@ -24,7 +26,7 @@ export interface SwitchSlotParts {
 /** A slot of the pool as the domain sees it: in terms of what is asked and what it means, not of messages. */
 export function switchSlot(
   slot: Slot<IsoMessage>,
-  { processor, config, exchange, pinGate, tellFault }: SwitchSlotParts,
+  { processor, config, fieldsOf, exchange, pinGate, tellFault }: SwitchSlotParts,
 ): SwitchSlot {
   return {
     release: () => slot.release(),
@@ -43,6 +45,7 @@ export function switchSlot(
       if (hasPin) for (let gate = pinGate(); gate; gate = pinGate()) await gate;
       return exchange(slot, { about, kind: 'authorization', number: 1, message, timing }, (response, sent) => ({
         outcome: processor.readOutcome(response, sent),
+        settlementDate: isTrusted(response) ? fieldsOf(response).settlementDate : undefined,
         providerFields: providerValues(() => processor.providerFields(response)),
       }));
     },

@@ -4,6 +4,7 @@ import type { PinRequest } from './ports/pin-ports.ts';
 import type { TransactionKey } from './transaction.ts';
 
 export * from './ports/directory-ports.ts';
+export * from './ports/reversal-ports.ts';
 export * from './ports/store-ports.ts';
 export * from './ports/switch-ports.ts';
 

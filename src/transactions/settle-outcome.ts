@@ -1,4 +1,5 @@
-import type { Outcome } from '../processor-kit/processor.ts';
+import { nearestDate } from '../processor-kit/nearest-date.ts';
+import type { Outcome, OutcomeFacts } from '../processor-kit/processor.ts';
 import { Disposition } from './disposition.ts';
 import type { JobRequest } from './jobs.ts';
 import {
@@ -22,6 +23,8 @@ export type SwitchEvent =
   | {
       readonly kind: 'answered';
       readonly outcome: Outcome;
+      /** DE15, MMDD, where the switch sends one. */
+      readonly settlementDate?: string | undefined;
       readonly providerFields: ProviderValues;
       readonly pinWait: PinWait | null;
     }
@@ -59,6 +62,8 @@ export const NO_RESULT: Result = {
   disposition: null,
   responseCode: null,
   authorizationCode: null,
+  unusableAuthorizationCode: null,
+  settlementDate: null,
   approvedMinor: null,
   cardTags: null,
   cardType: null,
@@ -94,11 +99,11 @@ export function settleOutcome(transaction: Transaction, event: SwitchEvent, nowM
 
 function settleAnswer(
   transaction: Transaction,
-  { outcome, providerFields, pinWait }: Extract<SwitchEvent, { kind: 'answered' }>,
+  { outcome, settlementDate, providerFields, pinWait }: Extract<SwitchEvent, { kind: 'answered' }>,
   nowMs: number,
 ): Settlement {
   if (outcome.kind === 'unknown') {
-    return indeterminate(transaction, Status.BadResponseFromPaymentProcessor, outcome.responseCode || null, nowMs);
+    return indeterminate(transaction, Status.BadResponseFromPaymentProcessor, outcome, nowMs);
   }
   const isApproved = outcome.kind === 'approved';
   const result: Result = {
@@ -106,6 +111,7 @@ function settleAnswer(
     disposition: isApproved ? Disposition.Approved : Disposition.Declined,
     responseCode: outcome.responseCode,
     authorizationCode: outcome.authorizationCode ?? null,
+    settlementDate: dateOf(settlementDate, transaction),
     approvedMinor: isApproved ? outcome.approvedMinor : null,
     cardTags: outcome.cardTags,
     cardType: outcome.cardType ?? null,
@@ -116,6 +122,10 @@ function settleAnswer(
   };
   const pin = { verdict: pinVerdictOf(outcome), wait: pinWait };
   return settled(transaction, Status.ResponseReceivedFromPaymentProcessor, nowMs, { result, pin });
+}
+
+function dateOf(settlementDate: string | undefined, { sentAtMs }: Transaction): string | null {
+  return (settlementDate && sentAtMs !== null && nearestDate(settlementDate, sentAtMs)) || null;
 }
 
 const WRONG_PIN = '55';
@@ -134,13 +144,14 @@ function pinVerdictOf({ kind, responseCode }: Outcome): PinVerdict {
 function indeterminate(
   transaction: Transaction,
   status: StatusId,
-  responseCode: string | null,
+  response: OutcomeFacts | null,
   nowMs: number,
 ): Settlement {
   const result: Result = {
     ...NO_RESULT,
     disposition: Disposition.Indeterminate,
-    responseCode,
+    responseCode: response?.responseCode || null,
+    unusableAuthorizationCode: response?.authorizationCode ?? null,
     providerReference: transaction.rrn,
     errorCode: ERROR_CODES.indeterminate,
     reversalState: ReversalState.owed,

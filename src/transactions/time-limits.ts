@@ -21,5 +21,8 @@ export const PIN_EXPIRY_AFTER_SECONDS = 0.1;
 /** Bytes that would leave later than this after the decision to send them stay here: the answer would come too late. */
 export const SEND_WITHIN_MS = 5_000;
 
+/** A repeat of a reversal is due this much after the deadline of the attempt before it: two clocks are compared. */
+export const REPEAT_AFTER_DEADLINE_SECONDS = 0.1;
+
 /** An acknowledgement that leaves a doubt is asked for again so much later: an original still on its way is there by then. */
 export const REVERSAL_CONFIRMED_AFTER_SECONDS = 60;

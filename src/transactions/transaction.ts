@@ -17,8 +17,11 @@ export const TRANSACTION_TYPE_NAMES: Readonly<Record<TransactionTypeId, string>>
 export const ReversalState = { none: 0, owed: 1, sent: 2, acknowledged: 3, needsReview: 4, confirming: 5 } as const;
 export type ReversalStateId = (typeof ReversalState)[keyof typeof ReversalState];
 
-/** Whether an approved transaction is to be voided; null while nobody asked, and again when the switch refused. */
-export const VoidState = { asked: 1, done: 2 } as const;
+/**
+ * Whether an approved transaction is to be voided; null while nobody asked, and again when the switch refused. `disputed`: the
+ * switch has refused the void for good and acknowledged it as well, so a person must ask what it did.
+ */
+export const VoidState = { asked: 1, done: 2, disputed: 3 } as const;
 export type VoidStateId = (typeof VoidState)[keyof typeof VoidState];
 
 /** A tag and its value, upper-case hex. Never one of the sensitive tags. */
@@ -91,6 +94,10 @@ export interface Result {
   readonly disposition: DispositionId | null;
   readonly responseCode: string | null;
   readonly authorizationCode: string | null;
+  /** DE38 of a response that approved but could not be used: for the reversal alone. */
+  readonly unusableAuthorizationCode: string | null;
+  /** DE15 of the accepted response, `2026-11-20`; null when the switch sent none. */
+  readonly settlementDate: string | null;
   readonly approvedMinor: number | null;
   readonly cardTags: readonly TagValue[] | null;
   readonly cardType: string | null;
@@ -117,6 +124,8 @@ export interface Transaction extends TransactionKey, Submitter, TapFacts, Submis
   /** PAN, expiry and what a reversal repeats, encrypted. */
   readonly sealedCard: Uint8Array | null;
   readonly reversalAttempt: number;
+  /** When a reversal was asked for after the request itself: by a void, or by an approval that came late. */
+  readonly reversalArmedAtMs: number | null;
   /** Given back by refunds, or reserved for them. */
   readonly refundedMinor: number;
   readonly voidState: VoidStateId | null;

@@ -20,22 +20,56 @@ export function webhookJobs(
 ): JobRequest[] {
   const type = disposition === null ? undefined : webhookTypeOf(transaction.type, disposition);
   if (disposition === null || type === undefined) return [];
-  const { acquirerId, integratorId, id: transactionId, consumerId, attempt, currency } = transaction;
+  const event = { type, disposition, sequence: sequenceOf(transaction.attempt, disposition) };
+  return eventJobs(world, transaction, event, toldMinor({ ...transaction, approvedMinor }), nowMs);
+}
+
+interface Event {
+  readonly type: WebhookType;
+  readonly disposition: DispositionId;
+  readonly sequence: number;
+}
+
+function eventJobs(
+  world: Pick<World, 'directory' | 'newId'>,
+  { acquirerId, integratorId, id: transactionId, consumerId, currency }: Transaction,
+  { type, disposition, sequence }: Event,
+  amountMinor: number | null,
+  nowMs: number,
+): JobRequest[] {
   const endpointId = world.directory.webhookEndpoint(acquirerId, integratorId, consumerId === null ? 'taps' : 'links');
   if (endpointId === undefined) return [];
   const outcome = {
     transactionId,
     type,
     disposition: dispositionName(disposition),
-    sequence: sequenceOf(attempt, disposition),
+    sequence,
     at: formatMoment(nowMs),
     // A later attempt may be of another amount, and may be committed before the event is written.
-    amountMinor: toldMinor({ ...transaction, approvedMinor }) ?? 0,
+    amountMinor: amountMinor ?? 0,
     currency: currency ?? '',
   };
   return [
     { queue: 'webhook', data: { acquirerId, eventId: world.newId(), endpointId, round: 1, delivery: 1, outcome } },
   ];
+}
+
+/** What an integrator is told of a void that did not become one, and in which order it could be. */
+const VOID_EVENTS = {
+  needsReview: { type: 'void.needsReview', disposition: Disposition.Indeterminate, sequence: 1 },
+  failed: { type: 'void.failed', disposition: Disposition.Declined, sequence: 2 },
+  /** After it was told as failed, the switch acknowledged it. */
+  disputed: { type: 'void.needsReview', disposition: Disposition.Indeterminate, sequence: 3 },
+} as const;
+
+/** The job that tells what became of a void. That it was done is told of its sale: `transaction.voided`. */
+export function voidEventJobs(
+  world: Pick<World, 'directory' | 'newId'>,
+  row: Transaction,
+  event: keyof typeof VOID_EVENTS,
+  nowMs: number,
+): JobRequest[] {
+  return eventJobs(world, row, VOID_EVENTS[event], toldMinor(row), nowMs);
 }
 
 /** A settlement with its webhook. */

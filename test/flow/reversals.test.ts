@@ -177,16 +177,39 @@ describe('a reversal is repeated until the switch takes it', () => {
     expect(scripted.of('0421')).toHaveLength(2);
   });
 
-  test('an acknowledgement that comes after its own deadline does not count, and the next one does', async () => {
+  test('an acknowledgement that comes after its own deadline counts, and nothing more is sent', async () => {
     await install();
     scripted.hold('0200', '0420');
     const { id } = await tapInVain(installation, scripted);
     const first = await scripted.next('0420');
     await untilTimedOut(2);
     first.answer();
+    await untilReversal(id, 'acknowledged', 1);
+    expect(await reversalTrail(id)).toEqual(['reversal sent 1', 'reversal acknowledged 1']);
+    await eventually(async () => expect(await jobsOf(installation.database, id)).toEqual([]));
+    expect(scripted.of('0421')).toEqual([]);
+  });
+
+  test('an acknowledgement of an earlier attempt counts after the next one has left', async () => {
+    await install();
+    scripted.hold('0200', '0420', '0421');
+    const { id } = await tapInVain(installation, scripted);
+    const first = await scripted.next('0420');
+    await untilTimedOut(2);
     await letTimePass(installation.database, id, 5);
-    await untilReversal(id, 'acknowledged', 2);
-    expect(await reversalTrail(id)).toEqual(['reversal sent 1', 'reversal sent 2', 'reversal acknowledged 2']);
+    await scripted.next('0421');
+    first.answer();
+    expect(await untilReversal(id, 'acknowledged', 2)).toMatchObject({ disposition: Disposition.Voided });
+    expect((await reversalTrail(id)).at(-1)).toBe('reversal acknowledged 1');
+  });
+
+  test('DE38 of an approval that cannot be used goes with its reversal', async () => {
+    await install();
+    scripted.onRequest = ({ message, answer }) => answer(message.mti === '0200' ? { amountMinor: 999 } : {});
+    const { id } = await tapInVain(installation, scripted);
+    const { message } = await scripted.next('0420');
+    expect(message).toMatchObject({ authorizationCode: '123456', reasonCode: '4020' });
+    await untilReversal(id, 'acknowledged', 1);
   });
 
   test('an attempt of which no byte left is taken back and does not count', async () => {

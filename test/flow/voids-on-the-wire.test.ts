@@ -110,9 +110,10 @@ describe('a void that the switch refuses', () => {
     (await scripted.next('0420')).answer();
     await eventually(async () => expect(await stored(sale)).toMatchObject({ voidState: VoidState.done }));
     expect(await stored(again)).toMatchObject({ disposition: Disposition.Approved });
-    expect((await trailOf(database, sale)).slice(-7)).toEqual([
+    expect((await trailOf(database, sale)).slice(-8)).toEqual([
       'void',
       'reversal sent 1',
+      'answer refused 1',
       'reversal sent 2',
       'reversal refused 2',
       'void',

@@ -140,10 +140,30 @@ describe('a void is refused', () => {
     expect(refunded).toMatchObject({ status: 200, body: { type: 'Approved' } });
   });
 
+  test.each([
+    ['has closed the settlement date that its response named, though a later one was announced before', -1, 409],
+    ['is still at the settlement date that its response named, though it announced it after the sale', 0, 202],
+  ])('or not, when the switch %s', async (_what, days, status) => {
+    const sale = await sell();
+    await installation.database.query(
+      `update transactions set settlement_date = (
+         select (max(business_date) + $2::integer)::text from business_dates where acquirer_id = 1) where id = $1`,
+      [sale, days],
+    );
+    // By the announcements alone it would be the other way round.
+    const since = days < 0 ? `- interval '1 h'` : `+ interval '1 h'`;
+    await installation.database.query(
+      `update business_dates set since = clock_timestamp() ${since} where acquirer_id = 1`,
+    );
+    expect((await voidSale(installation, sale)).status).toBe(status);
+    if (status === 202) await untilVoided(sale);
+  });
+
   test('on the day after, when the switch announces no business dates', async () => {
     const { database } = installation;
     const sale = await sell();
     await database.query('delete from business_dates');
+    await database.query('update transactions set settlement_date = null where id = $1', [sale]);
     await letTimePass(database, sale, 24 * 3_600);
     expect(await voidSale(installation, sale)).toMatchObject({ status: 409, body: { errorCode: 212 } });
   });
@@ -155,9 +175,7 @@ test('a void of a sale that the switch cannot locate, twice, is Declined, a pers
   const before = await storedTransaction(database, sale);
   await withoutTheSale(async () => {
     const { serviceReference } = (await voidSale(installation, sale)).body as VoidAnswer;
-    await eventually(async () =>
-      expect(await storedTransaction(database, sale)).toMatchObject({ reversalState: ReversalState.confirming }),
-    );
+    await eventually(async () => expect(await trailOf(database, sale)).toContain('answer unableToLocate 1'));
     expect(await stored(serviceReference)).toMatchObject({ disposition: null });
     await letTimePass(database, sale, 60);
     await eventually(async () =>

@@ -27,6 +27,10 @@ describe('reversals', () => {
     [['sent 1', 'sent 2', 'unsent 2', 'acknowledged 1']],
     [['sent 1', 'confirming 1', 'sent 2', 'acknowledged 2']],
     [['sent 1', 'acknowledged 1', 'owed 1', 'sent 2', 'acknowledged 2']],
+    [['sent 1', 'sent 2', 'acknowledged 1']],
+    [['sent 1', 'confirming 1', 'acknowledged 1']],
+    [['sent 1', 'confirming 1', 'sent 2', 'unsent 2', 'acknowledged 1']],
+    [['sent 1', 'sent 2', 'sent 3', 'needsReview 3', 'refused 1', 'needsReview 2']],
     [['needsReview 0', 'sent 1', 'acknowledged 1']],
     [['sent 1', 'needsReview 1', 'unsent 1', 'sent 1', 'acknowledged 1']],
   ])('%j is a path', (steps) => {
@@ -34,14 +38,14 @@ describe('reversals', () => {
   });
 
   test.each([
-    [['acknowledged 1'], 'does not follow owed'],
+    [['acknowledged 1'], 'out of turn'],
     [['sent 2'], 'out of turn'],
     [['sent 1', 'sent 1'], 'out of turn'],
     [['sent 1', 'acknowledged 1', 'sent 2'], 'does not follow acknowledged'],
-    [['sent 1', 'confirming 1', 'acknowledged 1'], 'does not follow confirming'],
+    [['sent 1', 'acknowledged 2'], 'out of turn'],
+    [['sent 1', 'confirming 2'], 'out of turn'],
     [['unsent 1'], 'does not follow owed'],
-    [['sent 1', 'unsent 1', 'acknowledged 0'], 'does not follow owed'],
-    [['sent 1', 'confirming 1', 'sent 2', 'unsent 2', 'acknowledged 1'], 'does not follow confirming'],
+    [['sent 1', 'unsent 1', 'acknowledged 0'], 'out of turn'],
   ])('%j is none', (steps, fault) => {
     expect(faultOf(...steps)).toContain(fault);
   });
@@ -95,8 +99,22 @@ describe('attempts', () => {
   });
 
   test('a response that came late changes nothing', () => {
+    const refused: AuditEntry = { reversalAnswer: 'refused', attempt: 1, at: AT };
     const late: AuditEntry = { late: 'approved', responseCode: '00', at: AT };
-    const trail = [{ attempt: 1, moves: [...INDETERMINATE, late, ...reversal('sent 1', 'acknowledged 1')] }];
+    const trail = [{ attempt: 1, moves: [...INDETERMINATE, late, ...reversal('sent 1', 'acknowledged 1'), refused] }];
     expect(faultOfTrail(trail, Status.RespondedToPhone)).toBeUndefined();
+    const stranger = [{ attempt: 1, moves: [...INDETERMINATE, refused] }];
+    expect(faultOfTrail(stranger, Status.RespondedToPhone)).toContain('which was not made');
+  });
+
+  test('an attempt that asked for a PIN has a reversal of its own', () => {
+    const asked = { attempt: 1, moves: told([1, 3, 4, 7, 8]) };
+    const pin = { attempt: 2, moves: told([1, 3, 4, 5, 8], 8) };
+    const reversed = [
+      { attempt: 2, moves: reversal('sent 1') },
+      { attempt: 1, moves: reversal('sent 1', 'acknowledged 1') },
+      { attempt: 2, moves: reversal('acknowledged 1') },
+    ];
+    expect(faultOfTrail([asked, pin, ...reversed], Status.RespondedToPhone)).toBeUndefined();
   });
 });

@@ -62,7 +62,10 @@ export class PlantedBooks {
   /** Empties both books. The audit trail forbids it, unless its triggers sleep. */
   async clear(): Promise<void> {
     this.ledger.length = 0;
-    const tables = ['transactions', 'transaction_events', 'webhook_attempts', 'webhook_events', 'webhook_endpoints'];
+    const tables = [
+      ...['transactions', 'superseded_attempts', 'reversal_attempts', 'transaction_events'],
+      ...['webhook_attempts', 'webhook_events', 'webhook_endpoints'],
+    ];
     await this.database.query(
       `set session_replication_role = replica; truncate ${tables.join()} cascade; reset session_replication_role`,
     );

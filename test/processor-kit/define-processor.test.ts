@@ -40,6 +40,13 @@ test.each(['bad', 'unverifiable'] as const)('a %s MAC makes an approval unknown'
   expect(type1.readOutcome(response, request)).toMatchObject({ kind: 'unknown', why: `MAC ${verdict}` });
 });
 
+test.each(['bad', 'unverifiable'] as const)('a response whose MAC is %s contributes no fact', (verdict) => {
+  const response = approval();
+  recordMacVerdict(response, verdict);
+  const outcome = type1.readOutcome(response, request);
+  expect(outcome).toEqual({ kind: 'unknown', why: `MAC ${verdict}`, responseCode: '', cardTags: [] });
+});
+
 test('the verdict on a MAC is no field', () => {
   const response = approval();
   recordMacVerdict(response, 'good');

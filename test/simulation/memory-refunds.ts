@@ -1,5 +1,5 @@
 import { Disposition } from '../../src/transactions/disposition.ts';
-import type { NewVoid, VoidEnd } from '../../src/transactions/ports/refund-ports.ts';
+import type { NewVoid } from '../../src/transactions/ports/refund-ports.ts';
 import type { AnswerRecord, NewAttempt } from '../../src/transactions/ports.ts';
 import { ReversalState, type Transaction, TransactionType, VoidState } from '../../src/transactions/transaction.ts';
 import type { MemoryStore, Row } from './memory-store.ts';
@@ -31,25 +31,16 @@ export class MemoryRefunds {
       return false;
     if (row.transaction.refundedMinor > 0 && this.#store.sabotage !== 'voids what was refunded') return false;
     const owed = { voidState: VoidState.asked, reversalState: ReversalState.owed, reversalAttempt: 0 };
-    row.transaction = { ...row.transaction, ...owed };
+    row.transaction = { ...row.transaction, ...owed, reversalArmedAtMs: nowMs };
     this.#store.told(row.transaction, [{ void: attempt.transaction.id, at: new Date(nowMs).toISOString() }]);
     this.#store.insert(attempt);
     this.#store.enqueue([reverseJob]);
     return true;
   }
 
-  endVoid({ step, isVoided, needsReview }: VoidEnd): boolean {
-    if (!this.#store.stepReversal(step)) return false;
-    const sale = this.#store.rows.get(step.transaction.id)!;
-    if (sale.transaction.voidState !== VoidState.asked) return true;
-    sale.transaction = { ...sale.transaction, voidState: isVoided ? VoidState.done : null };
-    for (const row of this.#store.rows.values()) {
-      const { type, originalId, disposition } = row.transaction;
-      if (type !== TransactionType.Void || originalId !== sale.transaction.id || disposition !== null) continue;
-      const end = { disposition: isVoided ? Disposition.Approved : Disposition.Declined, needsReview };
-      row.transaction = { ...row.transaction, ...end };
-    }
-    return true;
+  findVoid({ id }: Transaction): Transaction | undefined {
+    const rows = [...this.#store.rows.values()].map(({ transaction }) => transaction);
+    return rows.findLast(({ type, originalId }) => type === TransactionType.Void && originalId === id);
   }
 
   acknowledge({ status, fromStatus, moves, overdueJob, ...key }: AnswerRecord): boolean {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import type { JobRequest } from '../../src/transactions/jobs.ts';
-import { hasAnswer, isAwaitingPin } from '../../src/transactions/pin/pin-step.ts';
+import { hasAnswer, isAwaitingPin, NO_PIN } from '../../src/transactions/pin/pin-step.ts';
 import type { PinAttempt, PinExpiry } from '../../src/transactions/ports/pin-ports.ts';
 import type {
   AnswerRecord,
@@ -13,8 +13,12 @@ import type {
   NewAttempt,
   NewSubmission,
   OriginalFacts,
+  RequestKey,
   ResponseIdentity,
+  ReversalKey,
+  ReversalRecord,
   ReversalStep,
+  SentReversal,
 } from '../../src/transactions/ports.ts';
 import { MUST_NOT_REST, type StatusId } from '../../src/transactions/status.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../src/transactions/time-limits.ts';
@@ -24,6 +28,7 @@ import {
   type TransactionKey,
   TransactionType,
 } from '../../src/transactions/transaction.ts';
+import { factsOf, findAnswered, findReversals, holdsReservation } from './memory-reads.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** A row with what the database adds to it. */
@@ -32,9 +37,15 @@ export interface Row {
   answerByMs: number;
   deadlineAtMs: number | null;
   readonly trail: { attempt: number; moves: AuditEntry[] }[];
-  /** Of the attempt that it stands at, newest last. */
+  /** Of every attempt, newest last. */
   readonly late: { readonly attempt: number; readonly facts: LateFacts }[];
+  /** Attempts of reversals, oldest first. */
+  readonly reversals: SentRow[];
+  /** Attempts that one with a PIN has replaced, as they are: what is theirs is kept, the rest is the row's. */
+  readonly superseded: Transaction[];
 }
+
+type SentRow = SentReversal & { readonly attempt: number; readonly deadlineAtMs: number };
 
 export interface Job {
   readonly id: string;
@@ -90,7 +101,8 @@ export class MemoryStore {
     const { merchantReference } = attempt.transaction;
     const isTaken = [...this.rows.values()].some((row) => row.transaction.merchantReference === merchantReference);
     if (isTaken && this.sabotage !== 'takes a reference twice') return 'exists';
-    this.rows.set(attempt.transaction.id, { ...this.#timesOf(attempt), trail: [], late: [] });
+    const empty = { trail: [], late: [], reversals: [], superseded: [] };
+    this.rows.set(attempt.transaction.id, { ...this.#timesOf(attempt), ...empty });
     this.told(attempt.transaction, attempt.moves);
     this.enqueue(attempt.enqueue);
     return 'inserted';
@@ -99,8 +111,8 @@ export class MemoryStore {
   retry(attempt: NewAttempt): boolean {
     const row = this.rows.get(attempt.transaction.id);
     if (row?.transaction.attempt !== attempt.transaction.attempt - 1) return false;
-    const { status, disposition, pinFingerprint } = row.transaction;
-    if (pinFingerprint !== null) return false;
+    const { status, disposition, pinFingerprint, originalId } = row.transaction;
+    if (pinFingerprint !== null || originalId !== null) return false;
     const reachedNone = status === 0 || status === 2 || disposition === 2 || disposition === 3;
     if (!reachedNone || ![0, 2, 8, 9].includes(status)) return false;
     Object.assign(row, this.#timesOf(attempt));
@@ -132,12 +144,13 @@ export class MemoryStore {
     if (isPast !== isOverdue && this.sabotage !== 'no outcome guard') return false;
     const { result, pin, status } = settlement;
     const pinExpiresAtMs = this.#pinExpiry(settlement.pinSeconds);
-    row.transaction = { ...row.transaction, ...result, ...pin, status, pinExpiresAtMs, updatedAtMs: nowMs };
+    const needsReview = row.transaction.needsReview || result.needsReview;
+    const decided = { ...result, ...pin, needsReview, status, pinExpiresAtMs, updatedAtMs: nowMs };
+    const before = row.transaction;
+    row.transaction = { ...before, ...decided };
     this.told(transaction, settlement.moves);
     this.enqueue(settlement.enqueue.filter(({ queue }) => this.sabotage !== `forgets ${queue} jobs`));
-    const { disposition } = result;
-    if (disposition === Disposition.Declined || disposition === Disposition.UnableToGoOnline)
-      this.#release(transaction);
+    this.#reserve(before, result);
     return true;
   }
 
@@ -147,7 +160,13 @@ export class MemoryStore {
     const isAwaited = row && isAwaitingPin(row.transaction) && (row.transaction.pinExpiresAtMs ?? 0) > this.#time.nowMs;
     const isGuarded = row?.transaction.attempt === transaction.attempt - 1 && row.transaction.status === fromStatus;
     if (!row || !((isAwaited && isGuarded) || this.sabotage === 'takes two PINs')) return false;
-    Object.assign(row, this.#timesOf(attempt));
+    const before = row.transaction;
+    if (before.stan !== null) {
+      row.superseded.push({ ...before, ...NO_PIN, disposition: Disposition.Declined, approvedMinor: null });
+    }
+    const renewed = this.#timesOf(attempt);
+    const needsReview = before.needsReview || renewed.transaction.needsReview;
+    Object.assign(row, renewed, { transaction: { ...renewed.transaction, needsReview } });
     this.told(transaction, attempt.moves);
     this.enqueue(attempt.enqueue);
     this.remove(remove.map(({ id }) => id));
@@ -174,31 +193,69 @@ export class MemoryStore {
   }
 
   stepReversal(step: ReversalStep): boolean {
-    const row = this.#unmoved(step);
-    if (!row) return false;
-    const wasVoided = step.transaction.disposition === Disposition.Voided;
-    if (step.to.disposition === Disposition.Voided && !wasVoided) this.#release(step.transaction);
-    row.transaction = { ...row.transaction, ...step.to };
-    this.told(step.transaction, toldAt(step));
+    const { transaction, to, voidRow, record, attempts } = step;
+    const { row, request: before } = this.#unmoved(transaction);
+    if (!row || !before) return false;
+    const sent = row.reversals.filter(({ attempt }) => attempt === transaction.attempt);
+    const isCurrent = attempts === undefined || attempts === sent.length;
+    const isSameVoid = before.voidState === transaction.voidState;
+    if (!(isCurrent && isSameVoid) && this.sabotage !== 'no reversal guard') return false;
+    this.#change(row, transaction.attempt, to);
+    if (voidRow) this.#change(this.rows.get(voidRow.id)!, 1, voidRow);
+    this.#record(row, before, record);
+    this.#reserve(before, to);
+    this.told(transaction, toldAt(step));
     this.enqueue(step.enqueue);
     this.remove(step.remove);
     return true;
   }
 
+  #record(row: Row, { attempt }: Transaction, record: ReversalRecord | undefined): void {
+    if (!record) return;
+    const at = row.reversals.findIndex((each) => each.attempt === attempt && each.sentAtMs === record.sentAtMs);
+    if (record.kind === 'sent') {
+      const { kind: _, deadlineSeconds, processorId: __, ...sent } = record;
+      const deadlineAtMs = this.#time.nowMs + deadlineSeconds * 1_000;
+      row.reversals.push({ ...sent, attempt, deadlineAtMs, counts: true, answer: null });
+    } else if (at >= 0 && record.kind === 'unsent') row.reversals.splice(at, 1);
+    else if (at >= 0 && record.kind === 'answered')
+      row.reversals[at] = { ...row.reversals[at]!, answer: record.answer };
+  }
+
   recordLate({ transaction, late, rearm, nowMs }: LateRecord): LateRecordOutcome {
-    const row = this.#unmoved({ transaction });
-    if (!row) return 'moved';
-    const known = row.late.filter(({ attempt }) => attempt === transaction.attempt);
+    const { row, request } = this.#unmoved(transaction);
+    const { attempt, disposition, pinState } = transaction;
+    if (!row || !request || request.disposition !== disposition || request.pinState !== pinState) return 'moved';
+    const known = row.late.filter((each) => each.attempt === attempt && each.facts.kind === late.kind);
     if (known.some(({ facts }) => isDeepStrictEqual(facts, late)) || known.length >= MAX_ANSWERS) return 'known';
-    row.late.push({ attempt: transaction.attempt, facts: late });
+    row.late.push({ attempt, facts: late });
     const at = new Date(nowMs).toISOString();
     const entry = { late: late.kind, responseCode: late.responseCode, at };
-    this.told(transaction, [entry, ...(rearm ? toldAt(rearm) : [])]);
-    if (rearm) {
-      row.transaction = { ...row.transaction, reversalState: ReversalState.owed };
-      this.enqueue(rearm.enqueue);
+    this.told(transaction, [entry, ...(rearm?.told ?? []).map((each) => ({ ...each, at }))]);
+    if (!rearm) return 'recorded';
+    const owed = { reversalState: ReversalState.owed, reversalArmedAtMs: this.#time.nowMs };
+    this.#change(row, attempt, { ...owed, ...rearm.to });
+    for (const [index, each] of row.reversals.entries()) {
+      if (each.attempt === attempt) row.reversals[index] = { ...each, counts: false };
     }
+    this.#reserve(request, { ...request, ...owed });
+    this.enqueue(rearm.enqueue);
+    this.remove(rearm.remove.map(({ id }) => id));
     return 'recorded';
+  }
+
+  /** Changes the request of an attempt; what needs review is the transaction, and stays so. */
+  #change(row: Row, attempt: number, changes: Partial<Transaction>): void {
+    const { transaction } = row;
+    const needsReview = transaction.needsReview || (changes.needsReview ?? false);
+    if (transaction.attempt === attempt) {
+      row.transaction = { ...transaction, ...changes, needsReview };
+      return;
+    }
+    row.transaction = { ...transaction, needsReview };
+    const at = row.superseded.findIndex((each) => each.attempt === attempt);
+    const { reversalState, reversalAttempt, reversalArmedAtMs } = { ...row.superseded[at]!, ...changes };
+    row.superseded[at] = { ...row.superseded[at]!, reversalState, reversalAttempt, reversalArmedAtMs };
   }
 
   find({ id }: TransactionKey): Transaction | undefined {
@@ -209,24 +266,24 @@ export class MemoryStore {
     return [...this.rows.values()].find((row) => row.transaction.merchantReference === reference)?.transaction;
   }
 
-  findOriginalFacts({ id }: Transaction): OriginalFacts {
-    const { transaction, deadlineAtMs, ...row } = this.rows.get(id)!;
-    const late = row.late.filter(({ attempt }) => attempt === transaction.attempt).map(({ facts }) => facts);
-    const approved = late.find(({ kind }) => kind === 'approved');
-    return {
-      sinceDeadlineSeconds: (this.#time.nowMs - (deadlineAtMs ?? 0)) / 1_000,
-      wasAnswered: transaction.responseCode !== null || late.length > 0,
-      wasApprovedLate: approved !== undefined,
-      lateAuthorizationCode: approved?.authorizationCode || null,
-      completingSeconds: 0,
-    };
+  findRequest({ id, attempt }: RequestKey): Transaction | undefined {
+    const row = this.rows.get(id);
+    if (!row) return undefined;
+    const superseded = row.superseded.find((each) => each.attempt === attempt);
+    const { needsReview } = row.transaction;
+    return row.transaction.attempt === attempt ? row.transaction : superseded && { ...superseded, needsReview };
   }
 
-  findUncertain(responses: readonly ResponseIdentity[]): (Transaction | undefined)[] {
-    const all = [...this.rows.values()].map(({ transaction }) => transaction);
-    return responses.map(({ stan, rrn }) =>
-      all.find((each) => each.reversalState !== ReversalState.none && each.stan === stan && each.rrn === rrn),
-    );
+  findOriginalFacts(request: Transaction): OriginalFacts {
+    return factsOf(this.rows.get(request.id)!, request, this.#time.nowMs);
+  }
+
+  findAnswered(responses: readonly ResponseIdentity[]): (Transaction | undefined)[] {
+    return findAnswered(this.rows, responses);
+  }
+
+  findReversals(responses: readonly ResponseIdentity[]): (ReversalKey | undefined)[] {
+    return findReversals(this.rows, responses);
   }
 
   /** A job that is done, and the one that takes its place. */
@@ -244,20 +301,28 @@ export class MemoryStore {
           queues.includes(queue) && 'id' in data && 'attempt' in data && data.id === id && data.attempt === attempt,
       );
     const { owed, sent, confirming } = ReversalState;
-    return [...this.rows.values()].flatMap(({ transaction }) => {
+    const isOwedBy = ({ reversalState }: Transaction) =>
+      [owed, sent, confirming].some((state) => state === reversalState);
+    return [...this.rows.values()].flatMap(({ transaction, superseded }) => {
+      const isForgotten = superseded.some((each) => isOwedBy(each) && !has(['reverse'], each));
       const rests = MUST_NOT_REST.includes(transaction.status) && !has(['overdue'], transaction);
-      const isOwed = [owed, sent, confirming].some((state) => state === transaction.reversalState);
+      const isOwed = isOwedBy(transaction);
       const awaits = isAwaitingPin(transaction) && !has(['expire-pin'], transaction);
-      return rests || awaits || (isOwed && !has(['reverse'], transaction)) ? [transaction.id] : [];
+      return isForgotten || rests || awaits || (isOwed && !has(['reverse'], transaction)) ? [transaction.id] : [];
     });
   }
 
-  /** Of a refund: no money goes back, or ever will. */
-  #release({ id }: Pick<Transaction, 'id'>): void {
-    const { type, originalId, amountMinor } = this.rows.get(id)!.transaction;
-    if (type !== TransactionType.Refund || this.sabotage === 'keeps reservations') return;
-    const sale = this.rows.get(originalId!)!;
-    sale.transaction = { ...sale.transaction, refundedMinor: sale.transaction.refundedMinor - amountMinor! };
+  /** Of a refund: whether money went back, or may have gone back, is reserved on its sale. */
+  #reserve(before: Transaction, after: Pick<Transaction, 'disposition' | 'reversalState'>): void {
+    const change = Number(holdsReservation(after)) - Number(holdsReservation(before));
+    if (before.type !== TransactionType.Refund || change === 0) return;
+    if (change < 0 && this.sabotage === 'keeps reservations') return;
+    const sale = this.rows.get(before.originalId!)!;
+    const { approvedMinor, amountMinor, voidState } = sale.transaction;
+    const refundedMinor = sale.transaction.refundedMinor + change * before.amountMinor!;
+    const isTooMuch = change > 0 && (voidState !== null || refundedMinor > (approvedMinor ?? amountMinor ?? 0));
+    const needsReview = sale.transaction.needsReview || isTooMuch;
+    sale.transaction = { ...sale.transaction, refundedMinor, needsReview };
   }
 
   #pinExpiry(seconds: number | null): number | null {
@@ -277,13 +342,15 @@ export class MemoryStore {
     return row?.transaction.attempt === attempt && row.transaction.status === status ? row : undefined;
   }
 
-  #unmoved({ transaction }: Pick<ReversalStep, 'transaction'>): Row | undefined {
-    const row = this.rows.get(transaction.id);
-    if (row?.transaction.attempt !== transaction.attempt) return undefined;
-    if (this.sabotage === 'no reversal guard') return row;
-    const { reversalState, reversalAttempt } = row.transaction;
-    const isSame = reversalState === transaction.reversalState && reversalAttempt === transaction.reversalAttempt;
-    return isSame ? row : undefined;
+  /** The request that was decided on, unless its reversal has taken a step meanwhile. */
+  #unmoved(decided: Transaction): { readonly row?: Row; readonly request?: Transaction } {
+    const row = this.rows.get(decided.id);
+    const request = this.findRequest(decided);
+    if (!row || !request) return {};
+    if (this.sabotage === 'no reversal guard') return { row, request };
+    const isSame =
+      request.reversalState === decided.reversalState && request.reversalAttempt === decided.reversalAttempt;
+    return isSame ? { row, request } : {};
   }
 
   told({ id, attempt }: Pick<Transaction, 'id' | 'attempt'>, entries: readonly AuditEntry[]): void {

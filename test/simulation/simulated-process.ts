@@ -204,7 +204,9 @@ export class SimulatedProcess {
         findByReference: (_acquirer, _merchant, reference) => this.#read(() => store.findByReference(reference)),
         findHandover: () => Promise.resolve(undefined),
         findOriginalFacts: (transaction) => this.#read(() => store.findOriginalFacts(transaction)),
-        findUncertain: (responses) => this.#read(() => store.findUncertain(responses)),
+        findRequest: (key) => this.#read(() => store.findRequest(key)),
+        findAnswered: (responses) => this.#read(() => store.findAnswered(responses)),
+        findReversals: (responses) => this.#read(() => store.findReversals(responses)),
       } satisfies Partial<TransactionStore> as Partial<TransactionStore> as TransactionStore,
       refunds: this.#refunds(),
       pinTokens: { issue: async () => 'token', check: async () => 'good' },
@@ -223,7 +225,7 @@ export class SimulatedProcess {
       reserve: (refund) => this.#commit(() => refunds.reserve(refund)),
       isSettled: () => this.#read(() => false),
       startVoid: (wanted) => this.#commit(() => refunds.startVoid(wanted)),
-      endVoid: (end) => this.#commit(() => refunds.endVoid(end)),
+      findVoid: (sale) => this.#read(() => refunds.findVoid(sale)),
       acknowledge: (record) => this.#commit(() => refunds.acknowledge(record)),
     };
   }

@@ -1,6 +1,7 @@
 import { sampleTap } from '../../src/card/sample-tap.ts';
 import { encodeTlv, indexTlv } from '../../src/emv/tlv.ts';
 import { REVERSAL_SCHEDULE } from '../../src/processor-kit/profile.ts';
+import { REVERSAL_CODES } from '../../src/processor-kit/response-codes.ts';
 import type { Directory, OpenedTap, Principal, Switch } from '../../src/transactions/ports.ts';
 
 const AMOUNT_MINOR = 1_000;
@@ -26,7 +27,7 @@ export const PRINCIPAL: Principal = {
 
 export const PROFILE = {
   deadlineMs: DEADLINE_MS,
-  reversal: { keepsStan: true, ...REVERSAL_SCHEDULE, acknowledged: ['00'], unableToLocate: ['25'] },
+  reversal: { keepsStan: true, ...REVERSAL_SCHEDULE, codes: REVERSAL_CODES },
 } as unknown as Switch['profile'];
 
 export const DIRECTORY: Directory = {

@@ -103,7 +103,12 @@ async function reversalsWithoutJob(database: Database): Promise<object[]> {
     `with live as (${LIVE_JOBS})
      select id, reversal_state, reversal_attempt from transactions t where reversal_state in (1, 2, 5) and not exists (
        select from live where name = 'reverse' and data ->> 'id' = t.id::text and (data ->> 'attempt')::integer = t.attempt
-         and (data ->> 'reversalAttempt')::integer = t.reversal_attempt + 1)`,
+         and (data ->> 'reversalAttempt')::integer = t.reversal_attempt + 1)
+     union all
+     select transaction_id, reversal_state, reversal_attempt from superseded_attempts s
+     where reversal_state in (1, 2, 5) and not exists (
+       select from live where name = 'reverse' and data ->> 'id' = s.transaction_id::text
+         and (data ->> 'attempt')::integer = s.attempt and (data ->> 'reversalAttempt')::integer = s.reversal_attempt + 1)`,
   );
   return rows;
 }
@@ -113,10 +118,11 @@ async function wrongReservations(database: Database): Promise<object[]> {
   const { rows } = await database.query(
     `select sale.id, sale.refunded_minor, sum(refund.amount_minor) as refunded
      from transactions sale left join transactions refund on refund.acquirer_id = sale.acquirer_id
-       and refund.original_id = sale.id and refund.type = $1 and (refund.disposition is null or refund.disposition = any($2))
+       and refund.original_id = sale.id and refund.type = $1
+       and (refund.disposition is null or refund.disposition = any($2) or refund.reversal_state in (1, 2, 4, 5))
      group by sale.acquirer_id, sale.id
      having sale.refunded_minor <> coalesce(sum(refund.amount_minor), 0)
-       or sale.refunded_minor > coalesce(sale.approved_minor, 0)`,
+       or (sale.refunded_minor > coalesce(sale.approved_minor, 0) and not sale.needs_review)`,
     [TransactionType.Refund, [Disposition.Approved, Disposition.Indeterminate]],
   );
   return rows;

@@ -55,8 +55,9 @@ export async function trailOf(database: Database, id: string): Promise<string[]>
     `select jsonb_array_elements(moves) as move from transaction_events where transaction_id = $1 order by id`,
     [id],
   );
-  return rows.map(({ move: { to, pin, late, void: asked, reversal, attempt } }) => {
+  return rows.map(({ move: { to, pin, late, void: asked, reversal, reversalAnswer, attempt } }) => {
     if (asked !== undefined) return 'void';
+    if (reversalAnswer !== undefined) return `answer ${reversalAnswer} ${attempt}`;
     return to ?? (pin && `PIN ${pin}`) ?? (late && `late ${late}`) ?? `reversal ${reversal} ${attempt}`;
   });
 }
@@ -67,6 +68,7 @@ interface Told {
   readonly late?: string;
   readonly void?: string;
   readonly reversal?: string;
+  readonly reversalAnswer?: string;
   readonly attempt?: number;
 }
 
@@ -94,8 +96,21 @@ export async function jobsOf(database: Database, id: string): Promise<LiveJob[]>
 export async function letTimePass(database: Database, id: string, seconds: number): Promise<void> {
   const earlier = (columns: readonly string[]) =>
     columns.map((column) => `${column} = ${column} - $2 * interval '1 s'`).join(', ');
-  const times = ['created_at', 'updated_at', 'sent_at', 'answer_by', 'deadline_at', 'pin_expires_at'];
+  const times = [
+    'created_at',
+    'updated_at',
+    'sent_at',
+    'answer_by',
+    'deadline_at',
+    'pin_expires_at',
+    'reversal_armed_at',
+  ];
   await database.query(`update transactions set ${earlier(times)} where id = $1`, [id, seconds]);
+  // sent_at of a reversal is its DE7, by which the switch names it: it stays.
+  await database.query(`update reversal_attempts set ${earlier(['deadline_at'])} where transaction_id = $1`, [
+    id,
+    seconds,
+  ]);
   await database.query(`update pgboss.job set ${earlier(['start_after'])} where data ->> 'id' = $1::text`, [
     id,
     seconds,

@@ -91,6 +91,7 @@ test('a reversal that its processor cannot build fails as not written, and the f
   const slot = switchSlot({ connectionId: 'line', release: () => released++ } as never, {
     processor: { reversal: trips } as never,
     config: {} as never,
+    fieldsOf: trips,
     exchange: trips,
     pinGate: () => undefined,
     tellFault: (error) => void faults.push(error),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
+import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
 import type { Processor } from '../../src/processor-kit/processor.ts';
 import { standardFieldReader } from '../../src/switches/standard-fields.ts';
 import { StrayIntake } from '../../src/switches/stray-intake.ts';
@@ -173,7 +174,45 @@ describe('the responses of a switch that no request waits for', () => {
     strays.take(response, 'line');
     await vi.advanceTimersByTimeAsync(0);
     expect(taken).toMatchObject([{ acquirerId: 1, processorId: 1, stan: request.stan, tid: request.tid }]);
-    expect(taken[0]!.read(type1.originalData(request))).toMatchObject({ kind: 'approved' });
+    const [found] = taken;
+    expect(found && 'read' in found && found.read(type1.originalData(request))).toMatchObject({ kind: 'approved' });
+  });
+
+  describe('to reversals', () => {
+    const reversal = type1.reversal(
+      {
+        original: type1.originalData(request),
+        reason: 'timeout',
+        attempt: 1,
+        stan: request.stan!,
+        sentAtMs: 0,
+        localDateTime: '20260301102030',
+      },
+      type1.exampleConfig,
+    );
+    const late = (responseCode: string) => type1.simulate(reversal, { responseCode });
+
+    test.each([
+      ['00', 'acknowledged'],
+      ['57', 'refused'],
+      ['25', 'unableToLocate'],
+      ['96', 'undecided'],
+    ])('with %s are looked up as %s', async (code, answer) => {
+      const { strays, taken } = intake();
+      strays.take(late(code), 'line');
+      await vi.advanceTimersByTimeAsync(0);
+      expect(taken).toMatchObject([{ stan: request.stan, tid: request.tid, answer }]);
+    });
+
+    test.each(['bad', 'unverifiable'] as const)('whose MAC is %s say nothing', async (verdict) => {
+      const { strays, taken } = intake();
+      const response = late('00');
+      recordMacVerdict(response, verdict);
+      strays.take(response, 'line');
+      await vi.advanceTimersByTimeAsync(0);
+      expect(taken).toEqual([]);
+      expect(strays.counters.unknown).toBe(1);
+    });
   });
 
   test.each([

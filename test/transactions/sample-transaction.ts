@@ -48,6 +48,7 @@ export function sampleTransaction(changes: Partial<Transaction> = {}): Transacti
     deadlineSeconds: 30,
     overdueJob: '11111111-2222-4333-8444-555555555555',
     reversalAttempt: 0,
+    reversalArmedAtMs: null,
     refundedMinor: 0,
     voidState: null,
     earlierAttempts: null,

@@ -37,6 +37,8 @@ describe('an approval', () => {
       disposition: Disposition.Approved,
       responseCode: '00',
       authorizationCode: '123456',
+      unusableAuthorizationCode: null,
+      settlementDate: null,
       approvedMinor: 1_000,
       cardTags: CARD_TAGS,
       cardType: 'credit',
@@ -62,6 +64,18 @@ describe('an approval', () => {
   test('of a part has the part as its amount', () => {
     const { result } = settle(answered({ ...FACTS, responseCode: '10', kind: 'approved', approvedMinor: 500 }));
     expect(result).toMatchObject({ disposition: Disposition.Approved, responseCode: '10', approvedMinor: 500 });
+  });
+
+  test.each([
+    ['1231', '2026-03-01T00:30:00Z', null],
+    ['0228', '2026-03-01T00:30:00Z', '2026-02-28'],
+    ['0302', '2026-03-01T23:30:00Z', '2026-03-02'],
+    ['1231', '2026-01-01T00:30:00Z', '2025-12-31'],
+    ['9999', '2026-03-01T00:30:00Z', null],
+  ])('keeps the settlement date of its switch: %s at %s is %s', (settlementDate, sentAt, expected) => {
+    const transaction = sampleTransaction({ status: 4, sentAtMs: Date.parse(sentAt) });
+    const event = { ...answered({ ...FACTS, kind: 'approved', approvedMinor: 1_000 }), settlementDate } as SwitchEvent;
+    expect(settleOutcome(transaction, event, NOW_MS).result.settlementDate).toBe(expected);
   });
 
   test('without a reference of the switch keeps ours', () => {
@@ -196,6 +210,11 @@ describe('what leaves the outcome open owes a reversal, committed with its first
     expect(settlement.enqueue).toEqual([
       { queue: 'reverse', data: { acquirerId, id, attempt: 3, reversalAttempt: 1 } },
     ]);
+  });
+
+  test('an approval that cannot be used keeps its DE38 for its reversal, and for that alone', () => {
+    const { result } = settle(answered({ ...FACTS, kind: 'unknown', why: 'amount differs from the request' }));
+    expect(result).toMatchObject({ unusableAuthorizationCode: '123456', authorizationCode: null });
   });
 
   test('an unknown answer without a code has none', () => {

@@ -79,7 +79,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
         section: 'extension',
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         scope: 'transactions:refund',
-        description: `Before settlement only. The sale is Voided once the switch has acknowledged; a webhook tells it. ${RIGHT}`,
+        description: `Before settlement only. The sale is Voided once the switch has acknowledged; the webhook \`transaction.voided\` tells it. \`void.failed\` tells that the switch refused, \`void.needsReview\` that its answer is in doubt: the sale stays blocked until the acquirer has resolved it. ${RIGHT}`,
         problems: { 409: [104, 212, 213], 500: [208], 503: [203] },
       },
     },

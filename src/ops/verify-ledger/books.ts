@@ -32,10 +32,16 @@ const INSERT = `insert into ledger_entries (processor, key, kind, stan, rrn, tid
     "currencyNumeric" text, "amountMinor" bigint, "approvedMinor" bigint, state text, said json)`;
 
 // DE37, DE11 and DE41 name an authorization for a year; the processor's type keeps two switches with the same terminal apart.
+// A request that an attempt with a PIN has superseded belongs to the same transaction, and has a reversal of its own.
 const MATCH = `create temp table matched as
-  select e.n, t.acquirer_id, t.id
+  with requests as (
+    select acquirer_id, id, attempt, rrn, stan, tid, route_id, reversal_state, false as is_superseded from transactions
+    union all
+    select acquirer_id, transaction_id, attempt, rrn, stan, tid, route_id, reversal_state, true from superseded_attempts
+  )
+  select e.n, t.acquirer_id, t.id, t.attempt as of_attempt, t.reversal_state as of_reversal_state, t.is_superseded
   from ledger_entries e
-  join transactions t on t.rrn = e.rrn and t.stan = e.stan and t.tid = e.tid
+  join requests t on t.rrn = e.rrn and t.stan = e.stan and t.tid = e.tid
   join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
   join processors p on p.acquirer_id = r.acquirer_id and p.id = r.processor_id and p.type = e.processor`;
 

@@ -7,16 +7,26 @@ import type { Finding } from './finding.ts';
 /** Processes learn of a new endpoint within so long; what was decided before then was told to nobody. */
 const ENDPOINT_KNOWN_AFTER = '30 s';
 
-// An outcome has the sequence 2 n - 1 in attempt n, a void 2 n (see webhook-job.ts). Void rows are no events of their own.
-const DUE = `
-  select t.acquirer_id, t.id, t.attempt * 2 - (case step when 1 then 1 else 0 end) as sequence
-  from transactions t
+/** Transactions, each with the endpoint that wants to be told of it. */
+const TOLD_OF = `transactions t
   join webhook_endpoints w on w.acquirer_id = t.acquirer_id and w.integrator_id = t.integrator_id
     and w.serves = case when t.consumer_id is null then 'taps' else 'links' end
-    and w.disabled_at is null and w.created_at < t.created_at - interval '${ENDPOINT_KNOWN_AFTER}'
+    and w.disabled_at is null and w.created_at < t.created_at - interval '${ENDPOINT_KNOWN_AFTER}'`;
+const SINCE = `t.created_at >= greatest($1::timestamptz, (select up_to from purge_marks where kind = 'webhooks'), '-infinity')`;
+
+// An outcome has the sequence 2 n - 1 in attempt n, that a sale is voided 2 n; of a void row it is told that it failed (2), or
+// needs review (1) (see webhook-job.ts). Voids whose attempts nobody recorded are older than these events.
+const DUE = `
+  select t.acquirer_id, t.id, case t.disposition when ${Disposition.Declined} then 2 else 1 end as sequence
+  from ${TOLD_OF}
+  where t.type = ${TransactionType.Void} and ${SINCE}
+    and (t.disposition = ${Disposition.Declined} or (t.disposition is null and t.needs_review))
+    and exists (select from reversal_attempts a where a.acquirer_id = t.acquirer_id and a.transaction_id = t.original_id)
+  union all
+  select t.acquirer_id, t.id, t.attempt * 2 - (case step when 1 then 1 else 0 end) as sequence
+  from ${TOLD_OF}
   cross join generate_series(1, case t.disposition when ${Disposition.Voided} then 2 else 1 end) as step
-  where t.disposition is not null and t.type <> ${TransactionType.Void}
-    and t.created_at >= greatest($1::timestamptz, (select up_to from purge_marks where kind = 'webhooks'), '-infinity')`;
+  where t.disposition is not null and t.type <> ${TransactionType.Void} and ${SINCE}`;
 
 const LIVE = `select data from pgboss.job where name = 'webhook' and state < 'completed'`;
 const TOLD = `

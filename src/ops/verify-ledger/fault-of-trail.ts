@@ -1,4 +1,4 @@
-import type { AuditEntry, ReversalTold } from '../../transactions/ports.ts';
+import type { AnswerTold, AuditEntry, ReversalTold } from '../../transactions/ports.ts';
 import { REVERSAL_MOVES } from '../../transactions/reversal/reversal-steps.ts';
 import { STATUS_MOVES, type StatusId, type StatusName, statusName } from '../../transactions/status.ts';
 
@@ -45,15 +45,21 @@ export function faultOfTrail(rows: readonly ToldRow[], status: StatusId): string
 class Walk {
   at: StatusName | null = null;
   #attempt = 0;
-  #reversal: ReversalStepName = 'owed';
-  /** What it was before each of the attempts that count. */
-  #before: ReversalStepName[] = [];
+  /** Each attempt at a switch has a reversal of its own: one that asked for a PIN may be approved when the next is under way. */
+  readonly #reversals = new Map<number, ReversalWalk>();
 
   step(attempt: number, entry: AuditEntry): string | undefined {
     if ('late' in entry) return undefined;
-    if ('void' in entry) return this.#beginVoid();
-    if ('reversal' in entry) return this.#stepReversal(entry);
+    if ('void' in entry) return this.#reversal(attempt).beginVoid();
+    if ('reversal' in entry) return this.#reversal(attempt).step(entry);
+    if ('reversalAnswer' in entry) return this.#reversal(attempt).answer(entry);
     return 'to' in entry ? this.#move(attempt, entry) : undefined;
+  }
+
+  #reversal(attempt: number): ReversalWalk {
+    const walk = this.#reversals.get(attempt) ?? new ReversalWalk();
+    this.#reversals.set(attempt, walk);
+    return walk;
   }
 
   #move(attempt: number, { from, to }: { from: StatusName | null; to: StatusName }): string | undefined {
@@ -69,19 +75,41 @@ class Walk {
     if (isNew) this.#attempt = attempt;
     return undefined;
   }
+}
+
+/** These follow the answer to an attempt that was made, the last one or not: it may come at any time. */
+const OF_ANY_ATTEMPT: readonly ReversalStepName[] = ['confirming', 'acknowledged', 'refused'];
+
+class ReversalWalk {
+  #reversal: ReversalStepName = 'owed';
+  /** What it was before each of the attempts that count. */
+  #before: ReversalStepName[] = [];
+  #mostAttempts = 0;
 
   /** A void is a reversal of its own; one that was refused may be followed by another. */
-  #beginVoid(): undefined {
+  beginVoid(): undefined {
     this.#reversal = 'owed';
     this.#before = [];
   }
 
-  #stepReversal({ reversal, attempt }: Pick<ReversalTold, 'reversal' | 'attempt'>): string | undefined {
+  answer({ reversalAnswer, attempt }: AnswerTold): string | undefined {
+    return this.#wasMade(attempt) ? undefined : `answer ${reversalAnswer} is to attempt ${attempt}, which was not made`;
+  }
+
+  #wasMade(attempt: number): boolean {
+    return attempt >= 1 && attempt <= this.#mostAttempts;
+  }
+
+  step({ reversal, attempt }: Pick<ReversalTold, 'reversal' | 'attempt'>): string | undefined {
     const said = `reversal ${reversal} ${attempt}`;
     if (!REVERSAL_MOVES[this.#reversal].includes(reversal)) return `${said} does not follow ${this.#reversal}`;
     const expected = this.#before.length + (reversal === 'sent' ? 1 : 0);
-    if (attempt !== expected) return `${said} is out of turn: ${expected} is due`;
+    const isInTurn =
+      (attempt === expected && !OF_ANY_ATTEMPT.includes(reversal)) ||
+      ([...OF_ANY_ATTEMPT, 'needsReview'].includes(reversal) && this.#wasMade(attempt));
+    if (!isInTurn) return `${said} is out of turn: ${expected} is due`;
     if (reversal === 'sent') this.#before.push(this.#reversal);
+    this.#mostAttempts = Math.max(this.#mostAttempts, this.#before.length);
     if (reversal === 'refused') this.#before = []; // the next void begins anew
     // Who sent the attempt before may still have its answer, or find that it was not written either.
     this.#reversal = reversal === 'unsent' ? this.#before.pop()! : reversal;

@@ -37,6 +37,11 @@ export function checkJobs(books: Books): Promise<Finding> {
       where ${REVERSING} and not exists (
         select from live where name = 'reverse' and live.id = t.id::text and live.attempt = t.attempt)
       union all
+      select s.transaction_id::text, concat('the reversal of its attempt ', s.attempt, ' is in state ', s.reversal_state, ' without a job')
+      from superseded_attempts s
+      where s.reversal_state in (${[owed, sent, confirming].join()}) and not exists (
+        select from live where name = 'reverse' and live.id = s.transaction_id::text and live.attempt = s.attempt)
+      union all
       select t.id::text, 'is a void that nobody drives' from transactions t
       join transactions sale on sale.acquirer_id = t.acquirer_id and sale.id = t.original_id
       where ${OPEN_VOID} and (sale.void_state is distinct from ${VoidState.asked}

@@ -9,7 +9,7 @@ import type { Finding } from './finding.ts';
 const { owed, sent, confirming, needsReview } = ReversalState;
 
 /** Nothing was promised yet, or a reversal is under way: visible to whoever looks at the transaction. */
-const IS_OPEN = `(t.reversal_state in (${[owed, sent, confirming].join()})
+const IS_OPEN = `(m.of_reversal_state in (${[owed, sent, confirming].join()})
   or (t.disposition is null and t.status in (${MUST_NOT_REST.join()})))`;
 /** A person must settle it with the acquirer, and it says so. */
 const IS_IN_REVIEW = `(t.reversal_state = ${needsReview} or t.needs_review)`;
@@ -32,6 +32,9 @@ const WAS_PROMISED = `coalesce((e.said ->> 'approvals')::integer, 0) > 0`;
 
 /** Asked for, or done: whoever asked was told of the void, and not of an approval that stands. */
 const IS_BEING_VOIDED = 't.void_state is not null';
+/** A void that the switch has refused: the row that tells of it asks for a person. */
+const HAS_VOID_IN_REVIEW = `exists (select from transactions v where v.acquirer_id = t.acquirer_id and v.original_id = t.id
+  and v.type = ${TransactionType.Void} and v.needs_review)`;
 
 const ENTRY = `concat('entry ', e.processor, ' ', e.key)`;
 const ENTRIES_WITH_ROWS = `ledger_entries e join matched m using (n) join transactions t using (acquirer_id, id)`;
@@ -49,7 +52,7 @@ export async function checkMoney(books: Books): Promise<Finding[]> {
 }
 
 function checkApprovedOrReversed(books: Books): Promise<Finding> {
-  const differs = `e.state = 'approved' and t.disposition is distinct from ${Disposition.Approved}`;
+  const differs = `e.state = 'approved' and (m.is_superseded or t.disposition is distinct from ${Disposition.Approved})`;
   const isMisstated = `(${WAS_DENIED} or ${WAS_RELEASED})`;
   const isOrphan = `e.state = 'approved' and t.id is null`;
   const entries = 'ledger_entries e left join matched m using (n) left join transactions t using (acquirer_id, id)';
@@ -73,20 +76,22 @@ function checkApprovedOrReversed(books: Books): Promise<Finding> {
 
 function checkNoneReversedThatIsApproved(books: Books): Promise<Finding> {
   const differs = `${ENTRIES_WITH_ROWS}
-      where e.state = 'reversed' and t.disposition = ${Disposition.Approved} and not ${IS_BEING_VOIDED}`;
+      where e.state = 'reversed' and t.disposition = ${Disposition.Approved} and not m.is_superseded and not ${IS_BEING_VOIDED}`;
   return checkBySql(books, {
     check: 'I2',
     says: 'nothing is reversed that the merchant was told is Approved, unless by a void',
     lookedAt: `select count(*) from ledger_entries where state = 'reversed'`,
-    misstated: `select count(*) from ${differs} and ${WAS_KEPT}`,
-    violations: `select t.id::text, 'reversed at the switch, and Approved to the merchant' as what from ${differs} and not ${WAS_KEPT}`,
+    inReview: `select count(*) from ${differs} and ${HAS_VOID_IN_REVIEW}`,
+    misstated: `select count(*) from ${differs} and not ${HAS_VOID_IN_REVIEW} and ${WAS_KEPT}`,
+    violations: `select t.id::text, 'reversed at the switch, and Approved to the merchant' as what
+      from ${differs} and not ${HAS_VOID_IN_REVIEW} and not ${WAS_KEPT}`,
   });
 }
 
 function checkNoneApprovedWithoutEntry(books: Books): Promise<Finding> {
   const approved = `from transactions t where t.disposition = ${Disposition.Approved} and ${OF_THE_LEDGER}`;
   const known = (condition: string) => `exists (select from matched m join ledger_entries e using (n)
-        where m.acquirer_id = t.acquirer_id and m.id = t.id and ${condition})`;
+        where m.acquirer_id = t.acquirer_id and m.id = t.id and not m.is_superseded and ${condition})`;
   return checkBySql(books, {
     check: 'I3',
     says: 'nothing is Approved that no switch approved',
@@ -103,10 +108,10 @@ function checkOneAuthorization(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'I4',
     says: 'at most one authorization for each attempt of a merchantReference',
-    lookedAt: `select count(*) from (select distinct acquirer_id, id from matched) as transactions`,
+    lookedAt: `select count(*) from (select distinct acquirer_id, id, of_attempt from matched) as attempts`,
     violations: `
       select id::text, concat(count(*), ' approvals at the switch for one attempt') as what
-      from matched group by acquirer_id, id having count(*) > 1
+      from matched group by acquirer_id, id, of_attempt having count(*) > 1
       union all
       select ${ENTRY}, concat('was sent ', e.said ->> 'received', ' times') from ledger_entries e
       where (e.said ->> 'received')::integer > 1`,
@@ -132,7 +137,7 @@ export async function checkAmounts(books: Books): Promise<Finding> {
       union all
       select t.id::text, concat('Approved for ', t.approved_minor, ', and for ', e.approved_minor, ' at the switch')
       from ${ENTRIES_WITH_ROWS}
-      where t.disposition = ${Disposition.Approved} and t.approved_minor is distinct from e.approved_minor
+      where t.disposition = ${Disposition.Approved} and not m.is_superseded and t.approved_minor is distinct from e.approved_minor
       union all
       select t.id::text, concat('Approved for ', t.approved_minor, ', and the webhook says ', told.amount)
       from ${ENTRIES_WITH_ROWS} join currencies c on c.code = t.currency

@@ -1,5 +1,6 @@
 import type { IsoMessage } from '../processor.ts';
 import type { Reversal, ReversalReason } from '../purchase.ts';
+import { TROUBLE_CODES } from '../response-codes.ts';
 import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
 import { secretsOf, TAPPED_AT_MS, testPurchase } from './test-tap.ts';
 import { overTheWire, respond } from './wire.ts';
@@ -75,18 +76,37 @@ export const reversalChecks: readonly Check[] = [
   {
     name: 'an acknowledgement is told from a refusal',
     run(subject) {
-      const { acknowledged, unableToLocate } = subject.processor.profile.reversal;
+      const { processor } = subject;
+      const { codes } = processor.profile.reversal;
       const answered = (responseCode: string) => respond(subject, reversal(subject, {}), { responseCode });
-      for (const code of [...acknowledged, ...unableToLocate]) {
-        expectThat(subject.processor.isReversalAcknowledged(answered(code)), `${code} does not acknowledge`);
+      for (const [meaning, listed] of Object.entries(codes)) {
+        for (const code of listed) expectEqual(processor.readReversalAnswer(answered(code)), meaning, code);
       }
-      for (const code of ['30', '91', '96', 'ZZ']) {
-        if (acknowledged.includes(code)) continue;
-        expectThat(!subject.processor.isReversalAcknowledged(answered(code)), `${code} acknowledges`);
+      for (const code of [...codes.acknowledged, ...codes.unableToLocate]) {
+        expectThat(processor.isReversalAcknowledged(answered(code)), `${code} does not acknowledge`);
       }
-      const [code] = unableToLocate;
-      if (code !== undefined) {
-        expectEqual(subject.processor.readReversalAnswer(answered(code)), 'unableToLocate', code);
+      for (const code of [...codes.duplicate, ...codes.refused, ...codes.undecided, 'ZZ']) {
+        expectThat(!processor.isReversalAcknowledged(answered(code)), `${code} acknowledges`);
+      }
+    },
+  },
+  {
+    name: 'trouble of the switch or the issuer, and a code in no table, never refuse a reversal',
+    run(subject) {
+      const { processor } = subject;
+      for (const code of [...TROUBLE_CODES, 'ZZ']) {
+        const read = processor.readReversalAnswer(respond(subject, reversal(subject, {}), { responseCode: code }));
+        expectEqual(read, 'undecided', code);
+      }
+    },
+  },
+  {
+    name: '"no action taken" and "duplicate transmission" do not acknowledge a reversal',
+    run(subject) {
+      const { processor } = subject;
+      for (const code of ['21', '94']) {
+        const read = processor.readReversalAnswer(respond(subject, reversal(subject, {}), { responseCode: code }));
+        expectThat(read !== 'acknowledged', `${code} acknowledges`);
       }
     },
   },

@@ -32,7 +32,7 @@ export function readOutcome(response: AcmeMessage, request: AcmeMessage): Outcom
 }
 
 export function readReversalAnswer(response: AcmeMessage): ReversalAnswer {
-  return response.mti === '0410' ? classifyReversalAnswer(profile.reversal, response.responseCode ?? '') : 'refused';
+  return response.mti === '0410' ? classifyReversalAnswer(profile.reversal, response.responseCode ?? '') : 'undecided';
 }
 
 export function isNetworkAccepted(response: AcmeMessage): boolean {

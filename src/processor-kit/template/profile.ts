@@ -4,6 +4,7 @@ import {
   type MatchFields,
   PIN_REQUIRED_CODES,
   type ProcessorProfile,
+  REVERSAL_CODES,
   REVERSAL_SCHEDULE,
 } from '#processor-kit';
 
@@ -33,6 +34,7 @@ export const profile: ProcessorProfile = {
   },
   echoed: ['amount', 'stan', 'rrn', 'tid', 'currency'],
   amountField: 'amount',
-  reversal: { keepsStan: true, ...REVERSAL_SCHEDULE, acknowledged: ['00'], unableToLocate: ['25'] },
+  // EDIT: what your switch answers to a reversal. A code in no list decides nothing, and the reversal is repeated.
+  reversal: { keepsStan: true, ...REVERSAL_SCHEDULE, codes: REVERSAL_CODES },
   network: { signOn: '001', signOff: '002', echo: '301' },
 };

@@ -15,15 +15,29 @@ const batch = new ColumnBatch({
   moves: 'jsonb',
 });
 
+// An earlier attempt may need review.
+const VALUES = columnValues(ATTEMPT_COLUMNS).replace('x."needsReview"', '(b.needs_review or x."needsReview")');
+
 const SUBMIT_PIN = `
 with x as (${batch.rows}),
+before as (
+  select t.* from transactions t join x on t.acquirer_id = x."acquirerId" and t.id = x.id
+  where t.attempt = x.attempt - 1 and t.status = x."fromStatus"
+    and t.pin_state = ${PinState.awaiting} and t.pin_expires_at > clock_timestamp()
+  for update of t
+),
 submitted as (
   update transactions t
-  set (${columnNames(ATTEMPT_COLUMNS)}, ${TIMES.names}) = row(${columnValues(ATTEMPT_COLUMNS)}, ${TIMES.values})
-  from x
-  where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt - 1 and t.status = x."fromStatus"
-    and t.pin_state = ${PinState.awaiting} and t.pin_expires_at > clock_timestamp()
+  set (${columnNames(ATTEMPT_COLUMNS)}, ${TIMES.names}) = row(${VALUES}, ${TIMES.values})
+  from x join before b on b.acquirer_id = x."acquirerId" and b.id = x.id
+  where t.acquirer_id = b.acquirer_id and t.id = b.id
   returning t.acquirer_id, t.id, t.attempt, x.moves
+),
+superseded as (
+  insert into superseded_attempts (acquirer_id, transaction_id, attempt, route_id, tid, mid, stan, rrn, sent_at, deadline_at,
+    response_code, authorization_code, sealed_card)
+  select acquirer_id, id, attempt, route_id, tid, mid, stan, rrn, sent_at, deadline_at, response_code, authorization_code, sealed_card
+  from before where stan is not null
 ),
 told as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
@@ -33,7 +47,8 @@ select id from submitted`;
 
 /**
  * Begins the attempts that bring a PIN, by compare-and-set against other PINs and the end of the wait; false where one of
- * them was faster. The jobs that guarded the wait go in the same commit.
+ * them was faster. The jobs that guarded the wait go in the same commit, and the request that asked for the PIN is kept apart:
+ * its switch may still approve it.
  */
 export async function commitPinAttempts(
   client: pg.PoolClient,

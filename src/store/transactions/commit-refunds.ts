@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { Disposition } from '../../transactions/disposition.ts';
 import type { NewAttempt } from '../../transactions/ports.ts';
+import { isOpen } from '../../transactions/reversal/reversal-steps.ts';
 import { type Transaction, TransactionType } from '../../transactions/transaction.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
@@ -45,29 +46,58 @@ export async function commitRefund(
 /** Rolls the refund back. */
 class NothingLeft extends Error {}
 
-const given = new ColumnBatch({ acquirerId: 'integer', originalId: 'uuid', amountMinor: 'bigint' });
+/** What a refund takes from its sale, or gives back to it. */
+export interface Reservation {
+  readonly acquirerId: number;
+  readonly originalId: string | null;
+  /** Negative: it is given back. */
+  readonly amountMinor: number;
+}
 
-// Sales in the order of their ids, so that two commits cannot deadlock over them.
-const RELEASE = `
-with given_back as (
+type Outcome = Pick<Transaction, 'disposition' | 'reversalState'>;
+
+/** A refund holds its reservation while money went back, or may have gone back. */
+function holdsReservation({ disposition, reversalState }: Outcome): boolean {
+  const released: readonly Transaction['disposition'][] = [
+    Disposition.Declined,
+    Disposition.DeclinedOffline,
+    Disposition.UnableToGoOnline,
+    Disposition.Voided,
+  ];
+  return !released.includes(disposition) || isOpen({ reversalState });
+}
+
+/** What a change of a transaction means to the reservation on its sale: nothing, unless it is a refund. */
+export function reservationsOf(before: Transaction, after: Outcome): Reservation[] {
+  const { type, acquirerId, originalId, amountMinor } = before;
+  const change = Number(holdsReservation(after)) - Number(holdsReservation(before));
+  if (type !== TransactionType.Refund || change === 0) return [];
+  return [{ acquirerId, originalId, amountMinor: change * (amountMinor ?? 0) }];
+}
+
+const changes = new ColumnBatch({ acquirerId: 'integer', originalId: 'uuid', amountMinor: 'bigint' });
+
+// Sales in the order of their ids, so that two commits cannot deadlock over them. A refund that was approved after its decline
+// takes its amount again even where there is no more left: then more may have gone back than was taken, and a person must look.
+const ADJUST = `
+with change as (
   select "acquirerId", "originalId", sum("amountMinor")::bigint as amount_minor
-  from (${given.rows}) as x
+  from (${changes.rows}) as x
   group by "acquirerId", "originalId"
 ),
 locked as (
-  select t.acquirer_id, t.id, g.amount_minor from transactions t
-  join given_back g on g."acquirerId" = t.acquirer_id and g."originalId" = t.id
+  select t.acquirer_id, t.id, c.amount_minor from transactions t
+  join change c on c."acquirerId" = t.acquirer_id and c."originalId" = t.id
   order by t.acquirer_id, t.id for update of t
 )
-update transactions t set refunded_minor = t.refunded_minor - locked.amount_minor
+update transactions t
+set refunded_minor = t.refunded_minor + locked.amount_minor,
+  needs_review = t.needs_review or (locked.amount_minor > 0
+    and (t.void_state is not null or t.refunded_minor + locked.amount_minor > coalesce(t.approved_minor, t.amount_minor)))
 from locked where t.acquirer_id = locked.acquirer_id and t.id = locked.id`;
 
-/**
- * Gives back what refunds had reserved on their sales, in the commit that decides that no money goes back. Whatever else
- * is among the transactions has nothing reserved.
- */
-export async function releaseReservations(client: pg.ClientBase, ended: readonly Transaction[]): Promise<void> {
-  const refunds = ended.filter(({ type }) => type === TransactionType.Refund);
-  if (refunds.length === 0) return;
-  await client.query({ name: 'release-refunds', text: RELEASE, values: given.values(refunds) });
+/** Changes what is reserved on sales, in the commit that decides whether money goes back. */
+export async function adjustReservations(client: pg.ClientBase, wanted: readonly Reservation[]): Promise<void> {
+  if (wanted.length === 0) return;
+  await client.query({ name: 'adjust-reservations', text: ADJUST, values: changes.values(wanted) });
 }

@@ -1,8 +1,7 @@
 import type pg from 'pg';
-import { Disposition } from '../../transactions/disposition.ts';
 import type { ReversalStep } from '../../transactions/ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
-import { releaseReservations } from './commit-refunds.ts';
+import { adjustReservations, reservationsOf } from './commit-refunds.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
 const batch = new ColumnBatch({
@@ -11,48 +10,107 @@ const batch = new ColumnBatch({
   attempt: 'integer',
   fromState: 'integer',
   fromAttempt: 'integer',
+  fromVoidState: 'integer',
+  /** Null where it does not matter how many there are. */
+  attempts: 'integer',
   reversalState: 'integer',
   reversalAttempt: 'integer',
   disposition: 'integer',
   needsReview: 'boolean',
+  voidState: 'integer',
+  voidId: 'uuid',
+  voidDisposition: 'integer',
+  voidNeedsReview: 'boolean',
+  kind: 'text',
+  sentAtMs: 'ms',
+  number: 'integer',
+  processorId: 'integer',
+  stan: 'text',
+  deadlineSeconds: 'float8',
+  couldOvertake: 'boolean',
+  confirms: 'boolean',
+  nextJob: 'uuid',
+  answer: 'text',
   told: 'jsonb',
 });
 
+/** The attempts of a request's reversal; a step decided from fewer or more of them is out of date. */
+const IS_CURRENT = (request: string, id: string) => `${request}.reversal_state = x."fromState"
+    and ${request}.reversal_attempt = x."fromAttempt"
+    and coalesce(x.attempts = (select count(*) from reversal_attempts a
+      where a.acquirer_id = x."acquirerId" and a.transaction_id = x.id and a.attempt = x.attempt), true)
+    and ${request}.acquirer_id = x."acquirerId" and ${request}.${id} = x.id and ${request}.attempt = x.attempt`;
+
+const OF_ATTEMPT = `a.acquirer_id = x."acquirerId" and a.transaction_id = x.id and a.attempt = x.attempt and a.sent_at = x."sentAtMs"`;
+
+// A request is the present one of its transaction, or one that an attempt with a PIN has superseded; never both.
 const STEP = `
 with x as (${batch.rows}),
-stepped as (
+present as (
   update transactions t
   set reversal_state = x."reversalState", reversal_attempt = x."reversalAttempt", disposition = x.disposition,
-    needs_review = x."needsReview", updated_at = clock_timestamp()
+    needs_review = t.needs_review or x."needsReview", void_state = x."voidState", updated_at = clock_timestamp()
   from x
-  where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt
-    and t.reversal_state = x."fromState" and t.reversal_attempt = x."fromAttempt"
-  returning t.acquirer_id, t.id, t.attempt, x.told
+  where ${IS_CURRENT('t', 'id')} and t.void_state is not distinct from x."fromVoidState"
+  returning t.acquirer_id, t.id, t.attempt, t.tid, t.rrn
+),
+superseded as (
+  update superseded_attempts s
+  set reversal_state = x."reversalState", reversal_attempt = x."reversalAttempt"
+  from x
+  where ${IS_CURRENT('s', 'transaction_id')}
+  returning s.acquirer_id, s.transaction_id as id, s.attempt, s.tid, s.rrn, x."needsReview"
+),
+stepped as (
+  select acquirer_id, id, attempt, tid, rrn from present
+  union all select acquirer_id, id, attempt, tid, rrn from superseded
+),
+reviewed as (
+  update transactions t set needs_review = true, updated_at = clock_timestamp() from superseded s
+  where t.acquirer_id = s.acquirer_id and t.id = s.id and s."needsReview" and not t.needs_review
+),
+void_rows as (
+  update transactions v
+  set disposition = x."voidDisposition", needs_review = x."voidNeedsReview", updated_at = clock_timestamp()
+  from x join present on present.acquirer_id = x."acquirerId" and present.id = x.id
+  where v.acquirer_id = x."acquirerId" and v.id = x."voidId"
+),
+sent as (
+  insert into reversal_attempts (acquirer_id, transaction_id, attempt, sent_at, number, processor_id, tid, stan, rrn, deadline_at,
+    could_overtake, confirms, next_job)
+  select x."acquirerId", x.id, x.attempt, x."sentAtMs", x.number, x."processorId", s.tid, x.stan, s.rrn,
+    clock_timestamp() + x."deadlineSeconds" * interval '1 s', x."couldOvertake", x.confirms, x."nextJob"
+  from x join stepped s on s.acquirer_id = x."acquirerId" and s.id = x.id where x.kind = 'sent'
+),
+answered as (
+  update reversal_attempts a set answer = x.answer, answered_at = clock_timestamp()
+  from x join stepped s on s.acquirer_id = x."acquirerId" and s.id = x.id
+  where x.kind = 'answered' and ${OF_ATTEMPT}
+),
+unsent as (
+  delete from reversal_attempts a using x join stepped s on s.acquirer_id = x."acquirerId" and s.id = x.id
+  where x.kind = 'unsent' and ${OF_ATTEMPT}
 ),
 told as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select acquirer_id, id, attempt, told from stepped
+  select s.acquirer_id, s.id, s.attempt, x.told from stepped s join x on s.acquirer_id = x."acquirerId" and s.id = x.id
+  where jsonb_array_length(x.told) > 0
 )
 select id from stepped`;
 
 /**
- * Commits steps of reversals, each guarded by the state and the attempt it follows: of two that follow the same, one wins.
- * Overtaken steps are false.
+ * Commits steps of reversals, each guarded by the state and the attempts that it follows: of two that follow the same, one
+ * wins. Overtaken steps are false.
  */
 export async function commitReversals(
   client: pg.PoolClient,
   steps: readonly ReversalStep[],
   jobs: JobsInCommit,
 ): Promise<boolean[]> {
-  const records = steps.map(({ transaction, to, told, nowMs }) => {
-    const { acquirerId, id, attempt, reversalState: fromState, reversalAttempt: fromAttempt } = transaction;
-    const at = new Date(nowMs).toISOString();
-    return { acquirerId, id, attempt, fromState, fromAttempt, ...to, told: told.map((each) => ({ ...each, at })) };
-  });
   const { rows } = await client.query<{ id: string }>({
     name: 'commit-reversals',
     text: STEP,
-    values: batch.values(records),
+    values: batch.values(steps.map(toRow)),
   });
   const stepped = new Set(rows.map(({ id }) => id));
   const done = steps.filter(({ transaction }) => stepped.has(transaction.id));
@@ -60,14 +118,26 @@ export async function commitReversals(
   if (enqueue.length > 0) await jobs.enqueue(client, enqueue);
   const remove = done.flatMap((step) => step.remove);
   if (remove.length > 0) await jobs.remove(client, 'reverse', remove);
-  await releaseReservations(
+  await adjustReservations(
     client,
-    done.filter(becameVoided).map(({ transaction }) => transaction),
+    done.flatMap(({ transaction, to }) => reservationsOf(transaction, to)),
   );
   return steps.map(({ transaction }) => stepped.has(transaction.id));
 }
 
-/** Now, and not before: a reversal that is sent again after a late approval ends a second time. */
-function becameVoided({ transaction, to }: ReversalStep): boolean {
-  return to.disposition === Disposition.Voided && transaction.disposition !== Disposition.Voided;
+function toRow({ transaction, to, voidRow, record, attempts, told, nowMs }: ReversalStep) {
+  const { acquirerId, id, attempt } = transaction;
+  const { reversalState: fromState, reversalAttempt: fromAttempt, voidState: fromVoidState } = transaction;
+  const at = new Date(nowMs).toISOString();
+  return {
+    ...{ acquirerId, id, attempt, fromState, fromAttempt, fromVoidState, attempts },
+    ...to,
+    ...(voidRow && {
+      voidId: voidRow.id,
+      voidDisposition: voidRow.disposition,
+      voidNeedsReview: voidRow.needsReview,
+    }),
+    ...record,
+    told: told.map((each) => ({ ...each, at })),
+  };
 }

@@ -1,10 +1,9 @@
 import type pg from 'pg';
-import { Disposition } from '../../transactions/disposition.ts';
 import { PinState } from '../../transactions/pin/pin-step.ts';
 import type { GuardedSettlement } from '../../transactions/ports.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../transactions/time-limits.ts';
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
-import { releaseReservations } from './commit-refunds.ts';
+import { adjustReservations, reservationsOf } from './commit-refunds.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
 /** What an event at the switch sets. */
@@ -13,6 +12,8 @@ const RESULT_COLUMNS = {
   disposition: 'integer',
   responseCode: 'text',
   authorizationCode: 'text',
+  unusableAuthorizationCode: 'text',
+  settlementDate: 'text',
   approvedMinor: 'bigint',
   cardTags: 'jsonb',
   cardType: 'text',
@@ -20,7 +21,6 @@ const RESULT_COLUMNS = {
   providerFields: 'jsonb',
   errorCode: 'integer',
   reversalState: 'integer',
-  needsReview: 'boolean',
   pinState: 'integer',
   pinTries: 'integer',
   pinJob: 'uuid',
@@ -35,14 +35,16 @@ const batch = new ColumnBatch({
   isOverdue: 'boolean',
   pinSeconds: 'float8',
   ...RESULT_COLUMNS,
+  needsReview: 'boolean',
   moves: 'jsonb',
 });
 
+// An earlier attempt may need review.
 const SETTLE = `
 with x as (${batch.rows}),
 settled as (
   update transactions t
-  set ${assignments(RESULT_COLUMNS)}, handover = null, pin_expires_at = clock_timestamp() + x."pinSeconds" * interval '1 s'
+  set ${assignments(RESULT_COLUMNS)}, needs_review = t.needs_review or x."needsReview", handover = null, pin_expires_at = clock_timestamp() + x."pinSeconds" * interval '1 s'
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus"
     and t.disposition is null and t.pin_state <> ${PinState.awaiting}
@@ -87,14 +89,9 @@ export async function commitSettlements(
   const done = settlements.filter(({ transaction }) => settled.has(transaction.id));
   const enqueue = done.flatMap(({ settlement }) => settlement.enqueue);
   if (enqueue.length > 0) await jobs.enqueue(client, enqueue);
-  await releaseReservations(
+  await adjustReservations(
     client,
-    done.filter(gaveNothingBack).map(({ transaction }) => transaction),
+    done.flatMap(({ transaction, settlement }) => reservationsOf(transaction, settlement.result)),
   );
   return settlements.map(({ transaction }) => settled.has(transaction.id));
-}
-
-/** Of a refund: no money goes back, or ever will. */
-function gaveNothingBack({ settlement: { result } }: GuardedSettlement): boolean {
-  return result.disposition === Disposition.Declined || result.disposition === Disposition.UnableToGoOnline;
 }

@@ -1,19 +1,26 @@
 import type pg from 'pg';
 import { Disposition } from '../../transactions/disposition.ts';
-import type { NewVoid, VoidEnd } from '../../transactions/ports/refund-ports.ts';
+import type { NewVoid } from '../../transactions/ports/refund-ports.ts';
 import type { AuditEntry } from '../../transactions/ports.ts';
-import { ReversalState, type Transaction, TransactionType, VoidState } from '../../transactions/transaction.ts';
+import {
+  ReversalState,
+  type Transaction,
+  type TransactionKey,
+  TransactionType,
+  VoidState,
+} from '../../transactions/transaction.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { commitReversals } from './commit-reversals.ts';
 import { insertTaps } from './commit-taps.ts';
+import { findTransaction } from './find-transactions.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
 // From here on the sale's reversal is owed, and goes the way of every reversal.
 const ASK = `
 with asked as (
   update transactions
-  set void_state = ${VoidState.asked}, reversal_state = ${ReversalState.owed}, reversal_attempt = 0, updated_at = clock_timestamp()
+  set void_state = ${VoidState.asked}, reversal_state = ${ReversalState.owed}, reversal_attempt = 0,
+    reversal_armed_at = clock_timestamp(), updated_at = clock_timestamp()
   where acquirer_id = $1 and id = $2 and disposition = ${Disposition.Approved} and void_state is null and refunded_minor = 0
     and reversal_state = ${ReversalState.none} and type not in (${TransactionType.Refund}, ${TransactionType.Void})
   returning acquirer_id, id, attempt
@@ -38,39 +45,32 @@ export async function startVoid(
   });
 }
 
-const END = `
-with sale as (
-  update transactions set void_state = $3 where acquirer_id = $1 and id = $2 and void_state = ${VoidState.asked} returning id
-)
-update transactions v set disposition = $4, needs_review = $5, updated_at = clock_timestamp()
-from sale where v.acquirer_id = $1 and v.original_id = sale.id and v.type = ${TransactionType.Void} and v.disposition is null`;
+const FIND_VOID = `select id from transactions
+  where acquirer_id = $1 and original_id = $2 and type = ${TransactionType.Void} order by created_at desc limit 1`;
 
-/** The last step of a void's reversal, and with it what the void came to. */
-export async function endVoid(
+/** The row that tells of a sale's last void. */
+export async function findVoid(
   database: Database,
-  { step, isVoided, needsReview }: VoidEnd,
-  jobs: JobsInCommit,
-): Promise<boolean> {
-  return inTransaction(database, async (client) => {
-    const [stepped] = await commitReversals(client, [step], jobs);
-    if (!stepped) return false;
-    const { acquirerId, id } = step.transaction;
-    const [state, disposition] = isVoided
-      ? [VoidState.done, Disposition.Approved]
-      : ([null, Disposition.Declined] as const);
-    await client.query({ name: 'end-void', text: END, values: [acquirerId, id, state, disposition, needsReview] });
-    return true;
+  { acquirerId, id }: TransactionKey,
+): Promise<Transaction | undefined> {
+  const { rows } = await database.query<{ id: string }>({
+    name: 'find-void',
+    text: FIND_VOID,
+    values: [acquirerId, id],
   });
+  return rows[0] && findTransaction(database, { acquirerId, id: rows[0].id });
 }
 
 /** Announcements older than the longest business day come from a switch that has stopped announcing. */
 const ANNOUNCED_WITHIN = '5 days';
 
-// A date that was announced before the sale's deadline is the sale's own. When the first announcement came later, the sale
-// belongs to its calendar day; without any, that day's end settles it.
+// The sale's own settlement date (DE15 of its response) is its business date. Where the switch sends none, it is the date that
+// was announced before the sale's deadline; when the first announcement came later, the sale belongs to its calendar day. Without
+// any announcement that day's end settles it.
 const IS_SETTLED = `
 with sale as (
-  select t.acquirer_id, r.processor_id, t.deadline_at, (t.sent_at at time zone $3)::date as day
+  select t.acquirer_id, r.processor_id, t.deadline_at, (t.sent_at at time zone $3)::date as day,
+    t.settlement_date::date as own
   from transactions t join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
   where t.acquirer_id = $1 and t.id = $2
 ),
@@ -79,8 +79,8 @@ known as (
     bool_or(b.since > clock_timestamp() - interval '${ANNOUNCED_WITHIN}') as is_live
   from sale join business_dates b on b.acquirer_id = sale.acquirer_id and b.processor_id = sale.processor_id
 )
-select case when known.is_live then known.latest > coalesce(known.at_sale, sale.day)
-  else (clock_timestamp() at time zone $3)::date > sale.day end as "isSettled"
+select case when known.is_live then known.latest > coalesce(sale.own, known.at_sale, sale.day)
+  else (clock_timestamp() at time zone $3)::date > coalesce(sale.own, sale.day) end as "isSettled"
 from sale, known`;
 
 /** Whether the switch has cut over since the business date of a sale. */

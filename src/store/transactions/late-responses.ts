@@ -1,12 +1,24 @@
 import type pg from 'pg';
-import type { LateRecord, LateRecordOutcome, OriginalFacts, ResponseIdentity } from '../../transactions/ports.ts';
+import { Disposition } from '../../transactions/disposition.ts';
+import { PinState } from '../../transactions/pin/pin-step.ts';
+import type {
+  LateRecord,
+  LateRecordOutcome,
+  RequestKey,
+  ResponseIdentity,
+  ReversalKey,
+} from '../../transactions/ports.ts';
 import { ReversalState, type Transaction } from '../../transactions/transaction.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { findTransactions } from './find-transactions.ts';
+import { adjustReservations, reservationsOf } from './commit-refunds.ts';
+import { findRequests } from './find-requests.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
-/** Different answers to one request that are kept: one is usual, two are a switch in trouble, and more prove nothing new. */
+/**
+ * Different answers of a kind to one request that are kept: one is usual, two are a switch in trouble, and more prove nothing
+ * new. Of each kind, because whatever came before an approval must not hide it.
+ */
 const MAX_ANSWERS = 8;
 
 const identities = new ColumnBatch({
@@ -19,96 +31,145 @@ const identities = new ColumnBatch({
   transmissionDateTime: 'text',
 });
 
-// The identity names at most one request of a day; should a year-old one have the same DE7, the newest is meant.
-const FIND_UNCERTAIN = `
-select distinct on (x.n) x.n, t.acquirer_id as "acquirerId", t.id
-from (${identities.rows}) as x
-join transactions t on t.acquirer_id = x."acquirerId" and t.tid = x.tid and t.stan = x.stan and t.reversal_state <> 0
-join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id and r.processor_id = x."processorId"
-where t.rrn = x.rrn or to_char(t.sent_at at time zone 'UTC', 'MMDDHH24MISS') = x."transmissionDateTime"
-order by x.n, t.created_at desc`;
+/** What a late response may still mean something to; the words of the index `transactions_answerable`. */
+export const IS_ANSWERABLE = `(t.reversal_state <> 0 or t.other_disposition = ${Disposition.Declined} or t.pin_state = ${PinState.awaiting})`;
 
-export async function findUncertain(
+const DE7 = (sentAt: string) => `to_char(${sentAt} at time zone 'UTC', 'MMDDHH24MISS')`;
+
+// The identity names at most one request of a day; should a year-old one have the same DE7, the newest is meant.
+const FIND_ANSWERED = `
+with x as (${identities.rows}),
+candidates as (
+  select x.n, t.acquirer_id, t.id, t.attempt, t.rrn, t.sent_at, t.route_id
+  from x join transactions t on t.acquirer_id = x."acquirerId" and t.tid = x.tid and t.stan = x.stan and ${IS_ANSWERABLE}
+  union all
+  select x.n, s.acquirer_id, s.transaction_id, s.attempt, s.rrn, s.sent_at, s.route_id
+  from x join superseded_attempts s on s.acquirer_id = x."acquirerId" and s.tid = x.tid and s.stan = x.stan
+)
+select distinct on (x.n) x.n, c.acquirer_id as "acquirerId", c.id, c.attempt
+from x join candidates c on c.n = x.n
+join routes r on r.acquirer_id = c.acquirer_id and r.id = c.route_id and r.processor_id = x."processorId"
+where c.rrn = x.rrn or ${DE7('c.sent_at')} = x."transmissionDateTime"
+order by x.n, c.sent_at desc`;
+
+export async function findAnswered(
   database: Database,
   responses: readonly ResponseIdentity[],
 ): Promise<(Transaction | undefined)[]> {
+  const keys = await findKeys<RequestKey>(database, { name: 'find-answered', text: FIND_ANSWERED }, responses);
+  const requests = await findRequests(
+    database,
+    keys.flatMap((key) => key ?? []),
+  );
+  return keys.map((key) => key && requests.find(({ id, attempt }) => id === key.id && attempt === key.attempt));
+}
+
+// DE7 names the attempt. Without it the reference does where it is that of one attempt alone: a refusal of the second must not
+// be taken for one of the first.
+const FIND_REVERSALS = `
+with x as (${identities.rows})
+select distinct on (x.n) x.n, a.acquirer_id as "acquirerId", a.transaction_id as id, a.attempt,
+  (extract(epoch from a.sent_at) * 1000)::float8 as "sentAtMs"
+from x join reversal_attempts a
+  on a.acquirer_id = x."acquirerId" and a.tid = x.tid and a.stan = x.stan and a.processor_id = x."processorId"
+where ${DE7('a.sent_at')} = x."transmissionDateTime" or (a.rrn = x.rrn and not exists (
+  select from reversal_attempts other where other.acquirer_id = a.acquirer_id and other.tid = a.tid and other.stan = a.stan
+    and other.rrn = a.rrn and other.processor_id = a.processor_id and other.sent_at <> a.sent_at))
+order by x.n, coalesce(${DE7('a.sent_at')} = x."transmissionDateTime", false) desc, a.sent_at desc`;
+
+export function findReversals(
+  database: Database,
+  responses: readonly ResponseIdentity[],
+): Promise<(ReversalKey | undefined)[]> {
+  return findKeys<ReversalKey>(database, { name: 'find-reversals', text: FIND_REVERSALS }, responses);
+}
+
+async function findKeys<Key extends object>(
+  database: Database,
+  statement: { readonly name: string; readonly text: string },
+  responses: readonly ResponseIdentity[],
+): Promise<(Key | undefined)[]> {
   const records = responses.map(({ acquirerId, processorId, stan, tid, rrn, transmissionDateTime }, n) => {
     return { n, acquirerId, processorId, stan, tid, rrn, transmissionDateTime };
   });
-  const { rows } = await database.query<{ n: number; acquirerId: number; id: string }>({
-    name: 'find-uncertain',
-    text: FIND_UNCERTAIN,
-    values: identities.values(records),
-  });
-  const transactions = new Map((await findTransactions(database, rows)).map((found) => [found.id, found]));
-  const ids = new Map(rows.map(({ n, id }) => [n, id]));
-  return responses.map((_, n) => transactions.get(ids.get(n) ?? ''));
+  const { rows } = await database.query<Key & { n: number }>({ ...statement, values: identities.values(records) });
+  const found = new Map(rows.map(({ n, ...key }) => [n, key as unknown as Key]));
+  return responses.map((_, n) => found.get(n));
 }
 
-const FIND_ORIGINAL_FACTS = `
-select extract(epoch from clock_timestamp() - t.deadline_at)::float8 as "sinceDeadlineSeconds",
-  t.response_code is not null or exists (select from late_responses l where l.acquirer_id = t.acquirer_id and l.transaction_id = t.id and l.attempt = t.attempt) as "wasAnswered",
-  coalesce(greatest(extract(epoch from t.completing_until - clock_timestamp()), 0), 0)::float8 as "completingSeconds",
-  a.authorization_code is not null as "wasApprovedLate", nullif(a.authorization_code, '') as "lateAuthorizationCode"
-from transactions t
-left join lateral (
-  select authorization_code from late_responses l
-  where l.acquirer_id = t.acquirer_id and l.transaction_id = t.id and l.attempt = t.attempt and l.kind = 'approved'
-  order by came_at limit 1
-) a on true
-where t.acquirer_id = $1 and t.id = $2`;
-
-export async function findOriginalFacts(database: Database, { acquirerId, id }: Transaction): Promise<OriginalFacts> {
-  const { rows } = await database.query<OriginalFacts>({
-    name: 'find-original-facts',
-    text: FIND_ORIGINAL_FACTS,
-    values: [acquirerId, id],
-  });
-  return rows[0]!;
-}
-
-// The row is locked first, so that the answer is recorded and the reversal re-armed together or not at all.
 const batch = new ColumnBatch({
   acquirerId: 'integer',
   id: 'uuid',
   attempt: 'integer',
   fromState: 'integer',
   fromAttempt: 'integer',
+  fromDisposition: 'integer',
+  fromPinState: 'integer',
   isRearmed: 'boolean',
+  disposition: 'integer',
+  needsReview: 'boolean',
+  pinState: 'integer',
+  pinJob: 'uuid',
   kind: 'text',
   responseCode: 'text',
   authorizationCode: 'text',
   told: 'jsonb',
 });
 
+// The request is locked first, so that the answer is recorded and the reversal re-armed together or not at all.
 const RECORD = `
 with x as (${batch.rows}),
-unmoved as (
+present as (
   select t.acquirer_id, t.id from transactions t join x on t.acquirer_id = x."acquirerId" and t.id = x.id
   where t.attempt = x.attempt and t.reversal_state = x."fromState" and t.reversal_attempt = x."fromAttempt"
+    and t.disposition is not distinct from x."fromDisposition" and t.pin_state = x."fromPinState"
   for update of t
 ),
+superseded as (
+  select s.acquirer_id, s.transaction_id as id from superseded_attempts s
+  join x on s.acquirer_id = x."acquirerId" and s.transaction_id = x.id
+  where s.attempt = x.attempt and s.reversal_state = x."fromState" and s.reversal_attempt = x."fromAttempt"
+    and x."fromDisposition" = ${Disposition.Declined} and x."fromPinState" = ${PinState.none}
+  for update of s
+),
+unmoved as (select acquirer_id, id from present union all select acquirer_id, id from superseded),
 recorded as (
   insert into late_responses (acquirer_id, transaction_id, attempt, kind, response_code, authorization_code, reversal_attempt)
   select x."acquirerId", x.id, x.attempt, x.kind, x."responseCode", x."authorizationCode", x."fromAttempt"
   from x join unmoved u on u.acquirer_id = x."acquirerId" and u.id = x.id
   where ${MAX_ANSWERS} > (
     select count(*) from late_responses l
-    where l.acquirer_id = x."acquirerId" and l.transaction_id = x.id and l.attempt = x.attempt)
+    where l.acquirer_id = x."acquirerId" and l.transaction_id = x.id and l.attempt = x.attempt and l.kind = x.kind)
   on conflict do nothing
-  returning acquirer_id, transaction_id
+  returning acquirer_id, transaction_id as id
 ),
-rearmed as (
-  update transactions t set reversal_state = ${ReversalState.owed}, updated_at = clock_timestamp()
-  from x join recorded r on r.acquirer_id = x."acquirerId" and r.transaction_id = x.id
-  where x."isRearmed" and t.acquirer_id = x."acquirerId" and t.id = x.id
+rearmed as (select x.* from x join recorded r on r.acquirer_id = x."acquirerId" and r.id = x.id where x."isRearmed"),
+rearmed_present as (
+  update transactions t
+  set reversal_state = ${ReversalState.owed}, reversal_armed_at = clock_timestamp(), disposition = x.disposition,
+    needs_review = t.needs_review or x."needsReview", pin_state = x."pinState", pin_job = x."pinJob", updated_at = clock_timestamp()
+  from rearmed x join present p on p.acquirer_id = x."acquirerId" and p.id = x.id
+  where t.acquirer_id = x."acquirerId" and t.id = x.id
+),
+rearmed_superseded as (
+  update superseded_attempts s set reversal_state = ${ReversalState.owed}, reversal_armed_at = clock_timestamp()
+  from rearmed x where s.acquirer_id = x."acquirerId" and s.transaction_id = x.id and s.attempt = x.attempt
+),
+reviewed as (
+  update transactions t set needs_review = true, updated_at = clock_timestamp()
+  from rearmed x join superseded s on s.acquirer_id = x."acquirerId" and s.id = x.id
+  where t.acquirer_id = x."acquirerId" and t.id = x.id and x."needsReview" and not t.needs_review
+),
+outdated as (
+  update reversal_attempts a set counts = false from rearmed x
+  where a.acquirer_id = x."acquirerId" and a.transaction_id = x.id and a.attempt = x.attempt and a.counts
 ),
 told as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select x."acquirerId", x.id, x.attempt, x.told from x join recorded r on r.acquirer_id = x."acquirerId" and r.transaction_id = x.id
+  select x."acquirerId", x.id, x.attempt, x.told from x join recorded r on r.acquirer_id = x."acquirerId" and r.id = x.id
 )
-select u.id, r.transaction_id is not null as "isRecorded"
-from unmoved u left join recorded r on r.acquirer_id = u.acquirer_id and r.transaction_id = u.id`;
+select u.id, r.id is not null as "isRecorded"
+from unmoved u left join recorded r on r.acquirer_id = u.acquirer_id and r.id = u.id`;
 
 /** Commits what came too late: the answer, the audit trail and, where it re-arms a reversal, its state and its job. */
 export async function commitLateResponses(
@@ -122,10 +183,17 @@ export async function commitLateResponses(
     values: batch.values(records.map(toRow)),
   });
   const unmoved = new Map(rows.map(({ id, isRecorded }) => [id, isRecorded]));
-  const enqueue = records.flatMap(({ transaction, rearm }) =>
-    rearm && unmoved.get(transaction.id) ? rearm.enqueue : [],
-  );
+  const rearmed = records.filter(({ transaction, rearm }) => rearm && unmoved.get(transaction.id));
+  const enqueue = rearmed.flatMap(({ rearm }) => rearm?.enqueue ?? []);
   if (enqueue.length > 0) await jobs.enqueue(client, enqueue);
+  const remove = rearmed.flatMap(({ rearm }) => rearm?.remove.map(({ id }) => id) ?? []);
+  if (remove.length > 0) await jobs.remove(client, 'expire-pin', remove);
+  await adjustReservations(
+    client,
+    rearmed.flatMap(({ transaction }) =>
+      reservationsOf(transaction, { ...transaction, reversalState: ReversalState.owed }),
+    ),
+  );
   return records.map(({ transaction }) => {
     const isRecorded = unmoved.get(transaction.id);
     return isRecorded === undefined ? 'moved' : isRecorded ? 'recorded' : 'known';
@@ -134,10 +202,12 @@ export async function commitLateResponses(
 
 function toRow({ transaction, late, rearm, nowMs }: LateRecord) {
   const { acquirerId, id, attempt, reversalState: fromState, reversalAttempt: fromAttempt } = transaction;
+  const { disposition: fromDisposition, pinState: fromPinState } = transaction;
   const at = new Date(nowMs).toISOString();
   const told = [
     { late: late.kind, responseCode: late.responseCode, at },
     ...(rearm?.told ?? []).map((step) => ({ ...step, at })),
   ];
-  return { acquirerId, id, attempt, fromState, fromAttempt, isRearmed: rearm !== undefined, ...late, told };
+  const from = { acquirerId, id, attempt, fromState, fromAttempt, fromDisposition, fromPinState };
+  return { ...from, isRearmed: rearm !== undefined, ...rearm?.to, ...late, told };
 }

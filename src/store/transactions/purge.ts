@@ -92,6 +92,14 @@ released as (
 select count(*) from erased`;
 
 const DELETE_AUDIT = deletion('audit', 'transaction_events', 'at', 'true');
+/** Each has a card of its own, which its reversal may need. */
+const DELETE_SUPERSEDED = unmarkedDeletion(
+  'superseded_attempts',
+  'superseded_at',
+  `reversal_state not in (${[owed, sent, confirming].join()})
+    and (reversal_state <> ${needsReview} or superseded_at < ${CUTOFF} - interval '${REVIEW_DAYS} days')`,
+);
+const DELETE_REVERSALS = unmarkedDeletion('reversal_attempts', 'sent_at');
 const DELETE_LATE_RESPONSES = deletion('audit', 'late_responses', 'came_at', 'true');
 /** One that is still pending stays, however old: somebody waits for it. */
 const DELETE_EVENTS = deletion('webhooks', 'webhook_events', 'created_at', `state <> 'pending'`);
@@ -111,10 +119,11 @@ const DELETE_FAULTS = unmarkedDeletion('processor_faults', 'seen_at');
 const DELETE_HANDOVER_KEYS = unmarkedDeletion('handover_keys', 'expires_at');
 
 /** Of a table so small that a look through all of it costs nothing, or with its ages summarized. */
-function unmarkedDeletion(table: string, at: string): string {
+function unmarkedDeletion(table: string, at: string, condition = 'true'): string {
   return `
 with deleted as (
-  delete from ${table} where ctid = any (array(select ctid from ${table} where ${at} < ${CUTOFF} limit ${BATCH_ROWS}))
+  delete from ${table} where ctid = any (array(
+    select ctid from ${table} where ${at} < ${CUTOFF} and ${condition} limit ${BATCH_ROWS}))
   returning 1
 )
 select count(*) from deleted`;
@@ -151,8 +160,10 @@ export async function purge(database: Database, retention: Retention): Promise<'
   for (const [statement, days] of [
     [ERASE_CARDS, cardDays],
     ...((await holdsCards(database)) ? [[ERASE_HELD_CARDS, cardDays] as const] : []),
+    [DELETE_SUPERSEDED, cardDays],
     [DELETE_AUDIT, auditDays],
     [DELETE_LATE_RESPONSES, auditDays],
+    [DELETE_REVERSALS, auditDays],
     [DELETE_CHANGES, auditDays],
     [DELETE_EVENTS, webhookDays],
     [DELETE_ATTEMPTS, webhookDays],

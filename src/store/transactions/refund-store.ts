@@ -1,4 +1,4 @@
-import type { NewVoid, RefundStore, VoidEnd } from '../../transactions/ports/refund-ports.ts';
+import type { NewVoid, RefundStore } from '../../transactions/ports/refund-ports.ts';
 import type { AnswerRecord, NewAttempt } from '../../transactions/ports.ts';
 import type { Transaction } from '../../transactions/transaction.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
@@ -6,9 +6,8 @@ import type { Database } from '../postgres/open-database.ts';
 import { whileUp } from '../postgres/while-up.ts';
 import { commitAcknowledgements } from './commit-acknowledgements.ts';
 import { commitRefund, type ReserveOutcome } from './commit-refunds.ts';
-import { endVoid, findIsSettled, startVoid } from './commit-voids.ts';
+import { findIsSettled, findVoid, startVoid } from './commit-voids.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import { untilStored } from './until-stored.ts';
 
 /** Refunds and voids are rare and each has a commit of its own; a phone may acknowledge every tap, so those are grouped. */
 export class PostgresRefundStore implements RefundStore {
@@ -37,8 +36,8 @@ export class PostgresRefundStore implements RefundStore {
     return startVoid(this.#database, wanted, this.#jobs);
   }
 
-  endVoid(end: VoidEnd): Promise<boolean> {
-    return untilStored(() => endVoid(this.#database, end, this.#jobs));
+  findVoid(sale: Transaction): Promise<Transaction | undefined> {
+    return whileUp(findVoid(this.#database, sale));
   }
 
   acknowledge(record: AnswerRecord): Promise<boolean> {

@@ -9,7 +9,9 @@ import type {
   NewAttempt,
   NewSubmission,
   OriginalFacts,
+  RequestKey,
   ResponseIdentity,
+  ReversalKey,
   ReversalStep,
   Tenant,
   TransactionFilter,
@@ -28,9 +30,10 @@ import { commitReversals } from './commit-reversals.ts';
 import { commitSettlements } from './commit-settlements.ts';
 import { commitSubmissions } from './commit-submissions.ts';
 import { type InsertOutcome, insertTaps, retryTaps } from './commit-taps.ts';
+import { findOriginalFacts, findRequests } from './find-requests.ts';
 import { findByReference, findEvents, findHandover, findOwned, findTransaction } from './find-transactions.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import { commitLateResponses, findOriginalFacts, findUncertain } from './late-responses.ts';
+import { commitLateResponses, findAnswered, findReversals } from './late-responses.ts';
 import { createTransactionList, type ListTransactions } from './list-transactions.ts';
 import { untilStored } from './until-stored.ts';
 
@@ -119,8 +122,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   stepReversal(step: ReversalStep): Promise<boolean> {
     const write = () => this.#reversals.submit(step);
     // The bytes wait for this one, on a slot that others want: its job comes again.
-    const isBeforeBytes = step.told.some(({ reversal }) => reversal === 'sent');
-    return isBeforeBytes ? write() : untilStored(write);
+    return step.record?.kind === 'sent' ? write() : untilStored(write);
   }
 
   recordLate(record: LateRecord): Promise<LateRecordOutcome> {
@@ -147,12 +149,20 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     return whileUp(findHandover(this.#database, key));
   }
 
-  findOriginalFacts(transaction: Transaction): Promise<OriginalFacts> {
-    return whileUp(findOriginalFacts(this.#database, transaction));
+  async findRequest(key: RequestKey): Promise<Transaction | undefined> {
+    return (await whileUp(findRequests(this.#database, [key])))[0];
   }
 
-  findUncertain(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]> {
-    return whileUp(findUncertain(this.#database, responses));
+  findOriginalFacts(request: Transaction): Promise<OriginalFacts> {
+    return whileUp(findOriginalFacts(this.#database, request));
+  }
+
+  findAnswered(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]> {
+    return whileUp(findAnswered(this.#database, responses));
+  }
+
+  findReversals(responses: readonly ResponseIdentity[]): Promise<(ReversalKey | undefined)[]> {
+    return whileUp(findReversals(this.#database, responses));
   }
 
   list(tenant: Tenant, filter: TransactionFilter): Promise<ShownTransaction[]> {

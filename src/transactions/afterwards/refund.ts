@@ -146,6 +146,7 @@ function draftRefund(world: World, sale: Transaction, request: RefundRequest, am
     chipTags: null,
     sealedCard: null,
     reversalAttempt: 0,
+    reversalArmedAtMs: null,
     refundedMinor: 0,
     earlierAttempts: null,
     createdAtMs: nowMs,

@@ -1,12 +1,10 @@
 import { RequestRefused } from '../../errors.ts';
-import type { ReversalAnswer } from '../../processor-kit/processor.ts';
 import { Disposition } from '../disposition.ts';
-import type { NewAttempt, ReversalStep } from '../ports.ts';
-import type { Attempt } from '../reversal/reversal-steps.ts';
+import type { NewAttempt } from '../ports.ts';
 import { NO_RESULT } from '../settle-outcome.ts';
 import { moves, Status, type StatusId } from '../status.ts';
 import { NO_SUBMISSION, WITHOUT_PIN } from '../tap/draft.ts';
-import { ReversalState, type Transaction, TransactionType, VoidState } from '../transaction.ts';
+import { type Transaction, TransactionType } from '../transaction.ts';
 import type { World } from '../world.ts';
 
 /**
@@ -15,8 +13,9 @@ import type { World } from '../world.ts';
  * nothing of the sale can be refunded.
  *
  * A row of type Void tells of it. It rests from its birth: what drives the void is the sale's `reverse` job. Its
- * disposition stays open until the switch has acknowledged (Approved, and the sale is Voided) or refused (Declined, and the
- * sale is as it was).
+ * disposition stays open until the switch has acknowledged (Approved, and the sale is Voided) or refused for good (Declined, and
+ * the sale is as it was). While neither is certain the sale stays blocked, and both rows need review when the time for attempts
+ * is over or the switch contradicts itself (reversal/reversal-answers.ts, reversal/void-row.ts).
  */
 
 const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPhone];
@@ -79,6 +78,7 @@ function draftVoid(world: World, sale: Transaction, nowMs: number): Transaction 
     chipTags: null,
     sealedCard: null,
     reversalAttempt: 0,
+    reversalArmedAtMs: null,
     earlierAttempts: null,
     createdAtMs: nowMs,
     updatedAtMs: nowMs,
@@ -100,35 +100,4 @@ export function refuseUnlessApproved({ type, disposition, voidState }: Transacti
 
 function alreadyTakenBack(): RequestRefused {
   return new RequestRefused(409, 213, 'The sale is voided or refunded already, or is about to be.');
-}
-
-/**
- * The switch does not take a sale back; undefined as long as that is not certain. A refusal may be a switch in trouble, so it
- * counts when the repeat is refused, too; a sale that cannot be located is looked for once more as well.
- *
- * @param before the sale as the attempt was made for it, `sent` what its commit made of it
- */
-export function refusedVoidStep(
-  before: Transaction,
-  sent: Transaction,
-  { number, nextJob, nowMs }: Attempt,
-  answer: ReversalAnswer,
-): ReversalStep | undefined {
-  if (before.voidState !== VoidState.asked || number === 1) return undefined;
-  const isCertain =
-    answer === 'refused' || (answer === 'unableToLocate' && before.reversalState === ReversalState.confirming);
-  if (!isCertain) return undefined;
-  return {
-    transaction: sent,
-    to: {
-      reversalState: ReversalState.none,
-      reversalAttempt: 0,
-      disposition: sent.disposition,
-      needsReview: sent.needsReview,
-    },
-    told: [{ reversal: 'refused', attempt: number }],
-    nowMs,
-    enqueue: [],
-    remove: [nextJob],
-  };
 }

@@ -1,5 +1,5 @@
 import type { JobRequest } from '../jobs.ts';
-import type { AnswerRecord, NewAttempt, ReversalStep } from '../ports.ts';
+import type { AnswerRecord, NewAttempt } from '../ports.ts';
 import type { Transaction } from '../transaction.ts';
 
 /** A void to be started: the row that tells of it, and the first attempt's job. */
@@ -8,14 +8,6 @@ export interface NewVoid {
   readonly attempt: NewAttempt;
   readonly reverseJob: JobRequest;
   readonly nowMs: number;
-}
-
-/** The switch has decided about a void: the last step of its reversal, and what becomes of the row that tells of it. */
-export interface VoidEnd {
-  readonly step: ReversalStep;
-  readonly isVoided: boolean;
-  /** A person must look: the switch that approved the sale does not know it. */
-  readonly needsReview: boolean;
 }
 
 /** What refunds, voids and acknowledgements ask of the database besides what taps do. */
@@ -29,8 +21,8 @@ export interface RefundStore {
   isSettled(sale: Transaction, timeZone: string): Promise<boolean>;
   /** False when the sale is not approved, or somebody was faster with a void or a refund. */
   startVoid(wanted: NewVoid): Promise<boolean>;
-  /** False when the reversal has taken another step meanwhile. */
-  endVoid(end: VoidEnd): Promise<boolean>;
+  /** The row that tells of a sale's last void. */
+  findVoid(sale: Transaction): Promise<Transaction | undefined>;
   /** False when the transaction has moved meanwhile. */
   acknowledge(record: AnswerRecord): Promise<boolean>;
 }

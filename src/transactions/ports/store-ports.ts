@@ -6,6 +6,7 @@ import type { ShownTransaction } from '../shown-transaction.ts';
 import type { Move, StatusId } from '../status.ts';
 import type { Transaction, TransactionKey } from '../transaction.ts';
 import type { PinAttempt, PinExpiry } from './pin-ports.ts';
+import type { AnswerTold, LateStep, ReversalStep, ReversalTold, SentReversal } from './reversal-ports.ts';
 
 /** A new transaction, or the next attempt of one of which nothing reached a switch. */
 export interface NewAttempt {
@@ -50,25 +51,7 @@ export interface AnswerRecord extends TransactionKey {
   readonly overdueJob: string | null;
 }
 
-/** A step of a reversal: guarded by the state and the attempt that it follows. */
-export interface ReversalStep {
-  readonly transaction: Transaction;
-  readonly to: Pick<Transaction, 'reversalState' | 'reversalAttempt' | 'disposition' | 'needsReview'>;
-  /** For the audit trail. */
-  readonly told: readonly ReversalTold[];
-  readonly nowMs: number;
-  readonly enqueue: readonly JobRequest[];
-  /** The `reverse` jobs that it makes needless. */
-  readonly remove: readonly string[];
-}
-
-/** What a step tells the audit trail: the state it led to, or that an attempt was not written after all. */
-export interface ReversalTold {
-  readonly reversal: 'owed' | 'sent' | 'unsent' | 'confirming' | 'acknowledged' | 'refused' | 'needsReview';
-  readonly attempt: number;
-}
-
-/** What a reversal must know of its original besides the row. */
+/** What a reversal must know of its original, and of its own attempts, besides the row. */
 export interface OriginalFacts {
   /** Seconds since the original's deadline, by the database's clock; negative before it. */
   readonly sinceDeadlineSeconds: number;
@@ -79,6 +62,10 @@ export interface OriginalFacts {
   readonly lateAuthorizationCode: string | null;
   /** For how long a completion of it may still be on its way, by the database's clock; 0 when none is. */
   readonly completingSeconds: number;
+  /** Every attempt of its reversals that was or may have been written, oldest first. */
+  readonly attempts: readonly SentReversal[];
+  /** Until the deadline of an attempt without an answer, by the database's clock; 0 when none is under way. */
+  readonly underWaySeconds: number;
 }
 
 /** Names the request that a response answers, as the switch knows it. */
@@ -104,9 +91,19 @@ export interface LateFacts {
 export interface LateRecord {
   readonly transaction: Transaction;
   readonly late: LateFacts;
-  /** The step of the reversal that it causes; undefined when the reversal goes on as it would without. */
-  readonly rearm: ReversalStep | undefined;
+  /** What it causes; undefined when everything goes on as it would without. */
+  readonly rearm: LateStep | undefined;
   readonly nowMs: number;
+}
+
+/** A request of a transaction: of its present attempt, or of an earlier one. */
+export interface RequestKey extends TransactionKey {
+  readonly attempt: number;
+}
+
+/** One attempt of a reversal, by its DE7. */
+export interface ReversalKey extends RequestKey {
+  readonly sentAtMs: number;
 }
 
 /** `known`: the same answer was recorded before. `moved`: the reversal has taken a step meanwhile, nothing was recorded. */
@@ -135,9 +132,19 @@ export interface TransactionStore {
   findByReference(acquirerId: number, merchantId: string, merchantReference: string): Promise<Transaction | undefined>;
   /** The tap as an `api` process sealed it, and the seconds until somebody must have an answer; undefined once it was submitted. */
   findHandover(key: TransactionKey): Promise<{ handover: Uint8Array; secondsLeft: number } | undefined>;
-  findOriginalFacts(transaction: Transaction): Promise<OriginalFacts>;
-  /** The uncertain transaction that each response answers, in order; undefined for a response that answers none. */
-  findUncertain(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]>;
+  /**
+   * A transaction as it is for one of its requests. For an earlier attempt, which an attempt with a PIN has replaced, route,
+   * numbers, card and reversal are those of that attempt, and its disposition is Declined.
+   */
+  findRequest(key: RequestKey): Promise<Transaction | undefined>;
+  findOriginalFacts(request: Transaction): Promise<OriginalFacts>;
+  /**
+   * The request that each response answers although nobody waits for it, in order: one that is or was uncertain, was declined,
+   * or asked for a PIN. Undefined for a response that answers none.
+   */
+  findAnswered(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]>;
+  /** The attempt of a reversal that each response answers, in order; undefined for a response that answers none. */
+  findReversals(responses: readonly ResponseIdentity[]): Promise<(ReversalKey | undefined)[]>;
 }
 
 /** Which rows a credential may see. */
@@ -173,6 +180,7 @@ export type AuditEntry =
   | Move
   | PinEntry
   | (ReversalTold & { readonly at: string })
+  | (AnswerTold & { readonly at: string })
   /** An approval that no switch has taken the completion of. */
   | { readonly completion: 'givenUp'; readonly at: string }
   /** A void was asked for: the id of its row. The reversal that follows is the void's. */

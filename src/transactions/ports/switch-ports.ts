@@ -23,6 +23,8 @@ export type SwitchAnswer<Value> = { readonly connectionId: string } & (
 /** What a switch made of a purchase, and what it told integrators besides. */
 export interface PurchaseAnswer {
   readonly outcome: Outcome;
+  /** DE15, MMDD; undefined when the response has none, or its MAC is not good. */
+  readonly settlementDate?: string | undefined;
   readonly providerFields: ProviderValues;
 }
 

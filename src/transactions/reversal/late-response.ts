@@ -1,74 +1,145 @@
-import type { OriginalData, Outcome } from '../../processor-kit/processor.ts';
-import type { LateFacts, ResponseIdentity } from '../ports.ts';
-import type { Transaction } from '../transaction.ts';
+import type { OriginalData, Outcome, ReversalAnswer } from '../../processor-kit/processor.ts';
+import { Disposition } from '../disposition.ts';
+import { expirePinStep, isAwaitingPin } from '../pin/pin-step.ts';
+import type { LateFacts, LateStep, ResponseIdentity } from '../ports.ts';
+import { ReversalState, type Transaction } from '../transaction.ts';
+import { webhookJobs } from '../webhook-job.ts';
 import type { World } from '../world.ts';
-import { rearmStep } from './reversal-steps.ts';
+import { recordReversalAnswer } from './record-reversal-answer.ts';
+import { reverseJob } from './reversal-steps.ts';
 
 /**
- * A response that no request in this process waits for: it may have come after its deadline, after a restart, or to another
- * worker than the one that asked.
+ * A response that no request in this process waits for: it may have come after its deadline, after a restart, to another
+ * worker than the one that asked, or after another response to the same request.
  */
-export interface StrayResponse extends ResponseIdentity {
+export type StrayResponse = StrayToRequest | StrayToReversal;
+
+interface StrayToRequest extends ResponseIdentity {
   /** What it means to the request whose kept data these are; undefined when it answers another kind of message. */
   readonly read: (original: OriginalData) => Outcome | undefined;
 }
 
-/** `late`: recorded now. `duplicate`: the same was recorded before. `unknown`: it answers nothing that is uncertain. */
+/** Its MAC is good. */
+interface StrayToReversal extends ResponseIdentity {
+  readonly answer: ReversalAnswer;
+}
+
+/** `late`: recorded now. `duplicate`: the same was known before. `unknown`: it answers nothing that may still change. */
 export type StrayKind = 'late' | 'duplicate' | 'unknown';
 
+type LateWorld = Pick<World, 'store' | 'refunds' | 'vault' | 'clock' | 'directory' | 'newId' | 'alarms' | 'wakeups'>;
+
 /** A reversal that steps on each time its row is looked at is a row that others work on: they will see the response again. */
-const MOST_TRIES = 3;
+export const MOST_TRIES = 3;
 
 /**
- * Records responses that came too late, and lets them re-arm reversals. Late is what answers a transaction whose outcome is
- * uncertain, or was; its disposition stays as it is.
+ * Records responses that nobody waits for, and what follows from them. The disposition that was told stays as it is.
  *
  * @returns what each one was, in order
  */
-export async function settleStrays(
-  world: Pick<World, 'store' | 'vault' | 'clock'>,
-  strays: readonly StrayResponse[],
-): Promise<StrayKind[]> {
-  const found = await world.store.findUncertain(strays);
+export async function settleStrays(world: LateWorld, strays: readonly StrayResponse[]): Promise<StrayKind[]> {
+  const ofRequests = strays.filter((stray) => 'read' in stray);
+  const ofReversals = strays.filter((stray) => 'answer' in stray);
+  const [requests, reversals] = await Promise.all([
+    ofRequests.length > 0 ? world.store.findAnswered(ofRequests) : [],
+    ofReversals.length > 0 ? world.store.findReversals(ofReversals) : [],
+  ]);
   const firsts = new Map<string, Promise<StrayKind>>();
+  // A switch that repeats itself a thousand times costs one commit.
+  const once = (answer: readonly unknown[], record: () => Promise<StrayKind>): Promise<StrayKind> => {
+    const first = firsts.get(answer.join(' '));
+    if (first) return first.then((kind) => (kind === 'late' ? 'duplicate' : kind));
+    const recording = record();
+    firsts.set(answer.join(' '), recording);
+    return recording;
+  };
   return Promise.all(
-    strays.map((stray, index) => {
-      const transaction = found[index];
-      const late = transaction && readLate(world, transaction, stray);
+    strays.map((stray) => {
+      if ('answer' in stray) {
+        const key = reversals[ofReversals.indexOf(stray)];
+        if (!key) return 'unknown';
+        const { id, attempt, sentAtMs } = key;
+        return once([id, attempt, sentAtMs, stray.answer], () => recordReversalAnswer(world, key, stray.answer));
+      }
+      const request = requests[ofRequests.indexOf(stray)];
+      const late = request && readLate(world, request, stray.read);
       if (!late) return 'unknown';
-      // A switch that repeats itself a thousand times costs one commit.
-      const answer = [transaction.id, late.kind, late.responseCode, late.authorizationCode].join(' ');
-      const first = firsts.get(answer);
-      if (first) return first.then((kind) => (kind === 'late' ? 'duplicate' : kind));
-      const recording = recordLate(world, transaction, late);
-      firsts.set(answer, recording);
-      return recording;
+      const { id, attempt } = request;
+      return once([id, attempt, late.kind, late.responseCode, late.authorizationCode], () =>
+        recordLate(world, request, late),
+      );
     }),
   );
 }
 
-/** Records a late response of an uncertain transaction; the reversal may have taken a step meanwhile. */
-export async function recordLate(
-  world: Pick<World, 'store' | 'clock'>,
-  found: Transaction,
-  late: LateFacts,
-): Promise<StrayKind> {
-  let transaction: Transaction | undefined = found;
-  for (let tries = 0; transaction?.attempt === found.attempt && tries < MOST_TRIES; tries++) {
+/** Records a late response to a request; the request may move on meanwhile, or be replaced by an attempt with a PIN. */
+export async function recordLate(world: LateWorld, found: Transaction, late: LateFacts): Promise<StrayKind> {
+  let request: Transaction | undefined = found;
+  for (let tries = 0; request && tries < MOST_TRIES; tries++) {
+    if (isAcceptedAnswer(request, late)) return 'duplicate';
     const nowMs = world.clock.nowMs();
-    const rearm = rearmStep(transaction, late, nowMs);
-    const outcome = await world.store.recordLate({ transaction, late, rearm, nowMs });
-    if (outcome !== 'moved') return outcome === 'recorded' ? 'late' : 'duplicate';
-    transaction = await world.store.find(transaction);
+    const rearm = lateStep(world, request, late, nowMs);
+    const outcome = await world.store.recordLate({ transaction: request, late, rearm, nowMs });
+    if (outcome === 'recorded') {
+      world.wakeups.announce(request);
+      if (rearm?.to.needsReview && !request.needsReview) world.alarms.needsReview(request, 'APPROVED_AFTER_DECLINE');
+      return 'late';
+    }
+    if (outcome === 'known') return 'duplicate';
+    request = await world.store.findRequest(request);
   }
   return 'unknown';
 }
 
-/** What a stray response says to the transaction that it was found to answer; undefined when it does not answer it. */
+/** The response that decided, once more: it proves nothing new. */
+function isAcceptedAnswer(
+  { disposition, responseCode, authorizationCode, ...row }: Transaction,
+  late: LateFacts,
+): boolean {
+  if (late.responseCode !== responseCode) return false;
+  const wasApproved =
+    disposition === Disposition.Approved || (disposition === Disposition.Voided && row.voidState !== null);
+  if (wasApproved) return late.kind === 'approved' && late.authorizationCode === (authorizationCode ?? '');
+  return late.kind === 'declined' && (disposition === Disposition.Declined || isAwaitingPin(row));
+}
+
+/**
+ * What a late response does to its request; undefined when everything goes on as it would without.
+ *
+ * One that approves, or that cannot be read for certain and may have approved, has the request reversed: for the first time
+ * when it was declined, again when an attempt of its reversal had left by then. While a PIN is awaited the wait ends, because
+ * an attempt with a PIN could take the money a second time. A decline that money may have followed needs review.
+ */
+export function lateStep(
+  world: Pick<World, 'directory' | 'newId'>,
+  request: Transaction,
+  late: LateFacts,
+  nowMs: number,
+): LateStep | undefined {
+  const { reversalState, reversalAttempt, disposition, needsReview, pinState, pinJob } = request;
+  if (late.kind === 'declined') return undefined;
+  const next = { enqueue: [reverseJob(request, reversalAttempt + 1)], remove: [] };
+  const to = { disposition, needsReview, pinState, pinJob };
+  if (reversalState !== ReversalState.none) {
+    if (reversalAttempt === 0 || reversalState === ReversalState.owed) return undefined;
+    return { ...next, to, told: [{ reversal: 'owed', attempt: reversalAttempt }] };
+  }
+  if (disposition === Disposition.Declined) return { ...next, to: { ...to, needsReview: true }, told: [] };
+  if (!isAwaitingPin(request)) return undefined;
+  const outcome = { disposition: Disposition.Declined, approvedMinor: null };
+  return {
+    to: { ...expirePinStep(request), disposition: Disposition.Declined, needsReview: true },
+    told: [{ pin: 'expired' }],
+    enqueue: [...next.enqueue, ...webhookJobs(world, request, outcome, nowMs)],
+    remove: pinJob === null ? [] : [{ queue: 'expire-pin', id: pinJob }],
+  };
+}
+
+/** What a response says to the request that it was found to answer; undefined when it does not answer it. */
 function readLate(
   { vault }: Pick<World, 'vault'>,
   { id, sealedCard }: Transaction,
-  { read }: StrayResponse,
+  read: (original: OriginalData) => Outcome | undefined,
 ): LateFacts | undefined {
   let outcome: Outcome | undefined;
   try {

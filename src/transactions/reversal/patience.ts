@@ -9,7 +9,10 @@ export const MOST_PATIENCE_SECONDS = 300;
  * Seconds until a line is looked for again. The longer a switch has been away, the less often it is asked for: ten thousand
  * reversals or completions must not crowd out taps.
  */
-export function patience({ sentAtMs }: Pick<Transaction, 'sentAtMs'>, nowMs: number): number {
-  const tenthOfItsAge = Math.round((nowMs - (sentAtMs ?? nowMs)) / 10_000);
+export function patience(
+  { sentAtMs, reversalArmedAtMs }: Pick<Transaction, 'sentAtMs' | 'reversalArmedAtMs'>,
+  nowMs: number,
+): number {
+  const tenthOfItsAge = Math.round((nowMs - (reversalArmedAtMs ?? sentAtMs ?? nowMs)) / 10_000);
   return Math.min(Math.max(tenthOfItsAge, LEAST_SECONDS), MOST_PATIENCE_SECONDS);
 }

@@ -1,18 +1,18 @@
-import type { ReversalAnswer } from '../../processor-kit/processor.ts';
-import type { ReversalProfile } from '../../processor-kit/profile.ts';
-import { Disposition } from '../disposition.ts';
+import type { ProcessorProfile, ReversalProfile } from '../../processor-kit/profile.ts';
 import type { JobRequest } from '../jobs.ts';
-import type { LateFacts, ReversalStep, ReversalTold } from '../ports.ts';
-import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../time-limits.ts';
+import type { ReversalStep, ReversalTold, SentReversal } from '../ports.ts';
+import { REPEAT_AFTER_DEADLINE_SECONDS } from '../time-limits.ts';
 import { ReversalState, type ReversalStateId, type Transaction } from '../transaction.ts';
 
 /**
  * What a reversal goes through. Pure: each function gives a step, the caller commits it, guarded by the state and the attempt
  * it was decided from.
  *
- * A reversal is **owed** from the moment an outcome became uncertain. An attempt is committed as **sent**, together with
- * the job of the next one, before its bytes leave; if it turns out that none left, it is taken back and does not count. The
- * switch's acknowledgement makes it **acknowledged** and the transaction Voided, and removes that job.
+ * A reversal is **owed** from the moment an outcome became uncertain, a void was asked for, or an approval followed a decline.
+ * An attempt is committed as **sent**, together with the job of the next one, before its bytes leave; if it turns out that
+ * none left, it is taken back and does not count. No attempt leaves before the deadline of the one before it. The switch's
+ * acknowledgement, of whichever attempt and however late, makes the reversal **acknowledged** and the transaction Voided, and
+ * removes that job (reversal-answers.ts).
  *
  * An acknowledgement can leave a doubt: the switch could not locate the original, or it came on another connection than the
  * original's, which it may have overtaken. Then the reversal is **confirming**: one more repeat, a minute later, must be
@@ -20,10 +20,12 @@ import { ReversalState, type ReversalStateId, type Transaction } from '../transa
  *
  * A late approval proves that the switch booked the original, and maybe after the reversal. If an attempt had left by
  * then, the reversal is **owed** again from whatever state, and an acknowledgement of an attempt that left before counts no
- * more. The disposition stays: Voided is what it will be.
+ * more. The disposition stays: Voided is what it will be. An approval after a decline makes a reversal owed, too; the
+ * transaction stays Declined, which is what everybody was told, and needs review.
  *
  * When the profile's time is over, a person must look: **needsReview**. What waits for a line is still sent then. A reversal
- * that cannot be built, because its card data or their key are gone, needs review at once (review-unsendable.ts).
+ * that cannot be built, because its card data or their key are gone, needs review at once (review-unsendable.ts), and so does
+ * a void that the switch refuses although an earlier attempt may have taken effect.
  *
  * Owed, sent and confirming have a live job at all times.
  */
@@ -33,12 +35,12 @@ import { ReversalState, type ReversalStateId, type Transaction } from '../transa
  * is what it was before that attempt.
  */
 export const REVERSAL_MOVES: Readonly<Record<ReversalTold['reversal'], readonly ReversalTold['reversal'][]>> = {
-  owed: ['sent', 'needsReview'],
+  owed: ['sent', 'confirming', 'acknowledged', 'needsReview'],
   sent: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'needsReview', 'owed'],
   unsent: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'needsReview', 'owed'],
-  confirming: ['sent', 'needsReview', 'owed'],
+  confirming: ['sent', 'acknowledged', 'needsReview', 'owed'],
   acknowledged: ['owed'],
-  refused: [],
+  refused: ['needsReview'],
   needsReview: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'owed'],
 };
 
@@ -54,20 +56,34 @@ export function isDue({ reversalState, reversalAttempt }: Transaction, number: n
   return OPEN.includes(reversalState) && reversalAttempt === number - 1;
 }
 
-/** An attempt, and the id of the job that would repeat it. */
-export interface Attempt {
-  readonly number: number;
-  readonly nextJob: string;
+/** Whether a reversal is under way: the switch may still hold what it takes back. */
+export function isOpen({ reversalState }: Pick<Transaction, 'reversalState'>): boolean {
+  return OPEN.includes(reversalState);
+}
+
+/** An attempt that is about to be made, and the id of the job that would repeat it. */
+export interface Attempt extends Omit<SentReversal, 'counts' | 'answer' | 'confirms'> {
+  readonly processorId: number;
   readonly nowMs: number;
 }
 
-/** Committed before the bytes: this attempt, and when the next one is due. */
-export function sentStep(transaction: Transaction, attempt: Attempt, profile: ReversalProfile): ReversalStep {
-  const { number, nextJob, nowMs } = attempt;
-  const delaySeconds = delayBefore(number + 1, profile);
-  const isLast = isExhausted(transaction, profile, nowMs + delaySeconds * 1_000);
-  const keepsState =
-    transaction.reversalState === ReversalState.confirming || transaction.reversalState === ReversalState.needsReview;
+/**
+ * Committed before the bytes: this attempt, and when the next one is due.
+ *
+ * @param attempts how many there were before
+ */
+export function sentStep(
+  transaction: Transaction,
+  { nowMs, ...attempt }: Attempt,
+  attempts: number,
+  { reversal, deadlineMs }: Pick<ProcessorProfile, 'reversal' | 'deadlineMs'>,
+): ReversalStep {
+  const { number, nextJob } = attempt;
+  const deadlineSeconds = deadlineMs / 1_000;
+  const delaySeconds = Math.max(delayBefore(number + 1, reversal), deadlineSeconds + REPEAT_AFTER_DEADLINE_SECONDS);
+  const isLast = isExhausted(transaction, reversal, nowMs + delaySeconds * 1_000);
+  const confirms = transaction.reversalState === ReversalState.confirming;
+  const keepsState = confirms || transaction.reversalState === ReversalState.needsReview;
   const reversalState = isLast
     ? ReversalState.needsReview
     : keepsState
@@ -83,6 +99,8 @@ export function sentStep(transaction: Transaction, attempt: Attempt, profile: Re
       reversalAttempt: number,
       needsReview: isLast || transaction.needsReview,
     },
+    record: { kind: 'sent', ...attempt, confirms, deadlineSeconds },
+    attempts,
     enqueue: isLast ? [] : [reverseJob(transaction, number + 1, delaySeconds, nextJob)],
   };
 }
@@ -94,49 +112,17 @@ export function sentStep(transaction: Transaction, attempt: Attempt, profile: Re
 export function unsentStep(
   before: Transaction,
   sent: Transaction,
-  attempt: Attempt,
+  attempt: Pick<Attempt, 'number' | 'sentAtMs' | 'nextJob' | 'nowMs'>,
   delaySeconds: number,
   profile: Pick<ReversalProfile, 'giveUpAfterSeconds'>,
 ): ReversalStep {
-  const { number, nextJob, nowMs } = attempt;
+  const { number, sentAtMs, nextJob, nowMs } = attempt;
   const review = exhaustedStep(before, profile, nowMs);
   return {
     ...stepOf(sent, nowMs, [{ reversal: 'unsent', attempt: number }, ...(review?.told ?? [])]),
     to: review?.to ?? resultOf(before),
+    record: { kind: 'unsent', sentAtMs },
     enqueue: [reverseJob(before, number, delaySeconds)],
-    remove: [nextJob],
-  };
-}
-
-/**
- * The switch has answered an attempt; undefined when that changes nothing, because the answer is no acknowledgement.
- *
- * @param before the transaction that the attempt was made for, `sent` what its commit made of it
- * @param couldOvertake whether the attempt may have come to the switch before its original
- */
-export function answeredStep(
-  before: Transaction,
-  sent: Transaction,
-  attempt: Attempt,
-  answer: ReversalAnswer,
-  couldOvertake: boolean,
-): ReversalStep | undefined {
-  if (answer === 'refused') return undefined;
-  const isDoubtful = answer === 'unableToLocate' || couldOvertake;
-  if (isDoubtful && before.reversalState !== ReversalState.confirming) return confirmingStep(sent, attempt);
-  const { number, nextJob, nowMs } = attempt;
-  return {
-    ...stepOf(sent, nowMs, [{ reversal: 'acknowledged', attempt: number }]),
-    to: { ...resultOf(sent), reversalState: ReversalState.acknowledged, disposition: Disposition.Voided },
-    remove: [nextJob],
-  };
-}
-
-function confirmingStep(sent: Transaction, { number, nextJob, nowMs }: Attempt): ReversalStep {
-  return {
-    ...stepOf(sent, nowMs, [{ reversal: 'confirming', attempt: number }]),
-    to: { ...resultOf(sent), reversalState: ReversalState.confirming },
-    enqueue: [reverseJob(sent, number + 1, REVERSAL_CONFIRMED_AFTER_SECONDS)],
     remove: [nextJob],
   };
 }
@@ -159,26 +145,16 @@ export function reviewStep(transaction: Transaction, nowMs: number): ReversalSte
   };
 }
 
-/** What a late response does to the reversal; undefined when it goes on as it would without. */
-export function rearmStep(transaction: Transaction, late: LateFacts, nowMs: number): ReversalStep | undefined {
-  const { reversalState, reversalAttempt } = transaction;
-  if (late.kind === 'declined' || reversalAttempt === 0 || reversalState === ReversalState.owed) return undefined;
-  return {
-    ...stepOf(transaction, nowMs, [{ reversal: 'owed', attempt: reversalAttempt }]),
-    to: { ...resultOf(transaction), reversalState: ReversalState.owed },
-    enqueue: [reverseJob(transaction, reversalAttempt + 1)],
-  };
-}
-
-function stepOf(transaction: Transaction, nowMs: number, told: readonly ReversalTold[]): Omit<ReversalStep, 'to'> {
+export function stepOf(transaction: Transaction, nowMs: number, told: ReversalStep['told']): Omit<ReversalStep, 'to'> {
   return { transaction, told, nowMs, enqueue: [], remove: [] };
 }
 
-function resultOf({ reversalState, reversalAttempt, disposition, needsReview }: Transaction): ReversalStep['to'] {
-  return { reversalState, reversalAttempt, disposition, needsReview };
+export function resultOf(transaction: Transaction): ReversalStep['to'] {
+  const { reversalState, reversalAttempt, disposition, needsReview, voidState } = transaction;
+  return { reversalState, reversalAttempt, disposition, needsReview, voidState };
 }
 
-function reverseJob(
+export function reverseJob(
   { acquirerId, id, attempt }: Transaction,
   reversalAttempt: number,
   startAfterSeconds?: number,
@@ -193,11 +169,11 @@ function reverseJob(
 }
 
 function isExhausted(
-  { sentAtMs }: Transaction,
+  { sentAtMs, reversalArmedAtMs }: Transaction,
   { giveUpAfterSeconds }: Pick<ReversalProfile, 'giveUpAfterSeconds'>,
   atMs: number,
 ): boolean {
-  return atMs - (sentAtMs ?? 0) > giveUpAfterSeconds * 1_000;
+  return atMs - (reversalArmedAtMs ?? sentAtMs ?? 0) > giveUpAfterSeconds * 1_000;
 }
 
 /** Seconds before attempt `number`; the profile's last delay repeats. */

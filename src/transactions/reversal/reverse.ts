@@ -2,15 +2,14 @@ import { SealError } from '../../errors.ts';
 import { localDateTime } from '../../processor-kit/local-time.ts';
 import type { Reversal } from '../../processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../processor-kit/profile.ts';
-import { refusedVoidStep } from '../afterwards/void.ts';
-import type { OriginalFacts, ReversalStep, Switch, SwitchSlot } from '../ports.ts';
+import type { OriginalFacts, ReversalStep, SentReversal, Switch, SwitchSlot } from '../ports.ts';
 import { Status } from '../status.ts';
 import { SEND_WITHIN_MS } from '../time-limits.ts';
-import { ReversalState, type Transaction, type TransactionKey, VoidState } from '../transaction.ts';
-import { webhookJobs } from '../webhook-job.ts';
+import { ReversalState, type Transaction, type TransactionKey } from '../transaction.ts';
 import type { World } from '../world.ts';
 import { MOST_PATIENCE_SECONDS, patience } from './patience.ts';
-import { type Attempt, answeredStep, exhaustedStep, isDue, sentStep, unsentStep } from './reversal-steps.ts';
+import { recordReversalAnswer, stepReversal } from './record-reversal-answer.ts';
+import { type Attempt, exhaustedStep, isDue, sentStep, unsentStep } from './reversal-steps.ts';
 import { reviewUnsendable } from './review-unsendable.ts';
 
 /**
@@ -43,13 +42,18 @@ const MOVED: ReversalJobResult = { againAfterSeconds: 1 };
 
 /** @param jobId the job that asked for the attempt, when it waits to be found: the attempt's commit removes it */
 export async function sendReversal(world: World, asked: ReversalAttempt, jobId?: string): Promise<ReversalJobResult> {
-  const transaction = await world.store.find(asked);
-  if (transaction?.attempt !== asked.attempt || !isDue(transaction, asked.reversalAttempt)) return 'done';
+  const transaction = await world.store.findRequest(asked);
+  if (!transaction || !isDue(transaction, asked.reversalAttempt)) return 'done';
   if (world.path.kind !== 'direct') throw new Error('Reversals are sent by workers');
   const route = world.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
-  const target = route && world.path.switches.find(asked.acquirerId, route.processorId);
+  const processorId = route?.processorId ?? 0;
+  const target = route && world.path.switches.find(asked.acquirerId, processorId);
   try {
-    return await attemptReversal(world, transaction, target, { number: asked.reversalAttempt, jobId });
+    return await attemptReversal(world, transaction, target, {
+      number: asked.reversalAttempt,
+      processorId,
+      jobId,
+    });
   } catch (error) {
     return reviewUnsendable(world, transaction, target, error);
   }
@@ -58,6 +62,7 @@ export async function sendReversal(world: World, asked: ReversalAttempt, jobId?:
 /** The attempt to make, and the job that asked for it when the attempt's commit removes it. */
 interface NumberedAttempt {
   readonly number: number;
+  readonly processorId: number;
   readonly jobId: string | undefined;
 }
 
@@ -65,16 +70,18 @@ async function attemptReversal(
   world: World,
   transaction: Transaction,
   target: Switch | undefined,
-  { number, jobId }: NumberedAttempt,
+  { number, ...asked }: NumberedAttempt,
 ): Promise<ReversalJobResult> {
   if (!target) return waitForLine(world, transaction, target, NOT_NOW);
   const original = await world.store.findOriginalFacts(transaction);
   // It must not overtake a completion either, which would post what was taken back.
   if (original.completingSeconds > 0)
     return { againAfterSeconds: Math.min(original.completingSeconds, COMPLETION_POLL_SECONDS) };
+  // Nor leave before the deadline of the attempt before it, which may be on its way to take effect.
+  if (original.underWaySeconds > 0) return { againAfterSeconds: original.underWaySeconds };
   const line = await takeLine(world, target, transaction, original);
   if (!line.slot) return waitForLine(world, transaction, target, line);
-  return sendOn(world, { transaction, target, original, jobId, ...line }, number);
+  return sendOn(world, { transaction, target, original, ...asked, ...line }, number);
 }
 
 interface FreeLine {
@@ -116,30 +123,26 @@ async function waitForLine(
 ): Promise<ReversalJobResult> {
   const nowMs = world.clock.nowMs();
   const exhausted = exhaustedStep(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs);
-  if (exhausted) {
-    if (!(await world.store.stepReversal(exhausted))) return MOVED;
-    world.alarms.needsReview(transaction);
-  }
+  if (exhausted && !(await stepReversal(world, exhausted))) return MOVED;
   return { againAfterSeconds: againAfterSeconds ?? patience(transaction, nowMs) };
 }
 
 interface Sending extends FreeLine {
   readonly transaction: Transaction;
   readonly target: Switch;
+  readonly processorId: number;
   readonly original: OriginalFacts;
   readonly jobId: string | undefined;
 }
 
 async function sendOn(world: World, sending: Sending, number: number): Promise<ReversalJobResult> {
   const { transaction, target, slot, jobId } = sending;
-  const attempt: Attempt = { number, nextJob: world.newId(), nowMs: world.clock.nowMs() };
-  const step = { ...sentStep(transaction, attempt, target.profile.reversal), remove: jobId ? [jobId] : [] };
-  let reversal: Reversal | undefined;
+  let made: { readonly reversal: Reversal; readonly attempt: Attempt; readonly step: ReversalStep } | undefined;
   try {
-    reversal = await buildReversal(world, sending, attempt);
-    if (!reversal || !(await world.store.stepReversal(step))) {
+    made = await buildAttempt(world, sending, number);
+    if (!made || !(await stepReversal(world, { ...made.step, remove: jobId ? [jobId] : [] }))) {
       slot.release();
-      if (reversal) return MOVED;
+      if (made) return MOVED;
       // No STAN is left before the cut-over.
       return waitForLine(world, transaction, target, { againAfterSeconds: MOST_PATIENCE_SECONDS });
     }
@@ -147,6 +150,7 @@ async function sendOn(world: World, sending: Sending, number: number): Promise<R
     slot.release();
     throw error;
   }
+  const { reversal, attempt, step } = made;
   const startMs = world.clock.monotonicMs();
   const timing = { deadlineMs: startMs + target.profile.deadlineMs, sendByMs: startMs + SEND_WITHIN_MS };
   const answer = await slot.reverse(reversal, timing, transaction);
@@ -156,57 +160,65 @@ async function sendOn(world: World, sending: Sending, number: number): Promise<R
 
 async function settleAttempt(
   world: World,
-  { transaction, target, couldOvertake }: Sending,
+  { transaction, target }: Sending,
   sent: Transaction,
   attempt: Attempt,
   answer: Awaited<ReturnType<SwitchSlot['reverse']>>,
 ): Promise<void> {
-  const now: Attempt = { ...attempt, nowMs: world.clock.nowMs() };
-  let step: ReversalStep | undefined;
-  let refusal: ReversalStep | undefined;
-  if (answer.kind === 'answered') {
-    refusal = refusedVoidStep(transaction, sent, now, answer.value);
-    step = refusal ?? answeredStep(transaction, sent, now, answer.value, couldOvertake);
-  }
   if (answer.kind === 'failed' && !answer.written) {
-    step = unsentStep(transaction, sent, now, patience(transaction, now.nowMs), target.profile.reversal);
-  }
-  if (!step) {
-    if (sent.reversalState === ReversalState.needsReview) world.alarms.needsReview(sent);
+    const now = { ...attempt, nowMs: world.clock.nowMs() };
+    const delaySeconds = patience(transaction, now.nowMs);
+    await stepReversal(world, unsentStep(transaction, sent, now, delaySeconds, target.profile.reversal));
     return;
   }
-  // One that was Voided before, and reversed again after a late approval, was told before.
-  const isNews = step.to.disposition !== sent.disposition;
-  const webhooks = isNews ? webhookJobs(world, sent, { ...sent, ...step.to }, now.nowMs) : [];
-  const told = { ...step, enqueue: [...step.enqueue, ...webhooks] };
-  const endsVoid = transaction.voidState === VoidState.asked && (refusal !== undefined || isNews);
-  if (endsVoid) await world.refunds.endVoid({ step: told, isVoided: !refusal, needsReview: refusal !== undefined });
-  else await world.store.stepReversal(told);
-  if (isNews) world.wakeups.announce(sent);
-  if (step.told.some(({ reversal }) => reversal === 'needsReview')) world.alarms.needsReview(transaction);
+  if (answer.kind === 'answered') {
+    const { acquirerId, id, attempt: of } = transaction;
+    await recordReversalAnswer(world, { acquirerId, id, attempt: of, sentAtMs: attempt.sentAtMs }, answer.value);
+  }
+  if (sent.reversalState !== ReversalState.needsReview) return;
+  // The last attempt, or one for a line that came back too late: who is not known to have acknowledged it by now needs a person.
+  const after = await world.store.findRequest(transaction);
+  if (after?.reversalState === ReversalState.needsReview) world.alarms.needsReview(sent);
 }
 
 /** Undefined when a STAN of its own is wanted and the business day has none left. */
-async function buildReversal(
+async function buildAttempt(
   world: World,
-  { transaction, target, original: facts }: Sending,
-  { number, nowMs }: Attempt,
-): Promise<Reversal | undefined> {
+  { transaction, target, processorId, original, couldOvertake }: Sending,
+  number: number,
+) {
   if (transaction.sealedCard === null) throw new SealError('NOT_KEPT');
   const { keepsStan } = target.profile.reversal;
   const stan = keepsStan ? transaction.stan! : await target.nextStan(transaction.tid!, 'followUp');
   if (stan === undefined) return undefined;
-  const { original } = world.vault.open(transaction.id, transaction.sealedCard);
+  const kept = world.vault.open(transaction.id, transaction.sealedCard);
+  const nowMs = world.clock.nowMs();
+  const sentAtMs = stampAfter(original.attempts, nowMs);
+  const attempt: Attempt = { number, sentAtMs, stan, processorId, couldOvertake, nextJob: world.newId(), nowMs };
   const merchant = world.directory.merchant(transaction.acquirerId, transaction.merchantId);
-  return {
-    original,
-    reason: reasonOf(transaction, facts),
+  const reversal: Reversal = {
+    original: kept.original,
+    reason: reasonOf(transaction, original),
     attempt: number,
     stan,
-    sentAtMs: nowMs,
-    localDateTime: localDateTime(nowMs, merchant?.timeZone ?? 'UTC'),
-    authorizationCode: facts.lateAuthorizationCode ?? transaction.authorizationCode ?? undefined,
+    sentAtMs,
+    localDateTime: localDateTime(sentAtMs, merchant?.timeZone ?? 'UTC'),
+    authorizationCode: authorizationCodeOf(transaction, original),
   };
+  return { reversal, attempt, step: sentStep(transaction, attempt, original.attempts.length, target.profile) };
+}
+
+/** DE7 has whole seconds, and tells the attempts of one request apart: with the same STAN nothing else does. */
+function stampAfter(attempts: readonly SentReversal[], nowMs: number): number {
+  const lastMs = attempts.at(-1)?.sentAtMs ?? 0;
+  return Math.max(Math.floor(nowMs / 1_000) * 1_000, lastMs + 1_000);
+}
+
+function authorizationCodeOf(
+  { authorizationCode, unusableAuthorizationCode }: Transaction,
+  { lateAuthorizationCode }: OriginalFacts,
+): string | undefined {
+  return lateAuthorizationCode ?? authorizationCode ?? unusableAuthorizationCode ?? undefined;
 }
 
 function reasonOf(

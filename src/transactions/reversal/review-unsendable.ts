@@ -3,6 +3,7 @@ import { REVERSAL_SCHEDULE } from '../../processor-kit/profile.ts';
 import type { Switch } from '../ports.ts';
 import type { Transaction } from '../transaction.ts';
 import type { World } from '../world.ts';
+import { stepReversal } from './record-reversal-answer.ts';
 import { exhaustedStep, reviewStep } from './reversal-steps.ts';
 
 /**
@@ -29,9 +30,7 @@ export async function reviewUnsendable(
   const step = sealFault
     ? reviewStep(transaction, nowMs)
     : exhaustedStep(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs);
-  if (step && (await world.store.stepReversal(step))) {
-    world.alarms.needsReview(transaction, sealFault ?? (error instanceof Error ? error.name : 'unknown'));
-  }
+  if (step) await stepReversal(world, step, sealFault ?? (error instanceof Error ? error.name : 'unknown'));
   if (sealFault === 'NOT_KEPT' || sealFault === 'SEAL_BROKEN') return 'done';
   throw error;
 }

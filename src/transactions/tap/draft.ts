@@ -63,6 +63,7 @@ export function draftTap(world: World, principal: Principal, request: TapRequest
     panHash: null,
     sealedCard: null,
     reversalAttempt: 0,
+    reversalArmedAtMs: null,
     refundedMinor: 0,
     voidState: null,
     earlierAttempts: null,

@@ -52,7 +52,6 @@ function postgresWrites(): Writes {
     recordAnswer: (write) => store.recordOverdueAnswer(write),
     reserve: (write) => refunds.reserve(write),
     startVoid: (write) => refunds.startVoid(write),
-    endVoid: (write) => refunds.endVoid(write),
     acknowledge: (write) => refunds.acknowledge(write),
   };
 }
@@ -71,7 +70,6 @@ function memoryWrites(store: MemoryStore): Writes {
     recordAnswer: async (write) => store.recordAnswer(write),
     reserve: async (write) => refunds.reserve(write),
     startVoid: async (write) => refunds.startVoid(write),
-    endVoid: async (write) => refunds.endVoid(write),
     acknowledge: async (write) => refunds.acknowledge(write),
   };
 }
@@ -88,14 +86,22 @@ const COMPARED = `select id, attempt, status, disposition, pin_state as "pinStat
   refunded_minor::int as "refundedMinor", void_state as "voidState", overdue_job as "overdueJob"
   from transactions where id = any($1) order by id`;
 
+const REVERSALS = `select transaction_id as id, attempt, number, stan, counts, answer, (extract(epoch from sent_at) * 1000)::float8 as "sentAtMs"
+  from reversal_attempts where transaction_id = any($1) order by transaction_id, attempt, sent_at`;
+
+const SUPERSEDED = `select transaction_id as id, attempt, reversal_state as "reversalState", reversal_attempt as "reversalAttempt"
+  from superseded_attempts where transaction_id = any($1) order by transaction_id, attempt`;
+
 /** Rows and live jobs of some transactions, as the database has them. */
 async function stored(ids: readonly string[]): Promise<unknown> {
   const { rows } = await testDatabase.database.query(COMPARED, [ids]);
+  const reversals = await testDatabase.database.query(REVERSALS, [ids]);
+  const superseded = await testDatabase.database.query(SUPERSEDED, [ids]);
   const live = await testDatabase.database.query(
     `select id from pgboss.job where data ->> 'id' = any($1) and state < 'completed' order by id`,
     [ids],
   );
-  return { rows, jobs: live.rows.map(({ id }) => id) };
+  return { rows, reversals: reversals.rows, superseded: superseded.rows, jobs: live.rows.map(({ id }) => id) };
 }
 
 /** The same as the mirror has them. */
@@ -109,7 +115,25 @@ function mirrored(store: MemoryStore, ids: readonly string[]): unknown {
   });
   const live = [...store.jobs.values()].filter(({ request: { data } }) => 'id' in data && ids.includes(data.id));
   const order = (a: string, b: string) => (a < b ? -1 : 1);
-  return { rows: rows.sort((a, b) => order(a.id, b.id)), jobs: live.map(({ id }) => id).sort(order) };
+  const byId = <Each extends { readonly id: string }>(all: Each[]) => all.sort((a, b) => order(a.id, b.id));
+  const reversals = [...store.rows].flatMap(([id, row]) =>
+    ids.includes(id)
+      ? row.reversals
+          .map(({ attempt, number, stan, counts, answer, sentAtMs }) => ({
+            ...{ id, attempt, number, stan, counts, answer, sentAtMs },
+          }))
+          .sort((a, b) => a.attempt - b.attempt || a.sentAtMs - b.sentAtMs)
+      : [],
+  );
+  const superseded = [...store.rows].flatMap(([id, row]) =>
+    ids.includes(id)
+      ? row.superseded.map(({ attempt, reversalState, reversalAttempt }) => ({
+          ...{ id, attempt, reversalState, reversalAttempt },
+        }))
+      : [],
+  );
+  const jobs = live.map(({ id }) => id).sort(order);
+  return { rows: byId(rows), reversals: byId(reversals), superseded: byId(superseded), jobs };
 }
 
 test(
@@ -121,7 +145,11 @@ test(
     const newId = () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`;
     const memory = new MemoryStore(time, newId);
     const [inMemory, onPostgres] = [memoryWrites(memory), postgresWrites()];
-    const writes = new RandomWrites(random, newId, () => time.nowMs);
+    const refunds = new MemoryRefunds(memory);
+    const writes = new RandomWrites(random, newId, () => time.nowMs, {
+      factsOf: (seen) => memory.findOriginalFacts(seen),
+      voidOf: (sale) => refunds.findVoid(sale),
+    });
     const verdicts = new Map<string, Set<string>>();
     const told = (name: string, verdict: unknown) =>
       verdicts.set(name, (verdicts.get(name) ?? new Set()).add(String(verdict)));
@@ -142,7 +170,9 @@ test(
       // Most are decided from the row as it is, the others from what it was some writes ago.
       const believed = seen[Math.floor(random.next() * seen.length)]!;
       const looked = random.next() < 0.6 ? memory.find(believed)! : believed;
-      const { name, on } = writes.next(looked);
+      // An attempt that one with a PIN has replaced has a reversal of its own.
+      const earlier = random.next() < 0.3 ? memory.rows.get(believed.id)!.superseded.at(-1) : undefined;
+      const { name, on } = earlier ? writes.ofSuperseded(earlier) : writes.next(looked);
       const [expected, actual] = [await on(onPostgres), await on(inMemory)];
       const where = `write ${n}, ${name}: replay it with MIRROR_SEED=${SEED}`;
       if (name !== 'recordAnswer') expect(actual, where).toBe(expected);

@@ -2,11 +2,19 @@ import type { Random } from '../../../src/simulator/random.ts';
 import { Disposition } from '../../../src/transactions/disposition.ts';
 import { expirePinStep, NO_PIN, PinState, pinEntries, submitPinStep } from '../../../src/transactions/pin/pin-step.ts';
 import type { RefundStore } from '../../../src/transactions/ports/refund-ports.ts';
-import type { LateFacts, NewAttempt, TransactionStore } from '../../../src/transactions/ports.ts';
-import { answeredStep, rearmStep, sentStep, unsentStep } from '../../../src/transactions/reversal/reversal-steps.ts';
+import type {
+  LateFacts,
+  NewAttempt,
+  OriginalFacts,
+  ReversalStep,
+  TransactionStore,
+} from '../../../src/transactions/ports.ts';
+import { lateStep } from '../../../src/transactions/reversal/late-response.ts';
+import { answeredStep } from '../../../src/transactions/reversal/reversal-answers.ts';
+import { sentStep, unsentStep } from '../../../src/transactions/reversal/reversal-steps.ts';
 import { NO_RESULT, type SwitchEvent, settleOutcome } from '../../../src/transactions/settle-outcome.ts';
 import { Status, type StatusId } from '../../../src/transactions/status.ts';
-import { ReversalState, type Transaction, TransactionType } from '../../../src/transactions/transaction.ts';
+import { ReversalState, type Transaction, TransactionType, VoidState } from '../../../src/transactions/transaction.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 import { PROFILE } from '../simulated-tenant.ts';
 
@@ -23,7 +31,7 @@ export type Writes = Pick<
   'insert' | 'retry' | 'submit' | 'settle' | 'submitPin' | 'expirePin' | 'stepReversal' | 'recordLate'
 > & { recordAnswer: TransactionStore['recordOverdueAnswer'] } & Pick<
     RefundStore,
-    'reserve' | 'startVoid' | 'endVoid' | 'acknowledge'
+    'reserve' | 'startVoid' | 'acknowledge'
   >;
 
 /** One write, as it would be decided from what somebody saw of a row: now, or a while ago. */
@@ -32,13 +40,26 @@ export interface RandomWrite {
   readonly on: (store: Writes) => unknown;
 }
 
+/** What a writer reads besides the row. */
+export interface Look {
+  readonly factsOf: (seen: Transaction) => Pick<OriginalFacts, 'attempts'>;
+  readonly voidOf: (sale: Transaction) => Transaction | undefined;
+}
+
+const NOBODY_TO_TELL = {
+  directory: { webhookEndpoint: () => undefined },
+  newId: () => '',
+} as unknown as Parameters<typeof lateStep>[0];
+
 /** Makes writes up, of every kind, from rows as they were. Ids come from `newId`, so a seed is one sequence. */
 export class RandomWrites {
   readonly #random: Random;
   readonly #newId: () => string;
   readonly #nowMs: () => number;
+  readonly #look: Look;
 
-  constructor(random: Random, newId: () => string, nowMs: () => number) {
+  constructor(random: Random, newId: () => string, nowMs: () => number, look: Look) {
+    this.#look = look;
     this.#random = random;
     this.#newId = newId;
     this.#nowMs = nowMs;
@@ -55,9 +76,16 @@ export class RandomWrites {
     return this.#pick(fitting).call(this, seen);
   }
 
+  /** @param earlier an attempt that one with a PIN has replaced */
+  ofSuperseded(earlier: Transaction): RandomWrite {
+    const isReversed = earlier.reversalState !== ReversalState.none && this.#random.next() < 0.7;
+    return isReversed ? this.#reverse(earlier) : this.#late(earlier);
+  }
+
   #fitting({ disposition, reversalState, pinState, status }: Transaction) {
-    if (reversalState !== ReversalState.none) return [this.#reverse, this.#reverse, this.#late];
-    if (pinState === PinState.awaiting) return [this.#submitPin, this.#expirePin];
+    if (reversalState !== ReversalState.none) return [this.#reverse, this.#reverse, this.#reverse, this.#late];
+    if (pinState === PinState.awaiting) return [this.#submitPin, this.#submitPin, this.#expirePin, this.#late];
+    if (disposition === Disposition.Declined) return [this.#late];
     if (disposition === Disposition.Approved) return [this.#refund, this.#void, this.#acknowledge];
     const reachedNone = disposition === Disposition.UnableToGoOnline;
     if (reachedNone) return status === Status.ReadyToSubmitToPaymentProcessor ? [this.#answer] : [this.#retry];
@@ -170,26 +198,59 @@ export class RandomWrites {
   /** An attempt sent, taken back, or answered: by whoever believes that the reversal stands where it was seen. */
   #reverse(seen: Transaction): RandomWrite {
     if (seen.reversalState === ReversalState.none) return this.#settle(seen);
+    const { attempts } = this.#look.factsOf(seen);
+    // A second of the wall clock for each attempt: DE7 tells them apart.
+    const sentAtMs = (attempts.at(-1)?.sentAtMs ?? 0) + 1_000;
     const number = seen.reversalAttempt + 1;
-    const attempt = { number, nextJob: this.#newId(), nowMs: this.#nowMs() };
-    const sent = sentStep(seen, attempt, PROFILE.reversal);
-    const before = { ...seen, reversalAttempt: Math.max(seen.reversalAttempt - 1, 0) };
-    const back = { ...attempt, number: seen.reversalAttempt };
+    const stan = String(number).padStart(6, '0');
     const couldOvertake = this.#random.next() < 0.3;
-    const acknowledged = answeredStep(before, seen, back, 'acknowledged', couldOvertake)!;
-    const step = this.#pick([sent, unsentStep(before, seen, back, 5, PROFILE.reversal), acknowledged, acknowledged]);
-    const named = this.#named(step);
-    if (this.#random.next() < 0.5) return { name: 'stepReversal', on: (store) => store.stepReversal(named) };
-    const end = { step: named, isVoided: this.#random.next() < 0.6, needsReview: false };
-    return { name: 'endVoid', on: (store) => store.endVoid(end) };
+    const attempt = {
+      number,
+      sentAtMs,
+      stan,
+      couldOvertake,
+      processorId: 1,
+      nextJob: this.#newId(),
+      nowMs: this.#nowMs(),
+    };
+    const known = attempts.length - (this.#random.next() < 0.1 ? 1 : 0);
+    const last = attempts.at(-1);
+    const before = { ...seen, reversalAttempt: Math.max(seen.reversalAttempt - 1, 0) };
+    const steps: ReversalStep[] = [sentStep(seen, attempt, known, PROFILE)];
+    if (last) steps.push(unsentStep(before, seen, { ...last, nowMs: this.#nowMs() }, 5, PROFILE.reversal));
+    for (const answer of ['acknowledged', 'acknowledged', 'refused', 'unableToLocate', 'undecided'] as const) {
+      const answered = this.#pick(attempts.length > 0 ? attempts : [undefined]);
+      if (!answered) continue;
+      const facts = { attempts, wasApprovedLate: false };
+      const step = answeredStep({
+        transaction: seen,
+        facts,
+        sentAtMs: answered.sentAtMs,
+        answer,
+        nowMs: this.#nowMs(),
+      });
+      if (step) steps.push(step);
+    }
+    const named = this.#named(this.#withVoidRow(this.#pick(steps)));
+    return { name: 'stepReversal', on: (store) => store.stepReversal(named) };
+  }
+
+  #withVoidRow(step: ReversalStep): ReversalStep {
+    const { voidState } = step.to;
+    const row = this.#look.voidOf(step.transaction);
+    if (!row || voidState === step.transaction.voidState) return step;
+    const { Approved, Declined } = Disposition;
+    const disposition = voidState === VoidState.done ? Approved : voidState === null ? Declined : row.disposition;
+    return { ...step, voidRow: { id: row.id, disposition, needsReview: voidState !== VoidState.done } };
   }
 
   #late(seen: Transaction): RandomWrite {
     const late = this.#pick<LateFacts>([
       { kind: 'approved', responseCode: '00', authorizationCode: '123456' },
+      { kind: 'approved', responseCode: '00', authorizationCode: '654321' },
       { kind: 'declined', responseCode: '51', authorizationCode: '' },
     ]);
-    const rearm = rearmStep(seen, late, this.#nowMs());
+    const rearm = lateStep(NOBODY_TO_TELL, seen, late, this.#nowMs());
     const write = { transaction: seen, late, rearm: rearm && this.#named(rearm), nowMs: this.#nowMs() };
     return { name: 'recordLate', on: (store) => store.recordLate(write) };
   }
@@ -209,7 +270,16 @@ export class RandomWrites {
 
   #void(seen: Transaction): RandomWrite {
     const id = this.#newId();
-    const row = { ...seen, ...NO_RESULT, ...NO_PIN, id, merchantReference: id, type: TransactionType.Void };
+    const row = {
+      ...seen,
+      ...NO_RESULT,
+      ...NO_PIN,
+      refundedMinor: 0,
+      voidState: null,
+      id,
+      merchantReference: id,
+      type: TransactionType.Void,
+    };
     const attempt = {
       ...this.#attempt({ ...row, originalId: seen.id, attempt: 1, status: Status.RespondedToPhone, overdueJob: null }),
       enqueue: [],

@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { REVERSAL_CODES } from '../../../src/processor-kit/response-codes.ts';
 import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/settings/tenants.ts';
+import { IS_ANSWERABLE } from '../../../src/store/transactions/late-responses.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
 import { Disposition } from '../../../src/transactions/disposition.ts';
 import type { JobRequest } from '../../../src/transactions/jobs.ts';
-import type { LateFacts, ResponseIdentity } from '../../../src/transactions/ports.ts';
-import { answeredStep, rearmStep, sentStep } from '../../../src/transactions/reversal/reversal-steps.ts';
+import { PinState } from '../../../src/transactions/pin/pin-step.ts';
+import type { LateFacts, ResponseIdentity, SentReversal } from '../../../src/transactions/ports.ts';
+import { lateStep } from '../../../src/transactions/reversal/late-response.ts';
+import { answeredStep } from '../../../src/transactions/reversal/reversal-answers.ts';
+import { sentStep, unsentStep } from '../../../src/transactions/reversal/reversal-steps.ts';
 import { Status } from '../../../src/transactions/status.ts';
 import { ReversalState, type Transaction } from '../../../src/transactions/transaction.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -13,13 +18,18 @@ import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 
 const SENT_AT_MS = Date.parse('2026-03-01T10:20:30.400Z');
 const PROFILE = {
-  keepsStan: true,
-  delaysSeconds: [5],
-  giveUpAfterSeconds: 1e9,
-  overtakingGuardSeconds: 5,
-  acknowledged: ['00'],
-  unableToLocate: ['25'],
+  deadlineMs: 30_000,
+  reversal: {
+    keepsStan: true,
+    delaysSeconds: [5],
+    giveUpAfterSeconds: 1e9,
+    overtakingGuardSeconds: 5,
+    codes: REVERSAL_CODES,
+  },
 };
+const NOBODY_TO_TELL = { directory: { webhookEndpoint: () => undefined }, newId: randomUUID } as unknown as Parameters<
+  typeof lateStep
+>[0];
 const APPROVED: LateFacts = { kind: 'approved', responseCode: '00', authorizationCode: '123456' };
 
 let testDatabase: TestDatabase;
@@ -41,7 +51,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   enqueued = [];
-  await testDatabase.database.query('truncate transactions, late_responses');
+  await testDatabase.database.query('truncate transactions, late_responses, reversal_attempts, superseded_attempts');
 });
 afterAll(() => testDatabase.drop());
 
@@ -61,6 +71,18 @@ async function uncertain(changes: Partial<Transaction> = {}): Promise<Transactio
   return (await store.find(transaction))!;
 }
 
+/** The first attempt of its reversal, at a whole second. */
+const attemptOf = ({ stan }: Transaction) => ({
+  ...{ number: 1, stan: stan!, processorId: 1, couldOvertake: false, nextJob: randomUUID(), nowMs: SENT_AT_MS },
+  sentAtMs: Math.floor(SENT_AT_MS / 1_000) * 1_000,
+});
+
+function acknowledged(transaction: Transaction, attempts: readonly SentReversal[]) {
+  const facts = { attempts, wasApprovedLate: false };
+  const { sentAtMs } = attempts[0]!;
+  return answeredStep({ transaction, facts, sentAtMs, answer: 'acknowledged', nowMs: SENT_AT_MS })!;
+}
+
 /** What a response would name the sample by. */
 const identity = (changes: Partial<ResponseIdentity> = {}): ResponseIdentity => ({
   acquirerId: 1,
@@ -73,7 +95,7 @@ const identity = (changes: Partial<ResponseIdentity> = {}): ResponseIdentity => 
 });
 
 async function idsFor(...responses: ResponseIdentity[]): Promise<(string | undefined)[]> {
-  return (await store.findUncertain(responses)).map((found) => found?.id);
+  return (await store.findAnswered(responses)).map((found) => found?.id);
 }
 
 async function trailOf({ id }: Transaction): Promise<object[]> {
@@ -84,7 +106,7 @@ async function trailOf({ id }: Transaction): Promise<object[]> {
   return rows.flatMap(({ moves }) => moves);
 }
 
-describe('the uncertain transaction that a response answers', () => {
+describe('the request that a response answers', () => {
   test('is found by terminal and STAN, and by either the reference or the time', async () => {
     const { id } = await uncertain();
     const found = await idsFor(
@@ -109,13 +131,27 @@ describe('the uncertain transaction that a response answers', () => {
     expect(await idsFor(identity(changes))).toEqual([undefined]);
   });
 
-  test('is not one whose outcome was never uncertain', async () => {
-    await uncertain({ disposition: Disposition.Approved, reversalState: ReversalState.none });
+  test.each([
+    ['was approved', { disposition: Disposition.Approved }],
+    ['was never written', { disposition: Disposition.UnableToGoOnline }],
+    ['was declined by the card', { disposition: Disposition.DeclinedOffline }],
+    ['has no outcome yet', { disposition: null, status: Status.SubmittedToPaymentProcessor }],
+  ])('is not one that %s', async (_what, changes) => {
+    await uncertain({ ...changes, reversalState: ReversalState.none });
     expect(await idsFor(identity())).toEqual([undefined]);
   });
 
+  test.each([
+    ['was declined', { disposition: Disposition.Declined }],
+    ['awaits a PIN', { disposition: null, pinState: PinState.awaiting }],
+  ])('is one that %s: an approval may follow', async (_what, changes) => {
+    const { id } = await uncertain({ ...changes, reversalState: ReversalState.none });
+    expect(await idsFor(identity())).toEqual([id]);
+  });
+
   test('is the newest, should two have the same numbers', async () => {
-    await uncertain({ createdAtMs: SENT_AT_MS - 365 * 86_400_000 });
+    const aYearAgoMs = SENT_AT_MS - 365 * 86_400_000;
+    await uncertain({ createdAtMs: aYearAgoMs, sentAtMs: aYearAgoMs });
     const { id } = await uncertain();
     expect(await idsFor(identity())).toEqual([id]);
   });
@@ -138,27 +174,31 @@ describe('the uncertain transaction that a response answers', () => {
     const client = await database.connect();
     await client.query('set enable_seqscan = off');
     const { rows } = await client.query<{ 'QUERY PLAN': string }>(
-      `explain select from transactions where acquirer_id = 1 and tid = 'TW000001' and stan = '000017' and reversal_state <> 0`,
+      `explain select from transactions t where acquirer_id = 1 and tid = 'TW000001' and stan = '000017' and ${IS_ANSWERABLE}`,
     );
     client.release(true);
-    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('transactions_uncertain');
+    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('transactions_answerable');
     const pagesOf = async (index: string): Promise<number> => {
       const { rows: sizes } = await database.query<{ bytes: number }>('select pg_relation_size($1) as bytes', [index]);
       return sizes[0]!.bytes / 8_192;
     };
-    for (let tap = 0; tap < 50; tap++) await uncertain({ reversalState: ReversalState.none });
+    const approved = { disposition: Disposition.Approved, reversalState: ReversalState.none };
+    for (let tap = 0; tap < 50; tap++) await uncertain(approved);
     const justTheFirst = 1; // which tells that there is no other
-    expect(await pagesOf('transactions_uncertain')).toBe(justTheFirst);
+    expect(await pagesOf('transactions_answerable')).toBe(justTheFirst);
     expect(await pagesOf('transactions_owed')).toBe(justTheFirst);
     await uncertain();
-    expect(await pagesOf('transactions_uncertain')).toBeGreaterThan(justTheFirst);
+    expect(await pagesOf('transactions_answerable')).toBeGreaterThan(justTheFirst);
     expect(await pagesOf('transactions_owed')).toBeGreaterThan(justTheFirst);
   });
 });
 
 describe('a late response', () => {
   const record = (transaction: Transaction, late = APPROVED) =>
-    store.recordLate({ transaction, late, rearm: rearmStep(transaction, late, SENT_AT_MS), nowMs: SENT_AT_MS });
+    store.recordLate({
+      ...{ transaction, late, nowMs: SENT_AT_MS },
+      rearm: lateStep(NOBODY_TO_TELL, transaction, late, SENT_AT_MS),
+    });
 
   test('is recorded with its line in the audit trail, and re-arms a reversal with its job', async () => {
     const voided = await uncertain({
@@ -199,6 +239,8 @@ describe('a late response', () => {
     }
     expect(outcomes.filter((outcome) => outcome === 'recorded')).toHaveLength(8);
     expect(outcomes.slice(8)).toEqual(['known', 'known', 'known', 'known']);
+    // Whatever came before must not hide what says something else.
+    expect(await record(transaction, { ...APPROVED, kind: 'unknown' })).toBe('recorded');
   });
 
   test('decided from a row that has moved is not recorded at all', async () => {
@@ -216,12 +258,14 @@ describe('a late response', () => {
 
   test('makes an acknowledgement worthless that is on its way for an attempt that left before', async () => {
     const owed = await uncertain();
-    const attempt = { number: 1, nextJob: randomUUID(), nowMs: SENT_AT_MS };
-    const sent = sentStep(owed, attempt, PROFILE);
+    const sent = sentStep(owed, attemptOf(owed), 0, PROFILE);
     expect(await store.stepReversal(sent)).toBe(true);
     const underWay = { ...owed, ...sent.to };
     expect(await record(underWay)).toBe('recorded');
-    expect(await store.stepReversal(answeredStep(owed, underWay, attempt, 'acknowledged', false)!)).toBe(false);
+    const { attempts } = await store.findOriginalFacts(owed);
+    expect(attempts).toMatchObject([{ counts: false }]);
+    expect(await store.stepReversal(acknowledged(underWay, [{ ...attempts[0]!, counts: true }]))).toBe(false);
+    expect(await store.stepReversal(acknowledged((await store.find(owed))!, attempts))).toBe(true);
     expect(await store.find(owed)).toMatchObject({
       disposition: Disposition.Indeterminate,
       reversalState: ReversalState.owed,
@@ -258,10 +302,84 @@ describe('what a reversal learns of its original', () => {
     });
   });
 
+  test('leaves out what came without a good MAC, or could not be read: it has no response code', async () => {
+    const transaction = await uncertain();
+    const late = { kind: 'unknown', responseCode: '', authorizationCode: '' } as const;
+    await store.recordLate({ transaction, late, rearm: undefined, nowMs: SENT_AT_MS });
+    expect(await store.findOriginalFacts(transaction)).toMatchObject({ wasAnswered: false });
+  });
+
   test('leaves out what answered an earlier attempt of the same transaction', async () => {
     const transaction = await uncertain();
     await store.recordLate({ transaction, late: APPROVED, rearm: undefined, nowMs: SENT_AT_MS });
     await testDatabase.database.query('update transactions set attempt = 2 where id = $1', [transaction.id]);
-    expect(await store.findOriginalFacts(transaction)).toMatchObject({ wasAnswered: false, wasApprovedLate: false });
+    const later = { ...transaction, attempt: 2 };
+    expect(await store.findOriginalFacts(later)).toMatchObject({ wasAnswered: false, wasApprovedLate: false });
+  });
+});
+
+describe('the attempt of a reversal that a response answers', () => {
+  const late = (changes: Partial<ResponseIdentity> = {}) => identity({ rrn: undefined, ...changes });
+
+  async function sentTwice(): Promise<Transaction> {
+    const transaction = await uncertain();
+    const first = attemptOf(transaction);
+    const step = sentStep(transaction, first, 0, PROFILE);
+    await store.stepReversal(step);
+    const second = { ...first, number: 2, sentAtMs: first.sentAtMs + 30_000 };
+    await store.stepReversal(sentStep({ ...transaction, ...step.to }, second, 1, PROFILE));
+    return transaction;
+  }
+
+  test('is found by terminal, STAN and its own DE7', async () => {
+    const { id } = await sentTwice();
+    const found = await store.findReversals([
+      late({ transmissionDateTime: '0301102030' }),
+      late({ transmissionDateTime: '0301102100' }),
+    ]);
+    const first = Math.floor(SENT_AT_MS / 1_000) * 1_000;
+    expect(found).toEqual([
+      { acquirerId: 1, id, attempt: 1, sentAtMs: first },
+      { acquirerId: 1, id, attempt: 1, sentAtMs: first + 30_000 },
+    ]);
+  });
+
+  test.each<[string, Partial<ResponseIdentity>]>([
+    ['acquirer', { acquirerId: 2 }],
+    ['processor', { processorId: 2 }],
+    ['terminal', { tid: 'TW000002' }],
+    ['STAN', { stan: '000018' }],
+    ['time', { transmissionDateTime: '0301102031' }],
+  ])('is not one with another %s', async (_what, changes) => {
+    await sentTwice();
+    expect(await store.findReversals([late(changes)])).toEqual([undefined]);
+  });
+
+  test('is found by its reference alone only where no other attempt has it', async () => {
+    await sentTwice();
+    const byReference = identity({ transmissionDateTime: undefined });
+    expect(await store.findReversals([byReference])).toEqual([undefined]);
+    await testDatabase.database.query('delete from reversal_attempts where number = 2');
+    expect(await store.findReversals([byReference])).toMatchObject([{ attempt: 1 }]);
+  });
+
+  test('is there until it turns out that no byte of it left', async () => {
+    const transaction = await uncertain();
+    const attempt = attemptOf(transaction);
+    const step = sentStep(transaction, attempt, 0, PROFILE);
+    await store.stepReversal(step);
+    expect(await store.findOriginalFacts(transaction)).toMatchObject({
+      attempts: [{ number: 1, sentAtMs: attempt.sentAtMs, answer: null, counts: true, nextJob: attempt.nextJob }],
+      underWaySeconds: expect.toSatisfy((seconds: number) => seconds > 20 && seconds <= 30),
+    });
+    const sent = { ...transaction, ...step.to };
+    await store.stepReversal(unsentStep(transaction, sent, attempt, 5, PROFILE.reversal));
+    expect(await store.findOriginalFacts(transaction)).toMatchObject({ attempts: [], underWaySeconds: 0 });
+  });
+
+  test('guards what was decided: a step that knows fewer attempts is out of date', async () => {
+    const transaction = await uncertain();
+    const step = sentStep(transaction, attemptOf(transaction), 1, PROFILE);
+    expect(await store.stepReversal(step)).toBe(false);
   });
 });

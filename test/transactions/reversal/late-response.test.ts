@@ -2,12 +2,19 @@ import { describe, expect, test } from 'vitest';
 import { SealError } from '../../../src/errors.ts';
 import type { Outcome } from '../../../src/processor-kit/processor.ts';
 import { Disposition } from '../../../src/transactions/disposition.ts';
+import { PinState } from '../../../src/transactions/pin/pin-step.ts';
 import type { CardVault, LateRecord, LateRecordOutcome, TransactionStore } from '../../../src/transactions/ports.ts';
-import { lateFactsOf, type StrayResponse, settleStrays } from '../../../src/transactions/reversal/late-response.ts';
-import { ReversalState, type Transaction } from '../../../src/transactions/transaction.ts';
+import {
+  lateFactsOf,
+  lateStep,
+  type StrayResponse,
+  settleStrays,
+} from '../../../src/transactions/reversal/late-response.ts';
+import { ReversalState, type Transaction, VoidState } from '../../../src/transactions/transaction.ts';
+import type { World } from '../../../src/transactions/world.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
-const { sent, acknowledged } = ReversalState;
+const { owed, sent, confirming, acknowledged, needsReview } = ReversalState;
 const KEPT = { mti: '0200', amount: '000000001000' };
 const FACTS = { responseCode: '00', authorizationCode: '123456', cardTags: [] };
 const APPROVED: Outcome = { ...FACTS, kind: 'approved', approvedMinor: 1_000 };
@@ -42,15 +49,25 @@ function worldWith(
 ) {
   const records: LateRecord[] = [];
   const store = {
-    findUncertain: async () => found,
+    findAnswered: async () => found,
     recordLate: async (record: LateRecord) => {
       records.push(record);
       return outcomes.shift() ?? 'recorded';
     },
-    find: async () => rows.shift(),
+    findRequest: async () => rows.shift(),
   } as unknown as TransactionStore;
-  const vault = { open } as CardVault;
-  return { records, world: { store, vault, clock: { nowMs: () => SENT_AT_MS + 60_000, monotonicMs: () => 0 } } };
+  const reviews: string[] = [];
+  const world = {
+    store,
+    vault: { open } as CardVault,
+    clock: { nowMs: () => SENT_AT_MS + 60_000, monotonicMs: () => 0 },
+    directory: { webhookEndpoint: () => 'endpoint' } as unknown as World['directory'],
+    newId: () => 'event',
+    refunds: {} as World['refunds'],
+    wakeups: { announce: () => {} } as unknown as World['wakeups'],
+    alarms: { needsReview: ({ id }: { id: string }) => void reviews.push(id) },
+  };
+  return { records, reviews, world };
 }
 
 describe('a stray response', () => {
@@ -61,7 +78,7 @@ describe('a stray response', () => {
       {
         transaction: VOIDED,
         late: { kind: 'approved', responseCode: '00', authorizationCode: '123456' },
-        rearm: { to: { reversalState: ReversalState.owed, disposition: Disposition.Voided } },
+        rearm: { to: { disposition: Disposition.Voided }, told: [{ reversal: 'owed', attempt: 1 }] },
         nowMs: SENT_AT_MS + 60_000,
       },
     ]);
@@ -90,16 +107,16 @@ describe('a stray response', () => {
     const { world, records } = worldWith([before], { outcomes: ['moved', 'recorded'], rows: [VOIDED] });
     expect(await settleStrays(world, [stray()])).toEqual(['late']);
     expect(records.map(({ transaction }) => transaction)).toEqual([before, VOIDED]);
-    expect(records[1]?.rearm?.transaction).toBe(VOIDED);
+    expect(records[1]?.rearm?.to.disposition).toBe(Disposition.Voided);
   });
 
-  test('is given up when the reversal never stands still, or a new attempt has begun: it is looked for again', async () => {
+  test('is given up when the reversal never stands still, or it is gone: it is looked for again', async () => {
     const restless = worldWith([VOIDED], { outcomes: ['moved', 'moved', 'moved'], rows: [VOIDED, VOIDED, VOIDED] });
     expect(await settleStrays(restless.world, [stray()])).toEqual(['unknown']);
     expect(restless.records).toHaveLength(3);
-    const renewed = worldWith([VOIDED], { outcomes: ['moved'], rows: [{ ...VOIDED, attempt: 2 }] });
-    expect(await settleStrays(renewed.world, [stray()])).toEqual(['unknown']);
-    expect(renewed.records).toHaveLength(1);
+    const gone = worldWith([VOIDED], { outcomes: ['moved'] });
+    expect(await settleStrays(gone.world, [stray()])).toEqual(['unknown']);
+    expect(gone.records).toHaveLength(1);
   });
 
   test('whose original cannot be opened any more may have been an approval', async () => {
@@ -144,4 +161,87 @@ test.each<[Outcome, object]>([
   ],
 ])('a late outcome %o says no more than is certain', (outcome, facts) => {
   expect(lateFactsOf(outcome)).toEqual(facts);
+});
+
+describe('what a late response causes', () => {
+  const { world } = worldWith([]);
+  const approved = { kind: 'approved', responseCode: '00', authorizationCode: '123456' } as const;
+  const causedBy = (request: Transaction, late: Parameters<typeof lateStep>[2] = approved) =>
+    lateStep(world, request, late, SENT_AT_MS);
+  const uncertain = (reversalState: Transaction['reversalState'], reversalAttempt: number) =>
+    sampleTransaction({ disposition: Disposition.Indeterminate, reversalState, reversalAttempt });
+
+  test.each([
+    sent,
+    confirming,
+    acknowledged,
+    needsReview,
+  ])('has a reversal owed again from state %i, at once', (state) => {
+    expect(causedBy(uncertain(state, 2))).toMatchObject({
+      told: [{ reversal: 'owed', attempt: 2 }],
+      enqueue: [{ queue: 'reverse', data: { reversalAttempt: 3 } }],
+    });
+  });
+
+  test.each([
+    ['declines', uncertain(sent, 1), { ...approved, kind: 'declined' }],
+    ['comes before any attempt left', uncertain(owed, 0), approved],
+    ['comes while the reversal is owed again already', uncertain(owed, 2), approved],
+    ['is of an approved sale', sampleTransaction({ disposition: Disposition.Approved }), approved],
+  ] as const)('is nothing when it %s', (_what, request, late) => {
+    expect(causedBy(request, late)).toBeUndefined();
+  });
+
+  test.each(['approved', 'unknown'] as const)('after a decline, %s, is a reversal and a review', (kind) => {
+    const declined = sampleTransaction({ disposition: Disposition.Declined, responseCode: '91' });
+    expect(causedBy(declined, { ...approved, kind })).toMatchObject({
+      to: { disposition: Disposition.Declined, needsReview: true },
+      enqueue: [{ queue: 'reverse', data: { reversalAttempt: 1 } }],
+    });
+  });
+
+  test('while a PIN is awaited is the end of the wait besides, which the integrator is told of', () => {
+    const pinJob = '44444444-2222-4333-8444-555555555555';
+    const awaiting = sampleTransaction({ pinState: PinState.awaiting, pinJob });
+    expect(causedBy(awaiting)).toMatchObject({
+      to: { disposition: Disposition.Declined, needsReview: true, pinState: PinState.expired, pinJob: null },
+      told: [{ pin: 'expired' }],
+      enqueue: [{ queue: 'reverse' }, { queue: 'webhook', data: { outcome: { disposition: 'Declined' } } }],
+      remove: [{ queue: 'expire-pin', id: pinJob }],
+    });
+  });
+});
+
+describe('the response that decided, once more,', () => {
+  const { Approved, Declined } = Disposition;
+  const asked = { reversalState: sent, reversalAttempt: 1, voidState: VoidState.asked };
+
+  test.each<[string, Partial<Transaction>, Outcome]>([
+    ['an approval of a sale that is voided', { ...asked, disposition: Approved, responseCode: '00' }, APPROVED],
+    ['a decline', { disposition: Declined, responseCode: '51' }, DECLINED],
+    ['a wish for a PIN', { pinState: PinState.awaiting, responseCode: '51' }, DECLINED],
+  ])('%s, is a duplicate: it proves nothing new', async (_what, changes, outcome) => {
+    const { world, records } = worldWith([sampleTransaction({ authorizationCode: '123456', ...changes })]);
+    expect(await settleStrays(world, [stray(outcome)])).toEqual(['duplicate']);
+    expect(records).toEqual([]);
+  });
+
+  test('with another DE38 is another approval: the void is sent again', async () => {
+    const sale = sampleTransaction({
+      ...asked,
+      disposition: Approved,
+      responseCode: '00',
+      authorizationCode: '999999',
+    });
+    const { world, records } = worldWith([sale]);
+    expect(await settleStrays(world, [stray()])).toEqual(['late']);
+    expect(records[0]).toMatchObject({ rearm: { told: [{ reversal: 'owed' }] } });
+  });
+});
+
+test('an approval after a decline calls a person', async () => {
+  const declined = sampleTransaction({ disposition: Disposition.Declined, responseCode: '91' });
+  const { world, reviews } = worldWith([declined]);
+  await settleStrays(world, [stray()]);
+  expect(reviews).toEqual([declined.id]);
 });

@@ -1,0 +1,19 @@
+const DAY_MS = 24 * 3_600_000;
+/** The longest business day is five days: a settlement date that is further away is a mistake. */
+const FURTHEST_MS = 5 * DAY_MS;
+
+/**
+ * The date, `2026-11-20`, that a settlement date (DE15, MMDD) means at a moment: of the years that it could be in, the one
+ * nearest to it. Undefined when it is no date, or one too far away.
+ */
+export function nearestDate(monthDay: string, atMs: number): string | undefined {
+  const year = new Date(atMs).getUTCFullYear();
+  const dates = [year - 1, year, year + 1].map((each) =>
+    Date.parse(`${each}-${monthDay.slice(0, 2)}-${monthDay.slice(2)}`),
+  );
+  const nearest = dates
+    .filter((ms) => !Number.isNaN(ms))
+    .sort((one, other) => Math.abs(one - atMs) - Math.abs(other - atMs))[0];
+  if (nearest === undefined || Math.abs(nearest - atMs) > FURTHEST_MS) return undefined;
+  return new Date(nearest).toISOString().slice(0, 10);
+}

@@ -1,0 +1,91 @@
+import type pg from 'pg';
+import { Disposition } from '../../transactions/disposition.ts';
+import { NO_PIN } from '../../transactions/pin/pin-step.ts';
+import type { OriginalFacts, RequestKey } from '../../transactions/ports.ts';
+import type { Transaction } from '../../transactions/transaction.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { findTransactions } from './find-transactions.ts';
+import { selected } from './selected-columns.ts';
+
+/** What an attempt that was superseded has of its own. */
+const OWN = ['routeId', 'tid', 'mid', 'stan', 'rrn', 'sentAtMs', 'responseCode', 'authorizationCode', 'sealedCard'];
+const REVERSAL = ['reversalState', 'reversalAttempt', 'reversalArmedAtMs'];
+
+const FIND_SUPERSEDED = `
+select transaction_id as id, attempt, date_part('epoch', deadline_at - sent_at) as "deadlineSeconds", ${selected([...OWN, ...REVERSAL])}
+from superseded_attempts
+where (acquirer_id, transaction_id, attempt) in (select * from unnest($1::integer[], $2::uuid[], $3::smallint[]))`;
+
+/** Transactions as they are for these requests of theirs, in no order; as many as there are. */
+export async function findRequests(
+  client: Pick<pg.ClientBase, 'query'>,
+  keys: readonly RequestKey[],
+): Promise<Transaction[]> {
+  if (keys.length === 0) return [];
+  const rows = new Map((await findTransactions(client, keys)).map((row) => [row.id, row]));
+  const earlier = keys.filter(({ id, attempt }) => (rows.get(id)?.attempt ?? 0) > attempt);
+  const superseded = earlier.length > 0 ? await findSuperseded(client, earlier) : [];
+  return [
+    ...[...rows.values()].filter(({ id, attempt }) => keys.some((key) => key.id === id && key.attempt === attempt)),
+    ...superseded.flatMap((own) => asRequest(rows.get(own.id)!, own)),
+  ];
+}
+
+async function findSuperseded(
+  client: Pick<pg.ClientBase, 'query'>,
+  keys: readonly RequestKey[],
+): Promise<(Partial<Transaction> & Pick<Transaction, 'id' | 'attempt'>)[]> {
+  const { rows } = await client.query({
+    name: 'find-superseded-attempts',
+    text: FIND_SUPERSEDED,
+    values: [keys.map(({ acquirerId }) => acquirerId), keys.map(({ id }) => id), keys.map(({ attempt }) => attempt)],
+  });
+  return rows;
+}
+
+/** It was declined, by asking for a PIN; what became of the transaction is that of a later attempt. */
+function asRequest(row: Transaction, own: Partial<Transaction>): Transaction {
+  return {
+    ...row,
+    ...NO_PIN,
+    ...own,
+    disposition: Disposition.Declined,
+    unusableAuthorizationCode: null,
+    approvedMinor: null,
+    voidState: null,
+  };
+}
+
+const OF_REQUEST = 'acquirer_id = $1 and transaction_id = $2 and attempt = $3';
+const ATTEMPT = `json_build_object('sentAtMs', (extract(epoch from a.sent_at) * 1000)::float8, 'number', a.number, 'stan', a.stan,
+  'couldOvertake', a.could_overtake, 'confirms', a.confirms, 'counts', a.counts, 'nextJob', a.next_job, 'answer', a.answer)`;
+
+// What came without a response code could not be read, or had no good MAC: it does not prove that the switch has answered.
+const FIND_ORIGINAL_FACTS = `
+with request as (
+  select deadline_at, response_code, completing_until from transactions where acquirer_id = $1 and id = $2 and attempt = $3
+  union all
+  select deadline_at, response_code, null from superseded_attempts where ${OF_REQUEST}
+),
+late as (select * from late_responses where ${OF_REQUEST}),
+attempts as (select * from reversal_attempts where ${OF_REQUEST})
+select extract(epoch from clock_timestamp() - r.deadline_at)::float8 as "sinceDeadlineSeconds",
+  r.response_code is not null or exists (select from late where response_code <> '') as "wasAnswered",
+  coalesce(greatest(extract(epoch from r.completing_until - clock_timestamp()), 0), 0)::float8 as "completingSeconds",
+  l.authorization_code is not null as "wasApprovedLate", nullif(l.authorization_code, '') as "lateAuthorizationCode",
+  (select coalesce(json_agg(${ATTEMPT} order by a.sent_at), '[]') from attempts a) as attempts,
+  (select coalesce(greatest(extract(epoch from max(deadline_at) - clock_timestamp()), 0), 0)::float8 from attempts where answer is null) as "underWaySeconds"
+from request r
+left join lateral (select authorization_code from late where kind = 'approved' order by came_at limit 1) l on true`;
+
+export async function findOriginalFacts(
+  database: Database,
+  { acquirerId, id, attempt }: RequestKey,
+): Promise<OriginalFacts> {
+  const { rows } = await database.query<OriginalFacts>({
+    name: 'find-original-facts',
+    text: FIND_ORIGINAL_FACTS,
+    values: [acquirerId, id, attempt],
+  });
+  return rows[0]!;
+}

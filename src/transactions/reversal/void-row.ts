@@ -1,0 +1,44 @@
+import { Disposition } from '../disposition.ts';
+import type { ReversalStep, VoidRow } from '../ports.ts';
+import { type Transaction, VoidState } from '../transaction.ts';
+import { voidEventJobs } from '../webhook-job.ts';
+import type { World } from '../world.ts';
+
+/**
+ * What a step of a sale's reversal means to the row that tells of its void, and to the integrator who was answered 202:
+ *
+ *   done         Approved; that the sale is Voided is an event of the sale
+ *   refused      Declined, in review; `void.failed`
+ *   in doubt     in review, with the disposition that it had; `void.needsReview`, once
+ *
+ * @returns the step with all of it, to be committed together
+ */
+export async function withVoidRow(
+  world: Pick<World, 'refunds' | 'directory' | 'newId'>,
+  step: ReversalStep,
+): Promise<ReversalStep> {
+  const { transaction, to, told, nowMs } = step;
+  const isOfVoid = transaction.voidState === VoidState.asked || to.voidState === VoidState.disputed;
+  const isInDoubt = told.some((each) => 'reversal' in each && each.reversal === 'needsReview');
+  if (!isOfVoid || (to.voidState === transaction.voidState && !isInDoubt)) return step;
+  const row = await world.refunds.findVoid(transaction);
+  if (!row) return step;
+  const { voidRow, event } = fateOf(row, step, isInDoubt);
+  const enqueue = event ? voidEventJobs(world, row, event, nowMs) : [];
+  return { ...step, voidRow, enqueue: [...step.enqueue, ...enqueue] };
+}
+
+interface Fate {
+  readonly voidRow: VoidRow;
+  readonly event?: 'failed' | 'needsReview' | 'disputed' | undefined;
+}
+
+function fateOf({ id, disposition, needsReview }: Transaction, { to }: ReversalStep, isInDoubt: boolean): Fate {
+  if (to.voidState === VoidState.done) return { voidRow: { id, disposition: Disposition.Approved, needsReview } };
+  if (to.voidState === null) {
+    return { voidRow: { id, disposition: Disposition.Declined, needsReview: true }, event: 'failed' };
+  }
+  const voidRow = { id, disposition, needsReview: isInDoubt || needsReview };
+  if (to.voidState === VoidState.disputed) return { voidRow, event: 'disputed' };
+  return { voidRow, event: needsReview ? undefined : 'needsReview' };
+}

@@ -1,0 +1,59 @@
+import { transmissionDateTime } from '../../src/processor-kit/local-time.ts';
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { isAwaitingPin } from '../../src/transactions/pin/pin-step.ts';
+import type { OriginalFacts, ResponseIdentity, ReversalKey } from '../../src/transactions/ports.ts';
+import { ReversalState, type Transaction } from '../../src/transactions/transaction.ts';
+import type { Row } from './memory-store.ts';
+
+/** What src/store/transactions/find-requests.ts and late-responses.ts read, on a Map. */
+
+type Rows = ReadonlyMap<string, Row>;
+
+export function factsOf({ deadlineAtMs, ...row }: Row, request: Transaction, nowMs: number): OriginalFacts {
+  const isOfAttempt = ({ attempt }: { readonly attempt: number }) => attempt === request.attempt;
+  const late = row.late.filter(isOfAttempt).map(({ facts }) => facts);
+  const approved = late.find(({ kind }) => kind === 'approved');
+  const attempts = row.reversals.filter(isOfAttempt);
+  const openUntilMs = attempts.filter(({ answer }) => answer === null).map((each) => each.deadlineAtMs);
+  return {
+    sinceDeadlineSeconds: (nowMs - (deadlineAtMs ?? 0)) / 1_000,
+    wasAnswered: request.responseCode !== null || late.some(({ responseCode }) => responseCode !== ''),
+    wasApprovedLate: approved !== undefined,
+    lateAuthorizationCode: approved?.authorizationCode || null,
+    completingSeconds: 0,
+    attempts,
+    underWaySeconds: Math.max(0, Math.max(...openUntilMs) - nowMs) / 1_000,
+  };
+}
+
+export function findAnswered(rows: Rows, responses: readonly ResponseIdentity[]): (Transaction | undefined)[] {
+  const requests = [...rows.values()].flatMap(({ transaction, superseded }) => [transaction, ...superseded]);
+  const answerable = requests.filter((request) => {
+    const isUncertain = request.reversalState !== ReversalState.none;
+    return isUncertain || request.disposition === Disposition.Declined || isAwaitingPin(request);
+  });
+  return responses.map(({ stan, rrn, tid }) =>
+    answerable.find((each) => each.stan === stan && each.rrn === rrn && each.tid === tid),
+  );
+}
+
+export function findReversals(rows: Rows, responses: readonly ResponseIdentity[]): (ReversalKey | undefined)[] {
+  return responses.map(({ acquirerId, stan, tid, transmissionDateTime: sent }) => {
+    for (const [id, { transaction, reversals }] of rows) {
+      if (transaction.tid !== tid) continue;
+      const found = reversals.find((each) => each.stan === stan && transmissionDateTime(each.sentAtMs) === sent);
+      if (found) return { acquirerId, id, attempt: found.attempt, sentAtMs: found.sentAtMs };
+    }
+    return undefined;
+  });
+}
+
+/** Whether money went back by a refund, or may have gone back. */
+export function holdsReservation({
+  disposition,
+  reversalState,
+}: Pick<Transaction, 'disposition' | 'reversalState'>): boolean {
+  const { Approved, Indeterminate } = Disposition;
+  const mayStand = disposition === null || disposition === Approved || disposition === Indeterminate;
+  return mayStand || (reversalState !== ReversalState.none && reversalState !== ReversalState.acknowledged);
+}
