@@ -34,6 +34,12 @@ export class DemoReceiver {
     this.#server.closeAllConnections();
   }
 
+  /** Takes every event from now on. */
+  async listen(profile: Profile): Promise<void> {
+    const { port } = this.#server.address() as AddressInfo;
+    this.#secret = await listenAt(profile, new Phone(profile), `http://127.0.0.1:${port}/`);
+  }
+
   /**
    * Silence of the switch becomes Indeterminate, and Voided once the reversal is acknowledged: the integrator is told both.
    *
@@ -41,10 +47,9 @@ export class DemoReceiver {
    */
   async demonstrate(profile: Profile): Promise<boolean> {
     const phone = new Phone({ ...profile, merchant: { ...profile.merchant, xTid: HASTY_TERMINAL } });
-    const { port } = this.#server.address() as AddressInfo;
     const told: Webhook[] = [];
     this.#told = told;
-    this.#secret = await listenAt(profile, phone, `http://127.0.0.1:${port}/`);
+    await this.listen(profile);
     const answer = await phone.tap(SILENT);
     const { type = `${answer.status}`, serviceReference = '' } = authorizationOf(answer) ?? {};
     const dispositions = await untilTold(told, serviceReference, 2);
