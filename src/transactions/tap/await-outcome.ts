@@ -10,36 +10,46 @@ const LOOK_AGAIN_MS = 1_000;
 /** A database that restarts, or is replaced, is there again within this time; whoever waits for an outcome need not notice. */
 const UNREAD_FOR_MS = 10_000;
 
+/** Past the last moment: somebody else may be deciding just now, or the database's clock be a little behind. */
+const DECIDED_WITHIN_MS = 5_000;
+
 /**
  * Waits for an outcome, or the wish for a PIN, that somebody else commits: a worker, the `overdue` job, the same request
  * running elsewhere. The answer always comes from the row. Past the last moment the caller makes the move itself; it never
  * invents an outcome.
  *
- * @throws StoreUnavailable when the row is gone or stays undecided
+ * @throws StoreUnavailable, `mayBeStored`, when the row is gone, cannot be read for long, or stays undecided
  */
 export async function awaitOutcome(world: World, transaction: Transaction): Promise<Transaction> {
   const deadlineSeconds = transaction.deadlineSeconds ?? LONGEST_DEADLINE_SECONDS;
-  const giveUpMs = world.clock.monotonicMs() + (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1000;
+  const lastMomentMs =
+    world.clock.monotonicMs() + (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1000;
   let readAtMs = world.clock.monotonicMs();
   for (;;) {
-    const current = await world.store.find(transaction).catch((cause) => {
-      const nowMs = world.clock.monotonicMs();
-      const mayWait = cause instanceof StoreUnavailable && nowMs - readAtMs < UNREAD_FOR_MS && nowMs < giveUpMs;
-      if (!mayWait) throw new StoreUnavailable(true, { cause });
+    const current = await lookOrDecide(world, transaction, lastMomentMs).catch((cause) => {
+      if (!(cause instanceof StoreUnavailable)) throw cause;
+      if (world.clock.monotonicMs() - readAtMs >= UNREAD_FOR_MS) throw new StoreUnavailable(true, { cause });
       return 'unread' as const;
     });
-    if (current === 'unread') {
-      await world.wakeups.moved(transaction, LOOK_AGAIN_MS);
-      continue;
+    if (current === undefined) throw new StoreUnavailable(true);
+    if (current !== 'unread') {
+      if (hasAnswer(current)) return current;
+      readAtMs = world.clock.monotonicMs();
     }
-    readAtMs = world.clock.monotonicMs();
-    if (!current) throw new StoreUnavailable(true);
-    if (hasAnswer(current)) return current;
-    const leftMs = giveUpMs - world.clock.monotonicMs();
-    if (leftMs <= 0) {
-      if ((await decideOverdue(world, current)) === 'decided') continue;
-      throw new StoreUnavailable(true);
-    }
-    await world.wakeups.moved(transaction, Math.min(leftMs, LOOK_AGAIN_MS));
+    const leftMs = lastMomentMs - world.clock.monotonicMs();
+    if (leftMs <= -DECIDED_WITHIN_MS) throw new StoreUnavailable(true);
+    await world.wakeups.moved(transaction, leftMs > 0 ? Math.min(leftMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS);
   }
+}
+
+/** The row as it is, or, past the last moment, as it is once this request has decided. */
+async function lookOrDecide(
+  world: World,
+  transaction: Transaction,
+  lastMomentMs: number,
+): Promise<Transaction | undefined> {
+  const current = await world.store.find(transaction);
+  if (!current || hasAnswer(current) || world.clock.monotonicMs() < lastMomentMs) return current;
+  await decideOverdue(world, current);
+  return world.store.find(transaction);
 }

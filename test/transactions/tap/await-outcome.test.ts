@@ -22,6 +22,7 @@ function world(
   let looks = 0;
   let nowMs = 0;
   let isSettled = true;
+  let settleError: Error | undefined;
   const settlements: GuardedSettlement[] = [];
   const parts = {
     clock: { nowMs: () => 1_000_000 + nowMs, monotonicMs: () => nowMs },
@@ -41,6 +42,7 @@ function world(
         return current;
       },
       settle: async (settlement: GuardedSettlement) => {
+        if (settleError) throw settleError;
         settlements.push(settlement);
         if (isSettled && current)
           current = { ...current, ...settlement.settlement.result, status: settlement.settlement.status };
@@ -57,8 +59,9 @@ function world(
     get waitedMs() {
       return nowMs;
     },
-    refuseSettlements: () => {
+    refuseSettlements: (error?: Error) => {
       isSettled = false;
+      settleError = error;
     },
   };
 }
@@ -109,6 +112,15 @@ describe('past the last moment the waiting request decides itself, and tells wha
   });
 });
 
+test('what somebody else decides at the last moment is told, and is no failure', async () => {
+  // Its own decision comes too late: the row has moved between the look and the commit.
+  const raced = world(submitted, (_look, nowMs) =>
+    nowMs > lastMomentMs(30) ? { disposition: Disposition.Indeterminate } : undefined,
+  );
+  raced.refuseSettlements();
+  expect(await awaitOutcome(raced.world, submitted)).toMatchObject({ disposition: Disposition.Indeterminate });
+});
+
 describe('what cannot be told is no outcome: the phone is to ask again', () => {
   const expectUnavailable = async (waiting: Promise<Transaction>) => {
     const error = await waiting.catch((caught: unknown) => caught);
@@ -117,6 +129,12 @@ describe('what cannot be told is no outcome: the phone is to ask again', () => {
   };
 
   test('a row that is gone', () => expectUnavailable(awaitOutcome(world(undefined).world, submitted)));
+
+  test('a decision that the database does not take', () => {
+    const refusing = world(submitted);
+    refusing.refuseSettlements(new StoreUnavailable(false));
+    return expectUnavailable(awaitOutcome(refusing.world, submitted));
+  });
 
   test('a database that stays unavailable', () => {
     const away = world(submitted, (look) => (look >= 2 ? new StoreUnavailable(false) : undefined));
