@@ -77,7 +77,7 @@ test('the answer to the COMMIT of a submission is lost: nothing is sent, the pho
   const sealed = await phone.seal(TAP);
   await untilQuiet();
   const sent = switchLine.count('0200');
-  line.loseNextCommit();
+  line.loseNextCommit('insert-taps');
   expect(problemOf(await phone.submit(sealed))).toMatchObject({ status: 500, errorCode: 201 });
   expect(line.lostCommits).toBe(1);
   const { id, status } = await newest();
@@ -94,7 +94,7 @@ test('the answer to the COMMIT of an outcome is lost: the phone is told to ask a
   const phone = installation.phone();
   const sealed = await phone.seal(TAP);
   await untilQuiet();
-  switchLine.onRequest = () => line.loseNextCommit();
+  switchLine.onRequest = () => line.loseNextCommit('commit-settlements');
   const told = problemOf(await phone.submit(sealed));
   switchLine.onRequest = () => {};
   expect(told).toMatchObject({ status: 500, errorCode: 201 });

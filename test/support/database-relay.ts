@@ -7,6 +7,7 @@ import { join } from 'node:path';
 const SOCKET = '.s.PGSQL.5432';
 /** A simple query as the protocol has it: its text ends with NUL. */
 const COMMIT = Buffer.from('commit\0');
+const BEGIN = Buffer.from('begin');
 
 /** One connection of a gateway's, and ours to the database for it. */
 interface Pair {
@@ -36,7 +37,8 @@ export class DatabaseRelay {
   #isMute = false;
   #onCommit: (() => void) | undefined;
   #server: Server | undefined;
-  #losesCommits = false;
+  /** The statement whose commit is to be lost. */
+  #losing: string | undefined;
   #lostCommits = 0;
 
   private constructor(databaseUrl: string) {
@@ -106,9 +108,14 @@ export class DatabaseRelay {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** The next COMMIT reaches the database, and its connection ends before the answer. */
-  loseNextCommit(): void {
-    this.#losesCommits = true;
+  /**
+   * The next COMMIT behind that statement reaches the database, and its connection ends before the answer. Other commits go on:
+   * those of jobs come whenever they like.
+   *
+   * @param statement the name of a prepared statement, `insert-taps`
+   */
+  loseNextCommit(statement: string): void {
+    this.#losing = statement;
   }
 
   get lostCommits(): number {
@@ -143,13 +150,15 @@ export class DatabaseRelay {
   #forward(pair: Pair): void {
     const { client, database } = pair;
     let isLosing = false;
+    let isBehind = false;
     client.on('data', (chunk: Buffer) => {
       pair.hello ||= chunk.toString('latin1');
       if (this.#onCommit && chunk.includes(COMMIT)) this.#onCommit();
       if (pair.isSilent) return;
-      if (this.#losesCommits && chunk.includes(COMMIT)) {
-        this.#losesCommits = false;
-        isLosing = true;
+      if (this.#losing !== undefined) {
+        isBehind = (isBehind && !chunk.includes(BEGIN)) || chunk.includes(this.#losing);
+        isLosing = isBehind && chunk.includes(COMMIT);
+        if (isLosing) this.#losing = undefined;
       }
       database.write(chunk);
     });
