@@ -9,14 +9,18 @@ import type { Pipeline } from '../jobs/pipeline.ts';
 import type { Log } from '../ops/log.ts';
 import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
 import type { AcquirerSwitches } from '../switches/acquirer-switches.ts';
+import type { ReviewReason } from '../transactions/ports.ts';
 import { OriginalConnections } from '../transactions/reversal/original-connections.ts';
 import type { World } from '../transactions/world.ts';
 import type { Stores } from './open-stores.ts';
 
 /** On level error: somebody is called. */
-const UNACKNOWLEDGED = 'no switch has acknowledged a reversal or a completion in all its time: a person must look';
-
-const UNSENDABLE = 'a reversal cannot be built: a person must look';
+const REVIEWS: Readonly<Record<ReviewReason, string>> = {
+  UNACKNOWLEDGED: 'no switch has acknowledged a reversal or a completion in all its time: a person must look',
+  UNSENDABLE: 'a reversal cannot be built: a person must look',
+  APPROVED_AFTER_DECLINE: 'a switch approved what it had declined: it is reversed, and a person must look',
+  CONTRADICTORY: "a switch's answers to a reversal contradict each other: a person must look",
+};
 
 export interface WorldParts extends Pick<World, 'clock' | 'wakeups'> {
   readonly config: Config;
@@ -44,8 +48,8 @@ export function makeWorld(parts: WorldParts): World {
     pinTokens: createPinTokens(ownTokens),
     pinSeconds: config.PIN_SECONDS,
     alarms: {
-      needsReview: ({ acquirerId, id }, reason) =>
-        log.error({ acquirerId, id, reason }, reason === undefined ? UNACKNOWLEDGED : UNSENDABLE),
+      needsReview: ({ acquirerId, id }, reason, fault) =>
+        log.error({ acquirerId, id, reason: fault ?? reason }, REVIEWS[reason]),
     },
     reverseAhead: (asked, jobId) => pipeline()?.reverseAhead(asked, jobId),
     path: switches ? { kind: 'direct', switches } : { kind: 'handover', handover: new HandoverSealer(handoverKeys) },

@@ -85,15 +85,17 @@ export interface Principal {
   readonly consumerId?: string | undefined;
 }
 
+/**
+ * Why a person must resolve a transaction with the acquirer. `UNACKNOWLEDGED`: the time for its reversal or completion is over.
+ * `UNSENDABLE`: its reversal cannot be built. `APPROVED_AFTER_DECLINE`: the switch may have booked what was told as Declined.
+ * `CONTRADICTORY`: the switch's answers to its reversal contradict each other.
+ */
+export type ReviewReason = 'UNACKNOWLEDGED' | 'UNSENDABLE' | 'APPROVED_AFTER_DECLINE' | 'CONTRADICTORY';
+
 /** Calls a person. */
 export interface Alarms {
-  /**
-   * A person must resolve the transaction: the time for its reversal or completion is over without an acknowledgement, or its
-   * reversal cannot be built.
-   *
-   * @param reason the error code or name where the reversal cannot be built
-   */
-  needsReview(key: TransactionKey, reason?: string): void;
+  /** @param fault the error code or name where the reversal cannot be built */
+  needsReview(key: TransactionKey, reason: ReviewReason, fault?: string): void;
 }
 
 /** Tells who waits that a transaction moved, in this process or from another one. */

@@ -142,6 +142,17 @@ describe('a void is in doubt, and nothing can be given back,', () => {
     await eventually(async () => expect(await jobsOf(installation.database, under.sale)).toEqual([]));
   });
 
+  test('when the time for its attempts is over: it is told, and a late acknowledgement still counts', async () => {
+    await install();
+    const under = await startVoid();
+    await untilTimedOut(1);
+    await letTimePass(installation.database, under.sale, 73 * 3_600);
+    await scripted.next('0421');
+    await expectInDoubt(under);
+    under.first.answer();
+    await expectVoided(under);
+  });
+
   test('when the switch was in trouble before it refused', async () => {
     await install();
     const under = await startVoid();

@@ -119,6 +119,45 @@ test('I3: an Approved transaction that no switch approved', async () => {
   expect(await books.faults()).toMatchObject({ I3: [{ id: planted.id }] });
 });
 
+describe('an attempt that one with a PIN has superseded', () => {
+  /** An Approved transaction whose earlier attempt asked for a PIN, and was approved as well. */
+  async function plantSuperseded(reversalState: number, isBooked = true) {
+    const planted = await books.transaction();
+    if (isBooked) books.entry(planted);
+    const earlier = { stan: '000999', rrn: `earlier ${reversalState}` };
+    await books.database.query(
+      `insert into superseded_attempts (acquirer_id, transaction_id, attempt, route_id, tid, stan, rrn, sent_at, reversal_state)
+       values (1, $1, 0, 100, 'TW000001', $2, $3, now(), $4)`,
+      [planted.id, earlier.stan, earlier.rrn, reversalState],
+    );
+    return { id: planted.id, earlier };
+  }
+
+  test('may be reversed, and is no second authorization', async () => {
+    const { earlier } = await plantSuperseded(3);
+    books.entry(earlier, { state: 'reversed' });
+    expect(await books.faults()).toEqual({});
+  });
+
+  test('I1: must not stand at the switch', async () => {
+    const { id, earlier } = await plantSuperseded(0);
+    books.entry(earlier);
+    expect((await books.faults()).I1).toMatchObject([{ id }]);
+  });
+
+  test('I3: does not approve its transaction', async () => {
+    const { id, earlier } = await plantSuperseded(3, false);
+    books.entry(earlier, { state: 'reversed' });
+    expect((await books.faults()).I3).toMatchObject([{ id }]);
+  });
+
+  test('J: has a job while its reversal is under way', async () => {
+    const { id, earlier } = await plantSuperseded(1);
+    books.entry(earlier);
+    expect(await books.faults()).toMatchObject({ J: [{ id }] });
+  });
+});
+
 test('I4: two approvals for one attempt, under another DE7', async () => {
   const planted = await books.transaction();
   books.entry(planted);

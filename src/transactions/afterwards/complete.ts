@@ -47,7 +47,7 @@ export async function sendCompletion(world: World, asked: CompletionAttempt): Pr
   const nowMs = world.clock.nowMs();
   if (isTooOld(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs)) {
     await world.completions.giveUp(transaction, nowMs);
-    world.alarms.needsReview(transaction);
+    world.alarms.needsReview(transaction, 'UNACKNOWLEDGED');
     return 'done';
   }
   return target ? attemptAt(world, target, transaction, asked) : later(transaction, world);

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../errors.ts';
 import type { ReversalAnswer } from '../../processor-kit/processor.ts';
-import type { ReversalKey, ReversalStep } from '../ports.ts';
+import type { ReversalKey, ReversalStep, ReviewReason } from '../ports.ts';
 import type { Transaction } from '../transaction.ts';
 import { webhookJobs } from '../webhook-job.ts';
 import type { World } from '../world.ts';
@@ -51,11 +51,11 @@ async function read<T>(world: AnswerWorld, key: ReversalKey, find: () => Promise
 }
 
 /** Commits a step with what it means to others: the row of the void, the integrator, who waits, and the person to be called. */
-export async function stepReversal(world: AnswerWorld, decided: ReversalStep, reason?: string): Promise<boolean> {
+export async function stepReversal(world: AnswerWorld, decided: ReversalStep, fault?: string): Promise<boolean> {
   const step = await withVoidRow(world, withWebhook(world, decided));
   if (!(await world.store.stepReversal(step))) return false;
   if (step.to.disposition !== step.transaction.disposition) world.wakeups.announce(step.transaction);
-  if (needsPerson(step)) world.alarms.needsReview(step.transaction, reason);
+  if (needsPerson(step)) world.alarms.needsReview(step.transaction, reasonOf(step, fault), fault);
   return true;
 }
 
@@ -68,7 +68,13 @@ function withWebhook(world: AnswerWorld, step: ReversalStep): ReversalStep {
 }
 
 /** The last attempt may still be acknowledged: who sends it calls for a person when it was not. */
-function needsPerson({ told }: ReversalStep): boolean {
+function needsPerson({ transaction, to, told }: ReversalStep): boolean {
   const names = told.map((each) => ('reversal' in each ? each.reversal : undefined));
-  return names.includes('needsReview') && !names.includes('sent');
+  const isNews = names.includes('needsReview') || (to.needsReview && !transaction.needsReview);
+  return isNews && !names.includes('sent');
+}
+
+function reasonOf({ record }: ReversalStep, fault: string | undefined): ReviewReason {
+  if (fault !== undefined) return 'UNSENDABLE';
+  return record?.kind === 'answered' ? 'CONTRADICTORY' : 'UNACKNOWLEDGED';
 }

@@ -131,7 +131,8 @@ function refusalStep(weighed: Weighed): ReversalStep | undefined {
   if (!attempts.some(({ sentAtMs }) => sentAtMs === attempt.sentAtMs)) return undefined;
   const lastTwo = attempts.slice(-2);
   if (lastTwo.length < 2 || !lastTwo.every((each) => each.counts && isRefused(each))) return undefined;
-  if (attempts.every(isRefused)) {
+  // One that nobody recorded, before there were records, may have taken effect as well.
+  if (attempts.length === transaction.reversalAttempt && attempts.every(isRefused)) {
     return {
       ...stepOf(transaction, nowMs, [{ reversal: 'refused', attempt: attempt.number }]),
       to: { ...resultOf(transaction), reversalState: ReversalState.none, reversalAttempt: 0, voidState: null },

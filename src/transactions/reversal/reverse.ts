@@ -178,7 +178,7 @@ async function settleAttempt(
   if (sent.reversalState !== ReversalState.needsReview) return;
   // The last attempt, or one for a line that came back too late: who is not known to have acknowledged it by now needs a person.
   const after = await world.store.findRequest(transaction);
-  if (after?.reversalState === ReversalState.needsReview) world.alarms.needsReview(sent);
+  if (after?.reversalState === ReversalState.needsReview) world.alarms.needsReview(sent, 'UNACKNOWLEDGED');
 }
 
 /** Undefined when a STAN of its own is wanted and the business day has none left. */

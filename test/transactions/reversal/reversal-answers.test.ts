@@ -206,6 +206,13 @@ describe('a refusal', () => {
     expect(step(VOID, 'refused', { attempts })?.to).toMatchObject({ reversalState: needsReview });
   });
 
+  test('twice, after an attempt that nobody recorded, leaves it in doubt as well', () => {
+    const attempts = attemptsOf({ number: 2, answer: 'refused' }, { number: 3 });
+    expect(step({ ...VOID, reversalAttempt: 3 }, 'refused', { attempts })?.to).toMatchObject({
+      reversalState: needsReview,
+    });
+  });
+
   test('with an unanswered attempt between them is no second one', () => {
     expect(step(VOID, 'refused', { attempts: attemptsOf('refused', null, null) })).toMatchObject(goesOn('refused', 3));
   });
