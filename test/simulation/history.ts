@@ -1,23 +1,15 @@
 import type { JobPayloads } from '../../schemas/jobs.ts';
-import type { Outcome } from '../../src/processor-kit/processor.ts';
+import { TapwireError } from '../../src/errors.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
-import { refund } from '../../src/transactions/afterwards/refund.ts';
-import { voidSale } from '../../src/transactions/afterwards/void.ts';
-import { Disposition, dispositionName } from '../../src/transactions/disposition.ts';
-import { isAwaitingPin } from '../../src/transactions/pin/pin-step.ts';
-import { submitPin } from '../../src/transactions/pin/submit-pin.ts';
-import type { PinRequest } from '../../src/transactions/ports/pin-ports.ts';
+import { dispositionName } from '../../src/transactions/disposition.ts';
 import type { TapRequest } from '../../src/transactions/ports.ts';
-import { recordAnswer } from '../../src/transactions/reversal/overdue.ts';
-import { submitTap } from '../../src/transactions/tap/submit-tap.ts';
-import { type Transaction, TransactionType } from '../../src/transactions/transaction.ts';
 import type { World } from '../../src/transactions/world.ts';
-import { faultsOfBooks, faultsOfRequests } from './faults-of-books.ts';
 import { MemoryStore, type Sabotage } from './memory-store.ts';
-import { PIN_SECONDS, SimulatedProcess } from './simulated-process.ts';
-import { PRINCIPAL } from './simulated-tenant.ts';
-import { UncertainSwitch } from './uncertain-switch.ts';
+import { faultsOf } from './rules/judge.ts';
+import { SimulatedClients } from './simulated-clients.ts';
+import { SimulatedProcess } from './simulated-process.ts';
 import { VirtualTime } from './virtual-time.ts';
+import { type Deliver, WildSwitch } from './wild-switch.ts';
 
 /** Faults end then; whatever is still open must come to its end by itself. */
 const CALM_AFTER_MS = 150_000;
@@ -27,42 +19,56 @@ const MOST_TAPS = 4;
 /** Sales that somebody thinks better of. */
 const MOST_GIVEN_BACK = 2;
 
+export interface HistoryOptions {
+  readonly sabotage?: Sabotage | undefined;
+  /** Counts what comes up. */
+  readonly seen?: Map<string, number> | undefined;
+  /** Everything that happens is written here. */
+  readonly story?: string[] | undefined;
+}
+
 /** What was wrong in the history of a seed; empty when nothing was. */
-export async function faultsOfHistory(
-  seed: number,
-  { sabotage, seen }: { readonly sabotage?: Sabotage; readonly seen?: Set<string> } = {},
-): Promise<string[]> {
-  const history = new History(seed, sabotage);
-  await history.run();
-  for (const each of history.seen()) seen?.add(each);
-  return history.faults();
+export async function faultsOfHistory(seed: number, { sabotage, seen, story }: HistoryOptions = {}): Promise<string[]> {
+  const history = new History(seed, sabotage, story);
+  const faults = await history.run();
+  for (const each of history.seen()) seen?.set(each, (seen.get(each) ?? 0) + 1);
+  return faults;
 }
 
 class History {
   readonly #random;
   readonly #time = new VirtualTime();
   readonly #store: MemoryStore;
-  readonly #switches: UncertainSwitch;
+  readonly #switches: WildSwitch;
+  readonly #clients: SimulatedClients;
   readonly #events = new Map<string, NonNullable<JobPayloads['webhook']['outcome']>>();
-  /** The last outcome that each merchantReference's phone was told. */
-  readonly #told = new Map<string, string>();
+  readonly #alarms = new Set<string>();
   readonly #seen = new Set<string>();
-  readonly #restless = new Set<string>();
+  readonly #faults = new Set<string>();
+  readonly #story: string[] | undefined;
+  readonly #startMs = this.#time.nowMs;
   #processes: SimulatedProcess[] = [];
   #ids = 0;
-  #refunds = 0;
-  #isQuiet = false;
 
-  constructor(seed: number, sabotage: Sabotage | undefined) {
+  constructor(seed: number, sabotage: Sabotage | undefined, story: string[] | undefined) {
     this.#random = seededRandom(seed);
+    this.#story = story;
     this.#store = new MemoryStore(this.#time, this.#newId, sabotage);
-    this.#switches = new UncertainSwitch(this.#time, this.#random);
+    const onSeen = (what: string) => void this.#seen.add(what);
+    const tell = (what: string) => this.#tell(what);
+    const onError = (error: unknown) => this.#noteError(error);
+    this.#switches = new WildSwitch(this.#time, this.#random, (...said) => this.#deliver(...said), {
+      onSeen,
+      tell,
+    });
+    const parts = { time: this.#time, random: this.#random, store: this.#store, onSeen, tell, onError };
+    this.#clients = new SimulatedClients({ ...parts, anyWorld: () => this.#anyWorld() });
     this.#store.onJob = () => {
       for (const process of this.#processes) process.wake();
     };
   }
 
-  async run(): Promise<void> {
+  async run(): Promise<string[]> {
     for (const name of ['a', 'b']) this.#keepAlive(name);
     const taps = 1 + Math.floor(this.#random.next() * MOST_TAPS);
     for (let n = 0; n < taps; n++) {
@@ -71,134 +77,103 @@ class History {
         deviceInstallationId: `device-${n}`,
         paymentCardData: 'tap',
       } as TapRequest;
-      this.#time.after(this.#random.next() * 10_000, () => void this.#phone(request));
+      this.#time.after(this.#random.next() * 10_000, () => void this.#clients.phone(request));
     }
     for (let n = 0; n < MOST_GIVEN_BACK; n++) {
-      this.#time.after(this.#random.next() * CALM_AFTER_MS, () => void this.#merchant());
+      this.#time.after(this.#random.next() * CALM_AFTER_MS, () => void this.#clients.merchant());
     }
     this.#time.after(CALM_AFTER_MS, () => {
       this.#switches.isCalm = true;
     });
-    this.#isQuiet = await this.#time.run(this.#time.nowMs + LONGEST_MS);
+    await this.#rest();
+    const faults = this.#judge();
+    if (faults.length > 0) return faults;
+    this.#tell('everything is asked to be given back');
+    // Whatever looks as if it could be given back is asked for.
+    void this.#clients.refundEverything();
+    await this.#rest();
+    return this.#judge();
+  }
+
+  async #rest(): Promise<void> {
+    const isQuiet = await this.#time.run(this.#time.nowMs + LONGEST_MS);
+    if (!isQuiet) this.#faults.add('the history does not come to its end');
+    if (this.#store.jobs.size > 0) this.#faults.add(`${this.#store.jobs.size} jobs are left`);
+  }
+
+  #judge(): string[] {
+    const { ledger, requests, statements } = this.#switches;
+    return [
+      ...this.#faults,
+      ...faultsOf({
+        rows: this.#store.rows,
+        bookings: [...ledger.bookings.values()],
+        requests,
+        statements,
+        told: this.#clients.told,
+        events: [...this.#events.values()],
+        alarms: this.#alarms,
+        hadFaults: true,
+      }),
+    ];
+  }
+
+  #tell(what: string): void {
+    this.#story?.push(`${((this.#time.nowMs - this.#startMs) / 1_000).toFixed(3).padStart(11)} ${what}`);
   }
 
   readonly #newId = () => `00000000-0000-4000-8000-${String(++this.#ids).padStart(12, '0')}`;
 
   /** A supervisor: a process that died is replaced within seconds, until the calm. */
   #keepAlive(name: string, generation = 1): void {
-    const { store, switches, events } = { store: this.#store, switches: this.#switches, events: this.#events };
+    const { store, switches, events, time, random } = {
+      ...{ store: this.#store, switches: this.#switches, events: this.#events, time: this.#time, random: this.#random },
+    };
     const process = new SimulatedProcess(
       {
-        time: this.#time,
-        random: this.#random,
-        store,
-        switches,
-        events,
+        ...{ time, random, store, switches, events },
+        alarms: this.#alarms,
         newId: this.#newId,
         onCommit: () => {
-          for (const id of store.restless()) this.#restless.add(id);
+          for (const id of store.restless()) this.#faults.add(`${id} rested where it must not`);
         },
         onSeen: (what) => void this.#seen.add(what),
-        deliverElsewhere: (rrn, outcome) => this.#deliverElsewhere(name, rrn, outcome),
+        tell: (what) => this.#tell(what),
+        onBug: (error) => this.#noteError(error),
       },
       `${name}${generation}`,
     );
     this.#processes.push(process);
     const watch = () => {
       if (process.isAlive) {
-        if (!switches.isCalm) this.#time.after(1_000, watch);
+        if (!switches.isCalm) time.after(1_000, watch);
         return;
       }
       this.#seen.add('a process killed');
       this.#processes = this.#processes.filter((each) => each !== process);
       this.#keepAlive(name, generation + 1);
     };
-    this.#time.after(1_000, watch);
+    time.after(1_000, watch);
   }
 
-  /** Some switches send what they could not send on whatever line there is; after a restart that is all that comes. */
-  #deliverElsewhere(from: string, rrn: string, outcome: Outcome): void {
-    if (this.#random.next() < 0.5) return;
-    const process = this.#processes[Math.floor(this.#random.next() * this.#processes.length)];
-    if (!process?.isAlive) return;
-    this.#seen.add(process.name.startsWith(from) ? 'late after a restart' : 'late on another worker');
-    process.takeStray(rrn, outcome);
-  }
-
-  /**
-   * Submits, and asks again with the same request while it has no answer; may be gone when one comes. The card is tapped again
-   * when nothing was sent.
-   */
-  async #phone(asks: TapRequest): Promise<void> {
-    let request = asks;
-    for (let tries = 0; tries < 5; tries++) {
-      const answer = await this.#ask((world) => submitTap(world, PRINCIPAL, request));
-      if (answer?.disposition === Disposition.UnableToGoOnline) {
-        request = { ...request, paymentCardData: `tap again ${tries}` };
-        this.#told.delete(request.merchantReference);
-      } else if (answer && isAwaitingPin(answer)) {
-        await this.#enterPins(answer, request);
-        return;
-      } else if (answer && this.#random.next() < 0.8) return;
-      await this.#time.pass(500 + this.#random.next() * 20_000);
+  /** To the process that asked; some switches send what they cannot send there on whatever line there is. */
+  #deliver(...[request, response, statement]: Parameters<Deliver>): void {
+    const asked = this.#processes.find(({ name }) => name === request.processName);
+    const isAstray = this.#switches.chance(0.1);
+    if (asked?.isAlive && !isAstray) {
+      asked.line.take(request, response, statement);
+      return;
     }
+    const other = this.#processes[Math.floor(this.#random.next() * this.#processes.length)];
+    if (!other?.isAlive) return;
+    const isSuccessor = other.name.charAt(0) === request.processName.charAt(0);
+    this.#seen.add(isSuccessor ? 'an answer after a restart' : 'an answer to another worker');
+    other.line.take(request, response, statement);
   }
 
-  /** Enters PINs as long as one is wanted: in time or not, and now and then two different ones at once. */
-  async #enterPins(awaiting: Transaction, tap: TapRequest): Promise<void> {
-    for (let tries = 0; tries < 6; tries++) {
-      await this.#time.pass(this.#random.next() * PIN_SECONDS * 1_200);
-      const enter = (pin: string) =>
-        this.#ask((world) => submitPin(world, PRINCIPAL, awaiting.id, pinRequest(tap, pin)));
-      const isTwice = this.#random.next() < 0.2;
-      const answers = await Promise.all([enter(`${tries}1`), ...(isTwice ? [enter(`${tries}2`)] : [])]);
-      if (isTwice) this.#seen.add('two PINs at once');
-      if (answers.some((answer) => answer && !isAwaitingPin(answer))) return;
-    }
-  }
-
-  /** A request to some process, as a phone makes it: undefined when no answer came, or nobody is there for it. */
-  async #ask(use: (world: World) => Promise<Transaction>): Promise<Transaction | undefined> {
-    const world = this.#anyWorld();
-    const answer = await Promise.race([world && use(world).catch(() => undefined), this.#time.pass(60_000)]);
-    if (!world || !answer) return undefined;
-    const isFlushed = this.#random.next() < 0.9;
-    recordAnswer(world, answer, isFlushed);
-    if (!isFlushed) return undefined;
-    if (answer.disposition !== null) this.#told.set(answer.merchantReference, dispositionName(answer.disposition));
-    return answer;
-  }
-
-  /** Gives sales back, in parts or whole; what one process does not answer is asked of another. */
-  async #merchant(): Promise<void> {
-    const sales = [...this.#store.rows.values()].filter(({ transaction: { disposition, type } }) => {
-      return disposition === Disposition.Approved && type === TransactionType.Tap;
-    });
-    const sale = sales[Math.floor(this.#random.next() * sales.length)]?.transaction;
-    if (!sale) return;
-    const wants = Array.from({ length: 1 + Math.floor(this.#random.next() * 3) }, (_, index) => ({
-      isVoid: this.#random.next() < 0.4,
-      amount: `${1 + Math.floor(this.#random.next() * 9)}.00`,
-      refundReference: `${sale.merchantReference} back ${this.#refunds++} ${index}`,
-    }));
-    await Promise.all(wants.map((wanted) => this.#giveBack(sale, wanted)));
-  }
-
-  async #giveBack(
-    { acquirerId, id }: Transaction,
-    { isVoid, ...request }: { isVoid: boolean; amount: string; refundReference: string },
-  ): Promise<void> {
-    for (let tries = 0; tries < 2; tries++) {
-      const world = this.#anyWorld();
-      const asked = world?.store.find({ acquirerId, id }).then(async (sale) => {
-        if (!sale) return;
-        const given = await (isVoid ? voidSale(world, sale) : refund(world, sale, request));
-        if (!isVoid) recordAnswer(world, given, true);
-        this.#seen.add(isVoid ? 'a void' : 'a refund');
-      });
-      await Promise.race([asked?.catch(() => {}), this.#time.pass(60_000)]);
-      if (this.#random.next() < 0.7) return;
-    }
+  /** What a client is told by a status code is no fault; everything else is a bug. */
+  #noteError(error: unknown): void {
+    if (!(error instanceof TapwireError)) this.#faults.add(`somebody threw ${String(error)}`);
   }
 
   #anyWorld(): World | undefined {
@@ -211,6 +186,7 @@ class History {
     for (const { transaction, trail } of this.#store.rows.values()) {
       if (transaction.disposition !== null) seen.add(dispositionName(transaction.disposition));
       if (transaction.attempt > 1) seen.add('a second attempt');
+      if (transaction.needsReview) seen.add('a review');
       for (const entry of trail.flatMap(({ moves }) => moves)) {
         if ('reversal' in entry) seen.add(`reversal ${entry.reversal}`);
         if ('late' in entry) seen.add(`late ${entry.late}`);
@@ -219,17 +195,4 @@ class History {
     }
     return seen;
   }
-
-  faults(): string[] {
-    const faults = [...this.#restless].map((id) => `${id} rested where it must not`);
-    if (!this.#isQuiet) faults.push('the history does not come to its end');
-    const { rows, jobs } = this.#store;
-    if (jobs.size > 0) faults.push(`${jobs.size} jobs are left`);
-    const books = { rows, ledger: this.#switches.ledger, events: [...this.#events.values()], told: this.#told };
-    return [...faults, ...faultsOfBooks(books), ...faultsOfRequests(this.#switches.asked)];
-  }
-}
-
-function pinRequest(tap: TapRequest, pin: string): PinRequest {
-  return { ...tap, pinToken: 'token', pinBlock: `${pin}00000000000000`, ksn: '00000000000000000000' };
 }

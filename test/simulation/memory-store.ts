@@ -29,7 +29,11 @@ import {
   TransactionType,
 } from '../../src/transactions/transaction.ts';
 import { factsOf, findAnswered, findReversals, holdsReservation } from './memory-reads.ts';
-import type { VirtualTime } from './virtual-time.ts';
+
+/** The database's own clock. */
+interface Clock {
+  readonly nowMs: number;
+}
 
 /** A row with what the database adds to it. */
 export interface Row {
@@ -80,14 +84,25 @@ export class MemoryStore {
   readonly jobs = new Map<string, Job>();
   onJob: () => void = () => {};
   readonly sabotage: Sabotage | undefined;
-  readonly #time: VirtualTime;
+  readonly #time: Clock;
   readonly #newId: () => string;
   #stans = 0;
 
-  constructor(time: VirtualTime, newId: () => string, sabotage?: Sabotage) {
+  constructor(time: Clock, newId: () => string, sabotage?: Sabotage) {
     this.#time = time;
     this.#newId = newId;
     this.sabotage = sabotage;
+  }
+
+  /** Transactions and what was told of them are never changed, only replaced and added to. */
+  copyTo(copy: MemoryStore): void {
+    for (const [id, row] of this.rows) {
+      const { trail, late, reversals, superseded } = row;
+      const own = { trail: [...trail], late: [...late], reversals: [...reversals], superseded: [...superseded] };
+      copy.rows.set(id, { ...row, ...own });
+    }
+    for (const [id, job] of this.jobs) copy.jobs.set(id, { ...job });
+    copy.#stans = this.#stans;
   }
 
   /** The first STAN of a block that is nobody else's. */

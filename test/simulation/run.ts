@@ -1,24 +1,79 @@
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import { addSeen, missingFrom, type Seen } from './coverage.ts';
 import { faultsOfHistory } from './history.ts';
+import type { Batch, BatchResult } from './run-batches.ts';
 
 /**
- * `npm run simulate-histories -- --histories 100000 [--first 1]`: more histories than `npm test` has time for, each with a
- * seed of its own; `--first 4711 --histories 1` replays one. Exit code 1 when one has a fault.
+ * `npm run simulate-histories -- --histories 1000000 [--workers 2] [--first 1]`: more histories than `npm test` has time for,
+ * each with a seed of its own; `--first 4711 --histories 1` replays one and tells its story. Exit code 1 when one has a fault, or when something
+ * that must come up never did.
  */
 const { values } = parseArgs({
-  options: { histories: { type: 'string', default: '100000' }, first: { type: 'string', default: '1' } },
+  options: {
+    histories: { type: 'string', default: '100000' },
+    first: { type: 'string', default: '1' },
+    workers: { type: 'string', default: String(availableParallelism()) },
+    'until-fault': { type: 'boolean', default: false },
+  },
 });
-const [count, first] = [Number(values.histories), Number(values.first)];
-const TOLD_EVERY = 10_000;
+const [count, first, workers] = [Number(values.histories), Number(values.first), Number(values.workers)];
+const BATCH = 250;
+const TOLD_EVERY_MS = 10_000;
+/** With fewer histories something may be missing by chance. */
+const COVERED_FROM = 2_000;
 
-const seen = new Set<string>();
-let faulty = 0;
-for (let seed = first; seed < first + count; seed++) {
-  const faults = await faultsOfHistory(seed, { seen });
-  for (const fault of faults) console.log(`--first ${seed} --histories 1: ${fault}`);
-  if (faults.length > 0) faulty++;
-  const done = seed - first + 1;
-  if (done % TOLD_EVERY === 0 || done === count) console.log(`${done} histories, ${faulty} with faults`);
+const startMs = Date.now();
+const seen: Seen = new Map();
+let [next, done, faulty, toldMs] = [first, 0, 0, startMs];
+
+function nextBatch(): Batch | undefined {
+  const isFound = values['until-fault'] && faulty > 0;
+  if (next >= first + count || isFound) return undefined;
+  const batch = { first: next, count: Math.min(BATCH, first + count - next) };
+  next += batch.count;
+  return batch;
 }
-console.log(`came up: ${[...seen].sort().join(', ')}`);
-process.exitCode = faulty > 0 ? 1 : 0;
+
+function take({ faults, seen: seenThere, count: histories }: BatchResult): void {
+  for (const { seed, what } of faults) console.log(`--first ${seed} --histories 1: ${what.join('; ')}`);
+  addSeen(seen, seenThere);
+  done += histories;
+  faulty += faults.length;
+  if (Date.now() - toldMs >= TOLD_EVERY_MS || done === count) tellProgress();
+}
+
+function tellProgress(): void {
+  toldMs = Date.now();
+  const seconds = (toldMs - startMs) / 1_000;
+  console.log(`${done} histories, ${faulty} with faults, ${Math.round(done / seconds)} a second`);
+}
+
+function runWorker(): Promise<void> {
+  const worker = new Worker(new URL('./run-batches.ts', import.meta.url));
+  return new Promise((resolve, reject) => {
+    worker.on('error', reject);
+    const go = () => {
+      const batch = nextBatch();
+      if (batch) return worker.postMessage(batch);
+      worker.terminate().then(() => resolve(), reject);
+    };
+    worker.on('message', (result: BatchResult) => {
+      take(result);
+      go();
+    });
+    go();
+  });
+}
+
+if (count === 1) {
+  const story: string[] = [];
+  await faultsOfHistory(first, { story });
+  for (const line of story) console.log(line);
+}
+await Promise.all(Array.from({ length: workers }, runWorker));
+for (const [what, times] of [...seen].sort()) console.log(`${what}: ${times}`);
+const missing = count >= COVERED_FROM ? missingFrom(seen) : [];
+if (missing.length > 0) console.log(`never came up: ${missing.join(', ')}`);
+process.exitCode = faulty > 0 || missing.length > 0 ? 1 : 0;

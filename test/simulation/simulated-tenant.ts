@@ -1,8 +1,8 @@
+import type1 from '../../processors/type-1/index.ts';
 import { sampleTap } from '../../src/card/sample-tap.ts';
 import { encodeTlv, indexTlv } from '../../src/emv/tlv.ts';
-import { REVERSAL_SCHEDULE } from '../../src/processor-kit/profile.ts';
-import { REVERSAL_CODES } from '../../src/processor-kit/response-codes.ts';
-import type { Directory, OpenedTap, Principal, Switch } from '../../src/transactions/ports.ts';
+import type { ProcessorProfile } from '../../src/processor-kit/profile.ts';
+import type { Directory, OpenedTap, Principal } from '../../src/transactions/ports.ts';
 
 const AMOUNT_MINOR = 1_000;
 export const DEADLINE_MS = 5_000;
@@ -25,10 +25,7 @@ export const PRINCIPAL: Principal = {
   profileName: null,
 };
 
-export const PROFILE = {
-  deadlineMs: DEADLINE_MS,
-  reversal: { keepsStan: true, ...REVERSAL_SCHEDULE, codes: REVERSAL_CODES },
-} as unknown as Switch['profile'];
+export const PROFILE: ProcessorProfile = { ...type1.profile, deadlineMs: DEADLINE_MS };
 
 export const DIRECTORY: Directory = {
   hasIntegrator: () => true,

@@ -13,7 +13,7 @@ import { RandomWrites, STEP_SECONDS, type Writes } from './random-writes.ts';
 
 /** As many as a few seconds allow, by a seed with which each kind of write is both taken and refused; `MIRROR_WRITES=20000` tries more, `MIRROR_SEED=4711` others. */
 const WRITES = Number(process.env.MIRROR_WRITES ?? 600);
-const SEED = Number(process.env.MIRROR_SEED ?? 2);
+const SEED = Number(process.env.MIRROR_SEED ?? 3);
 const TIMEOUT_MS = 600_000;
 /** Rows that are written to at a time: an old one has seen everything and is left alone. */
 const ROWS = 6;

@@ -1,0 +1,28 @@
+/** How often each kind of event came up. */
+export type Seen = Map<string, number>;
+
+/** What must come up in a run of histories, or it would prove little. */
+const EVERYTHING = [
+  ...['Approved', 'Declined', 'UnableToGoOnline', 'Voided', 'a void', 'a refund', 'a review'],
+  ...['reversal sent', 'reversal unsent', 'reversal confirming', 'reversal acknowledged', 'reversal owed'],
+  ...['reversal refused', 'PIN awaiting', 'PIN submitted', 'PIN done', 'PIN exhausted', 'PIN expired'],
+  ...['late approved', 'late declined', 'late unknown', 'an answer after a restart', 'an answer to another worker'],
+  ...['a request lost', 'a request doubled', 'an answer lost', 'an answer doubled'],
+  ...['a commit that hangs', 'a commit without an answer', 'a process killed', 'a process frozen past a deadline'],
+  ...['a second attempt', 'two PINs at once'],
+  ...['00', '10', '51', '55', '57', '68', '70', '77', '91', '94', '96'].map((code) => `request answered ${code}`),
+  ...['00', '06', '12', '21', '25', '57', '77', '91', '94', '96'].map((code) => `reversal answered ${code}`),
+  ...['request', 'reversal'].flatMap((kind) =>
+    ['other amount', 'no RRN', 'other terminal', 'bad MAC', 'other MTI', 'undecodable', 'without a code'].map(
+      (flaw) => `${kind} answered ${flaw}`,
+    ),
+  ),
+];
+
+export function addSeen(to: Seen, from: ReadonlyMap<string, number>): void {
+  for (const [what, times] of from) to.set(what, (to.get(what) ?? 0) + times);
+}
+
+export function missingFrom(seen: ReadonlyMap<string, number>): string[] {
+  return EVERYTHING.filter((what) => !seen.has(what));
+}

@@ -1,0 +1,145 @@
+import { refund } from '../../../src/transactions/afterwards/refund.ts';
+import { voidSale } from '../../../src/transactions/afterwards/void.ts';
+import { isAwaitingPin } from '../../../src/transactions/pin/pin-step.ts';
+import { submitPin } from '../../../src/transactions/pin/submit-pin.ts';
+import type { TapRequest } from '../../../src/transactions/ports.ts';
+import { submitTap } from '../../../src/transactions/tap/submit-tap.ts';
+import { type Transaction, TransactionType } from '../../../src/transactions/transaction.ts';
+import { PRINCIPAL } from '../simulated-tenant.ts';
+import type { Execution } from './execution.ts';
+import type { ExploredProcess } from './explored-process.ts';
+
+/** Something that a client asks for, once. */
+export interface ClientAction {
+  readonly name: string;
+  readonly isPossible: (execution: Execution) => boolean;
+  readonly ask: (execution: Execution, process: ExploredProcess) => void;
+}
+
+/** A small installation with a few requests: everything else that happens in it is explored. */
+export interface Case {
+  readonly name: string;
+  /** What has happened before, as it should. */
+  readonly setUp: readonly string[];
+  readonly clients: readonly { readonly action: ClientAction; readonly at: 'A' | 'B' }[];
+  /** Codes that the switch answers purchases and refunds with, and reversals. */
+  readonly codes: { readonly request: readonly string[]; readonly reversal: readonly string[] };
+}
+
+const TAP = { merchantReference: 'order', deviceInstallationId: 'device', paymentCardData: 'tap' } as TapRequest;
+
+const submit: ClientAction = {
+  name: 'the phone submits a tap',
+  isPossible: () => true,
+  ask: (execution, process) =>
+    execution.begin('sale', process, async (world, task) =>
+      execution.answerClient(world, task, await submitTap(world, PRINCIPAL, TAP)),
+    ),
+};
+
+const submitAgain: ClientAction = {
+  name: 'the phone submits the tap again',
+  isPossible: (execution) => execution.clientsDone.has(submit.name),
+  ask: (execution, process) =>
+    execution.begin('sale again', process, async (world, task) =>
+      execution.answerClient(world, task, await submitTap(world, PRINCIPAL, TAP)),
+    ),
+};
+
+const enterPin: ClientAction = {
+  name: 'the phone submits the PIN',
+  isPossible: (execution) => execution.told.some(({ disposition }) => disposition === null),
+  ask: (execution, process) => {
+    const { id } = saleOf(execution)!;
+    const pin = { ...TAP, pinToken: 'token', pinBlock: '1234567890ABCDEF', ksn: '00000000000000000000' };
+    execution.begin('pin', process, async (world, task) => {
+      const answer = await submitPin(world, PRINCIPAL, id, pin);
+      if (!isAwaitingPin(answer)) execution.answerClient(world, task, answer);
+    });
+  },
+};
+
+const takeBack: ClientAction = {
+  name: 'the merchant voids the sale',
+  isPossible: (execution) => saleOf(execution) !== undefined,
+  ask: (execution, process) =>
+    execution.begin('void', process, async (world) => {
+      const sale = await world.store.find(saleOf(execution)!);
+      if (sale) await voidSale(world, sale);
+    }),
+};
+
+/** Gives money back; the whole of the sale is 10.00. */
+export function refundOf(name: string, amount: string): ClientAction {
+  return {
+    name: `the merchant asks for ${name} of ${amount}`,
+    isPossible: (execution) => saleOf(execution) !== undefined,
+    ask: (execution, process) =>
+      execution.begin(name, process, async (world, task) => {
+        const sale = await world.store.find(saleOf(execution)!);
+        if (!sale) return;
+        execution.answerClient(world, task, await refund(world, sale, { amount, refundReference: name }));
+      }),
+  };
+}
+
+/** What was sold. */
+export function saleOf(execution: Execution): Transaction | undefined {
+  for (const { transaction } of execution.store.rows.values())
+    if (transaction.type === TransactionType.Tap) return transaction;
+  return undefined;
+}
+
+const APPROVED_SALE = ['client: the phone submits a tap', 'switch books request 1, says 00'];
+const REVERSAL_CODES = ['00', '25', '57', '96'];
+
+export const CASES: readonly Case[] = [
+  {
+    name: 'sale',
+    setUp: [],
+    clients: [
+      { action: submit, at: 'A' },
+      { action: submitAgain, at: 'B' },
+    ],
+    codes: { request: ['00', '51', '91', '77'], reversal: REVERSAL_CODES },
+  },
+  {
+    name: 'sale with PIN',
+    setUp: ['client: the phone submits a tap', 'switch says 55 to request 1'],
+    clients: [
+      { action: submit, at: 'A' },
+      { action: enterPin, at: 'B' },
+    ],
+    codes: { request: ['00', '51', '55', '91'], reversal: ['00', '25', '96'] },
+  },
+  {
+    name: 'sale and void',
+    setUp: APPROVED_SALE,
+    clients: [
+      { action: submit, at: 'A' },
+      { action: takeBack, at: 'A' },
+      { action: refundOf('refund', '10.00'), at: 'B' },
+    ],
+    codes: { request: ['00'], reversal: REVERSAL_CODES },
+  },
+  {
+    name: 'sale and refund',
+    setUp: APPROVED_SALE,
+    clients: [
+      { action: submit, at: 'A' },
+      { action: refundOf('refund', '10.00'), at: 'A' },
+      { action: takeBack, at: 'B' },
+    ],
+    codes: { request: ['00', '51', '91', '77'], reversal: REVERSAL_CODES },
+  },
+  {
+    name: 'sale and two refunds',
+    setUp: APPROVED_SALE,
+    clients: [
+      { action: submit, at: 'A' },
+      { action: refundOf('refund', '10.00'), at: 'A' },
+      { action: refundOf('second refund', '10.00'), at: 'B' },
+    ],
+    codes: { request: ['00', '51', '91', '77'], reversal: REVERSAL_CODES },
+  },
+];

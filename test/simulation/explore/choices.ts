@@ -1,0 +1,129 @@
+import { responseTo } from '../switch/answers.ts';
+import { mayArrive, nameOf, type SentRequest } from '../switch/sent-request.ts';
+import { statementOf } from '../switch/statements.ts';
+import type { Case } from './cases.ts';
+import { isDeviation } from './deviations.ts';
+import type { Execution } from './execution.ts';
+import { cutLine } from './explored-switch.ts';
+import { takeStray } from './strays.ts';
+
+/** Something that may happen next, in words that name it in a history. */
+export interface Choice {
+  readonly word: string;
+  readonly happen: (execution: Execution) => Promise<void> | void;
+}
+
+/** Whether a word tells of a fault of a process, a line or the database; what the switch does is none. */
+export function isFault(word: string): boolean {
+  return isDeviation(word) || FAULTS.some((fault) => word.endsWith(fault) || word.startsWith(fault));
+}
+
+const FAULTS = [' dies', 'the line of ', 'the key of the cards is lost'];
+
+/** Everything that may happen in a state, in an order that is always the same. */
+export function choicesIn(execution: Execution, explored: Case): Choice[] {
+  return [
+    ...clientChoices(execution, explored),
+    ...execution.requests.flatMap((request) => switchChoices(execution, explored, request)),
+    ...execution.parked.map((parked): Choice => {
+      return { word: `${parked.task.name}: ${parked.what} goes on`, happen: () => release(execution, parked) };
+    }),
+    ...timeChoices(execution),
+    ...faultChoices(execution),
+  ];
+}
+
+function clientChoices(execution: Execution, { clients }: Case): Choice[] {
+  const left = clients.filter(({ action }) => !execution.clientsDone.has(action.name) && action.isPossible(execution));
+  return left.map(({ action, at }) => ({
+    word: `client: ${action.name}`,
+    happen: () => {
+      execution.clientsDone.add(action.name);
+      action.ask(execution, execution.processNamed(at));
+    },
+  }));
+}
+
+/** The switch may work on a request or not, and say of it what it likes, as often as it likes. */
+function switchChoices(execution: Execution, { codes }: Case, request: SentRequest): Choice[] {
+  const { number, kind } = request;
+  const allowed = kind === 'reversal' ? codes.reversal : codes.request;
+  const says = allowed.map((code): Choice => {
+    return { word: `switch says ${code} to request ${number}`, happen: () => say(execution, request, code) };
+  });
+  if (!mayArrive(request, execution.requests, execution.time.nowMs)) return says;
+  const verb = kind === 'reversal' ? 'reverses by' : 'books';
+  return [
+    { word: `switch ${verb} request ${number}, says 00`, happen: () => workOnAndSay(execution, request) },
+    { word: `switch ${verb} request ${number}`, happen: () => take(execution, request) },
+    ...says,
+  ];
+}
+
+/** The switch works on a request. */
+export function take(execution: Execution, request: SentRequest): void {
+  request.isTaken = true;
+  if (request.kind === 'reversal') execution.ledger.reverse(request.key);
+  else execution.ledger.book(request.key, Number(request.message.amount));
+  execution.tell(`    ${nameOf(request)}: ${request.key} is ${execution.ledger.stateOf(request.key)} now`);
+}
+
+function workOnAndSay(execution: Execution, request: SentRequest): void {
+  take(execution, request);
+  say(execution, request, '00');
+}
+
+/** A response leaves the switch, and is there at once: one that comes later is one that leaves later. */
+export function say(execution: Execution, request: SentRequest, code: string): void {
+  const statement = statementOf(request, { code }, execution.ledger, execution.time.nowMs);
+  execution.statements.push(statement);
+  execution.tell(`    ${nameOf(request)}, ${statement.stateThen}, is answered ${code} (${statement.meaning})`);
+  const response = responseTo(request.message, { code })!;
+  const waiting = execution.waiting.get(request.number);
+  const name = `${code} to request ${request.number}`;
+  if (waiting) {
+    // Whether a purchase was answered does not matter while its outcome is not stored: then it is reversed.
+    if (request.kind === 'reversal') waiting.task.hears(statement);
+    waiting.end({ response });
+  } else takeStray(execution, execution.processNamed(request.processName), { response, statement, name });
+}
+
+function release(execution: Execution, parked: Execution['parked'][number]): void {
+  execution.parked.splice(execution.parked.indexOf(parked), 1);
+  parked.go();
+}
+
+function timeChoices(execution: Execution): Choice[] {
+  if (execution.nextMs() === undefined) return [];
+  // Which process works makes a difference only where one of them remembers something.
+  const remembers = execution.processes.some(({ originals }) => originals.all.size > 0);
+  const workers = remembers ? execution.processes : execution.processes.slice(0, 1);
+  return workers.map((process) => {
+    return { word: `time passes, ${process.name} works`, happen: () => execution.pass(process) };
+  });
+}
+
+function faultChoices(execution: Execution): Choice[] {
+  const loseKey = () => {
+    execution.isKeyLost = true;
+    execution.hadFaults = true;
+  };
+  const isKept = execution.requests.length > 0 && !execution.isKeyLost;
+  const keys: Choice[] = isKept ? [{ word: 'the key of the cards is lost', happen: loseKey }] : [];
+  const others = execution.processes.flatMap((process): Choice[] => {
+    const isBusy = [...execution.tasks].some((task) => task.process === process);
+    const { connectionId } = process;
+    const waits = execution.requests.some(
+      (sent) => sent.connectionId === connectionId && execution.waiting.has(sent.number),
+    );
+    const remembers =
+      process.originals.all.size > 0 || execution.strays.some((stray) => stray.process === process.name);
+    return [
+      ...(isBusy || remembers ? [{ word: `${process.name} dies`, happen: () => execution.kill(process) }] : []),
+      ...(waits
+        ? [{ word: `the line of ${process.name} is cut`, happen: () => cutLine(execution, process.name) }]
+        : []),
+    ];
+  });
+  return [...keys, ...others];
+}

@@ -1,0 +1,46 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Manner } from './calm.ts';
+import { CASES } from './cases.ts';
+import { storyOf } from './replay.ts';
+import { search, type Violation } from './search.ts';
+
+/** What a worker is to look at. */
+export interface CaseOrder {
+  readonly name: string;
+  readonly depth: number;
+  readonly mostFaults: number;
+  readonly mostViolations: number;
+  readonly manners: readonly Manner[];
+  /** The search ends then, complete or not. */
+  readonly seconds: number;
+}
+
+export interface CaseReport {
+  readonly name: string;
+  readonly states: number;
+  readonly executions: number;
+  readonly depth: number;
+  readonly isComplete: boolean;
+  readonly seconds: number;
+  readonly violations: readonly (Violation & { readonly story: readonly string[] })[];
+}
+
+/** Looks at one case; `onLevel` is told of each number of events that is done with. */
+export async function exploreCase(
+  { name, seconds, ...options }: CaseOrder,
+  onLevel?: (depth: number, states: number) => void,
+): Promise<CaseReport> {
+  const explored = CASES.find((each) => each.name === name);
+  if (!explored) throw new Error(`No case is named ${name}`);
+  const startMs = Date.now();
+  const result = await search(explored, { ...options, untilMs: startMs + seconds * 1_000, onLevel });
+  const { states, executions, depth } = result;
+  const violations = [];
+  for (const violation of result.violations) {
+    violations.push({ ...violation, story: await storyOf(explored, violation.history, violation.manner) });
+  }
+  const isComplete = depth === options.depth;
+  return { name, states, executions, depth, isComplete, seconds: (Date.now() - startMs) / 1_000, violations };
+}
+
+if (parentPort) parentPort.postMessage(await exploreCase(workerData as CaseOrder));

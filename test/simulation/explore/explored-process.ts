@@ -1,0 +1,47 @@
+import { OriginalConnections } from '../../../src/transactions/reversal/original-connections.ts';
+
+/** What a process remembers besides what its tasks do. */
+export class ExploredProcess {
+  readonly name: string;
+  /** Rises with each death: a process that takes its place remembers nothing. */
+  readonly generation: number;
+  isAlive = true;
+  connection = 1;
+  readonly originals = new RememberedConnections();
+  /** The clocks of two nodes are two minutes apart. No clock of a process may decide anything. */
+  readonly wallOffsetMs: number;
+
+  constructor(name: string, generation: number, wallOffsetMs: number) {
+    this.name = name;
+    this.generation = generation;
+    this.wallOffsetMs = wallOffsetMs;
+  }
+
+  get connectionId(): string {
+    return `${this.name}${this.generation}.${this.connection}`;
+  }
+
+  successor(): ExploredProcess {
+    return new ExploredProcess(this.name, this.generation + 1, this.wallOffsetMs);
+  }
+
+  copy(): ExploredProcess {
+    const copy = new ExploredProcess(this.name, this.generation, this.wallOffsetMs);
+    copy.connection = this.connection;
+    for (const [id, connectionId] of this.originals.all) copy.originals.remember(id, connectionId);
+    return copy;
+  }
+}
+
+/** One whose memory can be looked at. */
+class RememberedConnections extends OriginalConnections {
+  readonly all = new Map<string, string>();
+
+  override remember(transactionId: string, connectionId: string): void {
+    this.all.set(transactionId, connectionId);
+  }
+
+  override find(transactionId: string): string | undefined {
+    return this.all.get(transactionId);
+  }
+}

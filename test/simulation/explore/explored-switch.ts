@@ -1,0 +1,153 @@
+import type { IsoMessage, PinData } from '../../../src/processor-kit/processor.ts';
+import type { SendTiming, Switch, SwitchAnswer, Switches, SwitchSlot } from '../../../src/transactions/ports.ts';
+import type { TransactionKey } from '../../../src/transactions/transaction.ts';
+import {
+  type DialectRequest,
+  prepareRefund,
+  prepareSale,
+  readOutcome,
+  readReversalAnswer,
+  reversalMessage,
+} from '../switch/dialect.ts';
+import type { SentRequest } from '../switch/sent-request.ts';
+import type { Execution } from './execution.ts';
+import { EXPLORED_PROFILE } from './explored-profile.ts';
+import { never, type Task } from './task.ts';
+
+const PIN = { block: new Uint8Array(8) } as PinData;
+
+/** The switch as a task of a process reaches it: one processor, one connection at a time. */
+export function exploredSwitches(execution: Execution, task: Task): Switches {
+  const { process } = task;
+  const only = {
+    type: 'type-1',
+    profile: EXPLORED_PROFILE,
+    isSignedOn: true,
+    isFull: false,
+    takesPin: true,
+    takesMandates: false,
+    nextStan: async () => String(++execution.stans).padStart(6, '0'),
+    takeSlot: (connectionId) => takeSlot(execution, task, connectionId),
+    hasConnection: (connectionId) => connectionId === process.connectionId,
+    prepare: prepareSale,
+    prepareRefund,
+    translatePin: async () => PIN,
+    providerId: () => ({}),
+  } satisfies Partial<Switch> as Partial<Switch> as Switch;
+  return { find: (_acquirer, processorId) => (processorId === 1 ? only : undefined) };
+}
+
+async function takeSlot(execution: Execution, task: Task, connectionId?: string): Promise<SwitchSlot | undefined> {
+  const { process } = task;
+  if (!process.isAlive) return never();
+  const deviation = execution.meet('slot', `${task.name}: line`);
+  task.note('slot', deviation);
+  if (deviation === 'finds no line') return undefined;
+  if (deviation === 'finds another line') cutLine(execution, process.name);
+  if (connectionId !== undefined && connectionId !== process.connectionId) return undefined;
+  return slotOf(execution, task, process.connectionId);
+}
+
+/** The connection is gone, another is there; what was written on it is on its way all the same. */
+export function cutLine(execution: Execution, processName: string): void {
+  const process = execution.processNamed(processName);
+  const { connectionId } = process;
+  process.connection++;
+  for (const { number } of execution.requests.filter((request) => request.connectionId === connectionId)) {
+    execution.waiting.get(number)?.end({ response: 'closed' });
+  }
+}
+
+function slotOf(execution: Execution, task: Task, connectionId: string): SwitchSlot {
+  return {
+    authorize: async (request, timing, about) => {
+      const { message, kind } = request as DialectRequest;
+      const sent = { kind, message, about, reversalAttempt: 0 };
+      return send(execution, task, { connectionId, timing, ...sent }, (response) => ({
+        outcome: readOutcome(response, message),
+        providerFields: {},
+      }));
+    },
+    reverse: (reversal, timing, about) => {
+      const message = reversalMessage(reversal);
+      const sent = { kind: 'reversal', message, about, reversalAttempt: reversal.attempt } as const;
+      return send(execution, task, { connectionId, timing, ...sent }, readReversalAnswer);
+    },
+    complete: () => Promise.reject(new Error('this switch posts by itself')),
+    release: () => {},
+  };
+}
+
+interface Sending {
+  readonly kind: SentRequest['kind'];
+  readonly message: IsoMessage;
+  readonly about: TransactionKey;
+  readonly reversalAttempt: number;
+  readonly connectionId: string;
+  readonly timing: SendTiming;
+}
+
+/** Writes a message and waits for its answer, until its deadline. */
+async function send<Value>(
+  execution: Execution,
+  task: Task,
+  sending: Sending,
+  read: (response: IsoMessage) => Value | undefined,
+): Promise<SwitchAnswer<Value>> {
+  const { connectionId, timing } = sending;
+  const { process } = task;
+  if (!process.isAlive) return never();
+  const deviation = execution.meet('send', `${task.name}: send`);
+  if (deviation === 'hangs') await new Promise<void>((resolve) => execution.park(task, 'send', resolve));
+  const isLate = execution.time.nowMs > timing.sendByMs;
+  if (deviation === 'writes nothing' || isLate || connectionId !== process.connectionId || !process.isAlive) {
+    task.note('send', 'unwritten');
+    return process.isAlive ? { connectionId, kind: 'failed', written: false, reason: 'down' } : never();
+  }
+  const request = write(execution, task, sending);
+  if (deviation === 'is the last thing before the process dies') {
+    execution.kill(process);
+    return never();
+  }
+  return new Promise((resolve) => {
+    const end = (answer: SwitchAnswer<Value>, word: string) => {
+      execution.waiting.delete(request.number);
+      task.note('answer', word);
+      resolve(answer);
+    };
+    execution.waiting.set(request.number, {
+      task,
+      deadlineMs: timing.deadlineMs,
+      end: ({ response }) => {
+        if (typeof response === 'string') {
+          end({ connectionId, kind: 'failed', written: true, reason: response }, response);
+          return;
+        }
+        const value = 'mti' in response ? read(response as IsoMessage) : undefined;
+        if (value === undefined) end({ connectionId, kind: 'garbled' }, 'garbled');
+        else end({ connectionId, kind: 'answered', value }, JSON.stringify(value));
+      },
+    });
+  });
+}
+
+function write(execution: Execution, task: Task, sending: Sending): SentRequest {
+  const { kind, message, about, reversalAttempt, connectionId } = sending;
+  const key = String(message.rrn);
+  const request: SentRequest = {
+    number: execution.requests.length + 1,
+    kind,
+    key,
+    transactionId: about.id,
+    reversalAttempt,
+    message,
+    processName: task.process.name,
+    connectionId,
+    writtenAtMs: execution.time.nowMs,
+    isTaken: false,
+  };
+  execution.requests.push(request);
+  if (kind !== 'reversal') execution.ledger.expect(key, about.id, Number(message.amount));
+  task.note('send', request.number);
+  return request;
+}

@@ -1,0 +1,51 @@
+import { expirePin } from '../../../src/transactions/pin/expire-pin.ts';
+import { decideOverdue } from '../../../src/transactions/reversal/overdue.ts';
+import { sendReversal } from '../../../src/transactions/reversal/reverse.ts';
+import type { World } from '../../../src/transactions/world.ts';
+import type { Job } from '../memory-store.ts';
+import type { Execution } from './execution.ts';
+import type { ExploredProcess } from './explored-process.ts';
+
+type JobResult = 'done' | { readonly againAfterSeconds: number };
+
+/** A worker that holds a job dies: so long until another may have it. */
+const CLAIM_LAPSES_MS: Partial<Record<string, number>> = { overdue: 15_000, 'expire-pin': 15_000, reverse: 150_000 };
+/** After a failure. */
+const AGAIN_AFTER_MS = 1_000;
+
+/** A process takes a job and works on it; one that fails is tried again. */
+export function workOn(execution: Execution, process: ExploredProcess, job: Job): void {
+  const { store, time } = execution;
+  const lapsesMs = CLAIM_LAPSES_MS[job.request.queue] ?? 60_000;
+  job.heldUntilMs = time.nowMs + lapsesMs;
+  const { data, queue } = job.request;
+  const about = 'id' in data ? `${data.id}${'reversalAttempt' in data ? ` ${data.reversalAttempt}` : ''}` : '';
+  execution.begin(`${process.name} works on ${queue} ${about}`, process, async (world) => {
+    try {
+      const result = await handle(world, job);
+      if (!process.isAlive) return;
+      const again =
+        result === 'done' ? undefined : { ...job.request, id: undefined, startAfterSeconds: result.againAfterSeconds };
+      store.endJob(job.id, again as never);
+    } catch (error) {
+      if (process.isAlive) job.heldUntilMs = time.nowMs + AGAIN_AFTER_MS;
+      throw error;
+    }
+  });
+}
+
+async function handle(world: World, { request }: Job): Promise<JobResult> {
+  switch (request.queue) {
+    case 'overdue': {
+      const transaction = await world.store.find(request.data);
+      if (transaction?.attempt !== request.data.attempt) return 'done';
+      return (await decideOverdue(world, transaction)) === 'decided' ? 'done' : { againAfterSeconds: 1 };
+    }
+    case 'expire-pin':
+      return expirePin(world, request.data);
+    case 'reverse':
+      return sendReversal(world, request.data);
+    default:
+      throw new Error(`${request.queue} is not explored`);
+  }
+}

@@ -1,0 +1,49 @@
+import { hash } from 'node:crypto';
+import type { Statement } from '../switch/statements.ts';
+import type { Execution } from './execution.ts';
+import { transactionText } from './transaction-text.ts';
+
+/** Names a state: two with the same name will go on alike whatever happens, and be judged alike. */
+export function stateName(execution: Execution): string {
+  return hash('md5', stateText(execution), 'base64');
+}
+
+function stateText(execution: Execution): string {
+  const { store, ledger, requests, waiting, statements, tasks, parked, told, events, alarms } = execution;
+  const rows = [...store.rows.values()].map(({ transaction, answerByMs, deadlineAtMs, late }) =>
+    [transactionText(transaction), answerByMs, deadlineAtMs, JSON.stringify(late)].join(' '),
+  );
+  const jobs = [...store.jobs.values()].map(({ request: { queue, data }, startAtMs, heldUntilMs }) =>
+    [queue, JSON.stringify(data), startAtMs, heldUntilMs].join(' '),
+  );
+  const sent = requests.map(({ number, kind, key, reversalAttempt, isTaken, connectionId, writtenAtMs }) =>
+    [number, kind, key, reversalAttempt, isTaken, connectionId, writtenAtMs, waiting.has(number)].join(' '),
+  );
+  const parts = [
+    String(execution.time.nowMs),
+    ...rows.sort(),
+    ...jobs.sort(),
+    ...[...ledger.bookings.values()].map(({ key, state, bookedMinor }) => `${key} ${state} ${bookedMinor}`),
+    ...sent,
+    ...new Set(statements.map(statementText).sort()),
+    ...[...tasks].map(({ name, process, log }) => `${name} ${process.generation} ${log}`).sort(),
+    ...parked.map(({ task, what }) => `${task.name} ${what}`),
+    ...told.map(({ transactionId, attempt, disposition }) => `${transactionId} ${attempt} ${disposition}`),
+    ...events.map((event) => `${event.transactionId} ${event.type} ${event.disposition} ${event.sequence}`).sort(),
+    ...[...alarms].sort(),
+    ...[...execution.clientsDone].sort(),
+    ...execution.strays.map(({ atMs, name }) => `${atMs} ${name}`).sort(),
+    ...execution.processes.map(({ name, generation, connection, originals }) =>
+      [name, generation, connection, ...[...originals.all].flat()].join(' '),
+    ),
+    `${execution.stans} ${execution.hadFaults} ${execution.isKeyLost}`,
+  ];
+  return parts.join('\n');
+}
+
+/** What its judges look at. */
+function statementText({ atMs, key, number, about, meaning, amountMinor, stateThen, isUnheard }: Statement): string {
+  return about === 'request'
+    ? [key, meaning, amountMinor, stateThen === 'unknown', isUnheard].join(' ')
+    : [atMs, number, meaning, stateThen, isUnheard].join(' ');
+}

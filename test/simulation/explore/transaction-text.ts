@@ -1,0 +1,27 @@
+import type { Transaction } from '../../../src/transactions/transaction.ts';
+
+/** Names, and moments that decide nothing. */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  'createdAtMs',
+  'updatedAtMs',
+  'chipTags',
+  'sealedCard',
+  'panHash',
+  'fingerprint',
+  'earlierAttempts',
+  'providerFields',
+  'cardTags',
+]);
+
+const known = new WeakMap<Transaction, string>();
+
+/** Everything of a transaction that later decisions may depend on. Transactions are never changed, only replaced. */
+export function transactionText(transaction: Transaction): string {
+  let text = known.get(transaction);
+  if (text === undefined) {
+    const told = Object.entries(transaction).filter(([name, value]) => value !== null && !LEFT_OUT.has(name));
+    text = JSON.stringify(told.map(([name, value]) => `${name}${String(value)}`).sort());
+    known.set(transaction, text);
+  }
+  return text;
+}

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Mutation } from './mutation.ts';
+
+export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** A copy of the working tree with one mutation in it. */
+export class BrokenCopy {
+  readonly path: string;
+
+  constructor() {
+    this.path = mkdtempSync(join(tmpdir(), 'tapwire-mutation-'));
+    const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
+    for (const file of files.toString().split('\n').filter(Boolean)) {
+      mkdirSync(dirname(join(this.path, file)), { recursive: true });
+      cpSync(join(ROOT, file), join(this.path, file));
+    }
+    symlinkSync(join(ROOT, 'node_modules'), join(this.path, 'node_modules'));
+  }
+
+  /** @returns false when the text to be replaced does not occur exactly once */
+  apply({ file, before, after }: Mutation): boolean {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    if (text.split(before).length !== 2) return false;
+    writeFileSync(
+      join(this.path, file),
+      text.replace(before, () => after),
+    );
+    return true;
+  }
+
+  restore({ file }: Mutation): void {
+    cpSync(join(ROOT, file), join(this.path, file));
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}

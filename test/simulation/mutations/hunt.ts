@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import type { Hunt } from './mutation.ts';
+
+interface Trace {
+  readonly isCaught: boolean;
+  readonly evidence: string;
+}
+
+/** Longer than any hunt takes on a busy machine. */
+const LONGEST_MS = 900_000;
+/** So many characters of what a command says are kept: the end of it. */
+const MOST_CHARACTERS = 200_000;
+
+/** Looks for a fault in a copy of the gateway. */
+export async function hunt(order: Hunt, path: string): Promise<Trace> {
+  switch (order.by) {
+    case 'exploration':
+      return explore(order, path);
+    case 'histories':
+      return runHistories(order.count, path);
+    case 'comparison with Postgres':
+      return runTest('test/simulation/on-postgres', path);
+    case 'test':
+      return runTest(order.file, path);
+  }
+}
+
+async function explore({ cases, depth }: Extract<Hunt, { by: 'exploration' }>, path: string): Promise<Trace> {
+  for (const name of cases) {
+    const options = ['--case', name, '--depth', String(depth), '--violations', '1', '--json'];
+    const { code, text } = await run(process.execPath, ['test/simulation/explore/run.ts', ...options], path);
+    const line = text.split('\n').find((each) => each.startsWith('{'));
+    if (!line) return { isCaught: code !== 0, evidence: lastLine(text) };
+    const [violation] = JSON.parse(line).violations;
+    if (violation)
+      return { isCaught: true, evidence: `${name}: ${[...violation.history, ...violation.faults].join(' > ')}` };
+  }
+  return { isCaught: false, evidence: '' };
+}
+
+async function runHistories(count: number, path: string): Promise<Trace> {
+  const options = ['--histories', String(count), '--workers', '1', '--until-fault'];
+  const { text } = await run(process.execPath, ['test/simulation/run.ts', ...options], path);
+  const fault = text.split('\n').find((line) => line.startsWith('--first'));
+  return { isCaught: fault !== undefined, evidence: fault ?? '' };
+}
+
+async function runTest(file: string, path: string): Promise<Trace> {
+  const { code, text } = await run('node_modules/.bin/vitest', ['run', '--reporter=dot', file], path);
+  const failed = text.split('\n').find((line) => line.includes('FAIL') || line.includes('AssertionError'));
+  return { isCaught: code !== 0 && failed !== undefined, evidence: (failed ?? lastLine(text)).trim() };
+}
+
+function run(command: string, options: readonly string[], cwd: string): Promise<{ code: number | null; text: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, options, { cwd, timeout: LONGEST_MS, env: { ...process.env, NO_COLOR: '1' } });
+    let text = '';
+    const take = (chunk: Buffer) => {
+      text = (text + chunk.toString()).slice(-MOST_CHARACTERS);
+    };
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, text }));
+  });
+}
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').at(-1) ?? '';
+}

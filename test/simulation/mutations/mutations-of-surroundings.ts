@@ -1,0 +1,70 @@
+import type { Mutation } from './mutation.ts';
+
+/** What lies around the decisions: numbers, lines, cards, clocks. Each has a test of its own, in which it is found. */
+export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
+  {
+    name: 'cards are erased under reversals',
+    file: 'src/store/transactions/purge.ts',
+    before: `(t.reversal_state not in (\${[owed, sent, confirming].join()})`,
+    after: '(t.reversal_state is not null',
+    meaning: 'the purge takes the card data that an open reversal repeats',
+    hunt: { by: 'test', file: 'test/store/transactions/purge.test.ts' },
+  },
+  {
+    name: 'an idle processor holds the date',
+    file: 'src/store/switches/business-dates.ts',
+    before: 'other >= oldest && other < one ? other : one',
+    after: 'other < one ? other : one',
+    meaning: 'the STANs of an acquirer run out by a processor that stopped announcing its date',
+    hunt: { by: 'test', file: 'test/store/switches/business-dates.test.ts' },
+  },
+  {
+    name: 'no STAN is kept for reversals',
+    file: 'src/switches/switch-stans.ts',
+    before: "use === 'followUp' ? 0 : RESERVED",
+    after: "use === 'followUp' ? 0 : 0",
+    meaning: 'taps use up the numbers that reversals with a STAN of their own need',
+    hunt: { by: 'test', file: 'test/flow/stans-run-out.test.ts' },
+  },
+  {
+    name: 'every tap is a purchase',
+    file: 'src/transactions/tap/find-unsupported.ts',
+    before: "  if (kind !== PURCHASE) return inGeneral('TRANSACTION_TYPE_UNSUPPORTED');\n",
+    after: '',
+    meaning: 'a refund that a reader announces (9C 20) goes out as a purchase',
+    hunt: { by: 'test', file: 'test/transactions/tap/find-unsupported.test.ts' },
+  },
+  {
+    name: 'a silent line keeps its taps',
+    file: 'src/connection/suspicion.ts',
+    before: '  return nowMs >= silentFromMs(connection, timeouts) || isAvoided(connection, nowMs, timeouts);',
+    after:
+      '  return nowMs < 0 && (nowMs >= silentFromMs(connection, timeouts) || isAvoided(connection, nowMs, timeouts));',
+    meaning: 'taps go on to a line that leads nowhere while others are well',
+    hunt: { by: 'test', file: 'test/connection/suspicion.test.ts' },
+  },
+  {
+    name: 'an HSM has all the time',
+    file: 'src/switches/pin-translator.ts',
+    before: 'const LIMIT_MS = 3_000;',
+    after: 'const LIMIT_MS = 3_000_000;',
+    meaning: 'a PIN translation that hangs holds its tap for ever',
+    hunt: { by: 'test', file: 'test/flow/hsm-silent.test.ts' },
+  },
+  {
+    name: '70 declines for all',
+    file: 'src/processor-kit/response-codes.ts',
+    before: "'66', '67', '75', '90'],",
+    after: "'66', '67', '70', '75', '90'],",
+    meaning: 'a code that Mastercard does not have is a decline, and not reversed',
+    hunt: { by: 'test', file: 'test/processors/conformance.test.ts' },
+  },
+  {
+    name: 'an unusable approval has no code',
+    file: 'src/transactions/settle-outcome.ts',
+    before: 'unusableAuthorizationCode: response?.authorizationCode ?? null,',
+    after: 'unusableAuthorizationCode: null,',
+    meaning: 'the reversal of an approval that could not be used lacks its DE38',
+    hunt: { by: 'test', file: 'test/transactions/settle-outcome.test.ts' },
+  },
+];

@@ -1,0 +1,27 @@
+import { type Transaction, TransactionType } from '../../../src/transactions/transaction.ts';
+import type { Books } from './books.ts';
+import { faultsOfMoney, faultsOfRefunds } from './rules-of-money.ts';
+import { faultsOfOrders } from './rules-of-orders.ts';
+import { faultsOfRequests } from './rules-of-requests.ts';
+import { faultsOfRest } from './rules-of-rest.ts';
+import { faultsOfReviews, faultsOfTelling } from './rules-of-telling.ts';
+
+/** What the books must say when nothing is left to be done, told without knowing how the gateway decides; empty when they do. */
+export function faultsOf(books: Books): string[] {
+  const ofTransactions = [...books.rows.values()].flatMap((row) => {
+    const { transaction } = row;
+    const isVoid = transaction.type === TransactionType.Void;
+    const found = [...faultsOfRest(books, row), ...(isVoid ? [] : faultsOfPurchase(books, transaction))];
+    return found.map((fault) => `${transaction.id} ${fault}`);
+  });
+  return [...ofTransactions, ...faultsOfOrders(books), ...faultsOfRequests(books)];
+}
+
+function faultsOfPurchase(books: Books, transaction: Transaction): string[] {
+  return [
+    ...faultsOfMoney(books, transaction),
+    ...faultsOfRefunds(books, transaction),
+    ...faultsOfTelling(books, transaction),
+    ...faultsOfReviews(books, transaction),
+  ];
+}

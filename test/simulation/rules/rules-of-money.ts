@@ -1,0 +1,66 @@
+import { Disposition } from '../../../src/transactions/disposition.ts';
+import { type Transaction, TransactionType } from '../../../src/transactions/transaction.ts';
+import type { Booking } from '../switch/ledger.ts';
+import type { Books } from './books.ts';
+import { approvedMinorOf, isApprovalFalse, isDenied, isRefused, wasApprovedLate } from './lies.ts';
+
+/** What the books of the switch and ours say differently about a purchase or a refund. */
+export function faultsOfMoney(books: Books, transaction: Transaction): string[] {
+  if (isInReview(books, transaction)) return [];
+  const { id, disposition } = transaction;
+  const standing = books.bookings.filter(({ transactionId, state }) => transactionId === id && state === 'booked');
+  const undenied = standing.filter((booking) => !isDenied(books, booking));
+  if (disposition !== Disposition.Approved)
+    return undenied.length === 0 ? [] : ['stands at the switch, and is not Approved'];
+  if (undenied.length > 1) return ['is booked twice'];
+  if (standing.some((booking) => isOfAmount(books, transaction, booking))) return [];
+  if (isApprovalFalse(books, id) || isRefused(books, id)) return [];
+  return [standing.length === 0 ? 'is Approved, and does not stand at the switch' : 'is booked with another amount'];
+}
+
+function isOfAmount({ statements }: Books, { approvedMinor }: Transaction, { key, bookedMinor }: Booking): boolean {
+  const isSaid = statements.some(
+    (said) => said.key === key && said.meaning === 'approved' && said.amountMinor === approvedMinor,
+  );
+  return approvedMinor === bookedMinor || isSaid;
+}
+
+/** Money that goes back is never more than what was taken and still stands. */
+export function faultsOfRefunds(books: Books, sale: Transaction): string[] {
+  if (sale.type === TransactionType.Refund || sale.type === TransactionType.Void) return [];
+  const refunds = [...books.rows.values()]
+    .map(({ transaction }) => transaction)
+    .filter(({ type, originalId }) => type === TransactionType.Refund && originalId === sale.id);
+  if (isApprovalFalse(books, sale.id)) return [];
+  if ([sale, ...refunds].some((each) => isInReview(books, each) && wasApprovedLate(books, each.id))) return [];
+  const standing = books.bookings.filter(({ state }) => state === 'booked');
+  const asApproved = standing.map((booking) => ({ ...booking, bookedMinor: approvedMinorOf(books, booking) }));
+  const taken = sumOf(asApproved, [sale.id]);
+  const undenied = standing.filter((booking) => !isDenied(books, booking) && !wasFair(books, sale, booking));
+  const given = sumOf(
+    undenied,
+    refunds.map(({ id }) => id),
+  );
+  return given <= taken ? [] : [`${given} was given back on ${taken} that stands`];
+}
+
+/** When the refund left, the switch had refused to void the sale. */
+function wasFair(books: Books, sale: Transaction, refund: Booking): boolean {
+  const left = books.requests.find(({ key, kind }) => key === refund.key && kind === 'refund');
+  return left !== undefined && isRefused(books, sale.id, left.writtenAtMs);
+}
+
+function sumOf(bookings: readonly Booking[], ids: readonly string[]): number {
+  return bookings
+    .filter(({ transactionId }) => ids.includes(transactionId))
+    .reduce((sum, { bookedMinor }) => sum + bookedMinor, 0);
+}
+
+/** A person is told to look at it, or at what was to undo it. */
+export function isInReview({ rows }: Books, { id }: Transaction): boolean {
+  return [...rows.values()].some(({ transaction }) => {
+    const isAboutIt =
+      transaction.id === id || (transaction.originalId === id && transaction.type === TransactionType.Void);
+    return isAboutIt && transaction.needsReview;
+  });
+}

@@ -1,0 +1,43 @@
+import { Disposition } from '../../../src/transactions/disposition.ts';
+import { ReversalState, type Transaction, TransactionType } from '../../../src/transactions/transaction.ts';
+import type { Books } from './books.ts';
+import { isDenied } from './lies.ts';
+import { isInReview } from './rules-of-money.ts';
+
+/** What goes across transactions: an order is paid once, and a sale knows what was given back of it. */
+export function faultsOfOrders(books: Books): string[] {
+  const all = [...books.rows.values()].map(({ transaction }) => transaction);
+  const sales = all.filter(({ type }) => type !== TransactionType.Refund && type !== TransactionType.Void);
+  const orders = Map.groupBy(sales, ({ merchantReference }) => merchantReference);
+  const paidTwice = [...orders.values()].filter((taps) => taps.filter((tap) => isPaid(books, tap)).length > 1);
+  return [
+    ...paidTwice.map(([tap]) => `${tap!.merchantReference} is paid twice`),
+    ...sales.flatMap((sale) => faultsOfReservation(all, sale)),
+  ];
+}
+
+function isPaid(books: Books, tap: Transaction): boolean {
+  const booked = books.bookings.filter(({ transactionId, state }) => transactionId === tap.id && state === 'booked');
+  return !isInReview(books, tap) && booked.some((booking) => !isDenied(books, booking));
+}
+
+const OPEN: readonly number[] = [
+  ReversalState.owed,
+  ReversalState.sent,
+  ReversalState.confirming,
+  ReversalState.needsReview,
+];
+
+/** What is not left of a sale is what its refunds took, or may have taken. */
+function faultsOfReservation(all: readonly Transaction[], { id, refundedMinor }: Transaction): string[] {
+  const taking = all.filter(
+    ({ type, originalId, disposition, reversalState }) =>
+      type === TransactionType.Refund &&
+      originalId === id &&
+      (disposition === Disposition.Approved ||
+        disposition === Disposition.Indeterminate ||
+        OPEN.includes(reversalState)),
+  );
+  const taken = taking.reduce((sum, { amountMinor }) => sum + amountMinor!, 0);
+  return taken === refundedMinor ? [] : [`${id} has ${refundedMinor} reserved, and its refunds took ${taken}`];
+}

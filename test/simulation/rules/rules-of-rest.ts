@@ -1,0 +1,18 @@
+import { faultOfTrail } from '../../../src/ops/verify-ledger/fault-of-trail.ts';
+import { Disposition } from '../../../src/transactions/disposition.ts';
+import { TransactionType } from '../../../src/transactions/transaction.ts';
+import type { Row } from '../memory-store.ts';
+import type { Books } from './books.ts';
+import { isInReview } from './rules-of-money.ts';
+
+/** Everything has come to an end, or a person looks at it. */
+export function faultsOfRest(books: Books, { transaction, trail }: Row): string[] {
+  const { disposition, status, type, originalId } = transaction;
+  const faults: string[] = [];
+  const wrong = faultOfTrail(trail, status);
+  if (wrong !== undefined) faults.push(wrong);
+  const about = type === TransactionType.Void ? books.rows.get(originalId!)!.transaction : transaction;
+  const isOpen = disposition === null || disposition === Disposition.Indeterminate;
+  if (isOpen && !isInReview(books, about)) faults.push('has no end, and nobody looks at it');
+  return faults;
+}

@@ -1,0 +1,47 @@
+import { Disposition, dispositionName } from '../../../src/transactions/disposition.ts';
+import { ReversalState, type Transaction, TransactionType } from '../../../src/transactions/transaction.ts';
+import type { Books } from './books.ts';
+import { ACKNOWLEDGES } from './lies.ts';
+import { isInReview } from './rules-of-money.ts';
+
+/** What clients and integrators were told, against how the transaction ended. */
+export function faultsOfTelling(books: Books, transaction: Transaction): string[] {
+  const { id, disposition, attempt, type } = transaction;
+  if (type === TransactionType.Void || disposition === null) return [];
+  const final = dispositionName(disposition);
+  const events = books.events.filter(({ transactionId }) => transactionId === id);
+  const last = events.toSorted((one, other) => other.sequence - one.sequence)[0];
+  const told = books.told.filter((answer) => answer.transactionId === id && answer.attempt === attempt);
+  const faults = told.flatMap((answer) => faultsOfAnswer(books, transaction, answer.disposition));
+  if (last?.disposition !== final) faults.push(`is ${final}, and the last event says ${last?.disposition}`);
+  const isRepeated = new Set(events.map(({ sequence }) => sequence)).size < events.length;
+  if (isRepeated) faults.push('has two events with one sequence');
+  return faults;
+}
+
+function faultsOfAnswer(books: Books, transaction: Transaction, told: string | null): string[] {
+  const { disposition } = transaction;
+  const wasVoided = [...books.rows.values()].some(
+    ({ transaction: each }) => each.originalId === transaction.id && each.type === TransactionType.Void,
+  );
+  const stands = disposition === Disposition.Approved || wasVoided || isInReview(books, transaction);
+  if (told === 'Approved' && !stands) return [`is ${dispositionName(disposition!)}, and the client was told Approved`];
+  if (told !== 'Approved' && told !== null && disposition === Disposition.Approved)
+    return [`is Approved, and the client was told ${told}`];
+  return [];
+}
+
+/** What needs a person is shown to one; what was taken back was acknowledged by the switch. */
+export function faultsOfReviews(books: Books, transaction: Transaction): string[] {
+  const { id, needsReview, reversalState, disposition } = transaction;
+  const faults: string[] = [];
+  if (reversalState === ReversalState.needsReview && !needsReview)
+    faults.push('has a review that the list does not show');
+  const isAlarmed = books.alarms.has(id) || books.hadFaults;
+  if (reversalState === ReversalState.needsReview && !isAlarmed) faults.push('has a review without an alarm');
+  const acknowledged = books.statements.some(
+    (said) => said.transactionId === id && ACKNOWLEDGES.includes(said.meaning),
+  );
+  if (disposition === Disposition.Voided && !acknowledged) faults.push('is Voided, and nothing was acknowledged');
+  return faults;
+}

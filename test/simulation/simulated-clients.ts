@@ -1,0 +1,144 @@
+import type { Random } from '../../src/simulator/random.ts';
+import { refund } from '../../src/transactions/afterwards/refund.ts';
+import { voidSale } from '../../src/transactions/afterwards/void.ts';
+import { Disposition, dispositionName } from '../../src/transactions/disposition.ts';
+import { isAwaitingPin } from '../../src/transactions/pin/pin-step.ts';
+import { submitPin } from '../../src/transactions/pin/submit-pin.ts';
+import type { PinRequest } from '../../src/transactions/ports/pin-ports.ts';
+import type { TapRequest } from '../../src/transactions/ports.ts';
+import { recordAnswer } from '../../src/transactions/reversal/overdue.ts';
+import { submitTap } from '../../src/transactions/tap/submit-tap.ts';
+import { type Transaction, TransactionType } from '../../src/transactions/transaction.ts';
+import type { World } from '../../src/transactions/world.ts';
+import type { MemoryStore } from './memory-store.ts';
+import type { ToldClient } from './rules/books.ts';
+import { PIN_SECONDS } from './simulated-process.ts';
+import { PRINCIPAL } from './simulated-tenant.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** A client closes its connection after so long. */
+const PATIENCE_MS = 60_000;
+
+export interface ClientParts {
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly store: MemoryStore;
+  /** Some process that answers; undefined when none is there. */
+  readonly anyWorld: () => World | undefined;
+  readonly onSeen: (what: string) => void;
+  readonly tell: (what: string) => void;
+  /** A use case has thrown what no client can be told. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Phones and tills: they ask, may be gone when the answer comes, and ask again. */
+export class SimulatedClients {
+  readonly told: ToldClient[] = [];
+  readonly #parts: ClientParts;
+  #refunds = 0;
+
+  constructor(parts: ClientParts) {
+    this.#parts = parts;
+  }
+
+  /** Submits a tap, and again with the same request while it has no answer. The card is tapped again when nothing was sent. */
+  async phone(asks: TapRequest): Promise<void> {
+    const { time, random } = this.#parts;
+    let request = asks;
+    for (let tries = 0; tries < 5; tries++) {
+      const answer = await this.#ask((world) => submitTap(world, PRINCIPAL, request));
+      if (answer?.disposition === Disposition.UnableToGoOnline) {
+        request = { ...request, paymentCardData: `tap again ${tries}` };
+      } else if (answer && isAwaitingPin(answer)) {
+        await this.#enterPins(answer, request);
+        return;
+      } else if (answer && random.next() < 0.8) return;
+      await time.pass(500 + random.next() * 20_000);
+    }
+  }
+
+  /** Enters PINs as long as one is wanted: in time or not, and now and then two different ones at once. */
+  async #enterPins(awaiting: Transaction, tap: TapRequest): Promise<void> {
+    const { time, random, onSeen } = this.#parts;
+    for (let tries = 0; tries < 6; tries++) {
+      await time.pass(random.next() * PIN_SECONDS * 1_200);
+      const enter = (pin: string) =>
+        this.#ask((world) => submitPin(world, PRINCIPAL, awaiting.id, pinRequest(tap, pin)));
+      const isTwice = random.next() < 0.2;
+      const answers = await Promise.all([enter(`${tries}1`), ...(isTwice ? [enter(`${tries}2`)] : [])]);
+      if (isTwice) onSeen('two PINs at once');
+      if (answers.some((answer) => answer && !isAwaitingPin(answer))) return;
+    }
+  }
+
+  /** Gives sales back, in parts or whole; what one process does not answer is asked of another. */
+  async merchant(): Promise<void> {
+    const { random } = this.#parts;
+    const sales = this.#approvedSales();
+    const sale = sales[Math.floor(random.next() * sales.length)];
+    if (!sale) return;
+    const wants = Array.from({ length: 1 + Math.floor(random.next() * 3) }, (_, index) => ({
+      isVoid: random.next() < 0.4,
+      amount: `${1 + Math.floor(random.next() * 9)}.00`,
+      refundReference: `${sale.merchantReference} back ${this.#refunds++} ${index}`,
+    }));
+    await Promise.all(wants.map((wanted) => this.#giveBack(sale, wanted)));
+  }
+
+  /** Asks for the whole of every sale that looks as if it stood. */
+  async refundEverything(): Promise<void> {
+    const wants = this.#approvedSales().map((sale) => {
+      const left = ((sale.approvedMinor ?? 0) - sale.refundedMinor) / 100;
+      return this.#giveBack(sale, {
+        isVoid: false,
+        amount: left.toFixed(2),
+        refundReference: `${sale.merchantReference} at the end`,
+      });
+    });
+    await Promise.all(wants);
+  }
+
+  async #giveBack(
+    { acquirerId, id }: Transaction,
+    { isVoid, ...request }: { isVoid: boolean; amount: string; refundReference: string },
+  ): Promise<void> {
+    const { random, onSeen } = this.#parts;
+    for (let tries = 0; tries < 2; tries++) {
+      await this.#ask(async (world) => {
+        const sale = await world.store.find({ acquirerId, id });
+        if (!sale) return undefined;
+        onSeen(isVoid ? 'a void' : 'a refund');
+        return isVoid ? voidSale(world, sale) : refund(world, sale, request);
+      });
+      if (random.next() < 0.7) return;
+    }
+  }
+
+  #approvedSales(): Transaction[] {
+    return [...this.#parts.store.rows.values()]
+      .map(({ transaction }) => transaction)
+      .filter(({ disposition, type }) => disposition === Disposition.Approved && type === TransactionType.Tap);
+  }
+
+  /** A request to some process: undefined when no answer came, or nobody was there for it. */
+  async #ask(use: (world: World) => Promise<Transaction | undefined>): Promise<Transaction | undefined> {
+    const { anyWorld, time, random, tell, onError } = this.#parts;
+    const world = anyWorld();
+    if (!world) return undefined;
+    const failed = (error: unknown) => void onError(error);
+    const answer = await Promise.race([use(world).catch(failed), time.pass(PATIENCE_MS)]);
+    if (!answer) return undefined;
+    const isFlushed = random.next() < 0.9;
+    recordAnswer(world, answer, isFlushed);
+    if (!isFlushed) return undefined;
+    const { id: transactionId, attempt } = answer;
+    const disposition = answer.disposition === null ? null : dispositionName(answer.disposition);
+    this.told.push({ transactionId, attempt, disposition });
+    tell(`the client of ${transactionId} is told ${disposition ?? 'that a PIN is wanted'}`);
+    return answer;
+  }
+}
+
+function pinRequest(tap: TapRequest, pin: string): PinRequest {
+  return { ...tap, pinToken: 'token', pinBlock: `${pin}00000000000000`, ksn: '00000000000000000000' };
+}

@@ -1,0 +1,188 @@
+import type { IsoMessage, PinData } from '../../src/processor-kit/processor.ts';
+import type { SendTiming, Switch, SwitchAnswer, SwitchSlot } from '../../src/transactions/ports.ts';
+import { settleStrays } from '../../src/transactions/reversal/late-response.ts';
+import type { TransactionKey } from '../../src/transactions/transaction.ts';
+import type { World } from '../../src/transactions/world.ts';
+import { PROFILE } from './simulated-tenant.ts';
+import { responseTo, type SwitchResponse } from './switch/answers.ts';
+import {
+  type DialectRequest,
+  prepareRefund,
+  prepareSale,
+  readOutcome,
+  readReversalAnswer,
+  reversalMessage,
+  strayOf,
+} from './switch/dialect.ts';
+import type { SentRequest } from './switch/sent-request.ts';
+import type { Statement } from './switch/statements.ts';
+import type { VirtualTime } from './virtual-time.ts';
+import type { WildSwitch } from './wild-switch.ts';
+
+/** As src/switches/stray-responses.ts looks again: soon, and when every request that may be meant is decided. */
+const STRAYS_AGAIN_MS = [1_000, PROFILE.deadlineMs + 2_100 + 2_000];
+const PIN = { block: new Uint8Array(8) } as PinData;
+
+export interface LineParts {
+  readonly name: string;
+  readonly time: VirtualTime;
+  readonly switches: WildSwitch;
+  readonly world: () => World;
+  readonly isAlive: () => boolean;
+  readonly nextStan: () => Promise<string>;
+  /** An effect begins or ends: the process may die here, or stand still for a while. */
+  readonly moment: () => Promise<void>;
+}
+
+interface Outgoing {
+  readonly kind: SentRequest['kind'];
+  readonly message: IsoMessage;
+  readonly about: TransactionKey;
+  readonly reversalAttempt: number;
+  readonly connectionId: string;
+  readonly hears: Hears;
+}
+
+type Hears = (statement: Statement) => void;
+
+/** Whether a purchase was answered does not matter while its outcome is not stored: then it is reversed. */
+const hearAtOnce: Hears = (statement) => {
+  statement.isUnheard = false;
+};
+
+/** The connections of one process to the switch: one at a time, which may be cut, and what waits on them. */
+export class SimulatedLine {
+  readonly #parts: LineParts;
+  readonly #waiting = new Map<SentRequest, (response: IsoMessage | undefined, statement: Statement) => void>();
+  #connection = 1;
+
+  constructor(parts: LineParts) {
+    this.#parts = parts;
+  }
+
+  get connectionId(): string {
+    return `${this.#parts.name}.${this.#connection}`;
+  }
+
+  /** A response comes to this process: to the request that waits for it, or to whatever it may mean. */
+  take(request: SentRequest, response: SwitchResponse, statement: Statement): void {
+    if (!this.#parts.isAlive()) return;
+    const message = responseTo(request.message, response);
+    // A response is paired with its request by STAN, terminal and DE7.
+    const end = response.flaw === 'other terminal' ? undefined : this.#waiting.get(request);
+    // Of a message that cannot be read nobody knows what it answers, unless it names what waits.
+    if (end) end(message, statement);
+    else if (message) this.#lookUp(message, statement, STRAYS_AGAIN_MS);
+  }
+
+  /** @param hears told of what the switch says to requests that are sent by it */
+  asSwitch(hears: Hears = hearAtOnce): Switch {
+    const { switches, moment } = this.#parts;
+    return {
+      type: 'type-1',
+      profile: PROFILE,
+      isSignedOn: true,
+      isFull: false,
+      takesPin: true,
+      takesMandates: false,
+      nextStan: () => this.#parts.nextStan(),
+      takeSlot: async (connectionId?: string) => {
+        await moment();
+        if (switches.chance(0.03)) this.#connection++; // the line was cut, and another is there
+        if (switches.chance(0.05)) return undefined;
+        return connectionId === undefined || connectionId === this.connectionId ? this.#slot(hears) : undefined;
+      },
+      hasConnection: (connectionId) => connectionId === this.connectionId,
+      prepare: prepareSale,
+      prepareRefund,
+      translatePin: async () => PIN,
+      providerId: () => ({}),
+    } satisfies Partial<Switch> as Partial<Switch> as Switch;
+  }
+
+  /** Of the connection that there is now, and of no other. */
+  #slot(hears: Hears): SwitchSlot {
+    const { connectionId } = this;
+    return {
+      authorize: (request, timing, about) => {
+        const { message, kind } = request as DialectRequest;
+        const outgoing = { kind, message, about, reversalAttempt: 0, connectionId, hears };
+        return this.#ask(outgoing, timing, (response) => ({
+          outcome: readOutcome(response, message),
+          providerFields: {},
+        }));
+      },
+      reverse: (reversal, timing, about) => {
+        const sent = { kind: 'reversal', about, reversalAttempt: reversal.attempt, connectionId, hears } as const;
+        return this.#ask({ ...sent, message: reversalMessage(reversal) }, timing, readReversalAnswer);
+      },
+      complete: () => Promise.reject(new Error('these switches post by themselves')),
+      release: () => {},
+    };
+  }
+
+  /** Writes a message; its answer counts until the deadline. A later one is a stray. */
+  async #ask<Value>(
+    outgoing: Outgoing,
+    { deadlineMs, sendByMs }: SendTiming,
+    read: (response: IsoMessage) => Value | undefined,
+  ): Promise<SwitchAnswer<Value>> {
+    const { time, switches, moment } = this.#parts;
+    const { connectionId } = outgoing;
+    await moment();
+    const isCut = connectionId !== this.connectionId;
+    if (isCut || time.nowMs > sendByMs || switches.chance(0.03))
+      return { connectionId, kind: 'failed', written: false, reason: 'down' };
+    const answered = this.#write(outgoing, deadlineMs, read);
+    await moment(); // the bytes have left
+    const answer = await answered;
+    await moment(); // the answer is there
+    return answer;
+  }
+
+  #write<Value>(
+    { message, kind, about, reversalAttempt, connectionId, hears }: Outgoing,
+    deadlineMs: number,
+    read: (response: IsoMessage) => Value | undefined,
+  ): Promise<SwitchAnswer<Value>> {
+    const { time, switches, name } = this.#parts;
+    const request: SentRequest = {
+      number: switches.requests.length + 1,
+      kind,
+      key: String(message.rrn),
+      transactionId: about.id,
+      reversalAttempt,
+      message,
+      processName: name,
+      connectionId,
+      writtenAtMs: time.nowMs,
+      isTaken: false,
+    };
+    return new Promise((resolve) => {
+      const end = (answer: SwitchAnswer<Value>) => {
+        this.#waiting.delete(request);
+        resolve(answer);
+      };
+      this.#waiting.set(request, (response, statement) => {
+        hears(statement);
+        const value = response && read(response);
+        end(value === undefined ? { connectionId, kind: 'garbled' } : { connectionId, kind: 'answered', value });
+      });
+      time.at(deadlineMs, () => end({ connectionId, kind: 'failed', written: true, reason: 'deadline' }));
+      switches.send(request);
+    });
+  }
+
+  #lookUp(response: IsoMessage, statement: Statement, [nextMs, ...laterMs]: readonly number[]): void {
+    const { time, world, isAlive } = this.#parts;
+    const stray = strayOf(response);
+    if (!isAlive() || !stray) return;
+    settleStrays(world(), [stray])
+      .catch(() => ['unknown'])
+      .then(([kind]) => {
+        if (kind === 'unknown' && nextMs !== undefined)
+          time.after(nextMs, () => this.#lookUp(response, statement, laterMs));
+        else statement.isUnheard = false;
+      });
+  }
+}

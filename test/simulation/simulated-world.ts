@@ -1,0 +1,113 @@
+import { SealError } from '../../src/errors.ts';
+import type { OriginalData } from '../../src/processor-kit/processor.ts';
+import type { PinRequest } from '../../src/transactions/ports/pin-ports.ts';
+import type { Alarms, Switches, TransactionStore, Wakeups } from '../../src/transactions/ports.ts';
+import type { OriginalConnections } from '../../src/transactions/reversal/original-connections.ts';
+import type { World } from '../../src/transactions/world.ts';
+import { MemoryRefunds } from './memory-refunds.ts';
+import type { MemoryStore } from './memory-store.ts';
+import { DIRECTORY, KEPT, TAP } from './simulated-tenant.ts';
+
+/** How a simulated process reaches its database: each effect may be delayed, fail, or be the last thing that it does. */
+export interface Effects {
+  read<T>(what: string, read: () => T): Promise<T>;
+  commit<T>(what: string, write: () => T): Promise<T>;
+}
+
+/** What a world is made of besides its store. */
+export interface WorldParts {
+  readonly effects: Effects;
+  readonly store: MemoryStore;
+  readonly clock: World['clock'];
+  readonly newId: () => string;
+  readonly pinSeconds: number;
+  readonly moved: Wakeups['moved'];
+  readonly announce?: Wakeups['announce'];
+  readonly originals: OriginalConnections;
+  readonly alarms: Alarms;
+  readonly reverseAhead: World['reverseAhead'];
+  readonly switches: Switches;
+  /** Whether the key that seals the cards is gone. */
+  readonly isKeyLost?: () => boolean;
+}
+
+/** The world of one simulated process: the use cases as they are, with the store of the simulation. */
+export function simulatedWorld(parts: WorldParts): World {
+  const { effects, store, clock, newId, pinSeconds, moved, announce = () => {}, originals, alarms } = parts;
+  return {
+    clock,
+    newId,
+    directory: DIRECTORY,
+    cardData: {
+      open: () => TAP,
+      fingerprint: fingerprintOf,
+      isFingerprintOf: (fingerprint, request) => fingerprint === fingerprintOf(request),
+    },
+    vault: vaultOf(parts.isKeyLost),
+    store: storeOf(effects, store),
+    refunds: refundsOf(effects, new MemoryRefunds(store)),
+    pinTokens: { issue: async () => 'token', check: async () => 'good' },
+    pinSeconds,
+    wakeups: { moved, announce, announceWork: () => {} },
+    originals,
+    alarms,
+    reverseAhead: parts.reverseAhead,
+    path: { kind: 'direct', switches: parts.switches },
+  } satisfies Partial<World> as Partial<World> as World;
+}
+
+/** A seal is a key to what it holds: nothing else of it is simulated. */
+const SEALED = new WeakMap<Uint8Array, OriginalData>();
+
+function vaultOf(isKeyLost: () => boolean = () => false): World['vault'] {
+  return {
+    seal: (id, { original }) => {
+      const sealed = Buffer.from(id);
+      SEALED.set(sealed, original);
+      return sealed;
+    },
+    open: (_id, sealed) => {
+      if (isKeyLost()) throw new SealError('KEY_GONE');
+      return { ...KEPT, original: SEALED.get(sealed)! };
+    },
+    hashPan: () => 'hash',
+    isHashOf: () => true,
+  } satisfies Partial<World['vault']> as Partial<World['vault']> as World['vault'];
+}
+
+function storeOf(effects: Effects, store: MemoryStore): TransactionStore {
+  return {
+    insert: (attempt) => effects.commit('insert', () => store.insert(attempt)),
+    retry: (attempt) => effects.commit('retry', () => store.retry(attempt)),
+    submitPin: (attempt) => effects.commit('submitPin', () => store.submitPin(attempt)),
+    expirePin: (expiry) => effects.commit('expirePin', () => store.expirePin(expiry)),
+    submit: (submission) => effects.commit('submit', () => store.submit(submission)),
+    settle: (settlement) => effects.commit('settle', () => store.settle(settlement)),
+    recordOverdueAnswer: (answer) => effects.commit('recordOverdueAnswer', () => store.recordAnswer(answer)),
+    recordAnswer: (answer) => void effects.commit('recordAnswer', () => store.recordAnswer(answer)).catch(() => {}),
+    stepReversal: (step) => effects.commit('stepReversal', () => store.stepReversal(step)),
+    recordLate: (record) => effects.commit('recordLate', () => store.recordLate(record)),
+    find: (key) => effects.read('find', () => store.find(key)),
+    findByReference: (_acquirer, _merchant, reference) =>
+      effects.read('findByReference', () => store.findByReference(reference)),
+    findHandover: () => Promise.resolve(undefined),
+    findOriginalFacts: (transaction) => effects.read('findOriginalFacts', () => store.findOriginalFacts(transaction)),
+    findRequest: (key) => effects.read('findRequest', () => store.findRequest(key)),
+    findAnswered: (responses) => effects.read('findAnswered', () => store.findAnswered(responses)),
+    findReversals: (responses) => effects.read('findReversals', () => store.findReversals(responses)),
+  };
+}
+
+function refundsOf(effects: Effects, refunds: MemoryRefunds): World['refunds'] {
+  return {
+    reserve: (refund) => effects.commit('reserve', () => refunds.reserve(refund)),
+    isSettled: () => effects.read('isSettled', () => false),
+    startVoid: (wanted) => effects.commit('startVoid', () => refunds.startVoid(wanted)),
+    findVoid: (sale) => effects.read('findVoid', () => refunds.findVoid(sale)),
+    acknowledge: (record) => effects.commit('acknowledge', () => refunds.acknowledge(record)),
+  };
+}
+
+function fingerprintOf({ paymentCardData, pinBlock = '' }: Partial<PinRequest>): string {
+  return `${paymentCardData} ${pinBlock}`;
+}

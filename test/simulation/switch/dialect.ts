@@ -1,0 +1,76 @@
+import type1 from '../../../processors/type-1/index.ts';
+import { isTrusted } from '../../../src/processor-kit/mac-verdict.ts';
+import { answers, messageClass } from '../../../src/processor-kit/mti.ts';
+import type {
+  IsoMessage,
+  Outcome,
+  Purchase,
+  Refund,
+  Reversal,
+  ReversalAnswer,
+} from '../../../src/processor-kit/processor.ts';
+import type { PreparedRequest } from '../../../src/transactions/ports.ts';
+import type { StrayResponse } from '../../../src/transactions/reversal/late-response.ts';
+
+/** What the simulated gateways send and how they read what comes: messages of type 1, by its own code, without the bytes. */
+
+type Type1Message = ReturnType<typeof type1.authorization>;
+
+/** Part of what was asked may be approved. */
+const CONFIG = { ...type1.exampleConfig, profile: { partialApproval: true } };
+
+/** A request with the message that it is. */
+export interface DialectRequest extends PreparedRequest {
+  readonly message: IsoMessage;
+  readonly kind: 'sale' | 'refund';
+}
+
+export function prepareSale(purchase: Purchase): DialectRequest {
+  return prepared(type1.authorization(purchase, CONFIG), 'sale');
+}
+
+export function prepareRefund(refund: Refund): DialectRequest {
+  return prepared(type1.refund!(refund, CONFIG), 'refund');
+}
+
+export function reversalMessage(reversal: Reversal): IsoMessage {
+  return type1.reversal(reversal, CONFIG);
+}
+
+function prepared(message: Type1Message, kind: DialectRequest['kind']): DialectRequest {
+  return { message, kind, original: type1.originalData(message) };
+}
+
+export function readOutcome(response: IsoMessage, request: IsoMessage): Outcome {
+  return type1.readOutcome(response as Type1Message, request as Type1Message);
+}
+
+/** Undefined for a response that cannot be trusted: src/switches/switch-slot.ts takes it for garbled. */
+export function readReversalAnswer(response: IsoMessage): ReversalAnswer | undefined {
+  return isTrusted(response) ? type1.readReversalAnswer(response as Type1Message) : undefined;
+}
+
+const REVERSAL_CLASS = '4';
+
+/** A response that no request of a process waits for, as src/switches/stray-intake.ts hands it on, if it does. */
+export function strayOf(response: IsoMessage): StrayResponse | undefined {
+  const identity = {
+    acquirerId: 1,
+    processorId: 1,
+    stan: String(response.stan),
+    tid: String(response.tid),
+    rrn: response.rrn as string | undefined,
+    transmissionDateTime: response.transmissionDateTime as string | undefined,
+  };
+  if (messageClass(response) === REVERSAL_CLASS) {
+    const answer = readReversalAnswer(response);
+    return answer && { ...identity, answer };
+  }
+  return {
+    ...identity,
+    read: (original) => {
+      const request: IsoMessage = { ...original, mti: original.mti ?? '' };
+      return answers(response, request) ? readOutcome(response, request) : undefined;
+    },
+  };
+}

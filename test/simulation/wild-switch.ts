@@ -1,0 +1,175 @@
+import type { Random } from '../../src/simulator/random.ts';
+import type { Flaw, SwitchResponse } from './switch/answers.ts';
+import { Ledger } from './switch/ledger.ts';
+import { LONGEST_TRANSIT_MS, nameOf, type SentRequest } from './switch/sent-request.ts';
+import { type Statement, statementOf } from './switch/statements.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** How far a switch may be relied on, as shares of what it does; each history draws one. */
+interface Temper {
+  /** Of its answers say whatever it likes. */
+  readonly wild: number;
+  /** Of the requests that come are not worked on. */
+  readonly idle: number;
+  /** Of its answers come when nobody asks any more, or several times. */
+  readonly late: number;
+}
+
+const TEMPERS: readonly Temper[] = [
+  { wild: 0, idle: 0.05, late: 0.1 },
+  { wild: 0.15, idle: 0.1, late: 0.25 },
+  { wild: 0.6, idle: 0.3, late: 0.5 },
+];
+
+const REQUEST_CODES = ['00', '00', '51', '91', '96', '55', '57', '94', '77', '09', '68', '70', ''];
+const REVERSAL_CODES = ['00', '00', '25', '21', '57', '12', '06', '91', '96', '94', '77', ''];
+const FLAWS: readonly Flaw[] = ['other amount', 'no RRN', 'other terminal', 'bad MAC', 'other MTI', 'undecodable'];
+
+/** What is said about requests that were answered long ago. */
+const LATEST_ECHO_MS = 120_000;
+
+export interface Observer {
+  /** Something that is counted has come up. */
+  readonly onSeen: (what: string) => void;
+  /** For people who read what happened. */
+  readonly tell: (what: string) => void;
+}
+
+/** Brings a response to whoever it may come to. */
+export type Deliver = (request: SentRequest, response: SwitchResponse, statement: Statement) => void;
+
+/**
+ * The far side without manners: it may say anything to any request that it ever had, as often as it likes, or nothing. Its
+ * ledger alone is true. In the calm it works on everything and tells the truth.
+ */
+export class WildSwitch {
+  readonly ledger = new Ledger();
+  readonly requests: SentRequest[] = [];
+  readonly statements: Statement[] = [];
+  isCalm = false;
+  /** Whether, in the calm, it refuses to reverse what is reversed (57), as some do. */
+  readonly #isStrict: boolean;
+  readonly #temper: Temper;
+  readonly #random: Random;
+  readonly #time: VirtualTime;
+  readonly #deliver: Deliver;
+  readonly #onSeen: Observer['onSeen'];
+  readonly #tell: Observer['tell'];
+  /** When the last message of each connection arrives: none overtakes another on it. */
+  readonly #lastArrival = new Map<string, number>();
+
+  constructor(time: VirtualTime, random: Random, deliver: Deliver, { onSeen, tell }: Observer) {
+    this.#time = time;
+    this.#random = random;
+    this.#deliver = deliver;
+    this.#onSeen = onSeen;
+    this.#tell = tell;
+    this.#temper = this.#pick(TEMPERS);
+    this.#isStrict = random.next() < 0.5;
+  }
+
+  chance(share: number): boolean {
+    return !this.isCalm && this.#random.next() < share;
+  }
+
+  /** A message was written: it comes, late or never or twice. */
+  send(request: SentRequest): void {
+    this.requests.push(request);
+    if (request.kind !== 'reversal')
+      this.ledger.expect(request.key, request.transactionId, Number(request.message.amount));
+    if (this.chance(0.05)) {
+      this.#onSeen('a request lost');
+      return;
+    }
+    const transitMs = this.chance(0.1) ? this.#random.next() * LONGEST_TRANSIT_MS : 5 + this.#random.next() * 40;
+    const atMs = Math.max(this.#time.nowMs + transitMs, this.#lastArrival.get(request.connectionId) ?? 0);
+    if (atMs > request.writtenAtMs + LONGEST_TRANSIT_MS) return;
+    this.#lastArrival.set(request.connectionId, atMs);
+    this.#time.at(atMs, () => this.#receive(request));
+    if (!this.chance(0.05)) return;
+    this.#onSeen('a request doubled');
+    const againMs = Math.min(atMs + this.#random.next() * 20_000, request.writtenAtMs + LONGEST_TRANSIT_MS);
+    this.#time.at(againMs, () => this.#receive(request));
+  }
+
+  #receive(request: SentRequest): void {
+    const before = this.ledger.stateOf(request.key);
+    const works = !this.chance(this.#temper.idle);
+    if (works) this.#workOn(request);
+    this.#tell(`${nameOf(request)} has come, ${request.key} is ${this.ledger.stateOf(request.key)}`);
+    if (this.chance(0.1)) {
+      this.#onSeen('an answer lost');
+      return;
+    }
+    const truth = works ? this.#truthAbout(request, before) : this.#excuseFor(request);
+    this.#sayLater(request, this.chance(this.#temper.wild) ? this.#anything(request) : truth, this.#latencyMs());
+    while (this.chance(this.#temper.late)) {
+      this.#onSeen('an answer doubled');
+      const response = this.chance(0.5) ? truth : this.#anything(request);
+      this.#sayLater(request, response, this.#random.next() * LATEST_ECHO_MS);
+    }
+  }
+
+  #workOn(request: SentRequest): void {
+    request.isTaken = true;
+    if (request.kind === 'reversal') this.ledger.reverse(request.key);
+    else if (this.#random.next() < (request.message.pinBlock === undefined ? 0.7 : 0.4)) this.#book(request);
+  }
+
+  #book(request: SentRequest): void {
+    const amountMinor = Number(request.message.amount);
+    const isPartial = request.kind === 'sale' && this.chance(0.05);
+    this.ledger.book(request.key, isPartial ? amountMinor / 2 : amountMinor);
+  }
+
+  /** What is true of a request that was worked on. */
+  #truthAbout({ kind, key, message }: SentRequest, before: string): SwitchResponse {
+    if (kind !== 'reversal') {
+      const { state, amountMinor, bookedMinor } = this.ledger.bookings.get(key)!;
+      if (state === 'booked')
+        return bookedMinor === amountMinor ? { code: '00' } : { code: '10', amountMinor: bookedMinor };
+      // A wrong PIN is wrong again, often enough to use up the tries.
+      if (message.pinBlock !== undefined && this.#random.next() < 0.6) return { code: '55' };
+      return { code: this.#pick(kind === 'sale' ? ['51', '57', '55', '91', '94'] : ['51', '57', '91']) };
+    }
+    if (before === 'unknown') return { code: this.#pick(['25', '21']) };
+    if (before === 'booked') return { code: '00' };
+    return { code: this.isCalm && !this.#isStrict ? '00' : this.#pick(['00', '57', '94', '12']) };
+  }
+
+  #excuseFor({ kind }: SentRequest): SwitchResponse {
+    return { code: this.#pick(kind === 'reversal' ? ['57', '12', '06', '91', '96'] : ['91', '96', '51', '06']) };
+  }
+
+  #anything({ kind, message }: SentRequest): SwitchResponse {
+    const code = this.#pick(kind === 'reversal' ? REVERSAL_CODES : REQUEST_CODES);
+    if (this.chance(0.15)) return { code, flaw: this.#pick(FLAWS) };
+    const isPartial = kind !== 'reversal' && this.chance(0.1);
+    return isPartial ? { code: '10', amountMinor: Math.ceil(Number(message.amount) / 2) } : { code };
+  }
+
+  #sayLater(request: SentRequest, response: SwitchResponse, afterMs: number): void {
+    this.#time.after(afterMs, () => {
+      // Until a process has taken it.
+      const statement = { ...statementOf(request, response, this.ledger, this.#time.nowMs), isUnheard: true };
+      this.statements.push(statement);
+      const how = response.flaw ? ` with ${response.flaw}` : '';
+      this.#tell(
+        `${nameOf(request)}, ${statement.stateThen}, is answered ${response.code}${how} (${statement.meaning})`,
+      );
+      this.#onSeen(
+        `${request.kind === 'reversal' ? 'reversal' : 'request'} answered ${response.flaw ?? (response.code || 'without a code')}`,
+      );
+      this.#deliver(request, response, statement);
+    });
+  }
+
+  /** Around the deadline of five seconds and its grace, too. */
+  #latencyMs(): number {
+    return this.chance(0.2) ? this.#random.next() * 12_000 : 10 + this.#random.next() * 100;
+  }
+
+  #pick<T>(choices: readonly T[]): T {
+    return choices[Math.floor(this.#random.next() * choices.length)]!;
+  }
+}
