@@ -55,6 +55,8 @@ export type Spoil = 'no' | 'garbage' | 'disconnect' | 'duplicate' | 'badMac';
 /** What the switch remembers of one connection. */
 export interface LineSession {
   isSignedOn: boolean;
+  /** Terminals that have used it, where that is kept: an answer may leave on any line of its acquirer, and on no other's. */
+  tids?: Set<string>;
 }
 
 /** Tells whether the PIN is the test PIN. Handed in, because only an HSM can open a PIN block. */

@@ -34,8 +34,8 @@ export interface SwitchLineOptions {
   readonly onKeyWanted: (line: SwitchLine, use: WorkingKeyUse) => void;
   /** The whole switch goes down for this long. */
   readonly onOutage: (forMs: number) => void;
-  /** A line other than this one, if there is any. */
-  readonly otherLine: (line: SwitchLine) => SwitchLine | undefined;
+  /** A line other than this one that serves a terminal as well, if there is any. */
+  readonly otherLine: (line: SwitchLine, tid: string) => SwitchLine | undefined;
   /** The switch signs the line off. */
   readonly onSignOff: (line: SwitchLine) => void;
   /** Told of frames and messages that could not be read; never with their bytes. */
@@ -71,6 +71,10 @@ export class SwitchLine {
 
   get isSignedOn(): boolean {
     return this.#session.isSignedOn;
+  }
+
+  serves(tid: string): boolean {
+    return this.#session.tids?.has(tid) === true;
   }
 
   /** Sends a request of the switch's own; whether the acquirer accepts it, undefined when the line closes before it says. */
@@ -174,13 +178,21 @@ export class SwitchLine {
   #actOnce(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
     if (reaction.answer === undefined && reaction.lineFate === undefined) return;
     const act = () => {
-      const other = reaction.isElsewhere === true || this.#options.socket.destroyed;
-      const line = (other ? this.#options.otherLine(this) : undefined) ?? this;
+      const line = (this.#isFor(reaction) ? undefined : this.#otherLine(request)) ?? this;
       if (reaction.answer !== undefined) line.#answer(request, reaction, header);
       if (reaction.lineFate !== undefined) this.#meet(reaction.lineFate);
     };
     if (reaction.delayMs > 0) setTimeout(() => this.#actLate(act), reaction.delayMs).unref();
     else act();
+  }
+
+  #isFor({ isElsewhere = false }: Reaction): boolean {
+    return !isElsewhere && !this.#options.socket.destroyed;
+  }
+
+  #otherLine(request: IsoMessage): SwitchLine | undefined {
+    const { otherLine, processor } = this.#options;
+    return otherLine(this, processor.readRequest(request).tid);
   }
 
   #actLate(act: () => void): void {

@@ -127,7 +127,7 @@ export class SwitchServer {
       bank,
       onKeyWanted: (asking, use) => void this.#changeKey(asking, use),
       onOutage: (forMs) => this.#goDown(forMs),
-      otherLine: (own) => [...this.#lines].find((other) => other !== own && other.isSignedOn),
+      otherLine: (own, tid) => [...this.#lines].find((other) => other !== own && other.isSignedOn && other.serves(tid)),
       onSignOff: (own) => void this.#signOff(own),
       onBadInput: (reason) => onEvent({ event: 'badInput', processor: processor.type, reason }),
     });

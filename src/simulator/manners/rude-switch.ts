@@ -94,6 +94,8 @@ export class RudeSwitch implements Bank {
         return honest;
       },
     };
+    session.tids ??= new Set();
+    session.tids.add(request.tid);
     const misdeed = this.#choose(request);
     const isTaken = misdeed?.name !== 'request lost';
     const reaction = await (misdeed ? misdeed.commit(occasion) : occasion.honest());
