@@ -3,7 +3,8 @@ import { type Installation, startInstallation } from '../../support/installation
 import { ManyDeliveries, WITHIN_MS } from '../../webhooks/many-deliveries.ts';
 import { type Answer, ok, type Receiver, startReceiver } from '../../webhooks/receiver.ts';
 
-const EACH = 5_000;
+/** As many as a busy machine delivers to in seconds; `RECEIVERS=10000` tries more. */
+const EACH = Number(process.env.RECEIVERS ?? 2_000) / 2;
 /** To an endpoint that has taken nothing yet. */
 const MOST_AT_ONCE = 2;
 
@@ -31,7 +32,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-test('of ten thousand receivers, the half that hangs does not keep the others from their events', {
+test('receivers that hang, one for each that answers, do not keep the others from their events', {
   timeout: 2 * WITHIN_MS,
 }, async () => {
   const many = new ManyDeliveries(installation);
