@@ -238,7 +238,7 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
       onSilence: (isSilent) => {
         const { id: connectionId, address: where } = connection;
         const text = isSilent ? 'a connection is silent, others are preferred' : 'a silent connection has answered';
-        this.#tell(isSilent ? 'warn' : 'info', { connectionId, address: where }, text);
+        this.#tell('info', { connectionId, address: where }, text); // a single request without a response is enough for it
       },
     });
     const connectAlarm = new Alarm(() => connection.destroy({ cause: 'connectTimeout' }));
