@@ -9,7 +9,8 @@ const EVERYTHING = [
   ...['late approved', 'late declined', 'late unknown', 'an answer after a restart', 'an answer to another worker'],
   ...['a request lost', 'a request doubled', 'an answer lost', 'an answer doubled'],
   ...['a commit that hangs', 'a commit without an answer', 'a process killed', 'a process frozen past a deadline'],
-  ...['a second attempt', 'two PINs at once'],
+  ...['a second attempt', 'two PINs at once', 'a link opened', 'a tap on a link', 'a completion that was repeated'],
+  ...['00', '91', '96'].map((code) => `completion answered ${code}`),
   ...['00', '10', '51', '55', '57', '68', '70', '77', '91', '94', '96'].map((code) => `request answered ${code}`),
   ...['00', '06', '12', '21', '25', '57', '77', '91', '94', '96'].map((code) => `reversal answered ${code}`),
   ...['request', 'reversal'].flatMap((kind) =>

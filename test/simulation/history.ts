@@ -4,10 +4,13 @@ import { seededRandom } from '../../src/simulator/random.ts';
 import { dispositionName } from '../../src/transactions/disposition.ts';
 import type { TapRequest } from '../../src/transactions/ports.ts';
 import type { World } from '../../src/transactions/world.ts';
+import { MemoryCompletions } from './memory-completions.ts';
+import { MemoryLinks } from './memory-links.ts';
 import { MemoryStore, type Sabotage } from './memory-store.ts';
 import { faultsOf } from './rules/judge.ts';
 import { SimulatedClients } from './simulated-clients.ts';
 import { SimulatedProcess } from './simulated-process.ts';
+import { simulatedLink } from './simulated-tenant.ts';
 import { VirtualTime } from './virtual-time.ts';
 import { type Deliver, WildSwitch } from './wild-switch.ts';
 
@@ -16,6 +19,7 @@ const CALM_AFTER_MS = 150_000;
 /** Reversals are tried for three days. */
 const LONGEST_MS = 80 * 3_600_000;
 const MOST_TAPS = 4;
+const SHARE_WITH_LINK = 0.2;
 /** Sales that somebody thinks better of. */
 const MOST_GIVEN_BACK = 2;
 
@@ -39,6 +43,8 @@ class History {
   readonly #random;
   readonly #time = new VirtualTime();
   readonly #store: MemoryStore;
+  readonly #links: MemoryLinks;
+  readonly #completions: MemoryCompletions;
   readonly #switches: WildSwitch;
   readonly #clients: SimulatedClients;
   readonly #events = new Map<string, NonNullable<JobPayloads['webhook']['outcome']>>();
@@ -54,6 +60,8 @@ class History {
     this.#random = seededRandom(seed);
     this.#story = story;
     this.#store = new MemoryStore(this.#time, this.#newId, sabotage);
+    this.#links = new MemoryLinks(this.#store, this.#time);
+    this.#completions = new MemoryCompletions(this.#store, this.#time);
     const onSeen = (what: string) => void this.#seen.add(what);
     const tell = (what: string) => this.#tell(what);
     const onError = (error: unknown) => this.#noteError(error);
@@ -79,6 +87,7 @@ class History {
       } as TapRequest;
       this.#time.after(this.#random.next() * 10_000, () => void this.#clients.phone(request));
     }
+    if (this.#random.next() < SHARE_WITH_LINK) this.#payLink();
     for (let n = 0; n < MOST_GIVEN_BACK; n++) {
       this.#time.after(this.#random.next() * CALM_AFTER_MS, () => void this.#clients.merchant());
     }
@@ -93,6 +102,17 @@ class History {
     void this.#clients.refundEverything();
     await this.#rest();
     return this.#judge();
+  }
+
+  /** Two customers hold one link, and a till takes a card for the same order. */
+  #payLink(): void {
+    const id = this.#newId();
+    const link = simulatedLink(id, this.#time.nowMs);
+    this.#links.create(link);
+    for (const device of ['phone-1', 'phone-2'])
+      this.#time.after(this.#random.next() * 10_000, () => void this.#clients.customer(link, device));
+    const till = { merchantReference: link.paymentReference, deviceInstallationId: 'till', paymentCardData: 'tap' };
+    this.#time.after(this.#random.next() * 30_000, () => void this.#clients.phone(till as TapRequest));
   }
 
   async #rest(): Promise<void> {
@@ -114,6 +134,7 @@ class History {
         events: [...this.#events.values()],
         alarms: this.#alarms,
         hadFaults: true,
+        wantsCompletion: this.#switches.wantsCompletion,
       }),
     ];
   }
@@ -131,7 +152,7 @@ class History {
     };
     const process = new SimulatedProcess(
       {
-        ...{ time, random, store, switches, events },
+        ...{ time, random, store, links: this.#links, completions: this.#completions, switches, events },
         alarms: this.#alarms,
         newId: this.#newId,
         onCommit: () => {
@@ -183,10 +204,14 @@ class History {
   /** What came up in it. */
   seen(): Set<string> {
     const seen = new Set(this.#seen);
+    const completions = this.#switches.requests.filter(({ kind }) => kind === 'completion');
+    if (new Set(completions.map(({ key }) => key)).size < completions.length)
+      seen.add('a completion that was repeated');
     for (const { transaction, trail } of this.#store.rows.values()) {
       if (transaction.disposition !== null) seen.add(dispositionName(transaction.disposition));
       if (transaction.attempt > 1) seen.add('a second attempt');
       if (transaction.needsReview) seen.add('a review');
+      if (transaction.consumerId !== null) seen.add('a tap on a link');
       for (const entry of trail.flatMap(({ moves }) => moves)) {
         if ('reversal' in entry) seen.add(`reversal ${entry.reversal}`);
         if ('late' in entry) seen.add(`late ${entry.late}`);

@@ -20,7 +20,7 @@ export function factsOf({ deadlineAtMs, ...row }: Row, request: Transaction, now
     wasAnswered: request.responseCode !== null || late.some(({ responseCode }) => responseCode !== ''),
     wasApprovedLate: approved !== undefined,
     lateAuthorizationCode: approved?.authorizationCode || null,
-    completingSeconds: 0,
+    completingSeconds: Math.max(0, (row.completingUntilMs ?? 0) - nowMs) / 1_000,
     attempts,
     underWaySeconds: Math.max(0, Math.max(...openUntilMs) - nowMs) / 1_000,
   };

@@ -40,6 +40,8 @@ export interface Row {
   transaction: Transaction;
   answerByMs: number;
   deadlineAtMs: number | null;
+  /** Until then a completion of it may be on its way. */
+  completingUntilMs?: number | null;
   readonly trail: { attempt: number; moves: AuditEntry[] }[];
   /** Of every attempt, newest last. */
   readonly late: { readonly attempt: number; readonly facts: LateFacts }[];
@@ -140,7 +142,9 @@ export class MemoryStore {
     const row = this.rowAt(transaction, fromStatus);
     const deadlineAtMs = this.#time.nowMs + (transaction.deadlineSeconds ?? 0) * 1_000;
     if (!row || hasAnswer(row.transaction) || row.answerByMs < deadlineAtMs) return false;
-    Object.assign(row, { transaction, deadlineAtMs });
+    const { status, routeId, tid, mid, stan, rrn, sentAtMs, deadlineSeconds, overdueJob, sealedCard } = transaction;
+    const submission = { status, routeId, tid, mid, stan, rrn, sentAtMs, deadlineSeconds, overdueJob, sealedCard };
+    Object.assign(row, { transaction: { ...row.transaction, ...submission }, deadlineAtMs });
     this.told(transaction, moves);
     this.enqueue(enqueue);
     this.remove(remove);
@@ -216,7 +220,8 @@ export class MemoryStore {
     const isSameVoid = before.voidState === transaction.voidState;
     if (!(isCurrent && isSameVoid) && this.sabotage !== 'no reversal guard') return false;
     this.#change(row, transaction.attempt, to);
-    if (voidRow) this.#change(this.rows.get(voidRow.id)!, 1, voidRow);
+    const told = voidRow && this.rows.get(voidRow.id);
+    if (voidRow && told) this.#change(told, told.transaction.attempt, voidRow);
     this.#record(row, before, record);
     this.#reserve(before, to);
     this.told(transaction, toldAt(step));

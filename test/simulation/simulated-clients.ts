@@ -2,10 +2,12 @@ import type { Random } from '../../src/simulator/random.ts';
 import { refund } from '../../src/transactions/afterwards/refund.ts';
 import { voidSale } from '../../src/transactions/afterwards/void.ts';
 import { Disposition, dispositionName } from '../../src/transactions/disposition.ts';
+import type { Link } from '../../src/transactions/links/link.ts';
+import { openLink } from '../../src/transactions/links/pay-link.ts';
 import { isAwaitingPin } from '../../src/transactions/pin/pin-step.ts';
 import { submitPin } from '../../src/transactions/pin/submit-pin.ts';
 import type { PinRequest } from '../../src/transactions/ports/pin-ports.ts';
-import type { TapRequest } from '../../src/transactions/ports.ts';
+import type { Principal, TapRequest } from '../../src/transactions/ports.ts';
 import { recordAnswer } from '../../src/transactions/reversal/overdue.ts';
 import { submitTap } from '../../src/transactions/tap/submit-tap.ts';
 import { type Transaction, TransactionType } from '../../src/transactions/transaction.ts';
@@ -41,16 +43,28 @@ export class SimulatedClients {
     this.#parts = parts;
   }
 
+  /** Pays a link by its own token, under the reference that its details offer. */
+  async customer(link: Pick<Link, 'acquirerId' | 'id' | 'merchantId'>, device: string): Promise<void> {
+    const { anyWorld, onSeen, onError } = this.#parts;
+    const world = anyWorld();
+    const opened = world && (await openLink(world, link, link.id).catch((error: unknown) => void onError(error)));
+    if (!opened) return;
+    onSeen('a link opened');
+    const { merchantReference } = opened;
+    const request = { merchantReference, deviceInstallationId: device, paymentCardData: 'tap' } as TapRequest;
+    await this.phone(request, { ...PRINCIPAL, consumerId: link.id });
+  }
+
   /** Submits a tap, and again with the same request while it has no answer. The card is tapped again when nothing was sent. */
-  async phone(asks: TapRequest): Promise<void> {
+  async phone(asks: TapRequest, principal: Principal = PRINCIPAL): Promise<void> {
     const { time, random } = this.#parts;
     let request = asks;
     for (let tries = 0; tries < 5; tries++) {
-      const answer = await this.#ask((world) => submitTap(world, PRINCIPAL, request));
+      const answer = await this.#ask((world) => submitTap(world, principal, request));
       if (answer?.disposition === Disposition.UnableToGoOnline) {
         request = { ...request, paymentCardData: `tap again ${tries}` };
       } else if (answer && isAwaitingPin(answer)) {
-        await this.#enterPins(answer, request);
+        await this.#enterPins(answer, request, principal);
         return;
       } else if (answer && random.next() < 0.8) return;
       await time.pass(500 + random.next() * 20_000);
@@ -58,12 +72,12 @@ export class SimulatedClients {
   }
 
   /** Enters PINs as long as one is wanted: in time or not, and now and then two different ones at once. */
-  async #enterPins(awaiting: Transaction, tap: TapRequest): Promise<void> {
+  async #enterPins(awaiting: Transaction, tap: TapRequest, principal: Principal): Promise<void> {
     const { time, random, onSeen } = this.#parts;
     for (let tries = 0; tries < 6; tries++) {
       await time.pass(random.next() * PIN_SECONDS * 1_200);
       const enter = (pin: string) =>
-        this.#ask((world) => submitPin(world, PRINCIPAL, awaiting.id, pinRequest(tap, pin)));
+        this.#ask((world) => submitPin(world, principal, awaiting.id, pinRequest(tap, pin)));
       const isTwice = random.next() < 0.2;
       const answers = await Promise.all([enter(`${tries}1`), ...(isTwice ? [enter(`${tries}2`)] : [])]);
       if (isTwice) onSeen('two PINs at once');

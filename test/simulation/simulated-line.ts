@@ -6,7 +6,9 @@ import type { World } from '../../src/transactions/world.ts';
 import { PROFILE } from './simulated-tenant.ts';
 import { responseTo, type SwitchResponse } from './switch/answers.ts';
 import {
+  completionMessage,
   type DialectRequest,
+  isCompletionTaken,
   prepareRefund,
   prepareSale,
   readOutcome,
@@ -27,7 +29,8 @@ export interface LineParts {
   readonly name: string;
   readonly time: VirtualTime;
   readonly switches: WildSwitch;
-  readonly world: () => World;
+  /** A world that hears the statement when it stores what it says. */
+  readonly worldHearing: (statement: Statement) => World;
   readonly isAlive: () => boolean;
   readonly nextStan: () => Promise<string>;
   /** An effect begins or ends: the process may die here, or stand still for a while. */
@@ -93,7 +96,7 @@ export class SimulatedLine {
         return connectionId === undefined || connectionId === this.connectionId ? this.#slot(hears) : undefined;
       },
       hasConnection: (connectionId) => connectionId === this.connectionId,
-      prepare: prepareSale,
+      prepare: (purchase) => ({ ...prepareSale(purchase), wantsCompletion: switches.wantsCompletion }),
       prepareRefund,
       translatePin: async () => PIN,
       providerId: () => ({}),
@@ -116,7 +119,10 @@ export class SimulatedLine {
         const sent = { kind: 'reversal', about, reversalAttempt: reversal.attempt, connectionId, hears } as const;
         return this.#ask({ ...sent, message: reversalMessage(reversal) }, timing, readReversalAnswer);
       },
-      complete: () => Promise.reject(new Error('these switches post by themselves')),
+      complete: (completion, timing, about) => {
+        const sent = { kind: 'completion', about, reversalAttempt: 0, connectionId, hears } as const;
+        return this.#ask({ ...sent, message: completionMessage(completion) }, timing, isCompletionTaken);
+      },
       release: () => {},
     };
   }
@@ -174,10 +180,10 @@ export class SimulatedLine {
   }
 
   #lookUp(response: IsoMessage, statement: Statement, [nextMs, ...laterMs]: readonly number[]): void {
-    const { time, world, isAlive } = this.#parts;
+    const { time, worldHearing, isAlive } = this.#parts;
     const stray = strayOf(response);
     if (!isAlive() || !stray) return;
-    settleStrays(world(), [stray])
+    settleStrays(worldHearing(statement), [stray])
       .catch(() => ['unknown'])
       .then(([kind]) => {
         if (kind === 'unknown' && nextMs !== undefined)

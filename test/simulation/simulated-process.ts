@@ -1,6 +1,7 @@
 import type { JobPayloads } from '../../schemas/jobs.ts';
 import { StoreUnavailable } from '../../src/errors.ts';
 import type { Random } from '../../src/simulator/random.ts';
+import { sendCompletion } from '../../src/transactions/afterwards/complete.ts';
 import { expirePin } from '../../src/transactions/pin/expire-pin.ts';
 import type { TransactionStore } from '../../src/transactions/ports.ts';
 import { OriginalConnections } from '../../src/transactions/reversal/original-connections.ts';
@@ -8,6 +9,8 @@ import { decideOverdue } from '../../src/transactions/reversal/overdue.ts';
 import { type ReversalAttempt, type ReversalJobResult, sendReversal } from '../../src/transactions/reversal/reverse.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../src/transactions/time-limits.ts';
 import type { World } from '../../src/transactions/world.ts';
+import type { MemoryCompletions } from './memory-completions.ts';
+import type { MemoryLinks } from './memory-links.ts';
 import type { Job, MemoryStore } from './memory-store.ts';
 import { SimulatedLine } from './simulated-line.ts';
 import { DEADLINE_MS } from './simulated-tenant.ts';
@@ -20,6 +23,8 @@ export interface SharedWorld {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly store: MemoryStore;
+  readonly links: MemoryLinks;
+  readonly completions: MemoryCompletions;
   readonly switches: WildSwitch;
   readonly newId: () => string;
   /** Outcomes that the integrator was told of, by the event's id. */
@@ -40,6 +45,7 @@ const CLAIM_LAPSES_MS: Partial<Record<string, number>> = {
   overdue: 15_000,
   'expire-pin': 15_000,
   reverse: 150_000,
+  complete: 150_000,
   webhook: 60_000,
 };
 
@@ -77,7 +83,7 @@ export class SimulatedProcess implements Effects {
     const { time, switches } = shared;
     this.line = new SimulatedLine({
       ...{ name, time, switches },
-      world: () => this.world,
+      worldHearing: (statement) => this.#hearing([statement]),
       isAlive: () => this.isAlive,
       nextStan: () => this.#nextStan(),
       moment: () => this.#moment(),
@@ -116,7 +122,14 @@ export class SimulatedProcess implements Effects {
     try {
       const result = await this.#handle(job);
       const again =
-        result === 'done' ? undefined : { ...job.request, id: undefined, startAfterSeconds: result.againAfterSeconds };
+        result === 'done'
+          ? undefined
+          : {
+              ...job.request,
+              ...(result.payload && { data: result.payload }),
+              id: undefined,
+              startAfterSeconds: result.againAfterSeconds,
+            };
       await this.commit('endJob', () => store.endJob(job.id, again as never));
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) onBug(error);
@@ -125,7 +138,7 @@ export class SimulatedProcess implements Effects {
     }
   }
 
-  async #handle({ request }: Job): Promise<'done' | { readonly againAfterSeconds: number }> {
+  async #handle({ request }: Job): Promise<'done' | { readonly againAfterSeconds: number; readonly payload?: object }> {
     const { store, events } = this.#shared;
     switch (request.queue) {
       case 'overdue': {
@@ -137,6 +150,8 @@ export class SimulatedProcess implements Effects {
         return expirePin(this.world, request.data);
       case 'reverse':
         return this.#reverse(request.data);
+      case 'complete':
+        return sendCompletion(this.world, request.data);
       case 'webhook':
         await this.commit('webhook', () => void events.set(request.data.eventId, request.data.outcome!));
         return 'done';
@@ -145,18 +160,27 @@ export class SimulatedProcess implements Effects {
     }
   }
 
-  /** What the switch says is heard when it was stored, and not only received. */
   #reverse(asked: ReversalAttempt, jobId?: string): Promise<ReversalJobResult> {
     const heard: Statement[] = [];
     const only = this.line.asSwitch((statement) => heard.push(statement));
-    const stepReversal: TransactionStore['stepReversal'] = (step) =>
-      this.commit('stepReversal', () => {
-        const isStored = this.#shared.store.stepReversal(step);
-        if (isStored) for (const statement of heard) statement.isUnheard = false;
-        return isStored;
-      });
     const path = { kind: 'direct', switches: { find: () => only } } as const;
-    return sendReversal({ ...this.world, path, store: { ...this.world.store, stepReversal } }, asked, jobId);
+    return sendReversal({ ...this.#hearing(heard), path }, asked, jobId);
+  }
+
+  /** A world in which what the switch has said is heard as soon as it is stored, and not when it is received. */
+  #hearing(heard: readonly Statement[]): World {
+    const hear = <T>(result: T): T => {
+      if (result === true || result === 'recorded' || result === 'known')
+        for (const statement of heard) statement.isUnheard = false;
+      return result;
+    };
+    const { store } = this.#shared;
+    const hearingStore: TransactionStore = {
+      ...this.world.store,
+      stepReversal: (step) => this.commit('stepReversal', () => hear(store.stepReversal(step))),
+      recordLate: (record) => this.commit('recordLate', () => hear(store.recordLate(record))),
+    };
+    return { ...this.world, store: hearingStore };
   }
 
   /** An effect begins or ends: the process may die here, or stand still for a while. */
@@ -224,11 +248,10 @@ export class SimulatedProcess implements Effects {
   }
 
   #createWorld(): World {
-    const { time, store, newId, alarms } = this.#shared;
+    const { time, store, links, completions, newId, alarms } = this.#shared;
     return simulatedWorld({
       effects: this,
-      store,
-      newId,
+      ...{ store, links, completions, newId },
       clock: { nowMs: () => Math.round(time.nowMs + this.#wallOffsetMs), monotonicMs: () => time.nowMs },
       pinSeconds: PIN_SECONDS,
       moved: (_key, timeoutMs) => time.pass(timeoutMs),

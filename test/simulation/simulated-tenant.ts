@@ -2,7 +2,10 @@ import type1 from '../../processors/type-1/index.ts';
 import { sampleTap } from '../../src/card/sample-tap.ts';
 import { encodeTlv, indexTlv } from '../../src/emv/tlv.ts';
 import type { ProcessorProfile } from '../../src/processor-kit/profile.ts';
+import type { Link } from '../../src/transactions/links/link.ts';
+import { LinkState } from '../../src/transactions/links/link-state.ts';
 import type { Directory, OpenedTap, Principal } from '../../src/transactions/ports.ts';
+import { TransactionType } from '../../src/transactions/transaction.ts';
 
 const AMOUNT_MINOR = 1_000;
 export const DEADLINE_MS = 5_000;
@@ -59,3 +62,26 @@ export const DIRECTORY: Directory = {
   user: () => undefined,
   webhookEndpoint: () => 'b8f0d0c0-0000-4000-8000-000000000001',
 };
+
+/** Asks for what every simulated tap pays. */
+export function simulatedLink(id: string, nowMs: number): Omit<Link, 'isPast' | 'isHeld'> {
+  return {
+    acquirerId: 1,
+    id,
+    integratorId: 10,
+    merchantId: PRINCIPAL.merchantId,
+    kind: 'link',
+    type: TransactionType.Tap,
+    paymentReference: 'link-order',
+    amountMinor: AMOUNT_MINOR,
+    currency: 'ZAR',
+    isConsumerApp: true,
+    xTid: 'TERM0001',
+    mandate: null,
+    expiresAtMs: nowMs + 120_000,
+    state: LinkState.QRCodeGenerated,
+    transactionId: null,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+}

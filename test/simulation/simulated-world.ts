@@ -4,6 +4,8 @@ import type { PinRequest } from '../../src/transactions/ports/pin-ports.ts';
 import type { Alarms, Switches, TransactionStore, Wakeups } from '../../src/transactions/ports.ts';
 import type { OriginalConnections } from '../../src/transactions/reversal/original-connections.ts';
 import type { World } from '../../src/transactions/world.ts';
+import type { MemoryCompletions } from './memory-completions.ts';
+import type { MemoryLinks } from './memory-links.ts';
 import { MemoryRefunds } from './memory-refunds.ts';
 import type { MemoryStore } from './memory-store.ts';
 import { DIRECTORY, KEPT, TAP } from './simulated-tenant.ts';
@@ -18,6 +20,8 @@ export interface Effects {
 export interface WorldParts {
   readonly effects: Effects;
   readonly store: MemoryStore;
+  readonly links: MemoryLinks;
+  readonly completions: MemoryCompletions;
   readonly clock: World['clock'];
   readonly newId: () => string;
   readonly pinSeconds: number;
@@ -44,7 +48,9 @@ export function simulatedWorld(parts: WorldParts): World {
       isFingerprintOf: (fingerprint, request) => fingerprint === fingerprintOf(request),
     },
     vault: vaultOf(parts.isKeyLost),
-    store: storeOf(effects, store),
+    store: storeOf(effects, store, parts.links),
+    links: linksOf(effects, parts.links),
+    completions: completionsOf(effects, parts.completions),
     refunds: refundsOf(effects, new MemoryRefunds(store)),
     pinTokens: { issue: async () => 'token', check: async () => 'good' },
     pinSeconds,
@@ -75,10 +81,10 @@ function vaultOf(isKeyLost: () => boolean = () => false): World['vault'] {
   } satisfies Partial<World['vault']> as Partial<World['vault']> as World['vault'];
 }
 
-function storeOf(effects: Effects, store: MemoryStore): TransactionStore {
+function storeOf(effects: Effects, store: MemoryStore, links: MemoryLinks): TransactionStore {
   return {
-    insert: (attempt) => effects.commit('insert', () => store.insert(attempt)),
-    retry: (attempt) => effects.commit('retry', () => store.retry(attempt)),
+    insert: (attempt) => effects.commit('insert', () => links.insert(attempt)),
+    retry: (attempt) => effects.commit('retry', () => links.retry(attempt)),
     submitPin: (attempt) => effects.commit('submitPin', () => store.submitPin(attempt)),
     expirePin: (expiry) => effects.commit('expirePin', () => store.expirePin(expiry)),
     submit: (submission) => effects.commit('submit', () => store.submit(submission)),
@@ -105,6 +111,24 @@ function refundsOf(effects: Effects, refunds: MemoryRefunds): World['refunds'] {
     startVoid: (wanted) => effects.commit('startVoid', () => refunds.startVoid(wanted)),
     findVoid: (sale) => effects.read('findVoid', () => refunds.findVoid(sale)),
     acknowledge: (record) => effects.commit('acknowledge', () => refunds.acknowledge(record)),
+  };
+}
+
+/** As far as payment apps ask for them. */
+function linksOf(effects: Effects, links: MemoryLinks): World['links'] {
+  return {
+    find: (key) => effects.read('find link', () => links.find(key)),
+    findNamed: (_acquirer, _merchant, reference) => effects.read('findNamed', () => links.findNamed(reference)),
+    moveTo: (key, state) => effects.commit('moveTo', () => links.moveTo(key, state)),
+    isUnused: (_link, reference) => effects.read('isUnused', () => links.isUnused(reference)),
+  } satisfies Partial<World['links']> as Partial<World['links']> as World['links'];
+}
+
+function completionsOf(effects: Effects, completions: MemoryCompletions): World['completions'] {
+  return {
+    begin: (sale, seconds) => effects.commit('begin completion', () => completions.begin(sale, seconds)),
+    end: (sale) => effects.commit('end completion', () => completions.end(sale)),
+    giveUp: (sale, nowMs) => effects.commit('give up completion', () => completions.giveUp(sale, nowMs)),
   };
 }
 

@@ -1,7 +1,12 @@
 import type { Random } from '../../src/simulator/random.ts';
 import type { Flaw, SwitchResponse } from './switch/answers.ts';
 import { Ledger } from './switch/ledger.ts';
-import { LONGEST_TRANSIT_MS, nameOf, type SentRequest } from './switch/sent-request.ts';
+import {
+  LONGEST_TRANSIT_MS,
+  LONGEST_TRANSIT_OF_COMPLETION_MS,
+  nameOf,
+  type SentRequest,
+} from './switch/sent-request.ts';
 import { type Statement, statementOf } from './switch/statements.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -47,6 +52,8 @@ export class WildSwitch {
   readonly requests: SentRequest[] = [];
   readonly statements: Statement[] = [];
   isCalm = false;
+  /** Whether approvals are posted by a completion only. */
+  readonly wantsCompletion: boolean;
   /** Whether, in the calm, it refuses to reverse what is reversed (57), as some do. */
   readonly #isStrict: boolean;
   readonly #temper: Temper;
@@ -66,6 +73,7 @@ export class WildSwitch {
     this.#tell = tell;
     this.#temper = this.#pick(TEMPERS);
     this.#isStrict = random.next() < 0.5;
+    this.wantsCompletion = random.next() < 0.3;
   }
 
   chance(share: number): boolean {
@@ -75,20 +83,22 @@ export class WildSwitch {
   /** A message was written: it comes, late or never or twice. */
   send(request: SentRequest): void {
     this.requests.push(request);
-    if (request.kind !== 'reversal')
+    const longestMs = request.kind === 'completion' ? LONGEST_TRANSIT_OF_COMPLETION_MS : LONGEST_TRANSIT_MS;
+    if (request.kind === 'sale' || request.kind === 'refund')
       this.ledger.expect(request.key, request.transactionId, Number(request.message.amount));
     if (this.chance(0.05)) {
       this.#onSeen('a request lost');
       return;
     }
-    const transitMs = this.chance(0.1) ? this.#random.next() * LONGEST_TRANSIT_MS : 5 + this.#random.next() * 40;
+    const transitMs = this.chance(0.1) ? this.#random.next() * longestMs : 5 + this.#random.next() * 40;
     const atMs = Math.max(this.#time.nowMs + transitMs, this.#lastArrival.get(request.connectionId) ?? 0);
-    if (atMs > request.writtenAtMs + LONGEST_TRANSIT_MS) return;
+    if (atMs > request.writtenAtMs + longestMs) return;
     this.#lastArrival.set(request.connectionId, atMs);
     this.#time.at(atMs, () => this.#receive(request));
-    if (!this.chance(0.05)) return;
+    // A completion that came twice could come behind the void that waited for the first: no gateway can wait for that.
+    if (request.kind === 'completion' || !this.chance(0.05)) return;
     this.#onSeen('a request doubled');
-    const againMs = Math.min(atMs + this.#random.next() * 20_000, request.writtenAtMs + LONGEST_TRANSIT_MS);
+    const againMs = Math.min(atMs + this.#random.next() * 20_000, request.writtenAtMs + longestMs);
     this.#time.at(againMs, () => this.#receive(request));
   }
 
@@ -113,6 +123,7 @@ export class WildSwitch {
   #workOn(request: SentRequest): void {
     request.isTaken = true;
     if (request.kind === 'reversal') this.ledger.reverse(request.key);
+    else if (request.kind === 'completion') this.ledger.complete(request.key);
     else if (this.#random.next() < (request.message.pinBlock === undefined ? 0.7 : 0.4)) this.#book(request);
   }
 
@@ -124,6 +135,7 @@ export class WildSwitch {
 
   /** What is true of a request that was worked on. */
   #truthAbout({ kind, key, message }: SentRequest, before: string): SwitchResponse {
+    if (kind === 'completion') return { code: '00' };
     if (kind !== 'reversal') {
       const { state, amountMinor, bookedMinor } = this.ledger.bookings.get(key)!;
       if (state === 'booked')
@@ -138,13 +150,17 @@ export class WildSwitch {
   }
 
   #excuseFor({ kind }: SentRequest): SwitchResponse {
-    return { code: this.#pick(kind === 'reversal' ? ['57', '12', '06', '91', '96'] : ['91', '96', '51', '06']) };
+    return {
+      code: this.#pick(
+        kind === 'reversal' || kind === 'completion' ? ['57', '12', '06', '91', '96'] : ['91', '96', '51', '06'],
+      ),
+    };
   }
 
   #anything({ kind, message }: SentRequest): SwitchResponse {
-    const code = this.#pick(kind === 'reversal' ? REVERSAL_CODES : REQUEST_CODES);
+    const code = this.#pick(kind === 'reversal' || kind === 'completion' ? REVERSAL_CODES : REQUEST_CODES);
     if (this.chance(0.15)) return { code, flaw: this.#pick(FLAWS) };
-    const isPartial = kind !== 'reversal' && this.chance(0.1);
+    const isPartial = (kind === 'sale' || kind === 'refund') && this.chance(0.1);
     return isPartial ? { code: '10', amountMinor: Math.ceil(Number(message.amount) / 2) } : { code };
   }
 
@@ -157,9 +173,7 @@ export class WildSwitch {
       this.#tell(
         `${nameOf(request)}, ${statement.stateThen}, is answered ${response.code}${how} (${statement.meaning})`,
       );
-      this.#onSeen(
-        `${request.kind === 'reversal' ? 'reversal' : 'request'} answered ${response.flaw ?? (response.code || 'without a code')}`,
-      );
+      this.#onSeen(`${statement.about} answered ${response.flaw ?? (response.code || 'without a code')}`);
       this.#deliver(request, response, statement);
     });
   }

@@ -5,6 +5,8 @@ import { recordAnswer } from '../../../src/transactions/reversal/overdue.ts';
 import { sendReversal } from '../../../src/transactions/reversal/reverse.ts';
 import type { Transaction } from '../../../src/transactions/transaction.ts';
 import type { World } from '../../../src/transactions/world.ts';
+import { MemoryCompletions } from '../memory-completions.ts';
+import { MemoryLinks } from '../memory-links.ts';
 import { type Job, MemoryStore } from '../memory-store.ts';
 import { simulatedWorld } from '../simulated-world.ts';
 import { Ledger } from '../switch/ledger.ts';
@@ -42,6 +44,8 @@ export interface Waiting {
 export class Execution implements TaskHost {
   readonly time = { nowMs: BEGINS_AT_MS };
   readonly store: MemoryStore;
+  readonly links: MemoryLinks;
+  readonly completions: MemoryCompletions;
   readonly ledger = new Ledger();
   readonly requests: SentRequest[] = [];
   readonly waiting = new Map<number, Waiting>();
@@ -74,6 +78,8 @@ export class Execution implements TaskHost {
     this.isTold = isTold;
     this.processes = [new ExploredProcess('A', 1, -60_000), new ExploredProcess('B', 1, 60_000)];
     this.store = new MemoryStore(this.time, () => this.newId('job'));
+    this.links = new MemoryLinks(this.store, this.time);
+    this.completions = new MemoryCompletions(this.store, this.time);
   }
 
   processNamed(name: string): ExploredProcess {
@@ -171,6 +177,8 @@ export class Execution implements TaskHost {
     return simulatedWorld({
       effects: task,
       store: this.store,
+      links: this.links,
+      completions: this.completions,
       clock: {
         nowMs: () => this.time.nowMs + process.wallOffsetMs,
         monotonicMs: () => this.time.nowMs,

@@ -62,5 +62,5 @@ export async function faultsInTheEnd(execution: Execution, manner: Manner): Prom
 
 function booksOf({ store, ledger, requests, statements, told, events, alarms, hadFaults }: Execution): Books {
   const bookings = [...ledger.bookings.values()];
-  return { rows: store.rows, bookings, requests, statements, told, events, alarms, hadFaults };
+  return { rows: store.rows, bookings, requests, statements, told, events, alarms, hadFaults, wantsCompletion: false };
 }

@@ -29,3 +29,8 @@ export interface Verdict {
   readonly evidence: string;
   readonly seconds: number;
 }
+
+/** The row of a mutation in the table of test/README.md. */
+export function tableRow({ name, meaning, hunt }: Mutation): string {
+  return `| ${name} | ${meaning} | ${hunt.by === 'test' ? `\`${hunt.file.replace(/^test\//, '')}\`` : hunt.by} |`;
+}

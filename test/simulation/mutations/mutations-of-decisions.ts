@@ -54,14 +54,6 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
     hunt: { by: 'histories', count: 50_000 },
   },
   {
-    name: 'a repeated tap is a new one',
-    file: 'src/transactions/tap/submit-tap.ts',
-    before: '  if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);',
-    after: '',
-    meaning: 'the next attempt of a reference begins although the first one reached a switch',
-    hunt: { by: 'test', file: 'test/flow/idempotency.test.ts' },
-  },
-  {
     name: 'an uncertain refund may be sent again',
     file: 'src/transactions/tap/authorize.ts',
     before: "  if (answer.kind === 'failed' && !answer.written) {\n    const next",

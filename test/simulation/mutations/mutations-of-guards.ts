@@ -87,17 +87,18 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   {
     name: 'two voids at once',
     file: 'src/store/transactions/commit-voids.ts',
-    before: ' and void_state is null and refunded_minor',
-    after: ' and refunded_minor',
-    meaning: 'a void that the switch has acknowledged begins anew',
+    before: `and void_state is null and refunded_minor = 0
+    and reversal_state = \${ReversalState.none} and`,
+    after: 'and refunded_minor = 0 and',
+    meaning: 'a void that is under way begins anew, and forgets its attempts',
     hunt: COMPARISON,
   },
   {
     name: 'two PINs at once',
     file: 'src/store/transactions/commit-pin-attempts.ts',
-    before: `t.pin_state = \${PinState.awaiting} and t.pin_expires_at`,
-    after: 't.pin_expires_at',
-    meaning: 'a PIN is taken that nobody has asked for any more',
+    before: 'where t.attempt = x.attempt - 1 and t.status',
+    after: 'where t.status',
+    meaning: 'a PIN that was sent twice is taken for the next one as well',
     hunt: COMPARISON,
   },
   {

@@ -11,8 +11,8 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   {
     name: 'a refusal is final',
     file: 'src/transactions/reversal/reversal-answers.ts',
-    before: '  if (attempts.length === transaction.reversalAttempt && attempts.every(isRefused)) {',
-    after: '  if (attempts.length > 0) {',
+    before: 'if (attempts.length === transaction.reversalAttempt && attempts.every(isRefused)) {',
+    after: 'if (attempts.length > 0) {',
     meaning: 'two refusals end a void although an earlier attempt has no answer: the sale may be refunded twice',
     hunt: VOID,
   },

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from './broken-copy.ts';
+import { tableRow } from './mutation.ts';
 import { MUTATIONS } from './mutations.ts';
 
 test.each(
@@ -14,4 +15,9 @@ test.each(
 
 test('mutations have names of their own', () => {
   expect(new Set(MUTATIONS.map(({ name }) => name)).size).toBe(MUTATIONS.length);
+});
+
+test('the table in test/README.md has each of them', () => {
+  const text = readFileSync(join(ROOT, 'test/README.md'), 'utf8');
+  for (const mutation of MUTATIONS) expect(text).toContain(tableRow(mutation));
 });

@@ -6,13 +6,13 @@ import type { Mutation, Verdict } from './mutation.ts';
 import { MUTATIONS } from './mutations.ts';
 
 /**
- * `npm run explore -- --mutations [--only NAME] [--workers 2]`: breaks the gateway in one place after the other, each in a copy of
+ * `npm run explore -- --mutations [--only NAME]... [--workers 2]`: breaks the gateway in one place after the other, each in a copy of
  * the working tree, and looks whether it is found. Exit code 1 when a mutation survives, or its text is not there any more.
  */
 const { values } = parseArgs({
   options: {
     mutations: { type: 'boolean' },
-    only: { type: 'string' },
+    only: { type: 'string', multiple: true },
     workers: { type: 'string', default: String(availableParallelism()) },
   },
 });
@@ -25,7 +25,7 @@ async function judge(copy: BrokenCopy, mutation: Mutation): Promise<Verdict> {
   return { mutation, outcome: isCaught ? 'caught' : 'survived', evidence, seconds: (Date.now() - startMs) / 1_000 };
 }
 
-const waiting = MUTATIONS.filter(({ name }) => values.only === undefined || name.includes(values.only));
+const waiting = MUTATIONS.filter(({ name }) => values.only === undefined || values.only.includes(name));
 const verdicts: Verdict[] = [];
 const lanes = Array.from({ length: Number(values.workers) }, async () => {
   const copy = new BrokenCopy();
@@ -45,12 +45,4 @@ await Promise.all(lanes);
 const others = verdicts.filter(({ outcome }) => outcome !== 'caught');
 console.log(`\n${verdicts.length - others.length} of ${verdicts.length} mutations are caught`);
 for (const { mutation, outcome } of others) console.log(`${outcome}: ${mutation.name} (${mutation.file})`);
-console.log('\n| mutation | what the gateway does then | found by |\n|---|---|---|');
-for (const {
-  name,
-  meaning,
-  hunt: { by },
-} of MUTATIONS.filter((each) => verdicts.some(({ mutation }) => mutation === each))) {
-  console.log(`| ${name} | ${meaning} | ${by} |`);
-}
 process.exitCode = others.length > 0 ? 1 : 0;

@@ -51,6 +51,8 @@ const NOBODY_TO_TELL = {
   newId: () => '',
 } as unknown as Parameters<typeof lateStep>[0];
 
+const UNSENT: SwitchEvent = { kind: 'unsent' };
+
 /** Makes writes up, of every kind, from rows as they were. Ids come from `newId`, so a seed is one sequence. */
 export class RandomWrites {
   readonly #random: Random;
@@ -116,18 +118,25 @@ export class RandomWrites {
     const pinWait = { job: this.#newId(), seconds: PIN_SECONDS };
     const outcome = { cardTags: [], responseCode: '00', approvedMinor: 1_000, authorizationCode: '123456' };
     const answered = { kind: 'answered', providerFields: {}, pinWait } as const;
+    const wrongPin: SwitchEvent = { ...answered, outcome: { ...outcome, kind: 'pinRequired', responseCode: '55' } };
     const event = this.#pick<SwitchEvent>([
       { ...answered, outcome: { ...outcome, kind: 'approved' } },
       { ...answered, outcome: { ...outcome, kind: 'approved' } },
       { ...answered, outcome: { ...outcome, kind: 'declined', responseCode: '51' } },
-      { ...answered, outcome: { ...outcome, kind: 'pinRequired', responseCode: '55' } },
       { ...answered, outcome: { ...outcome, kind: 'pinRequired', responseCode: '65' } },
+      wrongPin,
       { kind: 'unanswered' },
-      { kind: 'unsent' },
+      UNSENT,
+      // PINs are wrong again, and attempts with a PIN fail before anything is sent, often enough for what follows from that.
+      ...(seen.pinState === PinState.submitted ? ([wrongPin, wrongPin, UNSENT, UNSENT, UNSENT] as const) : []),
     ]);
-    const mayDecide = seen.status === Status.SubmittedToPaymentProcessor && seen.pinState !== PinState.awaiting;
+    const isWaiting = seen.pinState !== PinState.awaiting;
+    // Of what waits for a switch the job of its deadline says that nothing was sent, even if somebody has said so before.
+    const isReady = seen.status === Status.ReadyToSubmitToPaymentProcessor && isWaiting && this.#random.next() < 0.5;
+    const mayDecide = isReady || (seen.status === Status.SubmittedToPaymentProcessor && isWaiting);
     const from: Transaction = mayDecide ? seen : { ...seen, status: Status.SubmittedToPaymentProcessor, ...NO_PIN };
-    const settlement = this.#named(settleOutcome(from, event, this.#nowMs()));
+    const decided = settleOutcome(from, isReady ? UNSENT : event, this.#nowMs());
+    const settlement = this.#named(decided);
     const isOverdue = this.#random.next() < 0.4;
     const write = { transaction: { ...from, attempt: seen.attempt }, settlement, isOverdue, nowMs: this.#nowMs() };
     return { name: 'settle', on: (store) => store.settle(write) };

@@ -33,4 +33,6 @@ export interface Books {
   readonly alarms: ReadonlySet<string>;
   /** A process has died or stood still, or the database failed: then what a process would have done next may be missing. */
   readonly hadFaults: boolean;
+  /** Approvals are posted by a completion only. */
+  readonly wantsCompletion: boolean;
 }

@@ -1,6 +1,6 @@
 import { type Transaction, TransactionType } from '../../../src/transactions/transaction.ts';
 import type { Books } from './books.ts';
-import { faultsOfMoney, faultsOfRefunds } from './rules-of-money.ts';
+import { faultsOfCompletion, faultsOfMoney, faultsOfRefunds } from './rules-of-money.ts';
 import { faultsOfOrders } from './rules-of-orders.ts';
 import { faultsOfRequests } from './rules-of-requests.ts';
 import { faultsOfRest } from './rules-of-rest.ts';
@@ -20,6 +20,7 @@ export function faultsOf(books: Books): string[] {
 function faultsOfPurchase(books: Books, transaction: Transaction): string[] {
   return [
     ...faultsOfMoney(books, transaction),
+    ...faultsOfCompletion(books, transaction),
     ...faultsOfRefunds(books, transaction),
     ...faultsOfTelling(books, transaction),
     ...faultsOfReviews(books, transaction),

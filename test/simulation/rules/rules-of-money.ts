@@ -25,6 +25,15 @@ function isOfAmount({ statements }: Books, { approvedMinor }: Transaction, { key
   return approvedMinor === bookedMinor || isSaid;
 }
 
+/** An approval that only a completion posts is posted, as far as the switch tells. */
+export function faultsOfCompletion(books: Books, transaction: Transaction): string[] {
+  const { id, type, disposition } = transaction;
+  const isSale = type !== TransactionType.Refund && disposition === Disposition.Approved;
+  if (!books.wantsCompletion || !isSale || isInReview(books, transaction)) return [];
+  const isTaken = books.statements.some((said) => said.transactionId === id && said.meaning === 'posted');
+  return isTaken ? [] : ['is Approved, and was never posted'];
+}
+
 /** Money that goes back is never more than what was taken and still stands. */
 export function faultsOfRefunds(books: Books, sale: Transaction): string[] {
   if (sale.type === TransactionType.Refund || sale.type === TransactionType.Void) return [];

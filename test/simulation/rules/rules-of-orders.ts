@@ -4,14 +4,17 @@ import type { Books } from './books.ts';
 import { isDenied } from './lies.ts';
 import { isInReview } from './rules-of-money.ts';
 
-/** What goes across transactions: an order is paid once, and a sale knows what was given back of it. */
+/** What goes across transactions: an order and a link are paid once, and a sale knows what was given back of it. */
 export function faultsOfOrders(books: Books): string[] {
   const all = [...books.rows.values()].map(({ transaction }) => transaction);
   const sales = all.filter(({ type }) => type !== TransactionType.Refund && type !== TransactionType.Void);
-  const orders = Map.groupBy(sales, ({ merchantReference }) => merchantReference);
-  const paidTwice = [...orders.values()].filter((taps) => taps.filter((tap) => isPaid(books, tap)).length > 1);
+  const orders = Map.groupBy(sales, ({ merchantReference }) => `order ${merchantReference}`);
+  const linked = sales.filter(({ consumerId }) => consumerId !== null);
+  const links = Map.groupBy(linked, ({ consumerId }) => `link ${consumerId}`);
+  const paid = (taps: readonly Transaction[]) => taps.filter((tap) => isPaid(books, tap)).length;
+  const paidTwice = [...orders, ...links].filter(([, taps]) => paid(taps) > 1);
   return [
-    ...paidTwice.map(([tap]) => `${tap!.merchantReference} is paid twice`),
+    ...paidTwice.map(([name]) => `${name} is paid twice`),
     ...sales.flatMap((sale) => faultsOfReservation(all, sale)),
   ];
 }

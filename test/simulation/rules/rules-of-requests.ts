@@ -10,7 +10,9 @@ export function faultsOfRequests(books: Books): string[] {
 
 /** One number names one request for money. */
 function faultsOfStans({ requests }: Books): string[] {
-  const stans = requests.filter(({ kind }) => kind !== 'reversal').map(({ message }) => String(message.stan));
+  const stans = requests
+    .filter(({ kind }) => kind === 'sale' || kind === 'refund')
+    .map(({ message }) => String(message.stan));
   return stans.filter((stan, index) => stans.indexOf(stan) !== index).map((stan) => `STAN ${stan} was sent twice`);
 }
 

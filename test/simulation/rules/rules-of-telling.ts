@@ -39,6 +39,11 @@ export function faultsOfReviews(books: Books, transaction: Transaction): string[
     faults.push('has a review that the list does not show');
   const isAlarmed = books.alarms.has(id) || books.hadFaults;
   if (reversalState === ReversalState.needsReview && !isAlarmed) faults.push('has a review without an alarm');
+  const isApproved = books.statements.some(
+    (said) => said.transactionId === id && said.meaning === 'approved' && !said.isUnheard,
+  );
+  if (disposition === Disposition.Declined && isApproved && !isInReview(books, transaction))
+    faults.push('was approved after its decline, and nobody looks at it');
   const acknowledged = books.statements.some(
     (said) => said.transactionId === id && ACKNOWLEDGES.includes(said.meaning),
   );

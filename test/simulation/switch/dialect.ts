@@ -1,7 +1,9 @@
 import type1 from '../../../processors/type-1/index.ts';
+import { transmissionDateTime } from '../../../src/processor-kit/local-time.ts';
 import { isTrusted } from '../../../src/processor-kit/mac-verdict.ts';
 import { answers, messageClass } from '../../../src/processor-kit/mti.ts';
 import type {
+  Completion,
   IsoMessage,
   Outcome,
   Purchase,
@@ -31,6 +33,17 @@ export function prepareSale(purchase: Purchase): DialectRequest {
 
 export function prepareRefund(refund: Refund): DialectRequest {
   return prepared(type1.refund!(refund, CONFIG), 'refund');
+}
+
+/** Type 1 posts by itself: a completion as other types have it. */
+export function completionMessage({ original, stan, sentAtMs, amountMinor }: Completion): IsoMessage {
+  const { rrn, tid, currency } = original;
+  const amount = String(amountMinor).padStart(12, '0');
+  return { mti: '0220', stan, rrn, tid, currency, amount, transmissionDateTime: transmissionDateTime(sentAtMs) };
+}
+
+export function isCompletionTaken(response: IsoMessage): boolean {
+  return isTrusted(response) && response.mti === '0230' && response.responseCode === '00';
 }
 
 export function reversalMessage(reversal: Reversal): IsoMessage {

@@ -7,6 +7,8 @@ export interface Booking {
   /** `unknown`: the request never came. */
   state: 'unknown' | 'booked' | 'reversed';
   bookedMinor: number;
+  /** Its approval is posted. */
+  isCompleted: boolean;
 }
 
 /** What the switch has really booked and reversed, whatever it says about it. */
@@ -16,7 +18,7 @@ export class Ledger {
   /** A request that may come. */
   expect(key: string, transactionId: string, amountMinor: number): void {
     if (!this.bookings.has(key))
-      this.bookings.set(key, { key, transactionId, amountMinor, state: 'unknown', bookedMinor: 0 });
+      this.bookings.set(key, { key, transactionId, amountMinor, state: 'unknown', bookedMinor: 0, isCompleted: false });
   }
 
   stateOf(key: string): Booking['state'] {
@@ -35,6 +37,14 @@ export class Ledger {
   reverse(key: string): void {
     const booking = this.bookings.get(key);
     if (booking?.state === 'booked') booking.state = 'reversed';
+  }
+
+  /** A completion has come. One that comes behind a reversal posts what was taken back. */
+  complete(key: string): void {
+    const booking = this.bookings.get(key);
+    if (!booking || booking.state === 'unknown') return;
+    booking.state = 'booked';
+    booking.isCompleted = true;
   }
 
   copyTo(copy: Ledger): void {

@@ -4,7 +4,7 @@ import type { IsoMessage } from '../../../src/processor-kit/processor.ts';
 export interface SentRequest {
   /** From 1, in the order in which they left. */
   readonly number: number;
-  readonly kind: 'sale' | 'refund' | 'reversal';
+  readonly kind: 'sale' | 'refund' | 'reversal' | 'completion';
   /** DE37: of a reversal that of its original. */
   readonly key: string;
   readonly transactionId: string;
@@ -23,6 +23,9 @@ export interface SentRequest {
  * no guard could wait for longer.
  */
 export const LONGEST_TRANSIT_MS = 50_000;
+
+/** A void waits for as long as a completion may be on its way: its deadline and the guard of five seconds. */
+export const LONGEST_TRANSIT_OF_COMPLETION_MS = 9_000;
 
 /** Whether the request may still come to the switch: none overtakes another of its connection. */
 export function mayArrive(request: SentRequest, all: readonly SentRequest[], nowMs: number): boolean {

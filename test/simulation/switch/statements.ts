@@ -9,9 +9,9 @@ export interface Statement {
   readonly transactionId: string;
   /** The request that it answers. */
   readonly number: number;
-  readonly about: 'request' | 'reversal';
+  readonly about: 'request' | 'reversal' | 'completion';
   readonly reversalAttempt: number;
-  readonly meaning: Meaning | ReversalMeaning;
+  readonly meaning: Meaning | ReversalMeaning | 'posted';
   /** The amount that it names. */
   readonly amountMinor: number;
   readonly stateThen: ReturnType<Ledger['stateOf']>;
@@ -21,17 +21,21 @@ export interface Statement {
 
 export function statementOf(request: SentRequest, response: SwitchResponse, ledger: Ledger, atMs: number): Statement {
   const { key, transactionId, number, reversalAttempt, kind } = request;
-  const about = kind === 'reversal' ? 'reversal' : 'request';
   return {
     atMs,
     key,
     transactionId,
     number,
-    about,
+    about: kind === 'reversal' || kind === 'completion' ? kind : 'request',
     reversalAttempt,
-    meaning: about === 'reversal' ? reversalMeaningOf(response) : meaningOf(response),
+    meaning: meaningFor(kind, response),
     amountMinor: response.amountMinor ?? Number(request.message.amount),
     stateThen: ledger.stateOf(key),
     isUnheard: false,
   };
+}
+
+function meaningFor(kind: SentRequest['kind'], response: SwitchResponse): Statement['meaning'] {
+  if (kind === 'completion') return reversalMeaningOf(response) === 'done' ? 'posted' : 'unclear';
+  return kind === 'reversal' ? reversalMeaningOf(response) : meaningOf(response);
 }

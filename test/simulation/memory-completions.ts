@@ -1,0 +1,42 @@
+import { Disposition } from '../../src/transactions/disposition.ts';
+import { ReversalState, type Transaction } from '../../src/transactions/transaction.ts';
+import type { MemoryStore, Row } from './memory-store.ts';
+
+/** The right to send a completion: the guards of src/store/transactions/completions.ts on a Map. */
+export class MemoryCompletions {
+  readonly #store: MemoryStore;
+  readonly #time: { readonly nowMs: number };
+
+  constructor(store: MemoryStore, time: { readonly nowMs: number }) {
+    this.#store = store;
+    this.#time = time;
+  }
+
+  begin(sale: Transaction, seconds: number): boolean {
+    const row = this.#standing(sale);
+    if (!row || (row.completingUntilMs ?? 0) > this.#time.nowMs) return false;
+    row.completingUntilMs = this.#time.nowMs + seconds * 1_000;
+    return true;
+  }
+
+  end({ id, attempt }: Transaction): void {
+    const row = this.#store.rows.get(id);
+    if (row?.transaction.attempt === attempt) row.completingUntilMs = null;
+  }
+
+  giveUp(sale: Transaction, nowMs: number): void {
+    const row = this.#standing(sale);
+    if (!row) return;
+    row.transaction = { ...row.transaction, needsReview: true };
+    this.#store.told(sale, [{ completion: 'givenUp', at: new Date(nowMs).toISOString() }]);
+  }
+
+  /** A sale that stands, and that nobody is taking back. */
+  #standing({ id, attempt }: Transaction): Row | undefined {
+    const row = this.#store.rows.get(id);
+    if (row?.transaction.attempt !== attempt) return undefined;
+    const { disposition, reversalState, voidState } = row.transaction;
+    const stands = disposition === Disposition.Approved && reversalState === ReversalState.none && voidState === null;
+    return stands ? row : undefined;
+  }
+}

@@ -1,0 +1,112 @@
+import {
+  claimedLink,
+  type Link,
+  type LinkKey,
+  REFUSED_STATUSES,
+  RELEASING_DISPOSITIONS,
+  stateAfterTap,
+} from '../../src/transactions/links/link.ts';
+import type { LinkStateId } from '../../src/transactions/links/link-state.ts';
+import type { NewAttempt } from '../../src/transactions/ports.ts';
+import { type Transaction, TransactionType } from '../../src/transactions/transaction.ts';
+import type { MemoryStore } from './memory-store.ts';
+
+type StoredLink = Omit<Link, 'isPast' | 'isHeld'>;
+
+/** Links and what claims them: the guards of src/store/links/link-claims.ts on a Map. */
+export class MemoryLinks {
+  readonly #store: MemoryStore;
+  readonly #time: { readonly nowMs: number };
+  readonly #links = new Map<string, StoredLink>();
+
+  constructor(store: MemoryStore, time: { readonly nowMs: number }) {
+    this.#store = store;
+    this.#time = time;
+  }
+
+  create(link: StoredLink): void {
+    this.#links.set(link.id, link);
+  }
+
+  insert(attempt: NewAttempt): 'inserted' | 'exists' | 'taken' | 'named' {
+    const { transaction } = attempt;
+    const link = this.#claimed(transaction);
+    if (link && !this.#isFree(link)) return 'taken';
+    if (!link && transaction.type === TransactionType.Tap && this.#isNamed(transaction)) return 'named';
+    const outcome = this.#store.insert(attempt);
+    if (link && outcome === 'inserted') this.#claim(link, transaction);
+    return outcome;
+  }
+
+  retry(attempt: NewAttempt): boolean {
+    const link = this.#claimed(attempt.transaction);
+    if (link ? !this.#isFree(link) : this.#isNamed(attempt.transaction)) return false;
+    const isRetried = this.#store.retry(attempt);
+    if (link && isRetried) this.#claim(link, attempt.transaction);
+    return isRetried;
+  }
+
+  find({ id }: LinkKey): Link | undefined {
+    const link = this.#links.get(id);
+    return link && { ...link, isPast: this.#isPast(link), isHeld: this.#isHeld(link) };
+  }
+
+  findNamed(reference: string): Link | undefined {
+    const link = [...this.#links.values()].find((each) => each.paymentReference === reference && !this.#isOver(each));
+    return link && this.find(link);
+  }
+
+  moveTo({ id }: LinkKey, state: LinkStateId): void {
+    const link = this.#links.get(id)!;
+    if (link.state < state) this.#links.set(id, { ...link, state });
+  }
+
+  isUnused(reference: string): boolean {
+    return this.#store.findByReference(reference) === undefined;
+  }
+
+  #claimed(transaction: Transaction): StoredLink | undefined {
+    const id = claimedLink(transaction);
+    return id === undefined ? undefined : this.#links.get(id);
+  }
+
+  #isFree(link: StoredLink): boolean {
+    return !this.#isPast(link) && !this.#isHeld(link) && !this.#isOvertaken(link);
+  }
+
+  #isNamed({ consumerId, merchantReference }: Transaction): boolean {
+    const links = [...this.#links.values()];
+    return (
+      consumerId === null && links.some((link) => link.paymentReference === merchantReference && !this.#isOver(link))
+    );
+  }
+
+  #claim(link: StoredLink, transaction: Transaction): void {
+    const state = Math.max(link.state, stateAfterTap(transaction)) as LinkStateId;
+    this.#links.set(link.id, { ...link, transactionId: transaction.id, state });
+  }
+
+  /** Expired: nobody paid in time. */
+  #isOver(link: StoredLink): boolean {
+    return this.#isPast(link) && !this.#isHeld(link);
+  }
+
+  #isPast({ expiresAtMs }: StoredLink): boolean {
+    return expiresAtMs <= this.#time.nowMs;
+  }
+
+  #isHeld({ id, transactionId }: StoredLink): boolean {
+    const tap = transactionId === null ? undefined : this.#store.rows.get(transactionId)?.transaction;
+    return tap?.consumerId === id && holds(tap);
+  }
+
+  #isOvertaken({ paymentReference }: StoredLink): boolean {
+    const tap = this.#store.findByReference(paymentReference);
+    return tap?.consumerId === null && holds(tap);
+  }
+}
+
+/** It is under way, or its money was taken, or may have been. */
+function holds({ status, disposition }: Transaction): boolean {
+  return !REFUSED_STATUSES.includes(status) && !(disposition !== null && RELEASING_DISPOSITIONS.includes(disposition));
+}
