@@ -64,18 +64,18 @@ export async function findAnswered(
   return keys.map((key) => key && requests.find(({ id, attempt }) => id === key.id && attempt === key.attempt));
 }
 
-// DE7 names the attempt. Without it the reference does where it is that of one attempt alone: a refusal of the second must not
-// be taken for one of the first.
+// DE7 names the attempt, and one that differs excludes it: a response to the original may have the form of a 0430. Without DE7
+// the reference names the attempt if no other attempt has it: a refusal of the second must not be taken for one of the first.
 const FIND_REVERSALS = `
 with x as (${identities.rows})
 select distinct on (x.n) x.n, a.acquirer_id as "acquirerId", a.transaction_id as id, a.attempt,
   (extract(epoch from a.sent_at) * 1000)::float8 as "sentAtMs"
 from x join reversal_attempts a
   on a.acquirer_id = x."acquirerId" and a.tid = x.tid and a.stan = x.stan and a.processor_id = x."processorId"
-where ${DE7('a.sent_at')} = x."transmissionDateTime" or (a.rrn = x.rrn and not exists (
+where ${DE7('a.sent_at')} = x."transmissionDateTime" or (x."transmissionDateTime" is null and a.rrn = x.rrn and not exists (
   select from reversal_attempts other where other.acquirer_id = a.acquirer_id and other.tid = a.tid and other.stan = a.stan
     and other.rrn = a.rrn and other.processor_id = a.processor_id and other.sent_at <> a.sent_at))
-order by x.n, coalesce(${DE7('a.sent_at')} = x."transmissionDateTime", false) desc, a.sent_at desc`;
+order by x.n, a.sent_at desc`;
 
 export function findReversals(
   database: Database,

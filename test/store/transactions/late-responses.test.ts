@@ -363,6 +363,13 @@ describe('the attempt of a reversal that a response answers', () => {
     expect(await store.findReversals([byReference])).toMatchObject([{ attempt: 1 }]);
   });
 
+  test('is not one whose DE7 is of another message, whatever its reference', async () => {
+    await sentTwice();
+    await testDatabase.database.query('delete from reversal_attempts where number = 2');
+    // A switch that answers the sale as a 0430 echoes the DE7 of the sale: it acknowledges no reversal.
+    expect(await store.findReversals([identity({ transmissionDateTime: '0301101959' })])).toEqual([undefined]);
+  });
+
   test('is there until it turns out that no byte of it left', async () => {
     const transaction = await uncertain();
     const attempt = attemptOf(transaction);
