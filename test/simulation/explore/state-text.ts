@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Row } from '../memory-store.ts';
 import type { Statement } from '../switch/statements.ts';
 import type { Execution } from './execution.ts';
 import { transactionText } from './transaction-text.ts';
@@ -10,9 +11,7 @@ export function stateName(execution: Execution): string {
 
 function stateText(execution: Execution): string {
   const { store, ledger, requests, waiting, statements, tasks, parked, told, events, alarms } = execution;
-  const rows = [...store.rows.values()].map(({ transaction, answerByMs, deadlineAtMs, late }) =>
-    [transactionText(transaction), answerByMs, deadlineAtMs, JSON.stringify(late)].join(' '),
-  );
+  const rows = [...store.rows.values()].map(rowText);
   const jobs = [...store.jobs.values()].map(({ request: { queue, data }, startAtMs, heldUntilMs }) =>
     [queue, JSON.stringify(data), startAtMs, heldUntilMs].join(' '),
   );
@@ -39,6 +38,27 @@ function stateText(execution: Execution): string {
     `${execution.stans} ${execution.hadFaults} ${execution.isKeyLost}`,
   ];
   return parts.join('\n');
+}
+
+function rowText({
+  transaction,
+  superseded,
+  answerByMs,
+  deadlineAtMs,
+  completingUntilMs,
+  late,
+  reversals,
+}: Row): string {
+  const attempts = reversals.map(({ nextJob: _, ...attempt }) => attempt); // ids decide nothing
+  return [
+    transactionText(transaction),
+    ...superseded.map(transactionText),
+    answerByMs,
+    deadlineAtMs,
+    completingUntilMs,
+    JSON.stringify(late),
+    JSON.stringify(attempts),
+  ].join(' ');
 }
 
 /** What its judges look at. */
