@@ -1,4 +1,5 @@
 import { transmissionDateTime } from '../../src/processor-kit/local-time.ts';
+import type { ReversalAnswer } from '../../src/processor-kit/processor.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { isAwaitingPin } from '../../src/transactions/pin/pin-step.ts';
 import type { OriginalFacts, ResponseIdentity, ReversalKey } from '../../src/transactions/ports.ts';
@@ -23,7 +24,17 @@ export function factsOf({ deadlineAtMs, ...row }: Row, request: Transaction, now
     completingSeconds: Math.max(0, (row.completingUntilMs ?? 0) - nowMs) / 1_000,
     attempts,
     underWaySeconds: Math.max(0, Math.max(...openUntilMs) - nowMs) / 1_000,
+    sinceAcknowledgementSeconds: sinceAcknowledgement(attempts, nowMs),
   };
+}
+
+const ACKNOWLEDGEMENTS: readonly (ReversalAnswer | null)[] = ['acknowledged', 'duplicate', 'unableToLocate'];
+
+function sinceAcknowledgement(attempts: Row['reversals'], nowMs: number): number | null {
+  const doubted = attempts.filter(
+    ({ answer, counts, confirms }) => ACKNOWLEDGEMENTS.includes(answer) && counts && !confirms,
+  );
+  return doubted.length === 0 ? null : (nowMs - Math.max(...doubted.map((each) => each.answeredAtMs ?? 0))) / 1_000;
 }
 
 export function findAnswered(rows: Rows, responses: readonly ResponseIdentity[]): (Transaction | undefined)[] {

@@ -51,7 +51,11 @@ export interface Row {
   readonly superseded: Transaction[];
 }
 
-type SentRow = SentReversal & { readonly attempt: number; readonly deadlineAtMs: number };
+type SentRow = SentReversal & {
+  readonly attempt: number;
+  readonly deadlineAtMs: number;
+  readonly answeredAtMs?: number;
+};
 
 export interface Job {
   readonly id: string;
@@ -239,7 +243,7 @@ export class MemoryStore {
       row.reversals.push({ ...sent, attempt, deadlineAtMs, counts: true, answer: null });
     } else if (at >= 0 && record.kind === 'unsent') row.reversals.splice(at, 1);
     else if (at >= 0 && record.kind === 'answered')
-      row.reversals[at] = { ...row.reversals[at]!, answer: record.answer };
+      row.reversals[at] = { ...row.reversals[at]!, answer: record.answer, answeredAtMs: this.#time.nowMs };
   }
 
   recordLate({ transaction, late, rearm, nowMs }: LateRecord): LateRecordOutcome {

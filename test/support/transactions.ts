@@ -107,10 +107,10 @@ export async function letTimePass(database: Database, id: string, seconds: numbe
   ];
   await database.query(`update transactions set ${earlier(times)} where id = $1`, [id, seconds]);
   // sent_at of a reversal is its DE7, by which the switch names it: it stays.
-  await database.query(`update reversal_attempts set ${earlier(['deadline_at'])} where transaction_id = $1`, [
-    id,
-    seconds,
-  ]);
+  await database.query(
+    `update reversal_attempts set ${earlier(['deadline_at', 'answered_at'])} where transaction_id = $1`,
+    [id, seconds],
+  );
   await database.query(`update pgboss.job set ${earlier(['start_after'])} where data ->> 'id' = $1::text`, [
     id,
     seconds,

@@ -74,7 +74,9 @@ select extract(epoch from clock_timestamp() - r.deadline_at)::float8 as "sinceDe
   coalesce(greatest(extract(epoch from r.completing_until - clock_timestamp()), 0), 0)::float8 as "completingSeconds",
   l.authorization_code is not null as "wasApprovedLate", nullif(l.authorization_code, '') as "lateAuthorizationCode",
   (select coalesce(json_agg(${ATTEMPT} order by a.sent_at), '[]') from attempts a) as attempts,
-  (select coalesce(greatest(extract(epoch from max(deadline_at) - clock_timestamp()), 0), 0)::float8 from attempts where answer is null) as "underWaySeconds"
+  (select coalesce(greatest(extract(epoch from max(deadline_at) - clock_timestamp()), 0), 0)::float8 from attempts where answer is null) as "underWaySeconds",
+  (select extract(epoch from clock_timestamp() - max(answered_at))::float8 from attempts
+   where answer in ('acknowledged', 'duplicate', 'unableToLocate') and counts and not confirms) as "sinceAcknowledgementSeconds"
 from request r
 left join lateral (select authorization_code from late where kind = 'approved' order by came_at limit 1) l on true`;
 

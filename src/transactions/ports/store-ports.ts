@@ -66,6 +66,11 @@ export interface OriginalFacts {
   readonly attempts: readonly SentReversal[];
   /** Until the deadline of an attempt without an answer, by the database's clock; 0 when none is under way. */
   readonly underWaySeconds: number;
+  /**
+   * Seconds since the last answer that acknowledged an attempt, or could not locate the original, by the database's clock;
+   * null before one. Answers to a confirmation, and those that count no more, are left out.
+   */
+  readonly sinceAcknowledgementSeconds: number | null;
 }
 
 /** Names the request that a response answers, as the switch knows it. */

@@ -4,7 +4,7 @@ import type { Reversal } from '../../processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../processor-kit/profile.ts';
 import type { OriginalFacts, ReversalStep, SentReversal, Switch, SwitchSlot } from '../ports.ts';
 import { Status } from '../status.ts';
-import { SEND_WITHIN_MS } from '../time-limits.ts';
+import { REVERSAL_CONFIRMED_AFTER_SECONDS, SEND_WITHIN_MS } from '../time-limits.ts';
 import { ReversalState, type Transaction, type TransactionKey } from '../transaction.ts';
 import type { World } from '../world.ts';
 import { MOST_PATIENCE_SECONDS, patience } from './patience.ts';
@@ -79,9 +79,20 @@ async function attemptReversal(
     return { againAfterSeconds: Math.min(original.completingSeconds, COMPLETION_POLL_SECONDS) };
   // Nor leave before the deadline of the attempt before it, which may be on its way to take effect.
   if (original.underWaySeconds > 0) return { againAfterSeconds: original.underWaySeconds };
+  const doubtSeconds = secondsOfDoubt(transaction, original);
+  if (doubtSeconds > 0) return { againAfterSeconds: doubtSeconds };
   const line = await takeLine(world, target, transaction, original);
   if (!line.slot) return waitForLine(world, transaction, target, line);
   return sendOn(world, { transaction, target, original, ...asked, ...line }, number);
+}
+
+/**
+ * How long a confirmation has to wait. The job of the next attempt may have been taken before the doubtful answer came, and
+ * then finds the reversal confirming: the time of its job says nothing about the minute.
+ */
+function secondsOfDoubt({ reversalState }: Transaction, { sinceAcknowledgementSeconds: since }: OriginalFacts): number {
+  if (reversalState !== ReversalState.confirming || since === null) return 0;
+  return REVERSAL_CONFIRMED_AFTER_SECONDS - since;
 }
 
 interface FreeLine {
