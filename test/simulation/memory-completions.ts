@@ -1,6 +1,7 @@
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { ReversalState, type Transaction } from '../../src/transactions/transaction.ts';
-import type { MemoryStore, Row } from './memory-store.ts';
+import type { Row } from './memory-rows.ts';
+import type { MemoryStore } from './memory-store.ts';
 
 /** The right to send a completion: the guards of src/store/transactions/completions.ts on a Map. */
 export class MemoryCompletions {

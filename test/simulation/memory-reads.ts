@@ -4,7 +4,7 @@ import { Disposition } from '../../src/transactions/disposition.ts';
 import { isAwaitingPin } from '../../src/transactions/pin/pin-step.ts';
 import type { OriginalFacts, ResponseIdentity, ReversalKey } from '../../src/transactions/ports.ts';
 import { ReversalState, type Transaction } from '../../src/transactions/transaction.ts';
-import type { Row } from './memory-store.ts';
+import type { Row } from './memory-rows.ts';
 
 /** What src/store/transactions/find-requests.ts and late-responses.ts read, on a Map. */
 

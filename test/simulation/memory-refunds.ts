@@ -2,7 +2,8 @@ import { Disposition } from '../../src/transactions/disposition.ts';
 import type { NewVoid } from '../../src/transactions/ports/refund-ports.ts';
 import type { AnswerRecord, NewAttempt } from '../../src/transactions/ports.ts';
 import { ReversalState, type Transaction, TransactionType, VoidState } from '../../src/transactions/transaction.ts';
-import type { MemoryStore, Row } from './memory-store.ts';
+import type { Row } from './memory-rows.ts';
+import type { MemoryStore } from './memory-store.ts';
 
 /** What refunds, voids and acknowledgements commit: the guards of src/store/transactions/commit-refunds.ts and commit-voids.ts on a Map. */
 export class MemoryRefunds {

@@ -18,7 +18,6 @@ import type {
   ReversalKey,
   ReversalRecord,
   ReversalStep,
-  SentReversal,
 } from '../../src/transactions/ports.ts';
 import { MUST_NOT_REST, type StatusId } from '../../src/transactions/status.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../src/transactions/time-limits.ts';
@@ -29,40 +28,11 @@ import {
   TransactionType,
 } from '../../src/transactions/transaction.ts';
 import { factsOf, findAnswered, findReversals, holdsReservation } from './memory-reads.ts';
+import type { Job, Row } from './memory-rows.ts';
 
 /** The database's own clock. */
 interface Clock {
   readonly nowMs: number;
-}
-
-/** A row with what the database adds to it. */
-export interface Row {
-  transaction: Transaction;
-  answerByMs: number;
-  deadlineAtMs: number | null;
-  /** Until then a completion of it may be on its way. */
-  completingUntilMs?: number | null;
-  readonly trail: { attempt: number; moves: AuditEntry[] }[];
-  /** Of every attempt, newest last. */
-  readonly late: { readonly attempt: number; readonly facts: LateFacts }[];
-  /** Attempts of reversals, oldest first. */
-  readonly reversals: SentRow[];
-  /** Attempts that one with a PIN has replaced, as they are: what is theirs is kept, the rest is the row's. */
-  readonly superseded: Transaction[];
-}
-
-type SentRow = SentReversal & {
-  readonly attempt: number;
-  readonly deadlineAtMs: number;
-  readonly answeredAtMs?: number;
-};
-
-export interface Job {
-  readonly id: string;
-  readonly request: JobRequest;
-  startAtMs: number;
-  /** Taken, and not given to anyone else until then. */
-  heldUntilMs: number;
 }
 
 /** A fault of the store on purpose, to prove that histories find it. */

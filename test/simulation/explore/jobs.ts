@@ -2,7 +2,7 @@ import { expirePin } from '../../../src/transactions/pin/expire-pin.ts';
 import { decideOverdue } from '../../../src/transactions/reversal/overdue.ts';
 import { sendReversal } from '../../../src/transactions/reversal/reverse.ts';
 import type { World } from '../../../src/transactions/world.ts';
-import type { Job } from '../memory-store.ts';
+import type { Job } from '../memory-rows.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';
 

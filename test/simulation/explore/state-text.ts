@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Row } from '../memory-store.ts';
+import type { Row } from '../memory-rows.ts';
 import type { Statement } from '../switch/statements.ts';
 import type { Execution } from './execution.ts';
 import { transactionText } from './transaction-text.ts';

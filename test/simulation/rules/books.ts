@@ -1,4 +1,4 @@
-import type { Row } from '../memory-store.ts';
+import type { Row } from '../memory-rows.ts';
 import type { Booking } from '../switch/ledger.ts';
 import type { SentRequest } from '../switch/sent-request.ts';
 import type { Statement } from '../switch/statements.ts';
