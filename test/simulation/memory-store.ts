@@ -7,7 +7,6 @@ import type {
   AnswerRecord,
   AuditEntry,
   GuardedSettlement,
-  LateFacts,
   LateRecord,
   LateRecordOutcome,
   NewAttempt,
