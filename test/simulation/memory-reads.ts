@@ -43,19 +43,32 @@ export function findAnswered(rows: Rows, responses: readonly ResponseIdentity[])
     const isUncertain = request.reversalState !== ReversalState.none;
     return isUncertain || request.disposition === Disposition.Declined || isAwaitingPin(request);
   });
-  return responses.map(({ stan, rrn, tid }) =>
-    answerable.find((each) => each.stan === stan && each.rrn === rrn && each.tid === tid),
+  return responses.map(({ stan, rrn, tid, transmissionDateTime: sent }) =>
+    answerable.find((each) => {
+      const isNamed = each.rrn === rrn || transmissionDateTime(each.sentAtMs ?? 0) === sent;
+      return isNamed && each.stan === stan && each.tid === tid;
+    }),
   );
 }
 
 export function findReversals(rows: Rows, responses: readonly ResponseIdentity[]): (ReversalKey | undefined)[] {
-  return responses.map(({ acquirerId, stan, tid, transmissionDateTime: sent }) => {
-    for (const [id, { transaction, reversals }] of rows) {
-      if (transaction.tid !== tid) continue;
-      const found = reversals.find((each) => each.stan === stan && transmissionDateTime(each.sentAtMs) === sent);
-      if (found) return { acquirerId, id, attempt: found.attempt, sentAtMs: found.sentAtMs };
-    }
-    return undefined;
+  return responses.map((response) => {
+    const found = [...rows.values()].flatMap((row) => reversalsAnswered(row, response));
+    return found.toSorted((one, other) => other.sentAtMs - one.sentAtMs)[0];
+  });
+}
+
+function reversalsAnswered({ transaction, superseded, reversals }: Row, response: ResponseIdentity): ReversalKey[] {
+  const { acquirerId, stan, tid, rrn, transmissionDateTime: sent } = response;
+  return [transaction, ...superseded].flatMap((original) => {
+    if (original.tid !== tid) return [];
+    const { id, attempt } = original;
+    const named = reversals.filter((each) => {
+      if (each.attempt !== attempt || each.stan !== stan) return false;
+      if (sent !== undefined) return transmissionDateTime(each.sentAtMs) === sent;
+      return original.rrn === rrn && original.stan !== stan;
+    });
+    return named.map(({ sentAtMs }) => ({ acquirerId, id, attempt, sentAtMs }));
   });
 }
 

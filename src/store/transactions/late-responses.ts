@@ -64,17 +64,23 @@ export async function findAnswered(
   return keys.map((key) => key && requests.find(({ id, attempt }) => id === key.id && attempt === key.attempt));
 }
 
+/** The original of an attempt, the present one or one that an attempt with a PIN has superseded, has the attempt's STAN as well. */
+const SHARES_STAN = `exists (select from transactions t
+    where t.acquirer_id = a.acquirer_id and t.id = a.transaction_id and t.attempt = a.attempt and t.stan = a.stan)
+  or exists (select from superseded_attempts s
+    where s.acquirer_id = a.acquirer_id and s.transaction_id = a.transaction_id and s.attempt = a.attempt and s.stan = a.stan)`;
+
 // DE7 names the attempt, and one that differs excludes it: a response to the original may have the form of a 0430. Without DE7
-// the reference names the attempt if no other attempt has it: a refusal of the second must not be taken for one of the first.
+// the STAN names the attempt if its original has another; if it has the same, nothing tells a response to the one from a
+// response to the other, whenever it came.
 const FIND_REVERSALS = `
 with x as (${identities.rows})
 select distinct on (x.n) x.n, a.acquirer_id as "acquirerId", a.transaction_id as id, a.attempt,
   (extract(epoch from a.sent_at) * 1000)::float8 as "sentAtMs"
 from x join reversal_attempts a
   on a.acquirer_id = x."acquirerId" and a.tid = x.tid and a.stan = x.stan and a.processor_id = x."processorId"
-where ${DE7('a.sent_at')} = x."transmissionDateTime" or (x."transmissionDateTime" is null and a.rrn = x.rrn and not exists (
-  select from reversal_attempts other where other.acquirer_id = a.acquirer_id and other.tid = a.tid and other.stan = a.stan
-    and other.rrn = a.rrn and other.processor_id = a.processor_id and other.sent_at <> a.sent_at))
+where ${DE7('a.sent_at')} = x."transmissionDateTime"
+  or (x."transmissionDateTime" is null and a.rrn = x.rrn and not (${SHARES_STAN}))
 order by x.n, a.sent_at desc`;
 
 export function findReversals(

@@ -12,6 +12,7 @@ import type {
 import { lateStep } from '../../../src/transactions/reversal/late-response.ts';
 import { answeredStep } from '../../../src/transactions/reversal/reversal-answers.ts';
 import { sentStep, unsentStep } from '../../../src/transactions/reversal/reversal-steps.ts';
+import { stampAfter } from '../../../src/transactions/reversal/stamp-after.ts';
 import { NO_RESULT, type SwitchEvent, settleOutcome } from '../../../src/transactions/settle-outcome.ts';
 import { Status, type StatusId } from '../../../src/transactions/status.ts';
 import { ReversalState, type Transaction, TransactionType, VoidState } from '../../../src/transactions/transaction.ts';
@@ -59,6 +60,7 @@ export class RandomWrites {
   readonly #newId: () => string;
   readonly #nowMs: () => number;
   readonly #look: Look;
+  #numbers = 0;
 
   constructor(random: Random, newId: () => string, nowMs: () => number, look: Look) {
     this.#look = look;
@@ -97,8 +99,15 @@ export class RandomWrites {
   birth(reference: string): NewAttempt {
     const isReady = this.#random.next() < 0.3;
     const status = isReady ? Status.ReadyToSubmitToPaymentProcessor : Status.SubmittedToPaymentProcessor;
-    const transaction = sampleTransaction({ id: this.#newId(), merchantReference: reference, status });
+    const named = { id: this.#newId(), merchantReference: reference, ...this.#newNumbers() };
+    const transaction = sampleTransaction({ ...named, status });
     return this.#attempt({ ...transaction, deadlineSeconds: isReady ? null : DEADLINE_SECONDS });
+  }
+
+  /** Of a message of its own. */
+  #newNumbers() {
+    const stan = String(++this.#numbers).padStart(6, '0');
+    return { stan, rrn: `606010${stan}`, sentAtMs: this.#nowMs() };
   }
 
   #attempt(transaction: Transaction, pinSeconds: number | null = null): NewAttempt {
@@ -158,7 +167,7 @@ export class RandomWrites {
   #retry(seen: Transaction): RandomWrite {
     const status = Status.SubmittedToPaymentProcessor;
     const again = { ...seen, ...NO_RESULT, ...NO_PIN, status, attempt: seen.attempt + 1, reversalAttempt: 0 };
-    const write = this.#attempt({ ...again, deadlineSeconds: DEADLINE_SECONDS });
+    const write = this.#attempt({ ...again, ...this.#newNumbers(), deadlineSeconds: DEADLINE_SECONDS });
     return { name: 'retry', on: (store) => store.retry(write) };
   }
 
@@ -170,6 +179,7 @@ export class RandomWrites {
       ...seen,
       ...NO_RESULT,
       ...step,
+      ...this.#newNumbers(),
       status,
       attempt: seen.attempt + 1,
       deadlineSeconds: DEADLINE_SECONDS,
@@ -208,10 +218,9 @@ export class RandomWrites {
   #reverse(seen: Transaction): RandomWrite {
     if (seen.reversalState === ReversalState.none) return this.#settle(seen);
     const { attempts } = this.#look.factsOf(seen);
-    // A second of the wall clock for each attempt: DE7 tells them apart.
-    const sentAtMs = (attempts.at(-1)?.sentAtMs ?? 0) + 1_000;
+    const sentAtMs = stampAfter(seen, attempts, this.#nowMs());
     const number = seen.reversalAttempt + 1;
-    const stan = String(number).padStart(6, '0');
+    const stan = this.#random.next() < 0.5 ? seen.stan! : this.#newNumbers().stan;
     const couldOvertake = this.#random.next() < 0.3;
     const attempt = {
       number,
@@ -285,6 +294,8 @@ export class RandomWrites {
       ...NO_PIN,
       refundedMinor: 0,
       voidState: null,
+      stan: null,
+      rrn: null,
       id,
       merchantReference: id,
       type: TransactionType.Void,

@@ -355,12 +355,18 @@ describe('the attempt of a reversal that a response answers', () => {
     expect(await store.findReversals([late(changes)])).toEqual([undefined]);
   });
 
-  test('is found by its reference alone only where no other attempt has it', async () => {
+  test('is found without DE7 by a STAN of its own and the reference', async () => {
+    const transaction = await uncertain();
+    await store.stepReversal(sentStep(transaction, { ...attemptOf(transaction), stan: '000018' }, 0, PROFILE));
+    const withoutTime = identity({ transmissionDateTime: undefined, stan: '000018' });
+    expect(await store.findReversals([withoutTime])).toMatchObject([{ id: transaction.id, attempt: 1 }]);
+    expect(await store.findReversals([{ ...withoutTime, rrn: '606010000018' }])).toEqual([undefined]);
+  });
+
+  test('is not found without DE7 by the STAN of its original, which may be what is answered', async () => {
     await sentTwice();
-    const byReference = identity({ transmissionDateTime: undefined });
-    expect(await store.findReversals([byReference])).toEqual([undefined]);
     await testDatabase.database.query('delete from reversal_attempts where number = 2');
-    expect(await store.findReversals([byReference])).toMatchObject([{ attempt: 1 }]);
+    expect(await store.findReversals([identity({ transmissionDateTime: undefined })])).toEqual([undefined]);
   });
 
   test('is not one whose DE7 is of another message, whatever its reference', async () => {
