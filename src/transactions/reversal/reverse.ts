@@ -2,7 +2,7 @@ import { SealError } from '../../errors.ts';
 import { localDateTime } from '../../processor-kit/local-time.ts';
 import type { Reversal } from '../../processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../processor-kit/profile.ts';
-import type { OriginalFacts, ReversalStep, SentReversal, Switch, SwitchSlot } from '../ports.ts';
+import type { OriginalFacts, ReversalStep, Switch, SwitchSlot } from '../ports.ts';
 import { Status } from '../status.ts';
 import { REVERSAL_CONFIRMED_AFTER_SECONDS, SEND_WITHIN_MS } from '../time-limits.ts';
 import { ReversalState, type Transaction, type TransactionKey } from '../transaction.ts';
@@ -11,6 +11,7 @@ import { MOST_PATIENCE_SECONDS, patience } from './patience.ts';
 import { recordReversalAnswer, stepReversal } from './record-reversal-answer.ts';
 import { type Attempt, exhaustedStep, isDue, sentStep, unsentStep } from './reversal-steps.ts';
 import { reviewUnsendable } from './review-unsendable.ts';
+import { stampAfter } from './stamp-after.ts';
 
 /**
  * One attempt of a reversal (see reversal-steps.ts for what it goes through), on a line where it cannot overtake its
@@ -204,7 +205,7 @@ async function buildAttempt(
   if (stan === undefined) return undefined;
   const kept = world.vault.open(transaction.id, transaction.sealedCard);
   const nowMs = world.clock.nowMs();
-  const sentAtMs = stampAfter(original.attempts, nowMs);
+  const sentAtMs = stampAfter(transaction, original.attempts, nowMs);
   const attempt: Attempt = { number, sentAtMs, stan, processorId, couldOvertake, nextJob: world.newId(), nowMs };
   const merchant = world.directory.merchant(transaction.acquirerId, transaction.merchantId);
   const reversal: Reversal = {
@@ -217,12 +218,6 @@ async function buildAttempt(
     authorizationCode: authorizationCodeOf(transaction, original),
   };
   return { reversal, attempt, step: sentStep(transaction, attempt, original.attempts.length, target.profile) };
-}
-
-/** DE7 has whole seconds, and tells the attempts of one request apart: with the same STAN nothing else does. */
-function stampAfter(attempts: readonly SentReversal[], nowMs: number): number {
-  const lastMs = attempts.at(-1)?.sentAtMs ?? 0;
-  return Math.max(Math.floor(nowMs / 1_000) * 1_000, lastMs + 1_000);
 }
 
 function authorizationCodeOf(
