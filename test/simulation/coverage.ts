@@ -1,3 +1,5 @@
+import { REVERSAL_FORMS } from './switch/answers.ts';
+
 /** How often each kind of event came up. */
 export type Seen = Map<string, number>;
 
@@ -11,7 +13,8 @@ const EVERYTHING = [
   ...['a commit that hangs', 'a commit without an answer', 'a process killed', 'a process frozen past a deadline'],
   ...['a second attempt', 'two PINs at once', 'a link opened', 'a tap on a link', 'a completion that was repeated'],
   ...['00', '91', '96'].map((code) => `completion answered ${code}`),
-  ...['00', '10', '51', '55', '57', '68', '70', '77', '91', '94', '96'].map((code) => `request answered ${code}`),
+  ...['00', '10', '51', '55', '57', '68', '70', '75', '77', '91', '94', '96'].map((code) => `request answered ${code}`),
+  ...REVERSAL_FORMS.map((form) => `request answered ${form}`),
   ...['00', '06', '12', '21', '25', '57', '77', '91', '94', '96'].map((code) => `reversal answered ${code}`),
   ...['request', 'reversal'].flatMap((kind) =>
     ['other amount', 'no RRN', 'other terminal', 'bad MAC', 'other MTI', 'undecodable', 'without a code'].map(

@@ -18,6 +18,8 @@ import { type Deliver, WildSwitch } from './wild-switch.ts';
 const CALM_AFTER_MS = 150_000;
 /** Reversals are tried for three days. */
 const LONGEST_MS = 80 * 3_600_000;
+/** Of a process that died, until another takes its place. */
+const LONGEST_ABSENCE_MS = 1_000;
 const MOST_TAPS = 4;
 const SHARE_WITH_LINK = 0.2;
 /** Sales that somebody thinks better of. */
@@ -145,7 +147,7 @@ class History {
 
   readonly #newId = () => `00000000-0000-4000-8000-${String(++this.#ids).padStart(12, '0')}`;
 
-  /** A supervisor: a process that died is replaced within seconds, until the calm. */
+  /** A supervisor: a process that died is replaced within a second. */
   #keepAlive(name: string, generation = 1): void {
     const { store, switches, events, time, random } = {
       ...{ store: this.#store, switches: this.#switches, events: this.#events, time: this.#time, random: this.#random },
@@ -161,20 +163,17 @@ class History {
         onSeen: (what) => void this.#seen.add(what),
         tell: (what) => this.#tell(what),
         onBug: (error) => this.#noteError(error),
+        onDeath: (dead) => time.after(random.next() * LONGEST_ABSENCE_MS, () => this.#replace(dead, name, generation)),
       },
       `${name}${generation}`,
     );
     this.#processes.push(process);
-    const watch = () => {
-      if (process.isAlive) {
-        if (!switches.isCalm) time.after(1_000, watch);
-        return;
-      }
-      this.#seen.add('a process killed');
-      this.#processes = this.#processes.filter((each) => each !== process);
-      this.#keepAlive(name, generation + 1);
-    };
-    time.after(1_000, watch);
+  }
+
+  #replace(dead: SimulatedProcess, name: string, generation: number): void {
+    this.#seen.add('a process killed');
+    this.#processes = this.#processes.filter((each) => each !== dead);
+    this.#keepAlive(name, generation + 1);
   }
 
   /** To the process that asked; some switches send what they cannot send there on whatever line there is. */

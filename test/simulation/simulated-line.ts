@@ -4,7 +4,7 @@ import { settleStrays } from '../../src/transactions/reversal/late-response.ts';
 import type { TransactionKey } from '../../src/transactions/transaction.ts';
 import type { World } from '../../src/transactions/world.ts';
 import { PROFILE } from './simulated-tenant.ts';
-import { responseTo, type SwitchResponse } from './switch/answers.ts';
+import { isReversalForm, responseTo, type SwitchResponse } from './switch/answers.ts';
 import {
   completionMessage,
   type DialectRequest,
@@ -71,11 +71,30 @@ export class SimulatedLine {
   take(request: SentRequest, response: SwitchResponse, statement: Statement): void {
     if (!this.#parts.isAlive()) return;
     const message = responseTo(request.message, response);
-    // A response is paired with its request by STAN, terminal and DE7.
-    const end = response.flaw === 'other terminal' ? undefined : this.#waiting.get(request);
+    const answered = this.#requestAnswered(request, response, message);
+    const end = answered && this.#waiting.get(answered);
     // Of a message that cannot be read nobody knows what it answers, unless it names what waits.
     if (end) end(message, statement);
-    else if (message) this.#lookUp(message, statement, STRAYS_AGAIN_MS);
+    // What could only have been heard by the reversal that waits for it is not heard by looking for others.
+    else if (message) this.#lookUp(message, answered === request ? statement : { ...statement }, STRAYS_AGAIN_MS);
+  }
+
+  /** A response is paired with its request by the class of its MTI, STAN, terminal and DE7; without DE7, on one connection. */
+  #requestAnswered(
+    request: SentRequest,
+    { flaw }: SwitchResponse,
+    message: IsoMessage | undefined,
+  ): SentRequest | undefined {
+    if (flaw === 'other terminal') return undefined;
+    if (!message || !isReversalForm(flaw)) return request;
+    const { stan, tid, transmissionDateTime: sent } = message;
+    return [...this.#waiting.keys()].find((waiting) => {
+      const { kind, message: asked, connectionId } = waiting;
+      const isNamed = kind === 'reversal' && asked.stan === stan && asked.tid === tid;
+      return (
+        isNamed && (sent === undefined ? connectionId === request.connectionId : asked.transmissionDateTime === sent)
+      );
+    });
   }
 
   /** @param hears told of what the switch says to requests that are sent by it */

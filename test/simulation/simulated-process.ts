@@ -39,6 +39,7 @@ export interface SharedWorld {
   readonly tell: (what: string) => void;
   /** A use case has thrown what no client can be told. */
   readonly onBug: (error: unknown) => void;
+  readonly onDeath: (process: SimulatedProcess) => void;
 }
 
 /** A worker that holds a job dies: so long until another may have it. */
@@ -94,8 +95,10 @@ export class SimulatedProcess implements Effects {
   }
 
   kill(): void {
+    if (!this.isAlive) return;
     this.#shared.tell(`${this.name} dies`);
     this.isAlive = false;
+    this.#shared.onDeath(this);
   }
 
   /** There may be a job: looks when the first one is due. */

@@ -1,5 +1,6 @@
 import type { Random } from '../../src/simulator/random.ts';
-import type { Flaw, SwitchResponse } from './switch/answers.ts';
+import { DEADLINE_MS } from './simulated-tenant.ts';
+import { isAmbiguous, ORDINARY_FLAWS, REVERSAL_FORMS, type SwitchResponse } from './switch/answers.ts';
 import { Ledger } from './switch/ledger.ts';
 import {
   LONGEST_TRANSIT_MS,
@@ -26,9 +27,8 @@ const TEMPERS: readonly Temper[] = [
   { wild: 0.6, idle: 0.3, late: 0.5 },
 ];
 
-const REQUEST_CODES = ['00', '00', '51', '91', '96', '55', '57', '94', '77', '09', '68', '70', ''];
+const REQUEST_CODES = ['00', '00', '51', '91', '96', '55', '57', '75', '94', '77', '09', '68', '70', ''];
 const REVERSAL_CODES = ['00', '00', '25', '21', '57', '12', '06', '91', '96', '94', '77', ''];
-const FLAWS: readonly Flaw[] = ['other amount', 'no RRN', 'other terminal', 'bad MAC', 'other MTI', 'undecodable'];
 
 /** What is said about requests that were answered long ago. */
 const LATEST_ECHO_MS = 120_000;
@@ -141,7 +141,7 @@ export class WildSwitch {
       if (state === 'booked')
         return bookedMinor === amountMinor ? { code: '00' } : { code: '10', amountMinor: bookedMinor };
       // A wrong PIN is wrong again, often enough to use up the tries.
-      if (message.pinBlock !== undefined && this.#random.next() < 0.6) return { code: '55' };
+      if (message.pinBlock !== undefined && this.#random.next() < 0.7) return { code: this.#pick(['55', '55', '75']) };
       return { code: this.#pick(kind === 'sale' ? ['51', '57', '55', '91', '94'] : ['51', '57', '91']) };
     }
     if (before === 'unknown') return { code: this.#pick(['25', '21']) };
@@ -158,16 +158,19 @@ export class WildSwitch {
   }
 
   #anything({ kind, message }: SentRequest): SwitchResponse {
-    const code = this.#pick(kind === 'reversal' || kind === 'completion' ? REVERSAL_CODES : REQUEST_CODES);
-    if (this.chance(0.15)) return { code, flaw: this.#pick(FLAWS) };
-    const isPartial = (kind === 'sale' || kind === 'refund') && this.chance(0.1);
+    const isForMoney = kind === 'sale' || kind === 'refund';
+    if (isForMoney && this.chance(0.1)) return { code: this.#pick(REVERSAL_CODES), flaw: this.#pick(REVERSAL_FORMS) };
+    const code = this.#pick(isForMoney ? REQUEST_CODES : REVERSAL_CODES);
+    if (this.chance(0.15)) return { code, flaw: this.#pick(ORDINARY_FLAWS) };
+    const isPartial = isForMoney && this.chance(0.1);
     return isPartial ? { code: '10', amountMinor: Math.ceil(Number(message.amount) / 2) } : { code };
   }
 
   #sayLater(request: SentRequest, response: SwitchResponse, afterMs: number): void {
     this.#time.after(afterMs, () => {
       // Until a process has taken it.
-      const statement = { ...statementOf(request, response, this.ledger, this.#time.nowMs), isUnheard: true };
+      const about = (isAmbiguous(response) && this.#reversalBehind(request)) || request;
+      const statement = { ...statementOf(about, response, this.ledger, this.#time.nowMs), isUnheard: true };
       this.statements.push(statement);
       const how = response.flaw ? ` with ${response.flaw}` : '';
       this.#tell(
@@ -176,6 +179,17 @@ export class WildSwitch {
       this.#onSeen(`${statement.about} answered ${response.flaw ?? (response.code || 'without a code')}`);
       this.#deliver(request, response, statement);
     });
+  }
+
+  /** The reversal of a request that may be answered on its connection now. */
+  #reversalBehind({ key, connectionId }: SentRequest): SentRequest | undefined {
+    return this.requests.findLast(
+      (sent) =>
+        sent.kind === 'reversal' &&
+        sent.key === key &&
+        sent.connectionId === connectionId &&
+        this.#time.nowMs < sent.writtenAtMs + DEADLINE_MS,
+    );
   }
 
   /** Around the deadline of five seconds and its grace, too. */

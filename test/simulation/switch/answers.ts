@@ -12,7 +12,38 @@ export interface SwitchResponse {
   readonly flaw?: Flaw | undefined;
 }
 
-export type Flaw = 'other amount' | 'no RRN' | 'other terminal' | 'bad MAC' | 'other MTI' | 'undecodable';
+export type Flaw = OrdinaryFlaw | ReversalForm;
+
+type OrdinaryFlaw = (typeof ORDINARY_FLAWS)[number];
+
+export const ORDINARY_FLAWS = [
+  'other amount',
+  'no RRN',
+  'other terminal',
+  'bad MAC',
+  'other MTI',
+  'undecodable',
+] as const;
+
+export type ReversalForm = (typeof REVERSAL_FORMS)[number];
+
+/** A response to a sale or a refund that has the form of a response to a reversal (0430), with more or less of what it answers. */
+export const REVERSAL_FORMS = [
+  'as a reversal',
+  'as a reversal, other DE7',
+  'as a reversal, no DE7',
+  'as a reversal, no DE37',
+  'as a reversal, no DE7 and DE37',
+] as const;
+
+export function isReversalForm(flaw: Flaw | undefined): flaw is ReversalForm {
+  return flaw?.startsWith('as a reversal') ?? false;
+}
+
+/** A reversal keeps the STAN of its original: without DE7 nobody can tell which of the two is answered, while both may be. */
+export function isAmbiguous({ flaw }: SwitchResponse): boolean {
+  return flaw === 'as a reversal, no DE7' || flaw === 'as a reversal, no DE7 and DE37';
+}
 
 /** What a code says about a purchase or a refund, by ISO 8583:1987 A.8 and not by the gateway's tables. */
 export type Meaning = 'approved' | 'declined' | 'trouble' | 'wants PIN' | 'unclear';
@@ -23,6 +54,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '12': 'declined',
   '51': 'declined',
   '57': 'declined',
+  '75': 'declined',
   '94': 'declined',
   '06': 'trouble',
   '91': 'trouble',
@@ -59,7 +91,7 @@ const REVERSAL_MEANINGS: Readonly<Record<string, ReversalMeaning>> = {
 const HARMLESS: readonly (Flaw | undefined)[] = [undefined, 'other amount', 'no RRN'];
 
 export function reversalMeaningOf({ code, flaw }: SwitchResponse): ReversalMeaning {
-  return HARMLESS.includes(flaw) ? (REVERSAL_MEANINGS[code] ?? 'unclear') : 'unclear';
+  return HARMLESS.includes(flaw) || isReversalForm(flaw) ? (REVERSAL_MEANINGS[code] ?? 'unclear') : 'unclear';
 }
 
 /** The message of a response; undefined when its bytes are no message. */
@@ -74,6 +106,7 @@ export function responseTo(request: IsoMessage, response: SwitchResponse): IsoMe
 }
 
 function flawed(message: IsoMessage, flaw: Exclude<Flaw, 'undecodable'>): IsoMessage {
+  if (isReversalForm(flaw)) return inReversalForm(message, flaw);
   switch (flaw) {
     case 'other amount':
       return { ...message, amount: '000000000001' };
@@ -88,3 +121,22 @@ function flawed(message: IsoMessage, flaw: Exclude<Flaw, 'undecodable'>): IsoMes
       return message;
   }
 }
+
+function inReversalForm(message: IsoMessage, flaw: ReversalForm): IsoMessage {
+  const reversal: IsoMessage = { ...message, mti: '0430', authorizationCode: undefined };
+  switch (flaw) {
+    case 'as a reversal':
+      return reversal;
+    case 'as a reversal, other DE7':
+      return { ...reversal, transmissionDateTime: OTHER_TIME };
+    case 'as a reversal, no DE7':
+      return { ...reversal, transmissionDateTime: undefined };
+    case 'as a reversal, no DE37':
+      return { ...reversal, rrn: undefined };
+    case 'as a reversal, no DE7 and DE37':
+      return { ...reversal, transmissionDateTime: undefined, rrn: undefined };
+  }
+}
+
+/** Before the simulation began: no message has it. */
+const OTHER_TIME = '0228235959';
