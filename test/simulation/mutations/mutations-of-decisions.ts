@@ -54,6 +54,14 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
     hunt: { by: 'histories', count: 50_000 },
   },
   {
+    name: 'a repeated tap is a new one',
+    file: 'src/transactions/tap/submit-tap.ts',
+    before: '  if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);\n',
+    after: '',
+    meaning: 'only the store refuses a new attempt of what reached a switch: another device hears 409, and not 403',
+    hunt: { by: 'test', file: 'test/flow/repeats.test.ts' },
+  },
+  {
     name: 'an uncertain refund may be sent again',
     file: 'src/transactions/tap/authorize.ts',
     before: "  if (answer.kind === 'failed' && !answer.written) {\n    const next",

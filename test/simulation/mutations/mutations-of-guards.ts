@@ -118,6 +118,14 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     hunt: COMPARISON,
   },
   {
+    name: 'a new attempt of what was sent',
+    file: 'src/store/transactions/commit-taps.ts',
+    before: '    and (t.status in (0, 2) or t.disposition in (2, 3)) and t.status in',
+    after: '    and t.status in',
+    meaning: 'the next attempt of a reference begins although the first one reached a switch',
+    hunt: COMPARISON,
+  },
+  {
     name: 'a new attempt after a PIN',
     file: 'src/store/transactions/commit-taps.ts',
     before: ' and t.pin_fingerprint is null',
@@ -131,6 +139,23 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     before: '  update reversal_attempts a set counts = false from rearmed x',
     after: '  update reversal_attempts a set counts = a.counts from rearmed x',
     meaning: 'an acknowledgement from before a late approval ends the reversal of what was booked after it',
+    hunt: COMPARISON,
+  },
+  {
+    name: 'a reference acknowledges',
+    file: 'src/store/transactions/late-responses.ts',
+    before: 'or (x."transmissionDateTime" is null and a.rrn',
+    after: 'or (a.rrn',
+    meaning: 'a response with the DE7 of another message acknowledges a reversal by its DE37',
+    hunt: COMPARISON,
+  },
+  {
+    name: 'a response to the original acknowledges',
+    file: 'src/store/transactions/late-responses.ts',
+    before: ` and not (\${SHARES_STAN})`,
+    after: '',
+    meaning:
+      'a response without DE7 acknowledges a reversal that has the STAN of the sale, though it may answer the sale',
     hunt: COMPARISON,
   },
   {

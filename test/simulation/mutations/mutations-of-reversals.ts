@@ -114,6 +114,14 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     hunt: { by: 'histories', count: 300_000 },
   },
   {
+    name: 'a reversal has the DE7 of its original',
+    file: 'src/transactions/reversal/stamp-after.ts',
+    before: 'Math.max(sentAtMs ?? 0, attempts',
+    after: 'Math.max(0, attempts',
+    meaning: 'a response to a sale in the form of a 0430 acknowledges a reversal that left within the same second',
+    hunt: HISTORIES,
+  },
+  {
     name: 'repeats do not wait for the deadline',
     file: 'src/transactions/reversal/reversal-steps.ts',
     before: 'Math.max(delayBefore(number + 1, reversal), deadlineSeconds + REPEAT_AFTER_DEADLINE_SECONDS)',
