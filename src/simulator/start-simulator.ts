@@ -44,6 +44,8 @@ export interface SimulatorOptions {
   readonly seed?: number | undefined;
   /** Stretches the times of scenarios; `SIM_TIME_SCALE` when absent, 1 without it. */
   readonly timeScale?: number | undefined;
+  /** Whether an outage (amount 503.00) lasts until `endOutages`, instead of ten seconds. */
+  readonly areOutagesKept?: boolean | undefined;
   readonly faults?: FaultRates | undefined;
   /** How the switches behave; `good` when absent. */
   readonly manners?: Manners | undefined;
@@ -74,6 +76,8 @@ export interface Simulator {
   ask(kind: NetworkRequestKind): Promise<number>;
   /** Has every switch announce new keys, where its configuration has `keyExchange`; gives how many were heard. */
   changeKeys(): Promise<number>;
+  /** Has every switch that is down listen again at once. */
+  endOutages(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -111,9 +115,10 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       const taken = await Promise.all(switches.map((server) => server.changeKeys()));
       return taken.filter(Boolean).length;
     };
+    const endOutages = async () => void (await Promise.all(switches.map((server) => server.endOutage())));
     const { changeKeysEveryMs } = options;
     if (changeKeysEveryMs !== undefined) keyTimer = setInterval(() => void changeKeys(), changeKeysEveryMs).unref();
-    return { ports, ledgerPort, ledger, counters, ask, changeKeys, close };
+    return { ports, ledgerPort, ledger, counters, ask, changeKeys, endOutages, close };
   } catch (error) {
     await close();
     throw error;
@@ -128,7 +133,7 @@ interface SwitchParts extends SimulatorOptions {
 
 function switchServer(simulated: SimulatedProcessor, config: SwitchConfig, parts: SwitchParts): SwitchServer {
   const { processor, deadlineMs } = simulated;
-  const { hsm, ledger, random, onEvent = () => {} } = parts;
+  const { hsm, ledger, random, areOutagesKept = false, onEvent = () => {} } = parts;
   const keys = new SwitchKeys(processor, config, hsm);
   const deadlineOfAcquirer =
     deadlineMs ?? (simulated.config ? profileOf(processor, config).deadlineMs : DEMO_DEADLINE_MS);
@@ -152,7 +157,7 @@ function switchServer(simulated: SimulatedProcessor, config: SwitchConfig, parts
           onMisdeed: (name) => ledger.countMisdeed(name),
         });
   const codec = messageCodec(processor, config, undefined, keys);
-  return new SwitchServer({ processor, config, codec, bank, keys, onEvent });
+  return new SwitchServer({ processor, config, codec, bank, keys, areOutagesKept, onEvent });
 }
 
 /** Undefined when no PIN key was agreed: nobody can open a PIN block then, and every PIN passes. */

@@ -32,6 +32,8 @@ export interface SwitchServerOptions {
   readonly codec: MessageCodec;
   readonly bank: Bank;
   readonly keys: SwitchKeys;
+  /** Whether an outage lasts until `endOutage`, however long its scenario says. */
+  readonly areOutagesKept: boolean;
   readonly onEvent: (event: SimulatorEvent) => void;
 }
 
@@ -43,6 +45,7 @@ export class SwitchServer {
   #stan = 0;
   #port = 0;
   #host = '';
+  #isDown = false;
   #recovery: NodeJS.Timeout | undefined;
 
   constructor(options: SwitchServerOptions) {
@@ -137,20 +140,22 @@ export class SwitchServer {
 
   /** Closes every line after what is written has left, and refuses new ones until it is over. */
   #goDown(forMs: number): void {
-    if (this.#recovery !== undefined) return;
-    const { processor, onEvent } = this.#options;
+    if (this.#isDown) return;
+    const { processor, onEvent, areOutagesKept } = this.#options;
+    this.#isDown = true;
     onEvent({ event: 'outage', processor: processor.type });
     this.#server.close();
     for (const line of this.#lines) line.end();
-    this.#recovery = setTimeout(() => {
-      this.#recovery = undefined;
-      this.#recover();
-    }, forMs);
+    if (!areOutagesKept) this.#recovery = setTimeout(() => void this.endOutage(), forMs);
   }
 
-  #recover(): void {
+  /** Listens again, if the switch is down. A port that another program has taken meanwhile is reported as `lost`. */
+  async endOutage(): Promise<void> {
+    if (!this.#isDown) return;
     const { processor, onEvent } = this.#options;
-    listen(this.#server, this.#port, this.#host).then(
+    clearTimeout(this.#recovery);
+    this.#isDown = false;
+    await listen(this.#server, this.#port, this.#host).then(
       () => onEvent({ event: 'recovered', processor: processor.type }),
       (error: unknown) => onEvent({ event: 'lost', processor: processor.type, reason: String(error) }),
     );

@@ -3,7 +3,7 @@ import { toHex } from '../../src/bytes/hex.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Installation, startInstallation } from '../support/installation.ts';
+import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { askedFor, enterPin, RIGHT_PIN, sealPin, tapForPin, WRONG_PIN } from '../support/pins.ts';
 import { jobsOf, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
@@ -12,9 +12,10 @@ const PIN_BLOCK = 0xdf8a11;
 const KSN = 0xdf8a12;
 
 let installation: Installation;
+let worker: StartedGateway;
 beforeAll(async () => {
   installation = await startInstallation({ role: 'api' });
-  await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
+  worker = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
   // An api process looks for workers every two seconds.
   await eventually(async () => {
     const answer = await installation.phone('bakery').tap({ amount: '10.00', currency: 'ZAR' });
@@ -91,7 +92,7 @@ test('when no switch can be reached for the PIN the step ends: UnableToGoOnline,
   const { database } = installation;
   const phone = installation.phone();
   const asked = await tapForPin(phone);
-  expect(outcomeOf(await phone.tap({ amount: '503.00', currency: 'ZAR' })).type).toBe('Approved');
+  await installation.startOutage(worker.url);
   const answer = outcomeOf(await enterPin(phone, asked));
   expect(answer).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, isSingleTapAndPin: false });
   await untilAnswered(database, asked.id);

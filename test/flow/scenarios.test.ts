@@ -143,8 +143,7 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
 describe.each(['type-1', 'type-2'])('%s', (type) => {
   let installation: Installation;
   beforeAll(async () => {
-    // The outage is longer than a tap waits for a line that is just coming up.
-    installation = await startInstallation({ type, profile: PROFILE, timeScale: 0.3 });
+    installation = await startInstallation({ type, profile: PROFILE });
   });
   afterEach(() => expectInvariants(installation));
   afterAll(() => installation.stop());
@@ -157,11 +156,12 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
   }
 
   test('503.00 is approved; then taps are UnableToGoOnline until the switch is back', async () => {
-    expect((await tap('503.00')).type).toBe('Approved');
-    await eventually(async () => expect(await availability()).not.toContain('ready'));
+    await installation.startOutage();
+    expect(await availability()).not.toContain('ready');
     const answer = await tap('10.00');
     expect(answer).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, isoResponseCode: '' });
     expect((await storedTransaction(installation.database, answer.serviceReference)).stan).toBeNull();
+    await installation.simulator.endOutages();
     await eventually(async () => expect((await tap('10.00')).type).toBe('Approved'));
   });
 });

@@ -18,6 +18,7 @@ import { type Simulator, startSimulator } from '../../src/simulator/start-simula
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import type { SwitchStats } from '../../src/switches/acquirer-switch.ts';
 import type { Tenant } from '../../src/transactions/ports.ts';
+import { outcomeOf } from './answers.ts';
 import { documentedFetch } from './documented.ts';
 import { eventually } from './eventually.ts';
 import { type LogLine, logTo } from './log-lines.ts';
@@ -135,7 +136,7 @@ export class Installation {
       profile: { deadlineMs: DEADLINE_MS, overtakingGuardSeconds: GUARD_SECONDS, ...profile },
     };
     const processors = [{ processor, config: behaviour, port: 0 }];
-    const simulator = await startSimulator({ processors, timeScale, manners, seed });
+    const simulator = await startSimulator({ processors, timeScale, areOutagesKept: true, manners, seed });
     const switchPort = simulator.ports[0]!;
     const port = (await connectTo?.(switchPort)) ?? switchPort;
     const config = { ...behaviour, addresses: differences?.addresses ?? [{ host: '127.0.0.1', port }] };
@@ -229,6 +230,15 @@ export class Installation {
 
   apiKey(owner: Tenant = { acquirerId: 1, integratorId: 10 }): Promise<string> {
     return this.tenants.apiKey(owner);
+  }
+
+  /** Has the switch go down, and waits until a gateway, given by its URL, has lost every line. `simulator.endOutages` ends it. */
+  async startOutage(url = this.url): Promise<void> {
+    const answer = outcomeOf(await this.phone().tap({ amount: '503.00', currency: 'ZAR' }));
+    if (answer.type !== 'Approved') throw new Error(`the tap that starts an outage is ${answer.type}`);
+    await eventually(async () => {
+      if ((await this.switchStats(url)).ready > 0) throw new Error('a line to the switch is still there');
+    });
   }
 
   get asked(): AskedOfSwitch {
