@@ -7,6 +7,7 @@ import { RequestRefused } from '../errors.ts';
 import type { RequestLog } from '../ops/request-log.ts';
 import { formatTraceparent, type Trace, takeTrace } from '../ops/traceparent.ts';
 import { type AnswerTimes, keepAnswerDeadlines } from './answer-deadlines.ts';
+import { serializerCompiler } from './answer-schema.ts';
 import { challengeOf } from './challenge.ts';
 import { guardRequests } from './guard-requests.ts';
 import { parseJsonBodies } from './json-body.ts';
@@ -97,6 +98,7 @@ export function createServer({
   parseJsonBodies(server);
   server.server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.setValidatorCompiler(validatorCompiler);
+  server.setSerializerCompiler(serializerCompiler);
   const routes = new RouteTable();
   server.decorate('routeTable', routes);
   server.addHook('onRoute', (route) => {
