@@ -20,25 +20,30 @@ const CRASHES = ['test/flow/crash/**/*.test.ts'];
 /** Need a browser (`npm run test:browser`). */
 const IN_A_BROWSER = ['test/browser/**/*.test.ts'];
 
-const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts', hookTimeout: 60_000 };
+const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts' };
 
 /** Each starts processes of its own, one after the other. */
-const ofProcesses = { ...onPostgres, hookTimeout: 120_000, testTimeout: 120_000 };
+const ofProcesses = { ...onPostgres, isolate: true };
 
 export default defineConfig({
   test: {
     // More than the cores of a small machine: tests that wait for deadlines leave them free. The cluster's connections
     // suffice for four at once, each with an api, a worker and its checks.
     maxWorkers: 4,
+    // Starting a gateway's modules takes a second of a processor. The files of one worker share them: a file restores what it
+    // changes in them (timers, spies, variables of the environment), and mocks no module.
+    isolate: false,
     // A hang is found this late; nothing else waits for it. Some tests start processes, on a machine that may be busy.
-    testTimeout: 30_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,
         test: { name: 'pure', include: ['test/**/*.test.ts'], exclude: [...ON_POSTGRES, ...IN_A_BROWSER] },
       },
       { extends: true, test: { name: 'postgres', include: ON_POSTGRES, exclude: CRASHES, ...onPostgres } },
-      { extends: true, test: { name: 'browser', include: IN_A_BROWSER, ...onPostgres, testTimeout: 60_000 } },
+      { extends: true, test: { name: 'browser', include: IN_A_BROWSER, ...onPostgres, isolate: true } },
       { extends: true, test: { name: 'crash', include: CRASHES, ...ofProcesses } },
     ],
   },

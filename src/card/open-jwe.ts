@@ -30,16 +30,21 @@ interface CachedSecret {
   readonly secret: Buffer;
 }
 
+type Ecdh = (keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject }) => Buffer;
+
 /** Opens blobs sealed for the keys of an installation, and remembers the secrets of readers' sessions. */
 export class JweOpener {
   readonly #keys: Pick<KeyRing, 'cardDataKey'>;
   readonly #now: () => number;
+  readonly #ecdh: Ecdh;
   /** ECDH secrets by kid and ephemeral key: a reader may keep one `epk` for a proximity session (design: card data). */
   readonly #secrets = new LruMap<string, CachedSecret>(MAX_CACHED_SECRETS);
 
-  constructor(keys: Pick<KeyRing, 'cardDataKey'>, now: () => number) {
+  /** @param ecdh a test counts with one of its own */
+  constructor(keys: Pick<KeyRing, 'cardDataKey'>, now: () => number, ecdh: Ecdh = diffieHellman) {
     this.#keys = keys;
     this.#now = now;
+    this.#ecdh = ecdh;
   }
 
   /**
@@ -62,7 +67,7 @@ export class JweOpener {
     const sessionId = `${key.kid} ${epk.x} ${epk.y ?? ''}`;
     const cached = this.#secrets.get(sessionId);
     const known = cached?.privateKey === key.privateKey ? cached.secret : undefined;
-    const secret = known ?? agree(key, epk);
+    const secret = known ?? agree(key, epk, this.#ecdh);
     const contentKey = deriveContentKey(secret, apu, apv);
     const plaintext = decrypt(contentKey, protectedHeader, iv, ciphertext, tag);
     // Only after the tag was right: whoever guesses cannot push sessions out.
@@ -131,11 +136,11 @@ function readEphemeralKey(epk: Members, curve: Curve): EphemeralKey {
  * The ECDH secret of our key and the sender's. A point off the curve is refused by the import, a point of low order by the
  * derivation (all-zero secret, RFC 7748 6.1).
  */
-function agree({ privateKey }: CardDataKey, epk: EphemeralKey): Buffer {
+function agree({ privateKey }: CardDataKey, epk: EphemeralKey, ecdh: Ecdh): Buffer {
   if (!isCoordinate(epk.x) || (epk.y !== undefined && !isCoordinate(epk.y))) throw new CardDataRefusal('ephemeral-key');
   try {
     const publicKey = createPublicKey({ key: { ...epk }, format: 'jwk' });
-    return diffieHellman({ privateKey, publicKey });
+    return ecdh({ privateKey, publicKey });
   } catch {
     throw new CardDataRefusal('ephemeral-key');
   }

@@ -5,14 +5,9 @@ import { CardDataRefusal } from '../../src/card/refusal.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
 import { BINDING, freshKeyRing, publicKeyOf, visaTap } from '../support/card-data.ts';
 
-vi.mock('node:crypto', async (original) => {
-  const actual = await original<typeof import('node:crypto')>();
-  return { ...actual, diffieHellman: vi.fn(actual.diffieHellman) };
-});
-
 const ring = await freshKeyRing();
 const x25519 = publicKeyOf(ring, 'X25519');
-const agreements = vi.mocked(diffieHellman);
+const agreements = vi.fn((keys: Parameters<typeof diffieHellman>[0]) => diffieHellman(keys));
 
 /** The compact JWE of one tap. */
 function compactOf(sealer: ReturnType<typeof createCardDataSealer>, reference = BINDING.merchantReference): string {
@@ -40,10 +35,10 @@ function refusalOf(opener: JweOpener, compact: string): string {
 
 describe('the secret of a proximity session', () => {
   const session = createCardDataSealer(x25519, { keepEphemeral: true });
-  let opener = new JweOpener(ring, Date.now);
+  let opener = new JweOpener(ring, Date.now, agreements);
 
   beforeEach(() => {
-    opener = new JweOpener(ring, Date.now);
+    opener = new JweOpener(ring, Date.now, agreements);
   });
 
   it('is agreed on once, whatever the references', () => {

@@ -32,7 +32,7 @@ beforeAll(async () => {
     approved,
   ]);
   reference = rows[0].merchant_reference;
-}, 60_000);
+});
 afterAll(() => installation.stop());
 
 const { call, post, logIn, search, look, act, frame } = consoleClient(() => installation);
