@@ -36,15 +36,15 @@ const OTHER_CODES: readonly ErrorCodeText[] = [
 
 const SERVER_MEANINGS: Readonly<Record<keyof typeof ERROR_CODE_NAMES, string>> = {
   100: 'No credential, or one that is not accepted here',
-  101: 'The credential may not do this',
+  101: 'The credential does not permit this',
   102: 'The API key is unknown, expired or revoked',
   103: 'The body is not JSON',
-  104: 'The request does not fit its schema, or the state of what it is about',
+  104: 'The request is invalid, or not possible in the present state',
   105: 'The user is blocked',
   117: 'The token is not valid',
   118: 'The token has expired',
   119: 'There is one with this id or name already',
-  122: 'There is nothing under this address for you',
+  122: 'Resource not found',
   123: "The transaction is another merchant's",
   124: 'The merchantReference was used for something else',
   132: 'Too many attempts; try again after Retry-After',
@@ -59,7 +59,7 @@ const SERVER_MEANINGS: Readonly<Record<keyof typeof ERROR_CODE_NAMES, string>> =
   210: 'No processor could be reached; nothing was sent',
   211: 'The PIN was wrong, or cannot be used',
   212: 'It was settled: too late to void',
-  213: 'It was given back already, in part or in whole',
+  213: 'The sale is voided, or its refundable balance is too small',
 };
 
 /** Every code with a name, in ascending order. */

@@ -68,7 +68,7 @@ export const problem = z
     message: z
       .string()
       .describe('errorCode, its name and the detail')
-      .meta({ examples: ['E104 (InvalidRequest): The request does not fit its schema.'] }),
+      .meta({ examples: ['E104 (InvalidRequest): One or more values are invalid.'] }),
     httpStatusCode: z
       .int()
       .describe('The HTTP status')

@@ -9,6 +9,6 @@ export * from './errors/credential-errors.ts';
 export * from './errors/gateway-errors.ts';
 export * from './errors/key-errors.ts';
 export * from './errors/load-errors.ts';
-export * from './errors/refusals.ts';
+export * from './errors/rejections.ts';
 export * from './errors/request-errors.ts';
 export * from './errors/tapwire-error.ts';

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { z } from 'zod';
 import { readConfig } from '../config.ts';
-import { refused } from '../errors.ts';
+import { invalidValues } from '../errors.ts';
 import { prepareDatabase } from '../gateway/prepare-database.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { AcquirerSettings, type Page } from '../store/settings/acquirer-settings.ts';
@@ -53,11 +53,11 @@ export async function listAll<Stored extends object>(
   }
 }
 
-/** Settings as the admin API would take them. @throws RequestRefused naming each fault */
+/** Settings as the admin API would take them. @throws RequestRejected naming each fault */
 export function checkedBy<Settings>(schema: z.ZodType<Settings>, given: unknown): Settings {
   const { data, error } = schema.safeParse(given);
   if (data !== undefined) return data;
-  throw refused(error!.issues.map(({ path, message }) => ({ path, detail: message })));
+  throw invalidValues(error!.issues.map(({ path, message }) => ({ path, detail: message })));
 }
 
 /** Whose a credential is, for a person. */

@@ -1,4 +1,5 @@
-import { CryptoError, MendableError, NotFound, RequestRefused, SimulatorError, StartError } from '../errors.ts';
+import { CryptoError, MendableError, NotFound, RequestRejected, SimulatorError, StartError } from '../errors.ts';
+import { REJECTIONS } from '../http/rejections.ts';
 
 /** What is told of an error on standard error, and how the process ends by it. */
 export interface Complaint {
@@ -19,11 +20,11 @@ function reasonOf(error: unknown): string | undefined {
   if (error instanceof MendableError) return error.reason;
   if (error instanceof SimulatorError || error instanceof CryptoError) return error.message;
   if (error instanceof NotFound) return 'There is no such acquirer, or none of that name at it.';
-  if (error instanceof RequestRefused) return [error.detail, ...faultsOf(error)].join('\n');
+  if (error instanceof RequestRejected) return [REJECTIONS[error.code].detail, ...faultsOf(error)].join('\n');
   const { code, message } = error as { code?: unknown; message?: unknown };
   return typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS') ? String(message) : undefined;
 }
 
-function faultsOf({ errors = [] }: RequestRefused): string[] {
+function faultsOf({ errors = [] }: RequestRejected): string[] {
   return errors.map(({ pointer, detail }) => `  ${pointer}: ${detail}`);
 }

@@ -1,16 +1,12 @@
 import { TapwireError } from './tapwire-error.ts';
 
 /**
- * Card data of a reader that could not be used. One code for every cause, so that nobody learns from the answer how far
- * an attempt came: 400 with errorCode 202.
+ * Card data of a reader that cannot be used. There is one code for every cause, so that a response does not reveal how far an
+ * attack got.
  */
 export type CardDataErrorCode = 'CARD_DATA_UNREADABLE';
 
 export class CardDataError extends TapwireError<CardDataErrorCode> {
-  readonly httpStatus = 400;
-  /** DecryptRequestError. */
-  readonly errorCode = 202;
-
   constructor() {
     super('CARD_DATA_UNREADABLE');
   }

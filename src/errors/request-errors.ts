@@ -1,17 +1,17 @@
 import { TapwireError } from './tapwire-error.ts';
 
 /**
- * A tap that must not go online: recorded as BadRequestReceived and answered 400. `pointer` is the JSON pointer of the
- * field at fault, `code` the check that failed, `errorCode` 202 for what the card or its seal says, 104 for the rest.
+ * A tap that must not go online. It is recorded as BadRequestReceived. `pointer` is the JSON pointer of the field at fault,
+ * `code` the check that failed. `source` is `card` for what the card or its seal contains, `request` for everything else.
  */
 export class TapRefused extends TapwireError {
   readonly pointer: string;
-  readonly errorCode: 104 | 202;
+  readonly source: 'card' | 'request';
 
-  constructor(pointer: string, code: string, errorCode: 104 | 202, options?: ErrorOptions) {
+  constructor(pointer: string, code: string, source: 'card' | 'request', options?: ErrorOptions) {
     super(code, `in ${pointer}`, options);
     this.pointer = pointer;
-    this.errorCode = errorCode;
+    this.source = source;
   }
 }
 
@@ -31,24 +31,24 @@ export class HsmUnavailable extends TapwireError {
   }
 }
 
-/** A PIN for a transaction that waits for none, or no more: 409. */
+/** A PIN was submitted for a transaction that is not awaiting one. */
 export class PinNotAwaited extends TapwireError {
   constructor() {
     super('PIN_NOT_AWAITED');
   }
 }
 
-/** The merchant has used this reference for something else: 409, errorCode 124. */
+/** The merchant has used the reference for another transaction. */
 export class DuplicateReference extends TapwireError {
   constructor() {
     super('DUPLICATE_REFERENCE');
   }
 }
 
-/** No terminal, profile or route fits the tap: recorded as ErrorFindingConfig and answered 500, errorCode 208. */
+/** The settings have no terminal, profile or route for the tap. It is recorded as ErrorFindingConfig. */
 export class NoConfiguration extends TapwireError<'NO_TERMINAL' | 'NO_ROUTE' | 'NO_PROFILE' | 'OUTSIDE_PROFILE'> {}
 
-/** So much waits already that a new tap would be answered late: refused before anything is stored, 503. */
+/** So many requests are waiting that a new one would be answered late. It is rejected before anything is stored. */
 export class Overloaded extends TapwireError {
   override readonly retryable = true;
 
@@ -57,32 +57,30 @@ export class Overloaded extends TapwireError {
   }
 }
 
-/** So many within so many seconds. */
+/** At most `most` requests within `windowSeconds`. */
 export interface Quota {
-  /** Which of our quotas it is. */
+  /** Names the quota in the response. */
   readonly name: string;
   readonly most: number;
   readonly windowSeconds: number;
 }
 
-/** More than a quota allows: 429, to be repeated after so many seconds; errorCode 132 for logins. */
-export class Throttled extends TapwireError {
+/** A caller has exceeded a quota and may try again after `retryAfterSeconds`. */
+export class Throttled extends TapwireError<'TOO_MANY_REQUESTS' | 'TOO_MANY_LOGINS'> {
   override readonly retryable = true;
   readonly quota: Quota;
   readonly retryAfterSeconds: number;
-  readonly errorCode: 132 | 203;
 
-  constructor(quota: Quota, retryAfterSeconds: number, errorCode: 132 | 203 = 203) {
-    super('THROTTLED', quota.name);
+  constructor(quota: Quota, retryAfterSeconds: number, code: Throttled['code'] = 'TOO_MANY_REQUESTS') {
+    super(code, quota.name);
     this.quota = quota;
     this.retryAfterSeconds = retryAfterSeconds;
-    this.errorCode = errorCode;
   }
 }
 
 /**
- * The database did not take, or may not have taken, a commit: 503 when this request stored nothing, 500 when it may have.
- * Neither says anything of an earlier request for the same.
+ * The database is unavailable for a commit. `mayBeStored` tells whether this request may have stored something; it says
+ * nothing about an earlier, identical request.
  */
 export class StoreUnavailable extends TapwireError {
   override readonly retryable = true;
@@ -94,14 +92,14 @@ export class StoreUnavailable extends TapwireError {
   }
 }
 
-/** The database could not be read, or not be written in a single statement whose repetition changes nothing: 503. */
+/** The database is unavailable for a read, or for a single statement that can safely be repeated. */
 export class StoreUnread extends StoreUnavailable {
   constructor(options?: ErrorOptions) {
     super(false, options);
   }
 }
 
-/** A request has waited for longer than it may: 500 where the outcome of a switch is behind it, 503 otherwise. */
+/** A request passed its deadline. `waitsForSwitch`: a message to a switch may have left on its behalf. */
 export class AnswerOverdue extends TapwireError {
   override readonly retryable = true;
   readonly waitsForSwitch: boolean;
@@ -112,32 +110,7 @@ export class AnswerOverdue extends TapwireError {
   }
 }
 
-/** A request that an endpoint cannot take as it stands: its status, errorCode and, where a field is at fault, JSON pointers. */
-export class RequestRefused extends TapwireError {
-  readonly status: number;
-  readonly errorCode: number;
-  readonly detail: string;
-  readonly errors: readonly { readonly pointer: string; readonly detail: string }[] | undefined;
-  /** Headers that the response needs, by their names in lower case. */
-  readonly headers: Readonly<Record<string, string>> | undefined;
-
-  constructor(
-    status: number,
-    errorCode: number,
-    detail: string,
-    errors?: RequestRefused['errors'],
-    headers?: RequestRefused['headers'],
-  ) {
-    super('REQUEST_REFUSED', detail);
-    this.status = status;
-    this.errorCode = errorCode;
-    this.detail = detail;
-    this.errors = errors;
-    this.headers = headers;
-  }
-}
-
-/** Unknown, or somebody else's: answered alike. */
+/** The resource does not exist or belongs to another tenant; callers must not be able to tell which. */
 export class NotFound extends TapwireError {
   constructor() {
     super('NOT_FOUND');
@@ -145,11 +118,11 @@ export class NotFound extends TapwireError {
 }
 
 /**
- * A value that does not fit its column: the fault of one row, with the SQLSTATE by which Postgres would have told it
- * (numeric_value_out_of_range, invalid_text_representation), so that its batch can go without it.
+ * A value that does not fit its column. The code is the SQLSTATE that Postgres would have reported
+ * (numeric_value_out_of_range, invalid_text_representation). Only the row with the value fails, not its batch.
  */
 export class UnfitValue extends TapwireError<'22003' | '22P02'> {
   constructor(code: '22003' | '22P02', kind: string) {
-    super(code, `a value does not fit a column of ${kind}`); // which value is nobody's business in a log
+    super(code, `a value does not fit a column of ${kind}`); // never the value itself: it may be card data
   }
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { callback, callbackSecret } from '#schemas/webhook';
-import { NotFound, RequestRefused } from '../errors.ts';
+import { invalidValue, NotFound } from '../errors.ts';
 import type { IssuedSecret } from '../webhooks/callback-registry.ts';
 import type { RegisteredCallback } from '../webhooks/ports.ts';
 
@@ -21,7 +21,5 @@ export function callbackSecretOf(issued: IssuedSecret | undefined): z.output<typ
 
 /** @param fault why, in words; nothing is thrown without one */
 export function refuseUrl(fault: string | undefined): void {
-  if (!fault) return;
-  const errors = [{ pointer: '/callbackUrl', detail: fault }];
-  throw new RequestRefused(400, 104, 'Nothing can be sent to this URL.', errors);
+  if (fault) throw invalidValue('callbackUrl', fault);
 }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { RequestRefused } from '../errors.ts';
+import { HttpError } from './http-error.ts';
 import type { RouteTable } from './route-table.ts';
 import type { Server } from './server.ts';
 
@@ -48,51 +48,47 @@ export function guardRequests(server: Server, routes: RouteTable, { requiresHttp
 /** A year, as RFC 6797 11.2 and browsers' lists advise. Subdomains are for their owner to decide. */
 const HSTS = 'max-age=31536000';
 
-function faultOf(request: FastifyRequest, routes: RouteTable): RequestRefused | undefined {
+function faultOf(request: FastifyRequest, routes: RouteTable): HttpError | undefined {
   return faultOfMessage(request) ?? repeatedHeader(request) ?? hiddenByParameter(request, routes);
 }
 
 /** `request.protocol` believes X-Forwarded-Proto of trusted proxies alone; anybody else must have come by TLS itself. */
-function faultOfTransport(request: FastifyRequest): RequestRefused | undefined {
+function faultOfTransport(request: FastifyRequest): HttpError | undefined {
   if (request.protocol === 'https' || PROBES.has(request.routeOptions.url)) return undefined;
-  return new RequestRefused(
-    403,
-    101,
-    'HTTPS is required. A key or token that was sent in plain HTTP must be replaced.',
-  );
+  return new HttpError(403, 101, 'HTTPS is required. A key or token that was sent in plain HTTP must be replaced.');
 }
 
 /** What Node's parser lets pass, and RFC 9112 does not. */
-function faultOfMessage({ raw, headers }: FastifyRequest): RequestRefused | undefined {
+function faultOfMessage({ raw, headers }: FastifyRequest): HttpError | undefined {
   const { httpVersion, url = '' } = raw;
   const coding = headers['transfer-encoding'];
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    return new RequestRefused(505, 104, 'HTTP/1.1 and HTTP/1.0 are supported.', undefined, CLOSE);
+    return new HttpError(505, 104, 'HTTP/1.1 and HTTP/1.0 are supported.', { headers: CLOSE });
   }
   if (httpVersion === '1.1' && headers.host === undefined) {
-    return new RequestRefused(400, 104, 'The Host header is missing.', undefined, CLOSE);
+    return new HttpError(400, 104, 'The Host header is missing.', { headers: CLOSE });
   }
-  if (url.includes('#')) return new RequestRefused(400, 104, 'The request target must not have a fragment.');
+  if (url.includes('#')) return new HttpError(400, 104, 'The request target must not have a fragment.');
   if (coding === undefined) return undefined;
   // RFC 9112 6.1: a sender of HTTP/1.0 does not know chunks, so something on the way has misread the message.
   if (httpVersion === '1.0') {
-    return new RequestRefused(400, 104, 'Transfer-Encoding needs HTTP/1.1.', undefined, CLOSE);
+    return new HttpError(400, 104, 'Transfer-Encoding needs HTTP/1.1.', { headers: CLOSE });
   }
   if (coding.toLowerCase() === 'chunked') return undefined;
-  return new RequestRefused(501, 104, 'The only supported transfer coding is chunked.', undefined, CLOSE);
+  return new HttpError(501, 104, 'The only supported transfer coding is chunked.', { headers: CLOSE });
 }
 
 /** Where the message ends is in doubt, so nothing after it is read (RFC 9112 6.3). */
 const CLOSE = { connection: 'close' } as const;
 
-function repeatedHeader({ raw: { rawHeaders } }: FastifyRequest): RequestRefused | undefined {
+function repeatedHeader({ raw: { rawHeaders } }: FastifyRequest): HttpError | undefined {
   let seen = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!.toLowerCase();
     const bit = SINGLE.get(name) ?? 0;
     if ((seen & bit) !== 0) {
       const errors = [{ pointer: `/headers/${name}`, detail: 'must not be repeated' }];
-      return new RequestRefused(400, 104, `The ${name} header must not be repeated.`, errors);
+      return new HttpError(400, 104, `The ${name} header must not be repeated.`, { errors });
     }
     seen |= bit;
   }
@@ -103,7 +99,7 @@ function repeatedHeader({ raw: { rawHeaders } }: FastifyRequest): RequestRefused
  * `GET /transactions/mobile` is not a transaction of the id `mobile`: an address that is registered word for word takes its
  * own methods alone. And an empty word is no parameter.
  */
-function hiddenByParameter(request: FastifyRequest, routes: RouteTable): RequestRefused | undefined {
+function hiddenByParameter(request: FastifyRequest, routes: RouteTable): HttpError | undefined {
   if (!request.routeOptions.url?.includes(':')) return undefined;
   const path = pathOf(request.url);
   if (routes.hasLiteral(path)) return methodNotAllowed(routes.methodsOf(path));
@@ -111,18 +107,18 @@ function hiddenByParameter(request: FastifyRequest, routes: RouteTable): Request
 }
 
 /** A wrong method on a known path is 405 with what is allowed; anything else is 404. */
-function faultOfUnknownRoute(request: FastifyRequest, routes: RouteTable): RequestRefused {
+function faultOfUnknownRoute(request: FastifyRequest, routes: RouteTable): HttpError {
   const allowed = routes.methodsOf(pathOf(request.url));
   return allowed.length === 0 ? unknownAddress() : methodNotAllowed(allowed);
 }
 
-function unknownAddress(): RequestRefused {
-  return new RequestRefused(404, 122, 'There is nothing under this address.');
+function unknownAddress(): HttpError {
+  return new HttpError(404, 122, 'There is nothing under this address.');
 }
 
-function methodNotAllowed(methods: readonly string[]): RequestRefused {
+function methodNotAllowed(methods: readonly string[]): HttpError {
   const allow = methods.join(', ');
-  return new RequestRefused(405, 104, `This address takes ${allow}.`, undefined, { allow });
+  return new HttpError(405, 104, `This address takes ${allow}.`, { headers: { allow } });
 }
 
 /** As the router compares it: decoded, but for the characters that have a meaning in an address. */
@@ -136,9 +132,9 @@ function pathOf(url: string): string {
 }
 
 /** Bodies are small; a compressed one could be a thousand times as large as it looks (RFC 9110 15.5.16). */
-function encodedBody({ headers }: FastifyRequest): RequestRefused | undefined {
+function encodedBody({ headers }: FastifyRequest): HttpError | undefined {
   const coding = headers['content-encoding'];
   if (coding === undefined || coding.toLowerCase() === 'identity') return undefined;
   const accepted = { 'accept-encoding': 'identity' };
-  return new RequestRefused(415, 104, 'The body must not be compressed.', undefined, accepted);
+  return new HttpError(415, 104, 'The body must not be compressed.', { headers: accepted });
 }

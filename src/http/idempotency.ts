@@ -7,8 +7,8 @@ import type {
   RouteOptions,
 } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { RequestRefused } from '../errors.ts';
 import type { Claim, ClaimOutcome, KeptAnswer, KeyedRequest } from '../store/transactions/idempotency.ts';
+import { HttpError } from './http-error.ts';
 import { refuseHeader } from './refuse-header.ts';
 
 /** Where answers are kept. */
@@ -93,12 +93,12 @@ function fingerprintOf({ url, body }: FastifyRequest): Buffer {
 function replay(outcome: Exclude<ClaimOutcome, { kind: 'claimed' }>, reply: FastifyReply): FastifyReply {
   switch (outcome.kind) {
     case 'running':
-      throw new RequestRefused(409, 134, 'The request with this Idempotency-Key is still running.');
+      throw new HttpError(409, 134, 'The request with this Idempotency-Key is still running.');
     case 'otherRequest':
-      throw new RequestRefused(422, 104, 'The Idempotency-Key was used for another request.');
+      throw new HttpError(422, 104, 'The Idempotency-Key was used for another request.');
     case 'answered': {
       const { status, headers, body } = outcome.answer;
-      if (body === null) throw new RequestRefused(409, 119, 'It was carried out, with an answer too long to keep.');
+      if (body === null) throw new HttpError(409, 119, 'It was carried out, with an answer too long to keep.');
       return reply
         .code(status)
         .headers(headers)

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyBodyParser, FastifyInstance } from 'fastify';
-import { RequestRefused } from '../errors.ts';
+import { HttpError } from './http-error.ts';
 
 /** The deepest body of the interface, a terminal profile's overrides, has seven levels. */
 const MAX_JSON_DEPTH = 16;
@@ -14,9 +14,9 @@ export function parseJsonBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     // JSON is UTF-8 (RFC 8259 8.1). Decoded leniently, two different references could become the same one.
-    if (!isUtf8(bytes)) return done(new RequestRefused(400, 103, 'The body is not UTF-8.'));
+    if (!isUtf8(bytes)) return done(new HttpError(400, 103, 'The body is not UTF-8.'));
     const text = bytes.toString();
-    if (isTooDeep(text)) done(new RequestRefused(400, 104, `The body has more than ${MAX_JSON_DEPTH} levels.`));
+    if (isTooDeep(text)) done(new HttpError(400, 104, `The body has more than ${MAX_JSON_DEPTH} levels.`));
     else parse(request, text, done);
   });
 }

@@ -5,59 +5,47 @@ import {
   AuthError,
   DuplicateReference,
   Forbidden,
+  type InvalidValue,
   NoConfiguration,
   NotFound,
   Overloaded,
   PinNotAwaited,
-  RequestRefused,
+  RequestRejected,
   StoreUnavailable,
   StoreUnread,
   TapRefused,
   Throttled,
 } from '../errors.ts';
+import { HttpError } from './http-error.ts';
+import { REJECTIONS } from './rejections.ts';
 
-/** What an error is answered with, apart from the request's own ids. */
+/** The response to an error, apart from the request's own ids. */
 export interface ProblemAnswer {
   readonly status: number;
   readonly errorCode: ErrorCode;
   readonly detail: string;
-  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[] | undefined;
+  readonly errors?: readonly InvalidValue[] | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A queue that is full now drains within this time, or the caller should go elsewhere. */
+/** A full queue drains within this time; otherwise the caller should use another gateway. */
 const RETRY_AFTER = { 'retry-after': '2' };
 
-/** The answer of an error that a use case or an adapter throws; undefined for what nobody foresaw. */
+/** The response to an error of a use case or an adapter; undefined for an unexpected error. */
 export function problemOf(error: unknown): ProblemAnswer | undefined {
-  if (error instanceof AuthError) return refusedCredential(error);
+  if (error instanceof HttpError) {
+    const { status, errorCode, detail, errors, headers } = error;
+    return { status, errorCode, detail, errors, headers };
+  }
+  if (error instanceof RequestRejected) return { ...REJECTIONS[error.code], errors: error.errors };
+  if (error instanceof AuthError) return AUTHENTICATION[error.code];
   if (error instanceof TapRefused) return refusedTap(error);
-  if (error instanceof RequestRefused) {
-    return {
-      status: error.status,
-      errorCode: error.errorCode as ErrorCode,
-      detail: error.detail,
-      errors: error.errors,
-      headers: error.headers,
-    };
-  }
-  if (error instanceof NotFound)
-    return { status: 404, errorCode: 122, detail: 'There is nothing under this address for you.' };
+  if (error instanceof NotFound) return NOT_FOUND;
   if (error instanceof Forbidden) return FORBIDDEN[error.code];
-  if (error instanceof DuplicateReference) {
-    return { status: 409, errorCode: 124, detail: 'The merchantReference was used for another transaction.' };
-  }
-  if (error instanceof PinNotAwaited)
-    return { status: 409, errorCode: 104, detail: 'No PIN is awaited for this transaction, or no more.' };
+  if (error instanceof DuplicateReference) return DUPLICATE_REFERENCE;
+  if (error instanceof PinNotAwaited) return PIN_NOT_AWAITED;
   if (error instanceof NoConfiguration) return NO_CONFIGURATION[error.code];
-  if (error instanceof Overloaded) {
-    return {
-      status: 503,
-      errorCode: 203,
-      detail: 'Too many requests are under way; nothing was stored.',
-      headers: RETRY_AFTER,
-    };
-  }
+  if (error instanceof Overloaded) return OVERLOADED;
   if (error instanceof Throttled) return throttled(error);
   if (error instanceof StoreUnavailable) return unavailable(error);
   if (error instanceof AnswerOverdue) return overdue(error);
@@ -65,30 +53,51 @@ export function problemOf(error: unknown): ProblemAnswer | undefined {
   return undefined;
 }
 
+const NOT_FOUND: ProblemAnswer = { status: 404, errorCode: 122, detail: 'Resource not found.' };
+
+const DUPLICATE_REFERENCE: ProblemAnswer = {
+  status: 409,
+  errorCode: 124,
+  detail: 'The merchantReference belongs to another transaction.',
+};
+
+const PIN_NOT_AWAITED: ProblemAnswer = {
+  status: 409,
+  errorCode: 104,
+  detail: 'This transaction is not awaiting a PIN.',
+};
+
+const OVERLOADED: ProblemAnswer = {
+  status: 503,
+  errorCode: 203,
+  detail: 'Too many requests are in progress; nothing was stored.',
+  headers: RETRY_AFTER,
+};
+
 const OUTCOME_UNKNOWN: ProblemAnswer = {
   status: 500,
   errorCode: 201,
-  detail: 'The outcome is not known yet; repeat the request to learn it.',
+  detail: 'The outcome is not known yet. Repeat the request to get it.',
 };
 
 function overdue({ waitsForSwitch }: AnswerOverdue): ProblemAnswer {
   if (waitsForSwitch) return OUTCOME_UNKNOWN;
-  const detail = 'The request could not be answered in time, and may have been carried out.';
+  const detail = 'The request was not answered in time and may have been carried out.';
   return { status: 503, errorCode: 203, detail, headers: RETRY_AFTER };
 }
 
-/** True of what was asked for, not of the request alone: an earlier request for the same may have been stored. */
+/** The text is about this request only: an earlier, identical request may have been stored. */
 function unavailable(error: StoreUnavailable): ProblemAnswer {
   if (error.mayBeStored) return OUTCOME_UNKNOWN;
   const detail =
     error instanceof StoreUnread
-      ? 'The database is unavailable: what is stored could not be read. Repeat the request.'
-      : 'The database is unavailable: this request stored nothing. Repeat it; an earlier one may be stored.';
+      ? 'The database is unavailable and could not be read. Repeat the request.'
+      : 'The database is unavailable; this request stored nothing. Repeat it, because an earlier one may be stored.';
   return { status: 503, errorCode: 201, detail, headers: RETRY_AFTER };
 }
 
 const FORBIDDEN: Readonly<Record<Forbidden['code'], ProblemAnswer>> = {
-  FORBIDDEN: { status: 403, errorCode: 101, detail: 'The credential may not do this.' },
+  FORBIDDEN: { status: 403, errorCode: 101, detail: 'The credential does not permit this.' },
   BLOCKED_USER: { status: 403, errorCode: 105, detail: 'The user is blocked.' },
   BLOCKED_DEVICE: { status: 403, errorCode: 139, detail: 'The device is blocked.' },
 };
@@ -98,31 +107,38 @@ const NO_CONFIGURATION: Readonly<Record<NoConfiguration['code'], ProblemAnswer>>
   NO_PROFILE: {
     status: 500,
     errorCode: 208,
-    detail: 'There is no terminal profile of the name that the token or the terminal gives.',
+    detail: 'The token or the terminal names a terminal profile that does not exist.',
   },
   OUTSIDE_PROFILE: {
     status: 500,
     errorCode: 208,
-    detail: 'The terminal profile does not take this application, transaction type, currency or country.',
+    detail: 'The terminal profile does not allow this application, transaction type, currency or country.',
   },
   NO_ROUTE: { status: 500, errorCode: 208, detail: 'No processor is configured for this tap.' },
 };
 
-function refusedCredential({ httpStatus, errorCode }: AuthError): ProblemAnswer {
-  return {
-    status: httpStatus,
-    errorCode: errorCode as ErrorCode,
-    detail: httpStatus === 401 ? 'The credential is missing or was refused.' : 'The credential may not do this.',
-  };
-}
+const NO_CREDENTIAL = 'The credential is missing or was rejected.';
 
-/** With the quota, as draft-ietf-httpapi-ratelimit-headers has it. */
-function throttled({ quota, retryAfterSeconds, errorCode }: Throttled): ProblemAnswer {
+/** A missing credential and a wrong one are 401; a valid one without the right is 403. */
+const AUTHENTICATION: Readonly<Record<AuthError['code'], ProblemAnswer>> = {
+  UNAUTHORISED: { status: 401, errorCode: 100, detail: NO_CREDENTIAL },
+  API_KEY_INVALID: { status: 401, errorCode: 102, detail: NO_CREDENTIAL },
+  JWT_INVALID: { status: 401, errorCode: 117, detail: NO_CREDENTIAL },
+  JWT_EXPIRED: { status: 401, errorCode: 118, detail: NO_CREDENTIAL },
+  FORBIDDEN: FORBIDDEN.FORBIDDEN,
+};
+
+const THROTTLED: Readonly<Record<Throttled['code'], Pick<ProblemAnswer, 'errorCode' | 'detail'>>> = {
+  TOO_MANY_LOGINS: { errorCode: 132, detail: 'Too many login attempts.' },
+  TOO_MANY_REQUESTS: { errorCode: 203, detail: 'The rate limit was exceeded.' },
+};
+
+/** With the quota in the headers of draft-ietf-httpapi-ratelimit-headers. */
+function throttled({ code, quota, retryAfterSeconds }: Throttled): ProblemAnswer {
   const { name, most, windowSeconds } = quota;
   return {
     status: 429,
-    errorCode,
-    detail: errorCode === 132 ? 'Too many logins were tried.' : 'More requests than are allowed in this time.',
+    ...THROTTLED[code],
     headers: {
       'retry-after': String(retryAfterSeconds),
       'ratelimit-policy': `"${name}";q=${most};w=${windowSeconds}`,
@@ -131,17 +147,17 @@ function throttled({ quota, retryAfterSeconds, errorCode }: Throttled): ProblemA
   };
 }
 
-/** What the reader is told of card data: which blob, and a cause only where it cannot serve as an oracle. */
-function refusedTap({ pointer, code, errorCode }: TapRefused): ProblemAnswer {
+/** Names the blob at fault, and a cause only where it cannot serve as an oracle. */
+function refusedTap({ pointer, code, source }: TapRefused): ProblemAnswer {
   return {
     status: 400,
-    errorCode: errorCode as ErrorCode,
+    errorCode: source === 'card' ? 202 : 104,
     detail: 'The card data cannot be used.',
     errors: [{ pointer, detail: code }],
   };
 }
 
-/** Of every status that we answer with (RFC 9110 15). */
+/** The title of every status that a response can have (RFC 9110 15). */
 export const STATUS_TITLES: Readonly<Record<number, string>> = {
   200: 'OK',
   201: 'Created',

@@ -1,6 +1,6 @@
-import { refused } from '../errors.ts';
+import { invalidValues } from '../errors.ts';
 
-/** @throws RequestRefused 400 naming the header */
+/** @throws RequestRejected (INVALID_VALUES) naming the header */
 export function refuseHeader(name: string, detail: string): never {
-  throw refused([{ path: ['headers', name], detail }]);
+  throw invalidValues([{ path: ['headers', name], detail }]);
 }

@@ -3,16 +3,17 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { RequestRefused } from '../errors.ts';
 import type { RequestLog } from '../ops/request-log.ts';
 import { formatTraceparent, type Trace, takeTrace } from '../ops/traceparent.ts';
 import { type AnswerTimes, keepAnswerDeadlines } from './answer-deadlines.ts';
 import { serializerCompiler } from './answer-schema.ts';
 import { challengeOf } from './challenge.ts';
 import { guardRequests } from './guard-requests.ts';
+import { HttpError } from './http-error.ts';
 import { parseJsonBodies } from './json-body.ts';
 import { type ProblemAnswer, problemBody, problemOf } from './problem.ts';
 import { UnreadableRequests } from './refuse-unreadable.ts';
+import { REJECTIONS } from './rejections.ts';
 import { RouteTable } from './route-table.ts';
 import { readTlsFiles, type TlsFiles } from './tls-files.ts';
 
@@ -172,7 +173,7 @@ function closeAnsweredConnections(server: Server): void {
     done();
   });
   server.addHook('onRequest', (_request, _reply, done) => {
-    done(isClosing ? new RequestRefused(503, 203, STOPPING, undefined, { 'retry-after': '2' }) : undefined);
+    done(isClosing ? new HttpError(503, 203, STOPPING, { headers: { 'retry-after': '2' } }) : undefined);
   });
   server.addHook('onSend', (_request, reply, payload, done) => {
     if (isClosing) reply.header('connection', 'close');
@@ -241,7 +242,7 @@ function invalidRequest({
   return {
     status: 400,
     errorCode: 104,
-    detail: 'The request does not fit its schema.',
+    detail: REJECTIONS.INVALID_VALUES.detail,
     errors: validation.map(({ instancePath, message }) => ({
       // The validator writes the whole body as `/`; as a JSON pointer (RFC 6901) it is the empty one.
       pointer: `${where}${instancePath === '/' ? '' : instancePath}`,

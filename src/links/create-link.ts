@@ -1,4 +1,4 @@
-import { Forbidden, MoneyError, NotFound, RequestRefused, refusedAt } from '../errors.ts';
+import { Forbidden, invalidValue, MoneyError, NotFound, RequestRejected } from '../errors.ts';
 import type { LinkKind, Mandate, NewLink } from '../transactions/links/link.ts';
 import { type Currency, currencyOf, parseAmount } from '../transactions/money.ts';
 import type { IntentTokens, LinkStore } from '../transactions/ports/link-ports.ts';
@@ -62,8 +62,8 @@ export interface CreatedLink {
 /**
  * Makes a link or intent for a merchant of the caller's.
  *
- * @throws NotFound for another's merchant, Forbidden for a blocked one; RequestRefused 400 with a pointer to the field at fault,
- *   409 with errorCode 124 when the paymentReference is not free; Overloaded, StoreUnavailable
+ * @throws NotFound for another's merchant, Forbidden for a blocked one; RequestRejected (INVALID_VALUES with a
+ *   pointer to the field at fault, PAYMENT_REFERENCE_USED), Overloaded, StoreUnavailable
  */
 export async function createLink(desk: LinkDesk, owner: Tenant, wanted: LinkRequest): Promise<CreatedLink> {
   const merchant = await desk.merchants.findOwned(owner, wanted.merchantId);
@@ -75,7 +75,7 @@ export async function createLink(desk: LinkDesk, owner: Tenant, wanted: LinkRequ
   const qrCode = wanted.qrCodeSize === undefined ? undefined : drawQrCode(url, wanted.qrCodeSize);
   // Last, so that nobody has to find out what became of an answer that could not be made.
   if ((await desk.links.create(link)) === 'created') return { link, token, url, qrCode };
-  throw new RequestRefused(409, 124, 'The paymentReference stands for another payment.');
+  throw new RequestRejected('PAYMENT_REFERENCE_USED');
 }
 
 /** Where a link opens. The token is behind the `#`: no server and no log sees it. */
@@ -91,9 +91,9 @@ function draftLink(
   const nowMs = desk.clock.nowMs();
   const { merchantId, paymentReference, kind, isConsumerApp, xTid = null, timestamp, mandate } = wanted;
   if (timestamp !== undefined && !(Math.abs(Date.parse(timestamp) - nowMs) <= TIMESTAMP_WITHIN_MS)) {
-    throw refusedAt('timestamp', 'is not within 24 hours');
+    throw invalidValue('timestamp', 'is not within 24 hours');
   }
-  if (xTid !== null && !desk.directory.terminal(acquirerId, xTid)) throw refusedAt('xTid', 'is no terminal');
+  if (xTid !== null && !desk.directory.terminal(acquirerId, xTid)) throw invalidValue('xTid', 'is no terminal');
   const currency = readCurrency(wanted.currencyCode);
   return {
     acquirerId,
@@ -118,7 +118,7 @@ function readMandate(
 ): Mandate {
   const instalmentMinor = readAmount('instalmentAmount', instalmentAmount, currency);
   const maxCollectionMinor = readAmount('maxCollectionAmount', maxCollectionAmount, currency);
-  if (instalmentMinor > maxCollectionMinor) throw refusedAt('instalmentAmount', 'is more than maxCollectionAmount');
+  if (instalmentMinor > maxCollectionMinor) throw invalidValue('instalmentAmount', 'is more than maxCollectionAmount');
   return { ...mandate, instalmentMinor, maxCollectionMinor };
 }
 
@@ -126,7 +126,7 @@ function readCurrency(code: string): Currency {
   try {
     return currencyOf(code);
   } catch (error) {
-    if (error instanceof MoneyError) throw refusedAt('currencyCode', 'is no currency of ISO 4217');
+    if (error instanceof MoneyError) throw invalidValue('currencyCode', 'is no currency of ISO 4217');
     throw error;
   }
 }
@@ -137,9 +137,9 @@ function readAmount(name: string, text: string, currency: Currency): number {
     if (amountMinor > 0) return amountMinor;
   } catch (error) {
     if (!(error instanceof MoneyError)) throw error;
-    throw refusedAt(name, AMOUNT_FAULTS[error.code] ?? error.code);
+    throw invalidValue(name, AMOUNT_FAULTS[error.code] ?? error.code);
   }
-  throw refusedAt(name, 'is not more than zero');
+  throw invalidValue(name, 'is not more than zero');
 }
 
 const AMOUNT_FAULTS: Readonly<Partial<Record<MoneyError['code'], string>>> = {

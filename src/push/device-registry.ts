@@ -1,5 +1,5 @@
 import type { Device, NewDevice } from '#schemas/device';
-import { Forbidden, NotFound, RequestRefused, refusedAt } from '../errors.ts';
+import { Forbidden, invalidValue, NotFound, RequestRejected } from '../errors.ts';
 import type { Directory, Tenant } from '../transactions/ports.ts';
 import type { DevicePage, DeviceStore, OwnedMerchants } from './ports.ts';
 import type { PushTokenVault } from './push-token-vault.ts';
@@ -22,8 +22,8 @@ export class DeviceRegistry {
   /**
    * Registers a device, or renews the name and token of one that is registered.
    *
-   * @throws NotFound for a merchant that is not the owner's; Forbidden for a blocked merchant or device; RequestRefused 400
-   *   where the merchant must be named, 409 where it has as many devices as it may
+   * @throws NotFound for a merchant that is not the owner's; Forbidden for a blocked merchant or device;
+   *   RequestRejected (INVALID_VALUES where the merchant must be named, DEVICE_LIMIT_REACHED)
    */
   async register(owner: Tenant, given: NewDevice): Promise<{ device: Device; isNew: boolean }> {
     const { devices, vault, directory } = this.#options;
@@ -33,8 +33,7 @@ export class DeviceRegistry {
     if (directory.isBlockedDevice(acquirerId, deviceInstallationId)) throw new Forbidden('BLOCKED_DEVICE');
     const key = { acquirerId, merchantId, deviceInstallationId };
     const registered = await devices.register({ ...key, friendlyName, sealedPushToken: vault.seal(key, pushToken) });
-    if (!registered)
-      throw new RequestRefused(409, 134, 'The merchant has as many devices as it may: remove one first.');
+    if (!registered) throw new RequestRejected('DEVICE_LIMIT_REACHED');
     return registered;
   }
 
@@ -42,14 +41,14 @@ export class DeviceRegistry {
     return this.#options.devices.list(owner, page);
   }
 
-  /** @throws RequestRefused 404 */
+  /** @throws RequestRejected (DEVICE_NOT_REGISTERED) */
   async rename(owner: Tenant, id: string, friendlyName: string): Promise<Device> {
     const renamed = await this.#options.devices.rename(owner, id, friendlyName);
     if (!renamed) throw unknownDevice();
     return renamed;
   }
 
-  /** @throws RequestRefused 404 */
+  /** @throws RequestRejected (DEVICE_NOT_REGISTERED) */
   async remove(owner: Tenant, id: string): Promise<void> {
     if (!(await this.#options.devices.remove(owner, id))) throw unknownDevice();
   }
@@ -57,7 +56,7 @@ export class DeviceRegistry {
   async #merchantOf(owner: Tenant, named: string | undefined): Promise<string> {
     const { merchants } = this.#options;
     const id = named ?? owner.merchantId ?? (await merchants.onlyMerchant(owner));
-    if (id === undefined) throw refusedAt('merchantId', 'is missing: the credential has no single merchant');
+    if (id === undefined) throw invalidValue('merchantId', 'is missing: the credential has no single merchant');
     const merchant = await merchants.findOwned(owner, id);
     if (!merchant) throw new NotFound();
     if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
@@ -66,6 +65,6 @@ export class DeviceRegistry {
 }
 
 /** Nobody's, or somebody else's: answered alike. */
-export function unknownDevice(): RequestRefused {
-  return new RequestRefused(404, 136, 'No such device is registered.');
+export function unknownDevice(): RequestRejected {
+  return new RequestRejected('DEVICE_NOT_REGISTERED');
 }

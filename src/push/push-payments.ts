@@ -1,6 +1,6 @@
 import type { JobPayloads } from '#schemas/jobs';
 import type { PushAnswer } from '#schemas/push';
-import { Forbidden, RequestRefused, refusedAt } from '../errors.ts';
+import { Forbidden, invalidValue, RequestRejected } from '../errors.ts';
 import { createLink, type LinkDesk, type LinkRequest, payUrl } from '../links/create-link.ts';
 import type { JobRequest } from '../transactions/jobs.ts';
 import type { LinkKey, NewLink } from '../transactions/links/link.ts';
@@ -62,8 +62,8 @@ export class PushPayments {
   /**
    * Makes a link for the payment and tells the device of it. Whatever becomes of the message, the link stands.
    *
-   * @throws RequestRefused 404 for a device that the owner has not, 409 for one that several of its merchants have; what the
-   *   link is refused for; Forbidden for a blocked device
+   * @throws RequestRejected (DEVICE_NOT_REGISTERED, DEVICE_OF_SEVERAL_MERCHANTS), Forbidden for a blocked device, and the errors
+   *   of createLink
    */
   async push(owner: Tenant, { deviceId, currency, merchantReference, ...request }: PushRequest): Promise<PushAnswer> {
     const device = await this.#findDevice(owner, deviceId);
@@ -106,7 +106,7 @@ export class PushPayments {
   async #findDevice(owner: Tenant, deviceId: string): Promise<PushDevice> {
     const [device, another] = await this.#options.devices.find(owner, deviceId);
     if (!device) throw unknownDevice();
-    if (another) throw new RequestRefused(409, 134, 'Several merchants have this device: name it by its id.');
+    if (another) throw new RequestRejected('DEVICE_OF_SEVERAL_MERCHANTS');
     const isBlocked = this.#options.directory.isBlockedDevice(device.acquirerId, device.deviceInstallationId);
     if (isBlocked) throw new Forbidden('BLOCKED_DEVICE');
     return device;
@@ -155,6 +155,6 @@ function paymentOf(link: NewLink, url: string, token: string): PushedPayment {
   };
 }
 
-function unknownCurrency(): RequestRefused {
-  return refusedAt('currency', 'is no currency of ISO 4217');
+function unknownCurrency(): RequestRejected {
+  return invalidValue('currency', 'is no currency of ISO 4217');
 }

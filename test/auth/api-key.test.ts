@@ -55,8 +55,6 @@ class Bench implements ApiKeys {
     expect(error).toMatchObject({
       code: 'API_KEY_INVALID',
       message: 'API_KEY_INVALID',
-      httpStatus: 401,
-      errorCode: 102,
     });
     return (error as AuthError).check;
   }

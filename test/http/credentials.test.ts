@@ -207,7 +207,7 @@ describe.concurrent('an issuer key', () => {
       expectProblem(answer, {
         status: 409,
         errorCode: 134,
-        detail: 'Another integrator or merchant of the acquirer owns the issuer.',
+        detail: 'The issuer belongs to another integrator or merchant of the acquirer.',
       });
     }
     expectProblem(await add({ issuer, publicKey: pem().publicKey }), { status: 409, errorCode: 119 });

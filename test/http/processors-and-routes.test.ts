@@ -223,7 +223,7 @@ describe('a processor that is needed is not removed', () => {
 
   test('while a route leads to it, nor in the seconds after: a tap may be on its way', async () => {
     const { id } = await addRoute({ processorId });
-    expectProblem(await remove(), { status: 409, errorCode: 134, detail: expect.stringContaining('Routes lead to') });
+    expectProblem(await remove(), { status: 409, errorCode: 134, detail: expect.stringContaining('Routes refer to') });
     await call('DELETE', `1/routes/${id}`);
     expectProblem(await remove(), { status: 409, errorCode: 134, detail: expect.stringContaining('just removed') });
     await letSecondsPass(11);
@@ -247,7 +247,7 @@ describe('a processor that is needed is not removed', () => {
     expectProblem(await remove(), {
       status: 409,
       errorCode: 134,
-      detail: expect.stringContaining('open at the processor'),
+      detail: expect.stringContaining('has open transactions'),
     });
     await installation.database.query('update transactions set reversal_state = 3 where id = $1', [rows[0]!.id]);
     expect((await remove()).status).toBe(204);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { intentRequest, linkRequest, tt3IntentRequest, tt3LinkRequest } from '../../schemas/link.ts';
-import { Forbidden, NotFound, RequestRefused } from '../../src/errors.ts';
+import { Forbidden, NotFound, RequestRejected } from '../../src/errors.ts';
 import { createLink, type LinkDesk, type MandateRequest } from '../../src/links/create-link.ts';
 import type { NewLink } from '../../src/transactions/links/link.ts';
 import { linkBody, MANDATE } from '../support/links.ts';
@@ -46,10 +46,10 @@ async function pointersOf(schema: z.ZodType, body: unknown): Promise<string[]> {
     await createLink(desk, OWNER, { ...wanted, mandate, kind: 'link', isConsumerApp: true });
     return [];
   } catch (error) {
-    expect(error).toBeInstanceOf(RequestRefused);
+    expect(error).toBeInstanceOf(RequestRejected);
     expect(made).toEqual([]);
-    const { status, errorCode, errors = [] } = error as RequestRefused;
-    expect({ status, errorCode }).toEqual({ status: 400, errorCode: 104 });
+    const { code, errors = [] } = error as RequestRejected;
+    expect(code).toBe('INVALID_VALUES');
     return errors.map(({ pointer }) => pointer);
   }
 }
@@ -199,6 +199,6 @@ describe('a request that is refused', () => {
 
   test('has a paymentReference that is not free: 409, 124', async () => {
     const { desk } = openDesk('exists');
-    await expect(createLink(desk, OWNER, body())).rejects.toMatchObject({ status: 409, errorCode: 124 });
+    await expect(createLink(desk, OWNER, body())).rejects.toMatchObject({ code: 'PAYMENT_REFERENCE_USED' });
   });
 });

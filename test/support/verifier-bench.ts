@@ -4,6 +4,7 @@ import {
   type MerchantTokenVerifier,
 } from '../../src/auth/issuers/verify-merchant-token.ts';
 import { AuthError } from '../../src/errors.ts';
+import { problemOf } from '../../src/http/problem.ts';
 import { AUDIENCE, NOW_MS, type TestRegistry } from './merchant-token.ts';
 
 /** A verifier whose clocks the test holds. */
@@ -26,10 +27,11 @@ export class VerifierBench {
   async refusal(token: string): Promise<string> {
     const error = await this.verifier.verify(token).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(AuthError);
-    const { code, check, httpStatus, errorCode, message } = error as AuthError;
+    const { code, check, message } = error as AuthError;
     expect(message).toBe(code);
     const answers = { JWT_INVALID: [401, 117], JWT_EXPIRED: [401, 118], FORBIDDEN: [403, 101] };
-    expect([httpStatus, errorCode]).toEqual(answers[code as keyof typeof answers]);
+    const { status, errorCode } = problemOf(error)!;
+    expect([status, errorCode]).toEqual(answers[code as keyof typeof answers]);
     return `${code} ${check}`;
   }
 }

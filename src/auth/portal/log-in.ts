@@ -82,7 +82,7 @@ export function createLoginCheck({
   async function count(subject: string, name: string, most: number): Promise<Throttled | undefined> {
     const { windowSeconds } = limits;
     const { tries: made, secondsLeft } = await tries.count(subject, windowSeconds);
-    return made > most ? new Throttled({ name, most, windowSeconds }, secondsLeft, 132) : undefined;
+    return made > most ? new Throttled({ name, most, windowSeconds }, secondsLeft, 'TOO_MANY_LOGINS') : undefined;
   }
 
   async function attempt({ username, password }: LoginRequest, address: string): Promise<PortalUser> {

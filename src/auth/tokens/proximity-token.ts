@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { AuthError, RequestRefused } from '../../errors.ts';
+import { AuthError, RequestRejected } from '../../errors.ts';
 import type { Directory } from '../../transactions/ports.ts';
 import type { MerchantPrincipal } from '../issuers/verify-merchant-token.ts';
 import type { OwnTokens } from './own-tokens.ts';
@@ -27,7 +27,7 @@ export interface ProximityTokensOptions {
 /**
  * Makes what gives readers their tokens (4.3): they say of the merchant and its terminal what the integrator's own said.
  *
- * @returns a function that throws AuthError FORBIDDEN without the right, RequestRefused 500 with a pointer to each claim that
+ * @returns a function that throws AuthError FORBIDDEN without the right, RequestRejected (TOKEN_WITHOUT_TERMINAL) with a pointer to each claim that
  *   is missing, or to a terminal that the acquirer does not have (7.1)
  */
 export function createProximityTokens({ tokens, directory, lifetimeSeconds, nowMs }: ProximityTokensOptions) {
@@ -38,8 +38,7 @@ export function createProximityTokens({ tokens, directory, lifetimeSeconds, nowM
     if (!principal.permissions.has(RIGHT) && !user?.permissions.includes(RIGHT))
       throw new AuthError('FORBIDDEN', 'scope');
     const faults = faultsOf(principal, directory);
-    if (faults.length > 0)
-      throw new RequestRefused(500, 104, 'The token does not name a merchant and its terminal.', faults);
+    if (faults.length > 0) throw new RequestRejected('TOKEN_WITHOUT_TERMINAL', faults);
     // Tokens count in whole seconds, and so do we.
     const issuedAtMs = Math.floor(nowMs() / 1_000) * 1_000;
     const expiresAtMs = issuedAtMs + lifetimeSeconds * 1_000;

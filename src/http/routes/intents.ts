@@ -9,7 +9,7 @@ import {
 } from '#schemas/link';
 import { bearerToken } from '../../auth/bearer.ts';
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
-import { Forbidden, NotFound, refusedAt } from '../../errors.ts';
+import { Forbidden, invalidValue, NotFound } from '../../errors.ts';
 import { type CreatedLink, createLink } from '../../links/create-link.ts';
 import type { LinkStore } from '../../transactions/ports/link-ports.ts';
 import type { Tenant } from '../../transactions/ports.ts';
@@ -125,7 +125,7 @@ function registerSessionRoutes(
 
   const merchantOf = async (owner: Tenant, named: string | undefined): Promise<string> => {
     const merchantId = named ?? (await links.onlyMerchant(owner));
-    if (merchantId === undefined) throw refusedAt('merchantId', 'is needed: the credential has several merchants');
+    if (merchantId === undefined) throw invalidValue('merchantId', 'is needed: the credential has several merchants');
     const merchant = await desk.merchants.findOwned(owner, merchantId);
     if (!merchant) throw new NotFound();
     if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');

@@ -1,6 +1,6 @@
 import { referenceCheck, referenceVerdict } from '#schemas/tokens';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { Forbidden, refusedAt } from '../../errors.ts';
+import { Forbidden, invalidValue } from '../../errors.ts';
 import type { Directory, Tenant } from '../../transactions/ports.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
@@ -42,7 +42,7 @@ export function registerReferencesCheckRoute(server: Server, options: References
 /** The credential's own merchant, or one of its own that is named. Naming anyone else is refused, known or not. */
 function merchantOf(owner: Tenant, named: string | undefined, directory: Pick<Directory, 'merchant'>): string {
   const merchantId = named ?? owner.merchantId;
-  if (merchantId === undefined) throw refusedAt('merchantId', 'is missing: the credential has several merchants');
+  if (merchantId === undefined) throw invalidValue('merchantId', 'is missing: the credential has several merchants');
   const merchant = directory.merchant(owner.acquirerId, merchantId);
   const isOwn =
     (owner.merchantId ?? merchantId) === merchantId &&

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { eventId, eventQuery, replayed, replayRange, webhookAttempt, webhookEvent } from '#schemas/webhook';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { NotFound, RequestRefused } from '../../errors.ts';
+import { NotFound, RequestRejected } from '../../errors.ts';
 import type { EventReader, EventReplayer } from '../../webhooks/ports.ts';
 import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-facts.ts';
@@ -99,9 +99,8 @@ function registerReplays(server: Server, { authenticator, events }: WebhookEvent
       const owner = request.integrator!;
       const count = await events.replayRange(owner, request.body, MAX_REPLAYED);
       if (count === undefined) {
-        throw new RequestRefused(400, 104, `More than ${MAX_REPLAYED} events lie between from and to.`, [
-          { pointer: '/to', detail: 'is too late' },
-        ]);
+        const errors = [{ pointer: '/to', detail: `must be earlier: the limit is ${MAX_REPLAYED} events` }];
+        throw new RequestRejected('TOO_MANY_EVENTS', errors);
       }
       reply.code(202);
       return { replayed: count };

@@ -1,4 +1,4 @@
-import { NotFound, RequestRefused } from '../../errors.ts';
+import { NotFound, RequestRejected } from '../../errors.ts';
 import type { JobRequest } from '../../transactions/jobs.ts';
 import { ReversalState, type TransactionKey } from '../../transactions/transaction.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
@@ -45,7 +45,7 @@ for update`;
  * Has the next attempt of a reversal made now: its job moves to the front, or is made anew where none is left.
  *
  * @param record writes who asked for it, once it is known that there is something to do
- * @throws NotFound; RequestRefused 409 when nothing is owed
+ * @throws NotFound; RequestRejected (NO_OPEN_REVERSAL)
  */
 export async function bringForwardReversal(
   database: Database,
@@ -58,7 +58,7 @@ export async function bringForwardReversal(
   const { rows } = await database.query<{ attempt: number; state: number; made: number }>(text, [acquirerId, id]);
   const found = rows[0];
   if (!found) throw new NotFound();
-  if (!OWED.includes(found.state)) throw new RequestRefused(409, 134, 'No reversal is owed for this transaction.');
+  if (!OWED.includes(found.state)) throw new RequestRejected('NO_OPEN_REVERSAL');
   await record();
   await inTransaction(database, async (client) => {
     const live = await client.query<{ id: string; isActive: boolean }>(LIVE, [acquirerId, id]);

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { WaitingLine } from '../../auth/portal/waiting-line.ts';
-import { RequestRefused } from '../../errors.ts';
+import { RequestRejected } from '../../errors.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { whileUp } from '../postgres/while-up.ts';
@@ -58,7 +58,7 @@ const WAITING = 32;
 
 /**
  * @param acquirerId whose; undefined for all
- * @throws RequestRefused 422 when it takes too long: a shorter time will do; Overloaded when too many wait
+ * @throws RequestRejected (SEARCH_TOO_SLOW), Overloaded when too many wait
  */
 export type SearchTransactions = (
   acquirerId: number | undefined,
@@ -104,7 +104,7 @@ async function acquirersInSight(client: pg.ClientBase, acquirerId: number | unde
 }
 
 /** SQLSTATE 57014, query_canceled. */
-function tooLong({ cause }: Error): RequestRefused | undefined {
+function tooLong({ cause }: Error): RequestRejected | undefined {
   if ((cause as { code?: unknown } | undefined)?.code !== '57014') return undefined;
-  return new RequestRefused(422, 104, 'That takes too long: look at a shorter time.');
+  return new RequestRejected('SEARCH_TOO_SLOW');
 }

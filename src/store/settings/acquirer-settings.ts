@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { conflict, NotFound, RequestRefused } from '../../errors.ts';
+import { NotFound, RequestRejected } from '../../errors.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { whileUp } from '../postgres/while-up.ts';
 import { type AdminEvent, type Change, INSTALLATION, inAdminCommit, type Reach, recordChange } from './admin-commit.ts';
@@ -47,7 +47,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
   }
 
   /**
-   * @throws NotFound for an unknown acquirer; RequestRefused for one too many, one that is there already, and what the settings
+   * @throws NotFound for an unknown acquirer; RequestRejected for one too many, one that is there already, and what the settings
    *   name in vain
    */
   add(change: Change, settings: Settings): Promise<Stored> {
@@ -67,7 +67,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
 
   /**
    * @param settings those that change; the others stay
-   * @throws NotFound; RequestRefused as above, and where the rules of the kind forbid it
+   * @throws NotFound; RequestRejected as above, and where the rules of the kind forbid it
    */
   change(change: Change, id: Id, settings: Partial<Settings>): Promise<Stored> {
     return this.#inCommit(change, (client) => this.changeIn(client, change, id, settings));
@@ -86,7 +86,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
     return after;
   }
 
-  /** @throws NotFound; RequestRefused 409 while something needs it */
+  /** @throws NotFound; RequestRejected (IN_USE) */
   remove(change: Change, id: Id): Promise<void> {
     return this.#inCommit(change, async (client) => {
       const { acquirerId } = change;
@@ -118,13 +118,13 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
   }
 
   async #checkCount(client: pg.ClientBase, acquirerId: number): Promise<void> {
-    const { table, most, plural, removed } = this.#table;
+    const { table, most, removed } = this.#table;
     const live = removed ? ` and ${removed.column} is null` : '';
     const { rows } = await client.query<{ live: number }>(
       `select count(*)::integer as live from ${table} where acquirer_id = $1${live}`,
       [acquirerId],
     );
-    if (rows[0]!.live >= most) throw conflict(`The acquirer has ${most} ${plural}, and may have no more.`);
+    if (rows[0]!.live >= most) throw new RequestRejected('SETTING_LIMIT_REACHED');
   }
 
   async #insert(client: pg.ClientBase, acquirerId: number, settings: Settings): Promise<Id> {
@@ -136,7 +136,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
        values (${assignments.map((_, at) => `$${at + 1}`).join(', ')}) on conflict do nothing returning ${key.column} as id`,
       assignments.map(([, value]) => value),
     );
-    if (!rows[0]) throw taken(this.#table.kind);
+    if (!rows[0]) throw new RequestRejected('NAME_TAKEN');
     return rows[0].id;
   }
 
@@ -168,8 +168,4 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
 /** Of an integrator's own: only tables that have the column are asked by integrators. */
 function within({ integratorId }: Reach, values: unknown[]): string {
   return integratorId === undefined ? '' : ` and integrator_id = $${values.push(integratorId)}`;
-}
-
-function taken(kind: string): RequestRefused {
-  return new RequestRefused(409, 119, `There is such a ${kind} already.`);
 }

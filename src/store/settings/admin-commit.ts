@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { RecordedAction, RecordedKind } from '#schemas/admin-audit';
-import { conflict, NotFound, RequestRefused } from '../../errors.ts';
+import { NotFound, RequestRejected } from '../../errors.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 
@@ -30,8 +30,8 @@ export interface AdminEvent {
 /**
  * Runs `act` in a commit of its own. Changes of one acquirer wait for one another.
  *
- * @throws NotFound for an unknown acquirer; RequestRefused 409 where the database says that something is there already, or is
- *   still needed; StoreUnavailable
+ * @throws NotFound for an unknown acquirer; RequestRejected (NAME_TAKEN, IN_USE) by the constraints of the database;
+ *   StoreUnavailable
  */
 export async function inAdminCommit<Result>(
   database: Database,
@@ -72,9 +72,9 @@ async function lock(client: pg.ClientBase, acquirerId: number): Promise<void> {
 }
 
 /** SQLSTATE 23503, foreign_key_violation, and 23505, unique_violation: the constraints are the rules of who needs whom. */
-function refusalOf(error: unknown): RequestRefused | undefined {
+function refusalOf(error: unknown): RequestRejected | undefined {
   const { code } = error as { code?: unknown };
-  if (code === '23503') return conflict('Something else needs it: remove that first, or block this.');
-  if (code === '23505') return new RequestRefused(409, 119, 'There is one of that name already.');
+  if (code === '23503') return new RequestRejected('IN_USE');
+  if (code === '23505') return new RequestRejected('NAME_TAKEN');
   return undefined;
 }

@@ -1,7 +1,7 @@
 import type { NewApiKey, StoredApiKey } from '#schemas/admin-credentials';
 import { type ApiKeyMode, createApiKey } from '../../auth/api-key.ts';
 import type { Secret } from '../../bytes/secret.ts';
-import { conflict } from '../../errors.ts';
+import { RequestRejected } from '../../errors.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
@@ -20,7 +20,6 @@ interface KeyRow extends NewApiKey {
 
 const API_KEYS: SettingsTable<KeyRow, StoredApiKey> = {
   kind: 'api key',
-  plural: 'API keys',
   table: 'api_keys',
   key: { name: 'id', column: 'id', from: 'settings' },
   most: MAX_KEYS,
@@ -66,7 +65,7 @@ export class ApiKeySettings {
     return this.#rows.find(reach, id);
   }
 
-  /** @throws NotFound, RequestRefused, AuthError FORBIDDEN: as `findOwner` has it */
+  /** @throws NotFound, RequestRejected, AuthError FORBIDDEN: as `findOwner` has it */
   add(change: Change, wanted: NewApiKey): Promise<IssuedKey> {
     return inAdminCommit(this.#database, change.acquirerId, async (client) => {
       const owner = await findOwner(client, change, wanted);
@@ -79,15 +78,14 @@ export class ApiKeySettings {
    * One more key like the one that is there, which goes on working for `overlapHours`. The new one lives as long as the old one
    * was made to.
    *
-   * @throws NotFound; RequestRefused 409 for a key that does not work any more
+   * @throws NotFound; RequestRejected (API_KEY_EXPIRED)
    */
   rotate(change: Change, id: string, overlapHours: number): Promise<IssuedKey> {
     return inAdminCommit(this.#database, change.acquirerId, async (client) => {
       const old = await this.#rows.findIn(client, change, id);
       const nowMs = Date.now();
       const oldEndsMs = old.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(old.expiresAt);
-      if (old.revokedAt !== null || oldEndsMs <= nowMs)
-        throw conflict('The key does not work any more: make a new one.');
+      if (old.revokedAt !== null || oldEndsMs <= nowMs) throw new RequestRejected('API_KEY_EXPIRED');
       const endsMs = Math.min(oldEndsMs, nowMs + overlapHours * HOUR_MS);
       await this.#rows.changeIn(client, change, id, { expiresAt: iso(endsMs) });
       const lifetimeMs = oldEndsMs - Date.parse(old.createdAt);

@@ -7,7 +7,6 @@ const MAX_BLOCKED_DEVICES = 100_000;
 /** Installations that an acquirer takes no tap from. Removing one lets it in again. */
 export const BLOCKED_DEVICE_SETTINGS: SettingsTable<NewBlockedDevice, StoredBlockedDevice> = {
   kind: 'blocked device',
-  plural: 'blocked devices',
   table: 'blocked_devices',
   key: { name: 'deviceInstallationId', column: 'device_installation_id', from: 'settings' },
   most: MAX_BLOCKED_DEVICES,

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { AuthError, refusedAt } from '../../errors.ts';
+import { AuthError, invalidValue } from '../../errors.ts';
 import type { Reach } from './admin-commit.ts';
 
 /** Whose a credential is to be: a merchant's, an integrator's, or with neither the acquirer's own. */
@@ -17,7 +17,7 @@ export function ownerAlone({ integratorId, merchantId }: NamedOwner): NamedOwner
  * The owner of a new credential, with the integrator that a merchant has. An integrator gives credentials to its merchants
  * alone.
  *
- * @throws RequestRefused 400 when there is no such integrator or merchant for whoever asks; AuthError FORBIDDEN
+ * @throws RequestRejected (INVALID_VALUES) when the caller has no such integrator or merchant; AuthError FORBIDDEN
  */
 export async function findOwner(client: pg.ClientBase, reach: Reach, named: NamedOwner): Promise<NamedOwner> {
   const { acquirerId, integratorId: own } = reach;
@@ -30,7 +30,7 @@ export async function findOwner(client: pg.ClientBase, reach: Reach, named: Name
     const found = rows[0]?.integratorId;
     const isMeant = (wanted: number | null | undefined) => wanted === undefined || wanted === null || wanted === found;
     if (found !== undefined && isMeant(integratorId) && isMeant(own)) return { integratorId: found, merchantId };
-    throw refusedAt('merchantId', 'no merchant of the integrator');
+    throw invalidValue('merchantId', 'no merchant of the integrator');
   }
   if (own !== undefined) throw new AuthError('FORBIDDEN', 'owner');
   if (integratorId === null) return named;
@@ -38,6 +38,6 @@ export async function findOwner(client: pg.ClientBase, reach: Reach, named: Name
     acquirerId,
     integratorId,
   ]);
-  if (rowCount === 0) throw refusedAt('integratorId', 'no integrator of the acquirer');
+  if (rowCount === 0) throw invalidValue('integratorId', 'no integrator of the acquirer');
   return named;
 }

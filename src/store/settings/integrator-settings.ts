@@ -7,7 +7,6 @@ const MAX_INTEGRATORS = 10_000;
 /** The integrators of acquirers: who writes the software of their merchants. */
 export const INTEGRATOR_SETTINGS: SettingsTable<NewIntegrator, StoredIntegrator> = {
   kind: 'integrator',
-  plural: 'integrators',
   table: 'integrators',
   key: { name: 'id', column: 'id', from: 'count' },
   most: MAX_INTEGRATORS,

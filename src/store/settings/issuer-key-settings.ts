@@ -3,7 +3,7 @@ import type { NewIssuerKey, StoredIssuerKey } from '#schemas/admin-credentials';
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '#schemas/tokens';
 import { readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
 import { isReservedIssuer } from '../../auth/issuers/reserved-issuers.ts';
-import { brokenRules, conflict, refused } from '../../errors.ts';
+import { brokenRules, invalidValues, RequestRejected } from '../../errors.ts';
 import { readCallbackUrl, URL_FAULTS, type UrlPolicy } from '../../webhooks/callback-url.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
@@ -20,7 +20,6 @@ interface KeyRow extends Omit<NewIssuerKey, 'algorithms'> {
 
 const ISSUER_KEYS: SettingsTable<KeyRow, StoredIssuerKey> = {
   kind: 'issuer key',
-  plural: 'issuer keys',
   table: 'issuer_keys',
   key: { name: 'id', column: 'id', from: 'database' },
   most: MAX_ISSUER_KEYS,
@@ -66,7 +65,7 @@ export class IssuerKeySettings {
     return this.#rows.find(reach, id);
   }
 
-  /** @throws NotFound for an unknown acquirer; RequestRefused for a key that cannot be used, and for an issuer of another owner */
+  /** @throws NotFound for an unknown acquirer; RequestRejected for a key that cannot be used, and for an issuer of another owner */
   async add(change: Change, wanted: NewIssuerKey): Promise<StoredIssuerKey> {
     const row = this.#checked(wanted);
     return inAdminCommit(this.#database, change.acquirerId, async (client) => {
@@ -81,7 +80,7 @@ export class IssuerKeySettings {
     return this.#rows.remove(change, id);
   }
 
-  /** @throws RequestRefused with a pointer to each fault */
+  /** @throws RequestRejected with a pointer to each fault */
   #checked(wanted: NewIssuerKey): KeyRow {
     const { publicKey, jwksUrl, kid, integratorId, merchantId } = wanted;
     const isPem = publicKey !== null;
@@ -100,7 +99,7 @@ export class IssuerKeySettings {
         'not what keys of this kind sign with',
       ],
     ]);
-    if (faults.length > 0) throw refused(faults);
+    if (faults.length > 0) throw invalidValues(faults);
     return { ...wanted, algorithms: wanted.algorithms ?? known!, jwksUrl: url instanceof URL ? url.href : null };
   }
 }
@@ -121,7 +120,7 @@ async function claimIssuer(
   owner: NamedOwner,
 ): Promise<void> {
   const { rowCount } = await client.query(OTHER_OWNER, [issuer, acquirerId, owner.integratorId, owner.merchantId]);
-  if (rowCount !== 0) throw conflict('Another integrator or merchant of the acquirer owns the issuer.');
+  if (rowCount !== 0) throw new RequestRejected('ISSUER_HAS_OTHER_OWNER');
   const jwks = await client.query(OTHER_JWKS, [issuer, acquirerId]);
-  if (jwks.rowCount !== 0) throw conflict('The keys of this issuer are those of its JWKS: revoke that first.');
+  if (jwks.rowCount !== 0) throw new RequestRejected('ISSUER_HAS_JWKS');
 }

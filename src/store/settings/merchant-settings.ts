@@ -1,5 +1,5 @@
 import type { NewMerchant, StoredMerchant } from '#schemas/admin-tenants';
-import { conflict, refusedAt } from '../../errors.ts';
+import { invalidValue, RequestRejected } from '../../errors.ts';
 import { checkMerchant } from '../../transactions/tap/check-tenants.ts';
 import type { SettingsTable } from './settings-table.ts';
 
@@ -9,7 +9,6 @@ const MAX_MERCHANTS = 100_000;
 /** The merchants of acquirers, each with its integrator. */
 export const MERCHANT_SETTINGS: SettingsTable<NewMerchant, StoredMerchant> = {
   kind: 'merchant',
-  plural: 'merchants',
   table: 'merchants',
   key: { name: 'id', column: 'id', from: 'settings' },
   most: MAX_MERCHANTS,
@@ -34,15 +33,15 @@ export const MERCHANT_SETTINGS: SettingsTable<NewMerchant, StoredMerchant> = {
       acquirerId,
       integratorId,
     ]);
-    if (rowCount === 0) throw refusedAt('integratorId', 'no integrator of the acquirer');
+    if (rowCount === 0) throw invalidValue('integratorId', 'no integrator of the acquirer');
   },
   // Transactions, keys and users name both.
   checkChange(before, { integratorId }) {
-    if (before.integratorId !== integratorId) throw conflict('A merchant keeps its integrator.');
+    if (before.integratorId !== integratorId) throw new RequestRejected('MERCHANT_INTEGRATOR_FIXED');
   },
   async checkRemoval(client, acquirerId, id) {
     const { rowCount } = await client.query(NEEDS, [acquirerId, id]);
-    if (rowCount !== 0) throw conflict('The merchant has transactions or keys: block it instead.');
+    if (rowCount !== 0) throw new RequestRejected('MERCHANT_HAS_HISTORY');
   },
 };
 

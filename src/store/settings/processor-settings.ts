@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
-import { conflict } from '../../errors.ts';
+import { RequestRejected } from '../../errors.ts';
 import type { SwitchAccess } from '../../switches/access/switch-access.ts';
 import { checkProcessorSettings, type ProcessorTypes } from '../../transactions/tap/check-routing.ts';
 import type { SettingsTable } from './settings-table.ts';
@@ -14,7 +14,6 @@ const STILL_TAKEN_SECONDS = 10;
 /** The processors of acquirers: a type, and what one switch of that type wants; to be listed and removed. */
 export const PROCESSOR_SETTINGS: SettingsTable<ProcessorSettings, StoredProcessor> = {
   kind: 'processor',
-  plural: 'processors',
   table: 'processors',
   key: { name: 'id', column: 'id', from: 'count' },
   most: MAX_PROCESSORS,
@@ -23,7 +22,7 @@ export const PROCESSOR_SETTINGS: SettingsTable<ProcessorSettings, StoredProcesso
   columns: { type: 'type', config: 'config' },
   // What a reversal repeats was kept in the words of the type.
   checkChange(before, { type }) {
-    if (before.type !== type) throw conflict('A processor keeps its type: add another one instead.');
+    if (before.type !== type) throw new RequestRejected('PROCESSOR_TYPE_FIXED');
   },
   async checkRemoval(client, acquirerId, id) {
     const { rows } = await client.query<{ hasRoutes: boolean; hadRoutes: boolean; hasReversals: boolean }>(NEEDS, [
@@ -31,11 +30,10 @@ export const PROCESSOR_SETTINGS: SettingsTable<ProcessorSettings, StoredProcesso
       id,
     ]);
     const { hasRoutes, hadRoutes, hasReversals } = rows[0]!;
-    if (hasRoutes) throw conflict('Routes lead to the processor: remove them first.');
-    if (hadRoutes)
-      throw conflict('A tap may be on its way by a route that was just removed: try again in ten seconds.');
+    if (hasRoutes) throw new RequestRejected('PROCESSOR_HAS_ROUTES');
+    if (hadRoutes) throw new RequestRejected('ROUTE_JUST_REMOVED');
     if (hasReversals || (await hasTapsUnderWay(client, acquirerId, id))) {
-      throw conflict('Transactions are open at the processor: each must have its answer or its reversal first.');
+      throw new RequestRejected('PROCESSOR_HAS_OPEN_TRANSACTIONS');
     }
   },
 };

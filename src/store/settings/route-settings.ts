@@ -1,5 +1,5 @@
 import type { RouteSettings, StoredRoute } from '#schemas/admin-routing';
-import { conflict, refused } from '../../errors.ts';
+import { invalidValues, RequestRejected } from '../../errors.ts';
 import { checkRouteSettings } from '../../transactions/tap/check-routing.ts';
 import type { SettingsTable } from './settings-table.ts';
 
@@ -9,7 +9,6 @@ const MAX_ROUTES = 512;
 /** The routes of acquirers: which taps a processor gets, and when. */
 export const ROUTE_SETTINGS: SettingsTable<RouteSettings, StoredRoute> = {
   kind: 'route',
-  plural: 'routes',
   table: 'routes',
   key: { name: 'id', column: 'id', from: 'count' },
   most: MAX_ROUTES,
@@ -19,7 +18,7 @@ export const ROUTE_SETTINGS: SettingsTable<RouteSettings, StoredRoute> = {
   check: checkRouteSettings,
   // Transactions find their switch by their route, for as long as there is something to reverse.
   checkChange(before, { processorId }) {
-    if (before.processorId !== processorId) throw conflict('A route keeps its processor: add another route instead.');
+    if (before.processorId !== processorId) throw new RequestRejected('ROUTE_PROCESSOR_FIXED');
   },
   async checkReferences(client, { acquirerId }, { processorId, xTid }) {
     const { rows } = await client.query<{ hasProcessor: boolean; hasTerminal: boolean }>(
@@ -32,6 +31,6 @@ export const ROUTE_SETTINGS: SettingsTable<RouteSettings, StoredRoute> = {
       ...(hasProcessor ? [] : [{ path: ['processorId'], detail: 'no processor of the acquirer' }]),
       ...(hasTerminal ? [] : [{ path: ['xTid'], detail: 'no terminal of the acquirer' }]),
     ];
-    if (faults.length > 0) throw refused(faults);
+    if (faults.length > 0) throw invalidValues(faults);
   },
 };

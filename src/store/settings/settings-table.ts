@@ -17,8 +17,6 @@ export interface SettingsKey {
 /** One kind of thing that acquirers configure: its table, and the rules that its changes obey. */
 export interface SettingsTable<Settings extends object, Stored extends object> {
   readonly kind: RecordedKind;
-  /** For messages: "The acquirer has 64 processors". */
-  readonly plural: string;
   readonly table: string;
   readonly key: SettingsKey;
   /** How many of them an acquirer may have that are not removed. */
@@ -28,13 +26,13 @@ export interface SettingsTable<Settings extends object, Stored extends object> {
   readonly reads?: Readonly<Record<string, string>>;
   /** When a row was removed; without it rows are deleted. `isShown`: what is removed is still listed. */
   readonly removed?: { readonly column: string; readonly isShown: boolean };
-  /** Of both new and changed settings: what schemas cannot say. @throws RequestRefused */
+  /** Of both new and changed settings: what schemas cannot say. @throws RequestRejected */
   check?(settings: Settings, acquirerId: number): void;
-  /** Of both: do they name what is there? @throws RequestRefused */
+  /** Of both: do they name what is there? @throws RequestRejected */
   checkReferences?(client: pg.ClientBase, reach: Reach, settings: Settings): Promise<void>;
-  /** @throws RequestRefused */
+  /** @throws RequestRejected */
   checkChange?(before: Stored, settings: Settings): void;
-  /** @throws RequestRefused */
+  /** @throws RequestRejected */
   checkRemoval?(client: pg.ClientBase, acquirerId: number, id: number | string): Promise<void>;
 }
 

@@ -19,7 +19,6 @@ type Row = Omit<StoredTerminalProfile, 'terminalCurrencyCode'> & { readonly term
 
 const TERMINAL_PROFILES: SettingsTable<Columns, Row> = {
   kind: 'terminal profile',
-  plural: 'terminal profiles',
   table: 'terminal_profiles',
   key: { name: 'name', column: 'name', from: 'settings' },
   most: MAX_PROFILES,
@@ -44,7 +43,7 @@ export class TerminalProfileSettings {
     return shown(await this.#rows.find(reach, name));
   }
 
-  /** @throws NotFound for an unknown acquirer; RequestRefused 409 for a name that is taken, and for one too many */
+  /** @throws NotFound for an unknown acquirer; RequestRejected (NAME_TAKEN, SETTING_LIMIT_REACHED) */
   async add(change: Change, { overrides, ...profile }: TerminalProfile): Promise<StoredTerminalProfile> {
     return shown(await this.#rows.add(change, { ...profile, overrides: JSON.stringify(overrides) }));
   }
@@ -62,7 +61,7 @@ export class TerminalProfileSettings {
     return shown(await this.#rows.change(change, name, columns));
   }
 
-  /** @throws NotFound; RequestRefused 409 while it is the profile of a terminal */
+  /** @throws NotFound; RequestRejected (IN_USE) while a terminal has it */
   remove(change: Change, name: string): Promise<void> {
     return this.#rows.remove(change, name);
   }

@@ -1,5 +1,5 @@
 import type { NewTerminal, StoredTerminal } from '#schemas/admin-tenants';
-import { conflict, refusedAt } from '../../errors.ts';
+import { invalidValue, RequestRejected } from '../../errors.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Every gateway holds them all in memory, a hundred bytes each; the database compares them every two seconds. */
@@ -8,7 +8,6 @@ const MAX_TERMINALS = 100_000;
 /** The terminals of acquirers: a name in tokens, and one at the switch. */
 export const TERMINAL_SETTINGS: SettingsTable<NewTerminal, StoredTerminal> = {
   kind: 'terminal',
-  plural: 'terminals',
   table: 'terminals',
   key: { name: 'xTid', column: 'x_tid', from: 'settings' },
   most: MAX_TERMINALS,
@@ -24,11 +23,11 @@ export const TERMINAL_SETTINGS: SettingsTable<NewTerminal, StoredTerminal> = {
     const isThere = async (text: string, id: string) => (await client.query(text, [acquirerId, id])).rowCount === 1;
     const profiles = 'select from terminal_profiles where acquirer_id = $1 and name = $2';
     if (profile !== null && !(await isThere(profiles, profile))) {
-      throw refusedAt('profile', 'no terminal profile of the acquirer');
+      throw invalidValue('profile', 'no terminal profile of the acquirer');
     }
     const merchants = 'select from merchants where acquirer_id = $1 and id = $2';
     if (merchantId !== null && !(await isThere(merchants, merchantId))) {
-      throw refusedAt('merchantId', 'no merchant of the acquirer');
+      throw invalidValue('merchantId', 'no merchant of the acquirer');
     }
   },
   async checkRemoval(client, acquirerId, xTid) {
@@ -36,6 +35,6 @@ export const TERMINAL_SETTINGS: SettingsTable<NewTerminal, StoredTerminal> = {
       'select from routes where acquirer_id = $1 and x_tid = $2 and removed_at is null limit 1',
       [acquirerId, xTid],
     );
-    if (rowCount !== 0) throw conflict('A route is for this terminal: remove it first.');
+    if (rowCount !== 0) throw new RequestRejected('TERMINAL_HAS_ROUTE');
   },
 };

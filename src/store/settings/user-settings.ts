@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { NewUser, StoredUser } from '#schemas/admin-credentials';
 import { hashPassword, passwordFault } from '../../auth/portal/password.ts';
 import { WaitingLine } from '../../auth/portal/waiting-line.ts';
-import { refusedAt } from '../../errors.ts';
+import { invalidValue } from '../../errors.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
@@ -25,7 +25,6 @@ interface UserRow extends Omit<NewUser, 'password'> {
 
 const USERS: SettingsTable<UserRow, StoredUser> = {
   kind: 'user',
-  plural: 'users',
   table: 'users',
   key: { name: 'id', column: 'id', from: 'database' },
   most: MAX_USERS,
@@ -68,7 +67,7 @@ export class UserSettings {
     return this.#rows.find(reach, id);
   }
 
-  /** @throws NotFound for an unknown acquirer; RequestRefused for a name that is taken, a weak password, an owner that is not there */
+  /** @throws NotFound for an unknown acquirer; RequestRejected for a name that is taken, a weak password, an owner that is not there */
   async add(change: Change, { password: given, ...wanted }: NewUser): Promise<CreatedUser> {
     const username = wanted.username.normalize('NFKC');
     const { made, passwordHash } = await this.#hash(given, username);
@@ -88,7 +87,7 @@ export class UserSettings {
     return this.#rows.change(change, id, settings);
   }
 
-  /** Ends the user's sessions. @returns the password that was made, null for one that was given. @throws NotFound, RequestRefused */
+  /** Ends the user's sessions. @returns the password that was made, null for one that was given. @throws NotFound, RequestRejected */
   async resetPassword(change: Change, id: string, given: string | null): Promise<string | null> {
     const { username } = await this.find(change, id);
     const { made, passwordHash } = await this.#hash(given, username);
@@ -101,11 +100,11 @@ export class UserSettings {
     return this.#rows.remove(change, id);
   }
 
-  /** @throws RequestRefused for a password that is easily guessed; Overloaded when too many are being set */
+  /** @throws RequestRejected for a password that is easily guessed; Overloaded when too many are being set */
   async #hash(given: string | null, username: string) {
     const made = given === null ? randomBytes(MADE_PASSWORD_BYTES).toString('base64url') : null;
     const fault = given !== null && passwordFault(given, username);
-    if (fault) throw refusedAt('password', fault);
+    if (fault) throw invalidValue('password', fault);
     const passwordHash = await this.#line.run(() => hashPassword(given ?? made!));
     return { made, passwordHash };
   }

@@ -1,4 +1,4 @@
-import { Forbidden, NotFound, RequestRefused, StoreUnavailable } from '../../errors.ts';
+import { Forbidden, NotFound, RequestRejected, StoreUnavailable } from '../../errors.ts';
 import type { AnswerRecord, Principal } from '../ports.ts';
 import { canMove, moves, Status, type StatusId } from '../status.ts';
 import { admit } from '../tap/admit.ts';
@@ -14,8 +14,8 @@ const MOST_TRIES = 4;
  * device has it is the proof.
  *
  * @returns the transaction as it stands; the same again when it was acknowledged before
- * @throws NotFound for another merchant's, Forbidden for another user's or device's, RequestRefused 409 while there is no
- *   outcome, a PIN being awaited or not; StoreUnavailable
+ * @throws NotFound for a transaction of another merchant, Forbidden for one of another user or device, RequestRejected
+ *   (NO_OUTCOME_YET), StoreUnavailable
  */
 export async function acknowledge(
   world: World,
@@ -37,7 +37,7 @@ export async function acknowledge(
 
 function acknowledgementOf(world: World, transaction: Transaction): AnswerRecord {
   const { acquirerId, id, attempt, status: fromStatus, disposition, overdueJob } = transaction;
-  if (disposition === null) throw new RequestRefused(409, 134, 'There is no outcome to acknowledge yet.');
+  if (disposition === null) throw new RequestRejected('NO_OUTCOME_YET');
   const { RespondedToPhone, AcknowledgedByPhone: status } = Status;
   const path: StatusId[] = canMove(fromStatus, status) ? [status] : [RespondedToPhone, status];
   return {

@@ -1,4 +1,11 @@
-import { DuplicateReference, MoneyError, NoConfiguration, RequestRefused, StoreUnavailable } from '../../errors.ts';
+import {
+  DuplicateReference,
+  invalidValue,
+  MoneyError,
+  NoConfiguration,
+  RequestRejected,
+  StoreUnavailable,
+} from '../../errors.ts';
 import { Disposition } from '../disposition.ts';
 import { currencyOf, parseAmount } from '../money.ts';
 import type { NewAttempt } from '../ports.ts';
@@ -46,8 +53,8 @@ interface Plan {
  *
  * @param sale as the caller owns it
  * @returns the refund as committed, its disposition known
- * @throws RequestRefused 400 for an amount that is none, 409 when the sale has not that much left (213) or is no approved sale
- *   (134); DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
+ * @throws RequestRejected (INVALID_VALUES, REFUND_EXCEEDS_BALANCE, SALE_NOT_APPROVED, CARD_DATA_DELETED, REFUNDS_UNSUPPORTED),
+ *   DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
  */
 export async function refund(world: World, sale: Transaction, request: RefundRequest): Promise<Transaction> {
   const amountMinor = readAmount(request.amount, sale);
@@ -82,13 +89,13 @@ export async function submitRefund(world: World, asked: TransactionKey & { reado
 
 /** The refund is stored, so it is too late to refuse it: what cannot be sent is as good as no switch. */
 function unlessImpossible(error: unknown): undefined {
-  if (error instanceof NoConfiguration || error instanceof RequestRefused) return undefined;
+  if (error instanceof NoConfiguration || error instanceof RequestRejected) return undefined;
   return unlessOverloaded(error);
 }
 
 function readAmount(text: string, { currency }: Transaction): number {
   // What has no currency was never read as a sale: it is refused as such, whatever the amount.
-  if (currency === null) throw new RequestRefused(409, 134, 'Only an approved sale can be given back.');
+  if (currency === null) throw new RequestRejected('SALE_NOT_APPROVED');
   try {
     const amountMinor = parseAmount(text, currencyOf(currency));
     if (amountMinor > 0) return amountMinor;
@@ -99,8 +106,8 @@ function readAmount(text: string, { currency }: Transaction): number {
   throw refusedAmount('ZERO');
 }
 
-function refusedAmount(detail: string): RequestRefused {
-  return new RequestRefused(400, 104, 'The amount cannot be refunded.', [{ pointer: '/amount', detail }]);
+function refusedAmount(detail: string): RequestRejected {
+  return invalidValue('amount', detail);
 }
 
 /** The same refund as it was stored before. @throws DuplicateReference when the reference stands for anything else */
@@ -123,8 +130,8 @@ function refuseUnlessLeft(sale: Transaction, amountMinor: number): void {
   if (amountMinor > (sale.approvedMinor ?? sale.amountMinor ?? 0) - sale.refundedMinor) throw tooMuch();
 }
 
-function tooMuch(): RequestRefused {
-  return new RequestRefused(409, 213, 'The sale has not that much left to be refunded.');
+function tooMuch(): RequestRejected {
+  return new RequestRejected('REFUND_EXCEEDS_BALANCE');
 }
 
 function draftRefund(world: World, sale: Transaction, request: RefundRequest, amountMinor: number): Transaction {

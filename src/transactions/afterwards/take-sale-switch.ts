@@ -1,4 +1,4 @@
-import { NoConfiguration, Overloaded, RequestRefused } from '../../errors.ts';
+import { NoConfiguration, Overloaded, RequestRejected } from '../../errors.ts';
 import { localDateTime } from '../../processor-kit/local-time.ts';
 import { retrievalReference } from '../../processor-kit/rrn.ts';
 import { currencyOf } from '../money.ts';
@@ -12,7 +12,7 @@ import type { World } from '../world.ts';
  * Takes a place at the switch that approved the sale, and no other: only that one knows it.
  *
  * @returns undefined when it cannot be reached now
- * @throws NoConfiguration when it is gone, Overloaded when it has no place in good time, RequestRefused when it takes no
+ * @throws NoConfiguration when it is gone, Overloaded when it has no place in good time, RequestRejected when it takes no
  *   refunds or the card is not kept any more
  */
 export async function takeSaleSwitch(
@@ -46,7 +46,7 @@ async function prepare(
   sale: Transaction,
   draft: Transaction,
 ): Promise<ReadySubmission | undefined> {
-  if (sale.sealedCard === null) throw new RequestRefused(409, 212, 'The card of the sale is not kept any more.');
+  if (sale.sealedCard === null) throw new RequestRejected('CARD_DATA_DELETED');
   const { pan, expiry, original } = world.vault.open(sale.id, sale.sealedCard);
   const stan = await target.nextStan(sale.tid!);
   if (stan === undefined) return undefined;
@@ -91,6 +91,6 @@ function prepareMessage(world: World, target: Switch, draft: Transaction, stamp:
     localDateTime: localDateTime(stamp.sentAtMs, merchant?.timeZone ?? 'UTC'),
     amount: { amountMinor: draft.amountMinor!, currency: code, currencyNumeric: numeric },
   });
-  if (!request) throw new RequestRefused(409, 208, 'The processor of the sale takes no refunds.');
+  if (!request) throw new RequestRejected('REFUNDS_UNSUPPORTED');
   return request;
 }

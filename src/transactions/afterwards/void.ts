@@ -1,4 +1,4 @@
-import { RequestRefused } from '../../errors.ts';
+import { RequestRejected } from '../../errors.ts';
 import { Disposition } from '../disposition.ts';
 import type { NewAttempt } from '../ports.ts';
 import { NO_RESULT } from '../settle-outcome.ts';
@@ -25,8 +25,7 @@ const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPho
  *
  * @param sale as the caller owns it
  * @returns the void as committed, its disposition open
- * @throws RequestRefused 409: 212 when the switch has settled the sale, 213 when it is voided or refunded, 134 when there is
- *   nothing to void; StoreUnavailable
+ * @throws RequestRejected (SALE_SETTLED, ALREADY_VOIDED_OR_REFUNDED, SALE_NOT_APPROVED), StoreUnavailable
  */
 export async function voidSale(
   world: World,
@@ -36,7 +35,7 @@ export async function voidSale(
   refuseUnlessWhole(sale);
   const merchant = world.directory.merchant(sale.acquirerId, sale.merchantId);
   if (await world.refunds.isSettled(sale, merchant?.timeZone ?? 'UTC')) {
-    throw new RequestRefused(409, 212, 'The switch has settled the sale: it can be refunded.');
+    throw new RequestRejected('SALE_SETTLED');
   }
   const nowMs = world.clock.nowMs();
   const transaction = draftVoid(world, { ...sale, correlationId }, nowMs);
@@ -90,14 +89,14 @@ function refuseUnlessWhole(sale: Transaction): void {
   if (sale.refundedMinor > 0) throw alreadyTakenBack();
 }
 
-/** @throws RequestRefused 409 for what is no approved sale any more, or never was */
+/** @throws RequestRejected (ALREADY_VOIDED_OR_REFUNDED, SALE_NOT_APPROVED) */
 export function refuseUnlessApproved({ type, disposition, voidState }: Transaction): void {
   const isSale = type !== TransactionType.Refund && type !== TransactionType.Void;
   if (isSale && (voidState !== null || disposition === Disposition.Voided)) throw alreadyTakenBack();
   if (isSale && disposition === Disposition.Approved) return;
-  throw new RequestRefused(409, 134, 'Only an approved sale can be given back.');
+  throw new RequestRejected('SALE_NOT_APPROVED');
 }
 
-function alreadyTakenBack(): RequestRefused {
-  return new RequestRefused(409, 213, 'The sale is voided or refunded already, or is about to be.');
+function alreadyTakenBack(): RequestRejected {
+  return new RequestRejected('ALREADY_VOIDED_OR_REFUNDED');
 }

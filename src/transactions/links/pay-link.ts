@@ -1,4 +1,4 @@
-import { NotFound, RequestRefused } from '../../errors.ts';
+import { NotFound, RequestRejected } from '../../errors.ts';
 import type { IntentClaims } from '../ports/link-ports.ts';
 import { linkExpired } from '../tap/link-of-tap.ts';
 import type { World } from '../world.ts';
@@ -17,7 +17,7 @@ export interface OpenedLink {
  * The details of a link, for the app that was handed it: from now on it is scanned.
  *
  * @param id as the app asks for it; the token opens one link, and every other is as if there were none
- * @throws NotFound; RequestRefused 410 when its time is over; StoreUnavailable
+ * @throws NotFound, RequestRejected (LINK_EXPIRED), StoreUnavailable
  */
 export async function openLink({ links }: Pick<World, 'links'>, claims: IntentClaims, id: string): Promise<OpenedLink> {
   const link = await findClaimed(links, claims, id);
@@ -39,8 +39,8 @@ export interface LinkAcknowledgement {
  * The app tells how far it has come. What is behind the link already changes nothing.
  *
  * @returns where the link stands now
- * @throws NotFound for another link, or another tap than its own; RequestRefused 409 for what cannot be true yet, 410 for a
- *   beginning when its time is over; StoreUnavailable
+ * @throws NotFound for another link or a tap of another link, RequestRejected (LINK_STATE_CONFLICT, LINK_EXPIRED),
+ *   StoreUnavailable
  */
 export async function acknowledgeLink(
   { links }: Pick<World, 'links'>,
@@ -53,7 +53,7 @@ export async function acknowledgeLink(
   const hasOutcome = tap !== undefined && tap.disposition !== null;
   const verdict = judgeAcknowledgement(link.state, state, hasOutcome);
   if (verdict === 'stays') return link.state;
-  if (verdict === 'refused') throw new RequestRefused(409, 134, 'The link has not come so far.');
+  if (verdict === 'refused') throw new RequestRejected('LINK_STATE_CONFLICT');
   // An answer may be received after the time in which a tap may begin.
   if (link.isPast && !hasOutcome) throw linkExpired();
   await links.moveTo(link, state);

@@ -26,7 +26,7 @@ export function readPin(payment: TlvValues): EnteredPin | undefined {
   const ksn = payment.single(READER_TAGS.ksn);
   if (block === undefined) return undefined;
   if (ksn === undefined || !BLOCK_BYTES.includes(block.length) || !KSN_BYTES.includes(ksn.length))
-    throw new TapRefused('/paymentCardData', 'PIN_MALFORMED', 202);
+    throw new TapRefused('/paymentCardData', 'PIN_MALFORMED', 'card');
   return { block, ksn };
 }
 

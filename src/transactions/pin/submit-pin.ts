@@ -1,5 +1,5 @@
 import { fromHex } from '../../bytes/hex.ts';
-import { Forbidden, NoConfiguration, NotFound, PinNotAwaited, refusedAt, TapRefused } from '../../errors.ts';
+import { Forbidden, invalidValue, NoConfiguration, NotFound, PinNotAwaited, TapRefused } from '../../errors.ts';
 import type { PinAttempt, PinRequest } from '../ports/pin-ports.ts';
 import type { Principal } from '../ports.ts';
 import { moves, Status } from '../status.ts';
@@ -25,7 +25,7 @@ const SAME_TAP_TAGS = [0x9f26, 0x9f36, 0x9f37];
  * the same tap, on the way that the tap took.
  *
  * @returns the transaction as committed, its answer known: an outcome, or that the PIN was wrong and another is wanted
- * @throws NotFound, Forbidden, RequestRefused, TapRefused, PinNotAwaited, Overloaded, StoreUnavailable
+ * @throws NotFound, Forbidden, RequestRejected, TapRefused, PinNotAwaited, Overloaded, StoreUnavailable
  */
 export async function submitPin(
   world: World,
@@ -69,7 +69,7 @@ async function findForPin(
   if (before.merchantReference === merchantReference) return before;
   const link = await linkOfToken(world, principal);
   if (link) await checkReferenceOfToken(world, link, merchantReference);
-  throw refusedAt('merchantReference', 'is not that of the transaction');
+  throw invalidValue('merchantReference', 'is not that of the transaction');
 }
 
 /** The same PIN request once more, because its answer was lost or is still to come. */
@@ -81,7 +81,7 @@ async function checkToken(world: World, before: Transaction, pinToken: string): 
   if (!isAwaitingPin(before)) throw new PinNotAwaited();
   const verdict = await world.pinTokens.check(pinToken, before);
   if (verdict === 'spent') throw new PinNotAwaited();
-  if (verdict === 'foreign') throw refusedAt('pinToken', 'is not the one of this transaction and device');
+  if (verdict === 'foreign') throw invalidValue('pinToken', 'is not the one of this transaction and device');
 }
 
 /** The tap once more, now with its PIN. */
@@ -94,11 +94,11 @@ function readPinTap(
   const submitter = { ...principal, xTid: principal.xTid ?? before.xTid };
   const { opened, fault } = applyProfile(world.directory, submitter, openTap(world.cardData, request));
   const tap = readTap(opened);
-  if (!isSameTap(world, before, tap)) throw new TapRefused('/paymentCardData', 'OTHER_TAP', 202);
+  if (!isSameTap(world, before, tap)) throw new TapRefused('/paymentCardData', 'OTHER_TAP', 'card');
   const unsupported = findUnsupported(tap, before.type);
   if (unsupported) throw unsupported;
   if (tap.pin) return { opened, fault, tap };
-  if (request.pinBlock === undefined || request.ksn === undefined) throw refusedAt('pinBlock', 'is missing');
+  if (request.pinBlock === undefined || request.ksn === undefined) throw invalidValue('pinBlock', 'is missing');
   const pin = { block: fromHex(request.pinBlock), ksn: fromHex(request.ksn) };
   return { opened: withPin(opened, pin), fault, tap: { ...tap, pin } };
 }

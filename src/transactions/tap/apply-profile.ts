@@ -66,7 +66,7 @@ function complete({ payment, bytes }: OpenedTap, added: readonly (readonly [numb
   try {
     return { general: indexTlv(whole), payment, bytes: { general: whole, payment: bytes.payment } };
   } catch (error) {
-    if (error instanceof TlvError) throw new TapRefused('/generalCardData', error.code, 202, { cause: error });
+    if (error instanceof TlvError) throw new TapRefused('/generalCardData', error.code, 'card', { cause: error });
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ProcessorSettings, RouteSettings } from '#schemas/admin-routing';
 import { SCHEMES } from '../../emv/scheme.ts';
-import { brokenRules, type Fault, type Rule, refused, refusedAt } from '../../errors.ts';
+import { brokenRules, type Fault, invalidValue, invalidValues, type Rule } from '../../errors.ts';
 import { keyExchangeFaults } from '../../processor-kit/key-change.ts';
 import type { Processor, SwitchConfig } from '../../processor-kit/processor.ts';
 import { findCurrency } from '../money.ts';
@@ -13,7 +13,7 @@ export type ProcessorTypes = ReadonlyMap<string, Processor>;
  * Whether a processor can be run as it is to be stored: a type that is there, and a configuration that this type takes.
  *
  * @param foreignIn what the configuration names that is not its acquirer's
- * @throws RequestRefused 400 with a JSON pointer for each fault
+ * @throws RequestRejected (INVALID_VALUES) with a JSON pointer to each fault
  */
 export function checkProcessorSettings(
   types: ProcessorTypes,
@@ -21,11 +21,11 @@ export function checkProcessorSettings(
   foreignIn: (config: SwitchConfig) => Fault[],
 ): void {
   const processor = types.get(type);
-  if (!processor) throw refusedAt('type', `none of ${[...types.keys()].join(', ')}`);
+  if (!processor) throw invalidValue('type', `none of ${[...types.keys()].join(', ')}`);
   const { data, error } = processor.configSchema.safeParse(config);
   const faults = error ? error.issues.flatMap(faultsIn) : [...contradictionsIn(processor, data), ...foreignIn(data)];
   if (faults.length === 0) return;
-  throw refused(faults.map(({ path, detail }) => ({ path: ['config', ...path], detail })));
+  throw invalidValues(faults.map(({ path, detail }) => ({ path: ['config', ...path], detail })));
 }
 
 /** What each setting allows and the line does not: found here, it does not wait for the next start of a worker. */
@@ -55,7 +55,7 @@ function faultsIn(issue: z.core.$ZodIssue): Fault[] {
 /**
  * Whether a tap can ever fit: a currency or a scheme that no card has would make a route that nobody takes.
  *
- * @throws RequestRefused 400 with a JSON pointer for each fault
+ * @throws RequestRejected (INVALID_VALUES) with a JSON pointer to each fault
  */
 export function checkRouteSettings({ currency, scheme }: RouteSettings): void {
   const faults: Fault[] = [];
@@ -65,5 +65,5 @@ export function checkRouteSettings({ currency, scheme }: RouteSettings): void {
   if (scheme !== null && !SCHEMES.has(scheme)) {
     faults.push({ path: ['scheme'], detail: `none of ${[...SCHEMES].join(', ')}` });
   }
-  if (faults.length > 0) throw refused(faults);
+  if (faults.length > 0) throw invalidValues(faults);
 }

@@ -1,12 +1,12 @@
 import type { NewMerchant } from '#schemas/admin-tenants';
-import { brokenRules, refused } from '../../errors.ts';
+import { brokenRules, invalidValues } from '../../errors.ts';
 import { findCountry } from '../countries.ts';
 import { type Currency, findCurrency } from '../money.ts';
 
 /**
  * Whether a merchant can be somewhere on earth, and its fee be paid in its currency.
  *
- * @throws RequestRefused 400 with a JSON pointer for each fault
+ * @throws RequestRejected (INVALID_VALUES) with a JSON pointer to each fault
  */
 export function checkMerchant({
   currency,
@@ -21,7 +21,7 @@ export function checkMerchant({
     [!isTimeZone(timeZone), 'timeZone', 'no time zone of the IANA database'],
     [known !== undefined && fee !== null && !isAmount(fee, known), 'fee', 'more decimals than the currency has'],
   ]);
-  if (faults.length > 0) throw refused(faults);
+  if (faults.length > 0) throw invalidValues(faults);
 }
 
 /** Also false for what JavaScript writes with an exponent, `1e-10`: no currency has so small a unit. */

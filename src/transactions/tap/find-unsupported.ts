@@ -58,9 +58,9 @@ function findInTags({ chip, amountMinor, currency, decision }: ReadTap): TapRefu
 }
 
 function inGeneral(code: string): TapRefused {
-  return new TapRefused('/generalCardData', code, 104);
+  return new TapRefused('/generalCardData', code, 'request');
 }
 
 function inPayment(code: string): TapRefused {
-  return new TapRefused('/paymentCardData', code, 202);
+  return new TapRefused('/paymentCardData', code, 'card');
 }

@@ -1,4 +1,4 @@
-import { DuplicateReference, Forbidden, NotFound, RequestRefused, TapRefused } from '../../errors.ts';
+import { DuplicateReference, Forbidden, NotFound, RequestRejected, TapRefused } from '../../errors.ts';
 import { isExpired, type Link } from '../links/link.ts';
 import { admitsReference } from '../links/offered-reference.ts';
 import type { Principal } from '../ports.ts';
@@ -46,14 +46,14 @@ export function isOpenTo({ consumerId }: Principal, transaction: Pick<Transactio
 /** @throws TapRefused when the card was asked for another amount or currency than the link has */
 export function checkLinkedAmount(link: Link | undefined, { amountMinor, currency }: ReadTap): void {
   if (!link || (link.amountMinor === amountMinor && link.currency === currency.code)) return;
-  throw new TapRefused('/generalCardData', 'AMOUNT_NOT_OF_LINK', 104);
+  throw new TapRefused('/generalCardData', 'AMOUNT_NOT_OF_LINK', 'request');
 }
 
 /** Why a tap could not have its link, and nothing was stored: its time is over, or another tap has it. */
-export function refusedLink(link: Link | undefined): RequestRefused | DuplicateReference {
+export function refusedLink(link: Link | undefined): RequestRejected | DuplicateReference {
   return link && isExpired(link) ? linkExpired() : new DuplicateReference();
 }
 
-export function linkExpired(): RequestRefused {
-  return new RequestRefused(410, 118, 'The link or intent has expired.');
+export function linkExpired(): RequestRejected {
+  return new RequestRejected('LINK_EXPIRED');
 }

@@ -3,7 +3,7 @@ import { fromHex } from '../../bytes/hex.ts';
 import { isTag } from '../../emv/tag-number.ts';
 import { type TagFacts, tagMeanings } from '../../emv/tags.ts';
 import { indexTlv, isConstructed } from '../../emv/tlv.ts';
-import { refused, TlvError } from '../../errors.ts';
+import { invalidValues, TlvError } from '../../errors.ts';
 import { findCountry } from '../countries.ts';
 import { findCurrency } from '../money.ts';
 import { type KernelOverride, PROFILE_TAGS, type TlvEntry, type TypeConfig } from '../terminal-profile.ts';
@@ -20,7 +20,7 @@ const NO_COUNTRY = 'no country of ISO 3166';
 /**
  * Reads the body of a creation, in either format, into the canonical one.
  *
- * @throws RequestRefused 400 with a JSON pointer for each fault: a code of no currency or country, no EMV tag, a value that its
+ * @throws RequestRejected (INVALID_VALUES) with a JSON pointer to each fault: a code of no currency or country, no EMV tag, a value that its
  *   tag cannot have, card data, the same thing twice
  */
 export function readNewProfile({ configList, ...body }: Omit<NewTerminalProfile, 'name'>): TerminalProfileSettings {
@@ -29,21 +29,21 @@ export function readNewProfile({ configList, ...body }: Omit<NewTerminalProfile,
   const currency = readCurrency(body.terminalCurrencyCode, ['terminalCurrencyCode'], faults);
   const overrides = configList.map((entry, at) => readSimple(entry, ['configList', at], faults));
   reportRepeats(overrides, 'configList', 'config', faults);
-  if (faults.length > 0) throw refused(faults);
+  if (faults.length > 0) throw invalidValues(faults);
   return { ...(currency !== undefined && { terminalCurrencyCode: currency }), overrides };
 }
 
 /**
  * Reads the body of an update: what it names, in the canonical form.
  *
- * @throws RequestRefused as above
+ * @throws RequestRejected as above
  */
 export function readProfileChange(body: TerminalProfileChange): Partial<TerminalProfileSettings> {
   const faults: Faults = [];
   const currency = readCurrency(body.terminalCurrencyCode, ['terminalCurrencyCode'], faults);
   const overrides = body.overrides?.map((override, at) => readOverride(override, ['overrides', at], faults));
   reportRepeats(overrides ?? [], 'overrides', 'transactionTypeConfigs', faults);
-  if (faults.length > 0) throw refused(faults);
+  if (faults.length > 0) throw invalidValues(faults);
   return { ...(currency !== undefined && { terminalCurrencyCode: currency }), ...(overrides && { overrides }) };
 }
 

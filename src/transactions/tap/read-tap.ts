@@ -50,7 +50,7 @@ export function openTap(cardData: CardDataOpener, request: TapRequest): OpenedTa
   try {
     return cardData.open(request);
   } catch (error) {
-    if (error instanceof CardDataError) throw new TapRefused('/paymentCardData', error.code, 202);
+    if (error instanceof CardDataError) throw new TapRefused('/paymentCardData', error.code, 'card');
     throw error;
   }
 }
@@ -81,18 +81,18 @@ export function readTap({ general, payment }: { general: TlvValues; payment: Tlv
     return { decision, card, chip, amountMinor, currency, facts, pin: readPin(payment) };
   } catch (error) {
     if (error instanceof CardError || error instanceof TlvError)
-      throw new TapRefused('/paymentCardData', error.code, 202, { cause: error });
+      throw new TapRefused('/paymentCardData', error.code, 'card', { cause: error });
     throw error;
   }
 }
 
 function readAmount(chip: TlvValues): { amountMinor: number; currency: Currency } {
   const amount = packedDigits(chip, AMOUNT_AUTHORISED, 12);
-  if (amount === undefined) throw new TapRefused('/generalCardData', 'AMOUNT_MISSING', 104);
+  if (amount === undefined) throw new TapRefused('/generalCardData', 'AMOUNT_MISSING', 'request');
   // 5F2A is n3 in two bytes: a zero leads.
   const numeric = packedDigits(chip, TRANSACTION_CURRENCY, 4);
   const currency = numeric?.startsWith('0') ? findCurrency(numeric.slice(1)) : undefined;
-  if (!currency) throw new TapRefused('/generalCardData', 'CURRENCY_MISSING', 104);
+  if (!currency) throw new TapRefused('/generalCardData', 'CURRENCY_MISSING', 'request');
   return { amountMinor: Number(amount), currency };
 }
 
@@ -106,7 +106,7 @@ function textOf(general: TlvValues, tag: number): string | null {
   const value = general.value(tag);
   if (value === undefined) return null;
   if (value.length > MAX_TEXT_BYTES || value.some((byte) => byte < 0x20 || byte > 0x7e)) {
-    throw new TapRefused('/generalCardData', 'TEXT_MALFORMED', 104);
+    throw new TapRefused('/generalCardData', 'TEXT_MALFORMED', 'request');
   }
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('latin1');
 }

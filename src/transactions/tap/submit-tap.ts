@@ -23,7 +23,7 @@ const MOST_LOOKS = 3;
  *
  * @returns the transaction as committed, its answer known: an outcome, or that a PIN is wanted
  * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, Overloaded, StoreUnavailable; by the token of a link
- *   NotFound, Forbidden for a reference that is not the link's, and RequestRefused 410 when it has expired
+ *   NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED)
  */
 export async function submitTap(world: World, principal: Principal, request: TapRequest): Promise<Transaction> {
   let link = await linkOfToken(world, principal);
@@ -102,7 +102,7 @@ async function planTap(world: World, principal: Principal, draft: Draft, request
     ({ opened, fault } = applyProfile(world.directory, principal, openTap(world.cardData, request)));
     tap = readTap(opened);
     checkLinkedAmount(draft.link, tap);
-    if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 202);
+    if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 'card');
   } catch (error) {
     return refused(world, principal, draft, error);
   }

@@ -104,7 +104,7 @@ async function takeFirst(
       if (error instanceof PinUnusable || error instanceof TapRefused) return error;
       if (!(error instanceof Iso8583Error)) throw error;
       // What the directory adds has limits of its own: so it is the card's.
-      return new TapRefused('/paymentCardData', 'VALUE_MALFORMED', 202, { cause: error });
+      return new TapRefused('/paymentCardData', 'VALUE_MALFORMED', 'card', { cause: error });
     }
   }
   return isFull ? 'full' : 'down';
@@ -131,7 +131,7 @@ interface Chosen extends Wanted {
 async function prepareSubmission(world: World, chosen: Chosen): Promise<Omit<ReadySubmission, 'next'> | undefined> {
   const { draft, tap, routeId, target, slot, pin } = chosen;
   const terminal = { ...chosen.terminal, canTakePin: chosen.terminal.canTakePin && target.takesPin };
-  if (tap.pin && !pin) throw new TapRefused('/paymentCardData', 'PIN_NOT_TAKEN', 202);
+  if (tap.pin && !pin) throw new TapRefused('/paymentCardData', 'PIN_NOT_TAKEN', 'card');
   const stan = await target.nextStan(terminal.tid);
   if (stan === undefined) return undefined;
   const sentAtMs = world.clock.nowMs();

@@ -66,7 +66,7 @@ describe('a processor and a route', () => {
     expect(JSON.parse(listed.stdout)).toMatchObject([{ id: 1, type: 'type-1', config: config(9102) }]);
 
     const needed = await tapwire('processor', 'remove', '--acquirer', '1', '1');
-    expect(needed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Routes lead to the processor') });
+    expect(needed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Routes refer to the processor') });
     expect(await tapwire('route', 'remove', '--acquirer', '1', '1')).toMatchObject({ exitCode: 0 });
     await testDatabase.database.query(`update routes set removed_at = removed_at - interval '11 s'`);
     expect(await tapwire('processor', 'remove', '--acquirer', '1', '1')).toMatchObject({ exitCode: 0 });

@@ -78,7 +78,7 @@ describe('tapwire link', () => {
     expect(body).toMatchObject({ amount: '12.00', currency: 'ZAR', paymentReference: 'order-12' });
     const again = await link('--amount', '12.00', '--reference', 'order-12');
     expect(again).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(again.stderr).toContain('stands for another payment');
+    expect(again.stderr).toContain('belongs to another payment');
   });
 
   test('says what is wrong with an amount', async () => {

@@ -4,26 +4,24 @@ import { Disposition } from '../../../src/transactions/disposition.ts';
 import { TransactionType, VoidState } from '../../../src/transactions/transaction.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
-describe('only an approved sale is given back', () => {
+describe('only an approved sale can be refunded or voided', () => {
   const sale = sampleTransaction({ disposition: Disposition.Approved });
 
-  test('a tap that was approved is one', () => {
+  test('an approved tap', () => {
     expect(() => refuseUnlessApproved(sale)).not.toThrow();
   });
 
   test.each([
-    ['declined', { disposition: Disposition.Declined }, 134],
-    ['declined by the card', { disposition: Disposition.DeclinedOffline }, 134],
-    ['never sent', { disposition: Disposition.UnableToGoOnline }, 134],
-    ['uncertain', { disposition: Disposition.Indeterminate }, 134],
-    ['without an outcome', { disposition: null }, 134],
-    ['a refund', { type: TransactionType.Refund }, 134],
-    ['a void', { type: TransactionType.Void }, 134],
-    ['voided', { disposition: Disposition.Voided }, 213],
-    ['about to be voided', { voidState: VoidState.asked }, 213],
-  ])('what is %s is none', (_what, changes, errorCode) => {
-    expect(() => refuseUnlessApproved({ ...sale, ...changes })).toThrow(
-      expect.objectContaining({ status: 409, errorCode }),
-    );
+    ['declined', { disposition: Disposition.Declined }, 'SALE_NOT_APPROVED'],
+    ['declined by the card', { disposition: Disposition.DeclinedOffline }, 'SALE_NOT_APPROVED'],
+    ['never sent', { disposition: Disposition.UnableToGoOnline }, 'SALE_NOT_APPROVED'],
+    ['uncertain', { disposition: Disposition.Indeterminate }, 'SALE_NOT_APPROVED'],
+    ['without an outcome', { disposition: null }, 'SALE_NOT_APPROVED'],
+    ['a refund', { type: TransactionType.Refund }, 'SALE_NOT_APPROVED'],
+    ['a void', { type: TransactionType.Void }, 'SALE_NOT_APPROVED'],
+    ['voided', { disposition: Disposition.Voided }, 'ALREADY_VOIDED_OR_REFUNDED'],
+    ['about to be voided', { voidState: VoidState.asked }, 'ALREADY_VOIDED_OR_REFUNDED'],
+  ])('not one that is %s', (_what, changes, code) => {
+    expect(() => refuseUnlessApproved({ ...sale, ...changes })).toThrow(expect.objectContaining({ code }));
   });
 });

@@ -4,7 +4,7 @@ import {
   newTerminalProfile,
   terminalProfileSettings,
 } from '../../../schemas/terminal-profile.ts';
-import { RequestRefused } from '../../../src/errors.ts';
+import { RequestRejected } from '../../../src/errors.ts';
 import { readNewProfile, readProfileChange } from '../../../src/transactions/tap/read-profile.ts';
 
 type Body = Omit<NewTerminalProfile, 'name'>;
@@ -13,7 +13,7 @@ function pointersOf(body: Body): readonly string[] {
   try {
     readNewProfile(body);
   } catch (error) {
-    if (error instanceof RequestRefused) return error.errors!.map(({ pointer }) => pointer);
+    if (error instanceof RequestRejected) return error.errors!.map(({ pointer }) => pointer);
     throw error;
   }
   return [];

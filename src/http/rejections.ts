@@ -1,0 +1,128 @@
+import type { ErrorCode } from '#schemas/problem';
+import type { RejectionCode } from '../errors.ts';
+
+interface RejectionResponse {
+  readonly status: number;
+  readonly errorCode: ErrorCode;
+  readonly detail: string;
+}
+
+/** The HTTP response for every rejection of a use case. */
+export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
+  INVALID_VALUES: { status: 400, errorCode: 104, detail: 'One or more values are invalid.' },
+
+  // Taps, refunds and voids.
+  NO_OUTCOME_YET: { status: 409, errorCode: 134, detail: 'The transaction has no outcome yet.' },
+  SALE_NOT_APPROVED: { status: 409, errorCode: 134, detail: 'Only an approved sale can be refunded or voided.' },
+  NO_OPEN_REVERSAL: { status: 409, errorCode: 134, detail: 'The transaction has no open reversal.' },
+  CARD_DATA_DELETED: { status: 409, errorCode: 212, detail: 'The card data of the sale has been deleted.' },
+  SALE_SETTLED: {
+    status: 409,
+    errorCode: 212,
+    detail: 'The switch has settled the sale, so it cannot be voided. Refund it instead.',
+  },
+  ALREADY_VOIDED_OR_REFUNDED: {
+    status: 409,
+    errorCode: 213,
+    detail: 'The sale is voided or refunded, or a void or refund is in progress.',
+  },
+  REFUND_EXCEEDS_BALANCE: {
+    status: 409,
+    errorCode: 213,
+    detail: 'The amount exceeds the refundable balance of the sale.',
+  },
+  REFUNDS_UNSUPPORTED: { status: 409, errorCode: 208, detail: 'The processor of the sale does not support refunds.' },
+
+  // Links, push and tokens.
+  LINK_STATE_CONFLICT: { status: 409, errorCode: 134, detail: 'The link is not in a state that allows this.' },
+  LINK_EXPIRED: { status: 410, errorCode: 118, detail: 'The link or intent has expired.' },
+  PAYMENT_REFERENCE_USED: {
+    status: 409,
+    errorCode: 124,
+    detail: 'The paymentReference belongs to another payment.',
+  },
+  DEVICE_NOT_REGISTERED: { status: 404, errorCode: 136, detail: 'The device is not registered.' },
+  DEVICE_OF_SEVERAL_MERCHANTS: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The device is registered with several merchants. Name it by its id.',
+  },
+  DEVICE_LIMIT_REACHED: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The merchant has reached the limit of registered devices. Remove one first.',
+  },
+  TOKEN_WITHOUT_TERMINAL: {
+    status: 500,
+    errorCode: 104,
+    detail: 'The token does not name a merchant and one of its terminals.',
+  },
+
+  // Settings.
+  NAME_TAKEN: { status: 409, errorCode: 119, detail: 'The name or id is already in use.' },
+  IN_USE: { status: 409, errorCode: 134, detail: 'Other settings refer to this. Remove them first, or block this.' },
+  SETTING_LIMIT_REACHED: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The acquirer has reached the limit for this kind of setting. Remove one first.',
+  },
+  API_KEY_EXPIRED: { status: 409, errorCode: 134, detail: 'The API key has expired. Create a new one.' },
+  ISSUER_HAS_OTHER_OWNER: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The issuer belongs to another integrator or merchant of the acquirer.',
+  },
+  ISSUER_HAS_JWKS: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The keys of this issuer come from its JWKS. Revoke the JWKS first.',
+  },
+  MERCHANT_INTEGRATOR_FIXED: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The integrator of a merchant cannot be changed.',
+  },
+  MERCHANT_HAS_HISTORY: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The merchant has transactions or keys. Block it instead.',
+  },
+  PROCESSOR_TYPE_FIXED: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The type of a processor cannot be changed. Add another processor instead.',
+  },
+  PROCESSOR_HAS_ROUTES: {
+    status: 409,
+    errorCode: 134,
+    detail: 'Routes refer to the processor. Remove them first.',
+  },
+  PROCESSOR_HAS_OPEN_TRANSACTIONS: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The processor has open transactions. Wait until each has an outcome or an acknowledged reversal.',
+  },
+  ROUTE_JUST_REMOVED: {
+    status: 409,
+    errorCode: 134,
+    detail: 'A route to the processor was just removed and taps may still use it. Try again in ten seconds.',
+  },
+  ROUTE_PROCESSOR_FIXED: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The processor of a route cannot be changed. Add another route instead.',
+  },
+  TERMINAL_HAS_ROUTE: {
+    status: 409,
+    errorCode: 134,
+    detail: 'A route refers to the terminal. Remove the route first.',
+  },
+
+  // Operations.
+  SEARCH_TOO_SLOW: { status: 422, errorCode: 104, detail: 'The search takes too long. Choose a shorter time range.' },
+  TOO_MANY_EVENTS: {
+    status: 400,
+    errorCode: 104,
+    detail: 'Too many events lie between from and to. Choose a shorter time range.',
+  },
+};
