@@ -101,7 +101,7 @@ export const CASES: readonly Case[] = [
       { action: submit, at: 'A' },
       { action: submitAgain, at: 'B' },
     ],
-    codes: { request: ['00', '51', '91', '77'], reversal: REVERSAL_CODES },
+    codes: { request: ['00', '51', '91', '77'], reversal: [...REVERSAL_CODES, '21'] },
   },
   {
     name: 'sale with PIN',

@@ -32,7 +32,8 @@ async function explore({ cases, depth }: Extract<Hunt, { by: 'exploration' }>, p
     const options = ['--case', name, '--depth', String(depth), '--violations', '1', '--json'];
     const { code, text } = await run(process.execPath, ['test/simulation/explore/run.ts', ...options], path);
     const line = text.split('\n').find((each) => each.startsWith('{'));
-    if (!line) return { isCaught: code !== 0, evidence: lastLine(text) };
+    // A gateway that does not even start proves nothing about the rules.
+    if (!line) return { isCaught: false, evidence: `${code} ${lastLine(text)}` };
     const [violation] = JSON.parse(line).violations;
     if (violation)
       return { isCaught: true, evidence: `${name}: ${[...violation.history, ...violation.faults].join(' > ')}` };

@@ -11,7 +11,7 @@ import type { Books } from './books.ts';
  * |---|---|
  * | it approves what it never booked | Approved, and not booked |
  * | it declines, or asks for a PIN, what it has booked, and never approves that | booked, and not Approved |
- * | it acknowledges a reversal of what stands afterwards, or cannot locate it | booked, and not Approved |
+ * | it acknowledges a reversal of what stands afterwards, or cannot locate it, and approves it no more | booked, and not Approved |
  * | it approves another amount than it has booked | Approved with that amount |
  * | it refuses for good, or cannot locate, what it reverses, has answered every attempt and acknowledged none | Approved, or refunded until then, and reversed |
  */
@@ -32,9 +32,18 @@ export function approvedMinorOf({ statements }: Books, { key, bookedMinor }: Boo
 /** A booking that the switch denies: it was declined and never approved, or its reversal was acknowledged. */
 export function isDenied({ statements }: Books, { key }: Booking): boolean {
   const said = statements.filter((statement) => statement.key === key);
-  const isApproved = said.some(({ meaning, isUnheard }) => meaning === 'approved' && !isUnheard);
+  const approvals = said.filter(({ meaning, isUnheard }) => meaning === 'approved' && !isUnheard);
   const isDeclined = said.some(({ meaning }) => DECLINES.includes(meaning));
-  return said.some(isFalseAcknowledgement) || (isDeclined && !isApproved);
+  const isAcknowledged = said.slice(indexOfNews(said, approvals)).some(isFalseAcknowledgement);
+  return isAcknowledged || (isDeclined && approvals.length === 0);
+}
+
+/** Where the last approval was said that is no repetition of one before it. */
+function indexOfNews(said: readonly Statement[], approvals: readonly Statement[]): number {
+  const news = approvals.findLast((each, index) => {
+    return approvals.findIndex(({ amountMinor }) => amountMinor === each.amountMinor) === index;
+  });
+  return news ? said.indexOf(news) : 0;
 }
 
 /**
