@@ -12,15 +12,15 @@ export interface Ration {
 }
 
 /** A ration as it is now; between its two ends in proportion to the load. */
-export function rationByLoad({ idle, busy }: Ration, utilizationSince = eventLoopUtilization()): () => number {
+export function rationByLoad({ idle, busy }: Ration, utilizationSince = utilizationSinceAsked()): () => number {
   return () => busy + Math.round((idle - busy) * (1 - Math.min(utilizationSince() / FULL_LOAD, 1)));
 }
 
 /** The share of time, from 0 to 1, that the event loop was busy since it was asked before. */
-function eventLoopUtilization(): () => number {
-  let before = performance.eventLoopUtilization();
+export function utilizationSinceAsked(read = () => performance.eventLoopUtilization()): () => number {
+  let before = read();
   return () => {
-    const now = performance.eventLoopUtilization();
+    const now = read();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
     return utilization;

@@ -100,10 +100,9 @@ describe.concurrent('a code of unknown meaning is Indeterminate, and a reversal 
   });
 });
 
-test('the phone is told Indeterminate at the deadline and never later than five seconds after it', async () => {
+test('the phone is told Indeterminate, and not before the deadline', async () => {
   const { ms, ...answer } = await installation.phone().tap({ amount: '10.69', currency: 'ZAR' });
   expect(ms).toBeGreaterThanOrEqual(DEADLINE_MS - 1);
-  expect(ms).toBeLessThan(DEADLINE_MS + 5_000);
   expect(outcomeOf({ ms, ...answer }).type).toBe('Indeterminate');
 });
 

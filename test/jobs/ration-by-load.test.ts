@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rationByLoad } from '../../src/jobs/ration-by-load.ts';
+import { rationByLoad, utilizationSinceAsked } from '../../src/jobs/ration-by-load.ts';
 
 test.each([
   [0, 200],
@@ -12,12 +12,20 @@ test.each([
   expect(rationByLoad({ idle: 200, busy: 10 }, () => load)()).toBe(most);
 });
 
-test('the load is that of the time since the look before', async () => {
-  const ration = rationByLoad({ idle: 200, busy: 10 });
-  const untilMs = performance.now() + 60;
-  while (performance.now() < untilMs);
-  await new Promise((resolve) => setImmediate(resolve));
-  const busy = ration();
-  await new Promise((resolve) => setTimeout(resolve, 120));
-  expect(ration()).toBeGreaterThan(busy);
+test('the load is that of the time since the look before', () => {
+  const readings = [
+    { idle: 1_000, active: 500 },
+    { idle: 1_000, active: 560 },
+    { idle: 1_120, active: 560 },
+    { idle: 1_150, active: 570 },
+  ];
+  const read = () => ({ utilization: 0, ...readings.shift()! });
+  const ration = rationByLoad({ idle: 200, busy: 10 }, utilizationSinceAsked(read));
+  expect([ration(), ration(), ration()]).toEqual([10, 200, 141]);
+});
+
+test('the event loop is what is looked at', () => {
+  const utilization = utilizationSinceAsked()();
+  expect(utilization).toBeGreaterThanOrEqual(0);
+  expect(utilization).toBeLessThanOrEqual(1);
 });

@@ -55,8 +55,12 @@ describe('the open loop', () => {
 
   test('sends as many calls to a server that stalls, and tells the whole of their wait', async () => {
     const held: ServerResponse[] = [];
-    const { loop, tally } = await loopAgainst((response) => void held.push(response));
+    let isStalled = true;
+    const { loop, tally } = await loopAgainst(
+      (response) => void (isStalled ? held.push(response) : response.end('ok')),
+    );
     setTimeout(() => {
+      isStalled = false;
       for (const response of held.splice(0)) response.end('ok');
     }, 1_000);
     await loop.run(performance.now());

@@ -88,7 +88,7 @@ describe('writes that come together', () => {
   });
 
   test('gather for as long as the group is told to', async () => {
-    const { commits, batches } = group({ everyMs: 150 });
+    const { commits, batches } = group({ everyMs: 1_000 });
     const first = commits.submit({ key: 'a', value: 1 });
     await new Promise((resolve) => setTimeout(resolve, 20));
     await Promise.all([first, commits.submit({ key: 'b', value: 2 })]);

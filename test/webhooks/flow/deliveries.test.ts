@@ -255,12 +255,11 @@ describe('a receiver that hangs', () => {
     const received = () => hanging.filter((id) => receiver.received.some(({ body }) => body.includes(id)));
     await eventually(() => expect(received().length).toBeGreaterThan(0));
 
-    const startMs = performance.now();
     const phone = installation.phone('flowers');
     const told = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' })).serviceReference;
     await untilTold(prompt, promptSecret, told);
-    expect(performance.now() - startMs).toBeLessThan(10_000);
-    for (const id of hanging) await untilEvent(id, { state: 'pending' });
+    // None of the hanging deliveries has even timed out by then.
+    for (const id of hanging) await untilEvent(id, { state: 'pending', attempts: 0 });
 
     receiver.answer = ok;
     receiver.drop();
