@@ -1,65 +1,44 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { RefundAnswer, VoidAnswer } from '../../schemas/refund.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import { demoHsm } from '../../src/simulator/demo-hsm.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import { VoidState } from '../../src/transactions/transaction.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Installation, startInstallation } from '../support/installation.ts';
-import { expectSoundStates } from '../support/invariants.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
-import { ScriptedSwitch } from '../support/scripted-switch.ts';
-import { jobsOf, letTimePass, trailOf, untilAnswered } from '../support/transactions.ts';
+import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
+import { jobsOf, trailOf, untilAnswered } from '../support/transactions.ts';
 
-let scripted: ScriptedSwitch;
-let installation: Installation;
 const MAC_KEYS = { macKeys: [{ number: 1, keyId: 'type-1-mac' }] };
 
-beforeEach(async () => {
+const scene = scriptedInstallation({ config: MAC_KEYS }, async () => {
   const config = { ...(await loadProcessors()).get('type-1')!.exampleConfig, ...MAC_KEYS };
   const hsm = demoHsm([config], 'dev');
-  scripted = await ScriptedSwitch.open({ config, macKeys: (keyId, method) => hsm.keyMac(keyId, method) });
-  const connectTo = async () => scripted.port;
-  installation = await startInstallation({ profile: { deadlineMs: 1_000 }, config: MAC_KEYS, connectTo });
+  return { config, macKeys: (keyId, method) => hsm.keyMac(keyId, method) };
 });
-afterEach(async () => {
-  await expectSoundStates(installation.database);
-  await installation.stop();
-  await scripted.close();
-});
+beforeEach(() => scene.install());
 
-/** Longer than the schedule's second delay; the first reversal follows after 5 s, then 30 s. */
-const A_WHILE = 60;
-const NO = { responseCode: '57', authorizationCode: undefined };
+const NO = withCode('57');
 
-const stored = (id: string) => storedSale(installation.database, id);
+const stored = (id: string) => storedSale(scene.installation.database, id);
 
 async function startVoid(sale: string): Promise<string> {
-  const { status, body } = await voidSale(installation, sale);
+  const { status, body } = await voidSale(scene.installation, sale);
   expect(status).toBe(202);
   return (body as VoidAnswer).serviceReference;
 }
 
-/** The repeat that is due, once the attempt before has its answer, or will never have one. */
-async function nextRepeat(sale: string) {
-  await eventually(async () => {
-    await letTimePass(installation.database, sale, A_WHILE);
-    expect(scripted.of('0421').length).toBeGreaterThan(0);
-  });
-  return scripted.next('0421');
-}
-
 test("a void is the sale's reversal with reason 4000 and its DE38, repeated as 0421 with the same STAN", async () => {
-  const sale = await sellApproved(installation, '10.00');
-  const { message: sold } = await scripted.next('0200');
-  scripted.hold('0420', '0421');
+  const sale = await sellApproved(scene.installation, '10.00');
+  const { message: sold } = await scene.scripted.next('0200');
+  scene.scripted.hold('0420', '0421');
   await startVoid(sale);
-  const { message: first } = await scripted.next('0420');
+  const { message: first } = await scene.scripted.next('0420');
   expect(first).toMatchObject({ stan: sold.stan, rrn: sold.rrn, tid: sold.tid, amount: sold.amount });
   expect(first).toMatchObject({ reasonCode: '4000', authorizationCode: '123456' });
   expect(first.originalElements).toMatch(new RegExp(`^0200${sold.stan}${sold.transmissionDateTime}`));
-  const repeat = await nextRepeat(sale);
+  const repeat = await scene.nextRepeat(sale);
   expect(repeat.message).toMatchObject({
     stan: sold.stan,
     reasonCode: '4000',
@@ -70,44 +49,44 @@ test("a void is the sale's reversal with reason 4000 and its DE38, repeated as 0
 });
 
 test('a refund says what it gives back, and of which sale', async () => {
-  const sale = await sellApproved(installation, '10.00');
-  const { message: sold } = await scripted.next('0200');
-  const { body } = await refundSale(installation, sale, { amount: '4.00', refundReference: randomUUID() });
+  const sale = await sellApproved(scene.installation, '10.00');
+  const { message: sold } = await scene.scripted.next('0200');
+  const { body } = await refundSale(scene.installation, sale, { amount: '4.00', refundReference: randomUUID() });
   const { serviceReference, paymentProviderReference } = body as RefundAnswer;
-  const { message } = await scripted.next('0200');
+  const { message } = await scene.scripted.next('0200');
   expect(message).toMatchObject({ processingCode: '200000', amount: '000000000400', pan: sold.pan, tid: sold.tid });
   expect(message.stan).not.toBe(sold.stan);
   expect(message.rrn).toBe(paymentProviderReference);
   expect(message.switchData).toMatchObject({ originalKey: `${sold.transmissionDateTime}${sold.rrn}` });
   expect(message.track2 ?? message.pinBlock).toBeUndefined();
-  await untilAnswered(installation.database, serviceReference);
+  await untilAnswered(scene.installation.database, serviceReference);
 });
 
 describe('a void that the switch refuses', () => {
   test('once is repeated, and is done when that is acknowledged', async () => {
-    const sale = await sellApproved(installation, '10.00');
-    scripted.hold('0420', '0421');
+    const sale = await sellApproved(scene.installation, '10.00');
+    scene.scripted.hold('0420', '0421');
     const voided = await startVoid(sale);
-    (await scripted.next('0420')).answer(NO);
-    (await nextRepeat(sale)).answer();
+    (await scene.scripted.next('0420')).answer(NO);
+    (await scene.nextRepeat(sale)).answer();
     await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided }));
     expect(await stored(voided)).toMatchObject({ disposition: Disposition.Approved, needsReview: false });
   });
 
   test('twice is Declined, and the sale can be voided anew', async () => {
-    const { database } = installation;
-    const sale = await sellApproved(installation, '10.00');
-    scripted.hold('0420', '0421');
+    const { database } = scene.installation;
+    const sale = await sellApproved(scene.installation, '10.00');
+    scene.scripted.hold('0420', '0421');
     const refused = await startVoid(sale);
-    (await scripted.next('0420')).answer(NO);
-    (await nextRepeat(sale)).answer(NO);
+    (await scene.scripted.next('0420')).answer(NO);
+    (await scene.nextRepeat(sale)).answer(NO);
     await eventually(async () =>
       expect(await stored(refused)).toMatchObject({ disposition: Disposition.Declined, needsReview: true }),
     );
     expect(await stored(sale)).toMatchObject({ disposition: Disposition.Approved, voidState: null });
     await eventually(async () => expect(await jobsOf(database, sale)).toEqual([]));
     const again = await startVoid(sale);
-    (await scripted.next('0420')).answer();
+    (await scene.scripted.next('0420')).answer();
     await eventually(async () => expect(await stored(sale)).toMatchObject({ voidState: VoidState.done }));
     expect(await stored(again)).toMatchObject({ disposition: Disposition.Approved });
     expect((await trailOf(database, sale)).slice(-8)).toEqual([
@@ -124,17 +103,17 @@ describe('a void that the switch refuses', () => {
 });
 
 test('refusals whose MAC is wrong refuse no void', async () => {
-  const sale = await sellApproved(installation, '10.00');
-  scripted.hold('0420', '0421');
+  const sale = await sellApproved(scene.installation, '10.00');
+  scene.scripted.hold('0420', '0421');
   const voided = await startVoid(sale);
-  (await scripted.next('0420')).answer(NO, { isMacSpoilt: true });
-  (await nextRepeat(sale)).answer(NO, { isMacSpoilt: true });
+  (await scene.scripted.next('0420')).answer(NO, { isMacSpoilt: true });
+  (await scene.nextRepeat(sale)).answer(NO, { isMacSpoilt: true });
   await eventually(async () => {
-    await letTimePass(installation.database, sale, 3 * A_WHILE);
-    expect(scripted.of('0421')).toHaveLength(2);
+    await scene.letTimePass(sale, 180);
+    expect(scene.scripted.of('0421')).toHaveLength(2);
   });
   expect(await stored(voided)).toMatchObject({ disposition: null });
   expect(await stored(sale)).toMatchObject({ disposition: Disposition.Approved, voidState: VoidState.asked });
-  (await scripted.next('0421')).answer();
+  (await scene.scripted.next('0421')).answer();
   await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided }));
 });

@@ -87,15 +87,17 @@ export class ScriptedSwitch {
     return this.requests.filter(({ message }) => message.mti === mti);
   }
 
-  /** The next request of a message type that no test has taken yet; waits for it. */
-  async next(mti: string): Promise<ReceivedRequest> {
-    const request = await eventually(() => {
-      const found = this.of(mti).find((each) => !this.#taken.has(each));
-      if (!found) throw new Error(`no ${mti} has come`);
-      return found;
-    });
-    this.#taken.add(request);
-    return request;
+  /** The first request of a message type that no test has taken yet. @throws when there is none */
+  take(mti: string): ReceivedRequest {
+    const found = this.of(mti).find((each) => !this.#taken.has(each));
+    if (!found) throw new Error(`no ${mti} has come`);
+    this.#taken.add(found);
+    return found;
+  }
+
+  /** The same; waits for it. */
+  next(mti: string): Promise<ReceivedRequest> {
+    return eventually(() => this.take(mti));
   }
 
   /** From now on it leaves requests of these types to the test, and approves or acknowledges the rest. */
