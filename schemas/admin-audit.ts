@@ -29,7 +29,11 @@ export const RECORDED_ACTIONS = ['add', 'change', 'remove', 'act'] as const;
 /** The database numbers changes as they come; whole numbers are exact up to here. */
 const MAX_NUMBER = Number.MAX_SAFE_INTEGER;
 
-const changeNumber = z.int().min(1).max(MAX_NUMBER).describe('Its number in the record; later ones are higher');
+const changeNumber = z
+  .int()
+  .min(1)
+  .max(MAX_NUMBER)
+  .describe('Number of the admin event; later events have higher numbers');
 
 const settings = z.record(z.string(), z.unknown()).nullable();
 
@@ -39,27 +43,31 @@ export const recordedChange = z
     acquirerId: z
       .int()
       .min(0)
-      .describe('Whose; 0 is the installation itself')
+      .describe('Id of the acquirer whose setting changed; 0 for the installation itself')
       .meta({ examples: [1] }),
     at: z
       .string()
-      .describe('ISO 8601, UTC')
+      .describe('Time of the change, ISO 8601 in UTC')
       .meta({ examples: ['2026-03-01T10:00:00.000Z'] }),
     actor: z
       .string()
-      .describe('Who: `key` with the id of an API key, `cli` with user and host, `user` with the name of a portal user')
+      .describe(
+        'Author of the change: `key` and the id of an API key, `cli` with user and host, or `user` and the name of a portal user',
+      )
       .meta({ examples: ['key 0123456789abcdef'] }),
-    action: z.enum(RECORDED_ACTIONS).describe('act: done at the console, told by `after.did`'),
+    action: z
+      .enum(RECORDED_ACTIONS)
+      .describe('Kind of change; `act` is an action in the operations console, described by `after.did`'),
     kind: z
       .enum(RECORDED_KINDS)
-      .describe('What it was done to')
+      .describe('Kind of the changed object')
       .meta({ examples: ['route'] }),
     id: z
       .string()
-      .describe('What names that among its kind')
+      .describe('Id of the changed object')
       .meta({ examples: ['3'] }),
-    before: settings.describe('As it was, without what is secret; null for what was not there'),
-    after: settings.describe('As it is since; null for what is gone'),
+    before: settings.describe('Settings before the change, without secrets; null if the object did not exist'),
+    after: settings.describe('Settings after the change, without secrets; null if the object was removed'),
   })
   .meta({ id: 'RecordedChange' });
 
@@ -67,7 +75,7 @@ export const recordedChange = z
 export const changePage = pageOf(
   z
     .string()
-    .regex(/^\d{1,16}$/, 'not a whole number')
+    .regex(/^\d{1,16}$/, 'must be a whole number')
     .transform(Number)
     .pipe(changeNumber),
 );

@@ -14,15 +14,19 @@ const USUAL_OVERLAP_HOURS = 24;
 const MAX_PEM_CHARS = 4_096;
 const MAX_URL_CHARS = 2_048;
 
-const integratorId = numberedId.nullable().describe('The integrator that it belongs to');
-const merchantId = plainText(64).nullable().describe('The merchant that it belongs to');
+const integratorId = numberedId
+  .nullable()
+  .describe('Id of the integrator that owns the credential; null if the owner is the acquirer');
+const merchantId = plainText(64)
+  .nullable()
+  .describe('Id of the merchant that owns the credential; null if the owner is not a merchant');
 const dateTime = moment.meta({ examples: ['2027-01-01T00:00:00Z'] });
 
 const scopes = z
   .array(z.enum(SCOPE_NAMES))
   .min(1)
   .max(SCOPE_NAMES.length)
-  .describe('What it may do; nobody gives a scope that his own key does not have')
+  .describe('Scopes of the key; each must be a scope of the key that makes this request')
   .meta({ examples: [['transactions:read']] });
 
 /** Without integrator and merchant it is the acquirer's own; a merchant's integrator need not be named. */
@@ -31,7 +35,10 @@ export const newApiKey = z.object({
   scopes,
   integratorId: integratorId.default(null),
   merchantId: merchantId.default(null),
-  expiresAt: dateTime.nullable().default(null).describe('ISO 8601; null for never'),
+  expiresAt: dateTime
+    .nullable()
+    .default(null)
+    .describe('Time at which the key expires, ISO 8601 with offset; null for no expiry'),
 });
 
 export const apiKeyRotation = z.object({
@@ -40,35 +47,40 @@ export const apiKeyRotation = z.object({
     .min(0)
     .max(MAX_OVERLAP_HOURS)
     .default(USUAL_OVERLAP_HOURS)
-    .describe('Whole hours for which the old key works besides the new one'),
+    .describe('Hours for which the old key remains valid; a whole number'),
 });
 
 const apiKey = {
-  id: z.string().describe('Stands in the key itself, behind its mode'),
+  id: z.string().describe('Id of the key; part of the key text, after the mode'),
   name,
-  mode: z.enum(['test', 'live']).describe('live keys work in prod alone, test keys everywhere else'),
-  scopes: z.array(z.string()).describe('What it may do'),
+  mode: z
+    .enum(['test', 'live'])
+    .describe('Mode of the key: `live` keys work only in prod, `test` keys only in other environments'),
+  scopes: z.array(z.string()).describe('Scopes of the key'),
   integratorId,
   merchantId,
-  expiresAt: z.string().nullable().describe('ISO 8601; null for never'),
-  revokedAt: z.string().nullable().describe('ISO 8601: it has not worked since'),
-  lastUsedAt: z.string().nullable().describe('ISO 8601, to the minute'),
+  expiresAt: z.string().nullable().describe('Time at which the key expires, ISO 8601; null for no expiry'),
+  revokedAt: z.string().nullable().describe('Time of revocation, ISO 8601; null while the key is not revoked'),
+  lastUsedAt: z.string().nullable().describe('Time of last use, ISO 8601 rounded to the minute; null if never used'),
   ...times,
 };
 
 export const storedApiKey = z.object(apiKey).meta({ id: 'ApiKey' });
 export const createdApiKey = z
-  .object({ ...apiKey, key: z.string().describe('The key: shown this once. Header `x-api-key`') })
+  .object({ ...apiKey, key: z.string().describe('Key text for the header `x-api-key`; returned only once') })
   .meta({ id: 'CreatedApiKey' });
 
 /** Of an integrator or of a merchant; as PEM, or by the URL of a JWKS, whose keys then have their own `kid`. */
 export const newIssuerKey = z.object({
   issuer: plainText(255)
     .describe(
-      '`iss` of the tokens that it signs; belongs to one owner of the acquirer for good; the name of the gateway is reserved',
+      'Value of the claim `iss` in tokens signed with the key. An issuer belongs permanently to one owner of the acquirer, and the name of the gateway is reserved',
     )
     .meta({ examples: ['https://shop.example'] }),
-  kid: plainText(255).nullable().default(null).describe('Names the key among those of the issuer; null with a JWKS'),
+  kid: plainText(255)
+    .nullable()
+    .default(null)
+    .describe('Key id (`kid`), unique for the issuer; null for the only key of an issuer, and with a JWKS'),
   integratorId: integratorId.default(null),
   merchantId: merchantId.default(null),
   algorithms: z
@@ -77,38 +89,50 @@ export const newIssuerKey = z.object({
     .max(SIGNING_ALGORITHMS.length)
     .nullable()
     .default(null)
-    .describe('What it may sign with; null for all that keys of its kind can'),
+    .describe('Signature algorithms accepted for the key; null for every algorithm of its key type'),
   publicKey: z
     .string()
     .max(MAX_PEM_CHARS)
     .nullable()
     .default(null)
-    .describe('PEM: RSA from 2,048 bits, P-256 or Ed25519; null with a JWKS'),
-  jwksUrl: z.string().max(MAX_URL_CHARS).nullable().default(null).describe('Where its keys are published'),
+    .describe('Public key as PEM: RSA with at least 2,048 bits, P-256 or Ed25519; null with a JWKS'),
+  jwksUrl: z
+    .string()
+    .max(MAX_URL_CHARS)
+    .nullable()
+    .default(null)
+    .describe('URL of the JWKS of the issuer; null with a public key'),
 });
 
 export const storedIssuerKey = z
   .object({
-    id: z.uuid().describe('Its id, a UUID'),
-    issuer: z.string().describe('`iss` of the tokens that it signs'),
-    kid: z.string().nullable().describe('Names the key among those of the issuer'),
+    id: z.uuid().describe('Id of the issuer key'),
+    issuer: z.string().describe('Value of the claim `iss` in tokens signed with the key'),
+    kid: z.string().nullable().describe('Key id (`kid`); null if the issuer gave none'),
     integratorId,
     merchantId,
-    algorithms: z.array(z.string()).describe('What it may sign with'),
-    publicKey: z.string().nullable().describe('PEM'),
-    jwksUrl: z.string().nullable().describe('Where its keys are published'),
-    revokedAt: z.string().nullable().describe('ISO 8601: nothing that it signed has been believed since'),
+    algorithms: z.array(z.string()).describe('Signature algorithms accepted for the key'),
+    publicKey: z.string().nullable().describe('Public key as PEM; null with a JWKS'),
+    jwksUrl: z.string().nullable().describe('URL of the JWKS of the issuer; null with a public key'),
+    revokedAt: z
+      .string()
+      .nullable()
+      .describe(
+        'Time of revocation, ISO 8601; null while the key is not revoked. Tokens signed with a revoked key are refused',
+      ),
     ...times,
   })
   .meta({ id: 'IssuerKey' });
 
 const role = z
   .enum(['admin', 'operator', 'viewer'])
-  .describe('viewers see, operators take payments and give them back, admins see to devices, too');
+  .describe(
+    'Role of the user: a viewer reads transactions, an operator also creates payments and refunds, an admin also manages devices',
+  );
 const permissions = z
   .array(z.enum([...SCOPE_NAMES, 'createMobileProximityToken']))
   .max(SCOPE_NAMES.length + 1)
-  .describe('Rights beyond those of the role')
+  .describe('Additional rights of the user, beyond the role')
   .meta({ examples: [['createMobileProximityToken']] });
 const password = z
   .string()
@@ -116,11 +140,11 @@ const password = z
   .max(MAX_PASSWORD_CHARS)
   .nullable()
   .default(null)
-  .describe('At least 12 characters; null makes one');
+  .describe('Password with at least 12 characters; null lets the gateway generate one');
 
 export const newUser = z.object({
   username: plainText(255)
-    .describe('Unique in the installation, in any case')
+    .describe('User name for the login; unique in the installation, ignoring case')
     .meta({ examples: ['till@coffee.example'] }),
   role,
   permissions: permissions.default([]),
@@ -128,30 +152,41 @@ export const newUser = z.object({
   merchantId: merchantId.default(null),
   blocked: blocked
     .default(false)
-    .describe('Whoever is blocked cannot log in, and tokens that name the user are refused'),
+    .describe('Whether the user is blocked: a blocked user cannot log in, and tokens that name the user are refused'),
   password,
 });
 export const userChange = z.object({ role, permissions, blocked }).partial();
 export const newPassword = z.object({ password });
 
 const user = {
-  id: z.uuid().describe('Its id, a UUID'),
-  username: z.string().describe('What the user logs in with'),
+  id: z.uuid().describe('Id of the user'),
+  username: z.string().describe('User name for the login'),
   role,
-  permissions: z.array(z.string()).describe('Rights beyond those of the role'),
+  permissions: z.array(z.string()).describe('Additional rights of the user, beyond the role'),
   integratorId,
   merchantId,
-  blocked: z.boolean().describe('Cannot log in'),
-  lastLoginAt: z.string().nullable().describe('ISO 8601'),
+  blocked: z.boolean().describe('Whether the user is blocked and cannot log in'),
+  lastLoginAt: z.string().nullable().describe('Time of the last login, ISO 8601; null before the first login'),
   ...times,
 };
 
 export const storedUser = z.object(user).meta({ id: 'User' });
 export const createdUser = z
-  .object({ ...user, password: z.string().nullable().describe('Made for the user: shown this once') })
+  .object({
+    ...user,
+    password: z
+      .string()
+      .nullable()
+      .describe('Generated password, returned only once; null if the request contained a password'),
+  })
   .meta({ id: 'CreatedUser' });
 export const madePassword = z
-  .object({ password: z.string().nullable().describe('Made for the user: shown this once') })
+  .object({
+    password: z
+      .string()
+      .nullable()
+      .describe('Generated password, returned only once; null if the request contained a password'),
+  })
   .meta({ id: 'MadePassword' });
 
 export type NewApiKey = z.output<typeof newApiKey>;

@@ -7,37 +7,41 @@ import { plainText } from './plain-text.ts';
 const MAX_PRIORITY = 999;
 
 const processorType = plainText(32)
-  .describe('One of the types that this installation has')
+  .describe('Processor type; one of the types installed on this gateway')
   .meta({ examples: ['type-1'] });
 const priority = z
   .int()
   .min(0)
   .max(MAX_PRIORITY)
-  .describe('Routes are tried by it, the lowest first')
+  .describe('Priority of the route; the gateway tries the lowest number first')
   .meta({ examples: [1] });
 const currency = z
   .string()
-  .regex(/^[A-Z]{3}$/, 'not three capital letters')
+  .regex(/^[A-Z]{3}$/, 'must be three capital letters')
   .nullable()
-  .describe('ISO 4217, of the taps that it takes; null takes every one')
+  .describe('Currency of the taps that the route accepts, ISO 4217 alphabetic code; null for every currency')
   .meta({ examples: ['ZAR', null] });
 const scheme = plainText(32)
   .nullable()
-  .describe('Of the cards that it takes; null takes every one')
+  .describe('Card scheme that the route accepts; null for every scheme')
   .meta({ examples: ['Mastercard', null] });
-const xTid = plainText(255).nullable().describe('The terminal whose taps it takes; null takes those of all');
+const xTid = plainText(255)
+  .nullable()
+  .describe('Terminal (`x-tid`) whose taps the route accepts; null for every terminal');
 
 /** A processor of an acquirer: a type, and what its switch wants; the type's own schema checks the latter. */
 export const processorSettings = z.object({
   type: processorType,
   config: storableObject
-    .describe('What the switch wants: addresses, keys by their ids, times. `tapwire processor example TYPE` shows one')
+    .describe(
+      'Configuration of the processor: switch addresses, key ids and timeouts. The schema depends on the type; `tapwire processor example TYPE` prints an example',
+    )
     .meta({ examples: [{ addresses: [{ host: 'switch.example', port: 9101 }], acquirerId: '50001' }] }),
 });
 
 /** What the tap must be to go this way; null fits all. Routes are tried by priority, the lowest first. */
 export const routeSettings = z.object({
-  processorId: numberedId.describe('The processor that it leads to').meta({ examples: [1] }),
+  processorId: numberedId.describe('Id of the processor that receives the taps of the route').meta({ examples: [1] }),
   priority,
   currency: currency.default(null),
   scheme: scheme.default(null),
@@ -46,17 +50,17 @@ export const routeSettings = z.object({
 
 export const storedProcessor = z
   .object({
-    id: numberedId.describe('Its number among those of the acquirer; never given again'),
+    id: numberedId.describe('Id of the processor within the acquirer, from 1; never reused'),
     type: processorType,
-    config: z.record(z.string(), z.unknown()).describe('As it was given'),
+    config: z.record(z.string(), z.unknown()).describe('Configuration of the processor, as stored'),
     ...times,
   })
   .meta({ id: 'Processor' });
 
 export const storedRoute = z
   .object({
-    id: numberedId.describe('Its number among those of the acquirer; never given again'),
-    processorId: numberedId.describe('The processor that it leads to'),
+    id: numberedId.describe('Id of the route within the acquirer, from 1; never reused'),
+    processorId: numberedId.describe('Id of the processor that receives the taps of the route'),
     priority,
     currency,
     scheme,

@@ -16,60 +16,74 @@ const MAX_FEE = 1_000_000;
 export const newAcquirer = z.object({ name, blocked: blocked.default(false) });
 export const acquirerChange = z.object({ name, blocked }).partial();
 export const storedAcquirer = z
-  .object({ id: numberedId.describe('Its number, from 1'), name, blocked, ...times })
+  .object({ id: numberedId.describe('Id of the acquirer, from 1'), name, blocked, ...times })
   .meta({ id: 'Acquirer' });
 
 export const newIntegrator = z.object({ name, blocked: blocked.default(false) });
 export const integratorChange = z.object({ name, blocked }).partial();
 export const storedIntegrator = z
-  .object({ id: numberedId.describe('Its number among those of the acquirer'), name, blocked, ...times })
+  .object({ id: numberedId.describe('Id of the integrator within the acquirer, from 1'), name, blocked, ...times })
   .meta({ id: 'Integrator' });
 
 /** Of the unreserved characters of addresses (RFC 3986 2.3). */
 const merchantId = z
   .string()
-  .regex(/^[A-Za-z0-9._~-]{1,64}$/, 'not 1 to 64 letters, digits, dots, hyphens, underscores')
-  .describe('As tokens and links name it (`sub`, `merchantId`); an integer is kept as its text')
+  .regex(/^[A-Za-z0-9._~-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, hyphens, underscores or tildes')
+  .describe('Id of the merchant, as used in tokens (`sub`) and links (`merchantId`); an integer is stored as text')
   .meta({ examples: ['1001'] });
 
-const addressLine = plainTextOrNone(MAX_ADDRESS_CHARS).describe('May be empty');
+const addressLine = plainTextOrNone(MAX_ADDRESS_CHARS);
 
 const merchantFields = {
-  name: name.describe('As receipts show it, and as the switch is told').meta({ examples: ['Corner Coffee'] }),
-  street: addressLine.meta({ examples: ['1 Long Street'] }),
-  city: addressLine.meta({ examples: ['Cape Town'] }),
+  name: name
+    .describe('Name of the merchant on receipts and in messages to the switch')
+    .meta({ examples: ['Corner Coffee'] }),
+  street: addressLine
+    .describe('Street of the merchant, for receipts; may be empty')
+    .meta({ examples: ['1 Long Street'] }),
+  city: addressLine.describe('City of the merchant, for receipts; may be empty').meta({ examples: ['Cape Town'] }),
   mcc: z
     .string()
-    .regex(/^\d{4}$/, 'not four digits')
-    .describe('Merchant category code (ISO 18245)')
+    .regex(/^\d{4}$/, 'must be four digits')
+    .describe('Merchant category code: the line of business, four digits (ISO 18245)')
     .meta({ examples: ['5814'] }),
   country: z
     .string()
-    .regex(/^[A-Z]{2}$/, 'not two capital letters')
-    .describe('ISO 3166-1, alpha-2')
+    .regex(/^[A-Z]{2}$/, 'must be two capital letters')
+    .describe('Country of the merchant, ISO 3166-1 alpha-2 code')
     .meta({ examples: ['ZA'] }),
   currency: z
     .string()
-    .regex(/^[A-Z]{3}$/, 'not three capital letters')
-    .describe('ISO 4217, letters')
+    .regex(/^[A-Z]{3}$/, 'must be three capital letters')
+    .describe('Currency of the merchant, ISO 4217 alphabetic code')
     .meta({ examples: ['ZAR'] }),
   timeZone: plainText(64)
-    .describe('Of the IANA time zone database: local times of messages and receipts are in it')
+    .describe('IANA time zone for the local times in receipts and messages')
     .meta({ examples: ['Africa/Johannesburg'] }),
-  feesConfigId: numberedId.nullable().describe('transactionFeesConfigId of its transactions (2.1)'),
+  feesConfigId: numberedId
+    .nullable()
+    .describe('Value of transactionFeesConfigId in transactions of the merchant; null for no fees'),
   fee: z
     .number()
     .min(0)
     .max(MAX_FEE)
     .nullable()
-    .describe('transactionFee of its transactions (2.1), in major units of its currency'),
-  settings: storableObject.describe('Of the acquirer’s own making: kept and shown, without a meaning here'),
+    .describe(
+      'Value of transactionFee in transactions of the merchant, in major units of the currency; null for no fees',
+    ),
+  settings: storableObject.describe(
+    'Custom settings of the acquirer; stored and returned, not interpreted by the gateway',
+  ),
   blocked,
 };
 
 export const newMerchant = z.object({
-  id: merchantId.or(z.int().nonnegative().transform(String)),
-  integratorId: numberedId.describe('The integrator that it belongs to, for good').meta({ examples: [1] }),
+  id: merchantId
+    .or(z.int().nonnegative().transform(String))
+    .describe('Id of the merchant, as used in tokens (`sub`) and links (`merchantId`); an integer is stored as text'),
+  integratorId: numberedId
+    .describe('Id of the integrator of the merchant; cannot be changed later')
+    .meta({ examples: [1] }),
   ...merchantFields,
   street: merchantFields.street.default(''),
   city: merchantFields.city.default(''),
@@ -82,9 +96,9 @@ export const merchantChange = z.object(merchantFields).partial();
 export const storedMerchant = z
   .object({
     id: merchantId,
-    integratorId: numberedId.describe('The integrator that it belongs to'),
+    integratorId: numberedId.describe('Id of the integrator of the merchant'),
     ...merchantFields,
-    settings: z.record(z.string(), z.unknown()).describe('As they were given'),
+    settings: z.record(z.string(), z.unknown()).describe('Custom settings of the acquirer, as stored'),
     ...times,
   })
   .meta({ id: 'Merchant' });
@@ -93,26 +107,30 @@ const terminalFields = {
   tid: z
     .string()
     .max(MAX_TID_CHARS)
-    .regex(PRINTABLE, 'not printable ASCII')
-    .describe('DE41: its name at the switch, at most 8 characters')
+    .regex(PRINTABLE, 'must be printable ASCII')
+    .describe('Terminal id at the switch (ISO 8583 DE41), at most 8 characters')
     .meta({ examples: ['TW000001'] }),
   mid: z
     .string()
     .max(MAX_MID_CHARS)
-    .regex(PRINTABLE, 'not printable ASCII')
-    .describe('DE42: the merchant’s name at the switch, at most 15 characters')
+    .regex(PRINTABLE, 'must be printable ASCII')
+    .describe('Merchant id at the switch (ISO 8583 DE42), at most 15 characters')
     .meta({ examples: ['SHOP00000000001'] }),
-  canTakePin: z.boolean().describe('Whether a PIN can be entered there (DE22, tag 9F33)'),
+  canTakePin: z.boolean().describe('Whether a PIN can be entered at the terminal'),
   profile: plainText(255)
     .nullable()
-    .describe('The terminal profile that holds for its taps, unless their token names another one (`spCfg`)')
+    .describe(
+      'Name of the terminal profile for taps at the terminal, unless the token names another (`spCfg`); null for no profile',
+    )
     .meta({ examples: [null] }),
   merchantId: merchantId
     .nullable()
-    .describe('The merchant whose links and intents are paid there, where nothing else names a terminal'),
+    .describe(
+      'Id of the merchant whose links and intents use the terminal if neither request nor token names one; null for none',
+    ),
 };
 const xTid = plainText(255)
-  .describe('Its name in tokens (`x-tid`), unique among those of the acquirer')
+  .describe('Terminal profile id in tokens (claim `x-tid`); unique within the acquirer')
   .meta({ examples: ['TERM0001'] });
 
 export const newTerminal = z.object({

@@ -14,40 +14,45 @@ export const numberedId = z.int().min(1).max(MAX_ID);
 /** A number among the words of an address. */
 export const numberInPath = z
   .string()
-  .regex(/^\d{1,10}$/, 'not a whole number')
+  .regex(/^\d{1,10}$/, 'must be a whole number')
   .transform(Number)
   .pipe(numberedId)
-  .describe('Its number, from 1');
+  .describe('Id of the object, a number from 1');
 
 export const acquirerPath = z.object({
-  acquirerId: numberInPath.describe('The number of the acquirer').meta({ examples: ['1'] }),
+  acquirerId: numberInPath.describe('Id of the acquirer, a number from 1').meta({ examples: ['1'] }),
 });
 export const numberedPath = acquirerPath.extend({ id: numberInPath });
-export const namedPath = acquirerPath.extend({ id: plainText(MAX_NAME_CHARS).describe('What names it') });
-export const uuidPath = acquirerPath.extend({ id: z.uuid().describe('Its id, a UUID') });
+export const namedPath = acquirerPath.extend({ id: plainText(MAX_NAME_CHARS).describe('Id of the object') });
+export const uuidPath = acquirerPath.extend({ id: z.uuid().describe('Id of the object, a UUID') });
 
 /** Decimal digits and nothing else, as in the other lists: `1e2`, ` 5` and `0x10` are refused. */
 const limit = z
   .string()
-  .regex(/^\d{1,9}$/, 'not a whole number')
+  .regex(/^\d{1,9}$/, 'must be a whole number')
   .transform(Number)
   .pipe(z.int().min(1).max(MAX_PAGE))
   .default(USUAL_PAGE)
-  .describe(`How many to give, at most ${MAX_PAGE}`);
+  .describe(`Maximum number of results, 1 to ${MAX_PAGE}`);
 
 /** Of a list; unknown parameters are refused. `after` is what names the last row of the page before. */
 export const pageOf = <Id extends z.ZodType<number | string>>(id: Id) =>
-  z.strictObject({ limit, after: id.optional().describe('Goes on behind this one, the last of the page before') });
+  z.strictObject({
+    limit,
+    after: id.optional().describe('Id of the last result of the previous page; the list continues after it'),
+  });
 
-export const name = plainText(MAX_NAME_CHARS).describe('For people');
+export const name = plainText(MAX_NAME_CHARS).describe('Display name');
 export const blocked = z
   .boolean()
-  .describe('Whoever is blocked takes no tap, and nobody below takes one; a new value counts within seconds');
+  .describe(
+    'Whether the tenant is blocked: neither it nor the tenants that belong to it can take taps. A change takes effect within seconds',
+  );
 
 /** Of every row that is shown. */
 export const times = {
-  createdAt: z.string().describe('ISO 8601, UTC'),
-  updatedAt: z.string().describe('ISO 8601, UTC: the last change'),
+  createdAt: z.string().describe('Time of creation, ISO 8601 in UTC'),
+  updatedAt: z.string().describe('Time of the last change, ISO 8601 in UTC'),
 };
 
 /** Deeper or larger than this is no configuration, which is a page of names and numbers. */
@@ -61,7 +66,7 @@ const storableText = plainText(MAX_CHARS).or(z.literal(''));
 export const storableObject = z
   .custom<Readonly<Record<string, unknown>>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && isStorable(value),
-    'not an object of plain texts, numbers, lists and objects',
+    'must be an object of plain texts, numbers, lists and objects',
   )
   .meta({ type: 'object' });
 

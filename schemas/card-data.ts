@@ -31,42 +31,42 @@ export const GENERAL_TAGS: ReadonlySet<number> = new Set([
   ...[READER_TAGS.readerId, READER_TAGS.readerTransactionId, READER_TAGS.latitude, READER_TAGS.longitude],
 ]);
 
-export const merchantReference = plainText(MAX_MERCHANT_REFERENCE_CHARS).describe("Caller's transaction reference");
+export const merchantReference = plainText(MAX_MERCHANT_REFERENCE_CHARS).describe(
+  "Caller's transaction reference, unique for each transaction of the merchant",
+);
 export const deviceInstallationId = plainText(MAX_DEVICE_INSTALLATION_ID_CHARS).describe(
-  'Device installation identifier',
+  'Identifier of the app installation on the device',
 );
 
 /** Only type and length: whether it is Base64 of what it should be is for the opener, whose failures are all one. */
-export const generalCardData = z
-  .string()
-  .min(1)
-  .max(MAX_GENERAL_CARD_DATA_CHARS)
-  .meta({ contentEncoding: 'base64', description: 'BER-TLV that is not secret, from the reader' });
-export const paymentCardData = z
-  .string()
-  .min(1)
-  .max(MAX_PAYMENT_CARD_DATA_CHARS)
-  .meta({ contentEncoding: 'base64', description: 'Compact JWE over BER-TLV, from the reader' });
+export const generalCardData = z.string().min(1).max(MAX_GENERAL_CARD_DATA_CHARS).meta({
+  contentEncoding: 'base64',
+  description: 'General card data from the reader: Base64 of BER-TLV without secrets, see the kernel guide',
+});
+export const paymentCardData = z.string().min(1).max(MAX_PAYMENT_CARD_DATA_CHARS).meta({
+  contentEncoding: 'base64',
+  description: 'Encrypted card data from the reader: Base64 of a compact JWE over BER-TLV, see the kernel guide',
+});
 
 const publicKeyMembers = {
-  kid: z.string().describe('Goes into the header of each JWE'),
-  use: z.literal('enc').describe('For encryption'),
-  alg: z.literal('ECDH-ES').describe('Direct key agreement'),
+  kid: z.string().describe('Key id, for the header of each JWE'),
+  use: z.literal('enc').describe('Use of the key: encryption'),
+  alg: z.literal('ECDH-ES').describe('Key agreement algorithm (RFC 7518)'),
 };
-const coordinate = z.string().describe('32 bytes of the point, in base64url');
+const coordinate = z.string().describe('Coordinate of the public point, 32 bytes in Base64url');
 
 /** A key to seal card data for, as `GET /.well-known/card-data-keys.json` shows it (RFC 7517, RFC 8037). */
 const cardDataPublicKey = z
   .discriminatedUnion('kty', [
     z.object({
-      kty: z.literal('OKP').describe('RFC 8037'),
-      crv: z.literal('X25519').describe('The curve'),
+      kty: z.literal('OKP').describe('Key type (RFC 8037)'),
+      crv: z.literal('X25519').describe('Elliptic curve of the key'),
       x: coordinate,
       ...publicKeyMembers,
     }),
     z.object({
-      kty: z.literal('EC').describe('RFC 7518 6.2'),
-      crv: z.literal('P-256').describe('The curve'),
+      kty: z.literal('EC').describe('Key type (RFC 7518)'),
+      crv: z.literal('P-256').describe('Elliptic curve of the key'),
       x: coordinate,
       y: coordinate,
       ...publicKeyMembers,
@@ -76,7 +76,12 @@ const cardDataPublicKey = z
 
 /** Newest first: a reader takes the first key of a curve it knows. */
 export const cardDataKeySet = z
-  .object({ keys: z.array(cardDataPublicKey).min(1).describe('The newest first') })
+  .object({
+    keys: z
+      .array(cardDataPublicKey)
+      .min(1)
+      .describe('Public keys, newest first; use the first key with a supported curve'),
+  })
   .meta({ id: 'CardDataKeySet' });
 
 export type CardDataPublicKey = z.infer<typeof cardDataPublicKey>;

@@ -135,7 +135,7 @@ export class AnswerError extends Error {
   readonly status: number;
 
   constructor(status: number, options?: ErrorOptions) {
-    super(`the answer with status ${status} is none of this API`, options);
+    super(`The response with status ${status} does not match this API.`, options);
     this.name = 'AnswerError';
     this.status = status;
   }
@@ -144,7 +144,7 @@ export class AnswerError extends Error {
 /** There was no answer in time. Whether the request arrived is not known: ask for the outcome, or repeat a tap as it was. */
 export class NoAnswerError extends Error {
   constructor(options: ErrorOptions) {
-    super('there was no answer', options);
+    super('No response arrived.', options);
     this.name = 'NoAnswerError';
   }
 }
@@ -204,7 +204,7 @@ function pathOf(path: string, params: Parts['params'] = {}, query: Parts['query'
 /** What would lead to another address is none: URLs lose their `.` and `..` on the way (RFC 3986 5.2.4). */
 function segmentOf(name: string, value: unknown): string {
   const text = String(value ?? '');
-  if (/^\.{0,2}$/.test(text)) throw new TypeError(`the parameter ${name} cannot stand in an address`);
+  if (/^\.{0,2}$/.test(text)) throw new TypeError(`The parameter ${name} must not be empty, . or ..`);
   return encodeURIComponent(text);
 }
 

@@ -16,7 +16,7 @@ export const consoleSearch = z.strictObject({
 export const consoleTransaction = z.strictObject({
   acquirerId: z
     .string()
-    .regex(/^[1-9]\d{0,8}$/, 'no acquirer')
+    .regex(/^[1-9]\d{0,8}$/, 'must be an acquirer id')
     .transform(Number),
   id: z.uuid(),
 });

@@ -2,25 +2,33 @@
 import { z } from 'zod';
 import { LINK_STATES, shownMandate } from './link.ts';
 
-export const qrCodePath = z.object({ id: z.uuid().describe('Consumer transaction id, or reference of the link') });
+export const qrCodePath = z.object({
+  id: z.uuid().describe('Consumer transaction id of the intent, or reference of the link'),
+});
 
 export const qrCodeDetails = z
   .object({
     merchantName: z
       .string()
-      .describe('Whom the customer pays')
+      .describe('Name of the merchant that the customer pays')
       .meta({ examples: ['Corner Coffee'] }),
     amount: z
       .string()
-      .describe('Major units: 9F02 of the tap must say the same')
+      .describe('Amount to pay as decimal text in major units; the amount of the tap (tag 9F02) must be equal')
       .meta({ examples: ['100.00'] }),
-    currency: z.string().describe('ISO 4217 code: 5F2A of the tap must say the same'),
+    currency: z.string().describe('ISO 4217 currency code; the currency of the tap (tag 5F2A) must be equal'),
     merchantReference: z
       .string()
-      .describe('What the tap is to be submitted under: paymentReference, or another one when that has served'),
-    type: z.enum(['Tap', 'TT3']).describe('TT3: the tap authenticates a mandate, and no money is taken'),
-    expiresAt: z.iso.datetime().describe('Until then a tap may begin'),
-    isConsumerApp: z.boolean().describe("false: for a merchant's own app"),
+      .describe(
+        'merchantReference for the tap: the paymentReference, or a new reference if an earlier tap used that one',
+      ),
+    type: z
+      .enum(['Tap', 'TT3'])
+      .describe('Type of payment: Tap, or TT3, where the tap authenticates a debit order mandate and takes no money'),
+    expiresAt: z.iso.datetime().describe('Time until which a tap may begin, ISO 8601 in UTC'),
+    isConsumerApp: z
+      .boolean()
+      .describe("Whether a consumer app takes the payment; false for the merchant's own reader app"),
     ...z.object(shownMandate).partial().shape,
   })
   .meta({ id: 'QRCodeDetails' });
@@ -29,7 +37,7 @@ export type QrCodeDetails = z.infer<typeof qrCodeDetails>;
 
 export const linkAcknowledgement = z
   .object({
-    qrCodeId: z.uuid().describe('Consumer transaction id, or reference of the link'),
+    qrCodeId: z.uuid().describe('Consumer transaction id of the intent, or reference of the link'),
     status: z
       .union([
         z.enum(LINK_STATES),
@@ -39,14 +47,14 @@ export const linkAcknowledgement = z
           .max(LINK_STATES.length - 1)
           .transform((number) => LINK_STATES[number]!),
       ])
-      .describe('The qrCodeState that the app has come to, by name or number; one that lies behind changes nothing'),
-    transactionId: z.uuid().optional().describe('The tap whose answer was received'),
+      .describe('New qrCodeState, by name or number; an earlier state than the current one has no effect'),
+    transactionId: z.uuid().optional().describe('Id of the transaction whose response the app received; optional'),
   })
   .meta({ id: 'QRCodeAcknowledgement' });
 
 export const linkAcknowledged = z
   .object({
-    qrCodeId: z.uuid().describe('As it was asked for'),
-    qrCodeState: z.enum(LINK_STATES).describe('Where it stands now'),
+    qrCodeId: z.uuid().describe('Value of qrCodeId in the request'),
+    qrCodeState: z.enum(LINK_STATES).describe('Current qrCodeState, after this request'),
   })
   .meta({ id: 'QRCodeAcknowledged' });

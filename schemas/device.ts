@@ -12,15 +12,15 @@ const MAX_FRIENDLY_NAME_CHARS = 32;
 const MAX_MERCHANT_ID_CHARS = 64;
 
 const friendlyName = plainText(MAX_FRIENDLY_NAME_CHARS)
-  .describe('What people call the device')
+  .describe('Display name of the device, at most 32 characters')
   .meta({ examples: ['Till 3'] });
-const id = z.uuid().describe('Of the registration');
+const id = z.uuid().describe('Id of the device registration');
 
 /** For a credential that has several merchants; any other speaks for its own. */
 const namedMerchant = z
   .union([plainText(MAX_MERCHANT_ID_CHARS), z.int().nonnegative().transform(String)])
   .optional()
-  .describe('The merchant, where the credential has several')
+  .describe('Id of the merchant; required if the credential covers several merchants')
   .meta({ examples: ['1001'] });
 
 /** The body of a registration. A device that is registered already gets this name and this token. */
@@ -29,9 +29,9 @@ export const newDevice = z
     deviceInstallationId,
     pushToken: z
       .string()
-      .regex(/^[\x21-\x7e]+$/, 'not visible ASCII')
+      .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII')
       .max(MAX_PUSH_TOKEN_CHARS)
-      .describe('By which the push service finds the app on the device; never shown again')
+      .describe('Push service token of the app installation; never returned')
       .meta({ examples: ['cXw1:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx'] }),
     friendlyName,
     merchantId: namedMerchant,
@@ -46,9 +46,11 @@ export const registeredDevice = z.object({ id, deviceInstallationId, friendlyNam
 
 export const device = registeredDevice
   .extend({
-    merchantId: z.string().describe('Whose device it is'),
-    hasPushToken: z.boolean().describe('false once the push service said that the app is gone'),
-    createdAt: z.string().describe('ISO 8601, UTC'),
+    merchantId: z.string().describe('Id of the merchant that registered the device'),
+    hasPushToken: z
+      .boolean()
+      .describe('Whether a push token is stored; false after the push service reported that the app was removed'),
+    createdAt: z.string().describe('Time of registration, ISO 8601 in UTC'),
   })
   .meta({ id: 'Device' });
 

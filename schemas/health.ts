@@ -1,17 +1,23 @@
 /** What load balancers, container runtimes and people ask of a process. Members that are not listed may come with a release. */
 import { z } from 'zod';
 
-export const liveness = z.object({ status: z.literal('ok').describe('The process turns') }).meta({ id: 'Liveness' });
+export const liveness = z
+  .object({ status: z.literal('ok').describe('Status of the process; always `ok`') })
+  .meta({ id: 'Liveness' });
 
 export const readiness = z
   .looseObject({
-    status: z.enum(['ok', 'unready']).describe('Whether this process should be sent traffic'),
-    database: z.enum(['up', 'down']).describe('Whether the database answers'),
-    isDraining: z.boolean().describe('The process is being stopped: what is under way ends, nothing new is taken'),
+    status: z.enum(['ok', 'unready']).describe('Whether the process accepts traffic: `ok` or `unready`'),
+    database: z.enum(['up', 'down']).describe('State of the database connection'),
+    isDraining: z
+      .boolean()
+      .describe('Whether the process is stopping: it completes open requests and refuses new ones'),
     switches: z
       .record(z.string(), z.string())
       .optional()
-      .describe('How reachable each switch is, by acquirer and processor id; absent without METRICS_TOKEN outside dev')
+      .describe(
+        'Reachability of each switch, by acquirer id and processor id; outside dev, absent without METRICS_TOKEN',
+      )
       .meta({ examples: [{ '1 1': 'ready' }] }),
   })
   .meta({ id: 'Readiness' });
@@ -22,7 +28,7 @@ export const health = readiness
       .record(z.string(), z.unknown())
       .optional()
       .describe(
-        'What the lines to each switch have seen, by acquirer and processor id; absent without METRICS_TOKEN outside dev',
+        'Connection statistics of each switch, by acquirer id and processor id; outside dev, absent without METRICS_TOKEN',
       ),
   })
   .meta({ id: 'Health' });

@@ -106,14 +106,14 @@ const MAX_CODE_CHARS = 6;
 
 /** The extras of the result. Others are ignored. */
 export const intentResultExtras = z.object({
-  result_transaction_id: z.uuid().nullish().describe('The backend transaction, when there is one'),
-  result_transaction_type: z.enum(RESULT_TYPES).describe('How it ended'),
+  result_transaction_id: z.uuid().nullish().describe('Id of the backend transaction; absent or null if none exists'),
+  result_transaction_type: z.enum(RESULT_TYPES).describe('Result of the payment in the payment app'),
   result_transaction_error_code: z
     .string()
-    .regex(/^\d+$/, 'not a whole number')
+    .regex(/^\d+$/, 'must be a whole number')
     .max(MAX_CODE_CHARS)
     .nullish()
-    .describe('An errorCode, as text'),
+    .describe('Error code as text; absent or null without an error'),
 });
 
 export interface IntentResult {
@@ -147,5 +147,7 @@ export function readIntentResult(extras: unknown): IntentResult {
 }
 
 function errorOf(code: number): ErrorCodeText {
-  return errorCodeText(code) ?? { code, name: 'Unknown', meaning: 'A code that this version does not know' };
+  return (
+    errorCodeText(code) ?? { code, name: 'Unknown', meaning: 'Unknown error code; this version has no text for it' }
+  );
 }

@@ -7,16 +7,16 @@ export const tokenKeySet = z
     keys: z
       .array(
         z.object({
-          kty: z.literal('EC').describe('Kind of key'),
-          crv: z.literal('P-256').describe('Curve'),
-          x: z.string().describe('Base64url'),
-          y: z.string().describe('Base64url'),
-          kid: z.string().describe('As tokens name it'),
-          use: z.literal('sig').describe('It verifies signatures'),
-          alg: z.literal('ES256').describe('The one algorithm that it is for'),
+          kty: z.literal('EC').describe('Key type (RFC 7517)'),
+          crv: z.literal('P-256').describe('Elliptic curve of the key'),
+          x: z.string().describe('X coordinate of the public point, Base64url'),
+          y: z.string().describe('Y coordinate of the public point, Base64url'),
+          kid: z.string().describe('Key id, as in the header of tokens'),
+          use: z.literal('sig').describe('Use of the key: signature verification'),
+          alg: z.literal('ES256').describe('Signature algorithm of the key'),
         }),
       )
-      .describe('Newest first: the first one signs'),
+      .describe('Public keys, newest first; the first key signs new tokens'),
   })
   .meta({ id: 'TokenKeySet' });
 

@@ -19,22 +19,25 @@ const MAX_SESSION_MINUTES = 720;
 
 /** Decimal text in major units, or the same as a JSON number. Whether the currency has so many decimals is the money's to say. */
 const amount = z
-  .union([z.string().regex(/^\d{1,12}(\.\d{1,3})?$/, 'not a decimal amount'), z.number().positive().max(MAX_AMOUNT)])
+  .union([
+    z.string().regex(/^\d{1,12}(\.\d{1,3})?$/, 'must be a decimal amount with at most 12 digits and 3 decimals'),
+    z.number().positive().max(MAX_AMOUNT),
+  ])
   .transform(String)
   .meta({ examples: ['100.00'] });
 
 const merchantId = z
   .union([plainText(MAX_MERCHANT_ID_CHARS), z.int().nonnegative().transform(String)])
-  .describe('Merchant id from the merchant portal')
+  .describe('Merchant id from the merchant portal; an integer or text')
   .meta({ examples: [1001] });
 
 const paymentReference = merchantReference
-  .describe('Reference of the payment; no other live or settled link of the merchant may have it')
+  .describe('Reference of the payment; no other open or settled link or intent of the merchant may use it')
   .meta({ examples: ['order-4711'] });
 const currencyCode = z
   .string()
-  .regex(/^[A-Z]{3}$/, 'not three capital letters')
-  .describe('ISO 4217 code')
+  .regex(/^[A-Z]{3}$/, 'must be three capital letters')
+  .describe('ISO 4217 alphabetic currency code')
   .meta({ examples: ['ZAR'] });
 
 /** The body of 4.13. */
@@ -42,32 +45,38 @@ export const intentRequest = z
   .object({
     merchantId,
     paymentReference,
-    amount: amount.describe('Major units, more than zero, at most 12 digits'),
+    amount: amount.describe(
+      'Amount to pay in major units, decimal text or a number; more than zero, at most 12 digits',
+    ),
     timestamp: moment
-      .describe('When the request was made: within 24 hours')
+      .describe('Time of the request, ISO 8601; at most 24 hours from the clock of the gateway')
       .meta({ examples: ['2026-11-20T17:00:00.000Z'] }),
     currencyCode,
     xTid: plainText(255)
       .optional()
-      .describe("The terminal that takes the tap (extension); the merchant's own when left out"),
+      .describe("Terminal (`x-tid`) that takes the tap; the merchant's terminal if omitted (extension)"),
   })
   .meta({ id: 'IntentTransaction' });
 
 /** The body of 4.11 and 4.12. */
 export const linkRequest = intentRequest
   .extend({
-    isConsumerApp: z.boolean().describe("false: for a merchant's own app, without a pay page"),
+    isConsumerApp: z
+      .boolean()
+      .describe(
+        "Whether a consumer app takes the payment; false for the merchant's own reader app, which has no pay page",
+      ),
     image: z
       .object({
-        required: z.boolean().describe('Whether to draw a QR code of the URL'),
+        required: z.boolean().describe('Whether the response contains a QR code of the URL'),
         size: z
           .int()
           .min(MIN_QR_CODE_PIXELS)
           .max(MAX_QR_CODE_PIXELS)
           .default(QR_CODE_PIXELS)
-          .describe('Pixels of a side (extension)'),
+          .describe('Side length of the QR code in pixels, 100 to 1024 (extension)'),
       })
-      .describe('The QR code'),
+      .describe('Request for a QR code of the URL'),
   })
   .meta({ id: 'Applink' });
 
@@ -75,37 +84,48 @@ const INSTALMENT_VISIBILITIES = ['both', 'maximumOnly', 'instalmentOnly'] as con
 
 /** What 2.4 says of a debit order besides its amounts. */
 const mandateTerms = {
-  collectionDay: z.int().min(1).max(31).describe('Day of the month on which the debit order is collected'),
+  collectionDay: z.int().min(1).max(31).describe('Day of the month on which the debit order is collected, 1 to 31'),
   creditorABSN: merchantReference.describe('Name of the creditor company').meta({ examples: ['ACME INSURE'] }),
   accountNumber: plainText(MAX_ACCOUNT_CHARS)
-    .describe("Customer's account number")
+    .describe("Customer's account number, at most 34 characters")
     .meta({ examples: ['62001234567'] }),
   idNumber: z
     .string()
-    .regex(/^\d{13}$/, 'not 13 digits')
-    .describe("Customer's id number")
+    .regex(/^\d{13}$/, 'must be 13 digits')
+    .describe("Customer's id number, 13 digits")
     .meta({ examples: ['8001015009087'] }),
-  instalmentVisibility: z.enum(INSTALMENT_VISIBILITIES).describe('Which of the two amounts the customer is shown'),
-  contractReference: merchantReference.describe('Reference of the contract').meta({ examples: ['contract-12'] }),
+  instalmentVisibility: z
+    .enum(INSTALMENT_VISIBILITIES)
+    .describe('Amounts that the customer sees: the instalment, the maximum, or both'),
+  contractReference: merchantReference
+    .describe('Reference of the debit order contract, at most 255 characters')
+    .meta({ examples: ['contract-12'] }),
 };
 
 const mandateRequest = {
   ...mandateTerms,
-  instalmentAmount: amount.describe('Major units: what is collected as a rule; at most maxCollectionAmount'),
-  maxCollectionAmount: amount.describe('Major units: the most that is ever collected at once'),
+  instalmentAmount: amount.describe('Regular instalment in major units; not more than maxCollectionAmount'),
+  maxCollectionAmount: amount.describe('Maximum amount of one collection, in major units'),
 };
 
 export const tt3IntentRequest = intentRequest.extend(mandateRequest).meta({ id: 'Tt3IntentTransaction' });
 export const tt3LinkRequest = linkRequest.extend(mandateRequest).meta({ id: 'Tt3Applink' });
 
-const expiresAt = z.iso.datetime().describe('Until then it can be paid (extension)');
+const expiresAt = z.iso.datetime().describe('Time until which the payment can begin, ISO 8601 in UTC (extension)');
 
 /** 2.8. */
 export const linkAnswer = z
   .object({
-    url: z.string().describe('Opens the payment app; the token behind the # never leaves the phone'),
-    reference: z.uuid().describe('Identifies the link in the status endpoints'),
-    qrCode: z.string().optional().describe('data:image/png;base64,… of the URL; there when it was asked for'),
+    url: z
+      .string()
+      .describe(
+        'URL that opens the payment app. The part after `#` contains the intent token; browsers do not send it to servers',
+      ),
+    reference: z.uuid().describe('Reference of the link, for the status operations'),
+    qrCode: z
+      .string()
+      .optional()
+      .describe('QR code of the URL as a data URL (PNG in Base64); present if the request asked for it'),
     expiresAt,
   })
   .meta({ id: 'LinkAnswer' });
@@ -113,8 +133,8 @@ export const linkAnswer = z
 /** 2.9. */
 export const intentAnswer = z
   .object({
-    id: z.uuid().describe('Consumer transaction id: `transaction_id` of the intent'),
-    token: z.string().describe('Signed JWT for the payment app: `jwt` of the intent'),
+    id: z.uuid().describe('Consumer transaction id; the extra `transaction_id` of the intent'),
+    token: z.string().describe('Signed JWT for the payment app; the extra `jwt` of the intent'),
     expiresAt,
   })
   .meta({ id: 'IntentAnswer' });
@@ -127,8 +147,10 @@ export const sessionRequest = z
       .min(MIN_SESSION_MINUTES)
       .max(MAX_SESSION_MINUTES)
       .default(MIN_SESSION_MINUTES)
-      .describe('How long the token is good, in minutes'),
-    merchantId: merchantId.optional().describe('Needed where the credential has several merchants (extension)'),
+      .describe('Lifetime of the token in minutes, 60 to 720'),
+    merchantId: merchantId
+      .optional()
+      .describe('Id of the merchant; required if the credential covers several merchants (extension)'),
   })
   .nullish()
   .transform((body) => body ?? { expiryMinutes: MIN_SESSION_MINUTES, merchantId: undefined });
@@ -136,8 +158,8 @@ export const sessionRequest = z
 /** 2.10. */
 export const sessionAnswer = z
   .object({
-    token: z.string().describe('JWT for many intent transactions of the merchant'),
-    expiresAt: z.iso.datetime().describe('Until then the token is good (extension)'),
+    token: z.string().describe('JWT for the creation of many intent transactions of the merchant'),
+    expiresAt: z.iso.datetime().describe('Time at which the token expires, ISO 8601 in UTC (extension)'),
   })
   .meta({ id: 'IntentSessionAnswer' });
 
@@ -146,7 +168,9 @@ export const sessionIntentRequest = intentRequest
   .pick({ paymentReference: true, amount: true, currencyCode: true })
   .meta({ id: 'SessionIntentTransaction' });
 
-export const linkReference = z.object({ reference: z.uuid().describe('As it was answered at creation') });
+export const linkReference = z.object({
+  reference: z.uuid().describe('Reference of the link, or id of the intent, from the response to its creation'),
+});
 
 export const LINK_STATES = [
   'QRCodeGenerated',
@@ -159,33 +183,47 @@ export const LINK_STATES = [
 /** Five, as in every status document: what the card declined itself is Declined here. */
 const STATUS_DISPOSITIONS = ['Approved', 'Declined', 'UnableToGoOnline', 'Indeterminate', 'Voided'] as const;
 
-const disposition = z.enum(STATUS_DISPOSITIONS).nullable().describe('What became of the tap; null until it is known');
+const disposition = z
+  .enum(STATUS_DISPOSITIONS)
+  .nullable()
+  .describe('Final outcome of the payment; null before an outcome');
 
 /** 2.3. What the tap brings is null before one. */
 export const linkStatus = z
   .object({
-    qrCodeState: z.enum(LINK_STATES).describe('How far it has come on a phone'),
-    transactionId: z.uuid().nullable().describe('The last tap on it'),
-    merchantTransactionReference: z.string().describe('What the tap was submitted under; paymentReference before one'),
-    userId: z.string().describe('Who took the tap, where the gateway knows him; else empty'),
-    status: z.string().max(64).nullable().describe('Where the tap stands: `GET /enums`, statuses'),
+    qrCodeState: z.enum(LINK_STATES).describe('Progress of the payment on the phone'),
+    transactionId: z.uuid().nullable().describe('Id of the last transaction for the link or intent; null before a tap'),
+    merchantTransactionReference: z
+      .string()
+      .describe('merchantReference of the last tap; the paymentReference before a tap'),
+    userId: z.string().describe('Id of the user who took the tap; empty if unknown'),
+    status: z
+      .string()
+      .max(64)
+      .nullable()
+      .describe('Status of the transaction, see `statuses` of `GET /enums`; null before a tap'),
     disposition,
     amount: z
       .string()
-      .describe('Major units; what was approved, where that is less')
+      .describe('Amount as decimal text in major units; the approved amount if that is less')
       .meta({ examples: ['100.00'] }),
-    currency: z.string().describe('ISO 4217 code'),
-    type: z.string().max(32).describe('Tap'),
+    currency: z.string().describe('ISO 4217 alphabetic currency code'),
+    type: z.string().max(32).describe('Type of the payment: Tap'),
     responseCode: z
       .string()
       .nullable()
-      .describe('ISO 8583 response code without a leading zero; codes can have letters')
+      .describe('ISO 8583 response code without a leading zero; can contain letters; null before a response')
       .meta({ examples: ['0'] }),
-    authorisationCode: z.string().nullable().describe('Of the issuer; empty without one'),
-    createdAt: z.iso.datetime().describe('When it was made'),
-    updatedAt: z.iso.datetime().describe('When it, or its tap, last changed'),
-    paymentReference: z.string().describe('As it was given at creation'),
-    expired: z.boolean().describe('Nobody has paid in time, and nobody can any more (extension)'),
+    authorisationCode: z
+      .string()
+      .nullable()
+      .describe('Authorisation code of the issuer; empty if the issuer gave none, null before an outcome'),
+    createdAt: z.iso.datetime().describe('Time of creation, ISO 8601 in UTC'),
+    updatedAt: z.iso
+      .datetime()
+      .describe('Time of the last change to the link, the intent or its transaction, ISO 8601 in UTC'),
+    paymentReference: z.string().describe('Reference of the payment, from the request that created it'),
+    expired: z.boolean().describe('Whether the link or intent expired without payment (extension)'),
     expiresAt,
   })
   .meta({ id: 'LinkStatus' });
@@ -197,8 +235,8 @@ const decimalText = z.string().meta({ examples: ['250.00'] });
 /** A mandate as it is shown. */
 export const shownMandate = {
   ...mandateTerms,
-  instalmentAmount: decimalText.describe('Decimal text in major units'),
-  maxCollectionAmount: decimalText.describe('Decimal text in major units'),
+  instalmentAmount: decimalText.describe('Regular instalment as decimal text in major units'),
+  maxCollectionAmount: decimalText.describe('Maximum amount of one collection as decimal text in major units'),
 };
 
 /** 2.4. */
@@ -207,9 +245,9 @@ export const tt3LinkStatus = linkStatus
     ...shownMandate,
     amount: z
       .number()
-      .describe('Major units')
+      .describe('Amount in major units, as a number')
       .meta({ examples: [100] }),
-    type: z.string().max(32).describe('TT3'),
+    type: z.string().max(32).describe('Type of the payment: TT3'),
   })
   .meta({ id: 'Tt3LinkStatus' });
 
@@ -221,20 +259,25 @@ export const tapOnOwnPath = z.object({ merchantReference });
 /** 2.5. */
 export const tapOnOwnStatus = z
   .object({
-    id: z.uuid().describe('Backend transaction id'),
-    merchantReference: z.string().describe('As it was asked for'),
+    id: z.uuid().describe('Id of the backend transaction'),
+    merchantReference: z.string().describe('Value of merchantReference in the request'),
     disposition,
-    errorCode: z.int().nullable().describe('0 when approved; null until there is an outcome: `GET /enums`, errorCodes'),
-    message: z.string().optional().describe('There in the event of an error'),
+    errorCode: z
+      .int()
+      .nullable()
+      .describe('Error code, see `errorCodes` of `GET /enums`; 0 if approved, null before an outcome'),
+    message: z.string().optional().describe('Text of the error; absent without an error'),
     amount: z
       .string()
       .nullable()
-      .describe('Decimal text in major units, the approved amount if that is less; null if none was read (extension)')
+      .describe(
+        'Amount as decimal text in major units; the approved amount if that is less; null if the card data contained none (extension)',
+      )
       .meta({ examples: ['100.00'] }),
     currency: z
       .string()
       .nullable()
-      .describe('ISO 4217 code of the amount; null if none was read (extension)')
+      .describe('ISO 4217 code of the amount; null if the card data contained none (extension)')
       .meta({ examples: ['ZAR'] }),
   })
   .meta({ id: 'TapOnOwnStatus' });

@@ -11,6 +11,6 @@ export const loadMix = z
   .record(z.string(), z.number().min(0).max(MAX_WEIGHT))
   .refine((mix) => Object.keys(mix).length <= MAX_SCENARIOS, `more than ${MAX_SCENARIOS} scenarios`)
   .refine((mix) => Object.values(mix).some((weight) => weight > 0), 'no scenario has a weight above 0')
-  .describe('How often each scenario comes, in relation to the others');
+  .describe('Relative weight of each scenario');
 
 export type LoadMix = z.infer<typeof loadMix>;

@@ -6,66 +6,69 @@ const count = z.int().min(0);
 const milliseconds = z.number().min(0).nullable();
 
 const latencies = {
-  p50Ms: milliseconds.describe('From the moment a call was due to its answer; half of the calls took no longer'),
+  p50Ms: milliseconds.describe(
+    'Milliseconds from the scheduled start of a call to its response; half of the calls took no longer',
+  ),
   p90Ms: milliseconds,
   p99Ms: milliseconds,
   p999Ms: milliseconds,
   maxMs: milliseconds,
 };
 
-const outcomes = z.record(z.string(), count).describe('Answers by outcome: Approved, Declined, Found, HTTP 503, ...');
+const outcomes = z
+  .record(z.string(), count)
+  .describe('Number of responses by outcome: Approved, Declined, Found, HTTP 503, ...');
 
 const loadScenarioResult = z.object({
   answered: count,
   ...latencies,
   outcomes,
-  unexpected: count.describe('Answers that the scenario must not have got, errors included'),
+  unexpected: count.describe('Responses that contradict the scenario, errors included'),
   errors: count,
 });
 
 export const loadResult = z
   .object({
-    sent: count.describe('Calls that left: a tap, a tap with its PIN, a query'),
+    sent: count.describe('Calls sent; a tap, a tap with its PIN and a query each count once'),
     answered: count,
-    lost: count.describe('Sent and never answered'),
-    perSecond: z.number().min(0).describe('Answers a second, while calls came in'),
+    lost: count.describe('Calls without a response'),
+    perSecond: z.number().min(0).describe('Responses per second while calls were started'),
     ...latencies,
     outcomes,
     ledger: z.object({
-      ok: z
-        .boolean()
-        .nullable()
-        .describe('Whether no money was lost or taken twice; null when there was no ledger to look at'),
-      says: z.string().describe('What was compared, or why not'),
-      violations: z.array(z.string()).describe('The first of what must not be'),
+      ok: z.boolean().nullable().describe('Whether no money was lost or taken twice; null without a ledger'),
+      says: z.string().describe('Description of the comparison, or the reason why there was none'),
+      violations: z.array(z.string()).describe('First violations found'),
       checks: z
         .array(
           z.object({
-            check: z.string().describe('I1 to I8, J (jobs), R (review), C (what clients were told)'),
-            says: z.string().describe('What must hold'),
+            check: z.string().describe('Name of the rule: I1 to I8, J (jobs), R (review) or C (responses to clients)'),
+            says: z.string().describe('Statement of the rule'),
             lookedAt: count,
-            open: count.describe('Not settled yet'),
-            inReview: count.describe('To be settled by a person, and flagged'),
-            misstated: count.describe('Differs because the switch said what was not true'),
+            open: count.describe('Transactions without a final result'),
+            inReview: count.describe('Transactions flagged for review by a person'),
+            misstated: count.describe('Differences caused by incorrect responses of the switch'),
             violations: count,
           }),
         )
         .default([])
-        .describe('Each rule with its counts'),
+        .describe('Rules with their counts'),
     }),
 
-    errors: count.describe('Answers by which the gateway did not do what was asked: 4xx, 5xx'),
-    unexpected: count.describe('Answers that their scenario must not have got, errors included'),
-    unsent: count.describe('Calls for which there was no connection'),
-    abandoned: count.describe('Under way when the test was stopped by hand'),
-    requests: count.describe('HTTP requests: a tap with its PIN is two'),
-    reasons: z.record(z.string(), count).describe('Why calls were lost or not sent'),
+    errors: count.describe('Responses with an error status (4xx or 5xx)'),
+    unexpected: count.describe('Responses that contradict their scenario, errors included'),
+    unsent: count.describe('Calls not sent because no connection was available'),
+    abandoned: count.describe('Calls in progress when the test was interrupted'),
+    requests: count.describe('HTTP requests; a tap with its PIN counts twice'),
+    reasons: z.record(z.string(), count).describe('Reasons for lost or unsent calls, with counts'),
     scenarios: z.record(z.string(), loadScenarioResult),
     generator: z.object({
-      isLimit: z.boolean().describe('Whether the generator, not the gateway, may have made the figures'),
-      says: z.array(z.string()).describe('Why'),
-      lagP99Ms: milliseconds.describe('How much later than due calls left although there was a connection'),
-      busy: z.number().min(0).max(1).describe('Share of the time in which the busiest worker worked'),
+      isLimit: z.boolean().describe('Whether the load generator, not the gateway, may have limited the result'),
+      says: z.array(z.string()).describe('Reasons for this assessment'),
+      lagP99Ms: milliseconds.describe(
+        'Delay of calls behind their schedule although a connection was available, 99th percentile in milliseconds',
+      ),
+      busy: z.number().min(0).max(1).describe('Utilisation of the busiest worker, 0 to 1'),
       workers: count,
     }),
     steps: z
@@ -77,9 +80,9 @@ export const loadResult = z
           broke: z.string().nullable(),
         }),
       )
-      .describe('With --arrivals steps: what each step came to, and why the last one did not hold'),
+      .describe('Results of each step with `--arrivals steps`, and why the last step failed'),
     plan: z.object({
-      target: z.string().describe('Host and port'),
+      target: z.string().describe('Host and port of the gateway'),
       arrivals: z.string(),
       perSecond: z.number(),
       durationSeconds: z.number(),

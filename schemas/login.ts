@@ -10,21 +10,21 @@ const MAX_USERNAME_CHARS = 255;
 export const login = z
   .object({
     username: plainText(MAX_USERNAME_CHARS)
-      .describe('Of a portal user, in any case')
+      .describe('Name of the portal user, ignoring case')
       .meta({ examples: ['thandi@coffee.example'] }),
     password: z
       .string()
       .min(1)
       .max(MAX_PASSWORD_CHARS)
-      .describe('Of the portal user')
+      .describe('Password of the portal user')
       .meta({ examples: ['correct horse battery staple'] }),
   })
   .meta({ id: 'Login' });
 
 export const loginAnswer = z
   .object({
-    token: z.string().describe('JWT: send it as `Authorization: Bearer <token>`'),
-    tokenType: z.literal('Bearer').describe('The scheme of the header that carries the token'),
+    token: z.string().describe('JWT for the header `Authorization: Bearer <token>`'),
+    tokenType: z.literal('Bearer').describe('Authentication scheme of the token: Bearer'),
     expiresIn: z
       .int()
       .describe('Seconds until the token expires')

@@ -12,49 +12,68 @@ export const mobileHeaders = z.object({ 'x-device-installation-id': deviceInstal
 /** 2.12. `errorCode` is left out when approved; optional fields are left out when unknown. */
 const onlineAuthorization = z
   .object({
-    serviceReference: z.uuid().describe('Transaction id: for the PIN, refunds, voids and receipts'),
-    type: z.enum(DISPOSITIONS).describe('What became of it; Declined while a PIN is wanted'),
+    serviceReference: z.uuid().describe('Backend transaction id; used for PIN submission, refunds, voids and receipts'),
+    type: z.enum(DISPOSITIONS).describe('Disposition of the transaction; Declined while a PIN is required'),
     authorizationCode: z
       .string()
-      .describe('Of the issuer; empty without one')
+      .describe('Authorisation code of the issuer; empty without an approval')
       .meta({ examples: ['123456'] }),
-    tags: z.array(tagValue).describe('What the switch sent for the card'),
-    isSingleTapAndPin: z.boolean().describe('A PIN is wanted: submit it with pinToken'),
-    pinToken: z.string().optional().describe('For the PIN, within 90 s; there when one is wanted'),
-    cardReaderId: z.string().describe("The proximity reader's id; empty when it gave none"),
-    cardReaderTransactionId: z.string().describe("The reader's id of the transaction; empty when it gave none"),
+    tags: z.array(tagValue).describe('Data objects from the switch for the card; often empty'),
+    isSingleTapAndPin: z.boolean().describe('Whether a PIN is required; submit the PIN with the pinToken'),
+    pinToken: z
+      .string()
+      .optional()
+      .describe('Token for the PIN submission, valid for 90 seconds; present if a PIN is required'),
+    cardReaderId: z.string().describe('Identifier of the proximity reader; empty if the card data contained none'),
+    cardReaderTransactionId: z
+      .string()
+      .describe('Transaction identifier of the reader; empty if the card data contained none'),
     amount: z
       .int()
-      .describe('Minor units; what was approved, where that is less')
+      .describe('Amount in minor units, such as cents; the approved amount if that is less')
       .meta({ examples: [10000] }),
     currency: z
       .string()
-      .describe('ISO 4217 code')
+      .describe('ISO 4217 alphabetic currency code')
       .meta({ examples: ['ZAR'] }),
-    merchantReference: z.string().describe('As it was submitted'),
+    merchantReference: z.string().describe('merchantReference of the request'),
     cardScheme: z
       .string()
-      .describe('Visa, Mastercard, Maestro, Amex, JCB, UnionPay, Discover, or the name of a domestic scheme')
+      .describe(
+        'Card scheme: Visa, Mastercard, Maestro, Amex, JCB, UnionPay, Discover, or the name of a domestic scheme; empty if unknown',
+      )
       .meta({ examples: ['Visa'] }),
-    cardType: z.string().describe('credit or debit, where the switch says so'),
+    cardType: z.string().describe('Card type, such as `credit` or `debit`; empty if the switch does not report it'),
     maskedPAN: z
       .string()
-      .describe('First six and last four digits')
+      .describe('Masked card number: first six digits, stars, last four digits')
       .meta({ examples: ['411111******1111'] }),
     isoResponseCode: z
       .string()
-      .describe('DE39, two characters; empty when no usable answer came')
+      .describe('Response code of the switch (ISO 8583 DE39), two characters; empty without a usable response')
       .meta({ examples: ['00'] }),
-    association: z.string().optional().describe('The application label, else the scheme'),
+    association: z
+      .string()
+      .optional()
+      .describe('Application label of the card, or the card scheme if the card has none; absent if both are unknown'),
     expiryDate: z
       .string()
       .optional()
-      .describe('MM/YY')
+      .describe('Expiry date of the card, MM/YY; absent if the card data was removed')
       .meta({ examples: ['12/28'] }),
-    paymentProviderReference: z.string().optional().describe("The processor's reference"),
-    customValues: z.record(z.string(), z.unknown()).optional().describe('More that an acquirer or processor gives'),
-    errorCode: z.int().optional().describe('Left out when approved: `GET /enums`, errorCodes'),
-    errorMessage: z.string().optional().describe('The text of isoResponseCode, or why there is none'),
+    paymentProviderReference: z
+      .string()
+      .optional()
+      .describe('Reference of the payment processor; absent if the processor gave none'),
+    customValues: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('Additional values of the acquirer or processor; absent if there are none'),
+    errorCode: z.int().optional().describe('Error code, see `errorCodes` of `GET /enums`; absent if approved'),
+    errorMessage: z
+      .string()
+      .optional()
+      .describe('Text of the response code, or the reason why there is no response; absent if approved'),
   })
   .meta({ id: 'OnlineAuthorizationResponse' });
 
@@ -62,5 +81,5 @@ export type OnlineAuthorization = z.infer<typeof onlineAuthorization>;
 
 /** The answer of 4.4 and 4.5. */
 export const onlineAuthorizationAnswer = z
-  .object({ onlineAuthorizationResponse: onlineAuthorization })
+  .object({ onlineAuthorizationResponse: onlineAuthorization.describe('Outcome of the tap') })
   .meta({ id: 'OnlineAuthorizationAnswer' });

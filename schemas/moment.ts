@@ -11,13 +11,13 @@ export const moment = z.iso
   .datetime({ offset: true, abort: true })
   .refine(
     (text) => Number(text.slice(0, 4)) >= MIN_YEAR && offsetHoursOf(text) <= MAX_OFFSET_HOURS,
-    'no moment of a calendar',
+    'must be a valid date and time',
   );
 
 /** A day, without saying where. */
 export const day = z.iso
   .date({ abort: true })
-  .refine((text) => Number(text.slice(0, 4)) >= MIN_YEAR, 'no day of a calendar');
+  .refine((text) => Number(text.slice(0, 4)) >= MIN_YEAR, 'must be a valid date');
 
 /** `2026-01-01T00:00:00+02:00` -> 2 */
 function offsetHoursOf(text: string): number {

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { LINK_STATES, linkStatus, shownMandate } from './link.ts';
 
 /** The page answers at any address of its kind, and says itself which it cannot show. */
-export const payPagePath = z.object({ reference: z.string().describe('As it stands in the URL of the link') });
+export const payPagePath = z.object({ reference: z.string().describe('Reference of the link, from its URL') });
 
 /** Messengers add words of their own to addresses that they pass on. */
-export const payPageQuery = z.looseObject({}).describe('Taken as it is, and without effect');
+export const payPageQuery = z.looseObject({}).describe('Any parameters; the page ignores them');
 
 export const payPageLink = z.object({ reference: z.uuid().describe('Reference of the link') });
 
@@ -19,44 +19,49 @@ const shownTerms = z
     instalmentAmount: shownMandate.instalmentAmount.optional(),
     maxCollectionAmount: shownMandate.maxCollectionAmount.optional(),
   })
-  .describe('Of a TT3; which amounts there are is the creditor’s to say');
+  .describe('Terms of the debit order mandate (TT3); instalmentVisibility decides which amounts are present');
 
 export const payPageState = z.object({
-  merchantName: z.string().describe('Whom the customer pays'),
-  paymentReference: z.string().describe('As the merchant gave it'),
-  type: z.enum(['Tap', 'TT3']).describe('TT3: the card authenticates a debit order, and no money is taken'),
-  amount: z.string().describe('Decimal text in major units; what was approved, where that is less'),
-  currency: z.string().describe('ISO 4217 code'),
-  isConsumerApp: z.boolean().describe("false: for a merchant's own app, without a pay page"),
-  qrCodeState: z.enum(LINK_STATES).describe('How far it has come on a phone'),
+  merchantName: z.string().describe('Name of the merchant that the customer pays'),
+  paymentReference: z.string().describe('Reference of the payment, from the merchant'),
+  type: z
+    .enum(['Tap', 'TT3'])
+    .describe('Type of payment: Tap, or TT3, where the tap authenticates a debit order mandate and takes no money'),
+  amount: z.string().describe('Amount as decimal text in major units; the approved amount if that is less'),
+  currency: z.string().describe('ISO 4217 alphabetic currency code'),
+  isConsumerApp: z
+    .boolean()
+    .describe(
+      "Whether a consumer app takes the payment; false for the merchant's own reader app, which has no pay page",
+    ),
+  qrCodeState: z.enum(LINK_STATES).describe('Progress of the payment on the phone'),
   disposition: linkStatus.shape.disposition,
-  expired: z.boolean().describe('Nobody has paid in time, and nobody can any more'),
-  secondsLeft: z
-    .int()
-    .nonnegative()
-    .describe('In which a tap may begin; a page need not trust the clock of its device'),
+  expired: z.boolean().describe('Whether the link expired without payment'),
+  secondsLeft: z.int().nonnegative().describe('Seconds during which a tap may begin, by the clock of the gateway'),
   mandate: shownTerms.optional(),
 });
 
 export type PayPageState = z.infer<typeof payPageState>;
 
 export const payPageQrCode = z.object({
-  qrCode: z.string().describe('data:image/png;base64,… of the URL of the link'),
+  qrCode: z.string().describe('QR code of the URL of the link as a data URL (PNG in Base64)'),
 });
 
 /** Virtual cards are the sample cards by their names. */
-const card = z.enum(['visa', 'mastercard', 'maestro', 'amex']).describe('A published test card');
+const card = z.enum(['visa', 'mastercard', 'maestro', 'amex']).describe('Name of a published test card');
 
 export const virtualTap = z.object({ card });
 export const virtualPin = z.object({
   card,
   pin: z
     .string()
-    .regex(/^\d{4,12}$/, 'not 4 to 12 digits')
-    .describe('Enciphered at once, and kept nowhere'),
+    .regex(/^\d{4,12}$/, 'must be 4 to 12 digits')
+    .describe('PIN of the test card; encrypted at once and not stored'),
 });
 
 const hex = z.string().regex(/^(?:[0-9A-F]{2})+$/);
 export const virtualReading = z.object({
-  values: z.record(hex, hex).describe('What the reader read, or adds to it: values by tag, all in hex'),
+  values: z
+    .record(hex, hex)
+    .describe('Values that the virtual reader read or added, by tag; tags and values in hexadecimal'),
 });

@@ -3,23 +3,29 @@ import { z } from 'zod';
 import { mobileTransaction } from './mobile-transaction.ts';
 import { MAX_TOKEN_CHARS } from './tokens.ts';
 
-export const pinParams = z.object({ transactionId: z.uuid().describe('serviceReference of the tap') });
+export const pinParams = z.object({
+  transactionId: z.uuid().describe('Backend transaction id, from `serviceReference` of the tap response'),
+});
 
 /** 8 bytes, or 16 in ISO format 4 (ISO 9564-1:2017 9.3 and 9.4). */
-const pinBlock = z.string().regex(/^(?:[0-9A-Fa-f]{16}|[0-9A-Fa-f]{32})$/, 'not 8 or 16 bytes in hex');
+const pinBlock = z.string().regex(/^(?:[0-9A-Fa-f]{16}|[0-9A-Fa-f]{32})$/, 'must be 8 or 16 bytes in hexadecimal');
 /** 10 bytes with TDES (ANSI X9.24-1), 12 with AES (X9.24-3). */
-const ksn = z.string().regex(/^(?:[0-9A-Fa-f]{20}|[0-9A-Fa-f]{24})$/, 'not 10 or 12 bytes in hex');
+const ksn = z.string().regex(/^(?:[0-9A-Fa-f]{20}|[0-9A-Fa-f]{24})$/, 'must be 10 or 12 bytes in hexadecimal');
 
 /** The body of 4.5: that of 4.4 with the token, and the PIN block unless it lies in the sealed blob. */
 export const mobilePin = mobileTransaction
   .extend({
-    pinToken: z.string().min(1).max(MAX_TOKEN_CHARS).describe('Of the answer that asked for the PIN'),
-    pinBlock: pinBlock.optional().describe('Encrypted PIN block in hex, where paymentCardData has none'),
-    ksn: ksn.optional().describe('Key serial number of the PIN block, in hex'),
+    pinToken: z.string().min(1).max(MAX_TOKEN_CHARS).describe('Token from the response that required the PIN'),
+    pinBlock: pinBlock
+      .optional()
+      .describe('Encrypted PIN block, 8 or 16 bytes in hexadecimal; required if paymentCardData contains none'),
+    ksn: ksn
+      .optional()
+      .describe('Key serial number of the PIN block, 10 or 12 bytes in hexadecimal; required with pinBlock'),
   })
   .refine(({ pinBlock, ksn }) => pinBlock === undefined || ksn !== undefined, {
     path: ['ksn'],
-    message: 'goes with pinBlock',
+    message: 'is required with pinBlock',
   })
   .meta({ id: 'MobilePin' });
 

@@ -35,9 +35,9 @@ const fault = z
   .object({
     pointer: z
       .string()
-      .describe('JSON pointer (RFC 6901) of what is at fault')
+      .describe('JSON pointer (RFC 6901) to the invalid part of the request')
       .meta({ examples: ['/merchantReference'] }),
-    detail: z.string().describe('What is wrong with it'),
+    detail: z.string().describe('Rule that the part violates'),
   })
   .meta({ id: 'ProblemDetail' });
 
@@ -46,35 +46,38 @@ export const problem = z
   .object({
     type: z
       .string()
-      .describe('Where the errorCode is explained')
+      .describe('URL of the description of the errorCode')
       .meta({ examples: ['/docs/errors#104'] }),
     title: z
       .string()
-      .describe('The name of the status')
+      .describe('Name of the HTTP status')
       .meta({ examples: ['Bad Request'] }),
     status: z
       .int()
-      .describe('The HTTP status')
+      .describe('HTTP status code')
       .meta({ examples: [400] }),
-    detail: z.string().describe('What is wrong, for people'),
+    detail: z.string().describe('Description of the problem for developers; never contains input values'),
     instance: z
       .string()
-      .describe('The address that was asked')
+      .describe('Path of the request')
       .meta({ examples: ['/transactions/mobile'] }),
     errorCode: z
       .int()
-      .describe('`GET /enums`, errorCodes')
+      .describe('Error code, see `errorCodes` of `GET /enums`')
       .meta({ examples: [104] }),
     message: z
       .string()
-      .describe('errorCode, its name and the detail')
+      .describe('Error code, name of the error code, and detail in one text')
       .meta({ examples: ['E104 (InvalidRequest): One or more values are invalid.'] }),
     httpStatusCode: z
       .int()
-      .describe('The HTTP status')
+      .describe('HTTP status code')
       .meta({ examples: [400] }),
-    errors: z.array(fault).optional().describe('What is at fault in the request, each with a pointer'),
-    requestId: z.string().describe('The correlation id'),
+    errors: z
+      .array(fault)
+      .optional()
+      .describe('Invalid parts of the request, each with a pointer; absent if no single part is invalid'),
+    requestId: z.string().describe('Correlation id of the request, as in `X-Correlation-Id`'),
   })
   .meta({ id: 'Problem' });
 

@@ -5,8 +5,12 @@ import { intentRequest, linkAnswer, linkRequest } from './link.ts';
 
 export const newPush = z
   .object({
-    deviceId: deviceInstallationId.describe('The device: its deviceInstallationId, or the id of its registration'),
-    amount: intentRequest.shape.amount.describe('Major units, more than zero, at most 12 digits'),
+    deviceId: deviceInstallationId.describe(
+      'Target device: the deviceInstallationId or the id of the device registration',
+    ),
+    amount: intentRequest.shape.amount.describe(
+      'Amount to pay in major units, decimal text or a number; more than zero, at most 12 digits',
+    ),
     currency: intentRequest.shape.currencyCode,
     merchantReference: intentRequest.shape.paymentReference,
     image: linkRequest.shape.image.optional(),
@@ -19,10 +23,12 @@ const PUSH_FAILURES = ['NO_PUSH_TOKEN', 'UNREGISTERED', 'REFUSED', 'NOT_CONFIGUR
 /** The link is there whatever became of the message: as a QR code or by any other way, it can be paid all the same. */
 export const pushAnswer = z
   .object({
-    reference: z.uuid().describe('Of the link: for its status (4.6)'),
+    reference: z.uuid().describe('Reference of the created link, for `GET /consumer/QRCode/{reference}`'),
     status: z
       .enum(PUSH_STATUSES)
-      .describe('sent: the push service has it. queued: the push service is away, we try on for five minutes'),
+      .describe(
+        'Delivery state of the push message. sent: the push service accepted the message. queued: the push service is unavailable, and the gateway retries for five minutes. failed: see failureReason',
+      ),
     url: linkAnswer.shape.url,
     qrCode: linkAnswer.shape.qrCode,
     expiresAt: linkAnswer.shape.expiresAt,
@@ -30,7 +36,7 @@ export const pushAnswer = z
       .enum(PUSH_FAILURES)
       .optional()
       .describe(
-        'NO_PUSH_TOKEN: the device must register anew. UNREGISTERED: its app is gone. REFUSED: the push service takes no such message. NOT_CONFIGURED: this installation has no push service',
+        'Reason of a failed push; absent otherwise. NO_PUSH_TOKEN: the device must register again. UNREGISTERED: the app was removed from the device. REFUSED: the push service refused the message. NOT_CONFIGURED: this installation has no push service',
       ),
   })
   .meta({ id: 'PushAnswer' });

@@ -4,16 +4,16 @@ import { DISPOSITIONS } from './transaction.ts';
 
 /** Decimal text in major units, or the same as a JSON number. Whether the currency has so many decimals is the sale's to say. */
 const amount = z.union([
-  z.string().regex(/^\d{1,12}(\.\d{1,3})?$/, 'not a decimal amount'),
+  z.string().regex(/^\d{1,12}(\.\d{1,3})?$/, 'must be a decimal amount with at most 12 digits and 3 decimals'),
   z.number().positive().max(999_999_999_999),
 ]);
 
 /** The body of a refund. `refundReference` is the refund's own merchantReference: unique among all of the merchant's. */
 export const refundRequest = z
   .object({
-    amount: amount.describe('Major units, as decimal text or a number').meta({ examples: ['25.00'] }),
+    amount: amount.describe('Amount to refund in major units, decimal text or a number').meta({ examples: ['25.00'] }),
     refundReference: merchantReference
-      .describe("The refund's own merchantReference, unique among all of the merchant's")
+      .describe('merchantReference of the refund; unique among all references of the merchant')
       .meta({ examples: ['refund-1'] }),
   })
   .meta({ id: 'Refund' });
@@ -24,22 +24,32 @@ export const refundRequest = z
  */
 export const refundAnswer = z
   .object({
-    serviceReference: z.uuid().describe('Of the refund'),
-    originalTransactionId: z.uuid().describe('The sale'),
-    type: z.enum(DISPOSITIONS).describe('What became of it'),
-    authorizationCode: z.string().describe('Of the issuer; empty without one'),
-    amount: z.int().describe('Minor units'),
-    currency: z.string().describe('ISO 4217 code'),
-    merchantReference: z.string().describe('The refundReference'),
+    serviceReference: z.uuid().describe('Transaction id of the refund'),
+    originalTransactionId: z.uuid().describe('Transaction id of the sale'),
+    type: z.enum(DISPOSITIONS).describe('Disposition of the refund'),
+    authorizationCode: z.string().describe('Authorisation code of the issuer; empty without an approval'),
+    amount: z.int().describe('Refunded amount in minor units, such as cents'),
+    currency: z.string().describe('ISO 4217 alphabetic currency code'),
+    merchantReference: z.string().describe('refundReference of the request'),
     cardScheme: z
       .string()
-      .describe('Visa, Mastercard, Maestro, Amex, JCB, UnionPay, Discover, or the name of a domestic scheme'),
-    cardType: z.string().describe('credit or debit, where the switch says so'),
-    maskedPAN: z.string().describe('First six and last four digits'),
-    isoResponseCode: z.string().describe('DE39, two characters; empty when no usable answer came'),
-    paymentProviderReference: z.string().optional().describe("The processor's reference"),
-    errorCode: z.int().optional().describe('Left out when approved: `GET /enums`, errorCodes'),
-    errorMessage: z.string().optional().describe('The text of isoResponseCode, or why there is none'),
+      .describe(
+        'Card scheme: Visa, Mastercard, Maestro, Amex, JCB, UnionPay, Discover, or the name of a domestic scheme; empty if unknown',
+      ),
+    cardType: z.string().describe('Card type, such as `credit` or `debit`; empty if the switch does not report it'),
+    maskedPAN: z.string().describe('Masked card number: first six digits, stars, last four digits'),
+    isoResponseCode: z
+      .string()
+      .describe('Response code of the switch (ISO 8583 DE39), two characters; empty without a usable response'),
+    paymentProviderReference: z
+      .string()
+      .optional()
+      .describe('Reference of the payment processor; absent if the processor gave none'),
+    errorCode: z.int().optional().describe('Error code, see `errorCodes` of `GET /enums`; absent if approved'),
+    errorMessage: z
+      .string()
+      .optional()
+      .describe('Text of the response code, or the reason why there is no response; absent if approved'),
   })
   .meta({ id: 'RefundAnswer' });
 
@@ -48,10 +58,10 @@ export type RefundAnswer = z.infer<typeof refundAnswer>;
 /** The answer of a void, with 202: the switch has yet to acknowledge it. The sale is Voided then; a webhook tells it. */
 export const voidAnswer = z
   .object({
-    serviceReference: z.uuid().describe('Of the void'),
-    originalTransactionId: z.uuid().describe('The sale'),
-    amount: z.int().describe('Minor units'),
-    currency: z.string().describe('ISO 4217 code'),
+    serviceReference: z.uuid().describe('Transaction id of the void'),
+    originalTransactionId: z.uuid().describe('Transaction id of the sale'),
+    amount: z.int().describe('Amount of the sale in minor units, such as cents'),
+    currency: z.string().describe('ISO 4217 alphabetic currency code'),
   })
   .meta({ id: 'VoidAnswer' });
 
@@ -60,7 +70,7 @@ export type VoidAnswer = z.infer<typeof voidAnswer>;
 /** The answer of an acknowledgement: where the transaction stands now. */
 export const acknowledgement = z
   .object({
-    serviceReference: z.uuid().describe('Transaction id'),
-    status: z.literal('AcknowledgedByPhone').describe('Where it stands now'),
+    serviceReference: z.uuid().describe('Transaction id of the acknowledged tap'),
+    status: z.literal('AcknowledgedByPhone').describe('Status of the transaction after the acknowledgement'),
   })
   .meta({ id: 'Acknowledgement' });

@@ -16,65 +16,77 @@ const MAX_VALUE_BYTES = 252;
 
 const name = plainText(MAX_NAME_CHARS)
   // RFC 3986 5.2.4: clients take these two out of an address, so such a profile could never be named again.
-  .refine((text) => text !== '.' && text !== '..', 'cannot stand in an address')
-  .describe('The name by which tokens (`spCfg`) and terminals choose the profile')
+  .refine((text) => text !== '.' && text !== '..', 'cannot be used in a URL')
+  .describe('Name of the profile, as used in tokens (claim `spCfg`) and terminals')
   .meta({ examples: ['retail'] });
 
 const currencyCode = z
   .string()
-  .regex(/^(?:[A-Za-z]{3}|0?\d{3})$/, 'not a currency of ISO 4217')
-  .describe('ISO 4217, by digits (`710`) or letters (`ZAR`)')
+  .regex(/^(?:[A-Za-z]{3}|0?\d{3})$/, 'must be a currency code of ISO 4217')
+  .describe('ISO 4217 currency, numeric (`710`) or alphabetic (`ZAR`)')
   .meta({ examples: ['710'] });
 const countryCode = z
   .string()
-  .regex(/^(?:[A-Za-z]{2}|0?\d{3})$/, 'not a country of ISO 3166')
-  .describe('ISO 3166, by digits (`710`) or letters (`ZA`): what 9F1A is')
+  .regex(/^(?:[A-Za-z]{2}|0?\d{3})$/, 'must be a country code of ISO 3166')
+  .describe('ISO 3166 country of the terminal (tag 9F1A), numeric (`710`) or alphabetic (`ZA`)')
   .meta({ examples: ['710'] });
 
 const aid = z
   .string()
-  .regex(/^(?:[0-9A-Fa-f]{2}){5,16}$/, 'not an AID: 5 to 16 bytes in hex')
-  .describe('Application identifier, hex; one that is shorter than the card’s stands for all that begin with it')
+  .regex(/^(?:[0-9A-Fa-f]{2}){5,16}$/, 'must be an AID: 5 to 16 bytes in hexadecimal')
+  .describe('Application identifier (AID) in hexadecimal; a shorter value matches every AID that begins with it')
   .meta({ examples: ['A0000000031010'] });
 const kernelID = z
   .string()
-  .regex(/^(?:[0-9A-Fa-f]{1,2}|[0-9A-Fa-f]{6})$/, 'not a kernel identifier: 1 byte in hex, or 3 for a domestic one')
-  .describe('EMV kernel identifier (9F2A), hex: 02 Mastercard, 03 Visa, 04 Amex, 05 JCB, 06 Discover, 07 UnionPay')
+  .regex(
+    /^(?:[0-9A-Fa-f]{1,2}|[0-9A-Fa-f]{6})$/,
+    'must be a kernel identifier: 1 byte in hexadecimal, or 3 for a domestic kernel',
+  )
+  .describe(
+    'EMV kernel identifier (tag 9F2A) in hexadecimal: 02 Mastercard, 03 Visa, 04 Amex, 05 JCB, 06 Discover, 07 UnionPay',
+  )
   .meta({ examples: ['03'] });
 const transactionType = z
   .string()
-  .regex(/^\d{2}$/, 'not two digits')
-  .describe('What 9C is: 00 purchase, 01 cash, 09 cashback, 20 refund')
+  .regex(/^\d{2}$/, 'must be two digits')
+  .describe('EMV transaction type (tag 9C), two digits: 00 purchase, 01 cash, 09 cashback, 20 refund')
   .meta({ examples: ['00'] });
-const remove = z.literal(true).optional().describe('Takes it away from what the reader has by itself');
+const remove = z
+  .literal(true)
+  .optional()
+  .describe('Removal of the entry from the built-in configuration of the reader; only `true` is allowed');
 
 const tlv = z
   .object({
     tag: z
       .string()
-      .regex(/^(?:[0-9A-Fa-f]{2}){1,3}$/, 'not a tag: 1 to 3 bytes in hex')
-      .describe('EMV tag, hex')
+      .regex(/^(?:[0-9A-Fa-f]{2}){1,3}$/, 'must be a tag: 1 to 3 bytes in hexadecimal')
+      .describe('EMV tag in hexadecimal')
       .meta({ examples: ['9F1A'] }),
     value: z
       .string()
-      .regex(/^(?:[0-9A-Fa-f]{2})*$/, 'not hex')
+      .regex(/^(?:[0-9A-Fa-f]{2})*$/, 'must be hexadecimal with two digits per byte')
       .max(MAX_VALUE_BYTES * 2)
       .optional()
-      .describe('Hex')
+      .describe('Value of the data object in hexadecimal; absent with remove')
       .meta({ examples: ['0710'] }),
     remove,
   })
-  .refine(({ value, remove }) => (value === undefined) !== (remove === undefined), 'has either a value or remove');
+  .refine(({ value, remove }) => (value === undefined) !== (remove === undefined), 'must have either value or remove');
 
 const transactionTypeConfig = z
   .object({
     transactionType,
-    tlvDatabase: z.array(tlv).max(MAX_TLVS).optional().describe('Data objects of the kernel for this transaction type'),
+    tlvDatabase: z
+      .array(tlv)
+      .max(MAX_TLVS)
+      .optional()
+      .describe('Data objects of the kernel for the transaction type; absent with remove'),
     remove,
   })
   .refine(
     ({ tlvDatabase, remove }) => (tlvDatabase === undefined) !== (remove === undefined),
-    'has either a tlvDatabase or remove',
+    'must have either tlvDatabase or remove',
   );
 
 const override = z
@@ -85,18 +97,18 @@ const override = z
       .array(transactionTypeConfig)
       .max(MAX_TRANSACTION_TYPES)
       .optional()
-      .describe('Transaction types that the application takes; every type when none is given'),
+      .describe('Transaction types that the application accepts; an empty list accepts every type'),
     remove,
   })
   .refine(
     ({ transactionTypeConfigs, remove }) => (transactionTypeConfigs === undefined) !== (remove === undefined),
-    'has either transactionTypeConfigs or remove',
+    'must have either transactionTypeConfigs or remove',
   );
 
 const overrides = z
   .array(override)
   .max(MAX_OVERRIDES)
-  .describe('Applications that the profile takes (every application when none is given), and those that it takes away');
+  .describe('Applications that the profile accepts or, with remove, excludes; an empty list accepts every application');
 
 /** The simple format: the three values that most acquirers set, each for an application and a transaction type. */
 const simpleEntry = z.object({
@@ -110,17 +122,19 @@ const simpleEntry = z.object({
         currencyCode: currencyCode.optional(),
         floorLimit: z
           .string()
-          .regex(/^\d{1,12}$/, 'not 1 to 12 digits')
+          .regex(/^\d{1,12}$/, 'must be 1 to 12 digits')
           .optional()
-          .describe('Minor units: from here on a tap needs the issuer')
+          .describe('Floor limit in minor units; a tap at or above the limit needs an online authorisation')
           .meta({ examples: ['0'] }),
       }),
     )
     .max(MAX_TRANSACTION_TYPES)
-    .describe('Transaction types that the application takes'),
+    .describe('Transaction types that the application accepts'),
 });
 
-const terminalCurrencyCode = currencyCode.optional().describe('The one currency that the profile takes, ISO 4217');
+const terminalCurrencyCode = currencyCode
+  .optional()
+  .describe('Only currency that the profile accepts, ISO 4217; every currency if omitted');
 
 /**
  * The body of a creation, in either format: *advanced* with `overrides`, *simple* with `configList`; with neither it is an
@@ -131,11 +145,15 @@ export const newTerminalProfile = z
     name,
     terminalCurrencyCode,
     overrides: overrides.optional(),
-    configList: z.array(simpleEntry).max(MAX_OVERRIDES).optional().describe('The simple format, instead of overrides'),
+    configList: z
+      .array(simpleEntry)
+      .max(MAX_OVERRIDES)
+      .optional()
+      .describe('Applications in the simple format; cannot be combined with overrides'),
   })
   .refine(({ overrides, configList }) => overrides === undefined || configList === undefined, {
     path: ['configList'],
-    message: 'stands beside overrides: a body has one format',
+    message: 'cannot be combined with overrides',
   })
   .meta({
     id: 'NewTerminalProfile',
@@ -171,7 +189,7 @@ export const terminalProfileChange = z
   .object({ terminalCurrencyCode, overrides: overrides.optional() })
   .refine(
     ({ terminalCurrencyCode, overrides }) => terminalCurrencyCode !== undefined || overrides !== undefined,
-    'has neither terminalCurrencyCode nor overrides',
+    'must have terminalCurrencyCode or overrides',
   )
   .meta({ id: 'TerminalProfileChange' });
 
@@ -193,7 +211,9 @@ export const storedTerminalProfile = z
 
 export type StoredTerminalProfile = z.infer<typeof storedTerminalProfile>;
 
-export const profilePath = acquirerPath.extend({ profile: plainText(MAX_NAME_CHARS).describe('Name of the profile') });
+export const profilePath = acquirerPath.extend({
+  profile: plainText(MAX_NAME_CHARS).describe('Name of the terminal profile'),
+});
 
 /** By name. */
 export const profilePage = pageOf(plainText(MAX_NAME_CHARS));
@@ -201,26 +221,32 @@ export const profilePage = pageOf(plainText(MAX_NAME_CHARS));
 /** What a reader gets by its proximity token (extension): how to take cards here. */
 export const terminalConfig = z
   .object({
-    profile: z.string().nullable().describe('Name of the profile in force; null: nothing is restricted'),
-    xTid: z.string().describe('The terminal, as the token names it'),
-    canTakePin: z.boolean().describe('Whether PINs can be taken on from here'),
-    merchantName: z.string().describe('What 9F4E is'),
-    merchantCategoryCode: z.string().describe('What 9F15 is, four digits'),
-    terminalCurrencyCode: z.string().describe('What 5F2A is: ISO 4217, three digits'),
-    terminalCurrencyExponent: z.int().describe('What 5F36 is'),
-    terminalCountryCode: z.string().describe('What 9F1A is where no override says otherwise: ISO 3166, three digits'),
+    profile: z.string().nullable().describe('Name of the terminal profile in force; null if there are no restrictions'),
+    xTid: z.string().describe('Terminal profile id (`x-tid`) of the terminal'),
+    canTakePin: z.boolean().describe('Whether the switch accepts PINs from the terminal'),
+    merchantName: z.string().describe('Merchant name and location for tag 9F4E'),
+    merchantCategoryCode: z.string().describe('Merchant category code for tag 9F15, four digits'),
+    terminalCurrencyCode: z
+      .string()
+      .describe('Transaction currency for tag 5F2A, ISO 4217 numeric code with three digits'),
+    terminalCurrencyExponent: z.int().describe('Number of decimals of the currency, for tag 5F36'),
+    terminalCountryCode: z
+      .string()
+      .describe(
+        'Terminal country for tag 9F1A unless an override sets another, ISO 3166 numeric code with three digits',
+      ),
     floorLimits: z
       .array(
         z.object({
-          aid: z.string().describe('Application identifier, hex'),
-          kernelID: z.string().describe('EMV kernel identifier, hex'),
-          transactionType: z.string().describe('What 9C is, two digits'),
-          floorLimit: z.int().describe('Minor units'),
+          aid: z.string().describe('Application identifier (AID) in hexadecimal'),
+          kernelID: z.string().describe('EMV kernel identifier in hexadecimal'),
+          transactionType: z.string().describe('EMV transaction type (tag 9C), two digits'),
+          floorLimit: z.int().describe('Floor limit in minor units'),
         }),
       )
-      .describe('Every floor limit that the overrides set'),
+      .describe('Floor limits that the overrides set'),
     overrides,
-    cardDataKeysUrl: z.url().describe('Where the public keys are that card data are sealed for'),
+    cardDataKeysUrl: z.url().describe('URL of the public keys for the encryption of card data'),
   })
   .meta({ id: 'TerminalConfig' });
 

@@ -98,16 +98,16 @@ export const proximityTokenClaims = z.object({
 /** The answer of 4.3 (2.11). */
 export const proximityTokenAnswer = z
   .object({
-    token: z.string().describe('JWT for the reader: send it as `Authorization: Bearer <token>`'),
+    token: z.string().describe('JWT for the mobile SDK; sent in the header `Authorization: Bearer <token>`'),
     expiresAt: z
       .string()
-      .describe('ISO 8601, by our clock')
+      .describe('Time at which the token expires, ISO 8601, server time')
       .meta({ examples: ['2026-03-03T12:00:00.000Z'] }),
     issuedAt: z
       .string()
-      .describe('ISO 8601, by our clock')
+      .describe('Time of issue, ISO 8601, server time')
       .meta({ examples: ['2026-03-01T12:00:00.000Z'] }),
-    jwtId: z.uuid().describe('`jti` of this token, to trace it by'),
+    jwtId: z.uuid().describe('Id of the token instance (claim `jti`), for traceability'),
   })
   .meta({ id: 'ProximityToken' });
 
@@ -118,29 +118,30 @@ export const ownAcquirer = z
   .object({
     id: z
       .int()
-      .describe('Of the acquirer')
+      .describe('Id of the acquirer that the credential belongs to')
       .meta({ examples: [1] }),
   })
   .meta({ id: 'OwnAcquirer' });
 
 /** Why a merchant's token is refused, by the check that it fails. Checks come in this order. */
 export const TOKEN_CHECKS = {
-  size: 'it is too long',
-  shape: 'it is no compact JWS: three parts in Base64url, the first two of them JSON objects in UTF-8',
+  size: 'The token is too long.',
+  shape:
+    'The token is not a compact JWS: it must have three parts in Base64url, and the first two must be JSON objects in UTF-8.',
   header:
-    'its header has a parameter that is not allowed (jwk, jku, x5u, x5c, crit, b64, enc, zip), or its kid or typ is none',
-  algorithm: 'its alg is none of RS256, PS256, ES256 and EdDSA, or its key is not registered for it',
-  claims: 'a claim is missing, or not of its type: iss, sub, usr, aud, iat, exp, and those that are optional',
-  issuer: 'its issuer is not known, or not yours',
-  keySet: 'no key could be fetched from where its issuer publishes them',
-  key: 'its issuer has no key of that kid',
-  signature: 'no key of its issuer has signed it',
-  audience: 'its aud does not name this installation',
-  'not-yet': 'its iat or nbf is in the future',
-  lifetime: 'its exp is before its iat, or more than 24 hours after it',
-  expired: 'it has expired',
-  owner: 'its sub is no merchant of whoever registered its key',
-  blocked: 'its merchant is blocked',
+    'The header contains a parameter that is not allowed (jwk, jku, x5u, x5c, crit, b64, enc, zip), or its kid or typ is invalid.',
+  algorithm: 'The algorithm (alg) must be RS256, PS256, ES256 or EdDSA, and the key must be registered for it.',
+  claims: 'A claim is missing or has the wrong type. Required claims: iss, sub, usr, aud, iat and exp.',
+  issuer: 'The issuer (iss) is unknown or belongs to another tenant.',
+  keySet: 'The keys of the issuer cannot be fetched from the registered JWKS URL.',
+  key: 'The issuer has no key with this kid.',
+  signature: 'The signature does not match any key of the issuer.',
+  audience: 'The audience (aud) does not name this installation.',
+  'not-yet': 'The time of issue (iat) or the start of validity (nbf) is in the future.',
+  lifetime: 'The expiry (exp) must be after the time of issue (iat) and at most 24 hours after it.',
+  expired: 'The token has expired.',
+  owner: 'The merchant (sub) does not belong to the owner of the key.',
+  blocked: 'The merchant is blocked.',
 } as const;
 
 export type TokenCheckName = keyof typeof TOKEN_CHECKS;
@@ -150,20 +151,22 @@ const MAX_CHECKED_CHARS = 65_536;
 
 /** The body of POST /tokens/check. */
 export const tokenCheck = z
-  .object({ token: z.string().max(MAX_CHECKED_CHARS).describe('A JWT as it would follow `Bearer`; it is not kept') })
+  .object({
+    token: z.string().max(MAX_CHECKED_CHARS).describe('JWT to check, without the prefix `Bearer`; not stored'),
+  })
   .meta({ id: 'TokenCheck' });
 
 export const tokenVerdict = z
   .object({
-    valid: z.boolean().describe('A request with it would be let in'),
+    valid: z.boolean().describe('Whether the gateway accepts the token'),
     check: z
       .enum(Object.keys(TOKEN_CHECKS) as [TokenCheckName, ...TokenCheckName[]])
       .nullable()
-      .describe('The first check that it fails; null when it passes them all'),
+      .describe('First failed check; null if the token is valid'),
     detail: z
       .string()
-      .describe('The same in words')
-      .meta({ examples: ['it has expired'] }),
+      .describe('Result of the check in words')
+      .meta({ examples: ['The token has expired.'] }),
   })
   .meta({ id: 'TokenVerdict' });
 
@@ -175,11 +178,11 @@ export const referenceCheck = z
     merchantReference,
     merchantId: idText
       .optional()
-      .describe('Whose reference it is, where the credential has several merchants')
+      .describe('Id of the merchant; required if the credential covers several merchants')
       .meta({ examples: ['1001'] }),
   })
   .meta({ id: 'ReferenceCheck' });
 
 export const referenceVerdict = z
-  .object({ free: z.boolean().describe('No transaction, link or intent of the merchant has it') })
+  .object({ free: z.boolean().describe('Whether the reference is available') })
   .meta({ id: 'ReferenceVerdict' });

@@ -8,11 +8,11 @@ export const tagValue = z
   .object({
     tag: z
       .string()
-      .describe('EMV tag in hex')
+      .describe('EMV tag in hexadecimal')
       .meta({ examples: ['9F26'] }),
     value: z
       .string()
-      .describe('Its value in hex')
+      .describe('Value of the tag in hexadecimal')
       .meta({ examples: ['A1B2C3D4E5F60718'] }),
   })
   .meta({ id: 'TagValue' });
@@ -20,55 +20,60 @@ export const tagValue = z
 /** 2.2; empty before an outcome. */
 const receiptData = z
   .object({
-    effectiveDate: z.string().describe('When the card becomes valid, yyyy/MM/dd; empty where the card does not say'),
+    effectiveDate: z
+      .string()
+      .describe('First day of validity of the card, yyyy/MM/dd; empty if the card does not state it'),
     expiryDate: z
       .string()
       .nullable()
-      .describe('When the card expires, MM/YY; null once card data was purged')
+      .describe('Expiry date of the card, MM/YY; null after the card data was removed')
       .meta({ examples: ['12/28'] }),
-    authorizationCode: z.string().describe('Of the issuer; empty without one'),
-    tid: z.string().describe('The terminal at the processor'),
-    transactionReference: z.string().describe('The id of the transaction'),
-    merchantName: z.string().describe('As it stands on the receipt'),
-    formattedMerchantAddress: z.string().describe('On one line; may be empty'),
+    authorizationCode: z.string().describe('Authorisation code of the issuer; empty without an approval'),
+    tid: z.string().describe('Terminal id at the processor; empty if none was used'),
+    transactionReference: z.string().describe('Transaction id'),
+    merchantName: z.string().describe('Name of the merchant'),
+    formattedMerchantAddress: z.string().describe('Address of the merchant on one line; may be empty'),
     transactionType: z
       .string()
-      .describe('By name')
+      .describe('Name of the transaction type')
       .meta({ examples: ['Tap'] }),
     approvalText: z
       .string()
-      .describe('Approved, Declined or Reversed')
+      .describe('Outcome for the receipt: Approved, Declined or Reversed')
       .meta({ examples: ['Approved'] }),
     aid: z
       .string()
-      .describe('The application on the card, in hex')
+      .describe('Application identifier (AID) of the card in hexadecimal; empty if unknown')
       .meta({ examples: ['A0000000031010'] }),
     amount: z
       .string()
-      .describe('Currency code and amount in major units')
+      .describe('Currency code and decimal amount in major units')
       .meta({ examples: ['ZAR 100.00'] }),
-    currency: z.string().describe('ISO 4217 code'),
-    applicationLabel: z.string().describe('The application as the card names it'),
-    applicationPreferredName: z.string().nullable().describe('The name that the card prefers; null without one'),
-    association: z.string().describe('The application label, else the scheme'),
+    currency: z.string().describe('ISO 4217 alphabetic currency code'),
+    applicationLabel: z.string().describe('Application label of the card; empty if the card has none'),
+    applicationPreferredName: z
+      .string()
+      .nullable()
+      .describe('Preferred application name of the card; null if the card has none'),
+    association: z.string().describe('Application label of the card, or the card scheme if the card has none'),
     isoResponseCode: z
       .string()
-      .describe('DE39 without a leading zero')
+      .describe('Response code of the switch (ISO 8583 DE39) without a leading zero; empty without a response')
       .meta({ examples: ['0'] }),
-    cryptogram: z.string().describe('Of the card, in hex'),
-    cryptogramType: z.string().describe('ARQC, TC or AAC'),
-    tvr: z.string().describe('Terminal verification results, in hex'),
+    cryptogram: z.string().describe('Application cryptogram of the card (tag 9F26) in hexadecimal'),
+    cryptogramType: z.string().describe('Type of the cryptogram: ARQC, TC or AAC; empty if unknown'),
+    tvr: z.string().describe('Terminal verification results (tag 95) in hexadecimal'),
     date: z
       .string()
-      .describe('Of the purchase, yyyy/MM/dd')
+      .describe('Date of the transaction at the merchant, yyyy/MM/dd')
       .meta({ examples: ['2026/03/01'] }),
     time: z
       .string()
-      .describe('Of the purchase, HH:mm')
+      .describe('Time of the transaction at the merchant, HH:mm')
       .meta({ examples: ['12:20'] }),
     maskedPan: z
       .string()
-      .describe('First six and last four digits')
+      .describe('Masked card number: first six digits, stars, last four digits')
       .meta({ examples: ['411111******1111'] }),
   })
   .partial()
@@ -77,78 +82,86 @@ const receiptData = z
 /** One attempt at a processor. */
 const detail = z
   .object({
-    tags: z.array(tagValue).describe('What the chip said, but for what is secret'),
+    tags: z.array(tagValue).describe('Data objects from the chip of the card, without secrets'),
     maskedPAN: z
       .string()
-      .describe('First six and last four digits')
+      .describe('Masked card number: first six digits, stars, last four digits')
       .meta({ examples: ['411111******1111'] }),
-    paymentProviderId: z.number().nullable().describe('The route that was taken; null when none was'),
+    paymentProviderId: z.number().nullable().describe('Id of the route of the attempt; null if none was chosen'),
   })
   .meta({ id: 'TransactionDetail' });
 
 /** 2.1, spelled as the interface spells it. */
 export const transaction = z
   .object({
-    id: z.uuid().describe('Transaction id, UUID v4'),
+    id: z.uuid().describe('Transaction id (UUID v4)'),
     passthroughUserId: z
       .string()
       .nullable()
-      .describe("The token's `usr` where that is not one of our users; null otherwise"),
-    merchantTransactionReference: z.string().describe("The merchant's reference"),
-    details: z.array(detail).describe('One entry per attempt'),
+      .describe('Value of the claim `usr` if it names no registered user of the gateway; null otherwise'),
+    merchantTransactionReference: z.string().describe('Reference of the merchant'),
+    details: z.array(detail).describe('Card and routing details, one entry per attempt'),
     latitude: z
       .string()
-      .describe('Decimal degrees; empty when unknown')
+      .describe('Latitude of the device in decimal degrees; empty if unknown')
       .meta({ examples: ['-33.9249'] }),
     longitude: z
       .string()
-      .describe('Decimal degrees; empty when unknown')
+      .describe('Longitude of the device in decimal degrees; empty if unknown')
       .meta({ examples: ['18.4241'] }),
-    deviceinstallationId: z.string().describe('The installation of the app on the device'),
+    deviceinstallationId: z.string().describe('Identifier of the app installation on the device'),
     transactionstatusId: z
       .int()
-      .describe('Where it stands: `GET /enums`, statuses')
+      .describe('Status id, see `statuses` of `GET /enums`')
       .meta({ examples: [8] }),
     transactionDispositionId: z
       .int()
       .nullable()
-      .describe('What became of it: `GET /enums`, dispositions; null until then')
+      .describe('Disposition id, see `dispositions` of `GET /enums`; null before an outcome')
       .meta({ examples: [0] }),
     amount: z
       .string()
-      .describe('Decimal text in major units')
+      .describe('Amount as decimal text in major units; the approved amount if that is less')
       .meta({ examples: ['100.00'] }),
     currency: z
       .string()
-      .describe('ISO 4217 code')
+      .describe('ISO 4217 alphabetic currency code')
       .meta({ examples: ['ZAR'] }),
     responseCode: z
       .number()
       .nullable()
-      .describe('DE39 as a number; null without one, or when it has letters')
+      .describe(
+        'Response code of the switch (ISO 8583 DE39) as a number; null without a response and if the code contains letters',
+      )
       .meta({ examples: [0] }),
     transactionTypeId: z
       .int()
-      .describe('`GET /enums`, transactionTypes')
+      .describe('Transaction type id, see `transactionTypes` of `GET /enums`')
       .meta({ examples: [1] }),
-    originalTransactionId: z.string().nullable().describe('Of a refund or void the sale; null otherwise'),
-    acquirerId: z.int().describe('The acquirer'),
-    userId: z.string().describe('The user who took it; empty when it is none of ours'),
-    transactionFeesConfigId: z.number().nullable().describe('Of the merchant; null without fees'),
-    transactionFee: z.number().nullable().describe('In major units; null without fees'),
+    originalTransactionId: z
+      .string()
+      .nullable()
+      .describe('Transaction id of the sale that a refund or void refers to; null otherwise'),
+    acquirerId: z.int().describe('Id of the acquirer'),
+    userId: z.string().describe('Id of the registered user who took the tap; empty if unknown'),
+    transactionFeesConfigId: z
+      .number()
+      .nullable()
+      .describe('Id of the fee configuration of the merchant; null without fees'),
+    transactionFee: z.number().nullable().describe('Fee of the transaction in major units; null without fees'),
     authorisationCode: z
       .string()
       .nullable()
-      .describe('Of the issuer; empty when it gave none, null until there is an outcome'),
+      .describe('Authorisation code of the issuer; empty if the issuer gave none, null before an outcome'),
     createdAt: z
       .string()
-      .describe('ISO 8601 with milliseconds, UTC')
+      .describe('Time of creation, ISO 8601 with milliseconds, UTC')
       .meta({ examples: ['2026-03-01T10:20:30.123Z'] }),
     updatedAt: z
       .string()
-      .describe('ISO 8601 with milliseconds, UTC')
+      .describe('Time of the last change, ISO 8601 with milliseconds, UTC')
       .meta({ examples: ['2026-03-01T10:20:31.456Z'] }),
-    receiptData: receiptData.describe('Empty until there is an outcome'),
+    receiptData: receiptData.describe('Data for the receipt; an empty object before an outcome'),
   })
   .meta({ id: 'Transaction' });
 
@@ -176,13 +189,13 @@ const MAX_AMOUNT = 999_999_999_999;
 const decimal = (max: number) =>
   z
     .string()
-    .regex(/^\d{1,12}(\.\d{1,3})?$/, 'not a decimal number')
+    .regex(/^\d{1,12}(\.\d{1,3})?$/, 'must be a decimal number with at most 12 digits and 3 decimals')
     .transform(Number)
     .pipe(z.number().max(max));
 const count = (min: number, max: number) =>
   z
     .string()
-    .regex(/^\d{1,9}$/, 'not a whole number')
+    .regex(/^\d{1,9}$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.int().min(min).max(max));
 const id = z.string().min(1).max(64);
@@ -192,22 +205,26 @@ export const transactionQuery = z
   .strictObject({
     integrator: id
       .optional()
-      .describe('All transactions of the integrator; the integrator of the credential unless given'),
-    merchant: id.optional().describe('All transactions of the merchant; the merchant of the credential unless given'),
-    user: plainText(255).optional().describe("The user's transactions alone"),
+      .describe('Id of the integrator whose transactions are listed; default: the integrator of the credential'),
+    merchant: id
+      .optional()
+      .describe('Id of the merchant whose transactions are listed; default: the merchant of the credential'),
+    user: plainText(255).optional().describe('Filter: id of the user who took the tap'),
     startDate: day
       .optional()
-      .describe('Created on this UTC day or later')
+      .describe('Filter: created on or after this UTC day, YYYY-MM-DD')
       .meta({ examples: ['2026-03-01'] }),
     endDate: day
       .optional()
-      .describe('Created on this UTC day or earlier')
+      .describe('Filter: created on or before this UTC day, YYYY-MM-DD')
       .meta({ examples: ['2026-03-31'] }),
-    limit: count(1, MAX_LIMIT).default(DEFAULT_LIMIT).describe('The most that are listed'),
-    offset: count(0, MAX_OFFSET).default(0).describe('How many are skipped; further in, use `after`'),
-    minAmount: decimal(MAX_AMOUNT).optional().describe('In major units, this much or more'),
-    maxAmount: decimal(MAX_AMOUNT).optional().describe('In major units, this much or less'),
-    merchantReference: merchantReference.optional().describe('With this reference alone'),
+    limit: count(1, MAX_LIMIT).default(DEFAULT_LIMIT).describe('Maximum number of results, 1 to 500'),
+    offset: count(0, MAX_OFFSET)
+      .default(0)
+      .describe('Number of results to skip, at most 100,000; use `after` for later pages'),
+    minAmount: decimal(MAX_AMOUNT).optional().describe('Filter: minimum amount in major units'),
+    maxAmount: decimal(MAX_AMOUNT).optional().describe('Filter: maximum amount in major units'),
+    merchantReference: merchantReference.optional().describe('Filter: merchant reference'),
     transactionDisposition: z
       .union([
         z.enum(DISPOSITIONS),
@@ -217,38 +234,61 @@ export const transactionQuery = z
           .transform((digit) => DISPOSITIONS[Number(digit)]!),
       ])
       .optional()
-      .describe('With this outcome alone: its name or number'),
+      .describe('Filter: disposition, by name or number'),
     needsReview: z
       .stringbool({ truthy: ['true'], falsy: ['false'] })
       .optional()
-      .describe('Those alone that a person must look at, or those that none must (extension)'),
-    after: z.uuid().optional().describe('Those behind the one with this id (extension)'),
+      .describe(
+        'Filter: `true` for transactions that a person must resolve with the acquirer, `false` for all others (extension)',
+      ),
+    after: z
+      .uuid()
+      .optional()
+      .describe('Id of the last transaction of the previous page; the list continues after it (extension)'),
   })
   .refine(({ startDate, endDate }) => !startDate || !endDate || startDate <= endDate, {
     path: ['endDate'],
-    message: 'is before startDate',
+    message: 'must not be before startDate',
   });
 
-export const transactionId = z.object({ id: z.uuid().describe('Transaction id') });
+export const transactionId = z.object({ id: z.uuid().describe('Transaction id (UUID)') });
 
 /** The audit trail of one transaction (extension): an entry per move, oldest first. */
 export const transactionEvents = z.array(
   z
     .object({
-      attempt: z.int().describe('Of which attempt at a processor it is'),
-      at: z.string().describe('When, ISO 8601 in UTC'),
-      from: z.string().nullable().optional().describe('The status before; null at the beginning'),
-      to: z.string().optional().describe('The status from then on'),
-      reversal: z.string().optional().describe('A step of the reversal'),
+      attempt: z.int().describe('Number of the attempt, from 1'),
+      at: z.string().describe('Time of the event, ISO 8601 in UTC'),
+      from: z
+        .string()
+        .nullable()
+        .optional()
+        .describe('Status before the transition; null for the first, absent for other events'),
+      to: z.string().optional().describe('Status after the transition; absent for other events'),
+      reversal: z
+        .string()
+        .optional()
+        .describe('New state of the reversal: owed, sent, unsent, confirming, acknowledged, refused or needsReview'),
       reversalAnswer: z
         .string()
         .optional()
-        .describe('An answer to a reversal that did not end it: refused, unableToLocate, duplicate, undecided'),
-      void: z.uuid().optional().describe('The void that this is about'),
-      pin: z.string().optional().describe('A step of the PIN'),
-      late: z.string().optional().describe('What a response said that came too late to decide anything'),
-      responseCode: z.string().optional().describe('The response code (DE39) of a late response'),
-      completion: z.string().optional().describe('givenUp: no switch has taken the completion of the approval'),
+        .describe(
+          'Response to a reversal attempt that does not complete the reversal: refused, unableToLocate, duplicate or undecided',
+        ),
+      void: z.uuid().optional().describe('Transaction id of a requested void'),
+      pin: z
+        .string()
+        .optional()
+        .describe('New state of the PIN step, such as awaiting, submitted, done, expired or exhausted'),
+      late: z
+        .string()
+        .optional()
+        .describe('Meaning of a late response, which does not change the disposition: approved, declined or unknown'),
+      responseCode: z.string().optional().describe('Response code (ISO 8583 DE39) of a late response'),
+      completion: z
+        .string()
+        .optional()
+        .describe('Result of the completion of an approval; `givenUp` if no switch accepted the completion'),
     })
     .meta({ id: 'TransactionEvent' }),
 );

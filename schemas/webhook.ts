@@ -22,30 +22,35 @@ export const webhook = z
     type: z
       .enum(WEBHOOK_TYPES)
       .describe(
-        'What happened. void.failed: the switch refused the void for good, and the sale stands. void.needsReview: nobody knows what the switch did with the void; the sale can be neither refunded nor voided until the acquirer has resolved it',
+        'Type of the event. void.failed: the switch refused the void, and the sale remains approved. void.needsReview: the result of the void is unknown; the sale can be neither refunded nor voided until the acquirer resolves it',
       ),
-    timestamp: z.iso.datetime().describe('When it happened, not when it was sent'),
-    sequence: z.int().positive().describe('A later event of the same transaction has a higher number'),
-    id: z.uuid().describe('The consumer transaction; serviceReference where there is none'),
-    merchantReference: z.string().describe('Of the SDK integrating app'),
+    timestamp: z.iso.datetime().describe('Time of the event, not of the delivery, ISO 8601 in UTC'),
+    sequence: z.int().positive().describe('Sequence number; a later event of the same transaction has a higher number'),
+    id: z.uuid().describe('Consumer transaction id; the serviceReference if there is no consumer transaction'),
+    merchantReference: z.string().describe('Unique reference from the SDK integrating app'),
     disposition: z
       .enum(WEBHOOK_DISPOSITIONS)
-      .describe('What became of the transaction: an order is paid when it is Approved')
+      .describe('Final outcome of the transaction; an order is paid only if the value is Approved')
       .meta({ examples: ['Approved'] }),
-    errorCode: z.int().optional().describe('Left out when approved'),
-    paymentProviderReference: z.string().optional().describe("The processor's reference"),
-    authorisationCode: z.string().describe('Of the issuer; empty without one'),
-    amount: z.number().describe('Major units'),
+    errorCode: z.int().optional().describe('Error code, see `errorCodes` of `GET /enums`; absent if approved'),
+    paymentProviderReference: z
+      .string()
+      .optional()
+      .describe('Reference of the payment processor; absent if the processor gave none'),
+    authorisationCode: z.string().describe('Authorisation code of the issuer; empty without an approval'),
+    amount: z.number().describe('Amount in major units, as a number'),
     currency: z
       .string()
-      .describe('ISO 4217 code')
+      .describe('ISO 4217 alphabetic currency code')
       .meta({ examples: ['ZAR'] }),
-    serviceReference: z.uuid().describe('Transaction id'),
-    deviceInstallationId: z.string().describe('The installation of the app that runs the SDK'),
-    paymentProviderId: processorValues.optional().describe('Who the merchant is at its processor; by processor type'),
+    serviceReference: z.uuid().describe('Id of the backend transaction'),
+    deviceInstallationId: z.string().describe('Identifier of the installation of the app that runs the SDK'),
+    paymentProviderId: processorValues
+      .optional()
+      .describe('Identification of the merchant at the processor; the members depend on the processor type'),
     paymentProviderFields: processorValues
       .optional()
-      .describe('More of the processor, for reconciliation; by processor type'),
+      .describe('Fields of the processor, for example for reconciliation; the members depend on the processor type'),
   })
   .meta({ id: 'Webhook' });
 
@@ -58,7 +63,7 @@ export const callbackRegistration = z
       .string()
       .min(1)
       .max(2_048)
-      .describe('https URL that outcomes are posted to')
+      .describe('HTTPS URL that receives the outcome of each transaction')
       .meta({ examples: ['https://shop.example/tapwire'] }),
   })
   .meta({ id: 'CallbackRegistration' });
@@ -66,8 +71,13 @@ export const callbackRegistration = z
 /** 4.10. `disabledAt` (extension) is there once the receiver answered 410 Gone: registering anew ends that. */
 export const callback = z
   .object({
-    callbackUrl: z.string().nullable().describe('null: none is registered'),
-    disabledAt: z.string().optional().describe('Since when nothing is sent: the receiver answered 410 (extension)'),
+    callbackUrl: z.string().nullable().describe('Registered URL; null if none is registered'),
+    disabledAt: z
+      .string()
+      .optional()
+      .describe(
+        'Time since which the gateway sends nothing, ISO 8601, because the receiver responded with 410; absent while active (extension)',
+      ),
   })
   .meta({ id: 'Callback' });
 
@@ -83,7 +93,7 @@ export const secretRotation = z
       .min(0)
       .max(MAX_OVERLAP_HOURS)
       .default(DEFAULT_OVERLAP_HOURS)
-      .describe('Whole hours for which the previous secret also signs; 0 ends it at once'),
+      .describe('Hours for which the previous secret remains valid, a whole number; 0 ends it at once'),
   })
   .nullish()
   .transform((body) => body ?? { overlapHours: DEFAULT_OVERLAP_HOURS });
@@ -91,8 +101,11 @@ export const secretRotation = z
 /** The only time that a secret is shown. */
 export const callbackSecret = z
   .object({
-    secret: z.string().describe('whsec_…, Standard Webhooks 1.0'),
-    previousValidUntil: z.string().nullable().describe('Until then each webhook is signed with both secrets'),
+    secret: z.string().describe('Signing secret in the format of Standard Webhooks 1.0, `whsec_…`; returned only once'),
+    previousValidUntil: z
+      .string()
+      .nullable()
+      .describe('Time until which both secrets sign each webhook, ISO 8601; null without a previous secret'),
   })
   .meta({ id: 'CallbackSecret' });
 
@@ -105,18 +118,21 @@ export type EventState = (typeof EVENT_STATES)[number];
 
 export const webhookEvent = z
   .object({
-    id: z.uuid().describe('The webhook-id of every attempt'),
-    type: z.enum(WEBHOOK_TYPES).describe('What happened'),
-    serviceReference: z.uuid().describe('Transaction id'),
+    id: z.uuid().describe('Id of the event, as in the header `webhook-id` of every attempt'),
+    type: z.enum(WEBHOOK_TYPES).describe('Type of the event'),
+    serviceReference: z.uuid().describe('Id of the backend transaction'),
     state: z
       .enum(EVENT_STATES)
       .describe(
-        'pending: another attempt will come. delivered: answered with 2xx. failed: the schedule is over. stopped: the receiver wants no more',
+        'Delivery state. pending: another attempt follows. delivered: the receiver responded with 2xx. failed: all attempts failed. stopped: the receiver responded with 410 or is not registered',
       ),
-    createdAt: z.string().describe('When it happened'),
-    attempts: z.int().describe('How many there were'),
-    nextAttemptAt: z.string().nullable().describe('When the next is due; null when none is'),
-    payload: webhook.describe('What is sent'),
+    createdAt: z.string().describe('Time of the event, ISO 8601 in UTC'),
+    attempts: z.int().describe('Number of delivery attempts so far'),
+    nextAttemptAt: z
+      .string()
+      .nullable()
+      .describe('Time of the next attempt, ISO 8601 in UTC; null if none is scheduled'),
+    payload: webhook.describe('Body of the webhook'),
   })
   .meta({ id: 'WebhookEvent' });
 
@@ -124,13 +140,13 @@ export type WebhookEventView = z.infer<typeof webhookEvent>;
 
 export const webhookAttempt = z
   .object({
-    number: z.int().positive().describe('Of this round, from 1'),
-    at: z.string().describe('When'),
-    url: z.string().describe('Where it was sent'),
-    status: z.int().nullable().describe('null: there was no answer'),
-    error: z.string().nullable().describe('Why there was no answer'),
-    durationMs: z.int().describe('How long it took, in milliseconds'),
-    answer: z.string().nullable().describe('The first kilobyte'),
+    number: z.int().positive().describe('Number of the attempt since the creation or last replay of the event, from 1'),
+    at: z.string().describe('Time of the attempt, ISO 8601 in UTC'),
+    url: z.string().describe('URL of the receiver'),
+    status: z.int().nullable().describe('HTTP status of the response; null without a response'),
+    error: z.string().nullable().describe('Reason why there was no response; null with a response'),
+    durationMs: z.int().describe('Duration of the attempt in milliseconds'),
+    answer: z.string().nullable().describe('First kilobyte of the response body; null without a response'),
   })
   .meta({ id: 'WebhookAttempt' });
 
@@ -141,32 +157,36 @@ const DEFAULT_LIMIT = 100;
 
 /** Newest first. Unknown parameters are refused: a misspelt filter must not widen a list. */
 export const eventQuery = z.strictObject({
-  type: z.enum(WEBHOOK_TYPES).optional().describe('Of this type alone'),
-  state: z.enum(EVENT_STATES).optional().describe('In this state alone'),
-  serviceReference: z.uuid().optional().describe('Of this transaction alone'),
-  from: moment.optional().describe('Of this moment or later'),
-  to: moment.optional().describe('Before this moment'),
-  after: z.uuid().optional().describe('Those behind the one with this id'),
+  type: z.enum(WEBHOOK_TYPES).optional().describe('Filter: type of the event'),
+  state: z.enum(EVENT_STATES).optional().describe('Filter: delivery state'),
+  serviceReference: z.uuid().optional().describe('Filter: id of the backend transaction'),
+  from: moment.optional().describe('Filter: created at or after this time, ISO 8601 with offset'),
+  to: moment.optional().describe('Filter: created before this time, ISO 8601 with offset'),
+  after: z.uuid().optional().describe('Id of the last event of the previous page; the list continues after it'),
   limit: z
     .string()
-    .regex(/^\d{1,3}$/, 'not a whole number')
+    .regex(/^\d{1,3}$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.int().min(1).max(MAX_LIMIT))
     .default(DEFAULT_LIMIT)
-    .describe('The most that are listed'),
+    .describe('Maximum number of results, 1 to 500'),
 });
 
-export const eventId = z.object({ id: z.uuid().describe('webhook-id of the event') });
+export const eventId = z.object({ id: z.uuid().describe('Id of the event, as in the header `webhook-id`') });
 
 /** From `from` on, before `to`. Without `includeDelivered` only what did not arrive. */
 export const replayRange = z
   .object({
-    from: moment.describe('From this moment on').meta({ examples: ['2026-03-01T00:00:00Z'] }),
-    to: moment.describe('Before this moment').meta({ examples: ['2026-03-02T00:00:00Z'] }),
-    includeDelivered: z.boolean().default(false).describe('Also what arrived'),
+    from: moment
+      .describe('Start of the period (inclusive), ISO 8601 with offset')
+      .meta({ examples: ['2026-03-01T00:00:00Z'] }),
+    to: moment
+      .describe('End of the period (exclusive), ISO 8601 with offset')
+      .meta({ examples: ['2026-03-02T00:00:00Z'] }),
+    includeDelivered: z.boolean().default(false).describe('Whether to replay events that were already delivered'),
   })
-  .refine(({ from, to }) => Date.parse(from) < Date.parse(to), { path: ['to'], message: 'is not after from' });
+  .refine(({ from, to }) => Date.parse(from) < Date.parse(to), { path: ['to'], message: 'must be after from' });
 
 export const replayed = z
-  .object({ replayed: z.int().describe('How many will be sent again') })
+  .object({ replayed: z.int().describe('Number of events that the gateway sends again') })
   .meta({ id: 'Replayed' });

@@ -55,7 +55,7 @@ function faultOf(request: FastifyRequest, routes: RouteTable): HttpError | undef
 /** `request.protocol` believes X-Forwarded-Proto of trusted proxies alone; anybody else must have come by TLS itself. */
 function faultOfTransport(request: FastifyRequest): HttpError | undefined {
   if (request.protocol === 'https' || PROBES.has(request.routeOptions.url)) return undefined;
-  return new HttpError(403, 101, 'HTTPS is required. A key or token that was sent in plain HTTP must be replaced.');
+  return new HttpError(403, 101, 'HTTPS is required. Replace every key or token that was sent over plain HTTP.');
 }
 
 /** What Node's parser lets pass, and RFC 9112 does not. */
@@ -63,7 +63,7 @@ function faultOfMessage({ raw, headers }: FastifyRequest): HttpError | undefined
   const { httpVersion, url = '' } = raw;
   const coding = headers['transfer-encoding'];
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    return new HttpError(505, 104, 'HTTP/1.1 and HTTP/1.0 are supported.', { headers: CLOSE });
+    return new HttpError(505, 104, 'Only HTTP/1.1 and HTTP/1.0 are supported.', { headers: CLOSE });
   }
   if (httpVersion === '1.1' && headers.host === undefined) {
     return new HttpError(400, 104, 'The Host header is missing.', { headers: CLOSE });
@@ -72,7 +72,7 @@ function faultOfMessage({ raw, headers }: FastifyRequest): HttpError | undefined
   if (coding === undefined) return undefined;
   // RFC 9112 6.1: a sender of HTTP/1.0 does not know chunks, so something on the way has misread the message.
   if (httpVersion === '1.0') {
-    return new HttpError(400, 104, 'Transfer-Encoding needs HTTP/1.1.', { headers: CLOSE });
+    return new HttpError(400, 104, 'Transfer-Encoding requires HTTP/1.1.', { headers: CLOSE });
   }
   if (coding.toLowerCase() === 'chunked') return undefined;
   return new HttpError(501, 104, 'The only supported transfer coding is chunked.', { headers: CLOSE });
@@ -113,12 +113,12 @@ function faultOfUnknownRoute(request: FastifyRequest, routes: RouteTable): HttpE
 }
 
 function unknownAddress(): HttpError {
-  return new HttpError(404, 122, 'There is nothing under this address.');
+  return new HttpError(404, 122, 'Resource not found.');
 }
 
 function methodNotAllowed(methods: readonly string[]): HttpError {
   const allow = methods.join(', ');
-  return new HttpError(405, 104, `This address takes ${allow}.`, { headers: { allow } });
+  return new HttpError(405, 104, `Method not allowed. Allowed methods: ${allow}.`, { headers: { allow } });
 }
 
 /** As the router compares it: decoded, but for the characters that have a meaning in an address. */

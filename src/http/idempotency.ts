@@ -82,7 +82,7 @@ export function createIdempotency(authenticator: Authenticator, keeper: AnswerKe
 function readKey(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
   const [, quoted, bare] = (typeof header === 'string' && KEY.exec(header)) || [];
-  return quoted ?? bare ?? refuseHeader(HEADER, 'not 1 to 255 visible characters');
+  return quoted ?? bare ?? refuseHeader(HEADER, 'must be 1 to 255 visible characters');
 }
 
 /** The address is part of it: the same body for another transaction is another request. */
@@ -95,10 +95,15 @@ function replay(outcome: Exclude<ClaimOutcome, { kind: 'claimed' }>, reply: Fast
     case 'running':
       throw new HttpError(409, 134, 'The request with this Idempotency-Key is still running.');
     case 'otherRequest':
-      throw new HttpError(422, 104, 'The Idempotency-Key was used for another request.');
+      throw new HttpError(422, 104, 'The Idempotency-Key was already used for another request.');
     case 'answered': {
       const { status, headers, body } = outcome.answer;
-      if (body === null) throw new HttpError(409, 119, 'It was carried out, with an answer too long to keep.');
+      if (body === null)
+        throw new HttpError(
+          409,
+          119,
+          'The first request with this Idempotency-Key succeeded, but its response was too long to store.',
+        );
       return reply
         .code(status)
         .headers(headers)

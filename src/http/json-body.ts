@@ -14,9 +14,10 @@ export function parseJsonBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     // JSON is UTF-8 (RFC 8259 8.1). Decoded leniently, two different references could become the same one.
-    if (!isUtf8(bytes)) return done(new HttpError(400, 103, 'The body is not UTF-8.'));
+    if (!isUtf8(bytes)) return done(new HttpError(400, 103, 'The body must be encoded in UTF-8.'));
     const text = bytes.toString();
-    if (isTooDeep(text)) done(new HttpError(400, 104, `The body has more than ${MAX_JSON_DEPTH} levels.`));
+    if (isTooDeep(text))
+      done(new HttpError(400, 104, `The body must not be nested deeper than ${MAX_JSON_DEPTH} levels.`));
     else parse(request, text, done);
   });
 }

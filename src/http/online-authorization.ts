@@ -12,10 +12,10 @@ const APPLICATION_LABEL = 0x50;
 /** Where the switch said nothing, we do. */
 export const OWN_TEXTS: Readonly<Record<number, string>> = {
   [ERROR_CODES.declinedOffline]: 'Declined by the card',
-  [ERROR_CODES.unableToGoOnline]: 'The payment processor could not be reached; nothing was sent',
-  [ERROR_CODES.pinRequired]: 'The card issuer wants a PIN',
-  [ERROR_CODES.invalidPin]: 'The PIN was wrong',
-  [ERROR_CODES.indeterminate]: 'The payment processor gave no usable answer; the transaction is being reversed',
+  [ERROR_CODES.unableToGoOnline]: 'The payment processor is unavailable; nothing was sent',
+  [ERROR_CODES.pinRequired]: 'The card issuer requires a PIN',
+  [ERROR_CODES.invalidPin]: 'The PIN is wrong',
+  [ERROR_CODES.indeterminate]: 'The payment processor gave no usable response; the transaction is being reversed',
 };
 
 /**

@@ -19,7 +19,7 @@ export type Credential =
  * route with another tenant's ids are made from it.
  */
 export interface RouteFacts {
-  /** One line, as an order: "Submit a tap". */
+  /** Imperative, at most eight words, without a full stop: "Submit a tap". */
   readonly summary: string;
   /** What code calls it, `submitTap`; made from the summary unless given. */
   readonly name?: string;
@@ -31,7 +31,7 @@ export interface RouteFacts {
   readonly scope?: Scope;
   /** A key and a token must be there, of the same owner. */
   readonly takesBoth?: true;
-  /** What the summary leaves out, in Markdown. */
+  /** What the operation does, its preconditions and side effects, in Markdown. */
   readonly description?: string;
   /** A part of a page, and no operation for integrators: the API reference leaves it out. */
   readonly isAsset?: true;

@@ -151,7 +151,7 @@ function announceEnd({ routeOptions: { config } }: FastifyRequest, reply: Fastif
 }
 
 /** Another process takes the request at once; a connection that is kept would lead here again. */
-const STOPPING = 'This process is stopping; nothing was stored.';
+const STOPPING = 'The process is stopping; nothing was stored. Repeat the request.';
 
 /** While the server stops, a connection ends with its answer: a stop would otherwise wait for its keep-alive to run out. */
 function closeAnsweredConnections(server: Server): void {
@@ -211,16 +211,16 @@ function frameworkProblem(error: Error & { code?: string; validation?: unknown }
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return { status: 415, errorCode: 104, detail: 'The body must be application/json.' };
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return { status: 413, errorCode: 104, detail: `The body is larger than ${MAX_BODY_BYTES} bytes.` };
+      return { status: 413, errorCode: 104, detail: `The body must not exceed ${MAX_BODY_BYTES} bytes.` };
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return { status: 400, errorCode: 103, detail: 'The body is not JSON.' };
+      return { status: 400, errorCode: 103, detail: 'The body is not valid JSON.' };
     default:
       break;
   }
   const status = (error as { statusCode?: number }).statusCode;
-  if (error instanceof SyntaxError) return { status: 400, errorCode: 103, detail: 'The body is not JSON.' };
+  if (error instanceof SyntaxError) return { status: 400, errorCode: 103, detail: 'The body is not valid JSON.' };
   return status !== undefined && status >= 400 && status < 500
     ? { status, errorCode: 104, detail: 'The request cannot be read.' }
     : undefined;
@@ -246,12 +246,12 @@ function invalidRequest({
     errors: validation.map(({ instancePath, message }) => ({
       // The validator writes the whole body as `/`; as a JSON pointer (RFC 6901) it is the empty one.
       pointer: `${where}${instancePath === '/' ? '' : instancePath}`,
-      detail: message ?? 'invalid',
+      detail: message ?? 'is invalid',
     })),
   };
 }
 
 function unforeseen(error: unknown, request: FastifyRequest, log: RequestLog): ProblemAnswer {
   log.unforeseen(error, request);
-  return { status: 500, errorCode: 203, detail: 'Something went wrong on our side.' };
+  return { status: 500, errorCode: 203, detail: 'Unexpected error in the gateway.' };
 }

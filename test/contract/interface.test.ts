@@ -86,7 +86,9 @@ describe('section 3', () => {
 describe('section 4', () => {
   test.each(ENDPOINTS)('$section $call is there, and says its section', ({ section, call }) => {
     const isExtended = section === '4.18' && call.startsWith('PUT');
-    expect(find(call).description).toContain(isExtended ? 'extension' : `Section ${section} of the interface.`);
+    expect(find(call).description).toContain(
+      isExtended ? 'Extension' : `Section ${section} of the published interface.`,
+    );
   });
 
   test.each(ENDPOINTS)('$call takes the credentials of section 5', ({ call, takes }) => {

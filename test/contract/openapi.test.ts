@@ -123,7 +123,7 @@ test('every example of a property fits it', () => {
 
 test('what is beyond the interface is tagged so, what is deprecated flagged', () => {
   for (const { tags, description } of operations) {
-    expect(tags.includes('extension')).toBe(description.includes('An extension of the interface.'));
+    expect(tags.includes('extension')).toBe(description.includes('Extension of the published interface.'));
   }
   const deprecated = operations.filter((operation) => operation.deprecated).map(({ path }) => path);
   expect(deprecated).toEqual('/consumer/qrCode' in document.paths ? ['/consumer/qrCode'] : []);

@@ -44,7 +44,7 @@ test('while the server stops, a request on a connection that was open before is 
   const closed = server.close();
   socket.write('GET /quick HTTP/1.1\r\nhost: x\r\n\r\n');
   expect(await received).toMatch(
-    /^HTTP\/1\.1 503 .*retry-after: 2\r\n.*application\/problem\+json.*This process is stopping/s,
+    /^HTTP\/1\.1 503 .*retry-after: 2\r\n.*application\/problem\+json.*The process is stopping/s,
   );
   await closed;
 });
@@ -59,7 +59,10 @@ test('a body is refused that has more than sixteen levels, brackets in text asid
   expect((await send(nested(16))).statusCode).toBe(200);
   const refused = await send(nested(17));
   expect(refused.statusCode).toBe(400);
-  expect(refused.json()).toMatchObject({ errorCode: 104, detail: 'The body has more than 16 levels.' });
+  expect(refused.json()).toMatchObject({
+    errorCode: 104,
+    detail: 'The body must not be nested deeper than 16 levels.',
+  });
   expect((await send(JSON.stringify({ text: '[{"\\'.repeat(100) }))).statusCode).toBe(200);
   expect((await send(JSON.stringify({ deep: Array.from({ length: 100 }, () => [{}]) }))).statusCode).toBe(200);
   expect((await send(`${nested(17)}`.repeat(1_000))).statusCode).toBe(400);

@@ -74,10 +74,10 @@ describe('every problem', () => {
       type: '/docs/errors#122',
       title: 'Not Found',
       status: 404,
-      detail: 'There is nothing under this address.',
+      detail: 'Resource not found.',
       instance: '/nothing',
       errorCode: 122,
-      message: 'E122 (DataNotFound): There is nothing under this address.',
+      message: 'E122 (DataNotFound): Resource not found.',
       httpStatusCode: 404,
       requestId: answer.headers.get('x-correlation-id'),
     });

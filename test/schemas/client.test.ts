@@ -173,7 +173,7 @@ describe('a request', () => {
   test.each(['', '.', '..', undefined])('is not sent with the parameter %j, which would lead elsewhere', async (id) => {
     const { client, sent } = clientOf([]);
     await expect(client.voidSale({ params: { id: id! } })).rejects.toThrow(
-      new TypeError('the parameter id cannot stand in an address'),
+      new TypeError('The parameter id must not be empty, . or ..'),
     );
     expect(sent).toEqual([]);
   });

@@ -71,7 +71,7 @@ describe('result extras are read', () => {
       type: 'Approved',
       isSuccess: true,
       next: 'confirm',
-      error: { code: 0, name: 'OK', meaning: 'It went well' },
+      error: { code: 0, name: 'OK', meaning: 'The operation succeeded' },
     });
   });
 
@@ -82,7 +82,7 @@ describe('result extras are read', () => {
       type: 'NetworkError',
       isSuccess: false,
       next: 'tryAgain',
-      error: { code: 777, name: 'Unknown', meaning: 'A code that this version does not know' },
+      error: { code: 777, name: 'Unknown', meaning: 'Unknown error code; this version has no text for it' },
     });
   });
 

@@ -26,8 +26,8 @@ export function errorsPage(): string {
         errorCodes.map(({ code, name, meaning }) => [code, name, meaning]),
         true,
       )}
-      <h3>Codes without a name of their own</h3>
-      ${table(['errorCode', 'name', 'about'], [...ranges, [`${FIRST_FOREIGN_CODE} and over`, '', 'Out of scope']])}
+      <h3>Code ranges</h3>
+      ${table(['errorCode', 'name', 'meaning'], [...ranges, [`${FIRST_FOREIGN_CODE} and over`, '', 'Out of scope']])}
       <h2>ISO 8583 response codes</h2>
       ${table(
         ['code', 'text'],

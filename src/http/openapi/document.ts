@@ -41,7 +41,7 @@ export function apiDocument(table: RouteTable, servers: readonly object[], urls?
     info: {
       title: 'Tapwire',
       version: '4.0',
-      summary: "A gateway between a tap on a phone and a card processor's switch",
+      summary: 'Payment gateway between contactless taps on phones and the switch of a card processor',
       description: introduction(
         described.map(({ method, url, facts }) => ({ method, path: pathTemplate(url), facts })),
       ),
@@ -78,19 +78,23 @@ function webhookOperation(components: Components): object {
     operationId: 'receiveOutcome',
     summary: 'Receive the outcome of a transaction',
     description:
-      'Sent to the callback URL after each final outcome, and again after a void. 2xx is success; 410 disables the URL; ' +
-      'anything else is tried again for a day. Fulfil an order only when `disposition` is Approved.',
+      'The gateway posts this request to your callback URL after each final outcome, and again after a void or a reversal. ' +
+      'Respond with 2xx to confirm the delivery. 410 disables the URL. After any other response the gateway retries for ' +
+      'about three days. Verify the signature, and fulfil an order only if `disposition` is Approved.',
     tags: ['Webhooks'],
     security: [],
     parameters: [
-      header('webhook-id', 'The same on each retry'),
-      header('webhook-timestamp', 'Seconds since 1970, of this attempt'),
+      header('webhook-id', 'Id of the event; the same for each attempt'),
+      header('webhook-timestamp', 'Time of the attempt in seconds since 1970 (UTC)'),
       header(
         'webhook-signature',
-        '`v1,` and the Base64 of HMAC-SHA256 over `id.timestamp.body`; two during a rotation',
+        'Signature: `v1,` and the Base64 of HMAC-SHA256 over `id.timestamp.body`; two signatures during a rotation of the secret',
       ),
     ],
     requestBody: { required: true, content: { 'application/json': { schema: components.of(webhook, 'output') } } },
-    responses: { '2XX': { description: 'Taken' }, '410': { description: 'Send no more' } },
+    responses: {
+      '2XX': { description: 'Delivery confirmed' },
+      '410': { description: 'Stop all deliveries to this URL' },
+    },
   };
 }

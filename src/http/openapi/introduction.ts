@@ -7,30 +7,40 @@ interface Listed {
   readonly facts: RouteFacts;
 }
 
-/** What a newcomer reads first (Markdown), with the table of who may call what. */
+/** Introduction to the API reference in Markdown, with the table of credentials for each operation. */
 export function introduction(operations: readonly Listed[]): string {
-  return `A phone submits a tap over HTTPS; Tapwire opens the encrypted card data, asks the card processor's switch and answers
-with the outcome. Payments are created and queried from a server, never from an app.
+  return `Tapwire is a payment gateway. A phone reads a contactless card and submits the encrypted card data over HTTPS (a *tap*).
+Tapwire sends the payment to the *switch* of a card processor and returns the *outcome*: approved or declined. Your server
+creates and queries payments; an app must never call these operations directly.
 
-**Fields.** Unknown fields in a body are ignored, unknown query parameters refused; clients ignore fields they do not know.
-Operations beyond the published interface are tagged \`extension\`.
+**Terms.** An *acquirer* holds the contract with a switch. An *integrator* writes software for *merchants* of the acquirer. A
+*link* or *intent* is a payment request that opens a payment app. The *issuer* is the bank of the cardholder. *Major units*
+are whole currency units with decimals (\`100.00\`); *minor units* are the smallest units, such as cents (\`10000\`). A *TT3*
+tap authenticates the card for a debit order *mandate* and takes no money. A *reversal* cancels a payment whose outcome is
+uncertain; a *void* cancels an approved sale. Data elements of the message to the switch are named DE and a number (ISO 8583),
+and card data objects have hexadecimal EMV tags.
 
-**Errors** are \`application/problem+json\` (RFC 9457) with \`errorCode\`; [every code and what it means](/docs/errors).
-What belongs to somebody else is answered as if it were not there. A wrong method is 405 with \`Allow\`. A message that is
-not valid HTTP is refused with 400, 408, 417, 431, 501 or 505, also as a problem, and its connection is closed. Headers that
-decide something (\`Authorization\`, \`x-api-key\`, \`Content-Type\`, ...) must not be repeated. Bodies are UTF-8 and are not
-compressed. Test and production systems require HTTPS.
+**Fields.** The gateway ignores unknown fields in a body and refuses unknown query parameters. Clients must ignore unknown
+fields in responses. Operations beyond the published interface have the tag \`extension\`.
 
-**Caching.** Responses are \`Cache-Control: no-store\`, except public keys, closed lists and files of pages.
+**Errors** have the type \`application/problem+json\` (RFC 9457) and an \`errorCode\`; see [all error codes](/docs/errors). A
+resource of another tenant gets the same response as an unknown resource (404). A wrong method gets 405 with \`Allow\`. If a
+request is not valid HTTP, the gateway responds with 400, 408, 417, 431, 501 or 505 and closes the connection. Headers such as
+\`Authorization\`, \`x-api-key\` and \`Content-Type\` must not be repeated. Bodies must be UTF-8 and must not be compressed. The
+environments qa and prod require HTTPS.
 
-**Repeats.** Requests that create something take \`Idempotency-Key\`; a tap has its \`merchantReference\` for that.
+**Caching.** Responses have \`Cache-Control: no-store\`, except public keys, enums and static files.
 
-**Tracing.** \`X-Correlation-Id\` and \`traceparent\` are taken along; \`API-Version\` is in each answer.
+**Repeats.** Operations that create a resource accept \`Idempotency-Key\`, so that a repeated request has no second effect. For
+taps, the \`merchantReference\` has this role.
 
-**Administration** takes a key of the acquirer or the operator: \`tapwire api-key add --acquirer 1 --name admin --scope tenants:manage ...\`.
+**Tracing.** The gateway accepts and returns \`X-Correlation-Id\` and \`traceparent\`. Each response contains \`API-Version\`.
+
+**Administration** requires an API key of the acquirer or the operator. Create one on the command line:
+\`tapwire api-key add --acquirer 1 --name admin --scope tenants:manage ...\`.
 
 <details>
-<summary>Which credential each operation takes</summary>
+<summary>Credentials for each operation</summary>
 
 | operation | section | credential |
 |---|---|---|

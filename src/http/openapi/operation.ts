@@ -45,9 +45,9 @@ function descriptionOf(facts: RouteFacts): string {
   const { section, description, deprecated } = facts;
   return [
     description,
-    deprecated && `Deprecated since ${deprecated.since}: use \`${deprecated.successor}\`.`,
+    deprecated && `Deprecated since ${deprecated.since}; use \`${deprecated.successor}\`.`,
     `Credentials: ${credentialsText(facts)}.`,
-    section === EXTENSION ? 'An extension of the interface.' : `Section ${section} of the interface.`,
+    section === EXTENSION ? 'Extension of the published interface.' : `Section ${section} of the published interface.`,
   ]
     .filter(Boolean)
     .join('\n\n');

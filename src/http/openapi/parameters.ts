@@ -21,14 +21,15 @@ export const COMMON_PARAMETERS: Readonly<Record<string, Parameter>> = {
     in: 'header',
     required: false,
     description:
-      'Stands in the answer, in log lines and in webhooks. One that is no UUID is replaced, a missing one made.',
+      'UUID for tracing; appears in the response, the logs and the webhooks of the request. The gateway replaces an invalid value and generates a missing one.',
     schema: { type: 'string', format: 'uuid' },
   },
   Traceparent: {
     name: 'traceparent',
     in: 'header',
     required: false,
-    description: 'W3C Trace Context: the trace goes on. One that is malformed counts as missing.',
+    description:
+      'Trace context of the caller (W3C Trace Context); the gateway continues the trace and ignores a malformed value.',
     schema: { type: 'string' },
   },
   IdempotencyKey: {
@@ -36,8 +37,9 @@ export const COMMON_PARAMETERS: Readonly<Record<string, Parameter>> = {
     in: 'header',
     required: false,
     description:
-      'The same key with the same request gets the kept answer for a day, with `Idempotency-Replayed: true`; another ' +
-      'request under it 422, one while the first still runs 409. Quoted or not.',
+      'Key that makes repeats safe, 1 to 255 visible characters, with or without quotes. For 24 hours, the same key with the ' +
+      'same request returns the stored response with `Idempotency-Replayed: true`. The same key with another request is ' +
+      'refused with 422; a repeat while the first request still runs is refused with 409.',
     schema: { type: 'string', minLength: 1, maxLength: 257 },
   },
 };

@@ -27,17 +27,21 @@ export const SECURITY_SCHEMES = {
     type: 'apiKey',
     in: 'header',
     name: 'x-api-key',
-    description: `\`tw_test_…\` or \`tw_live_…\`. The scopes a key can have:\n\n${scopeTable()}`,
+    description: `API key, \`tw_test_…\` or \`tw_live_…\`. Scopes limit the operations of a key:\n\n${scopeTable()}`,
   },
   merchantToken: bearer(
-    "Signed by the integrator's backend for one of its merchants: `iss`, `sub` (the merchant), `usr`, `aud`, `iat`, " +
-      '`exp` (24 h at most), and as an endpoint asks `mbn`, `mcc`, `x-tid`, `spCfg`. RS256, PS256, ES256 or EdDSA by a ' +
-      'key that was registered beforehand.',
+    'JWT that the backend of the integrator signs for one of its merchants. Claims: `iss`, `sub` (merchant), `usr` (user), ' +
+      '`aud`, `iat` and `exp` (at most 24 h after `iat`); some operations also require `mbn`, `mcc` and `x-tid`, and `spCfg` ' +
+      'is optional. Algorithms: RS256, PS256, ES256 or EdDSA. Register the public key first (issuer keys).',
   ),
-  loginToken: bearer('Of 4.15, for a user of the portal.'),
-  intentToken: bearer('Of 4.11 to 4.13: for the payment app, and for that one transaction alone.'),
-  intentSessionToken: bearer('Of 4.14: for an app that starts many transactions of one merchant.'),
-  proximityToken: bearer('Of 4.3: for the reader.'),
+  loginToken: bearer('JWT from `POST /login`, for a portal user.'),
+  intentToken: bearer(
+    'JWT from the creation of a link or intent. The payment app uses the token for that one payment.',
+  ),
+  intentSessionToken: bearer(
+    'JWT from `POST /refresh/intentSessionToken`, for an app that starts many transactions of one merchant.',
+  ),
+  proximityToken: bearer('JWT from `POST /mobile/proximity-token`, for the card reader.'),
 } as const;
 
 /** Security requirements (OpenAPI 3.1, 4.8.30): one of them must hold; the scopes stand with the key. */
@@ -47,14 +51,14 @@ export function securityOf({ takes, scope, takesBoth }: RouteFacts): Record<stri
   return takesBoth ? [Object.fromEntries(asked)] : asked.map((entry) => Object.fromEntries([entry]));
 }
 
-/** "key of acquirer, integrator or merchant (`transactions:read`), or merchant JWT" */
+/** "API key of acquirer, integrator or merchant (`transactions:read`), or merchant JWT" */
 export function credentialsText({ takes, scope, takesBoth }: RouteFacts): string {
   const text = (isKey: boolean) => {
     const such = takes.filter((credential) => (CREDENTIALS[credential].scheme === 'apiKey') === isKey);
     return such.map((credential) => CREDENTIALS[credential].text);
   };
   const owners = text(true);
-  const keys = owners.length === 0 ? [] : [`key of ${anyOf(owners)}${scope ? ` (\`${scope}\`)` : ''}`];
+  const keys = owners.length === 0 ? [] : [`API key of ${anyOf(owners)}${scope ? ` (\`${scope}\`)` : ''}`];
   const tokens = text(false);
   if (takesBoth) return [...keys, anyOf(tokens)].join(' and ');
   return anyOf([...keys, ...tokens]) || 'none';
@@ -66,5 +70,5 @@ function anyOf(texts: readonly string[]): string {
 
 function scopeTable(): string {
   const rows = (Object.entries(SCOPES) as [Scope, string][]).map(([scope, text]) => `| \`${scope}\` | ${text} |`);
-  return ['| scope | may |', '|---|---|', ...rows].join('\n');
+  return ['| scope | permits |', '|---|---|', ...rows].join('\n');
 }

@@ -2,29 +2,33 @@
 const CHAPTERS = [
   {
     name: 'Taps',
-    description: 'A phone submits taps and PINs.',
+    description: 'Submit taps and PINs from a phone.',
     under: ['/transactions/mobile', '/transactions/:transactionId'],
   },
-  { name: 'Transactions', description: 'What became of them; refunds and voids.', under: ['/transactions'] },
+  { name: 'Transactions', description: 'Query, refund and void transactions.', under: ['/transactions'] },
   {
     name: 'Links and intents',
-    description: 'Payments that a payment app takes up.',
+    description: 'Create payments that a payment app completes, and query their status.',
     under: ['/consumer', '/refresh', '/pay'],
   },
-  { name: 'Webhooks', description: 'Where outcomes are sent to, and what was sent.', under: ['/integrator'] },
-  { name: 'Tokens', description: 'Signing in, and tokens for readers.', under: ['/login', '/mobile', '/tokens'] },
-  { name: 'Readers', description: 'What a reader needs to begin.', under: ['/terminal', '/.well-known'] },
-  { name: 'Devices', description: 'Phones that payments are sent to.', under: ['/devices'] },
+  { name: 'Webhooks', description: 'Register callback URLs, and list and replay webhooks.', under: ['/integrator'] },
+  { name: 'Tokens', description: 'Log in, and obtain and check tokens.', under: ['/login', '/mobile', '/tokens'] },
+  {
+    name: 'Readers',
+    description: 'Get the configuration and public keys for card readers.',
+    under: ['/terminal', '/.well-known'],
+  },
+  { name: 'Devices', description: 'Manage phones that receive push payments.', under: ['/devices'] },
   {
     name: 'Administration',
-    description: 'Tenants, their credentials, processors, routes and profiles.',
+    description: 'Manage tenants, credentials, processors, routes and terminal profiles.',
     under: ['/acquirers'],
   },
-  { name: 'Operation', description: 'For those who run an installation, and this reference.', under: ['/'] },
+  { name: 'Operation', description: 'Monitor an installation, and read this reference.', under: ['/'] },
 ] as const;
 
 /** Besides its chapter, an operation that the published interface does not have bears this tag. */
-const EXTENSION = { name: 'extension', description: 'Beyond the published interface.' };
+const EXTENSION = { name: 'extension', description: 'Operations beyond the published interface.' };
 
 export const TAGS = [...CHAPTERS.map(({ name, description }) => ({ name, description })), EXTENSION];
 

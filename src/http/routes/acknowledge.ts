@@ -16,7 +16,8 @@ export function registerAcknowledgeRoutes(server: Server, { world, identify }: T
         summary: 'Acknowledge an outcome',
         section: 'extension',
         takes: ['merchantToken', 'intentToken'],
-        description: 'The device that submitted the tap has its outcome: the status becomes AcknowledgedByPhone.',
+        description:
+          'Records that the device received the outcome. The status becomes AcknowledgedByPhone. Only the device that submitted the tap can acknowledge it, and only after an outcome.',
         problems: { 409: [104, 134], 429: [203] },
       },
     },

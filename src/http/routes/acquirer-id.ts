@@ -15,7 +15,7 @@ export function registerAcquirerIdRoute(server: Server, authenticator: Authentic
         name: 'getOwnAcquirer',
         section: '4.16',
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
-        description: 'Any scope will do: whoever has a credential may know whose it is.',
+        description: 'Returns the id of the acquirer that the credential belongs to. Requires no particular scope.',
       },
     },
     onRequest: async (request) => {

@@ -8,7 +8,8 @@ import { type AdminRoutes, adminFacts, identifyAdministrator, identifyOperator, 
 
 const SCOPE = 'tenants:manage';
 
-const operatorFacts = (summary: string) => adminFacts(summary, { scope: SCOPE, takes: ['operatorKey'] });
+const operatorFacts = (summary: string, description: string) =>
+  adminFacts(summary, { scope: SCOPE, takes: ['operatorKey'] }, { description });
 
 /** The acquirers of the installation: its operator adds and changes them, each sees itself. */
 export function registerAcquirerRoutes(
@@ -21,7 +22,10 @@ export function registerAcquirerRoutes(
   withZod(server).route({
     method: 'GET',
     url: '/acquirers',
-    config: operatorFacts('List acquirers'),
+    config: operatorFacts(
+      'List acquirers',
+      'Lists the acquirers of the installation in ascending order of their ids. The header `Link` (`rel="next"`) leads to the next page.',
+    ),
     schema: { querystring: pageOf(numberInPath), response: { 200: answerSchema(storedAcquirer.array()) } },
     onRequest,
     handler: async (request, reply) => {
@@ -33,7 +37,7 @@ export function registerAcquirerRoutes(
   withZod(server).route({
     method: 'POST',
     url: '/acquirers',
-    config: operatorFacts('Add an acquirer'),
+    config: operatorFacts('Add an acquirer', 'Adds an acquirer to the installation.'),
     schema: { body: newAcquirer, response: { 201: answerSchema(storedAcquirer) } },
     onRequest,
     ...idempotent,
@@ -47,7 +51,7 @@ export function registerAcquirerRoutes(
   withZod(server).route({
     method: 'GET',
     url: '/acquirers/:acquirerId',
-    config: adminFacts('Show an acquirer', { scope: SCOPE }),
+    config: adminFacts('Show an acquirer', { scope: SCOPE }, { description: 'Returns one acquirer.' }),
     schema: { params: acquirerPath, response },
     onRequest: identifyAdministrator(authenticator, SCOPE),
     handler: (request) => acquirers.find(request.params.acquirerId),
@@ -56,7 +60,10 @@ export function registerAcquirerRoutes(
   withZod(server).route({
     method: 'PATCH',
     url: '/acquirers/:acquirerId',
-    config: operatorFacts('Change an acquirer'),
+    config: operatorFacts(
+      'Change an acquirer',
+      'Changes the fields in the body; all other fields keep their values. The change takes effect within seconds.',
+    ),
     schema: { params: acquirerPath, body: acquirerChange, response },
     // First as an administrator: another acquirer is not there for one who is none of its own.
     onRequest: async (request) => {

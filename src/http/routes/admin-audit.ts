@@ -8,6 +8,7 @@ import { withZod } from '../with-zod.ts';
 import { type AdminRoutes, adminFacts, identifyAdministrator, identifyOperator } from './admin-settings.ts';
 
 const scope = 'audit:read';
+const NEXT_PAGE = 'The header `Link` (`rel="next"`) leads to the next page.';
 
 export interface AuditRoutesOptions extends Pick<AdminRoutes, 'authenticator'> {
   readonly database: Database;
@@ -22,7 +23,11 @@ export function registerAuditRoutes(server: Server, { authenticator, database }:
   withZod(server).route({
     method: 'GET',
     url: '/audit',
-    config: adminFacts('List changes of the installation', { scope, takes: ['operatorKey'] }),
+    config: adminFacts(
+      'List changes of the installation',
+      { scope, takes: ['operatorKey'] },
+      { description: `Lists the admin events of all acquirers and of the installation, newest first. ${NEXT_PAGE}` },
+    ),
     schema: { querystring: changePage, response },
     onRequest: identifyOperator(authenticator, scope),
     handler: async (request, reply) => withNextPage(request, reply, await list(undefined, request.query), nameOf),
@@ -31,7 +36,11 @@ export function registerAuditRoutes(server: Server, { authenticator, database }:
   withZod(server).route({
     method: 'GET',
     url: '/acquirers/:acquirerId/audit',
-    config: adminFacts('List changes', { scope }),
+    config: adminFacts(
+      'List changes',
+      { scope },
+      { description: `Lists the admin events of the acquirer, newest first: who changed which setting. ${NEXT_PAGE}` },
+    ),
     schema: { params: acquirerPath, querystring: changePage, response },
     onRequest: identifyAdministrator(authenticator, scope),
     handler: async (request, reply) =>

@@ -25,7 +25,8 @@ export function registerAdminCallbackRoutes(
   { authenticator, idempotent, callbacksOf }: AdminCallbackRoutesOptions,
 ): void {
   const onRequest = identifyAdministrator(authenticator, SCOPE);
-  const facts = (summary: string) => adminFacts(summary, { scope: SCOPE });
+  const facts = (summary: string, description: string, name?: string) =>
+    adminFacts(summary, { scope: SCOPE }, { description, ...(name !== undefined && { name }) });
   const ofIntegrator = ({ acquirerId, actor }: Change, integratorId: number) => ({
     callbacks: callbacksOf(actor),
     owner: { acquirerId, integratorId },
@@ -34,7 +35,10 @@ export function registerAdminCallbackRoutes(
   withZod(server).route({
     method: 'GET',
     url: ADDRESS,
-    config: facts('Get the callback URL of links'),
+    config: facts(
+      'Get the callback URL of links',
+      'Returns the URL that receives the outcomes of link and intent payments of the integrator.',
+    ),
     schema: { params: numberedPath, response: { 200: answerSchema(callback) } },
     onRequest,
     handler: async (request) => {
@@ -46,7 +50,10 @@ export function registerAdminCallbackRoutes(
   withZod(server).route({
     method: 'PUT',
     url: ADDRESS,
-    config: facts('Set the callback URL of links'),
+    config: facts(
+      'Set the callback URL of links',
+      'Sets the URL that receives the outcomes of link and intent payments of the integrator. Enables deliveries again if the receiver stopped them with 410.',
+    ),
     schema: { params: numberedPath, body: callbackRegistration, response: { 200: answerSchema(z.object({})) } },
     onRequest,
     handler: async (request) => {
@@ -59,7 +66,10 @@ export function registerAdminCallbackRoutes(
   withZod(server).route({
     method: 'DELETE',
     url: ADDRESS,
-    config: facts('Remove the callback URL of links'),
+    config: facts(
+      'Remove the callback URL of links',
+      'Removes the URL. The gateway then sends no webhooks for link and intent payments of the integrator.',
+    ),
     schema: { params: numberedPath, response: { 204: answerSchema(z.null()) } },
     onRequest,
     handler: async (request, reply) => {
@@ -72,7 +82,11 @@ export function registerAdminCallbackRoutes(
   withZod(server).route({
     method: 'POST',
     url: `${ADDRESS}/secret`,
-    config: facts('Make a secret for webhooks of links'),
+    config: facts(
+      'Create a webhook secret for links',
+      'Creates a new signing secret and returns it once. The previous secret also signs for `overlapHours`.',
+      'makeSecretForWebhooksOfLinks',
+    ),
     schema: { params: numberedPath, body: secretRotation, response: { 200: answerSchema(callbackSecret) } },
     onRequest,
     ...idempotent,

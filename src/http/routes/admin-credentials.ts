@@ -17,6 +17,11 @@ const issuerKeys = {
   scope: 'credentials:manage',
   path: uuidPath,
   answer: storedIssuerKey,
+  notes: {
+    list: 'The list includes revoked keys.',
+    add: 'Register the key as PEM, or the URL of a JWKS. The gateway then accepts tokens signed with the key.',
+    remove: 'Revokes an issuer key. The gateway refuses tokens signed with the key within seconds.',
+  },
 } as const satisfies SettingsRoutes<object>;
 
 export interface CredentialRoutesOptions extends AdminRoutes {

@@ -29,6 +29,10 @@ const keys = {
   takes: ['operatorKey', 'acquirerKey', 'integratorKey'],
   path: namedPath,
   answer: storedApiKey,
+  notes: {
+    list: 'The list includes revoked keys.',
+    remove: 'Revokes an API key. The key stops working within 5 s.',
+  },
 } as const satisfies SettingsRoutes<object>;
 
 /**
@@ -46,7 +50,12 @@ export function registerKeyRoutes(
   withZod(server).route({
     method: 'POST',
     url: allOf(keys),
-    config: adminFacts('Make an API key', keys),
+    config: adminFacts('Create an API key', keys, {
+      name: 'makeApiKey',
+      description:
+        'Creates an API key for the acquirer, or for one of its integrators or merchants, and returns the key text once. The ' +
+        'new key cannot have scopes that the calling key lacks.',
+    }),
     schema: { params: acquirerPath, body: newApiKey, response: { 201: answerSchema(createdApiKey) } },
     onRequest,
     ...idempotent,
@@ -60,7 +69,11 @@ export function registerKeyRoutes(
   withZod(server).route({
     method: 'POST',
     url: `${oneOf(keys)}/rotate`,
-    config: adminFacts('Rotate an API key', keys),
+    config: adminFacts('Rotate an API key', keys, {
+      description:
+        'Creates a new key with the owner, scopes and lifetime of the old key, and returns the key text once. The old key ' +
+        'remains valid for `overlapHours`. Refused with 409 if the old key has expired or is revoked.',
+    }),
     schema: { params: namedPath, body: apiKeyRotation, response: { 201: answerSchema(createdApiKey) } },
     onRequest,
     ...idempotent,

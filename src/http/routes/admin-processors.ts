@@ -21,6 +21,11 @@ const processors = {
   scope: 'processors:manage',
   path: numberedPath,
   answer: storedProcessor,
+  notes: {
+    add: 'The processor receives taps once a route leads to it.',
+    change: 'The type of a processor cannot be changed.',
+    remove: 'Removes a processor. Refused with 409 while routes lead to the processor or transactions are open at it.',
+  },
 } as const satisfies SettingsRoutes<object>;
 
 const routes = {
@@ -30,6 +35,11 @@ const routes = {
   scope: 'processors:manage',
   path: numberedPath,
   answer: storedRoute,
+  notes: {
+    add: 'A route assigns taps to a processor. The gateway tries matching routes in ascending order of priority.',
+    change: 'The processor of a route cannot be changed.',
+    remove: 'Removes a route. New taps no longer use the route.',
+  },
 } as const satisfies SettingsRoutes<object>;
 
 export interface ProcessorRoutesOptions extends AdminRoutes {

@@ -44,6 +44,13 @@ export interface SettingsRoutes<Stored extends object> {
   /** Names it in its own rows; `id` unless given. */
   readonly key?: keyof Stored & string;
   readonly answer: z.ZodType<Stored>;
+  /** Sentences for the API reference that hold only for this kind of settings. */
+  readonly notes?: {
+    readonly list?: string;
+    readonly add?: string;
+    readonly change?: string;
+    readonly remove?: string;
+  };
 }
 
 /** Lets in whoever may, and notes it as `request.change`. Before the body is read: a stranger gets no further than the headers. */
@@ -53,9 +60,9 @@ export type AdminGuard = (request: FastifyRequest) => Promise<void>;
 export function adminFacts(
   summary: string,
   { scope, takes = ['operatorKey', 'acquirerKey'] }: Pick<SettingsRoutes<object>, 'scope' | 'takes'>,
-  problems: RouteFacts['problems'] = {},
+  { problems = {}, ...more }: Pick<RouteFacts, 'description' | 'name' | 'problems'>,
 ): { facts: RouteFacts } {
-  return { facts: { summary, section: 'extension', takes, scope, problems: { ...OF_TOKENS, ...problems } } };
+  return { facts: { summary, ...more, section: 'extension', takes, scope, problems: { ...OF_TOKENS, ...problems } } };
 }
 
 /** Tokens are not taken; one that comes along is told first what else is wrong with it. */
@@ -102,7 +109,9 @@ export function registerSettingsRoutes<Settings extends object, Stored extends o
   withZod(server).route({
     method: 'POST',
     url: allOf(routes),
-    config: adminFacts(`Add ${one}`, routes),
+    config: adminFacts(`Add ${one}`, routes, {
+      description: described(`Adds ${one} to the acquirer.`, routes.notes?.add),
+    }),
     schema: { params: acquirerPath, body, response: { 201: answerSchema(answer) } },
     onRequest,
     ...idempotent,
@@ -127,7 +136,10 @@ export function registerChangeRoute<Settings extends object, Stored extends obje
   withZod(server).route({
     method,
     url: oneOf(routes),
-    config: adminFacts(`Change ${routes.one}`, routes, IN_THE_WAY),
+    config: adminFacts(`Change ${routes.one}`, routes, {
+      description: described(CHANGES[method], routes.notes?.change, 'The change takes effect within seconds.'),
+      problems: IN_THE_WAY,
+    }),
     schema: { params: routes.path, body, response: { 200: answerSchema(routes.answer) } },
     onRequest: identifyAdministrator(authenticator, routes.scope),
     handler: (request) => settings.change(request.change!, idOf(request), request.body as Settings),
@@ -145,7 +157,13 @@ export function registerReadRoutes<Stored extends object>(
   withZod(server).route({
     method: 'GET',
     url: allOf(routes),
-    config: adminFacts(`List ${many}`, routes),
+    config: adminFacts(`List ${many}`, routes, {
+      description: described(
+        `Lists the ${many} of the acquirer in ascending order of their ids.`,
+        routes.notes?.list,
+        'The header `Link` (`rel="next"`) leads to the next page.',
+      ),
+    }),
     schema: { params: acquirerPath, querystring, response: { 200: answerSchema(answer.array()) } },
     onRequest,
     handler: async (request, reply) => {
@@ -156,7 +174,7 @@ export function registerReadRoutes<Stored extends object>(
   withZod(server).route({
     method: 'GET',
     url: oneOf(routes),
-    config: adminFacts(`Show ${one}`, routes),
+    config: adminFacts(`Show ${one}`, routes, { description: `Returns ${one} of the acquirer.` }),
     schema: { params: path, response: { 200: answerSchema(answer) } },
     onRequest,
     handler: (request) => settings.find(request.change!, idOf(request)),
@@ -172,7 +190,10 @@ export function registerRemoveRoute<Stored extends object>(
   withZod(server).route({
     method: 'DELETE',
     url: oneOf(routes),
-    config: adminFacts(`Remove ${routes.one}`, routes, IN_THE_WAY),
+    config: adminFacts(`Remove ${routes.one}`, routes, {
+      description: routes.notes?.remove ?? `Removes ${routes.one}. Refused with 409 while other objects depend on it.`,
+      problems: IN_THE_WAY,
+    }),
     schema: { params: routes.path, response: { 204: answerSchema(z.null()) } },
     onRequest,
     handler: async (request, reply) => {
@@ -180,6 +201,16 @@ export function registerRemoveRoute<Stored extends object>(
       return reply.code(204).send(null);
     },
   });
+}
+
+/** What a change route does with the fields of its body, by method. */
+const CHANGES = {
+  PATCH: 'Changes the fields in the body; all other fields keep their values.',
+  PUT: 'Replaces all settings with those in the body.',
+} as const;
+
+function described(...sentences: readonly (string | undefined)[]): string {
+  return sentences.filter((sentence) => sentence !== undefined).join(' ');
 }
 
 /** The address of what was added to the collection that the request is for. */

@@ -46,6 +46,11 @@ const merchants = {
   scope,
   path: namedPath,
   answer: storedMerchant,
+  notes: {
+    change: 'The integrator of a merchant cannot be changed.',
+    remove:
+      'Removes a merchant. Refused with 409 if the merchant has transactions or keys: block the merchant instead.',
+  },
 } as const satisfies SettingsRoutes<object>;
 
 const terminals = {
@@ -56,6 +61,7 @@ const terminals = {
   path: namedPath,
   key: 'xTid',
   answer: storedTerminal,
+  notes: { remove: 'Removes a terminal. Refused with 409 while a route names the terminal.' },
 } as const;
 
 const blockedDevices = {
@@ -66,6 +72,10 @@ const blockedDevices = {
   path: namedPath,
   key: 'deviceInstallationId',
   answer: storedBlockedDevice,
+  notes: {
+    add: 'The gateway refuses requests from a blocked device.',
+    remove: 'Removes the block from a device.',
+  },
 } as const;
 
 /** The tenants of the installation: acquirers, and what each has of integrators, merchants, terminals and blocked devices. */

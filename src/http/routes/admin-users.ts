@@ -37,7 +37,11 @@ export function registerUserRoutes(
   withZod(server).route({
     method: 'POST',
     url: allOf(users),
-    config: adminFacts('Add a portal user', users),
+    config: adminFacts('Add a portal user', users, {
+      description:
+        'Adds a portal user. Without a password in the body, the gateway generates one and returns it once. The user cannot ' +
+        'have rights that the calling key lacks.',
+    }),
     schema: { params: acquirerPath, body: newUser, response: { 201: answerSchema(createdUser) } },
     onRequest,
     ...idempotent,
@@ -52,7 +56,11 @@ export function registerUserRoutes(
   withZod(server).route({
     method: 'PATCH',
     url: oneOf(users),
-    config: adminFacts('Change a portal user', users),
+    config: adminFacts('Change a portal user', users, {
+      description:
+        'Changes the fields in the body; all other fields keep their values. The user cannot have rights that the calling key ' +
+        'lacks.',
+    }),
     schema: { params: uuidPath, body: userChange, response: { 200: answerSchema(storedUser) } },
     onRequest,
     handler: async (request) => {
@@ -68,7 +76,11 @@ export function registerUserRoutes(
   withZod(server).route({
     method: 'POST',
     url: `${oneOf(users)}/password`,
-    config: adminFacts('Reset the password of a portal user', users),
+    config: adminFacts('Reset the password of a portal user', users, {
+      description:
+        'Sets a new password and ends the sessions of the user. Without a password in the body, the gateway generates one and ' +
+        'returns it once.',
+    }),
     schema: { params: uuidPath, body: newPassword, response: { 200: answerSchema(madePassword) } },
     onRequest,
     ...idempotent,

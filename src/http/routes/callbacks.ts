@@ -37,6 +37,8 @@ export function registerCallbackRoutes(
     config: {
       facts: {
         summary: 'Register the callback URL',
+        description:
+          'Registers the URL that receives the outcome of each SDK transaction as a webhook, and replaces a registered URL. The operator configures the URL for links and intents. Enables deliveries again if the receiver stopped them with 410.',
         section: '4.9',
         ...OWN,
       },
@@ -56,6 +58,7 @@ export function registerCallbackRoutes(
     config: {
       facts: {
         summary: 'Get the callback URL',
+        description: 'Returns the registered URL for SDK transactions.',
         section: '4.10',
         ...OWN,
       },
@@ -70,10 +73,12 @@ export function registerCallbackRoutes(
     url: '/integrator/callbackUrl/secret',
     config: {
       facts: {
-        summary: 'Make a secret for webhooks',
+        summary: 'Create a webhook secret',
+        name: 'makeSecretForWebhooks',
         section: 'extension',
         ...OWN,
-        description: 'The only time that it is shown. The one before stays valid for overlapHours.',
+        description:
+          'Creates a new secret that signs webhooks, and returns it once. The previous secret also signs for `overlapHours`. Requires a registered callback URL.',
       },
     },
     schema: { body: secretRotation, response: { 200: answerSchema(callbackSecret) } },

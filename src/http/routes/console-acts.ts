@@ -8,7 +8,7 @@ export function registerConsoleActs(server: Server, parts: ConsoleParts): void {
   withZod(server).route({
     method: 'POST',
     url: '/ops/acts',
-    config: { facts: { summary: 'Act in the console', section: 'extension', takes: [], isAsset: true } },
+    config: { facts: { summary: 'Run a console action', section: 'extension', takes: [], isAsset: true } },
     schema: { body: consoleAct },
     onRequest: consoleGuards(parts).acts,
     handler: async (request, reply) => {

@@ -12,7 +12,7 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
   withZod(server).route({
     method: 'POST',
     url: '/ops/session',
-    config: facts('Begin a session of the console'),
+    config: facts('Start a console session'),
     schema: { body: login },
     onRequest: async (request) => refuseOtherSites(request),
     handler: async (request, reply) => {
@@ -27,7 +27,7 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
 
   server.get(
     '/ops/session',
-    { config: facts('Tell whose session of the console it is'), onRequest: consoleGuards(parts).watches },
+    { config: facts('Get the console session'), onRequest: consoleGuards(parts).watches },
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
       return shown(request.operator!);
@@ -36,7 +36,7 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
 
   server.delete(
     '/ops/session',
-    { config: facts('End a session of the console'), onRequest: async (request) => refuseOtherSites(request) },
+    { config: facts('End the console session'), onRequest: async (request) => refuseOtherSites(request) },
     async (request, reply) => {
       await sessions.end(cookie.read(request));
       cookie.clear(reply);

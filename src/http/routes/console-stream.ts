@@ -14,7 +14,7 @@ const RETRY_MS = 2_000;
 /** `/ops/stream`: what the page shows, one frame a second, as server-sent events (HTML 9.2). */
 export function registerConsoleStream(server: Server, parts: ConsoleParts): void {
   const facts = {
-    summary: 'Follow the figures in the console',
+    summary: 'Stream console statistics',
     section: 'extension',
     takes: [],
     isAsset: true,

@@ -26,9 +26,10 @@ export function registerConsumerRoutes(server: Server, { world, appTokens }: Con
     config: {
       facts: {
         ...BY_TOKEN,
-        summary: 'Get what a link or intent asks for',
+        summary: 'Get link or intent details',
         name: 'getLinkDetails',
-        description: 'It is QRCodeScanned from then on.',
+        description:
+          'Returns the payment details of a link or intent for the payment app. The qrCodeState becomes QRCodeScanned. Responds with 410 after the expiry.',
         problems: { 410: [118] },
       },
     },
@@ -48,9 +49,10 @@ export function registerConsumerRoutes(server: Server, { world, appTokens }: Con
     config: {
       facts: {
         ...BY_TOKEN,
-        summary: 'Tell how far a link or intent has come on the phone',
+        summary: 'Report link progress',
         name: 'acknowledgeLink',
-        description: 'It never goes back: what lies behind is taken and changes nothing.',
+        description:
+          'Reports that the payment app reached a state of the link or intent. The state never moves backwards: an earlier state is accepted without effect.',
         problems: { 404: [122], 409: [134], 410: [118] },
       },
     },

@@ -44,7 +44,8 @@ export function registerDeviceRoutes(
     method: 'POST',
     url: '/devices',
     config: deviceFacts('Register a device', '4.18', {
-      description: 'A device that its merchant has registered already gets the new name and push token, and 200.',
+      description:
+        'Registers a device for push payments (201). If the merchant already registered the device, the gateway stores the new name and push token (200).',
       problems: { 403: [139], 404: [122], 409: [134] },
     }),
     schema: {
@@ -62,7 +63,10 @@ export function registerDeviceRoutes(
   withZod(server).route({
     method: 'GET',
     url: '/devices',
-    config: deviceFacts('List devices', '4.18', { description: 'Newest first, never with their push tokens.' }),
+    config: deviceFacts('List devices', '4.18', {
+      description:
+        'Lists the registered devices, newest first. Push tokens are never returned. The header `Link` (`rel="next"`) leads to the next page.',
+    }),
     schema: { querystring: devicePage, response: { 200: answerSchema(device.array()) } },
     onRequest,
     handler: async (request, reply) => {
@@ -74,7 +78,10 @@ export function registerDeviceRoutes(
   withZod(server).route({
     method: 'PUT',
     url: '/devices/:id',
-    config: deviceFacts('Rename a device', 'extension', { problems: { 404: [136] } }),
+    config: deviceFacts('Rename a device', 'extension', {
+      description: 'Changes the display name of a registered device.',
+      problems: { 404: [136] },
+    }),
     schema: { params: devicePath, body: deviceChange, response: { 200: answerSchema(registeredDevice) } },
     onRequest,
     handler: (request) => devices.rename(request.owner!, request.params.id, request.body.friendlyName),
@@ -83,7 +90,10 @@ export function registerDeviceRoutes(
   withZod(server).route({
     method: 'DELETE',
     url: '/devices/:id',
-    config: deviceFacts('Remove a device', '4.18', { problems: { 404: [136] } }),
+    config: deviceFacts('Remove a device', '4.18', {
+      description: 'Removes the registration of a device. The device receives no further push payments.',
+      problems: { 404: [136] },
+    }),
     schema: { params: devicePath, response: { 200: answerSchema(removedDevice) } },
     onRequest,
     handler: async (request) => {

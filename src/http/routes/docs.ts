@@ -47,13 +47,32 @@ function isOnThisMachine({ hostname, socket, headers }: FastifyRequest): boolean
 
 /** `/docs`: the API reference for people, and `/docs/errors`: every code. Served whole from here, so it works offline. */
 export function registerDocsRoutes(server: Server, { document, examples }: DocsRoutesOptions): void {
-  const html = (summary: string) => ({
-    config: { facts: { summary, section: 'extension', takes: [], mediaType: 'text/html' } },
+  const html = (summary: string, description: string, name?: string) => ({
+    config: {
+      facts: {
+        summary,
+        description,
+        section: 'extension',
+        takes: [],
+        mediaType: 'text/html',
+        ...(name !== undefined && { name }),
+      } as const,
+    },
   });
-  server.get('/docs', html('Read the API reference'), async (_request, reply) =>
-    page(reply).send(await readFile(new URL('reference.html', OWN))),
+  server.get(
+    '/docs',
+    html('Get the API reference', 'Returns the API reference as a web page.', 'readApiReference'),
+    async (_request, reply) => page(reply).send(await readFile(new URL('reference.html', OWN))),
   );
-  server.get('/docs/errors', html('Read what codes mean'), async (_request, reply) => page(reply).send(errorsPage()));
+  server.get(
+    '/docs/errors',
+    html(
+      'Get the list of codes',
+      'Returns a web page with every error code and value and its meaning.',
+      'readWhatCodesMean',
+    ),
+    async (_request, reply) => page(reply).send(errorsPage()),
+  );
 
   const description = {
     config: { facts: { summary: 'Get the description for the page', section: 'extension', takes: [], isAsset: true } },

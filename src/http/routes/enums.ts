@@ -9,7 +9,14 @@ export function registerEnumsRoute(server: Server): void {
   server.route({
     method: 'GET',
     url: '/enums',
-    config: { facts: { summary: 'List enums', section: 'extension', takes: [] } },
+    config: {
+      facts: {
+        summary: 'List enums',
+        description: 'Lists every status, disposition, type, state and code with its meaning.',
+        section: 'extension',
+        takes: [],
+      },
+    },
     schema: { response: { 200: answerSchema(enums) } },
     handler: async (_request, reply) => {
       reply.header('cache-control', CACHE);

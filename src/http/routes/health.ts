@@ -22,7 +22,7 @@ export function registerHealthRoutes(server: Server, { checks, token, isOpen }: 
   const sees = ({ headers }: FastifyRequest) =>
     isOpen || (token !== undefined && showsToken(headers.authorization, token));
   const alive = {
-    config: open('getLiveness', 'Tell that the process turns'),
+    config: open('getLiveness', 'Check liveness', 'Returns 200 while the process runs.'),
     schema: { response: { 200: answerSchema(liveness) } },
   };
   server.get('/livez', alive, async () => ({ status: 'ok' }));
@@ -31,8 +31,8 @@ export function registerHealthRoutes(server: Server, { checks, token, isOpen }: 
   const ready = {
     config: open(
       'getReadiness',
-      'Tell whether taps can be taken',
-      `503 with what is missing otherwise. A switch that is down does not count. ${WITH_TOKEN}`,
+      'Check readiness',
+      `Returns 200 if the process can take taps, otherwise 503 with the cause. The state of the switches has no effect on the status. ${WITH_TOKEN}`,
     ),
     schema: { response: { 200: isReady, 503: isReady } },
   };
@@ -43,7 +43,11 @@ export function registerHealthRoutes(server: Server, { checks, token, isOpen }: 
   });
 
   const healthy = {
-    config: open('getHealth', 'Show the health', WITH_TOKEN),
+    config: open(
+      'getHealth',
+      'Get health details',
+      `Returns the readiness of the process and the connection statistics of each switch. ${WITH_TOKEN}`,
+    ),
     schema: { response: { 200: answerSchema(health) } },
   };
   server.get('/healthz', healthy, async (request) => {
@@ -52,10 +56,9 @@ export function registerHealthRoutes(server: Server, { checks, token, isOpen }: 
   });
 }
 
-const WITH_TOKEN = 'The switches are shown in dev, and elsewhere to a request that has METRICS_TOKEN as Bearer.';
+const WITH_TOKEN =
+  'Outside dev, the response contains the switches only if the request has METRICS_TOKEN as Bearer token.';
 
-function open(name: string, summary: string, description?: string): { facts: RouteFacts } {
-  return {
-    facts: { name, summary, section: 'extension', takes: [], ...(description !== undefined && { description }) },
-  };
+function open(name: string, summary: string, description: string): { facts: RouteFacts } {
+  return { facts: { name, summary, section: 'extension', takes: [], description } };
 }

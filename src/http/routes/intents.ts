@@ -32,7 +32,16 @@ export function registerIntentRoutes(server: Server, options: IntentRoutesOption
   withZod(server).route({
     method: 'POST',
     url: '/consumer/intentTransaction',
-    config: { facts: { ...CREATION, summary: 'Create an intent transaction', section: '4.13' } },
+    config: {
+      facts: {
+        ...CREATION,
+        summary: 'Create an intent transaction',
+        section: '4.13',
+        description:
+          'Creates a payment request that another app passes to the payment app. Refused with 409 while another open or ' +
+          'settled payment of the merchant uses the paymentReference.',
+      },
+    },
     schema: { body: intentRequest, response: { 200: answerSchema(intentAnswer) } },
     onRequest: identify,
     ...idempotent,
@@ -46,10 +55,11 @@ export function registerIntentRoutes(server: Server, options: IntentRoutesOption
     config: {
       facts: {
         ...CREATION,
-        summary: 'Create an intent transaction for a debit order mandate',
+        summary: 'Create a TT3 intent transaction',
         name: 'createTt3IntentTransaction',
         section: 'extension',
-        description: 'The tap authenticates the mandate (TT3): it proves the card, and takes no money.',
+        description:
+          'Creates an intent for a debit order mandate (TT3). The tap authenticates the card for the mandate and takes no money.',
       },
     },
     schema: { body: tt3IntentRequest, response: { 200: answerSchema(intentAnswer) } },
@@ -79,7 +89,8 @@ function registerSessionRoutes(
         summary: 'Issue an intent session token',
         section: '4.14',
         under: 'auth',
-        description: 'For the one merchant of the credential, or the one that is named among several.',
+        description:
+          'Issues a token with which an app can create many intent transactions of one merchant. The body is optional; `merchantId` is required if the credential covers several merchants.',
         problems: { 400: [104], 404: [122] },
       },
     },
@@ -103,11 +114,12 @@ function registerSessionRoutes(
     url: '/consumer/intentSession/transactions',
     config: {
       facts: {
-        summary: 'Create an intent transaction by an intent session token',
+        summary: 'Create an intent with a session token',
         name: 'createSessionIntentTransaction',
         section: 'extension',
         takes: ['intentSessionToken'],
-        description: 'The merchant is that of the token. TT3 and links take another credential.',
+        description:
+          'Creates an intent transaction for the merchant of the intent session token. The token cannot create links or TT3 payments.',
         problems: { 409: [124], 503: [203] },
       },
     },
@@ -125,7 +137,8 @@ function registerSessionRoutes(
 
   const merchantOf = async (owner: Tenant, named: string | undefined): Promise<string> => {
     const merchantId = named ?? (await links.onlyMerchant(owner));
-    if (merchantId === undefined) throw invalidValue('merchantId', 'is needed: the credential has several merchants');
+    if (merchantId === undefined)
+      throw invalidValue('merchantId', 'is required because the credential covers several merchants');
     const merchant = await desk.merchants.findOwned(owner, merchantId);
     if (!merchant) throw new NotFound();
     if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');

@@ -33,7 +33,14 @@ export function registerLinkStatusRoutes(server: Server, options: LinkStatusRout
     method: 'GET',
     url: '/consumer/QRCode/:reference',
     config: {
-      facts: { ...BY_KEY, summary: 'Get the status of a link or intent', name: 'getLinkStatus', section: '4.6' },
+      facts: {
+        ...BY_KEY,
+        summary: 'Get the status of a link or intent',
+        name: 'getLinkStatus',
+        section: '4.6',
+        description:
+          'Returns the progress and outcome of a link or intent. Fields of the transaction are null before a tap.',
+      },
     },
     schema: { params: linkReference, response: { 200: answerSchema(linkStatus) } },
     onRequest: identify,
@@ -48,7 +55,14 @@ export function registerLinkStatusRoutes(server: Server, options: LinkStatusRout
     method: 'GET',
     url: '/consumer/tt3QRCode/:reference',
     config: {
-      facts: { ...BY_KEY, summary: 'Get the status of a TT3 link or intent', name: 'getTt3LinkStatus', section: '4.7' },
+      facts: {
+        ...BY_KEY,
+        summary: 'Get the status of a TT3 link',
+        name: 'getTt3LinkStatus',
+        section: '4.7',
+        description:
+          'Returns the progress, outcome and mandate of a TT3 link or intent. Fields of the transaction are null before a tap.',
+      },
     },
     schema: { params: linkReference, response: { 200: answerSchema(tt3LinkStatus) } },
     onRequest: identify,
@@ -68,11 +82,12 @@ function registerTapOnOwnRoute(server: Server, { authenticator, appTokens, links
     url: '/consumer/taponown/:merchantReference',
     config: {
       facts: {
-        summary: 'Get the status of a tap by its merchantReference',
+        summary: 'Get the status of a tap',
         name: 'getTapOnOwnStatus',
         section: '4.8',
         takes: ['loginToken', 'intentSessionToken'],
-        description: 'The last tap that the reference stands for, its own or that of its link.',
+        description:
+          'Returns the outcome of the last tap with this merchantReference, or of the last tap on the link with this reference. Responds with 404 and errorCode 122 until a transaction exists.',
       },
     },
     schema: { params: tapOnOwnPath, response: { 200: answerSchema(tapOnOwnStatus) } },

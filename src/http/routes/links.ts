@@ -28,8 +28,8 @@ export const CREATION = {
 const DEPRECATED = { since: '2026-01-01', successor: '/consumer/applink' };
 
 const CREATE =
-  'Gives a URL that opens the payment app, and where wanted a QR code of it. A paymentReference that stands for a live or ' +
-  'settled payment of the merchant is refused; one whose link has expired is free again.';
+  'Creates a link: a URL that opens the payment app, and on request a QR code of the URL. Refused with 409 while another open ' +
+  'or settled payment of the merchant uses the paymentReference. The reference of an expired link is available again.';
 
 /** 4.11 and 4.12: links, as a URL or a QR code; TT3 links (extension). */
 export function registerLinkRoutes(server: Server, { authenticator, idempotent, desk }: LinkRoutesOptions): void {
@@ -81,10 +81,11 @@ export function registerLinkRoutes(server: Server, { authenticator, idempotent, 
     config: {
       facts: {
         ...CREATION,
-        summary: 'Create an applink for a debit order mandate',
+        summary: 'Create a TT3 applink',
         name: 'createTt3Applink',
         section: 'extension',
-        description: 'The tap authenticates the mandate (TT3): it proves the card, and takes no money.',
+        description:
+          'Creates a link for a debit order mandate (TT3). The tap authenticates the card for the mandate and takes no money.',
       },
     },
     schema: { body: tt3LinkRequest, response: { 200: answerSchema(linkAnswer) } },

@@ -18,6 +18,8 @@ export function registerLoginRoute(server: Server, { authenticator, logIn }: Log
     config: {
       facts: {
         summary: 'Log in',
+        description:
+          'Issues a JWT for a portal user. The gateway limits failed attempts by user and by address (429 with `Retry-After`).',
         section: '4.15',
         takes: [],
         under: 'auth',

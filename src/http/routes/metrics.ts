@@ -17,7 +17,16 @@ export function registerMetricsRoute(server: Server, { metrics, token, isOpen }:
   server.route({
     method: 'GET',
     url: '/metrics',
-    config: { facts: { summary: 'Get metrics', section: 'extension', takes: [], mediaType: 'text/plain' } },
+    config: {
+      facts: {
+        summary: 'Get metrics',
+        description:
+          'Returns the metrics of the process in the Prometheus text format. If METRICS_TOKEN is configured, the request needs it as Bearer token; without it, the operation exists only in dev.',
+        section: 'extension',
+        takes: [],
+        mediaType: 'text/plain',
+      },
+    },
     onRequest: async (request) => {
       if (token === undefined && isOpen) return;
       if (token === undefined) throw new NotFound();

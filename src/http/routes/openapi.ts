@@ -6,7 +6,14 @@ export function registerOpenApiRoute(server: Server, document: () => ApiDocument
   server.route({
     method: 'GET',
     url: '/openapi.json',
-    config: { facts: { summary: 'Get the API description', section: 'extension', takes: [] } },
+    config: {
+      facts: {
+        summary: 'Get the API description',
+        description: 'Returns this document (OpenAPI 3.1).',
+        section: 'extension',
+        takes: [],
+      },
+    },
     handler: async (_request, reply) => reply.send(document()),
   });
 }

@@ -92,7 +92,7 @@ function registerQuestions(server: Server, { identify, links, directory, clock, 
   withZod(server).route({
     method: 'GET',
     url: '/pay/:reference/state',
-    config: { facts: { ...BY_TOKEN, summary: 'Get what a pay page shows', problems: { 410: [118] } } },
+    config: { facts: { ...BY_TOKEN, summary: 'Get the state of a pay page', problems: { 410: [118] } } },
     schema: { params: payPageLink, response: { 200: answerSchema(payPageState) } },
     onRequest: identify,
     handler: async (request, reply) => {

@@ -17,7 +17,8 @@ export function registerPinRoute(server: Server, { world, identify }: TapRoutesO
         section: '4.5',
         waitsForSwitch: true,
         takes: ['merchantToken', 'intentToken'],
-        description: 'Valid only while the transaction waits for a PIN. Waits for the switch as the tap did.',
+        description:
+          'Submits the PIN of a tap whose response had `isSingleTapAndPin` true, and waits for the outcome like the tap. The body repeats the card data and the merchantReference of the tap, and adds the pinToken and the encrypted PIN. Refused with 409 unless the transaction waits for a PIN.',
         problems: { 400: [202], 409: [104, 124], 429: [203], 500: [208], 503: [203] },
       },
     },

@@ -33,13 +33,14 @@ function addRoute(server: Server, { directory, tokens, issue }: ProximityTokenRo
     schema: { response: { 200: answerSchema(proximityTokenAnswer) } },
     config: {
       facts: {
-        summary: 'Get a token for a reader',
+        summary: 'Get a proximity token',
         name: 'getProximityToken',
         section: '4.3',
         takes: ['merchantToken'],
         description:
-          'The JWT needs the right `createMobileProximityToken`, of its registered user or by its `scope` or `permissions`, ' +
-          'and the claims `mbn`, `mcc` and `x-tid`; each that is missing is pointed to.',
+          'Issues a token with which the mobile SDK configures and uses the card reader. The merchant JWT needs the right ' +
+          '`createMobileProximityToken`, either in its claims `scope` or `permissions` or from its registered user. It also ' +
+          'needs the claims `mbn`, `mcc` and `x-tid`; `errors` points to each missing claim.',
         problems: { 403: [101, 105], 500: [104] },
       },
     },

@@ -24,7 +24,7 @@ export function registerPushRoute(server: Server, { authenticator, idempotent, p
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'loginToken'],
         scope: 'payments:create',
         description:
-          'Makes a link and tells the device of it. The link stands whatever becomes of the message: `failureReason` says why it did not go.',
+          'Creates a link and sends a push message to a registered device. The link remains valid if the push fails; `failureReason` then states the cause.',
         problems: { 400: [104], 403: [139], 404: [136], 409: [124, 134] },
       },
     },

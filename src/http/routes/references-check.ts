@@ -20,12 +20,13 @@ export function registerReferencesCheckRoute(server: Server, options: References
     schema: { body: referenceCheck, response: { 200: answerSchema(referenceVerdict) } },
     config: {
       facts: {
-        summary: 'Find out whether a merchant reference is free',
+        summary: 'Check whether a reference is available',
         name: 'checkReference',
         section: 'extension',
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         scope: 'transactions:read',
-        description: 'It is none while a transaction has it, or a link or intent that is not expired.',
+        description:
+          'Reports whether a merchantReference is available. A reference is unavailable while a transaction or an unexpired link or intent uses it. The check reserves nothing.',
       },
     },
     onRequest: async (request) => {
@@ -42,7 +43,8 @@ export function registerReferencesCheckRoute(server: Server, options: References
 /** The credential's own merchant, or one of its own that is named. Naming anyone else is refused, known or not. */
 function merchantOf(owner: Tenant, named: string | undefined, directory: Pick<Directory, 'merchant'>): string {
   const merchantId = named ?? owner.merchantId;
-  if (merchantId === undefined) throw invalidValue('merchantId', 'is missing: the credential has several merchants');
+  if (merchantId === undefined)
+    throw invalidValue('merchantId', 'is required because the credential covers several merchants');
   const merchant = directory.merchant(owner.acquirerId, merchantId);
   const isOwn =
     (owner.merchantId ?? merchantId) === merchantId &&

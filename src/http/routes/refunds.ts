@@ -25,7 +25,7 @@ export interface RefundRoutesOptions {
 }
 
 const RIGHT =
-  'A merchant JWT needs the right `transactions:refund`, by its `scope` or `permissions` or of its registered user.';
+  'A merchant JWT needs the right `transactions:refund`, either in its claims `scope` or `permissions` or from its registered user.';
 
 /** Refund and void of a sale (extensions that 2.12 promises), for whom the sale belongs to. */
 export function registerRefundRoutes(server: Server, options: RefundRoutesOptions): void {
@@ -50,7 +50,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
         waitsForSwitch: true,
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         scope: 'transactions:refund',
-        description: `A transaction of its own. Refunds never exceed what was approved. ${RIGHT}`,
+        description: `Refunds an approved sale, in part or in full, and waits for the outcome. The refund is a separate transaction. The sum of all refunds cannot exceed the approved amount. ${RIGHT}`,
         problems: { 400: [104], 409: [104, 124, 212, 213], 500: [208], 503: [203] },
       },
     },
@@ -79,7 +79,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
         section: 'extension',
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         scope: 'transactions:refund',
-        description: `Before settlement only. The sale is Voided once the switch has acknowledged; the webhook \`transaction.voided\` tells it. \`void.failed\` tells that the switch refused, \`void.needsReview\` that its answer is in doubt: the sale stays blocked until the acquirer has resolved it. ${RIGHT}`,
+        description: `Cancels an approved sale in full. Possible only before settlement and without refunds. The response is 202 because the switch acknowledges later. A webhook then reports the result: \`transaction.voided\` (the sale is Voided), \`void.failed\` (the switch refused) or \`void.needsReview\` (the result is unknown, and the sale stays blocked until the acquirer resolves it). ${RIGHT}`,
         problems: { 409: [104, 212, 213], 500: [208], 503: [203] },
       },
     },

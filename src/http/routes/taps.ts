@@ -13,13 +13,15 @@ export interface TapRoutesOptions {
 }
 
 const SUBMIT =
-  'Waits for the switch: its deadline (30 s unless configured) and 5 s more. Every outcome that was processed is 200. ' +
-  'The same merchantReference with the same blobs from the same device gets the same answer again. A tap is for a link or ' +
-  'intent when it comes with its token, or when its merchantReference is the paymentReference or the id of one: then amount ' +
-  'and currency must be the same, and one tap at a time holds it. A token of a link pays nothing else, on the terminal that ' +
-  'the link or its merchant has: it admits the paymentReference of the link and the merchantReference of its details, and ' +
-  'every other reference is 403. Taps are limited per token and per merchant. A tap that announces ' +
-  'a refund, cash, cashback, an amount of zero or no cryptogram is 400, and nothing is sent.';
+  'Submits one card tap and waits for the outcome. The response arrives within the timeout of the processor (30 s unless ' +
+  'configured) plus 5 s. Every processed outcome, declines included, has the HTTP status 200.\n\n' +
+  'Repeats: the same merchantReference with the same card data from the same device returns the stored response.\n\n' +
+  'Links and intents: a tap pays a link or intent if the request has its intent token, or if the merchantReference equals its ' +
+  'paymentReference or id. Amount and currency must then match, and only one tap at a time can hold the link. An intent token ' +
+  'permits only the paymentReference of its link and the merchantReference from the link details; any other reference is ' +
+  'refused with 403. The tap then uses the terminal of the link or of its merchant.\n\n' +
+  'Limits: the gateway limits the rate of taps per token and per merchant (429). It refuses refunds, cash, cashback, an amount ' +
+  'of zero and a missing cryptogram with 400 and sends nothing to the switch. Only TT3 taps may have the amount zero.';
 
 /** 4.4: a phone submits a tap and waits for its outcome. */
 export function registerTapRoutes(server: Server, { world, identify }: TapRoutesOptions): void {

@@ -46,7 +46,7 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
         section: 'extension',
         takes: ['proximityToken', 'intentToken'],
         description:
-          'Floor limits, overrides by application, kernel and transaction type, currency and country. With `If-None-Match` it is 304 while nothing has changed.',
+          'Returns the settings that a card reader needs: floor limits, overrides by application, kernel and transaction type, currency and country. With `If-None-Match`, the response is 304 if nothing changed.',
         problems: { 403: [105, 139], 404: [122], 500: [208] },
       },
     },

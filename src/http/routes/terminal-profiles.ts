@@ -57,9 +57,10 @@ function registerChanges(
     config: profileFacts(
       'Create a terminal profile',
       '4.17',
-      'In the advanced format (`overrides`) or the simple one (`configList`); it is kept and shown in the advanced one. ' +
-        'It holds for taps whose token names it by `spCfg`, and for those of terminals that have it: what lies outside is ' +
-        'refused as ErrorFindingConfig. Entries without `remove` name all that is taken, entries with it take away.',
+      'Creates a terminal configuration profile in the advanced format (`overrides`) or the simple format (`configList`). The ' +
+        'gateway stores and returns the advanced format. The profile applies to taps whose token names it (claim `spCfg`) and ' +
+        'to taps at terminals that use it. A tap outside the profile gets the status ErrorFindingConfig. Entries without ' +
+        '`remove` list everything that the profile accepts; entries with `remove` exclude an item.',
       { 409: [119, 134] },
     ),
     schema: { params: acquirerPath, body: newTerminalProfile, response: { 201: response } },
@@ -80,7 +81,7 @@ function registerChanges(
     config: profileFacts(
       'Update a terminal profile',
       '4.17',
-      'What the body names is replaced whole, the rest stays. Counts everywhere within seconds.',
+      'Replaces each field in the body completely; all other fields keep their values. Takes effect within seconds.',
     ),
     schema: { params: profilePath, body: terminalProfileChange, response: { 200: response } },
     onRequest,
@@ -98,7 +99,7 @@ function registerChanges(
     config: profileFacts(
       'Delete a terminal profile',
       '4.17',
-      'Not while a terminal has it. Taps whose token still names it are refused.',
+      'Deletes the profile. Refused with 409 while a terminal uses the profile. Taps whose token still names the profile are refused.',
       { 409: [134] },
     ),
     schema: { params: profilePath, response: { 204: answerSchema(z.null()) } },
@@ -117,7 +118,11 @@ function registerReads(server: Server, { authenticator, profiles }: TerminalProf
   withZod(server).route({
     method: 'GET',
     url: ALL,
-    config: profileFacts('List terminal profiles', 'extension', 'By name.'),
+    config: profileFacts(
+      'List terminal profiles',
+      'extension',
+      'Lists the profiles of the acquirer, ordered by name. The header `Link` (`rel="next"`) leads to the next page.',
+    ),
     schema: {
       params: acquirerPath,
       querystring: profilePage,
@@ -133,7 +138,7 @@ function registerReads(server: Server, { authenticator, profiles }: TerminalProf
   withZod(server).route({
     method: 'GET',
     url: ONE,
-    config: profileFacts('Show a terminal profile', 'extension', 'In the advanced format.'),
+    config: profileFacts('Show a terminal profile', 'extension', 'Returns one profile in the advanced format.'),
     schema: { params: profilePath, response: { 200: answerSchema(storedTerminalProfile) } },
     onRequest,
     handler: (request) => profiles.find(request.change!, request.params.profile),

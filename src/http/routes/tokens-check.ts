@@ -25,13 +25,13 @@ export function registerTokensCheckRoute(server: Server, { authenticator, check 
     schema: { body: tokenCheck, response: { 200: answerSchema(tokenVerdict) } },
     config: {
       facts: {
-        summary: 'Find out why a token is refused',
+        summary: 'Check a token',
         name: 'checkToken',
         section: 'extension',
         takes: ['operatorKey', 'acquirerKey', 'integratorKey', 'merchantKey'],
         description:
-          'Any key will do, whatever its scopes. Tokens of issuers that are not yours are not explained. A user or device ' +
-          'that is blocked shows only where the token is used.',
+          'Reports the first check that a merchant JWT fails. Requires an API key with any scopes. Tokens of issuers that ' +
+          'belong to another tenant are not explained. The check does not cover blocked users and devices.',
       },
     },
     onRequest: async (request) => {
@@ -39,7 +39,7 @@ export function registerTokensCheckRoute(server: Server, { authenticator, check 
     },
     handler: async (request) => {
       const failed = await check(request.body.token, request.asker!);
-      if (failed === undefined) return { valid: true, check: null, detail: 'it would be let in' };
+      if (failed === undefined) return { valid: true, check: null, detail: 'The token is valid.' };
       return { valid: false, check: failed, detail: TOKEN_CHECKS[failed] };
     },
   });

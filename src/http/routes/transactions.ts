@@ -44,7 +44,8 @@ export function registerTransactionRoutes(server: Server, options: TransactionRo
         section: '4.1',
         takes: READERS,
         scope: 'transactions:read',
-        description: 'Newest first. The header Link leads to the next page (rel="next").',
+        description:
+          'Lists transactions, newest first. Without filters, the list covers all transactions of the credential. The header `Link` (`rel="next"`) leads to the next page.',
       },
     },
     schema: { querystring: transactionQuery, response: { 200: answerSchema(transaction.array()) } },
@@ -63,6 +64,7 @@ export function registerTransactionRoutes(server: Server, options: TransactionRo
     config: {
       facts: {
         summary: 'Get a transaction',
+        description: 'Returns one transaction with its attempts and receipt data.',
         section: '4.2',
         takes: READERS,
         scope: 'transactions:read',
@@ -86,7 +88,8 @@ export function registerTransactionRoutes(server: Server, options: TransactionRo
         section: 'extension',
         takes: READERS,
         scope: 'transactions:read',
-        description: 'The audit trail: an entry per move, oldest first.',
+        description:
+          'Lists the audit trail of the transaction, oldest entry first: status transitions, PIN steps, reversal steps and late responses.',
       },
     },
     schema: { params: transactionId, response: { 200: answerSchema(transactionEvents) } },

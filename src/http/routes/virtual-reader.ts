@@ -33,7 +33,7 @@ export function registerVirtualReaderRoutes(server: Server, options: VirtualRead
   withZod(server).route({
     method: 'POST',
     url: '/dev/virtual-reader/tap',
-    config: { facts: { ...FACTS, summary: 'Hold a test card to the virtual reader' } },
+    config: { facts: { ...FACTS, summary: 'Read a virtual test card' } },
     schema: { body: virtualTap, response: { 200: answerSchema(virtualReading) } },
     onRequest: identify,
     handler: async (request, reply) => {
@@ -47,7 +47,7 @@ export function registerVirtualReaderRoutes(server: Server, options: VirtualRead
   withZod(server).route({
     method: 'POST',
     url: '/dev/virtual-reader/pin',
-    config: { facts: { ...FACTS, summary: 'Enter a PIN at the virtual reader' } },
+    config: { facts: { ...FACTS, summary: 'Enter a PIN on the virtual reader' } },
     schema: { body: virtualPin, response: { 200: answerSchema(virtualReading) } },
     onRequest: identify,
     handler: async (request, reply) => {

@@ -22,12 +22,23 @@ const MAX_REPLAYED = 10_000;
 function eventFacts(
   summary: string,
   { scope }: typeof READ | typeof MANAGE,
-  description?: string,
+  description: string,
+  name?: string,
 ): { facts: RouteFacts } {
-  return { facts: { summary, section: 'extension', takes: ['integratorKey'], scope, under: 'app', description } };
+  return {
+    facts: {
+      summary,
+      description,
+      section: 'extension',
+      takes: ['integratorKey'],
+      scope,
+      under: 'app',
+      ...(name !== undefined && { name }),
+    },
+  };
 }
 
-/** What integrators were told, how it went, and telling it again (extensions). */
+/** Webhook events: list, delivery attempts, replay (extensions). */
 export function registerWebhookEventRoutes(server: Server, options: WebhookEventRoutesOptions): void {
   registerLists(server, options);
   registerReplays(server, options);
@@ -44,7 +55,7 @@ function registerLists(server: Server, { authenticator, events }: WebhookEventRo
     config: eventFacts(
       'List webhook events',
       READ,
-      'Newest first. The header Link leads to the next page (rel="next").',
+      'Lists the webhook events of the integrator, newest first. The header `Link` (`rel="next"`) leads to the next page.',
     ),
     schema: { querystring: eventQuery, response: { 200: answerSchema(webhookEvent.array()) } },
     onRequest: identify,
@@ -58,7 +69,12 @@ function registerLists(server: Server, { authenticator, events }: WebhookEventRo
   withZod(server).route({
     method: 'GET',
     url: '/integrator/events/:id/attempts',
-    config: eventFacts('List the attempts of a webhook event', READ),
+    config: eventFacts(
+      'List delivery attempts of a webhook event',
+      READ,
+      'Lists the delivery attempts of the event with the responses of the receiver.',
+      'listAttemptsOfWebhookEvent',
+    ),
     schema: { params: eventId, response: { 200: answerSchema(webhookAttempt.array()) } },
     onRequest: identify,
     handler: async (request) => {
@@ -78,7 +94,7 @@ function registerReplays(server: Server, { authenticator, events }: WebhookEvent
   withZod(server).route({
     method: 'POST',
     url: '/integrator/events/:id/replay',
-    config: eventFacts('Replay a webhook event', MANAGE),
+    config: eventFacts('Replay a webhook event', MANAGE, 'Schedules the event for delivery again, in any state.'),
     schema: { params: eventId, response: { 202: answerSchema(replayed) } },
     onRequest: identify,
     handler: async (request, reply) => {
@@ -92,7 +108,11 @@ function registerReplays(server: Server, { authenticator, events }: WebhookEvent
   withZod(server).route({
     method: 'POST',
     url: '/integrator/events/replay',
-    config: eventFacts('Replay webhook events', MANAGE),
+    config: eventFacts(
+      'Replay webhook events',
+      MANAGE,
+      `Schedules all undelivered events of a period for delivery again, and on request the delivered events as well. Refused with 400 for more than ${MAX_REPLAYED} events.`,
+    ),
     schema: { body: replayRange, response: { 202: answerSchema(replayed) } },
     onRequest: identify,
     handler: async (request, reply) => {

@@ -22,7 +22,7 @@ export function registerWellKnownRoutes(
           section: 'extension',
           takes: [],
           description:
-            'Public keys that readers seal card data for, the newest first. During a rotation both are there.',
+            'Lists the public keys for the encryption of card data, newest first. During a key rotation, the list contains both keys.',
         },
       },
       schema: { response: { 200: answerSchema(cardDataKeySet) } },
@@ -40,7 +40,7 @@ export function registerWellKnownRoutes(
           summary: 'Get the token keys',
           section: 'extension',
           takes: [],
-          description: 'Public keys that verify the tokens which Tapwire signs, the newest first (RFC 7517).',
+          description: 'Lists the public keys that verify the tokens of the gateway, newest first (RFC 7517).',
           mediaType: 'application/jwk-set+json',
         },
       },

@@ -39,14 +39,14 @@ describe('tapwire tap', () => {
   test('says that a PIN is wanted, and how to enter it', async () => {
     const ended = await tap('--amount', '50.05');
     expect(ended.exitCode).toBe(3);
-    expect(ended.stdout).toMatch(/^Declined .* code 70 {2}The card issuer wants a PIN .*--pin/);
+    expect(ended.stdout).toMatch(/^Declined .* code 70 {2}The card issuer requires a PIN .*--pin/);
   });
 
   test('enters the PIN when it is asked for, and shows what came of that', async () => {
     expect(await tap('--amount', '50.05', '--pin', RIGHT_PIN)).toMatchObject({ exitCode: 0 });
     const wrong = await tap('--amount', '50.05', '--pin', WRONG_PIN);
     expect(wrong.exitCode).toBe(3);
-    expect(wrong.stdout).toMatch(/^Declined .* code 55 {2}The PIN was wrong/);
+    expect(wrong.stdout).toMatch(/^Declined .* code 55 {2}The PIN is wrong/);
     expect(await tap('--amount', '10.00', '--pin', RIGHT_PIN)).toMatchObject({ exitCode: 0 });
   });
 
