@@ -20,7 +20,7 @@ export const qrCodeDetails = z
     merchantReference: z
       .string()
       .describe(
-        'merchantReference for the tap: the paymentReference, or a new reference if an earlier tap used that one',
+        'Reference to submit as merchantReference of the tap: the paymentReference, or a new reference if an earlier tap used that one',
       ),
     type: z
       .enum(['Tap', 'TT3'])

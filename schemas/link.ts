@@ -195,7 +195,7 @@ export const linkStatus = z
     transactionId: z.uuid().nullable().describe('Id of the last transaction for the link or intent; null before a tap'),
     merchantTransactionReference: z
       .string()
-      .describe('merchantReference of the last tap; the paymentReference before a tap'),
+      .describe('Reference (merchantReference) of the last tap; the paymentReference before a tap'),
     userId: z.string().describe('Id of the user who took the tap; empty if unknown'),
     status: z
       .string()

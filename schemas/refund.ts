@@ -13,7 +13,7 @@ export const refundRequest = z
   .object({
     amount: amount.describe('Amount to refund in major units, decimal text or a number').meta({ examples: ['25.00'] }),
     refundReference: merchantReference
-      .describe('merchantReference of the refund; unique among all references of the merchant')
+      .describe('Reference (merchantReference) of the refund; unique among all references of the merchant')
       .meta({ examples: ['refund-1'] }),
   })
   .meta({ id: 'Refund' });
@@ -30,7 +30,7 @@ export const refundAnswer = z
     authorizationCode: z.string().describe('Authorisation code of the issuer; empty without an approval'),
     amount: z.int().describe('Refunded amount in minor units, such as cents'),
     currency: z.string().describe('ISO 4217 alphabetic currency code'),
-    merchantReference: z.string().describe('refundReference of the request'),
+    merchantReference: z.string().describe('Value of refundReference in the request'),
     cardScheme: z
       .string()
       .describe(

@@ -45,7 +45,7 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
   DEVICE_OF_SEVERAL_MERCHANTS: {
     status: 409,
     errorCode: 134,
-    detail: 'The device is registered with several merchants. Name it by its id.',
+    detail: 'The device is registered with several merchants. Use the id of the registration instead.',
   },
   DEVICE_LIMIT_REACHED: {
     status: 409,
