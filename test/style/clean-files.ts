@@ -1,0 +1,40 @@
+import { matchesGlob } from 'node:path';
+
+/** What a check reads of a file: comments, texts in quotes, or the prose of a document. */
+export type Part = 'comments' | 'texts' | 'prose';
+
+export interface CleanFiles {
+  /** Relative to the root of the repository. */
+  readonly glob: string;
+  readonly parts: readonly Part[];
+}
+
+/**
+ * Files without banned phrases. They stay so, and the list grows until it covers the repository: correct a file, add it here.
+ */
+export const CLEAN_FILES: readonly CleanFiles[] = [
+  { glob: 'schemas/*.ts', parts: ['texts'] },
+  { glob: 'src/http/*.ts', parts: ['texts'] },
+  { glob: 'src/http/{docs,openapi,routes}/*.ts', parts: ['texts'] },
+  { glob: 'src/http/openapi/introduction.ts', parts: ['comments'] },
+  { glob: 'schemas/*.md', parts: ['prose'] },
+  { glob: 'test/style/clean-files.ts', parts: ['comments'] },
+];
+
+/** @returns the parts of the file that are held to the list of banned phrases */
+export function cleanPartsOf(path: string): ReadonlySet<Part> {
+  return new Set(CLEAN_FILES.filter(({ glob }) => matchesGlob(path, glob)).flatMap(({ parts }) => parts));
+}
+
+/** Comments and texts of a source file. A quote in a regular expression can extend a text; the check then reads too much. */
+const TOKEN = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g;
+
+/** @returns the part of a file as texts to check */
+export function textsOf(part: Part, text: string): string[] {
+  if (part === 'prose') return [text.replaceAll(/^ *```.*?^ *```/gms, '').replaceAll(/`[^`\n]*`/g, '')];
+  const isComment = (token: string) => token.startsWith('/*') || token.startsWith('//');
+  const tokens = [...text.matchAll(TOKEN)].map(([token]) => token);
+  return tokens
+    .filter((token) => isComment(token) === (part === 'comments'))
+    .map((token) => (isComment(token) ? token.replaceAll(/\n\s*\*/g, '') : token.replaceAll(/\$\{[^}]*\}/g, '')));
+}

@@ -1,0 +1,47 @@
+import { matchesGlob } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { bannedPhrasesIn } from './banned-phrases.ts';
+import { CLEAN_FILES, cleanPartsOf, textsOf } from './clean-files.ts';
+import { documents, sourceFiles } from './source-files.ts';
+
+const files = [...sourceFiles('src', 'processors', 'schemas', 'test'), ...documents()];
+
+describe('clean files stay clean', () => {
+  test('no comment, text or document contains a banned phrase', () => {
+    const faults = files.flatMap(({ path, text }) =>
+      [...cleanPartsOf(path)]
+        .flatMap((part) => textsOf(part, text))
+        .flatMap((each) => bannedPhrasesIn(each).map((fault) => `${path}: ${fault}`)),
+    );
+    expect(faults).toEqual([]);
+  });
+
+  test('each glob matches a file', () => {
+    const unused = CLEAN_FILES.filter(({ glob }) => !files.some(({ path }) => matchesGlob(path, glob)));
+    expect(unused).toEqual([]);
+  });
+});
+
+describe('a banned phrase is found', () => {
+  test.each([
+    'Whoever reads this',
+    'The key works no more.',
+    'There is nothing under this address for you.',
+    'The database is away; nothing was stored.',
+    'What became of the tap',
+    'A field tells the outcome',
+  ])('in "%s"', (text) => {
+    expect(bannedPhrasesIn(text)).toHaveLength(1);
+  });
+
+  test('and a similar phrase is not', () => {
+    expect(bannedPhrasesIn('No more webhooks for refunds of no more than the approved amount.')).toEqual([]);
+  });
+
+  test('in comments, texts and prose, each apart', () => {
+    const source = `/** Told to\n * nobody. */\nconst told = 'of ours'; // is away`;
+    expect(textsOf('comments', source)).toEqual(['/** Told to nobody. */', '// is away']);
+    expect(textsOf('texts', source)).toEqual(["'of ours'"]);
+    expect(textsOf('prose', 'Read `told`.\n```ts\nnobody\n```\n')).toEqual(['Read .\n\n']);
+  });
+});
