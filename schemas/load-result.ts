@@ -37,13 +37,13 @@ export const loadResult = z
     outcomes,
     ledger: z.object({
       ok: z.boolean().nullable().describe('Whether no money was lost or taken twice; null without a ledger'),
-      says: z.string().describe('Description of the comparison, or the reason why there was none'),
+      description: z.string().describe('Description of the comparison, or the reason why there was none'),
       violations: z.array(z.string()).describe('First violations found'),
       checks: z
         .array(
           z.object({
             check: z.string().describe('Name of the rule: I1 to I8, J (jobs), R (review) or C (responses to clients)'),
-            says: z.string().describe('Statement of the rule'),
+            description: z.string().describe('Statement of the rule'),
             lookedAt: count,
             open: count.describe('Transactions without a final result'),
             inReview: count.describe('Transactions flagged for review by a person'),
@@ -64,7 +64,7 @@ export const loadResult = z
     scenarios: z.record(z.string(), loadScenarioResult),
     generator: z.object({
       isLimit: z.boolean().describe('Whether the load generator, not the gateway, may have limited the result'),
-      says: z.array(z.string()).describe('Reasons for this assessment'),
+      description: z.array(z.string()).describe('Reasons for this assessment'),
       lagP99Ms: milliseconds.describe(
         'Delay of calls behind their schedule although a connection was available, 99th percentile in milliseconds',
       ),

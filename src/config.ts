@@ -33,7 +33,8 @@ const AUDIT_DAYS = 2_557;
  */
 const CARD_DAYS = 10;
 /** A setting of days, never so many that a date before our era comes of it. */
-const days = (least: number, usual: number) => z.coerce.number().int().min(least).max(36_500).default(usual);
+const days = (least: number, defaultValue: number) =>
+  z.coerce.number().int().min(least).max(36_500).default(defaultValue);
 
 /** Without a query or fragment, since paths are appended; given back without a slash at its end. */
 const publicUrl = z
@@ -49,7 +50,7 @@ const androidName = z
   .regex(/^[A-Za-z]\w*(\.\w+)*$/, 'is no name like com.example.pay')
   .optional();
 
-const tapRate = (usual: number) => z.coerce.number().int().min(0).max(1_000_000).default(usual);
+const tapRate = (defaultValue: number) => z.coerce.number().int().min(0).max(1_000_000).default(defaultValue);
 
 const flag = z.stringbool({ truthy: ['true', '1'], falsy: ['false', '0', ''] });
 
@@ -342,16 +343,20 @@ export function readConfig(variables: NodeJS.ProcessEnv): Config {
 export interface Setting {
   /** Of the environment variable. */
   readonly name: string;
-  readonly says: string;
+  readonly description: string;
   /** What holds without it, as it would be written; undefined where that is nothing. */
-  readonly usual: string | undefined;
+  readonly defaultValue: string | undefined;
 }
 
 /** Every setting there is, in the order of the table above. */
 export function settings(): readonly Setting[] {
   return Object.entries(environment.shape).map(([name, schema]) => {
-    const usual: unknown = schema.safeParse(undefined).data;
-    const text = Array.isArray(usual) ? usual.join(',') : usual === undefined ? '' : String(usual);
-    return { name, says: schema.description ?? '', usual: text === '' ? undefined : text };
+    const defaultValue: unknown = schema.safeParse(undefined).data;
+    const text = Array.isArray(defaultValue)
+      ? defaultValue.join(',')
+      : defaultValue === undefined
+        ? ''
+        : String(defaultValue);
+    return { name, description: schema.description ?? '', defaultValue: text === '' ? undefined : text };
   });
 }

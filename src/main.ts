@@ -1,7 +1,7 @@
 import { OwnTokens } from './auth/tokens/own-tokens.ts';
 import type { Config } from './config.ts';
 import { type Closers, closeAll } from './gateway/closers.ts';
-import { makeWorld } from './gateway/make-world.ts';
+import { createTransactionDependencies } from './gateway/create-transaction-dependencies.ts';
 import { reportFigures } from './gateway/open-console.ts';
 import { openDatabases } from './gateway/open-databases.ts';
 import { followCertificate, listen, openFront } from './gateway/open-front.ts';
@@ -17,20 +17,20 @@ import { startJobs } from './gateway/start-jobs.ts';
 import { tellMinutes, tellStart } from './gateway/tell-log.ts';
 import type { RouteTable } from './http/route-table.ts';
 import type { Pipeline } from './jobs/pipeline.ts';
-import { armWorld } from './ops/failpoints.ts';
+import { armFailpoints } from './ops/failpoints.ts';
 import { Health } from './ops/health.ts';
-import { createStrayLog, logJourneys } from './ops/journey-log.ts';
 import type { Log } from './ops/log.ts';
 import { countOutcomes } from './ops/metrics/count-outcomes.ts';
+import { traceDependencies } from './ops/tracing/trace-dependencies.ts';
 import { traceJobs } from './ops/tracing/trace-jobs.ts';
-import { traceWorld } from './ops/tracing/trace-world.ts';
+import { createUnmatchedLog, logTransactions } from './ops/transaction-log.ts';
 import { loadProcessors } from './processor-kit/load-processors.ts';
 import { DatabaseClock } from './store/postgres/database-clock.ts';
 import { postgresHandoverKeys } from './store/switches/handover-keys.ts';
-import { StrayResponses } from './switches/stray-responses.ts';
-import { settleStrays } from './transactions/reversal/late-response.ts';
+import { UnmatchedResponses } from './switches/unmatched-responses.ts';
+import { recordUnmatchedResponses } from './transactions/reversal/late-response.ts';
 import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from './transactions/time-limits.ts';
-import type { World } from './transactions/world.ts';
+import type { TransactionDependencies } from './transactions/transaction-dependencies.ts';
 import { callbackPolicy } from './webhooks/callback-url.ts';
 import { GuardedFetch } from './webhooks/guarded-fetch.ts';
 
@@ -77,29 +77,33 @@ async function compose(config: Config, { url }: PreparedDatabase, log: Log, clos
   const clock = await DatabaseClock.open(database);
   closers.push(() => clock.close());
   const handoverKeys = postgresHandoverKeys(database);
-  const strays = new StrayResponses(report('responses that came late could not be recorded'), createStrayLog(log));
-  closers.push(() => strays.close());
+  const unmatchedResponses = new UnmatchedResponses(
+    report('responses that came late could not be recorded'),
+    createUnmatchedLog(log),
+  );
+  closers.push(() => unmatchedResponses.close());
   const messages = openMessages(config, database, report, closers);
-  const lines = { config, types, directory, database, clock, strays, messages, log, closers };
+  const lines = { config, types, directory, database, clock, unmatchedResponses, messages, log, closers };
   const switches = config.TAPWIRE_ROLE === 'api' ? undefined : await openSwitches(lines);
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });
   const parts = { config, stores, ownTokens, clock, wakeups, switches, handoverKeys, log };
-  const plain = makeWorld({ ...parts, pipeline: () => pipeline });
+  const plain = createTransactionDependencies({ ...parts, pipeline: () => pipeline });
   const metrics = openMetrics(databases, messages, switches, closers);
-  const watched = (unwatched: World) => countOutcomes(logJourneys(traceWorld(unwatched, tracing), log), metrics);
-  const world = armWorld(watched(plain), config.TAPWIRE_FAILPOINTS);
-  const worldOfJobs = armWorld(watched({ ...plain, ...stores.ofJobs }), config.TAPWIRE_FAILPOINTS);
+  const watched = (unwatched: TransactionDependencies) =>
+    countOutcomes(logTransactions(traceDependencies(unwatched, tracing), log), metrics);
+  const deps = armFailpoints(watched(plain), config.TAPWIRE_FAILPOINTS);
+  const depsOfJobs = armFailpoints(watched({ ...plain, ...stores.ofJobs }), config.TAPWIRE_FAILPOINTS);
 
   const fetcher = new GuardedFetch({ policy: callbackPolicy(config.TAPWIRE_ENV) });
   closers.push(() => fetcher.close());
-  const common = { config, database, databases, stores, ownTokens, world, fetcher, log, report, closers };
+  const common = { config, database, databases, stores, ownTokens, deps, fetcher, log, report, closers };
   const pushes = await openPushes({ ...common, origin: () => server.listeningOrigin });
   if (switches) {
-    strays.open((responses) => settleStrays(worldOfJobs, responses));
+    unmatchedResponses.open((responses) => recordUnmatchedResponses(depsOfJobs, responses));
     closers.push(() => switches.close(clock.monotonicMs() + DRAIN_MS));
     pipeline = await startJobs({
       ...common,
-      world: worldOfJobs,
+      deps: depsOfJobs,
       pushes,
       handoverKeys,
       around: tracing && traceJobs(tracing),

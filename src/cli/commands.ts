@@ -3,12 +3,12 @@ export type Command = (args: string[]) => Promise<number>;
 
 /** Commands by name: what each is for, and the file that has it. */
 export type Commands = Readonly<
-  Record<string, { readonly says: string; readonly load: () => Promise<{ readonly run: Command }> }>
+  Record<string, { readonly description: string; readonly load: () => Promise<{ readonly run: Command }> }>
 >;
 
 /** A command that needs no file of its own. */
-export function command(says: string, run: Command): Commands[string] {
-  return { says, load: async () => ({ run }) };
+export function command(description: string, run: Command): Commands[string] {
+  return { description, load: async () => ({ run }) };
 }
 
 /**
@@ -20,7 +20,7 @@ export async function runCommand(program: string, commands: Commands, [name, ...
   const command = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command) return (await command.load()).run(args);
   const width = Math.max(...Object.keys(commands).map(({ length }) => length));
-  const list = Object.entries(commands).map(([each, { says }]) => `  ${each.padEnd(width)}  ${says}`);
+  const list = Object.entries(commands).map(([each, { description }]) => `  ${each.padEnd(width)}  ${description}`);
   const usage = `usage: ${program} COMMAND [options]\n\n${list.join('\n')}\n`;
   const isAsked = name === undefined || name === 'help' || name === '--help';
   if (isAsked) console.log(usage);

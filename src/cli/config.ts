@@ -27,7 +27,9 @@ export function effectiveTable(config: Config, variables: NodeJS.ProcessEnv): st
 /** Every setting commented out at its usual value, under what it says: `.env.example`. */
 export function exampleOf(all: readonly Setting[]): string {
   const head = '# Every setting of Tapwire, at its usual value. Made by `tapwire config --example`.\n';
-  const each = all.map(({ name, says, usual }) => `${wrapped(says)}\n#${name}=${usual ?? ''}\n`);
+  const each = all.map(
+    ({ name, description, defaultValue }) => `${wrapped(description)}\n#${name}=${defaultValue ?? ''}\n`,
+  );
   return [head, ...each].join('\n').trimEnd();
 }
 

@@ -102,6 +102,6 @@ const STORED = `select acquirer_id as "acquirerId", id, type, config from proces
 const WITHOUT_ROUTE = `select distinct acquirer_id as id from processors where removed_at is null
   and acquirer_id not in (select acquirer_id from routes where removed_at is null) order by id`;
 
-function lineOf({ verdict, part, says, advice }: Finding): string {
-  return `${SIGNS[verdict]} ${part}: ${says}${advice === undefined ? '' : `\n        -> ${advice}`}`;
+function lineOf({ verdict, part, description, advice }: Finding): string {
+  return `${SIGNS[verdict]} ${part}: ${description}${advice === undefined ? '' : `\n        -> ${advice}`}`;
 }

@@ -10,7 +10,7 @@ const COMMANDS = settingsCommands({
   body: routeSettings,
   flags: [
     { flag: 'processor', property: 'processorId', value: 'ID', read: readNumber },
-    { flag: 'priority', property: 'priority', value: '1', usual: '1', read: readNumber },
+    { flag: 'priority', property: 'priority', value: '1', defaultValue: '1', read: readNumber },
     { flag: 'currency', property: 'currency', value: 'ZAR' },
     { flag: 'scheme', property: 'scheme', value: 'Visa' },
     { flag: 'terminal', property: 'xTid', value: 'X-TID' },

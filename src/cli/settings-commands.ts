@@ -17,7 +17,7 @@ export interface Flag {
   /** What its text means; itself unless given. */
   readonly read?: (text: string) => unknown;
   /** Of a new one, unless it is given. */
-  readonly usual?: string;
+  readonly defaultValue?: string;
   /** Only a new one has it. */
   readonly isFixed?: true;
 }
@@ -145,7 +145,7 @@ function optionsOf(flags: readonly Flag[]): Record<string, typeof text> {
 }
 
 function usualOf(flags: readonly Flag[]): Readonly<Record<string, string | undefined>> {
-  return Object.fromEntries(flags.map(({ flag, usual }) => [flag, usual]));
+  return Object.fromEntries(flags.map(({ flag, defaultValue }) => [flag, defaultValue]));
 }
 
 /** Those that are given, under the names that the settings have for them. */

@@ -1,5 +1,5 @@
 import { toHex } from '../bytes/hex.ts';
-import { LogBudget } from '../connection/log-budget.ts';
+import { LogBudget } from '../limits/log-budget.ts';
 import { createLog, type Log } from '../ops/log.ts';
 import { demoKeys } from '../simulator/demo-hsm.ts';
 import { type Simulator, type SimulatorEvent, startSimulator } from '../simulator/start-simulator.ts';

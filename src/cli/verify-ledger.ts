@@ -52,14 +52,14 @@ function parseTime(text: string): Date {
 
 /** A line for each check, and below them what is wrong. */
 function reportOf(findings: readonly Finding[]): string {
-  const rows = findings.map(({ check, lookedAt, open, inReview, misstated, violationCount, says }) => [
+  const rows = findings.map(({ check, lookedAt, open, inReview, misstated, violationCount, description }) => [
     check,
     String(lookedAt),
     String(open),
     String(inReview),
     String(misstated),
     String(violationCount),
-    says,
+    description,
   ]);
   const table = tableOf([
     ['check', 'looked at', 'open', 'in review', 'misstated', 'violations', 'what must hold'],

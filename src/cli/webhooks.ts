@@ -2,7 +2,8 @@ import { type Commands, runCommand } from './commands.ts';
 
 const COMMANDS: Commands = {
   listen: {
-    says: '--forward-to URL [--secret whsec_…] [--all] [--profile FILE]: pass events on to a receiver of yours, signed',
+    description:
+      '--forward-to URL [--secret whsec_…] [--all] [--profile FILE]: pass events on to a receiver of yours, signed',
     load: () => import('./webhooks-listen.ts'),
   },
 };

@@ -48,9 +48,9 @@ export interface ConnectionEvents<Message> {
 
 /** What a connection reads. */
 export interface MessageEvents<Message> {
-  onResponse(connection: Connection<Message>, response: Message, nowMs: number): void;
+  onResponse(connection: Connection<Message>, response: Message, monotonicMs: number): void;
   onRequest(connection: Connection<Message>, request: Message, reply: (response: Message) => void): void;
-  onBadMessage(connection: Connection<Message>, error: unknown, nowMs: number): void;
+  onBadMessage(connection: Connection<Message>, error: unknown, monotonicMs: number): void;
 }
 
 /** What connections of one pool share. */
@@ -106,7 +106,7 @@ export class Connection<Message> implements Carrier<Message> {
     this.rank = identity.rank;
     this.#context = context;
     this.#socket = socket;
-    this.lastReadMs = context.deadlines.nowMs();
+    this.lastReadMs = context.deadlines.monotonicMs();
     this.#reader = new FrameReader(context.protocol.framing, this.#onFrame);
     this.#outgoing = new OutgoingFrames(context.protocol, this.#writeBytes, this.#onRefused);
     this.#listen(socket.stream);
@@ -148,7 +148,7 @@ export class Connection<Message> implements Carrier<Message> {
         resolve({ kind: 'failed', written: false, reason: 'connectionLost', connectionId: this.id });
         return;
       }
-      const deadlineAtMs = this.#context.deadlines.nowMs() + timeoutMs;
+      const deadlineAtMs = this.#context.deadlines.monotonicMs() + timeoutMs;
       const key = this.#context.protocol.requestKey(request);
       this.send(new PendingRequest(key, request, this, { deadlineAtMs }, resolve));
     });
@@ -157,7 +157,7 @@ export class Connection<Message> implements Carrier<Message> {
   /** At its deadline a request whose bytes may be unsent takes the connection with it: nothing may follow its reversal. */
   expire(pending: PendingRequest<Message>): void {
     const isUnsent = this.#outgoing.isUnsent(pending);
-    this.#context.pending.giveUp(pending, 'deadline', this.#context.deadlines.nowMs());
+    this.#context.pending.giveUp(pending, 'deadline', this.#context.deadlines.monotonicMs());
     if (isUnsent) this.destroy({ cause: 'unsentAtDeadline' });
   }
 
@@ -180,7 +180,7 @@ export class Connection<Message> implements Carrier<Message> {
     stream.on('close', () => this.destroy({ cause: 'peerClosed' }));
     this.#socket.whenOpen(() => {
       if (this.#isClosed) return;
-      this.lastReadMs = this.#context.deadlines.nowMs();
+      this.lastReadMs = this.#context.deadlines.monotonicMs();
       this.#context.events.onConnected(this);
     });
   }
@@ -192,7 +192,7 @@ export class Connection<Message> implements Carrier<Message> {
     process.nextTick(this.#flush);
   }
 
-  readonly #nowMs = (): number => this.#context.deadlines.nowMs();
+  readonly #nowMs = (): number => this.#context.deadlines.monotonicMs();
 
   readonly #flush = (): void => {
     this.#isFlushScheduled = false;
@@ -216,8 +216,8 @@ export class Connection<Message> implements Carrier<Message> {
 
   readonly #onRefused = (frame: OutgoingFrame): void => {
     if (!(frame instanceof PendingRequest)) return;
-    const nowMs = this.#nowMs();
-    this.#context.pending.giveUp(frame, nowMs > frame.deadlineAtMs ? 'deadline' : 'sendBy', nowMs);
+    const monotonicMs = this.#nowMs();
+    this.#context.pending.giveUp(frame, monotonicMs > frame.deadlineAtMs ? 'deadline' : 'sendBy', monotonicMs);
   };
 
   readonly #onData = (chunk: Uint8Array): void => {

@@ -13,13 +13,13 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** The monotonic clock and the one timer that deadlines need; a test hands in a clock that it turns by hand. */
 export interface Clock {
   /** Milliseconds that never go backwards, since an arbitrary origin. */
-  nowMs(): number;
+  monotonicMs(): number;
   /** Calls back once after `delayMs`, unless the returned function is called first. */
   wakeAfter(delayMs: number, callback: () => void): () => void;
 }
 
 export const monotonicClock: Clock = {
-  nowMs: () => performance.now(),
+  monotonicMs: () => performance.now(),
   wakeAfter(delayMs, callback) {
     const timer = setTimeout(callback, delayMs);
     return () => clearTimeout(timer);
@@ -31,7 +31,7 @@ export abstract class Deadline {
   next: Deadline | undefined = undefined;
   previous: Deadline | undefined = undefined;
 
-  abstract onDue(nowMs: number): void;
+  abstract onDue(monotonicMs: number): void;
 
   get isScheduled(): boolean {
     return this.next !== undefined;
@@ -40,15 +40,15 @@ export abstract class Deadline {
 
 /** A deadline that calls a function. */
 export class Alarm extends Deadline {
-  readonly #ring: (nowMs: number) => void;
+  readonly #ring: (monotonicMs: number) => void;
 
-  constructor(ring: (nowMs: number) => void) {
+  constructor(ring: (monotonicMs: number) => void) {
     super();
     this.#ring = ring;
   }
 
-  override onDue(nowMs: number): void {
-    this.#ring(nowMs);
+  override onDue(monotonicMs: number): void {
+    this.#ring(monotonicMs);
   }
 }
 
@@ -104,11 +104,11 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  nowMs(): number {
-    return this.#clock.nowMs();
+  monotonicMs(): number {
+    return this.#clock.monotonicMs();
   }
 
-  /** Calls `onDue` once at `dueAtMs` (an instant of `nowMs`); a deadline that was already scheduled is moved. */
+  /** Calls `onDue` once at `dueAtMs` (an instant of `monotonicMs`); a deadline that was already scheduled is moved. */
   schedule(deadline: Deadline, dueAtMs: number): void {
     assert(!Number.isNaN(dueAtMs), 'a deadline is an instant');
     if (deadline.isScheduled) unlink(deadline);
@@ -142,27 +142,27 @@ export class Deadlines {
   #arm(number: number): void {
     this.#disarm?.();
     this.#armedTick = number;
-    const delayMs = Math.min(Math.max(number * TICK_MS - this.#clock.nowMs(), 0), LONGEST_TIMER_MS);
+    const delayMs = Math.min(Math.max(number * TICK_MS - this.#clock.monotonicMs(), 0), LONGEST_TIMER_MS);
     this.#disarm = this.#clock.wakeAfter(Math.ceil(delayMs), this.#run);
   }
 
   readonly #run = (): void => {
-    const nowMs = this.#clock.nowMs();
-    const currentTick = Math.floor(nowMs / TICK_MS);
+    const monotonicMs = this.#clock.monotonicMs();
+    const currentTick = Math.floor(monotonicMs / TICK_MS);
     this.#lastRunTick = currentTick;
     try {
-      while (this.#order.length > 0 && this.#order[0]!.number <= currentTick) this.#ring(this.#order[0]!, nowMs);
+      while (this.#order.length > 0 && this.#order[0]!.number <= currentTick) this.#ring(this.#order[0]!, monotonicMs);
     } finally {
       this.#rearm();
     }
   };
 
-  #ring(tick: Tick, nowMs: number): void {
+  #ring(tick: Tick, monotonicMs: number): void {
     while (!tick.isEmpty) {
       const deadline = tick.next!;
       unlink(deadline);
       this.#scheduled--;
-      deadline.onDue(nowMs);
+      deadline.onDue(monotonicMs);
     }
     if (this.#order[0] === tick) this.#dropEarliest();
   }

@@ -1,11 +1,11 @@
 import { TapwireError } from '../errors.ts';
+import { LogBudget } from '../limits/log-budget.ts';
 import type { Connection, MessageEvents } from './connection.ts';
 import type { Deadlines } from './deadlines.ts';
-import { LogBudget } from './log-budget.ts';
 import type { PendingRequest, PendingRequests, UnmatchedResponse } from './pending-requests.ts';
 import type { PoolOptions } from './pool-options.ts';
 import type { PoolCounters } from './pool-stats.ts';
-import type { Line } from './switch-protocol.ts';
+import type { ProtocolConnection } from './switch-protocol.ts';
 
 /** A switch that misbehaves does it in every message: enough lines to see how. */
 const LINES_PER_SECOND = 10;
@@ -14,7 +14,7 @@ export interface InboxParts<Message> {
   readonly pending: PendingRequests<Message>;
   readonly counters: PoolCounters;
   readonly deadlines: Deadlines;
-  readonly lineOf: (connection: Connection<Message>) => Line<Message> | undefined;
+  readonly lineOf: (connection: Connection<Message>) => ProtocolConnection<Message> | undefined;
 }
 
 /**
@@ -31,15 +31,15 @@ export class Inbox<Message> implements MessageEvents<Message> {
     this.#parts = parts;
   }
 
-  onResponse(connection: Connection<Message>, response: Message, nowMs: number): void {
+  onResponse(connection: Connection<Message>, response: Message, monotonicMs: number): void {
     const { pending: requests, counters } = this.#parts;
     const { pending, key, missing } = requests.match(response, connection);
     if (!pending) {
-      this.#reportUnmatched({ ...requests.lookBack(key, nowMs), response, connectionId: connection.id, missing });
+      this.#reportUnmatched({ ...requests.lookBack(key, monotonicMs), response, connectionId: connection.id, missing });
       return;
     }
     counters.answered++;
-    counters.roundTrips.record(requests.answer(pending, response, missing, nowMs));
+    counters.roundTrips.record(requests.answer(pending, response, missing, monotonicMs));
   }
 
   onRequest(connection: Connection<Message>, request: Message, reply: (response: Message) => void): void {
@@ -54,10 +54,10 @@ export class Inbox<Message> implements MessageEvents<Message> {
     answered.catch((error) => this.#reportBadMessage(connection, error));
   }
 
-  onBadMessage(connection: Connection<Message>, error: unknown, nowMs: number): void {
+  onBadMessage(connection: Connection<Message>, error: unknown, monotonicMs: number): void {
     this.#reportBadMessage(connection, error);
     const pending = this.#requestOf(error, connection);
-    if (pending) this.#parts.pending.answerUnreadable(pending, error, nowMs);
+    if (pending) this.#parts.pending.answerUnreadable(pending, error, monotonicMs);
   }
 
   /** The request whose response was refused with `error`, where its whole key could be read. */
@@ -90,7 +90,7 @@ export class Inbox<Message> implements MessageEvents<Message> {
   }
 
   #warn(fields: object, text: string): void {
-    this.#budget.spend(this.#parts.deadlines.nowMs(), (suppressed) => {
+    this.#budget.spend(this.#parts.deadlines.monotonicMs(), (suppressed) => {
       this.#options.log.warn({ ...fields, suppressed }, text);
     });
   }

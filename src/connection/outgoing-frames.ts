@@ -74,9 +74,9 @@ export class OutgoingFrames<Message> {
    * Encodes a message behind those that wait for the next `flush`.
    * @throws whatever the protocol's `encode` throws, ConnectionError MESSAGE_LENGTH; nothing will be written then
    */
-  append(message: Message, frame: OutgoingFrame, nowMs: () => number, header?: Uint8Array): void {
+  append(message: Message, frame: OutgoingFrame, monotonicMs: () => number, header?: Uint8Array): void {
     const { framing } = this.#protocol;
-    while (this.#chunk.bytes.length - this.#end < this.#largestFrameBytes) this.#continueInNextChunk(nowMs());
+    while (this.#chunk.bytes.length - this.#end < this.#largestFrameBytes) this.#continueInNextChunk(monotonicMs());
     const messageStart = this.#end + this.#prefixBytes;
     const messageEnd = this.#encode(message, messageStart);
     writeFrameHeader(framing, header ?? framing.transportHeader, this.#chunk.bytes, messageStart, messageEnd);
@@ -88,8 +88,8 @@ export class OutgoingFrames<Message> {
   }
 
   /** Hands everything encoded so far to the socket in one write, but for the frames that came too late. */
-  flush(nowMs: number): void {
-    this.#handOver(this.#takeBatch(nowMs));
+  flush(monotonicMs: number): void {
+    this.#handOver(this.#takeBatch(monotonicMs));
   }
 
   /** Whether bytes of the frame may still lie in this process. */
@@ -117,18 +117,18 @@ export class OutgoingFrames<Message> {
   }
 
   /** The next chunk comes before the write: whoever is told of it may have something to send. */
-  #continueInNextChunk(nowMs: number): void {
-    const batch = this.#takeBatch(nowMs);
+  #continueInNextChunk(monotonicMs: number): void {
+    const batch = this.#takeBatch(monotonicMs);
     if (this.#chunk.lent > 0) this.#chunk = this.#spare.pop() ?? this.#newChunk();
     this.#start = 0;
     this.#end = 0;
     this.#handOver(batch);
   }
 
-  #takeBatch(nowMs: number): Batch {
-    const refused = nowMs > this.#earliestSendByMs ? this.#takeRefused(nowMs) : undefined;
+  #takeBatch(monotonicMs: number): Batch {
+    const refused = monotonicMs > this.#earliestSendByMs ? this.#takeRefused(monotonicMs) : undefined;
     this.#earliestSendByMs = Number.POSITIVE_INFINITY;
-    for (const frame of this.#frames) frame.writtenAtMs = nowMs;
+    for (const frame of this.#frames) frame.writtenAtMs = monotonicMs;
     this.#frames.length = 0;
     this.#ends.length = 0;
     const chunk = this.#chunk;
@@ -164,14 +164,14 @@ export class OutgoingFrames<Message> {
   }
 
   /** Moves the frames that may still leave together over those that may not. None of them is the socket's yet. */
-  #takeRefused(nowMs: number): OutgoingFrame[] {
+  #takeRefused(monotonicMs: number): OutgoingFrame[] {
     const kept: OutgoingFrame[] = [];
     const refused: OutgoingFrame[] = [];
     let from = this.#start;
     let to = this.#start;
     for (const [index, frame] of this.#frames.entries()) {
       const end = this.#ends[index]!;
-      if (nowMs > frame.sendByMs) {
+      if (monotonicMs > frame.sendByMs) {
         refused.push(frame);
       } else {
         this.#chunk.bytes.copyWithin(to, from, end);

@@ -153,26 +153,27 @@ export class PendingRequests<Message> {
   }
 
   /** Ends a request with its response; gives how long the switch took, in milliseconds. */
-  answer(pending: PendingRequest<Message>, response: Message, missing: readonly string[], nowMs: number): number {
-    const roundTripMs = this.#end(pending, nowMs);
+  answer(pending: PendingRequest<Message>, response: Message, missing: readonly string[], monotonicMs: number): number {
+    const roundTripMs = this.#end(pending, monotonicMs);
     pending.settle({ kind: 'answered', response, missing, connectionId: pending.carrier.id, roundTripMs });
     return roundTripMs;
   }
 
   /** Ends a request with a response that `decode` refused with `error`. */
-  answerUnreadable(pending: PendingRequest<Message>, error: unknown, nowMs: number): void {
-    const roundTripMs = this.#end(pending, nowMs);
+  answerUnreadable(pending: PendingRequest<Message>, error: unknown, monotonicMs: number): void {
+    const roundTripMs = this.#end(pending, monotonicMs);
     pending.settle({ kind: 'unreadable', error, connectionId: pending.carrier.id, roundTripMs });
   }
 
-  giveUp(pending: PendingRequest<Message>, reason: RequestFailure, nowMs: number): void {
+  giveUp(pending: PendingRequest<Message>, reason: RequestFailure, monotonicMs: number): void {
     this.remove(pending);
-    if (pending.isWritten) this.#givenUp.add(pending.key, nowMs);
+    if (pending.isWritten) this.#givenUp.add(pending.key, monotonicMs);
     pending.settle({ kind: 'failed', written: pending.isWritten, reason, connectionId: pending.carrier.id });
   }
 
-  giveUpAll(carrier: Carrier<Message>, reason: RequestFailure, nowMs: number): void {
-    for (const pending of this.#live.entries()) if (pending.carrier === carrier) this.giveUp(pending, reason, nowMs);
+  giveUpAll(carrier: Carrier<Message>, reason: RequestFailure, monotonicMs: number): void {
+    for (const pending of this.#live.entries())
+      if (pending.carrier === carrier) this.giveUp(pending, reason, monotonicMs);
   }
 
   /** The request that `response`, read on `carrier`, answers. */
@@ -187,18 +188,18 @@ export class PendingRequests<Message> {
   }
 
   /** What is remembered of the request of a response that came too late, twice or out of nowhere. */
-  lookBack(key: string | undefined, nowMs: number): Pick<UnmatchedResponse<Message>, 'kind' | 'sinceMs'> {
+  lookBack(key: string | undefined, monotonicMs: number): Pick<UnmatchedResponse<Message>, 'kind' | 'sinceMs'> {
     const givenUpAtMs = key === undefined ? undefined : this.#givenUp.get(key);
-    if (givenUpAtMs !== undefined) return { kind: 'late', sinceMs: nowMs - givenUpAtMs };
+    if (givenUpAtMs !== undefined) return { kind: 'late', sinceMs: monotonicMs - givenUpAtMs };
     const answeredAtMs = key === undefined ? undefined : this.#answered.get(key);
-    if (answeredAtMs !== undefined) return { kind: 'duplicate', sinceMs: nowMs - answeredAtMs };
+    if (answeredAtMs !== undefined) return { kind: 'duplicate', sinceMs: monotonicMs - answeredAtMs };
     return { kind: 'unknown', sinceMs: undefined };
   }
 
-  #end(pending: PendingRequest<Message>, nowMs: number): number {
+  #end(pending: PendingRequest<Message>, monotonicMs: number): number {
     this.remove(pending);
-    this.#answered.add(pending.key, nowMs);
-    return nowMs - pending.writtenAtMs;
+    this.#answered.add(pending.key, monotonicMs);
+    return monotonicMs - pending.writtenAtMs;
   }
 
   #onlyCandidate(response: Message, carrier: Carrier<Message>): PendingRequest<Message> | undefined {

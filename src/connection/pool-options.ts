@@ -1,5 +1,5 @@
 import type { Server } from 'node:net';
-import type { BackoffLimits } from './backoff.ts';
+import type { BackoffLimits } from '../limits/backoff.ts';
 import type { CloseReason, ConnectionState } from './connection.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { MayDial } from './guarded-lookup.ts';

@@ -13,7 +13,7 @@ import { PoolCounters, type PoolStats } from './pool-stats.ts';
 import { HeldSlot, type Slot, type SlotOwner } from './slot.ts';
 import { SlotQueue } from './slot-queue.ts';
 import { isSuspect, noteAnswer, noteTimeout } from './suspicion.ts';
-import { type LineState, SwitchLines } from './switch-lines.ts';
+import { type ConnectionSummary, SwitchConnections } from './switch-connections.ts';
 
 /**
  * What a caller can count on right now: a slot at once (`ready`), a slot once another request has ended (`full`) or
@@ -41,7 +41,7 @@ export class Pool<Message> {
   readonly #deadlines: Deadlines;
   readonly #pending: PendingRequests<Message>;
   readonly #queue: SlotQueue<Message>;
-  readonly #lines: SwitchLines<Message>;
+  readonly #lines: SwitchConnections<Message>;
   readonly #counters = new PoolCounters();
   readonly #slotOwner: SlotOwner<Message> = {
     submit: (connection, message, times) => this.#submit(connection, message, times),
@@ -62,7 +62,7 @@ export class Pool<Message> {
     this.#deadlines = options.deadlines ?? new Deadlines();
     this.#pending = new PendingRequests(options.protocol, this.#deadlines);
     this.#queue = new SlotQueue(this.#deadlines, limits.waiting);
-    this.#lines = new SwitchLines(options, {
+    this.#lines = new SwitchConnections(options, {
       deadlines: this.#deadlines,
       pending: this.#pending,
       counters: this.#counters,
@@ -90,7 +90,7 @@ export class Pool<Message> {
   }
 
   readonly #isSuspect = (connection: Connection<Message>): boolean =>
-    isSuspect(connection, this.#deadlines.nowMs(), this.#timeouts);
+    isSuspect(connection, this.#deadlines.monotonicMs(), this.#timeouts);
 
   get stats(): PoolStats {
     const waits = { pending: this.#queue.size, held: this.#heldSlots, inFlight: this.#pending.size };
@@ -142,17 +142,17 @@ export class Pool<Message> {
     if (connection) this.#lines.signOnAgain(connection);
   }
 
-  /** @returns false when there is no such connection; see `SwitchLines.signOff` */
+  /** @returns false when there is no such connection; see `SwitchConnections.signOff` */
   signOff(connectionId: string): boolean {
     return this.#lines.signOff(connectionId);
   }
 
-  /** @returns false when there is no such connection; see `SwitchLines.signOn` */
+  /** @returns false when there is no such connection; see `SwitchConnections.signOn` */
   signOn(connectionId: string): boolean {
     return this.#lines.signOn(connectionId);
   }
 
-  get lines(): LineState[] {
+  get lines(): ConnectionSummary[] {
     return this.#lines.states;
   }
 
@@ -195,7 +195,7 @@ export class Pool<Message> {
     if (result.kind !== 'failed') noteAnswer(connection, result.roundTripMs);
     else if (result.reason === 'deadline') {
       this.#counters.timedOut++;
-      noteTimeout(connection, this.#deadlines.nowMs());
+      noteTimeout(connection, this.#deadlines.monotonicMs());
     }
   }
 
@@ -209,7 +209,7 @@ export class Pool<Message> {
   #hold(connection: Connection<Message>, isBound: boolean): Slot<Message> {
     const slot = new HeldSlot(connection, this.#slotOwner, isBound);
     this.#heldSlots++;
-    this.#deadlines.schedule(slot, this.#deadlines.nowMs() + this.#timeouts.slotHoldMs);
+    this.#deadlines.schedule(slot, this.#deadlines.monotonicMs() + this.#timeouts.slotHoldMs);
     return slot;
   }
 
@@ -229,9 +229,9 @@ export class Pool<Message> {
     if (reason) return notWritten(reason);
     const connection = await this.#queue.wait(untilMs);
     if (connection) return this.#hold(connection, false).request(message, times);
-    const nowMs = this.#deadlines.nowMs();
-    if (nowMs >= times.deadlineAtMs) return notWritten('deadline');
-    if (nowMs >= untilMs) return notWritten('sendBy');
+    const monotonicMs = this.#deadlines.monotonicMs();
+    if (monotonicMs >= times.deadlineAtMs) return notWritten('deadline');
+    if (monotonicMs >= untilMs) return notWritten('sendBy');
     return notWritten(this.#isClosing ? 'closed' : 'noConnection');
   }
 

@@ -1,4 +1,4 @@
-import { Backoff, type BackoffLimits } from './backoff.ts';
+import { Backoff, type BackoffLimits } from '../limits/backoff.ts';
 import type { Connection } from './connection.ts';
 import { Deadline, type Deadlines } from './deadlines.ts';
 
@@ -52,7 +52,7 @@ export class Redialer<Message> extends Deadline {
   /** @param hasProvenItself whether the connection was ready for long enough to begin the backoff anew */
   redialLater(hasProvenItself: boolean): void {
     if (hasProvenItself) this.#backoff.reset();
-    if (!this.#isHeld) this.#deadlines.schedule(this, this.#deadlines.nowMs() + this.#backoff.nextDelayMs());
+    if (!this.#isHeld) this.#deadlines.schedule(this, this.#deadlines.monotonicMs() + this.#backoff.nextDelayMs());
   }
 
   stop(): void {

@@ -3,13 +3,13 @@ import type { CloseCause, Connection } from './connection.ts';
 import { Alarm, type Deadlines } from './deadlines.ts';
 import type { PoolTimeouts } from './pool-options.ts';
 import { silentFromMs } from './suspicion.ts';
-import type { Line, SessionStep, SwitchProtocol } from './switch-protocol.ts';
+import type { ProtocolConnection, SessionStep, SwitchProtocol } from './switch-protocol.ts';
 
 /**
  * The conversation that keeps one connection usable: sign-on before it is ready, an echo when it has read nothing for
  * a while, sign-off at the end. A step that fails, or takes too long, ends the connection.
  */
-export class Session<Message> implements Line<Message> {
+export class Session<Message> implements ProtocolConnection<Message> {
   readonly connectionId: string;
   readonly #connection: Connection<Message>;
   readonly #protocol: SwitchProtocol<Message>;
@@ -101,7 +101,7 @@ export class Session<Message> implements Line<Message> {
     if (this.#protocol.echo) {
       return Math.min(lastReadMs + this.#timeouts.idleEchoMs, silentFromMs(this.#connection, this.#timeouts));
     }
-    return (unansweredSinceMs ?? this.#deadlines.nowMs()) + this.#timeouts.silenceMs;
+    return (unansweredSinceMs ?? this.#deadlines.monotonicMs()) + this.#timeouts.silenceMs;
   }
 
   #lookAgainAt(atMs: number): void {
@@ -112,11 +112,11 @@ export class Session<Message> implements Line<Message> {
 
   async #look(): Promise<void> {
     const quietUntilMs = this.#quietUntilMs();
-    if (this.#deadlines.nowMs() < quietUntilMs) return this.#lookAgainAt(quietUntilMs);
+    if (this.#deadlines.monotonicMs() < quietUntilMs) return this.#lookAgainAt(quietUntilMs);
     const { echo } = this.#protocol;
     if (!echo) return this.#connection.destroy({ cause: 'silence' });
     const { echoMs, suspectEchoMs } = this.#timeouts;
-    const wasSilent = this.#deadlines.nowMs() >= silentFromMs(this.#connection, this.#timeouts);
+    const wasSilent = this.#deadlines.monotonicMs() >= silentFromMs(this.#connection, this.#timeouts);
     if (wasSilent) this.#onSilence(true);
     const timeoutMs = wasSilent ? Math.max(echoMs, suspectEchoMs) : echoMs;
     if (!(await this.#take(echo, timeoutMs, 'echoFailed'))) return;
@@ -129,7 +129,7 @@ export class Session<Message> implements Line<Message> {
     const { promise, resolve } = Promise.withResolvers<string>();
     const alarm = new Alarm(() => resolve('timeout'));
     this.#exchangeMs = timeoutMs;
-    this.#deadlines.schedule(alarm, this.#deadlines.nowMs() + timeoutMs);
+    this.#deadlines.schedule(alarm, this.#deadlines.monotonicMs() + timeoutMs);
     this.#attempt(step).then(resolve);
     const failure = await promise;
     this.#deadlines.cancel(alarm);

@@ -20,8 +20,8 @@ type Watched = Pick<Connection<unknown>, 'unansweredSinceMs' | 'timeoutsInARow' 
  *
  * To be wrong costs an echo and a detour, so it is told early: where no other connection is there, nothing changes.
  */
-export function isSuspect(connection: Watched, nowMs: number, timeouts: PoolTimeouts): boolean {
-  return nowMs >= silentFromMs(connection, timeouts) || isAvoided(connection, nowMs, timeouts);
+export function isSuspect(connection: Watched, monotonicMs: number, timeouts: PoolTimeouts): boolean {
+  return monotonicMs >= silentFromMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts);
 }
 
 /** From when on a connection counts as silent if it goes on reading nothing; infinite while nothing was asked. */
@@ -33,8 +33,12 @@ export function silentFromMs({ unansweredSinceMs, usualRoundTripMs }: Watched, {
   return unansweredSinceMs + afterMs;
 }
 
-function isAvoided({ timeoutsInARow, lastTimeoutMs }: Watched, nowMs: number, { avoidMs }: PoolTimeouts): boolean {
-  return timeoutsInARow >= TIMEOUTS_IN_A_ROW && nowMs - lastTimeoutMs < avoidMs;
+function isAvoided(
+  { timeoutsInARow, lastTimeoutMs }: Watched,
+  monotonicMs: number,
+  { avoidMs }: PoolTimeouts,
+): boolean {
+  return timeoutsInARow >= TIMEOUTS_IN_A_ROW && monotonicMs - lastTimeoutMs < avoidMs;
 }
 
 export function noteAnswer(connection: Watched, roundTripMs: number): void {
@@ -43,7 +47,7 @@ export function noteAnswer(connection: Watched, roundTripMs: number): void {
   connection.usualRoundTripMs = usualMs + (roundTripMs - usualMs) * WEIGHT_OF_LAST;
 }
 
-export function noteTimeout(connection: Watched, nowMs: number): void {
+export function noteTimeout(connection: Watched, monotonicMs: number): void {
   connection.timeoutsInARow++;
-  connection.lastTimeoutMs = nowMs;
+  connection.lastTimeoutMs = monotonicMs;
 }

@@ -45,11 +45,15 @@ export interface SwitchProtocol<Message> {
   readonly signOff?: SessionStep<Message> | undefined;
 
   /** A request of the switch (its echo, a cut-over, a key change). `reply` sends the answer on the same connection. */
-  onRequest?(request: Message, reply: (response: Message) => void, line: Line<Message>): void | Promise<void>;
+  onRequest?(
+    request: Message,
+    reply: (response: Message) => void,
+    line: ProtocolConnection<Message>,
+  ): void | Promise<void>;
 }
 
 /** One connection as the protocol sees it. */
-export interface Line<Message> {
+export interface ProtocolConnection<Message> {
   readonly connectionId: string;
   /**
    * Sends a request and gives its response, whatever the connection's state and however full it is.
@@ -61,4 +65,4 @@ export interface Line<Message> {
 }
 
 /** A step of a session; true when the switch accepted it. Anything else, an exception included, closes the connection. */
-export type SessionStep<Message> = (line: Line<Message>) => Promise<boolean>;
+export type SessionStep<Message> = (line: ProtocolConnection<Message>) => Promise<boolean>;

@@ -1,4 +1,4 @@
-import { MendableError, TapwireError } from './tapwire-error.ts';
+import { TapwireError, UserFixableError } from './tapwire-error.ts';
 
 /**
  * Why the gateway, or any command, cannot start: shown to whoever gave it, in one line, before exit code 1. BAD_USAGE: its
@@ -12,7 +12,7 @@ export type StartErrorCode =
   | 'BAD_PROCESSOR'
   | 'PORT_IN_USE';
 
-export class StartError extends MendableError<StartErrorCode> {}
+export class StartError extends UserFixableError<StartErrorCode> {}
 
 /** Why a processor plug-in cannot be used. */
 export type ProcessorErrorCode =
@@ -22,7 +22,7 @@ export type ProcessorErrorCode =
   | 'PROCESSOR_DUPLICATE';
 
 /** A plug-in that is missing, does not run or is not one: the message names the file and the reason. */
-export class ProcessorError extends MendableError<ProcessorErrorCode> {}
+export class ProcessorError extends UserFixableError<ProcessorErrorCode> {}
 
 /** Why a simulated switch cannot be started as asked. */
 export type SimulatorErrorCode = 'LATENCY_INVALID' | 'FAULT_INVALID' | 'MANNERS_UNKNOWN' | 'PORT_TAKEN';

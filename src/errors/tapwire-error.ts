@@ -15,7 +15,7 @@ export abstract class TapwireError<Code extends string = string> extends Error {
 }
 
 /** What whoever gave a command can mend: shown as it is, without a stack. */
-export abstract class MendableError<Code extends string> extends TapwireError<Code> {
+export abstract class UserFixableError<Code extends string> extends TapwireError<Code> {
   /** A sentence that names what is at fault. */
   readonly reason: string;
 

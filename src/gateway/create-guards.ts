@@ -17,11 +17,11 @@ export type Guards = ReturnType<typeof createGuards>;
 
 /** What stands in front of routes: who may pass, and what makes a repeat harmless. */
 export function createGuards(parts: RouteParts) {
-  const { config, database, stores, ownTokens, world, fetcher, closers, report } = parts;
+  const { config, database, stores, ownTokens, deps, fetcher, closers, report } = parts;
   const { directory, keys } = stores;
   const keySets = new KeySets({
     fetch: (url) => fetchKeySet(fetcher, url),
-    monotonicMs: world.clock.monotonicMs,
+    monotonicMs: deps.clock.monotonicMs,
     onError: report('the keys that an issuer publishes could not be fetched'),
   });
   closers.push(() => keySets.close());
@@ -30,24 +30,24 @@ export function createGuards(parts: RouteParts) {
     keys: issuerKeys,
     merchants: directory,
     audience: config.TAPWIRE_AUDIENCE,
-    nowMs: world.clock.nowMs,
+    nowMs: deps.clock.nowMs,
   });
   const apiKeys = createApiKeyVerifier({
     keys: postgresApiKeys(database, report('the use of an api key could not be recorded')),
     mode: config.TAPWIRE_ENV === 'prod' ? 'live' : 'test',
-    nowMs: world.clock.nowMs,
+    nowMs: deps.clock.nowMs,
   });
   const users = postgresUsers(database);
   const loginTokens = new LoginTokens({
     tokens: ownTokens,
     users,
     lifetimeSeconds: config.LOGIN_TOKEN_MINUTES * 60,
-    nowMs: world.clock.nowMs,
+    nowMs: deps.clock.nowMs,
   });
   const authenticator = new Authenticator({ tokens, apiKeys, ownTokens, loginTokens, merchants: directory, directory });
   const idempotencyKeys = new IdempotencyKeys(database, keys);
   closers.push(() => idempotencyKeys.close());
-  const appTokens = new AppTokens(ownTokens, directory, world.clock.nowMs);
+  const appTokens = new AppTokens(ownTokens, directory, deps.clock.nowMs);
   const tapTokens = createTapTokens(tokens, appTokens);
   const idempotent = createIdempotency(authenticator, idempotencyKeys);
   return { tokens, tapTokens, appTokens, issuerKeys, users, loginTokens, authenticator, idempotent };

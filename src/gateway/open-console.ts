@@ -10,7 +10,7 @@ import { ConsoleFeed } from '../ops/console/feed.ts';
 import { ProcessReporter } from '../ops/console/process-reporter.ts';
 import { createConsoleBacklog } from '../ops/console/read-backlog.ts';
 import { createFiguresReader, type FiguresParts } from '../ops/console/read-figures.ts';
-import type { MessageTables } from '../ops/console/told-messages.ts';
+import type { MessageTables } from '../ops/console/shown-messages.ts';
 import { tellTransaction } from '../ops/console/transaction-story.ts';
 import { createTransactionSearch } from '../store/console/console-search.ts';
 import { postgresConsoleSessions } from '../store/console/console-sessions.ts';

@@ -12,17 +12,17 @@ import { readServiceAccount } from '../push/service-account.ts';
 import { PostgresDevices } from '../store/directory/devices.ts';
 import { inTransaction } from '../store/postgres/group-commit.ts';
 import type { Database } from '../store/postgres/open-database.ts';
-import type { World } from '../transactions/world.ts';
+import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import type { Stores } from './open-stores.ts';
-import { linkDeskOf } from './register-payments.ts';
+import { createLinkServices } from './register-payments.ts';
 
 export interface PushParts {
   readonly config: Config;
   readonly database: Database;
   readonly stores: Stores;
   readonly ownTokens: OwnTokens;
-  readonly world: World;
+  readonly deps: TransactionDependencies;
   readonly fetcher: GuardedFetch;
   readonly log: Log;
   /** Where this process listens. */
@@ -37,7 +37,7 @@ export interface Pushes {
 
 /** @throws StartError BAD_CONFIG for a service account that cannot be used */
 export async function openPushes(parts: PushParts): Promise<Pushes> {
-  const { database, stores, ownTokens, world, log, origin } = parts;
+  const { database, stores, ownTokens, deps, log, origin } = parts;
   const { keys, jobs, links, directory } = stores;
   const devices = new PostgresDevices(database);
   const vault = createPushTokenVault(keys);
@@ -48,7 +48,7 @@ export async function openPushes(parts: PushParts): Promise<Pushes> {
   const payments = new PushPayments({
     devices,
     vault,
-    desk: linkDeskOf(parts, new AppTokens(ownTokens, directory, world.clock.nowMs), origin),
+    services: createLinkServices(parts, new AppTokens(ownTokens, directory, deps.clock.nowMs), origin),
     links,
     sender: await openSender(parts),
     directory,
@@ -58,10 +58,10 @@ export async function openPushes(parts: PushParts): Promise<Pushes> {
   return { registry: new DeviceRegistry({ devices, vault, merchants, directory }), payments };
 }
 
-async function openSender({ config, fetcher, world, log }: PushParts): Promise<PushSender> {
+async function openSender({ config, fetcher, deps, log }: PushParts): Promise<PushSender> {
   const { FCM_SERVICE_ACCOUNT_FILE: file, FCM_URL: url, TAPWIRE_ENV } = config;
   if (file !== undefined) {
-    return new FcmSender({ account: await readServiceAccount(file), url, fetcher, clock: world.clock });
+    return new FcmSender({ account: await readServiceAccount(file), url, fetcher, clock: deps.clock });
   }
   if (TAPWIRE_ENV !== 'dev') return NO_PUSH_SENDER;
   return createLogSender((message) => log.info(message, 'a payment would be pushed to a device'));

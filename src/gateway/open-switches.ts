@@ -10,10 +10,10 @@ import { StanBlocks } from '../store/switches/stan-blocks.ts';
 import { AcquirerSwitches } from '../switches/acquirer-switches.ts';
 import { openHsm } from '../switches/open-hsm.ts';
 import type { MessageKeeper } from '../switches/ports.ts';
-import type { StrayResponses } from '../switches/stray-responses.ts';
 import { refusePinTerminals } from '../switches/translate-pin.ts';
+import type { UnmatchedResponses } from '../switches/unmatched-responses.ts';
 import type { ProcessorTypes } from '../transactions/tap/check-routing.ts';
-import type { World } from '../transactions/world.ts';
+import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
 import type { Closers } from './closers.ts';
 import { switchAccessOf } from './switch-access-of.ts';
 
@@ -28,8 +28,8 @@ export interface SwitchParts {
   readonly types: ProcessorTypes;
   readonly directory: PostgresDirectory;
   readonly database: Database;
-  readonly clock: World['clock'];
-  readonly strays: StrayResponses;
+  readonly clock: TransactionDependencies['clock'];
+  readonly unmatchedResponses: UnmatchedResponses;
   readonly messages: MessageKeeper;
   readonly log: Log;
   readonly closers: Closers;

@@ -15,10 +15,10 @@ import type { RouteParts } from './register-routes.ts';
 
 /** How often callers may ask, what they get against their credentials, and what tells them why one is refused. */
 export function registerCredentials(server: Server, parts: RouteParts, guards: Guards): void {
-  const { config, database, stores, ownTokens, world } = parts;
+  const { config, database, stores, ownTokens, deps } = parts;
   const { authenticator, tokens, issuerKeys } = guards;
   const { directory } = stores;
-  const { nowMs, monotonicMs } = world.clock;
+  const { nowMs, monotonicMs } = deps.clock;
   limitRates(server, {
     perCredential: config.RATE_PER_CREDENTIAL,
     perAddress: config.RATE_PER_ADDRESS,

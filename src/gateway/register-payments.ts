@@ -7,7 +7,7 @@ import { registerLinkRoutes } from '../http/routes/links.ts';
 import { registerPayPageRoutes } from '../http/routes/pay-page.ts';
 import { registerVirtualReaderRoutes } from '../http/routes/virtual-reader.ts';
 import type { Server } from '../http/server.ts';
-import type { LinkDesk } from '../links/create-link.ts';
+import type { LinkServices } from '../links/create-link.ts';
 import { VirtualReader } from '../phone/virtual-reader.ts';
 import type { IntentTokens } from '../transactions/ports/link-ports.ts';
 import type { createGuards } from './create-guards.ts';
@@ -16,43 +16,43 @@ import type { RouteParts } from './register-routes.ts';
 /** Links and intents: how they are created, paid and looked up. */
 export function registerPayments(server: Server, parts: RouteParts, guards: ReturnType<typeof createGuards>): void {
   const { authenticator, idempotent, appTokens } = guards;
-  const desk = linkDeskOf(parts, appTokens, () => server.listeningOrigin);
+  const services = createLinkServices(parts, appTokens, () => server.listeningOrigin);
   const { links } = parts.stores;
-  registerLinkRoutes(server, { authenticator, idempotent, desk });
-  registerIntentRoutes(server, { authenticator, idempotent, desk, appTokens, links });
+  registerLinkRoutes(server, { authenticator, idempotent, services });
+  registerIntentRoutes(server, { authenticator, idempotent, services, appTokens, links });
   registerLinkStatusRoutes(server, { authenticator, appTokens, links });
-  registerConsumerRoutes(server, { world: parts.world, appTokens });
-  registerPayPage(server, parts, appTokens, desk);
+  registerConsumerRoutes(server, { deps: parts.deps, appTokens });
+  registerPayPage(server, parts, appTokens, services);
 }
 
 /** The page that a link opens; in `dev` with a virtual phone beside it. */
 function registerPayPage(
   server: Server,
-  { config, stores: { links, directory }, world: { clock } }: RouteParts,
+  { config, stores: { links, directory }, deps: { clock } }: RouteParts,
   appTokens: AppTokens,
-  desk: LinkDesk,
+  services: LinkServices,
 ): void {
   const { TAPWIRE_ENV, INTENT_ACTION: intentAction, INTENT_PACKAGE: intentPackage } = config;
   const hasVirtualPhone = TAPWIRE_ENV === 'dev';
   const settings = { intentAction, intentPackage, hasVirtualPhone };
   const identify = identifyLink(appTokens);
-  registerPayPageRoutes(server, { identify, links, directory, clock, desk, settings });
+  registerPayPageRoutes(server, { identify, links, directory, clock, services, settings });
   if (hasVirtualPhone) registerVirtualReaderRoutes(server, { identify, links, reader: new VirtualReader() });
 }
 
 /** What links are made with, whoever makes them. */
-export function linkDeskOf(
-  { config, stores: { links, directory }, world }: Pick<RouteParts, 'config' | 'stores' | 'world'>,
+export function createLinkServices(
+  { config, stores: { links, directory }, deps }: Pick<RouteParts, 'config' | 'stores' | 'deps'>,
   tokens: IntentTokens,
   origin: () => string,
-): LinkDesk {
+): LinkServices {
   return {
     links,
     tokens,
     directory,
     merchants: directory,
-    clock: world.clock,
-    newId: world.newId,
+    clock: deps.clock,
+    newId: deps.newId,
     lifetimeMinutes: config.LINK_MINUTES,
     appUrl: () => config.APP_URL ?? origin(),
   };

@@ -16,7 +16,7 @@ import type { Database } from '../store/postgres/open-database.ts';
 import { PostgresWebhookEndpoints } from '../store/webhooks/webhook-endpoints.ts';
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
 import type { ProcessorTypes } from '../transactions/tap/check-routing.ts';
-import type { World } from '../transactions/world.ts';
+import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
@@ -38,7 +38,7 @@ export interface RouteParts {
   readonly stores: Stores;
   readonly types: ProcessorTypes;
   readonly ownTokens: OwnTokens;
-  readonly world: World;
+  readonly deps: TransactionDependencies;
   readonly fetcher: GuardedFetch;
   readonly pushes: Pushes;
   readonly closers: Closers;
@@ -47,17 +47,17 @@ export interface RouteParts {
 
 /** Every route that a caller with a credential reaches, and the public ones beside them. */
 export function registerRoutes(server: Server, parts: RouteParts): void {
-  const { world, stores } = parts;
+  const { deps, stores } = parts;
   const guards = createGuards(parts);
   registerCredentials(server, parts, guards);
   const { tapTokens, authenticator, idempotent } = guards;
   const { store: transactions, directory } = stores;
-  const taps = { world, identify: identifySubmitter(tapTokens, tapLimitsOf(parts)) };
+  const taps = { deps, identify: identifySubmitter(tapTokens, tapLimitsOf(parts)) };
   registerTapRoutes(server, taps);
   registerPinRoute(server, taps);
   registerAcknowledgeRoutes(server, taps);
-  registerRefundRoutes(server, { world, authenticator, transactions, idempotent });
-  registerTransactionRoutes(server, { authenticator, transactions, directory, vault: world.vault });
+  registerRefundRoutes(server, { deps, authenticator, transactions, idempotent });
+  registerTransactionRoutes(server, { authenticator, transactions, directory, vault: deps.vault });
   registerPayments(server, parts, guards);
   registerTerminals(server, parts, guards);
   registerWebhookRoutes(server, parts, authenticator, idempotent);
@@ -65,12 +65,12 @@ export function registerRoutes(server: Server, parts: RouteParts): void {
   registerWellKnownRoutes(server, stores.keys);
 }
 
-function tapLimitsOf({ config, world }: RouteParts): TapLimits {
+function tapLimitsOf({ config, deps }: RouteParts): TapLimits {
   return new TapLimits({
     perLink: config.TAPS_PER_LINK,
     perToken: config.TAPS_PER_TOKEN,
     perMerchant: config.TAPS_PER_MERCHANT,
-    monotonicMs: world.clock.monotonicMs,
+    monotonicMs: deps.clock.monotonicMs,
   });
 }
 

@@ -9,7 +9,7 @@ import type { RouteParts } from './register-routes.ts';
 
 /** Terminals and the devices they are: what they may take, how they learn it, and what is pushed to them. */
 export function registerTerminals(server: Server, parts: RouteParts, guards: ReturnType<typeof createGuards>): void {
-  const { config, database, stores, ownTokens, world, pushes } = parts;
+  const { config, database, stores, ownTokens, deps, pushes } = parts;
   const { authenticator, idempotent, appTokens } = guards;
   registerTerminalProfileRoutes(server, {
     authenticator,
@@ -18,7 +18,7 @@ export function registerTerminals(server: Server, parts: RouteParts, guards: Ret
     onChange: () => stores.directory.refresh(),
   });
   registerTerminalConfigRoute(server, {
-    world,
+    deps,
     ownTokens,
     appTokens,
     cardDataKeysUrl: () => `${config.BASE_URL ?? server.listeningOrigin}/.well-known/card-data-keys.json`,

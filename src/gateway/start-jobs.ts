@@ -12,7 +12,7 @@ import { purge, type Retention } from '../store/transactions/purge.ts';
 import { PostgresWaitingDeliveries } from '../store/webhooks/waiting-deliveries.ts';
 import { PostgresWebhookDeliveries } from '../store/webhooks/webhook-deliveries.ts';
 import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from '../transactions/time-limits.ts';
-import type { World } from '../transactions/world.ts';
+import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { Lanes } from '../webhooks/lanes.ts';
 import { providerIdOf } from '../webhooks/provider-id.ts';
@@ -30,7 +30,7 @@ export interface JobParts {
   readonly databases: Databases;
   readonly stores: Stores;
   readonly handoverKeys: ReturnType<typeof postgresHandoverKeys>;
-  readonly world: World;
+  readonly deps: TransactionDependencies;
   readonly fetcher: GuardedFetch;
   readonly pushes: Pushes;
   readonly log: Log;
@@ -42,16 +42,16 @@ export interface JobParts {
 
 /** Everything that works through queues: the pipeline of statuses, the deliverer of webhooks, the opener of handovers. */
 export async function startJobs(parts: JobParts): Promise<Pipeline> {
-  const { config, databases, stores, handoverKeys, world, log, report, closers } = parts;
+  const { config, databases, stores, handoverKeys, deps, log, report, closers } = parts;
   const opener =
     config.TAPWIRE_ROLE === 'worker'
       ? await openHandovers(handoverKeys, report('a handover key could not be published'))
       : undefined;
   if (opener) closers.push(() => opener.stop());
-  const lanes = new Lanes(world.clock.monotonicMs);
+  const lanes = new Lanes(deps.clock.monotonicMs);
   const recoveries = createRecoveries(parts, lanes);
   const deliverer = createDeliverer(parts, lanes, recoveries);
-  const pipeline = new Pipeline(stores.jobs, world, {
+  const pipeline = new Pipeline(stores.jobs, deps, {
     onError: (error, queue, asked) =>
       log.error({ error, queue, ...namesOf(asked) }, 'a job failed and will be tried again'),
     openHandover: opener && readHandovers(opener),
@@ -93,24 +93,24 @@ async function withdraw(opener: HandoverOpener): Promise<void> {
   await sleep(LIVE_KEYS_TRUSTED_MS);
 }
 
-function createRecoveries({ databases, world, report }: JobParts, lanes: Lanes): Recoveries {
+function createRecoveries({ databases, deps, report }: JobParts, lanes: Lanes): Recoveries {
   return new Recoveries({
     waiting: new PostgresWaitingDeliveries(databases.jobs),
     lanes,
-    nowMs: world.clock.monotonicMs,
+    nowMs: deps.clock.monotonicMs,
     random: Math.random,
     onError: report('webhooks that wait could not be brought forward'),
   });
 }
 
 function createDeliverer(
-  { config, databases, stores, world, fetcher }: JobParts,
+  { config, databases, stores, deps, fetcher }: JobParts,
   lanes: Lanes,
   recoveries: Recoveries,
 ): WebhookDeliverer {
-  const { clock } = world;
+  const { clock } = deps;
   const store = new PostgresWebhookDeliveries(databases.jobs, stores.jobs, (transaction, outcome, paymentReference) =>
-    webhookBody(transaction, outcome, providerIdOf(world, transaction), paymentReference),
+    webhookBody(transaction, outcome, providerIdOf(deps, transaction), paymentReference),
   );
   const vault = createSecretVault(stores.keys);
   const armed = armFetcher(fetcher, config.TAPWIRE_FAILPOINTS);

@@ -2,17 +2,17 @@ import type { FastifyReply } from 'fastify';
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { isAwaitingPin } from '../transactions/pin/pin-step.ts';
 import type { Transaction } from '../transactions/transaction.ts';
-import type { World } from '../transactions/world.ts';
+import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
 import { onlineAuthorizationOf } from './online-authorization.ts';
 import { recordWhenFlushed } from './record-when-flushed.ts';
 
 /** The answer of 4.4 and 4.5, from the committed row; that it reached the phone is recorded when it has. */
 export async function answerPhone(
-  world: World,
+  deps: TransactionDependencies,
   transaction: Transaction,
   reply: FastifyReply,
 ): Promise<{ onlineAuthorizationResponse: OnlineAuthorization }> {
-  const pinToken = isAwaitingPin(transaction) ? await world.pinTokens.issue(transaction) : undefined;
-  recordWhenFlushed(world, transaction, reply);
-  return { onlineAuthorizationResponse: onlineAuthorizationOf(transaction, world.vault, pinToken) };
+  const pinToken = isAwaitingPin(transaction) ? await deps.pinTokens.issue(transaction) : undefined;
+  recordWhenFlushed(deps, transaction, reply);
+  return { onlineAuthorizationResponse: onlineAuthorizationOf(transaction, deps.vault, pinToken) };
 }

@@ -1,14 +1,14 @@
 import type { FastifyReply } from 'fastify';
 import { recordAnswer } from '../transactions/reversal/overdue.ts';
 import type { Transaction } from '../transactions/transaction.ts';
-import type { World } from '../transactions/world.ts';
+import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
 
 /** 7 -> 8 when the last byte left for the phone, 7 -> 9 when the phone was gone. Nobody waits for the record. */
-export function recordWhenFlushed(world: World, transaction: Transaction, reply: FastifyReply): void {
+export function recordWhenFlushed(deps: TransactionDependencies, transaction: Transaction, reply: FastifyReply): void {
   const { raw } = reply;
   // Sent before: the request was overdue, and the phone has a problem instead of this outcome.
   const isOverdue = reply.sent;
-  const record = () => recordAnswer(world, transaction, raw.writableFinished && !isOverdue);
+  const record = () => recordAnswer(deps, transaction, raw.writableFinished && !isOverdue);
   if (raw.closed)
     record(); // the phone hung up while the switch was asked
   else raw.once('close', record);

@@ -6,7 +6,7 @@ import { expirePin } from '../transactions/pin/expire-pin.ts';
 import { decideOverdue } from '../transactions/reversal/overdue.ts';
 import { type ReversalAttempt, sendReversal } from '../transactions/reversal/reverse.ts';
 import { type OpenHandover, submitHandover } from '../transactions/tap/submit-handover.ts';
-import type { World } from '../transactions/world.ts';
+import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
 import type { JobTable } from './job-table.ts';
 import { PACES } from './paces.ts';
 import { type Hand, type JobResult, Pump } from './pump.ts';
@@ -44,12 +44,12 @@ export interface PipelineOptions {
 /** The jobs that drive every status on when nobody else does; one use case behind each queue. */
 export class Pipeline {
   readonly #pumps = new Map<QueueName, Pump<QueueName>>();
-  readonly #world: World;
+  readonly #deps: TransactionDependencies;
 
-  constructor(jobs: JobTable, world: World, options: PipelineOptions) {
-    this.#world = world;
+  constructor(jobs: JobTable, deps: TransactionDependencies, options: PipelineOptions) {
+    this.#deps = deps;
     const { onError, around = (_queue, _asked, work) => work() } = options;
-    for (const [name, handler] of Object.entries(handlersOf(world, options))) {
+    for (const [name, handler] of Object.entries(handlersOf(deps, options))) {
       const queue = name as QueueName;
       const { ration, ...pace } = PACES[queue];
       const handle: Handler<QueueName> = (asked, jobId, hand) =>
@@ -66,7 +66,7 @@ export class Pipeline {
 
   /** Sends a reversal that was just committed, without waiting for its job to be found. */
   reverseAhead(asked: ReversalAttempt, jobId: string | undefined): void {
-    this.#pumps.get('reverse')?.runAhead(() => sendReversal(this.#world, asked, jobId));
+    this.#pumps.get('reverse')?.runAhead(() => sendReversal(this.#deps, asked, jobId));
   }
 
   /** Takes no more jobs and lets those at hand finish. */
@@ -76,23 +76,23 @@ export class Pipeline {
 }
 
 function handlersOf(
-  world: World,
+  deps: TransactionDependencies,
   { openHandover, deliverWebhook, retryPush, purge }: Omit<PipelineOptions, 'onError' | 'around'>,
 ): Handlers {
   return {
-    ...(openHandover && { authorize: (asked) => submitHandover(world, openHandover, asked) }),
+    ...(openHandover && { authorize: (asked) => submitHandover(deps, openHandover, asked) }),
     overdue: async (asked) => {
-      const transaction = await world.store.find(asked);
+      const transaction = await deps.store.find(asked);
       if (!transaction || transaction.attempt !== asked.attempt) return 'done';
-      const decided = await decideOverdue(world, transaction);
+      const decided = await decideOverdue(deps, transaction);
       return decided === 'decided' ? 'done' : { againAfterSeconds: NOT_YET_SECONDS };
     },
-    'expire-pin': (asked) => expirePin(world, asked),
-    'expire-link': (asked) => expireLink(world, asked),
-    reverse: (asked) => sendReversal(world, asked),
-    complete: (asked) => sendCompletion(world, asked),
+    'expire-pin': (asked) => expirePin(deps, asked),
+    'expire-link': (asked) => expireLink(deps, asked),
+    reverse: (asked) => sendReversal(deps, asked),
+    complete: (asked) => sendCompletion(deps, asked),
     refund: async (asked) => {
-      await submitRefund(world, asked);
+      await submitRefund(deps, asked);
       return 'done';
     },
     webhook: deliverWebhook,

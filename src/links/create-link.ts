@@ -10,7 +10,7 @@ import { drawQrCode } from './draw-qr-code.ts';
 const TIMESTAMP_WITHIN_MS = 24 * 60 * 60 * 1_000;
 
 /** What links are made with. */
-export interface LinkDesk {
+export interface LinkServices {
   readonly links: Pick<LinkStore, 'create'>;
   readonly tokens: IntentTokens;
   readonly directory: Pick<Directory, 'terminal'>;
@@ -65,39 +65,39 @@ export interface CreatedLink {
  * @throws NotFound for another's merchant, Forbidden for a blocked one; RequestRejected (INVALID_VALUES with a
  *   pointer to the field at fault, PAYMENT_REFERENCE_USED), Overloaded, StoreUnavailable
  */
-export async function createLink(desk: LinkDesk, owner: Tenant, wanted: LinkRequest): Promise<CreatedLink> {
-  const merchant = await desk.merchants.findOwned(owner, wanted.merchantId);
+export async function createLink(services: LinkServices, owner: Tenant, wanted: LinkRequest): Promise<CreatedLink> {
+  const merchant = await services.merchants.findOwned(owner, wanted.merchantId);
   if (!merchant) throw new NotFound();
   if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
-  const link = draftLink(desk, { ...owner, integratorId: merchant.integratorId }, wanted);
-  const token = await desk.tokens.issue(link);
-  const url = payUrl(desk, link, token);
+  const link = draftLink(services, { ...owner, integratorId: merchant.integratorId }, wanted);
+  const token = await services.tokens.issue(link);
+  const url = payUrl(services, link, token);
   const qrCode = wanted.qrCodeSize === undefined ? undefined : drawQrCode(url, wanted.qrCodeSize);
   // Last, so that nobody has to find out what became of an answer that could not be made.
-  if ((await desk.links.create(link)) === 'created') return { link, token, url, qrCode };
+  if ((await services.links.create(link)) === 'created') return { link, token, url, qrCode };
   throw new RequestRejected('PAYMENT_REFERENCE_USED');
 }
 
 /** Where a link opens. The token is behind the `#`: no server and no log sees it. */
-export function payUrl({ appUrl }: Pick<LinkDesk, 'appUrl'>, { id }: Pick<NewLink, 'id'>, token: string): string {
+export function payUrl({ appUrl }: Pick<LinkServices, 'appUrl'>, { id }: Pick<NewLink, 'id'>, token: string): string {
   return `${appUrl()}/pay/${id}#${token}`;
 }
 
 function draftLink(
-  desk: LinkDesk,
+  services: LinkServices,
   { acquirerId, integratorId }: Tenant & { readonly integratorId: number },
   wanted: LinkRequest,
 ): NewLink {
-  const nowMs = desk.clock.nowMs();
+  const nowMs = services.clock.nowMs();
   const { merchantId, paymentReference, kind, isConsumerApp, xTid = null, timestamp, mandate } = wanted;
   if (timestamp !== undefined && !(Math.abs(Date.parse(timestamp) - nowMs) <= TIMESTAMP_WITHIN_MS)) {
     throw invalidValue('timestamp', 'is not within 24 hours');
   }
-  if (xTid !== null && !desk.directory.terminal(acquirerId, xTid)) throw invalidValue('xTid', 'is no terminal');
+  if (xTid !== null && !services.directory.terminal(acquirerId, xTid)) throw invalidValue('xTid', 'is no terminal');
   const currency = readCurrency(wanted.currencyCode);
   return {
     acquirerId,
-    id: desk.newId(),
+    id: services.newId(),
     integratorId,
     merchantId,
     kind,
@@ -108,7 +108,7 @@ function draftLink(
     isConsumerApp,
     xTid,
     mandate: mandate ? readMandate(mandate, currency) : null,
-    expiresAtMs: nowMs + desk.lifetimeMinutes * 60_000,
+    expiresAtMs: nowMs + services.lifetimeMinutes * 60_000,
   };
 }
 

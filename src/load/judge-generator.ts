@@ -27,7 +27,7 @@ export function judgeGenerator(
   const missed = total.reasons['too many wait for a connection'] ?? 0;
   const mostWaiting = Math.max(0, ...seconds.map(({ waiting }) => waiting));
   const others = othersOf(samples);
-  const says = [
+  const description = [
     others > cpus().length * MAX_OTHERS_SHARE &&
       `other programs took ${others.toFixed(1)} of the ${cpus().length} cores of this machine`,
     lagP99Ms !== undefined && lagP99Ms > MAX_LAG_P99_MS && `calls left up to ${lagP99Ms.toFixed(0)} ms late (p99)`,
@@ -35,7 +35,7 @@ export function judgeGenerator(
     missed > total.due * MAX_MISSED_SHARE && `${missed} calls found no connection and were given up`,
     mostWaiting > 0 && `up to ${mostWaiting} calls waited for a connection: there were no more (--most-connections)`,
   ].filter((why) => typeof why === 'string');
-  return { isLimit: says.length > 0, says, lagP99Ms: lagP99Ms ?? null, busy, workers };
+  return { isLimit: description.length > 0, description, lagP99Ms: lagP99Ms ?? null, busy, workers };
 }
 
 /** Cores that neither the gateway, as far as it is here, nor the generator used; 0 where processes are not seen. */

@@ -12,7 +12,7 @@ import type { ClientCall } from './clients/client-call.ts';
 import { Fleet } from './clients/fleet.ts';
 import { RequestWriter, targetOf } from './clients/request-writer.ts';
 import type { KeptAnswer } from './clients/tap-calls.ts';
-import { LinePool } from './line-pool.ts';
+import { ConnectionPool } from './connection-pool.ts';
 import { mixDraw } from './mix.ts';
 import { OpenLoop } from './open-loop.ts';
 import { findScenario } from './scenarios.ts';
@@ -32,7 +32,7 @@ process.on('disconnect', () => process.exit(0));
 process.on('SIGINT', () => {});
 
 let loop: OpenLoop;
-let lines: LinePool;
+let lines: ConnectionPool;
 let answers: AnswerFile | undefined;
 const tally = new Tally();
 
@@ -52,7 +52,7 @@ async function prepare(plan: WorkerPlan): Promise<void> {
   answers = plan.answersFolder === undefined ? undefined : new AnswerFile(answersPath(plan.answersFolder, plan.worker));
   const keepAnswer = (answer: KeptAnswer) => answers?.add(answer);
   const clients = { fleet, backend, requests: new RequestWriter(url, plan.connections.isNewEach), keepAnswer };
-  lines = new LinePool({ target: targetOf(url), ...plan.connections });
+  lines = new ConnectionPool({ target: targetOf(url), ...plan.connections });
   const fault = await lines.fill();
   if (fault !== undefined) throw new LoadError('UNREACHABLE', `${plan.url} takes no connections: ${fault}`);
   const { segments, spacing } = plan.arrivals;

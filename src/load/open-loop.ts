@@ -1,6 +1,6 @@
 import type { ClientCall } from './clients/client-call.ts';
-import type { HttpEnd, HttpLine } from './http-line.ts';
-import type { LinePool } from './line-pool.ts';
+import type { ConnectionPool } from './connection-pool.ts';
+import type { HttpConnection, HttpEnd } from './http-connection.ts';
 import type { Tally } from './tally.ts';
 
 export interface OpenLoopOptions {
@@ -8,7 +8,7 @@ export interface OpenLoopOptions {
   readonly dueTimes: Iterator<number>;
   /** Makes the call that is due next. */
   readonly makeCall: () => ClientCall;
-  readonly lines: LinePool;
+  readonly lines: ConnectionPool;
   readonly tally: Tally;
   /** What has no answer by then is lost. */
   readonly answerWithinMs: number;
@@ -31,7 +31,7 @@ interface Due {
 }
 
 interface UnderWay {
-  readonly line: HttpLine;
+  readonly line: HttpConnection;
   readonly sentMs: number;
 }
 
@@ -127,7 +127,7 @@ export class OpenLoop {
     tally.count('sent');
   }
 
-  #send(due: Due, call: ClientCall, line: HttpLine): void {
+  #send(due: Due, call: ClientCall, line: HttpConnection): void {
     const underWay = { line, sentMs: performance.now() };
     this.#underWay.add(underWay);
     this.#options.tally.count('requests');
@@ -137,7 +137,7 @@ export class OpenLoop {
     });
   }
 
-  #onEnd(due: Due, call: ClientCall, line: HttpLine, end: HttpEnd): void {
+  #onEnd(due: Due, call: ClientCall, line: HttpConnection, end: HttpEnd): void {
     const { lines, tally } = this.#options;
     if (end.kind === 'answered') {
       const read = call.read(end);
@@ -160,7 +160,7 @@ export class OpenLoop {
   }
 
   /** The next request of the same call: on the same connection, unless that has ended with the answer. */
-  #follow(due: Due, call: ClientCall, line: HttpLine): void {
+  #follow(due: Due, call: ClientCall, line: HttpConnection): void {
     const { lines } = this.#options;
     if (line.isUsable) {
       this.#send(due, call, line);

@@ -17,7 +17,7 @@ const MUST_SETTLE = ['I1', 'I2', 'I3', 'I4', 'J'];
 
 export const NO_LEDGER: LoadResult['ledger'] = {
   ok: null,
-  says: 'there was no ledger to compare with',
+  description: 'there was no ledger to compare with',
   violations: [],
   checks: [],
 };
@@ -82,11 +82,11 @@ function verdictOf(findings: readonly Finding[], isPolite: boolean): LoadResult[
   const checks = findings.map(({ violations: _, violationCount, ...finding }) => {
     return { ...finding, violations: violationCount };
   });
-  if (faults > 0) return { ok: false, says: `${compared}: ${faults} violations`, violations, checks };
-  if (open > 0) return { ok: false, says: `${compared}: ${open} are not settled yet`, violations, checks };
+  if (faults > 0) return { ok: false, description: `${compared}: ${faults} violations`, violations, checks };
+  if (open > 0) return { ok: false, description: `${compared}: ${open} are not settled yet`, violations, checks };
   const inReview = reviews > 0 ? `, ${reviews} in review` : '';
   const ok = isPolite ? reviews === 0 : true;
-  return { ok, says: `${compared}: no money lost, none taken twice${inReview}`, violations, checks };
+  return { ok, description: `${compared}: no money lost, none taken twice${inReview}`, violations, checks };
 }
 
 function openIn({ check, open }: Finding): number {

@@ -8,7 +8,7 @@ import type { Clients } from './clients/tap-calls.ts';
 import { CARD_NAMES, type LoadTap, tapCall } from './clients/tap-calls.ts';
 
 export interface Scenario {
-  readonly says: string;
+  readonly description: string;
   /** @param number counts the calls of the test, for variety that repeats */
   readonly call: (clients: Clients, name: string, number: number) => ClientCall;
 }
@@ -25,16 +25,16 @@ export const DECLINE_CODES = ['05', '14', '41', '43', '51', '54', '57', '61', '6
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   approve: {
-    says: 'a tap that the switch approves',
+    description: 'a tap that the switch approves',
     call: (clients, scenario, number) => tapCall(clients, approving(clients, scenario, number)),
   },
   decline: {
-    says: `a tap that the switch declines, with each of ${DECLINE_CODES.join(' ')} in turn`,
+    description: `a tap that the switch declines, with each of ${DECLINE_CODES.join(' ')} in turn`,
     call: (clients, scenario, number) =>
       declined(clients, scenario, number, DECLINE_CODES[number % DECLINE_CODES.length]!),
   },
   pin: {
-    says: 'a tap that asks for the PIN, and the PIN',
+    description: 'a tap that asks for the PIN, and the PIN',
     call: (clients, scenario, number) =>
       tapCall(clients, {
         scenario,
@@ -46,30 +46,33 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
       }),
   },
   void: {
-    says: 'a tap that is voided when it was approved',
+    description: 'a tap that is voided when it was approved',
     call: (clients, scenario, number) => afterwardsCall(clients, approving(clients, scenario, number), 'void'),
   },
   refund: {
-    says: 'a tap that is refunded in part, twice, when it was approved',
+    description: 'a tap that is refunded in part, twice, when it was approved',
     call: (clients, scenario, number) => afterwardsCall(clients, approving(clients, scenario, number), 'refund'),
   },
   timeout: {
-    says: 'a tap that the switch never answers',
+    description: 'a tap that the switch never answers',
     call: (clients, scenario) => uncertain(clients, scenario, 69),
   },
   late: {
-    says: 'a tap that the switch approves when nobody waits any more',
+    description: 'a tap that the switch approves when nobody waits any more',
     call: (clients, scenario) => uncertain(clients, scenario, 68),
   },
   link: {
-    says: 'a link that is made, tapped and looked up',
+    description: 'a link that is made, tapped and looked up',
     call: (clients, scenario, number) => linkCall(clients, approving(clients, scenario, number)),
   },
   status: {
-    says: 'a look at the latest transaction of a phone',
+    description: 'a look at the latest transaction of a phone',
     call: (clients, scenario) => detailCall(clients, scenario),
   },
-  list: { says: "a page of a merchant's transactions", call: (clients, scenario) => listCall(clients, scenario) },
+  list: {
+    description: "a page of a merchant's transactions",
+    call: (clients, scenario) => listCall(clients, scenario),
+  },
 };
 
 /** `decline-51`: with one code alone. Codes that make the simulated switches do something else are none. */
@@ -82,7 +85,7 @@ export function findScenario(name: string): Scenario | undefined {
   const code = DECLINE_WITH.exec(name)?.[1];
   if (code === undefined) return undefined;
   return {
-    says: `a tap that the switch declines with ${code}`,
+    description: `a tap that the switch declines with ${code}`,
     call: (clients, scenario, number) => declined(clients, scenario, number, code),
   };
 }

@@ -1,7 +1,7 @@
 import type { RefundStore } from '../transactions/ports/refund-ports.ts';
 import type { ReversalStep, Switch, SwitchSlot, TransactionStore } from '../transactions/ports.ts';
 import { Status } from '../transactions/status.ts';
-import type { World } from '../transactions/world.ts';
+import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { overriding } from './overriding.ts';
 
@@ -66,10 +66,13 @@ export class Failpoints {
 }
 
 /** The world with failpoints around its effects; without any, the world itself. */
-export function armWorld(world: World, failpoints: Failpoints | undefined): World {
-  if (!failpoints) return world;
-  const { path } = world;
-  const armedPath: World['path'] =
+export function armFailpoints(
+  deps: TransactionDependencies,
+  failpoints: Failpoints | undefined,
+): TransactionDependencies {
+  if (!failpoints) return deps;
+  const { path } = deps;
+  const armedPath: TransactionDependencies['path'] =
     path.kind === 'direct'
       ? {
           kind: 'direct',
@@ -82,9 +85,9 @@ export function armWorld(world: World, failpoints: Failpoints | undefined): Worl
         }
       : path;
   return {
-    ...world,
-    store: armStore(world.store, failpoints),
-    refunds: armRefunds(world.refunds, failpoints),
+    ...deps,
+    store: armStore(deps.store, failpoints),
+    refunds: armRefunds(deps.refunds, failpoints),
     path: armedPath,
   };
 }

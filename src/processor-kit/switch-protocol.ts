@@ -20,13 +20,13 @@ export interface SwitchProtocolOptions {
 }
 
 /** The part of a connection that session steps need. */
-export interface ExchangeLine {
+export interface ExchangeConnection {
   readonly connectionId: string;
   exchange(request: IsoMessage): Promise<IsoMessage>;
 }
 
 /** The part of a connection that a request of the switch may concern. */
-export interface SwitchRequestLine extends ExchangeLine {
+export interface RequestingConnection extends ExchangeConnection {
   /** Takes it out of use until sign-on has succeeded once more. */
   signOnAgain(): void;
 }
@@ -46,12 +46,12 @@ export interface KeyChangeSide {
    * @param answer that of the switch to the sign-on; undefined where there is none
    * @returns whether the line may be used
    */
-  afterSignOn(line: ExchangeLine, answer: IsoMessage | undefined): Promise<boolean>;
+  afterSignOn(line: ExchangeConnection, answer: IsoMessage | undefined): Promise<boolean>;
   /** Takes what the switch announces, or refuses it. */
-  takeAnnouncement(announcement: IsoMessage, line: ExchangeLine): Promise<KeyDecision>;
+  takeAnnouncement(announcement: IsoMessage, line: ExchangeConnection): Promise<KeyDecision>;
 }
 
-type SessionStep = (line: ExchangeLine) => Promise<boolean>;
+type SessionStep = (line: ExchangeConnection) => Promise<boolean>;
 
 /** What `openPool` takes, filled by a processor: see `SwitchProtocol` of the connection for what each part promises. */
 export interface ProcessorProtocol {
@@ -67,7 +67,11 @@ export interface ProcessorProtocol {
   readonly signOn: SessionStep | undefined;
   readonly echo: SessionStep | undefined;
   readonly signOff: SessionStep | undefined;
-  onRequest(request: IsoMessage, reply: (response: IsoMessage) => void, line: SwitchRequestLine): void | Promise<void>;
+  onRequest(
+    request: IsoMessage,
+    reply: (response: IsoMessage) => void,
+    line: RequestingConnection,
+  ): void | Promise<void>;
 }
 
 /** A class that the processor pairs by nothing has no key: its responses are reported, never matched. */
@@ -120,7 +124,7 @@ async function takeKey(
   reply: (response: IsoMessage) => void,
   processor: Processor,
   keys: KeyChangeSide,
-  line: ExchangeLine,
+  line: ExchangeConnection,
 ): Promise<void> {
   const { responseCode, whenAnswered } = await keys.takeAnnouncement(announcement, line);
   let isSent = false;

@@ -1,7 +1,7 @@
 import type { JobPayloads } from '#schemas/jobs';
 import type { PushAnswer } from '#schemas/push';
 import { Forbidden, invalidValue, RequestRejected } from '../errors.ts';
-import { createLink, type LinkDesk, type LinkRequest, payUrl } from '../links/create-link.ts';
+import { createLink, type LinkRequest, type LinkServices, payUrl } from '../links/create-link.ts';
 import type { JobRequest } from '../transactions/jobs.ts';
 import type { LinkKey, NewLink } from '../transactions/links/link.ts';
 import { currencyOf, findCurrency, formatAmount } from '../transactions/money.ts';
@@ -26,7 +26,7 @@ export interface PushPaymentsOptions {
   readonly devices: DeviceStore;
   readonly vault: PushTokenVault;
   /** Where links are made. */
-  readonly desk: LinkDesk;
+  readonly services: LinkServices;
   readonly links: Pick<LinkFinder, 'find'>;
   readonly sender: PushSender;
   readonly directory: Pick<Directory, 'isBlockedDevice'>;
@@ -70,7 +70,7 @@ export class PushPayments {
     if (!findCurrency(currency)) throw unknownCurrency();
     const { merchantId } = device;
     const wanted = { ...request, merchantId, paymentReference: merchantReference, currencyCode: currency };
-    const created = await createLink(this.#options.desk, owner, { ...wanted, kind: 'link', isConsumerApp: true });
+    const created = await createLink(this.#options.services, owner, { ...wanted, kind: 'link', isConsumerApp: true });
     const { link, url, token, qrCode } = created;
     const result = await this.#send(device, paymentOf(link, url, token), FIRST_ATTEMPT_MS);
     if (result.kind === 'unavailable') await this.#options.enqueue(firstRetry(device, link.id, result));
@@ -87,14 +87,14 @@ export class PushPayments {
 
   /** Runs one job: at most one attempt. Done, too, when the link was paid or ran out, or the device is gone. */
   async retry(job: PushJob): Promise<'done' | { readonly againAfterSeconds: number; readonly payload: PushJob }> {
-    const { devices, links, desk, directory, onFailed } = this.#options;
+    const { devices, links, services, directory, onFailed } = this.#options;
     const { acquirerId, reference, deviceId, attempt } = job;
     const device = (await devices.find({ acquirerId }, deviceId)).find(({ id }) => id === deviceId);
     const link = await links.find({ acquirerId, id: reference });
     const isOver = !link || link.isPast || link.isHeld;
     if (isOver || !device || directory.isBlockedDevice(acquirerId, device.deviceInstallationId)) return 'done';
-    const token = await desk.tokens.issue(link);
-    const result = await this.#send(device, paymentOf(link, payUrl(desk, link, token), token), ATTEMPT_MS);
+    const token = await services.tokens.issue(link);
+    const result = await this.#send(device, paymentOf(link, payUrl(services, link, token), token), ATTEMPT_MS);
     const againAfterSeconds = result.kind === 'unavailable' ? delayAfter(attempt, result) : undefined;
     if (againAfterSeconds !== undefined) return { againAfterSeconds, payload: { ...job, attempt: attempt + 1 } };
     if (result.kind !== 'sent') {
@@ -135,8 +135,10 @@ function firstRetry({ acquirerId, id }: PushDevice, reference: string, result: U
 
 /** Undefined when the attempts are over. */
 function delayAfter(attempt: number, { retryAfterSeconds = 0 }: Unavailable): number | undefined {
-  const usual = DELAYS_SECONDS[attempt - 1];
-  return usual === undefined ? undefined : Math.max(usual, Math.min(retryAfterSeconds, MAX_DELAY_SECONDS));
+  const defaultValue = DELAYS_SECONDS[attempt - 1];
+  return defaultValue === undefined
+    ? undefined
+    : Math.max(defaultValue, Math.min(retryAfterSeconds, MAX_DELAY_SECONDS));
 }
 
 function keyOf({ acquirerId, id: reference }: LinkKey): Pick<FailedPush, 'acquirerId' | 'reference'> {

@@ -37,23 +37,23 @@ export interface Reaction {
   /** Told that the answer has left, and later that its line lived on, so that the answer has surely arrived. */
   readonly onSent?: ((isSure: boolean) => void) | undefined;
   /** What becomes of the line then. */
-  readonly lineFate?: LineFate | undefined;
+  readonly lineFate?: ConnectionFate | undefined;
 }
 
 /** A line is closed, goes silent while it takes everything in, or is signed off by the switch. */
-export type LineFate = 'close' | 'silence' | 'signOff';
+export type ConnectionFate = 'close' | 'silence' | 'signOff';
 
 /** The part of a switch that decides; lines and sockets are somebody else's. */
 export interface Bank {
   readonly counters: SwitchCounters;
-  react(message: IsoMessage, session: LineSession): Reaction | Promise<Reaction>;
+  react(message: IsoMessage, session: SimulatedSession): Reaction | Promise<Reaction>;
 }
 
 /** How the answer is spoilt on its way. */
 export type Spoil = 'no' | 'garbage' | 'disconnect' | 'duplicate' | 'badMac';
 
 /** What the switch remembers of one connection. */
-export interface LineSession {
+export interface SimulatedSession {
   isSignedOn: boolean;
   /** Terminals that have used it, where that is kept: an answer may leave on any line of its acquirer, and on no other's. */
   tids?: Set<string>;
@@ -118,7 +118,7 @@ export class SimulatedSwitch implements Bank {
   }
 
   /** A promise only when a PIN has to be checked. */
-  react(message: IsoMessage, session: LineSession): Reaction | Promise<Reaction> {
+  react(message: IsoMessage, session: SimulatedSession): Reaction | Promise<Reaction> {
     this.counters.requests++;
     const verdict = macVerdictOf(message) ?? 'good';
     const request = this.#processor.readRequest(message);
@@ -140,7 +140,7 @@ export class SimulatedSwitch implements Bank {
     return this.#authorize(request, scenarioOf(request.amountMinor));
   }
 
-  #answerNetwork(request: SimulatedRequest, session: LineSession): Reaction {
+  #answerNetwork(request: SimulatedRequest, session: SimulatedSession): Reaction {
     this.counters.network++;
     if (request.network === undefined) return this.#refuse('12', 'network management code not supported');
     if (request.network === 'signOn') session.isSignedOn = true;

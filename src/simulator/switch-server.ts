@@ -9,8 +9,8 @@ import type {
 } from '../processor-kit/index.ts';
 import { listen, stopListening } from './listening.ts';
 import type { Bank, SwitchCounters } from './simulated-switch.ts';
+import { SwitchConnection } from './switch-connection.ts';
 import type { SwitchKeys } from './switch-keys.ts';
-import { SwitchLine } from './switch-line.ts';
 
 /** Acquirers keep a handful of connections; a load test may open many. Beyond it, connections are closed at once. */
 const MAX_LINES = 4_096;
@@ -41,7 +41,7 @@ export interface SwitchServerOptions {
 export class SwitchServer {
   readonly #options: SwitchServerOptions;
   readonly #server: Server;
-  readonly #lines = new Set<SwitchLine>();
+  readonly #lines = new Set<SwitchConnection>();
   #stan = 0;
   #port = 0;
   #host = '';
@@ -89,13 +89,13 @@ export class SwitchServer {
     return areTaken;
   }
 
-  async #signOff(line: SwitchLine): Promise<void> {
+  async #signOff(line: SwitchConnection): Promise<void> {
     const { processor, config } = this.#options;
     const request = processor.networkRequest('signOff', this.#nextStamp(), config);
     if (request !== undefined) await line.ask(request);
   }
 
-  async #changeKey(line: SwitchLine, use: WorkingKeyUse): Promise<boolean> {
+  async #changeKey(line: SwitchConnection, use: WorkingKeyUse): Promise<boolean> {
     const { keys, processor, onEvent } = this.#options;
     // Without a new key those before go on: that is told, whatever the HSM's reason.
     const isTaken = await keys
@@ -123,7 +123,7 @@ export class SwitchServer {
       return;
     }
     const { processor, codec, bank, onEvent } = this.#options;
-    const line = new SwitchLine({
+    const line = new SwitchConnection({
       socket,
       processor,
       codec,

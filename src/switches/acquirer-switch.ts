@@ -26,7 +26,6 @@ import { exchange } from './exchange.ts';
 import type { Outgoing } from './exchange-record.ts';
 import { faultLog, type TellFault } from './fault-log.ts';
 import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
-import { checkTransport, type LineOptions, openLineOptions } from './line-options.ts';
 import { MacWatch } from './mac-watch.ts';
 import { MaskedCopies } from './masked-copies.ts';
 import { NetworkStans } from './network-stans.ts';
@@ -38,11 +37,12 @@ import { providerValues } from './provider-values.ts';
 import { type Prepared, RequestBuilder } from './request-builder.ts';
 import { SettlementWatch } from './settlement-watch.ts';
 import { type StandardFields, standardFieldReader } from './standard-fields.ts';
-import { StrayIntake } from './stray-intake.ts';
-import type { StrayCounters, StrayResponses } from './stray-responses.ts';
 import { switchSlot } from './switch-slot.ts';
 import { SwitchStans } from './switch-stans.ts';
 import { checkPinKeys, type PinTranslation } from './translate-pin.ts';
+import { checkTransport, openTransportOptions, type TransportOptions } from './transport-options.ts';
+import { UnmatchedIntake } from './unmatched-intake.ts';
+import type { UnmatchedCounters, UnmatchedResponses } from './unmatched-responses.ts';
 
 export interface AcquirerSwitchOptions {
   readonly acquirerId: number;
@@ -51,7 +51,7 @@ export interface AcquirerSwitchOptions {
   readonly config: SwitchConfig;
   readonly stans: Stans;
   readonly dates: BusinessDates;
-  readonly strays: StrayResponses;
+  readonly unmatchedResponses: UnmatchedResponses;
   readonly messages: MessageKeeper;
   /** The HSM's; undefined when the installation has none. */
   readonly macKeys: MacKeys | undefined;
@@ -75,7 +75,7 @@ const DECIDED_WITHIN_MS = 2_000;
 export interface SwitchStats extends PoolStats {
   readonly type: string;
   readonly availability: string;
-  readonly strays: Readonly<StrayCounters>;
+  readonly unmatchedResponses: Readonly<UnmatchedCounters>;
   readonly badMacs: number;
   /** Messages that were not sent because the business day had no STAN left. */
   readonly stanless: number;
@@ -97,7 +97,7 @@ export class AcquirerSwitch implements Switch {
   readonly #tellFault: TellFault;
   readonly #fieldsOf: (message: IsoMessage) => StandardFields;
   readonly #settlement: SettlementWatch;
-  readonly #strays: StrayIntake;
+  readonly #unmatched: UnmatchedIntake;
   readonly #pinTranslator: PinTranslator;
   readonly #stans: SwitchStans;
   #lastEchoAtMs: number | null = null;
@@ -110,7 +110,7 @@ export class AcquirerSwitch implements Switch {
   private constructor(
     options: AcquirerSwitchOptions,
     networkStans: NetworkStans,
-    lines: LineOptions,
+    lines: TransportOptions,
     keys: KeyExchange | undefined,
   ) {
     const { processor, config, acquirerId, processorId, macKeys, clock, log } = options;
@@ -132,7 +132,7 @@ export class AcquirerSwitch implements Switch {
       fieldsOf,
       isTrusted: (message) => this.#isTrustedNow(message),
     });
-    this.#strays = new StrayIntake({
+    this.#unmatched = new UnmatchedIntake({
       ...options,
       fieldsOf,
       judge: (response, connectionId) => this.#judge(response, connectionId),
@@ -146,7 +146,7 @@ export class AcquirerSwitch implements Switch {
       limits: { inFlight: this.profile.maxInFlight, connectionsPerAddress },
       timeouts: { idleEchoMs: this.profile.idleEchoMs, suspectMs: SUSPECT_MS, suspectEchoMs: this.profile.deadlineMs },
       log,
-      onUnmatched: ({ response, connectionId }) => this.#strays.take(response, connectionId),
+      onUnmatched: ({ response, connectionId }) => this.#unmatched.take(response, connectionId),
       onStateChange: ({ connectionId, to }) => {
         if (to !== 'down') return;
         this.#macs.forget(connectionId);
@@ -179,7 +179,7 @@ export class AcquirerSwitch implements Switch {
     checkMacKeys(processor, config, macKeys, where);
     await checkPinKeys(pins, config.pinKey, where);
     const scope = { acquirerId, tid: `network ${processorId}` };
-    const lines = await openLineOptions(config, where, options);
+    const lines = await openTransportOptions(config, where, options);
     let keys: KeyExchange | undefined;
     try {
       let networkStans: NetworkStans | undefined;
@@ -216,7 +216,7 @@ export class AcquirerSwitch implements Switch {
     const { type, availability } = this;
     const { refused: stanless } = this.#stans;
     const counts = {
-      strays: { ...this.#strays.counters },
+      unmatchedResponses: { ...this.#unmatched.counters },
       badMacs: this.#macs.bad,
       stanless,
       keyExchange: this.#keys?.stats,

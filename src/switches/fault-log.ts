@@ -1,5 +1,5 @@
-import { LogBudget } from '../connection/log-budget.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
+import { LogBudget } from '../limits/log-budget.ts';
 import type { ProcessorKey } from './ports.ts';
 
 /** A processor that trips over one message of its switch trips over all that are like it: enough lines to see that it does. */

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Backoff } from '../connection/backoff.ts';
-import { LogBudget } from '../connection/log-budget.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import { KeyExchangeError, TapwireError } from '../errors.ts';
+import { Backoff } from '../limits/backoff.ts';
+import { LogBudget } from '../limits/log-budget.ts';
 import type { KeyChange, KeyExchangeConfig } from '../processor-kit/key-change.ts';
 import { isTrusted, judgeMacAgain } from '../processor-kit/mac-verdict.ts';
 import type { IsoMessage, MessageStamp, SwitchConfig, WorkingKeyUse } from '../processor-kit/processor.ts';
-import type { ExchangeLine, KeyChangeSide, KeyDecision } from '../processor-kit/switch-protocol.ts';
+import type { ExchangeConnection, KeyChangeSide, KeyDecision } from '../processor-kit/switch-protocol.ts';
 import { codeOf, KeyIntake } from './key-intake.ts';
 import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
 import { within } from './within.ts';
@@ -72,7 +72,7 @@ export class KeyExchange implements KeyChangeSide {
   readonly #options: KeyExchangeOptions;
   readonly #times: typeof TIMES;
   readonly #intake: KeyIntake;
-  readonly #lines = new Map<string, ExchangeLine>();
+  readonly #lines = new Map<string, ExchangeConnection>();
   readonly #backoff = new Backoff(RETRY);
   readonly #budget = new LogBudget(LINES_PER_SECOND);
   /** Those who wait for a key that they have asked for. */
@@ -137,7 +137,7 @@ export class KeyExchange implements KeyChangeSide {
   }
 
   /** A line is signed on: keys that are due come before its first tap. False when they must come and do not. */
-  async afterSignOn(line: ExchangeLine, answer: IsoMessage | undefined): Promise<boolean> {
+  async afterSignOn(line: ExchangeConnection, answer: IsoMessage | undefined): Promise<boolean> {
     this.#lines.set(line.connectionId, line);
     if (answer && !(await this.isTrusted(answer))) this.distrust();
     const mustHaveMac = this.#wanted.has('mac');
@@ -153,7 +153,7 @@ export class KeyExchange implements KeyChangeSide {
     return this.#isTrustedNow(message);
   }
 
-  takeAnnouncement(announcement: IsoMessage, line: ExchangeLine): Promise<KeyDecision> {
+  takeAnnouncement(announcement: IsoMessage, line: ExchangeConnection): Promise<KeyDecision> {
     return this.#intake.take(announcement, line);
   }
 
@@ -166,7 +166,7 @@ export class KeyExchange implements KeyChangeSide {
   }
 
   /** The switch has our answer: the key is in use from now on. */
-  #begin(key: ExchangedKey, { connectionId }: ExchangeLine): void {
+  #begin(key: ExchangedKey, { connectionId }: ExchangeConnection): void {
     if (!this.#lines.has(connectionId)) {
       this.#wanted.add(key.use); // the answer went nowhere: both keys are good until there is another
       return;
@@ -196,7 +196,7 @@ export class KeyExchange implements KeyChangeSide {
   }
 
   /** Whether the key has come, or is about to by somebody else's request. */
-  async #askFor(use: WorkingKeyUse, line: ExchangeLine): Promise<boolean> {
+  async #askFor(use: WorkingKeyUse, line: ExchangeConnection): Promise<boolean> {
     const { where, kept } = this.#options;
     try {
       if (!(await kept.claim(where, use, CLAIM_SECONDS))) return !this.#wanted.has(use);
@@ -215,7 +215,7 @@ export class KeyExchange implements KeyChangeSide {
   }
 
   /** @throws KeyExchangeError for a key that does not come */
-  async #request(use: WorkingKeyUse, line: ExchangeLine): Promise<void> {
+  async #request(use: WorkingKeyUse, line: ExchangeConnection): Promise<void> {
     const { keyChange, config, nextStamp } = this.#options;
     const { promise: isThere, resolve } = Promise.withResolvers<void>();
     this.#awaited.set(use, resolve);
@@ -264,7 +264,7 @@ export class KeyExchange implements KeyChangeSide {
   }
 
   /** Asks for one key after the other; gives those that did not come. */
-  async #askForDue(line: ExchangeLine): Promise<WorkingKeyUse[]> {
+  async #askForDue(line: ExchangeConnection): Promise<WorkingKeyUse[]> {
     const missing: WorkingKeyUse[] = [];
     this.#askers++;
     try {

@@ -3,7 +3,7 @@ import { toHex } from '../bytes/hex.ts';
 import { KeyExchangeError, TapwireError } from '../errors.ts';
 import type { KeyChange, KeyExchangeConfig, WrappedKey } from '../processor-kit/key-change.ts';
 import type { IsoMessage, WorkingKeyUse } from '../processor-kit/processor.ts';
-import type { ExchangeLine, KeyDecision } from '../processor-kit/switch-protocol.ts';
+import type { ExchangeConnection, KeyDecision } from '../processor-kit/switch-protocol.ts';
 import { exchangedKeyId } from './access/key-ownership.ts';
 import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
 import { within } from './within.ts';
@@ -35,7 +35,7 @@ export interface KeyIntakeOptions {
   /** Whether we have asked for such a key because the two sides no longer agree. */
   readonly isAskedAnew: (use: WorkingKeyUse) => boolean;
   /** The switch was told that we have the key. */
-  readonly onTaken: (key: ExchangedKey, line: ExchangeLine) => void;
+  readonly onTaken: (key: ExchangedKey, line: ExchangeConnection) => void;
   readonly onRefused: (fault: KeyExchangeError) => void;
 }
 
@@ -61,7 +61,7 @@ export class KeyIntake {
   }
 
   /** One announcement at a time. */
-  take(announcement: IsoMessage, line: ExchangeLine): Promise<KeyDecision> {
+  take(announcement: IsoMessage, line: ExchangeConnection): Promise<KeyDecision> {
     if (this.#atHand >= MOST_AT_HAND) return Promise.resolve(this.#refuse(new KeyExchangeError('TOO_MANY')));
     this.#atHand++;
     const openPins = this.#holdPins(this.#options.keyChange.readUse(announcement));
@@ -79,7 +79,7 @@ export class KeyIntake {
     return { responseCode: REFUSALS[fault.code] ?? SECURITY_VIOLATION };
   }
 
-  async #decide(announcement: IsoMessage, line: ExchangeLine, openPins: () => void): Promise<KeyDecision> {
+  async #decide(announcement: IsoMessage, line: ExchangeConnection, openPins: () => void): Promise<KeyDecision> {
     try {
       const key = await this.#takeIn(announcement);
       const whenAnswered = (isSent: boolean) => {

@@ -1,6 +1,6 @@
-import { LogBudget } from '../connection/log-budget.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import { HsmUnavailable } from '../errors.ts';
+import { LogBudget } from '../limits/log-budget.ts';
 import type { PinData } from '../processor-kit/processor.ts';
 import type { EnteredPin } from '../transactions/ports/pin-ports.ts';
 import type { Clock } from '../transactions/ports.ts';

@@ -1,4 +1,4 @@
-import { LogBudget } from '../connection/log-budget.ts';
+import { LogBudget } from '../limits/log-budget.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch.ts';
 
 /**

@@ -193,11 +193,11 @@ function settled(
 ): Settlement {
   const path = status === transaction.status ? [] : [status];
   const pin = judgePin(transaction, verdict, wait);
-  const told = [...moves(transaction.status, path, nowMs), ...pinEntries(transaction, pin, nowMs)];
-  if (!isAwaitingPin(pin) || !wait) return { status, moves: told, result, pin, pinSeconds: null, enqueue };
+  const auditEntries = [...moves(transaction.status, path, nowMs), ...pinEntries(transaction, pin, nowMs)];
+  if (!isAwaitingPin(pin) || !wait) return { status, moves: auditEntries, result, pin, pinSeconds: null, enqueue };
   return {
     status,
-    moves: told,
+    moves: auditEntries,
     result: { ...result, disposition: null },
     pin,
     pinSeconds: wait.seconds,

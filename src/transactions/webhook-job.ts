@@ -4,7 +4,7 @@ import { Disposition, type DispositionId, dispositionName } from './disposition.
 import type { JobRequest } from './jobs.ts';
 import type { Settlement } from './settle-outcome.ts';
 import { type Result, type Transaction, TransactionType, type TransactionTypeId, toldMinor } from './transaction.ts';
-import type { World } from './world.ts';
+import type { TransactionDependencies } from './transaction-dependencies.ts';
 
 /**
  * The jobs to commit with an outcome so that the integrator is told of it: one, or none when nobody wants to be told. A
@@ -13,7 +13,7 @@ import type { World } from './world.ts';
  * The event itself is written by its job: the outcome's commit, for which a phone waits, carries no more than this.
  */
 export function webhookJobs(
-  world: Pick<World, 'directory' | 'newId'>,
+  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
   transaction: Transaction,
   { disposition, approvedMinor }: Pick<Result, 'disposition' | 'approvedMinor'>,
   nowMs: number,
@@ -21,7 +21,7 @@ export function webhookJobs(
   const type = disposition === null ? undefined : webhookTypeOf(transaction.type, disposition);
   if (disposition === null || type === undefined) return [];
   const event = { type, disposition, sequence: sequenceOf(transaction.attempt, disposition) };
-  return eventJobs(world, transaction, event, toldMinor({ ...transaction, approvedMinor }), nowMs);
+  return eventJobs(deps, transaction, event, toldMinor({ ...transaction, approvedMinor }), nowMs);
 }
 
 interface Event {
@@ -31,13 +31,13 @@ interface Event {
 }
 
 function eventJobs(
-  world: Pick<World, 'directory' | 'newId'>,
+  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
   { acquirerId, integratorId, id: transactionId, consumerId, currency }: Transaction,
   { type, disposition, sequence }: Event,
   amountMinor: number | null,
   nowMs: number,
 ): JobRequest[] {
-  const endpointId = world.directory.webhookEndpoint(acquirerId, integratorId, consumerId === null ? 'taps' : 'links');
+  const endpointId = deps.directory.webhookEndpoint(acquirerId, integratorId, consumerId === null ? 'taps' : 'links');
   if (endpointId === undefined) return [];
   const outcome = {
     transactionId,
@@ -50,7 +50,7 @@ function eventJobs(
     currency: currency ?? '',
   };
   return [
-    { queue: 'webhook', data: { acquirerId, eventId: world.newId(), endpointId, round: 1, delivery: 1, outcome } },
+    { queue: 'webhook', data: { acquirerId, eventId: deps.newId(), endpointId, round: 1, delivery: 1, outcome } },
   ];
 }
 
@@ -64,22 +64,22 @@ const VOID_EVENTS = {
 
 /** The job that tells what became of a void. That it was done is told of its sale: `transaction.voided`. */
 export function voidEventJobs(
-  world: Pick<World, 'directory' | 'newId'>,
+  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
   row: Transaction,
   event: keyof typeof VOID_EVENTS,
   nowMs: number,
 ): JobRequest[] {
-  return eventJobs(world, row, VOID_EVENTS[event], toldMinor(row), nowMs);
+  return eventJobs(deps, row, VOID_EVENTS[event], toldMinor(row), nowMs);
 }
 
 /** A settlement with its webhook. */
 export function withWebhook(
-  world: Pick<World, 'directory' | 'newId'>,
+  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
   transaction: Transaction,
   settlement: Settlement,
   nowMs: number,
 ): Settlement {
-  const enqueue = [...settlement.enqueue, ...webhookJobs(world, transaction, settlement.result, nowMs)];
+  const enqueue = [...settlement.enqueue, ...webhookJobs(deps, transaction, settlement.result, nowMs)];
   return { ...settlement, enqueue };
 }
 

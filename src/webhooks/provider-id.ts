@@ -1,8 +1,11 @@
 import type { ProviderValues, Transaction } from '../transactions/transaction.ts';
-import type { World } from '../transactions/world.ts';
+import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
 
 /** Who the merchant is at the processor of its transaction, as integrators are told; undefined when none was chosen. */
-export function providerIdOf({ directory, path }: World, transaction: Transaction): ProviderValues | undefined {
+export function providerIdOf(
+  { directory, path }: TransactionDependencies,
+  transaction: Transaction,
+): ProviderValues | undefined {
   const { acquirerId, routeId, xTid, tid, mid } = transaction;
   const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
   if (path.kind !== 'direct' || !route || xTid === null || tid === null || mid === null) return undefined;

@@ -1,4 +1,4 @@
-import { type HttpEnd, HttpLine } from '../../src/load/http-line.ts';
+import { HttpConnection, type HttpEnd } from '../../src/load/http-connection.ts';
 
 /** What a run of requests came to. Latencies in milliseconds, unsorted. */
 export interface LoadResult {
@@ -85,16 +85,16 @@ export async function sustain(
   return run.finish(lines);
 }
 
-async function openAll(ports: readonly number[], connections: number): Promise<HttpLine[]> {
+async function openAll(ports: readonly number[], connections: number): Promise<HttpConnection[]> {
   const targets = ports.map((port) => ({ host: '127.0.0.1', port, isTls: false }));
-  const lines = Array.from({ length: connections }, (_, n) => new HttpLine(targets[n % targets.length]!));
+  const lines = Array.from({ length: connections }, (_, n) => new HttpConnection(targets[n % targets.length]!));
   const faults = await Promise.all(lines.map((line) => line.connected()));
   const fault = faults.find((reason) => reason !== undefined);
   if (fault !== undefined) throw new Error(`Of ports ${ports.join(', ')} one takes no connections: ${fault}`);
   return lines;
 }
 
-function send(line: HttpLine, request: Buffer): Promise<HttpEnd> {
+function send(line: HttpConnection, request: Buffer): Promise<HttpEnd> {
   return new Promise((resolve) => line.send(request, resolve));
 }
 
@@ -135,7 +135,7 @@ class Run {
     this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
   }
 
-  finish(lines: readonly HttpLine[]): LoadResult {
+  finish(lines: readonly HttpConnection[]): LoadResult {
     for (const line of lines) line.close();
     const answered = this.#latenciesMs.length;
     return {

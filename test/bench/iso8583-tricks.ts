@@ -16,7 +16,7 @@ const TARGET = new Uint8Array(64);
 const FORTY_DIGITS = Buffer.alloc(40, '1').toString('latin1');
 
 const { encodings } = defineSpec({ name: '', mti: { encoding: 'ascii' }, bitmap: { encoding: 'binary' }, fields: {} });
-const usual = compileField(numeric({ name: 'field', digits: FIELD_BYTES }), '2', encodings);
+const defaultValue = compileField(numeric({ name: 'field', digits: FIELD_BYTES }), '2', encodings);
 const fromParts = compileField(numeric({ name: 'field', digits: FIELD_BYTES, pad: ZEROS_LEFT }), '2', encodings);
 
 export const tricks: Readonly<Record<string, () => unknown>> = {
@@ -25,7 +25,7 @@ export const tricks: Readonly<Record<string, () => unknown>> = {
   'text: 25 fields cut from one text': () => cutAll(new Cursor(BYTES, 0, BYTES.length)),
   'text: 25 fields converted one by one': () =>
     NAMES.map((_, index) => BYTES.toString('latin1', index * 10, index * 10 + 10)),
-  'runs: 25 usual fields in one go': () => decodeAll(usual),
+  'runs: 25 usual fields in one go': () => decodeAll(defaultValue),
   'runs: 25 fields put together from parts': () => decodeAll(fromParts),
   'copy: 40 characters natively': () => copyLatin1(FORTY_DIGITS, TARGET, 0, ~DIGIT),
   'copy: 40 characters one by one': () => copyLatin1(FORTY_DIGITS, TARGET, 0, 0),

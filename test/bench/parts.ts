@@ -9,7 +9,7 @@ export async function startProcess(
   closers: (() => unknown)[],
   args: string[],
   environment: object,
-  says: string,
+  description: string,
 ): Promise<{ line: string; pid: number }> {
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...environment },
@@ -20,7 +20,7 @@ export async function startProcess(
     if (child.exitCode === null) await once(child, 'exit');
   });
   for await (const line of createInterface(child.stdout)) {
-    if (!line.includes(says)) continue;
+    if (!line.includes(description)) continue;
     child.stdout.resume();
     return { line, pid: child.pid! };
   }

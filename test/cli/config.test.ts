@@ -70,7 +70,7 @@ describe('a secret', () => {
 });
 
 test('every setting says what it is', () => {
-  const silent = settings().filter(({ says }) => says.length < 4);
+  const silent = settings().filter(({ description }) => description.length < 4);
   expect(silent).toEqual([]);
 });
 

@@ -154,12 +154,18 @@ describe('what it prints', () => {
   });
 
   test('says it when money was lost, when there was no ledger, and when the generator was the limit', () => {
-    const ledger = { ok: false, says: '1 violation', violations: ['I1 7: stands at the switch'], checks: [] };
+    const ledger = { ok: false, description: '1 violation', violations: ['I1 7: stands at the switch'], checks: [] };
     expect(describeResult(resultWith({ ledger }))).toContain('ledger: NOT OK, 1 violation\nI1 7: stands at the switch');
-    expect(describeResult(resultWith({ ledger: { ...ledger, ok: null, says: 'there was no ledger' } }))).toContain(
-      'ledger: there was no ledger',
-    );
-    const generator = { isLimit: true, says: ['calls left up to 50 ms late (p99)'], lagP99Ms: 50, busy: 1, workers: 1 };
+    expect(
+      describeResult(resultWith({ ledger: { ...ledger, ok: null, description: 'there was no ledger' } })),
+    ).toContain('ledger: there was no ledger');
+    const generator = {
+      isLimit: true,
+      description: ['calls left up to 50 ms late (p99)'],
+      lagP99Ms: 50,
+      busy: 1,
+      workers: 1,
+    };
     expect(describeResult(resultWith({ generator }))).toContain('may have been the limit: calls left up to 50 ms late');
   });
 });
@@ -183,7 +189,7 @@ describe('tapwire load compare', () => {
   });
 
   test('ends with 1 when money was lost, however fast', async () => {
-    const ledger = { ok: false, says: '1 violation', violations: [], checks: [] };
+    const ledger = { ok: false, description: '1 violation', violations: [], checks: [] };
     const wrong = fileOf('wrong.json', resultWith({ ledger }));
     const { exitCode, stdout } = await load('compare', good, wrong);
     expect(exitCode).toBe(1);

@@ -16,10 +16,10 @@ describe('deadlines', () => {
     fc.assert(
       fc.property(delays, (delaysMs) => {
         const { clock, deadlines } = open();
-        const startMs = clock.nowMs();
+        const startMs = clock.monotonicMs();
         const lateness: number[] = [];
         for (const delayMs of delaysMs) {
-          const alarm = new Alarm((nowMs) => lateness.push(nowMs - (startMs + delayMs)));
+          const alarm = new Alarm((monotonicMs) => lateness.push(monotonicMs - (startMs + delayMs)));
           deadlines.schedule(alarm, startMs + delayMs);
         }
         clock.advance(6_000);
@@ -34,7 +34,7 @@ describe('deadlines', () => {
   test('of one tick happen in the order they were scheduled', () => {
     const { clock, deadlines } = open();
     const seen: string[] = [];
-    for (const name of ['a', 'b', 'c']) deadlines.schedule(new Alarm(() => seen.push(name)), clock.nowMs() + 55);
+    for (const name of ['a', 'b', 'c']) deadlines.schedule(new Alarm(() => seen.push(name)), clock.monotonicMs() + 55);
     clock.advance(60);
     expect(seen).toEqual(['a', 'b', 'c']);
   });
@@ -42,7 +42,7 @@ describe('deadlines', () => {
   test('that are cancelled do not happen, and leave no timer that keeps waking the process', () => {
     const { clock, deadlines } = open();
     const alarm = new Alarm(() => expect.fail('a cancelled deadline happened'));
-    deadlines.schedule(alarm, clock.nowMs() + 100);
+    deadlines.schedule(alarm, clock.monotonicMs() + 100);
     deadlines.cancel(alarm);
     deadlines.cancel(alarm);
     expect(clock.timers).toBe(0);
@@ -52,8 +52,8 @@ describe('deadlines', () => {
   test('that are scheduled again are moved', () => {
     const { clock, deadlines } = open();
     const rings: number[] = [];
-    const startMs = clock.nowMs();
-    const alarm = new Alarm((nowMs) => rings.push(nowMs - startMs));
+    const startMs = clock.monotonicMs();
+    const alarm = new Alarm((monotonicMs) => rings.push(monotonicMs - startMs));
     deadlines.schedule(alarm, startMs + 500);
     deadlines.schedule(alarm, startMs + 100);
     deadlines.schedule(alarm, startMs + 300);
@@ -64,7 +64,7 @@ describe('deadlines', () => {
   test('that lie in the past happen at the next tick, not within the call', () => {
     const { clock, deadlines } = open();
     let rings = 0;
-    deadlines.schedule(new Alarm(() => rings++), clock.nowMs() - 5_000);
+    deadlines.schedule(new Alarm(() => rings++), clock.monotonicMs() - 5_000);
     expect(rings).toBe(0);
     clock.advance(TICK_MS);
     expect(rings).toBe(1);
@@ -73,7 +73,7 @@ describe('deadlines', () => {
   test('may cancel and schedule others when they happen', () => {
     const { clock, deadlines } = open();
     const seen: string[] = [];
-    const atMs = clock.nowMs() + 50;
+    const atMs = clock.monotonicMs() + 50;
     const victim = new Alarm(() => seen.push('victim'));
     const again = new Alarm(() => seen.push('again'));
     const first = new Alarm(() => {
@@ -92,12 +92,12 @@ describe('deadlines', () => {
     const seen: string[] = [];
     const victim = new Alarm(() => seen.push('victim'));
     const fresh = new Alarm(() => seen.push('fresh'));
-    const first = new Alarm((nowMs) => {
+    const first = new Alarm((monotonicMs) => {
       deadlines.cancel(victim);
-      deadlines.schedule(fresh, nowMs + 30);
+      deadlines.schedule(fresh, monotonicMs + 30);
     });
-    deadlines.schedule(first, clock.nowMs() + 50);
-    deadlines.schedule(victim, clock.nowMs() + 50);
+    deadlines.schedule(first, clock.monotonicMs() + 50);
+    deadlines.schedule(victim, clock.monotonicMs() + 50);
     clock.advance(100);
     expect(seen).toEqual(['fresh']);
     expect(clock.timers).toBe(0);
@@ -110,9 +110,9 @@ describe('deadlines', () => {
       new Alarm(() => {
         throw new Error('a fault');
       }),
-      clock.nowMs() + 50,
+      clock.monotonicMs() + 50,
     );
-    deadlines.schedule(new Alarm(() => rings++), clock.nowMs() + 50);
+    deadlines.schedule(new Alarm(() => rings++), clock.monotonicMs() + 50);
     expect(() => clock.advance(60)).toThrow('a fault');
     clock.advance(60);
     expect(rings).toBe(1);
@@ -122,7 +122,7 @@ describe('deadlines', () => {
     const { clock, deadlines } = open();
     const yearMs = 365 * 24 * 3_600_000;
     let rings = 0;
-    deadlines.schedule(new Alarm(() => rings++), clock.nowMs() + yearMs);
+    deadlines.schedule(new Alarm(() => rings++), clock.monotonicMs() + yearMs);
     clock.advance(yearMs - TICK_MS);
     expect(rings).toBe(0);
     clock.advance(2 * TICK_MS);

@@ -5,7 +5,7 @@ export class ManualClock implements Clock {
   #nowMs = 1_000;
   #wakes: { atMs: number; callback: () => void }[] = [];
 
-  nowMs(): number {
+  monotonicMs(): number {
     return this.#nowMs;
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Line, SessionStep } from '../../src/connection/switch-protocol.ts';
+import type { ProtocolConnection, SessionStep } from '../../src/connection/switch-protocol.ts';
 import {
   answer,
   ask,
@@ -288,7 +288,7 @@ describe('closing a pool', () => {
   test('sends away those who wait for a slot', async () => {
     const { watched, pool } = await connect(isSilent, { limits: { inFlight: 1 } });
     const slot = pool.takeSlot()!;
-    const waiting = pool.waitForSlot({ untilMs: watched.clock.nowMs() + 10_000 });
+    const waiting = pool.waitForSlot({ untilMs: watched.clock.monotonicMs() + 10_000 });
     const request = watched.ask('1');
     const closed = pool.close(watched.in(30_000));
     expect(await waiting).toBeUndefined();
@@ -317,8 +317,11 @@ describe('closing a pool', () => {
 
 describe('a line', () => {
   test('that is gone answers an exchange at once', async () => {
-    const { promise, resolve } = Promise.withResolvers<Line<Note>>();
-    const protocol = { ...notes, onRequest: (_request: Note, _reply: unknown, line: Line<Note>) => resolve(line) };
+    const { promise, resolve } = Promise.withResolvers<ProtocolConnection<Note>>();
+    const protocol = {
+      ...notes,
+      onRequest: (_request: Note, _reply: unknown, line: ProtocolConnection<Note>) => resolve(line),
+    };
     const { toy, watched } = await connect(isSilent, { protocol });
     toy.peer.send(ask('9'));
     const line = await promise;

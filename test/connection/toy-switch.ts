@@ -166,7 +166,7 @@ export class WatchedPool extends EventEmitter {
 
   /** The deadline of a request that is given so long. */
   in(timeoutMs: number): { deadlineAtMs: number } {
-    return { deadlineAtMs: this.clock.nowMs() + timeoutMs };
+    return { deadlineAtMs: this.clock.monotonicMs() + timeoutMs };
   }
 
   ask(key: string, text = ''): Promise<RequestResult<Note>> {

@@ -84,8 +84,8 @@ describe('a sale that was declined and is approved afterwards', () => {
     const { id, sale } = await declinedTap();
     for (const again of ['91', '91', '51']) sale.answer(withCode(again));
     await eventually(async () => {
-      const { strays } = await scene.installation.switchStats();
-      expect(strays).toMatchObject({ late: 1, duplicates: 2 });
+      const { unmatchedResponses } = await scene.installation.switchStats();
+      expect(unmatchedResponses).toMatchObject({ late: 1, duplicates: 2 });
     });
     expect(await scene.stored(id)).toMatchObject({ reversalState: ReversalState.none, needsReview: false });
     expect(scene.scripted.of('0420')).toEqual([]);

@@ -44,7 +44,7 @@ describe('a late approval', () => {
     await scene.untilReversal(id, 'acknowledged', 2);
     expect(await scene.afterwards(id)).toEqual([...VOIDED_ONCE, ...RE_ARMED]);
     expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Voided });
-    expect((await scene.installation.switchStats()).strays).toMatchObject({ late: 1 });
+    expect((await scene.installation.switchStats()).unmatchedResponses).toMatchObject({ late: 1 });
   });
 
   test('that comes before any attempt of the reversal has left gives its DE38 to the first one, and nothing else changes', async () => {
@@ -97,9 +97,9 @@ describe('a late approval', () => {
     const { id, sale } = await voidedTap();
     for (let copy = 0; copy < 1_000; copy++) sale.answer();
     await eventually(async () => {
-      const { strays } = await scene.installation.switchStats();
-      expect(strays.late + strays.duplicates + strays.dropped).toBe(1_000);
-      expect(strays.late).toBe(1);
+      const { unmatchedResponses } = await scene.installation.switchStats();
+      expect(unmatchedResponses.late + unmatchedResponses.duplicates + unmatchedResponses.dropped).toBe(1_000);
+      expect(unmatchedResponses.late).toBe(1);
     });
     await scene.untilReversal(id, 'acknowledged', 2);
     expect(await scene.afterwards(id)).toEqual([...VOIDED_ONCE, ...RE_ARMED]);
@@ -152,7 +152,7 @@ describe('a late response is recognised', () => {
     expect(newestLine()).not.toBe(sale.line);
     sale.answer({}, { on: newestLine() });
     await untilTold(id, 'late approved');
-    expect((await scene.installation.switchStats(other.url)).strays).toMatchObject({ late: 1 });
+    expect((await scene.installation.switchStats(other.url)).unmatchedResponses).toMatchObject({ late: 1 });
     // Its own line never carried the original, but the switch has answered it: nothing can be overtaken.
     await scene.untilReversal(id, 'acknowledged', 2);
   });
@@ -192,7 +192,10 @@ describe('a late response is recognised', () => {
     ];
     for (const changes of strangers) sale.answer({}, { change: (response) => Object.assign(response, changes) });
     await eventually(async () => {
-      expect((await scene.installation.switchStats()).strays).toMatchObject({ late: 0, unknown: strangers.length });
+      expect((await scene.installation.switchStats()).unmatchedResponses).toMatchObject({
+        late: 0,
+        unknown: strangers.length,
+      });
     });
     expect(await scene.afterwards(id)).toEqual(VOIDED_ONCE);
   });
@@ -203,7 +206,7 @@ describe('a late response is recognised', () => {
     const [stranger] = scene.scripted.lines.filter((line) => line !== sale.line);
     sale.answer({}, { on: stranger });
     await eventually(async () => {
-      expect((await scene.installation.switchStats(scene.installation.url, '2 1')).strays).toMatchObject({
+      expect((await scene.installation.switchStats(scene.installation.url, '2 1')).unmatchedResponses).toMatchObject({
         late: 0,
         unknown: 1,
       });

@@ -56,7 +56,7 @@ test('a tap without a STAN is UnableToGoOnline, and everybody who should can see
   expect(metrics).toMatch(/tapwire_switch_stanless_total\{[^}]*processor="1"[^}]*\} 1/);
   expect(metrics).toMatch(/tapwire_stans_left\{acquirer="1",terminal=""\} 15000/);
   expect(await backlogFindings(installation.database)).toContainEqual(
-    expect.objectContaining({ part: 'stans', verdict: 'fault', says: expect.stringContaining('15000 STANs') }),
+    expect.objectContaining({ part: 'stans', verdict: 'fault', description: expect.stringContaining('15000 STANs') }),
   );
 });
 

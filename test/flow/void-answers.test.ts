@@ -79,7 +79,7 @@ describe('a void that took effect stays one', () => {
     await expectVoided(under);
     expect(scene.scripted.of('0421')).toEqual([]);
     await scene.untilAtRest(under.sale);
-    expect((await scene.installation.switchStats()).strays).toMatchObject({ late: 1 });
+    expect((await scene.installation.switchStats()).unmatchedResponses).toMatchObject({ late: 1 });
   });
 
   test('when its acknowledgement is overtaken by two refusals of repeats', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { intentRequest, linkRequest, tt3IntentRequest, tt3LinkRequest } from '../../schemas/link.ts';
 import { Forbidden, NotFound, RequestRejected } from '../../src/errors.ts';
-import { createLink, type LinkDesk, type MandateRequest } from '../../src/links/create-link.ts';
+import { createLink, type LinkServices, type MandateRequest } from '../../src/links/create-link.ts';
 import type { NewLink } from '../../src/transactions/links/link.ts';
 import { linkBody, MANDATE } from '../support/links.ts';
 
@@ -11,10 +11,10 @@ const HOUR_MS = 3_600_000;
 const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString();
 
 /** A desk whose merchant 1001 is the caller's, and 1003 is blocked; what it makes is kept in `made`. */
-function openDesk(outcome: 'created' | 'exists' = 'created'): { desk: LinkDesk; made: NewLink[] } {
+function openDesk(outcome: 'created' | 'exists' = 'created'): { services: LinkServices; made: NewLink[] } {
   const made: NewLink[] = [];
   const terminal = { xTid: 'TILL-1', tid: 'TW000001', mid: 'M1', canTakePin: true, profileName: null };
-  const desk: LinkDesk = {
+  const services: LinkServices = {
     links: {
       create: async (link) => {
         made.push(link);
@@ -32,7 +32,7 @@ function openDesk(outcome: 'created' | 'exists' = 'created'): { desk: LinkDesk; 
     lifetimeMinutes: 15,
     appUrl: () => 'https://pay.example',
   };
-  return { desk, made };
+  return { services, made };
 }
 
 /** Takes a body as the routes do: by its schema first. @returns the pointers of what is at fault */
@@ -41,9 +41,9 @@ async function pointersOf(schema: z.ZodType, body: unknown): Promise<string[]> {
   if (parsed.error) return [...new Set(parsed.error.issues.map(({ path }) => `/${path.join('/')}`))];
   const wanted = parsed.data as z.output<typeof linkRequest> & Partial<MandateRequest>;
   const mandate = wanted.collectionDay === undefined ? undefined : (wanted as unknown as MandateRequest);
-  const { desk, made } = openDesk();
+  const { services, made } = openDesk();
   try {
-    await createLink(desk, OWNER, { ...wanted, mandate, kind: 'link', isConsumerApp: true });
+    await createLink(services, OWNER, { ...wanted, mandate, kind: 'link', isConsumerApp: true });
     return [];
   } catch (error) {
     expect(error).toBeInstanceOf(RequestRejected);
@@ -145,15 +145,15 @@ describe('a request that is right', () => {
     ['the least', { amount: '0.01' }, 1],
     ['the most', { amount: '9999999999.99' }, 999_999_999_999],
   ])('has its amount in minor units: %s', async (_what, changes, amountMinor) => {
-    const { desk, made } = openDesk();
+    const { services, made } = openDesk();
     const body = linkRequest.parse(linkBody('coffee', changes));
-    await createLink(desk, OWNER, { ...body, kind: 'link' });
+    await createLink(services, OWNER, { ...body, kind: 'link' });
     expect(made).toMatchObject([{ amountMinor }]);
   });
 
   test.each([[1001], ['1001']])('names its merchant by %j, kept as text', async (merchantId) => {
-    const { desk, made } = openDesk();
-    await createLink(desk, OWNER, {
+    const { services, made } = openDesk();
+    await createLink(services, OWNER, {
       ...intentRequest.parse(linkBody('coffee', { merchantId })),
       kind: 'intent',
       isConsumerApp: true,
@@ -168,9 +168,9 @@ describe('a request that is right', () => {
   });
 
   test('has a URL with the token behind its fragment, lives for its time, and is on its terminal', async () => {
-    const { desk, made } = openDesk();
+    const { services, made } = openDesk();
     const body = linkRequest.parse(linkBody('coffee', { xTid: 'TILL-1' }));
-    const { url, token, qrCode } = await createLink(desk, OWNER, { ...body, kind: 'link' });
+    const { url, token, qrCode } = await createLink(services, OWNER, { ...body, kind: 'link' });
     expect(url).toBe('https://pay.example/pay/6d9f6a3e-5a7c-4d0f-9b1e-0a4f6d2f7c11#a.to.ken');
     expect({ token, qrCode }).toEqual({ token: 'a.to.ken', qrCode: undefined });
     expect(made[0]!.xTid).toBe('TILL-1');
@@ -178,9 +178,9 @@ describe('a request that is right', () => {
   });
 
   test('with a mandate is a TT3', async () => {
-    const { desk, made } = openDesk();
+    const { services, made } = openDesk();
     const body = tt3LinkRequest.parse(linkBody('coffee', MANDATE));
-    await createLink(desk, OWNER, { ...body, mandate: body, kind: 'link' });
+    await createLink(services, OWNER, { ...body, mandate: body, kind: 'link' });
     expect(made).toMatchObject([
       { type: 2, mandate: { instalmentMinor: 25_000, maxCollectionMinor: 37_550, collectionDay: 25 } },
     ]);
@@ -191,14 +191,14 @@ describe('a request that is refused', () => {
   const body = (changes = {}) => ({ ...linkRequest.parse(linkBody('coffee', changes)), kind: 'link' as const });
 
   test("is somebody else's or nobody's merchant, or a blocked one", async () => {
-    const { desk, made } = openDesk();
-    await expect(createLink(desk, OWNER, body({ merchantId: '9999' }))).rejects.toBeInstanceOf(NotFound);
-    await expect(createLink(desk, OWNER, body({ merchantId: '1003' }))).rejects.toBeInstanceOf(Forbidden);
+    const { services, made } = openDesk();
+    await expect(createLink(services, OWNER, body({ merchantId: '9999' }))).rejects.toBeInstanceOf(NotFound);
+    await expect(createLink(services, OWNER, body({ merchantId: '1003' }))).rejects.toBeInstanceOf(Forbidden);
     expect(made).toEqual([]);
   });
 
   test('has a paymentReference that is not free: 409, 124', async () => {
-    const { desk } = openDesk('exists');
-    await expect(createLink(desk, OWNER, body())).rejects.toMatchObject({ code: 'PAYMENT_REFERENCE_USED' });
+    const { services } = openDesk('exists');
+    await expect(createLink(services, OWNER, body())).rejects.toMatchObject({ code: 'PAYMENT_REFERENCE_USED' });
   });
 });

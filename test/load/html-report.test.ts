@@ -83,8 +83,8 @@ describe('the report', () => {
   });
 
   test('says what is wrong where something is', () => {
-    const ledger = { ok: false, says: '1 violation', violations: ['I1 7: stands at the switch'], checks: [] };
-    const generator = { isLimit: true, says: ['its workers were busy'], lagP99Ms: 50, busy: 0.99, workers: 1 };
+    const ledger = { ok: false, description: '1 violation', violations: ['I1 7: stands at the switch'], checks: [] };
+    const generator = { isLimit: true, description: ['its workers were busy'], lagP99Ms: 50, busy: 0.99, workers: 1 };
     const bad = htmlReport(resultWith({ ledger, generator, endedBy: 'signal' }), RECORD, [], NOTHING_DEMANDED);
     expect(bad).toContain('I1 7: stands at the switch');
     expect(bad).toContain('The generator may have been the limit: its workers were busy.');

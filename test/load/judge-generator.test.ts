@@ -15,9 +15,15 @@ function sample(machineCores: number, own?: number): MachineSample {
 }
 
 test('a machine that other programs keep busy is named, since it slows gateway and generator alike', () => {
-  const { isLimit, says } = judgeGenerator(RECORD, 1, [sample(CORES, 0.1), sample(CORES, 0.1), sample(0.2, 0.1)]);
+  const { isLimit, description } = judgeGenerator(RECORD, 1, [
+    sample(CORES, 0.1),
+    sample(CORES, 0.1),
+    sample(0.2, 0.1),
+  ]);
   expect(isLimit).toBe(true);
-  expect(says).toEqual([`other programs took ${(CORES - 0.1).toFixed(1)} of the ${CORES} cores of this machine`]);
+  expect(description).toEqual([
+    `other programs took ${(CORES - 0.1).toFixed(1)} of the ${CORES} cores of this machine`,
+  ]);
 });
 
 test.each([
@@ -25,5 +31,5 @@ test.each([
   ['cannot tell its processes', [sample(CORES)]],
   ['was not watched', []],
 ])('a machine that %s says nothing of others', (_what, samples) => {
-  expect(judgeGenerator(RECORD, 1, samples)).toMatchObject({ isLimit: false, says: [] });
+  expect(judgeGenerator(RECORD, 1, samples)).toMatchObject({ isLimit: false, description: [] });
 });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { dueTimes } from '../../src/load/arrivals.ts';
 import type { ClientCall } from '../../src/load/clients/client-call.ts';
-import { LinePool } from '../../src/load/line-pool.ts';
+import { ConnectionPool } from '../../src/load/connection-pool.ts';
 import { OpenLoop } from '../../src/load/open-loop.ts';
 import { latenciesOf, Tally } from '../../src/load/tally.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
@@ -33,7 +33,7 @@ async function loopAgainst(answer: (response: ServerResponse, number: number) =>
   await once(server, 'listening');
   onTestFinished(() => closeAll(server));
   const target = { host: '127.0.0.1', port: (server.address() as AddressInfo).port, isTls: false };
-  const lines = new LinePool({ target, kept: 4, most, isNewEach });
+  const lines = new ConnectionPool({ target, kept: 4, most, isNewEach });
   expect(await lines.fill()).toBeUndefined();
   const tally = new Tally();
   const times = dueTimes([{ seconds, from: perSecond, to: perSecond }], 'even', seededRandom(1));

@@ -13,7 +13,7 @@ export function resultWith(differences: Partial<LoadResult> = {}): LoadResult {
     p999Ms: 40,
     maxMs: 60,
     outcomes: { Approved: 1_000 },
-    ledger: { ok: true, says: '1000 approvals compared', violations: [], checks: [] },
+    ledger: { ok: true, description: '1000 approvals compared', violations: [], checks: [] },
     errors: 0,
     unexpected: 0,
     unsent: 0,
@@ -33,7 +33,7 @@ export function resultWith(differences: Partial<LoadResult> = {}): LoadResult {
         errors: 0,
       },
     },
-    generator: { isLimit: false, says: [], lagP99Ms: 1, busy: 0.2, workers: 1 },
+    generator: { isLimit: false, description: [], lagP99Ms: 1, busy: 0.2, workers: 1 },
     steps: [],
     plan: {
       target: '127.0.0.1:8080',

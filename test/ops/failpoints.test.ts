@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { StartError } from '../../src/errors.ts';
-import { armFetcher, armWorld, Failpoints } from '../../src/ops/failpoints.ts';
-import type { World } from '../../src/transactions/world.ts';
+import { armFailpoints, armFetcher, Failpoints } from '../../src/ops/failpoints.ts';
+import type { TransactionDependencies } from '../../src/transactions/transaction-dependencies.ts';
 
 test('without failpoints the world and the fetcher are the very ones that were given', () => {
-  const world = {} as World;
+  const deps = {} as TransactionDependencies;
   const fetcher = { request: () => Promise.reject(new Error('not called')) };
-  expect(armWorld(world, undefined)).toBe(world);
+  expect(armFailpoints(deps, undefined)).toBe(deps);
   expect(armFetcher(fetcher, undefined)).toBe(fetcher);
 });
 

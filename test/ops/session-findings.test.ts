@@ -14,8 +14,8 @@ test('the limits of a session on the server of the tests took effect', async () 
 test('a limit that a pooler has dropped is a fault, named with what it is', () => {
   const [finding] = judge(WANTED, seen({ idle_in_transaction_session_timeout: 0, tcp_user_timeout: 0 }));
   expect(finding).toMatchObject({ verdict: 'fault' });
-  expect(finding!.says).toContain('idle_in_transaction_session_timeout is 0 instead of 8000');
-  expect(finding!.says).toContain('tcp_user_timeout is 0 instead of 8000');
+  expect(finding!.description).toContain('idle_in_transaction_session_timeout is 0 instead of 8000');
+  expect(finding!.description).toContain('tcp_user_timeout is 0 instead of 8000');
 });
 
 test('a Unix socket has no limits of TCP, and needs none', () => {

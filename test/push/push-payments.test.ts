@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Secret } from '../../src/bytes/secret.ts';
-import type { LinkDesk } from '../../src/links/create-link.ts';
+import type { LinkServices } from '../../src/links/create-link.ts';
 import { createLogSender, NO_PUSH_SENDER } from '../../src/push/log-sender.ts';
 import type { DeviceStore, PushDevice, PushMessage, PushResult } from '../../src/push/ports.ts';
 import { PushPayments } from '../../src/push/push-payments.ts';
@@ -50,7 +50,7 @@ beforeEach(() => {
 
 /** Pushes of one device, by a push service that gives `results` one by one and then takes everything. */
 function pushesTo(device = DEVICE): PushPayments {
-  const desk: LinkDesk = {
+  const services: LinkServices = {
     links: { create: async () => 'created' },
     tokens: { issue: async () => 'intent-token' },
     directory: { terminal: () => undefined },
@@ -63,7 +63,7 @@ function pushesTo(device = DEVICE): PushPayments {
   const devices = { find: async () => [device], dropToken: async () => {} } as unknown as DeviceStore;
   return new PushPayments({
     devices,
-    desk,
+    services,
     vault: { seal: () => Uint8Array.of(), open: () => new Secret('push-token') },
     links: { find: async () => link },
     sender: {

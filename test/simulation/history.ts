@@ -3,7 +3,7 @@ import { TapwireError } from '../../src/errors.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
 import { dispositionName } from '../../src/transactions/disposition.ts';
 import type { TapRequest } from '../../src/transactions/ports.ts';
-import type { World } from '../../src/transactions/world.ts';
+import type { TransactionDependencies } from '../../src/transactions/transaction-dependencies.ts';
 import { MemoryCompletions } from './memory-completions.ts';
 import { MemoryLinks } from './memory-links.ts';
 import { MemoryStore, type Sabotage } from './memory-store.ts';
@@ -196,8 +196,8 @@ class History {
     if (!(error instanceof TapwireError)) this.#faults.add(`somebody threw ${String(error)}`);
   }
 
-  #anyWorld(): World | undefined {
-    return this.#processes[Math.floor(this.#random.next() * this.#processes.length)]?.world;
+  #anyWorld(): TransactionDependencies | undefined {
+    return this.#processes[Math.floor(this.#random.next() * this.#processes.length)]?.deps;
   }
 
   /** What came up in it. */

@@ -29,7 +29,7 @@ export class MemoryCompletions {
     const row = this.#standing(sale);
     if (!row) return;
     row.transaction = { ...row.transaction, needsReview: true };
-    this.#store.told(sale, [{ completion: 'givenUp', at: new Date(nowMs).toISOString() }]);
+    this.#store.addEntries(sale, [{ completion: 'givenUp', at: new Date(nowMs).toISOString() }]);
   }
 
   /** A sale that stands, and that nobody is taking back. */

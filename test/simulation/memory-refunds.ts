@@ -1,6 +1,6 @@
 import { Disposition } from '../../src/transactions/disposition.ts';
 import type { NewVoid } from '../../src/transactions/ports/refund-ports.ts';
-import type { AnswerRecord, NewAttempt } from '../../src/transactions/ports.ts';
+import type { NewAttempt, PhoneResponseRecord } from '../../src/transactions/ports.ts';
 import { ReversalState, type Transaction, TransactionType, VoidState } from '../../src/transactions/transaction.ts';
 import type { Row } from './memory-rows.ts';
 import type { MemoryStore } from './memory-store.ts';
@@ -33,7 +33,7 @@ export class MemoryRefunds {
     if (row.transaction.refundedMinor > 0 && this.#store.sabotage !== 'voids what was refunded') return false;
     const owed = { voidState: VoidState.asked, reversalState: ReversalState.owed, reversalAttempt: 0 };
     row.transaction = { ...row.transaction, ...owed, reversalArmedAtMs: nowMs };
-    this.#store.told(row.transaction, [{ void: attempt.transaction.id, at: new Date(nowMs).toISOString() }]);
+    this.#store.addEntries(row.transaction, [{ void: attempt.transaction.id, at: new Date(nowMs).toISOString() }]);
     this.#store.insert(attempt);
     this.#store.enqueue([reverseJob]);
     return true;
@@ -44,11 +44,11 @@ export class MemoryRefunds {
     return rows.findLast(({ type, originalId }) => type === TransactionType.Void && originalId === id);
   }
 
-  acknowledge({ status, fromStatus, moves, overdueJob, ...key }: AnswerRecord): boolean {
+  acknowledge({ status, fromStatus, moves, overdueJob, ...key }: PhoneResponseRecord): boolean {
     const row = this.#store.rowAt(key, fromStatus);
     if (!row || row.transaction.disposition === null) return false;
     row.transaction = { ...row.transaction, status };
-    this.#store.told(key, moves);
+    this.#store.addEntries(key, moves);
     if (overdueJob) this.#store.remove([overdueJob]);
     return true;
   }

@@ -4,7 +4,6 @@ import type { JobRequest } from '../../src/transactions/jobs.ts';
 import { hasAnswer, isAwaitingPin, NO_PIN } from '../../src/transactions/pin/pin-step.ts';
 import type { PinAttempt, PinExpiry } from '../../src/transactions/ports/pin-ports.ts';
 import type {
-  AnswerRecord,
   AuditEntry,
   GuardedSettlement,
   LateRecord,
@@ -12,6 +11,7 @@ import type {
   NewAttempt,
   NewSubmission,
   OriginalFacts,
+  PhoneResponseRecord,
   RequestKey,
   ResponseIdentity,
   ReversalKey,
@@ -93,7 +93,7 @@ export class MemoryStore {
     if (isTaken && this.sabotage !== 'takes a reference twice') return 'exists';
     const empty = { trail: [], late: [], reversals: [], superseded: [] };
     this.rows.set(attempt.transaction.id, { ...this.#timesOf(attempt), ...empty });
-    this.told(attempt.transaction, attempt.moves);
+    this.addEntries(attempt.transaction, attempt.moves);
     this.enqueue(attempt.enqueue);
     return 'inserted';
   }
@@ -106,7 +106,7 @@ export class MemoryStore {
     const reachedNone = status === 0 || status === 2 || disposition === 2 || disposition === 3;
     if (!reachedNone || ![0, 2, 8, 9].includes(status)) return false;
     Object.assign(row, this.#timesOf(attempt));
-    this.told(attempt.transaction, attempt.moves);
+    this.addEntries(attempt.transaction, attempt.moves);
     this.enqueue(attempt.enqueue);
     return true;
   }
@@ -118,7 +118,7 @@ export class MemoryStore {
     const { status, routeId, tid, mid, stan, rrn, sentAtMs, deadlineSeconds, overdueJob, sealedCard } = transaction;
     const submission = { status, routeId, tid, mid, stan, rrn, sentAtMs, deadlineSeconds, overdueJob, sealedCard };
     Object.assign(row, { transaction: { ...row.transaction, ...submission }, deadlineAtMs });
-    this.told(transaction, moves);
+    this.addEntries(transaction, moves);
     this.enqueue(enqueue);
     this.remove(remove);
     return true;
@@ -140,7 +140,7 @@ export class MemoryStore {
     const decided = { ...result, ...pin, needsReview, status, pinExpiresAtMs, updatedAtMs: nowMs };
     const before = row.transaction;
     row.transaction = { ...before, ...decided };
-    this.told(transaction, settlement.moves);
+    this.addEntries(transaction, settlement.moves);
     this.enqueue(settlement.enqueue.filter(({ queue }) => this.sabotage !== `forgets ${queue} jobs`));
     this.#reserve(before, result);
     return true;
@@ -159,27 +159,27 @@ export class MemoryStore {
     const renewed = this.#timesOf(attempt);
     const needsReview = before.needsReview || renewed.transaction.needsReview;
     Object.assign(row, renewed, { transaction: { ...renewed.transaction, needsReview } });
-    this.told(transaction, attempt.moves);
+    this.addEntries(transaction, attempt.moves);
     this.enqueue(attempt.enqueue);
     this.remove(remove.map(({ id }) => id));
     return true;
   }
 
-  expirePin({ transaction, disposition, pin, told, nowMs, enqueue }: PinExpiry): boolean {
+  expirePin({ transaction, disposition, pin, auditEntries, nowMs, enqueue }: PinExpiry): boolean {
     const row = this.rows.get(transaction.id);
     if (row?.transaction.attempt !== transaction.attempt || !isAwaitingPin(row.transaction)) return false;
     if ((row.transaction.pinExpiresAtMs ?? 0) > this.#time.nowMs) return false;
     row.transaction = { ...row.transaction, disposition, ...pin, updatedAtMs: nowMs };
-    this.told(transaction, told);
+    this.addEntries(transaction, auditEntries);
     this.enqueue(enqueue);
     return true;
   }
 
-  recordAnswer({ status, fromStatus, moves, overdueJob, ...key }: AnswerRecord): void {
+  recordAnswer({ status, fromStatus, moves, overdueJob, ...key }: PhoneResponseRecord): void {
     const row = this.rowAt(key, fromStatus);
     if (row) {
       row.transaction = { ...row.transaction, status };
-      this.told(key, moves);
+      this.addEntries(key, moves);
     }
     if (overdueJob) this.remove([overdueJob]);
   }
@@ -197,7 +197,7 @@ export class MemoryStore {
     if (voidRow && told) this.#change(told, told.transaction.attempt, voidRow);
     this.#record(row, before, record);
     this.#reserve(before, to);
-    this.told(transaction, toldAt(step));
+    this.addEntries(transaction, entriesAt(step));
     this.enqueue(step.enqueue);
     this.remove(step.remove);
     return true;
@@ -224,7 +224,7 @@ export class MemoryStore {
     row.late.push({ attempt, facts: late });
     const at = new Date(nowMs).toISOString();
     const entry = { late: late.kind, responseCode: late.responseCode, at };
-    this.told(transaction, [entry, ...(rearm?.told ?? []).map((each) => ({ ...each, at }))]);
+    this.addEntries(transaction, [entry, ...(rearm?.auditEntries ?? []).map((each) => ({ ...each, at }))]);
     if (!rearm) return 'recorded';
     const owed = { reversalState: ReversalState.owed, reversalArmedAtMs: this.#time.nowMs };
     this.#change(row, attempt, { ...owed, ...rearm.to });
@@ -346,7 +346,7 @@ export class MemoryStore {
     return isSame ? { row, request } : {};
   }
 
-  told({ id, attempt }: Pick<Transaction, 'id' | 'attempt'>, entries: readonly AuditEntry[]): void {
+  addEntries({ id, attempt }: Pick<Transaction, 'id' | 'attempt'>, entries: readonly AuditEntry[]): void {
     if (entries.length > 0) this.rows.get(id)!.trail.push({ attempt, moves: [...entries] });
   }
 
@@ -364,7 +364,7 @@ export class MemoryStore {
   }
 }
 
-function toldAt({ told, nowMs }: Pick<ReversalStep, 'told' | 'nowMs'>): AuditEntry[] {
+function entriesAt({ auditEntries, nowMs }: Pick<ReversalStep, 'auditEntries' | 'nowMs'>): AuditEntry[] {
   const at = new Date(nowMs).toISOString();
-  return told.map((each) => ({ ...each, at }));
+  return auditEntries.map((each) => ({ ...each, at }));
 }

@@ -11,7 +11,7 @@ import type { Principal, TapRequest } from '../../src/transactions/ports.ts';
 import { recordAnswer } from '../../src/transactions/reversal/overdue.ts';
 import { submitTap } from '../../src/transactions/tap/submit-tap.ts';
 import { type Transaction, TransactionType } from '../../src/transactions/transaction.ts';
-import type { World } from '../../src/transactions/world.ts';
+import type { TransactionDependencies } from '../../src/transactions/transaction-dependencies.ts';
 import type { MemoryStore } from './memory-store.ts';
 import type { ToldClient } from './rules/books.ts';
 import { PIN_SECONDS } from './simulated-process.ts';
@@ -26,7 +26,7 @@ export interface ClientParts {
   readonly random: Random;
   readonly store: MemoryStore;
   /** Some process that answers; undefined when none is there. */
-  readonly anyWorld: () => World | undefined;
+  readonly anyWorld: () => TransactionDependencies | undefined;
   readonly onSeen: (what: string) => void;
   readonly tell: (what: string) => void;
   /** A use case has thrown what no client can be told. */
@@ -46,8 +46,8 @@ export class SimulatedClients {
   /** Pays a link by its own token, under the reference that its details offer. */
   async customer(link: Pick<Link, 'acquirerId' | 'id' | 'merchantId'>, device: string): Promise<void> {
     const { anyWorld, onSeen, onError } = this.#parts;
-    const world = anyWorld();
-    const opened = world && (await openLink(world, link, link.id).catch((error: unknown) => void onError(error)));
+    const deps = anyWorld();
+    const opened = deps && (await openLink(deps, link, link.id).catch((error: unknown) => void onError(error)));
     if (!opened) return;
     onSeen('a link opened');
     const { merchantReference } = opened;
@@ -60,7 +60,7 @@ export class SimulatedClients {
     const { time, random } = this.#parts;
     let request = asks;
     for (let tries = 0; tries < 5; tries++) {
-      const answer = await this.#ask((world) => submitTap(world, principal, request));
+      const answer = await this.#ask((deps) => submitTap(deps, principal, request));
       if (answer?.disposition === Disposition.UnableToGoOnline) {
         request = { ...request, paymentCardData: `tap again ${tries}` };
       } else if (answer && isAwaitingPin(answer)) {
@@ -76,8 +76,7 @@ export class SimulatedClients {
     const { time, random, onSeen } = this.#parts;
     for (let tries = 0; tries < 6; tries++) {
       await time.pass(random.next() * PIN_SECONDS * 1_200);
-      const enter = (pin: string) =>
-        this.#ask((world) => submitPin(world, principal, awaiting.id, pinRequest(tap, pin)));
+      const enter = (pin: string) => this.#ask((deps) => submitPin(deps, principal, awaiting.id, pinRequest(tap, pin)));
       const isTwice = random.next() < 0.2;
       const answers = await Promise.all([enter(`${tries}1`), ...(isTwice ? [enter(`${tries}2`)] : [])]);
       if (isTwice) onSeen('two PINs at once');
@@ -118,11 +117,11 @@ export class SimulatedClients {
   ): Promise<void> {
     const { random, onSeen } = this.#parts;
     for (let tries = 0; tries < 2; tries++) {
-      await this.#ask(async (world) => {
-        const sale = await world.store.find({ acquirerId, id });
+      await this.#ask(async (deps) => {
+        const sale = await deps.store.find({ acquirerId, id });
         if (!sale) return undefined;
         onSeen(isVoid ? 'a void' : 'a refund');
-        return isVoid ? voidSale(world, sale) : refund(world, sale, request);
+        return isVoid ? voidSale(deps, sale) : refund(deps, sale, request);
       });
       if (random.next() < 0.7) return;
     }
@@ -135,15 +134,17 @@ export class SimulatedClients {
   }
 
   /** A request to some process: undefined when no answer came, or nobody was there for it. */
-  async #ask(use: (world: World) => Promise<Transaction | undefined>): Promise<Transaction | undefined> {
+  async #ask(
+    use: (deps: TransactionDependencies) => Promise<Transaction | undefined>,
+  ): Promise<Transaction | undefined> {
     const { anyWorld, time, random, tell, onError } = this.#parts;
-    const world = anyWorld();
-    if (!world) return undefined;
+    const deps = anyWorld();
+    if (!deps) return undefined;
     const failed = (error: unknown) => void onError(error);
-    const answer = await Promise.race([use(world).catch(failed), time.pass(PATIENCE_MS)]);
+    const answer = await Promise.race([use(deps).catch(failed), time.pass(PATIENCE_MS)]);
     if (!answer) return undefined;
     const isFlushed = random.next() < 0.9;
-    recordAnswer(world, answer, isFlushed);
+    recordAnswer(deps, answer, isFlushed);
     if (!isFlushed) return undefined;
     const { id: transactionId, attempt } = answer;
     const disposition = answer.disposition === null ? null : dispositionName(answer.disposition);

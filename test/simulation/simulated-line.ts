@@ -1,8 +1,8 @@
 import type { IsoMessage, PinData } from '../../src/processor-kit/processor.ts';
 import type { SendTiming, Switch, SwitchAnswer, SwitchSlot } from '../../src/transactions/ports.ts';
-import { settleStrays } from '../../src/transactions/reversal/late-response.ts';
+import { recordUnmatchedResponses } from '../../src/transactions/reversal/late-response.ts';
 import type { TransactionKey } from '../../src/transactions/transaction.ts';
-import type { World } from '../../src/transactions/world.ts';
+import type { TransactionDependencies } from '../../src/transactions/transaction-dependencies.ts';
 import { PROFILE } from './simulated-tenant.ts';
 import { isReversalForm, responseTo, type SwitchResponse } from './switch/answers.ts';
 import {
@@ -21,7 +21,7 @@ import type { Statement } from './switch/statements.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { WildSwitch } from './wild-switch.ts';
 
-/** As src/switches/stray-responses.ts looks again: soon, and when every request that may be meant is decided. */
+/** As src/switches/unmatched-responses.ts looks again: soon, and when every request that may be meant is decided. */
 const STRAYS_AGAIN_MS = [1_000, PROFILE.deadlineMs + 2_100 + 2_000];
 const PIN = { block: new Uint8Array(8) } as PinData;
 
@@ -30,7 +30,7 @@ export interface LineParts {
   readonly time: VirtualTime;
   readonly switches: WildSwitch;
   /** A world that hears the statement when it stores what it says. */
-  readonly worldHearing: (statement: Statement) => World;
+  readonly worldHearing: (statement: Statement) => TransactionDependencies;
   readonly isAlive: () => boolean;
   readonly nextStan: () => Promise<string>;
   /** An effect begins or ends: the process may die here, or stand still for a while. */
@@ -200,9 +200,9 @@ export class SimulatedLine {
 
   #lookUp(response: IsoMessage, statement: Statement, [nextMs, ...laterMs]: readonly number[]): void {
     const { time, worldHearing, isAlive } = this.#parts;
-    const stray = strayOf(response);
-    if (!isAlive() || !stray) return;
-    settleStrays(worldHearing(statement), [stray])
+    const unmatched = strayOf(response);
+    if (!isAlive() || !unmatched) return;
+    recordUnmatchedResponses(worldHearing(statement), [unmatched])
       .catch(() => ['unknown'])
       .then(([kind]) => {
         if (kind === 'unknown' && nextMs !== undefined)

@@ -8,14 +8,14 @@ import { OriginalConnections } from '../../src/transactions/reversal/original-co
 import { decideOverdue } from '../../src/transactions/reversal/overdue.ts';
 import { type ReversalAttempt, type ReversalJobResult, sendReversal } from '../../src/transactions/reversal/reverse.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../src/transactions/time-limits.ts';
-import type { World } from '../../src/transactions/world.ts';
+import type { TransactionDependencies } from '../../src/transactions/transaction-dependencies.ts';
 import type { MemoryCompletions } from './memory-completions.ts';
 import type { MemoryLinks } from './memory-links.ts';
 import type { Job } from './memory-rows.ts';
 import type { MemoryStore } from './memory-store.ts';
+import { type Effects, simulatedDependencies } from './simulated-dependencies.ts';
 import { SimulatedLine } from './simulated-line.ts';
 import { DEADLINE_MS } from './simulated-tenant.ts';
-import { type Effects, simulatedWorld } from './simulated-world.ts';
 import type { Statement } from './switch/statements.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { WildSwitch } from './wild-switch.ts';
@@ -70,7 +70,7 @@ const CLOCKS_APART_MS = 120_000;
 export class SimulatedProcess implements Effects {
   isAlive = true;
   readonly name: string;
-  readonly world: World;
+  readonly deps: TransactionDependencies;
   readonly line: SimulatedLine;
   readonly #shared: SharedWorld;
   readonly #wallOffsetMs: number;
@@ -90,7 +90,7 @@ export class SimulatedProcess implements Effects {
       nextStan: () => this.#nextStan(),
       moment: () => this.#moment(),
     });
-    this.world = this.#createWorld();
+    this.deps = this.#createWorld();
     this.wake();
   }
 
@@ -146,16 +146,16 @@ export class SimulatedProcess implements Effects {
     const { store, events } = this.#shared;
     switch (request.queue) {
       case 'overdue': {
-        const transaction = await this.world.store.find(request.data);
+        const transaction = await this.deps.store.find(request.data);
         if (transaction?.attempt !== request.data.attempt) return 'done';
-        return (await decideOverdue(this.world, transaction)) === 'decided' ? 'done' : { againAfterSeconds: 1 };
+        return (await decideOverdue(this.deps, transaction)) === 'decided' ? 'done' : { againAfterSeconds: 1 };
       }
       case 'expire-pin':
-        return expirePin(this.world, request.data);
+        return expirePin(this.deps, request.data);
       case 'reverse':
         return this.#reverse(request.data);
       case 'complete':
-        return sendCompletion(this.world, request.data);
+        return sendCompletion(this.deps, request.data);
       case 'webhook':
         await this.commit('webhook', () => void events.set(request.data.eventId, request.data.outcome!));
         return 'done';
@@ -172,7 +172,7 @@ export class SimulatedProcess implements Effects {
   }
 
   /** A world in which what the switch has said is heard as soon as it is stored, and not when it is received. */
-  #hearing(heard: readonly Statement[]): World {
+  #hearing(heard: readonly Statement[]): TransactionDependencies {
     const hear = <T>(result: T): T => {
       if (result === true || result === 'recorded' || result === 'known')
         for (const statement of heard) statement.isUnheard = false;
@@ -180,11 +180,11 @@ export class SimulatedProcess implements Effects {
     };
     const { store } = this.#shared;
     const hearingStore: TransactionStore = {
-      ...this.world.store,
+      ...this.deps.store,
       stepReversal: (step) => this.commit('stepReversal', () => hear(store.stepReversal(step))),
       recordLate: (record) => this.commit('recordLate', () => hear(store.recordLate(record))),
     };
-    return { ...this.world, store: hearingStore };
+    return { ...this.deps, store: hearingStore };
   }
 
   /** An effect begins or ends: the process may die here, or stand still for a while. */
@@ -251,9 +251,9 @@ export class SimulatedProcess implements Effects {
     return result as T;
   }
 
-  #createWorld(): World {
+  #createWorld(): TransactionDependencies {
     const { time, store, links, completions, newId, alarms } = this.#shared;
-    return simulatedWorld({
+    return simulatedDependencies({
       effects: this,
       ...{ store, links, completions, newId },
       clock: { nowMs: () => Math.round(time.nowMs + this.#wallOffsetMs), monotonicMs: () => time.nowMs },

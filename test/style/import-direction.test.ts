@@ -6,6 +6,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   bytes: 0,
   'errors.ts': 0,
   errors: 0,
+  limits: 0,
   emv: 1,
   iso8583: 1,
   crypto: 1,
@@ -36,6 +37,7 @@ const LAYERS: Readonly<Record<string, number>> = {
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   bytes: ['errors.ts'],
   'errors.ts': ['errors'],
+  limits: ['errors.ts'],
   iso8583: ['emv', 'crypto'], // DE55 is BER-TLV, DE64 a MAC
   store: ['auth', 'card', 'links', 'push', 'switches', 'webhooks'], // implements their ports on Postgres
   links: ['card'], // seals mandates under the installation's keys

@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
+import { toCliError } from '../../src/cli/cli-error.ts';
 import type { Command } from '../../src/cli/commands.ts';
-import { complaintOf } from '../../src/cli/complaint.ts';
 import type { Ended } from './tapwire-process.ts';
 
 /** Runs a command in this process, which takes a tenth of the time of one of its own; no two at once. */
@@ -17,9 +17,9 @@ export async function runHere(run: Command, words: string[], environment: NodeJS
   for (const [name, value] of Object.entries({ BASE_URL: undefined, ...environment })) vi.stubEnv(name, value);
   try {
     const exitCode = await run(words).catch((error) => {
-      const complaint = complaintOf(error);
+      const complaint = toCliError(error);
       if (complaint === undefined) throw error;
-      into('stderr')(complaint.says);
+      into('stderr')(complaint.description);
       return complaint.exitCode;
     });
     return { exitCode, output: streams.stdout + streams.stderr, ...streams };

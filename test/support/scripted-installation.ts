@@ -22,8 +22,11 @@ const A_WHILE_SECONDS = 60;
  * An installation whose lines lead to a scripted switch. Both are new for each test of the file that calls this, and after each
  * test no transaction may be in a state that must not rest without a job. A test starts it with `install`.
  */
-export function scriptedInstallation(usual: ScriptedOptions = {}, ofSwitch?: () => Promise<ScriptedSwitchOptions>) {
-  const opened = new ScriptedInstallation(usual);
+export function scriptedInstallation(
+  defaultValue: ScriptedOptions = {},
+  ofSwitch?: () => Promise<ScriptedSwitchOptions>,
+) {
+  const opened = new ScriptedInstallation(defaultValue);
   beforeEach(async () => opened.openSwitch(await ofSwitch?.()));
   afterEach(() => opened.close());
   return opened;
@@ -34,8 +37,8 @@ export class ScriptedInstallation {
   #scripted: ScriptedSwitch | undefined;
   #installation: Installation | undefined;
 
-  constructor(usual: ScriptedOptions) {
-    this.#usual = { profile: { deadlineMs: 1_000 }, ...usual };
+  constructor(defaultValue: ScriptedOptions) {
+    this.#usual = { profile: { deadlineMs: 1_000 }, ...defaultValue };
   }
 
   get scripted(): ScriptedSwitch {

@@ -25,7 +25,7 @@ async function open(differing: { pins?: PinTranslation; openWithinMs?: number } 
     faults: { tell: async (faults) => void told.push(...faults) },
     stans: { next: async () => String(++stan).padStart(6, '0') },
     dates: { current: () => '2026-11-20', announce: () => {} },
-    strays: { take: () => {} } as never,
+    unmatchedResponses: { take: () => {} } as never,
     messages: { isKeeping: false, keep: () => {} },
     macKeys: undefined,
     pins: differing.pins,

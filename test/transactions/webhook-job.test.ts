@@ -21,8 +21,8 @@ function worldWith(endpoints: { taps?: string; links?: string }) {
 }
 
 const both = worldWith({ taps: TAPS, links: LINKS });
-const jobOf = (changes: Partial<Transaction>, disposition: Transaction['disposition'], world = both) =>
-  webhookJobs(world, sampleTransaction(changes), { disposition, approvedMinor: null }, NOW_MS);
+const jobOf = (changes: Partial<Transaction>, disposition: Transaction['disposition'], deps = both) =>
+  webhookJobs(deps, sampleTransaction(changes), { disposition, approvedMinor: null }, NOW_MS);
 
 test('an outcome has one job, which its queue takes', () => {
   const jobs = jobOf({ attempt: 1 }, Disposition.Approved);

@@ -7,7 +7,7 @@
  */
 import { hash } from 'node:crypto';
 import { OutboundError } from '../../errors.ts';
-import { WaitingLine } from '../portal/waiting-line.ts';
+import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
 import { type PublishedKey, readKeySet } from './issuer-keys.ts';
 
 /** @throws OutboundError when there is no answer of status 200, in time and within the limits */
@@ -52,7 +52,7 @@ interface KeySet {
 export class KeySets {
   readonly #options: KeySetsOptions;
   readonly #sets = new Map<string, KeySet>();
-  readonly #line = new WaitingLine({ atOnce: FETCHES_AT_ONCE, waitMost: FETCHES_WAITING });
+  readonly #line = new ConcurrencyLimit({ atOnce: FETCHES_AT_ONCE, waitMost: FETCHES_WAITING });
   readonly #timer: NodeJS.Timeout;
   #changes = 0;
 

@@ -1,10 +1,10 @@
 import { LruMap } from '../../bytes/lru-map.ts';
 import { AuthError, Throttled } from '../../errors.ts';
+import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
 import type { LoginTokens } from '../tokens/login-tokens.ts';
 import { addressSubject, type LoginLimits, type LoginTries, userSubject } from './login-tries.ts';
 import { isPassword } from './password.ts';
 import type { PortalUser } from './portal-user.ts';
-import { WaitingLine } from './waiting-line.ts';
 
 /** A user as logging in finds it. */
 export interface UserWithPassword extends PortalUser {
@@ -76,7 +76,7 @@ export function createLoginCheck({
   limits,
   monotonicMs = () => performance.now(),
 }: LoginCheckOptions): CheckLogin {
-  const line = new WaitingLine({ atOnce: LOGINS_AT_ONCE, waitMost: LOGINS_WAITING });
+  const line = new ConcurrencyLimit({ atOnce: LOGINS_AT_ONCE, waitMost: LOGINS_WAITING });
   const sentAway = new LruMap<string, { readonly untilMs: number; readonly error: Throttled }>(MAX_SENT_AWAY);
 
   async function count(subject: string, name: string, most: number): Promise<Throttled | undefined> {

@@ -33,7 +33,7 @@ export async function run(args: string[]): Promise<number> {
   console.log(tableOf([['', first, second, 'change', ''], ...figures.map(rowOf)]));
   if (differences.length > 0)
     console.log(`\nThese are different tests:\n${differences.map((each) => `  ${each}`).join('\n')}`);
-  if (after.ledger.ok === false) console.log(`\nledger of ${second}: NOT OK, ${after.ledger.says}`);
+  if (after.ledger.ok === false) console.log(`\nledger of ${second}: NOT OK, ${after.ledger.description}`);
   return after.ledger.ok === false || figures.some(({ verdict }) => verdict === 'worse') ? 1 : 0;
 }
 

@@ -10,7 +10,7 @@ export function describeResult(result: LoadResult): string {
     ...(steps.length > 0 ? [stepTable(steps)] : []),
     [ledgerLine(ledger), ...ledger.violations].join('\n'),
     ...(ledger.checks.length > 0 ? [checkTable(ledger.checks)] : []),
-    ...(generator.isLimit ? [`The generator may have been the limit: ${generator.says.join('; ')}.`] : []),
+    ...(generator.isLimit ? [`The generator may have been the limit: ${generator.description.join('; ')}.`] : []),
   ];
   return `\n${parts.join('\n\n')}`;
 }
@@ -56,16 +56,16 @@ function stepTable(steps: LoadResult['steps']): string {
   return tableOf([['due/s', 'answered/s', 'p99', ''], ...rows]);
 }
 
-function ledgerLine({ ok, says }: LoadResult['ledger']): string {
-  if (ok === null) return `ledger: ${says}`;
-  return ok ? `ledger: ok, ${says}` : `ledger: NOT OK, ${says}`;
+function ledgerLine({ ok, description }: LoadResult['ledger']): string {
+  if (ok === null) return `ledger: ${description}`;
+  return ok ? `ledger: ok, ${description}` : `ledger: NOT OK, ${description}`;
 }
 
 function checkTable(checks: LoadResult['ledger']['checks']): string {
-  const rows = checks.map(({ check, lookedAt, open, inReview, misstated, violations, says }) => [
+  const rows = checks.map(({ check, lookedAt, open, inReview, misstated, violations, description }) => [
     check,
     ...[lookedAt, open, inReview, misstated, violations].map(String),
-    says,
+    description,
   ]);
   return tableOf([['rule', 'looked at', 'open', 'in review', 'misstated', 'violations', 'what must hold'], ...rows]);
 }

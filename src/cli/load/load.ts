@@ -11,7 +11,7 @@ import { NO_LEDGER, proveLedger } from '../../load/prove-ledger.ts';
 import { htmlReport } from '../../load/report/html-report.ts';
 import { StepWatch } from '../../load/step-watch.ts';
 import { failedThresholds } from '../../load/thresholds.ts';
-import { complaintOf } from '../complaint.ts';
+import { toCliError } from '../cli-error.ts';
 import { installedTypes } from '../installed-types.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
 import { run as compare } from './load-compare.ts';
@@ -31,9 +31,9 @@ export async function run(args: string[]): Promise<number> {
     return args[0] === 'compare' ? await compare(args.slice(1)) : await test(args);
   } catch (error) {
     // 1 says that the gateway failed its test; what could not be tested must not look like that.
-    const complaint = complaintOf(error);
+    const complaint = toCliError(error);
     if (complaint === undefined) throw error;
-    console.error(complaint.says);
+    console.error(complaint.description);
     return 2;
   }
 }
@@ -130,6 +130,6 @@ async function booksOf(
   const { answersFolder } = plan;
   return proveLedger({ books, types, answersFolder, settleWithinMs, isAsked }).catch((error: Error) => ({
     ...NO_LEDGER,
-    says: `the books could not be compared: ${error.message}`,
+    description: `the books could not be compared: ${error.message}`,
   }));
 }

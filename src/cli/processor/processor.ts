@@ -4,24 +4,30 @@ const settings = () => import('./processor-settings.ts');
 
 const COMMANDS: Commands = {
   new: {
-    says: 'NAME [--dir DIR]: a folder with a processor that conforms as it is',
+    description: 'NAME [--dir DIR]: a folder with a processor that conforms as it is',
     load: () => import('./processor-new.ts'),
   },
   verify: {
-    says: 'PATH|PACKAGE|TYPE [--json]: the conformance suite over one',
+    description: 'PATH|PACKAGE|TYPE [--json]: the conformance suite over one',
     load: () => import('./processor-verify.ts'),
   },
   list: {
-    says: '[--acquirer ID] [--json]: the types there are, or the processors of an acquirer',
+    description: '[--acquirer ID] [--json]: the types there are, or the processors of an acquirer',
     load: () => import('./processor-list.ts'),
   },
-  example: { says: 'TYPE: a configuration to start from', load: async () => ({ run: (await settings()).example }) },
+  example: {
+    description: 'TYPE: a configuration to start from',
+    load: async () => ({ run: (await settings()).example }),
+  },
   add: {
-    says: '--acquirer ID --type TYPE --config FILE: give an acquirer one more',
+    description: '--acquirer ID --type TYPE --config FILE: give an acquirer one more',
     load: async () => ({ run: (await settings()).add }),
   },
-  change: { says: '--acquirer ID --config FILE PROCESSOR', load: async () => ({ run: (await settings()).change }) },
-  remove: { says: '--acquirer ID PROCESSOR', load: async () => ({ run: (await settings()).remove }) },
+  change: {
+    description: '--acquirer ID --config FILE PROCESSOR',
+    load: async () => ({ run: (await settings()).change }),
+  },
+  remove: { description: '--acquirer ID PROCESSOR', load: async () => ({ run: (await settings()).remove }) },
 };
 
 /** `tapwire processor ...`: the kinds of switches that this installation speaks to, and which acquirer has which. */

@@ -21,10 +21,10 @@ let isRepeat = false;
 const session = link && new TapSession(link.reference, tell);
 
 /** One screen at a time. */
-function show(screen, says = '') {
+function show(screen, description = '') {
   for (const id of SCREENS) element(id).hidden = id !== screen;
   element('screen').dataset.screen = screen;
-  element('phone-says').textContent = says;
+  element('phone-says').textContent = description;
 }
 
 /** Runs a step while the phone is busy, and shows what came of it. */

@@ -7,7 +7,7 @@ import { withZod } from '../with-zod.ts';
 import type { TapRoutesOptions } from './taps.ts';
 
 /** The device that submitted a tap says that it has the outcome (extension): nothing else reaches AcknowledgedByPhone. */
-export function registerAcknowledgeRoutes(server: Server, { world, identify }: TapRoutesOptions): void {
+export function registerAcknowledgeRoutes(server: Server, { deps, identify }: TapRoutesOptions): void {
   withZod(server).route({
     method: 'POST',
     url: '/transactions/:id/acknowledge',
@@ -25,7 +25,7 @@ export function registerAcknowledgeRoutes(server: Server, { world, identify }: T
     onRequest: identify,
     handler: async (request) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
-      const { id } = await acknowledge(world, request.submitter!, { id: request.params.id, deviceInstallationId });
+      const { id } = await acknowledge(deps, request.submitter!, { id: request.params.id, deviceInstallationId });
       return { serviceReference: id, status: 'AcknowledgedByPhone' as const };
     },
   });

@@ -2,7 +2,7 @@ import { linkAcknowledged, linkAcknowledgement, qrCodeDetails, qrCodePath } from
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
 import { LinkState, linkStateName } from '../../transactions/links/link-state.ts';
 import { acknowledgeLink, openLink } from '../../transactions/links/pay-link.ts';
-import type { World } from '../../transactions/world.ts';
+import type { TransactionDependencies } from '../../transactions/transaction-dependencies.ts';
 import { identifyLink } from '../identify-link.ts';
 import { qrCodeDetailsOf } from '../links-view.ts';
 import type { RouteFacts } from '../route-facts.ts';
@@ -10,14 +10,14 @@ import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface ConsumerRoutesOptions {
-  readonly world: World;
+  readonly deps: TransactionDependencies;
   readonly appTokens: AppTokens;
 }
 
 const BY_TOKEN = { section: 'extension', takes: ['intentToken'] } as const satisfies Partial<RouteFacts>;
 
 /** What a payment app does with the link or intent that it was handed, besides the tap (extensions). */
-export function registerConsumerRoutes(server: Server, { world, appTokens }: ConsumerRoutesOptions): void {
+export function registerConsumerRoutes(server: Server, { deps, appTokens }: ConsumerRoutesOptions): void {
   const identify = identifyLink(appTokens);
 
   withZod(server).route({
@@ -36,10 +36,10 @@ export function registerConsumerRoutes(server: Server, { world, appTokens }: Con
     schema: { params: qrCodePath, response: { 200: answerSchema(qrCodeDetails) } },
     onRequest: identify,
     handler: async (request, reply) => {
-      const opened = await openLink(world, request.intent!, request.params.id);
+      const opened = await openLink(deps, request.intent!, request.params.id);
       reply.header('cache-control', 'no-store');
       const { acquirerId, merchantId } = opened.link;
-      return qrCodeDetailsOf(opened, world.directory.merchant(acquirerId, merchantId));
+      return qrCodeDetailsOf(opened, deps.directory.merchant(acquirerId, merchantId));
     },
   });
 
@@ -61,7 +61,7 @@ export function registerConsumerRoutes(server: Server, { world, appTokens }: Con
     handler: async (request) => {
       const { qrCodeId, status, transactionId } = request.body;
       const asked = { id: qrCodeId, state: LinkState[status], transactionId };
-      const state = await acknowledgeLink(world, request.intent!, asked);
+      const state = await acknowledgeLink(deps, request.intent!, asked);
       return { qrCodeId, qrCodeState: linkStateName(state) };
     },
   });

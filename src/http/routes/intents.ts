@@ -24,7 +24,7 @@ export interface IntentRoutesOptions extends LinkRoutesOptions {
 
 /** 4.13 and 4.14: intents, TT3 intents, and what an app needs to make intents by itself (extensions). */
 export function registerIntentRoutes(server: Server, options: IntentRoutesOptions): void {
-  const { authenticator, idempotent, desk } = options;
+  const { authenticator, idempotent, services } = options;
   const identify = async (request: FastifyRequest) => {
     request.owner = await authenticator.creator(request.headers, 'payments:create');
   };
@@ -46,7 +46,7 @@ export function registerIntentRoutes(server: Server, options: IntentRoutesOption
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) =>
-      intentAnswerOf(await createLink(desk, request.owner!, { ...request.body, ...INTENT }), reply),
+      intentAnswerOf(await createLink(services, request.owner!, { ...request.body, ...INTENT }), reply),
   });
 
   withZod(server).route({
@@ -66,7 +66,7 @@ export function registerIntentRoutes(server: Server, options: IntentRoutesOption
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) =>
-      intentAnswerOf(await createLink(desk, request.owner!, { ...withMandate(request.body), ...INTENT }), reply),
+      intentAnswerOf(await createLink(services, request.owner!, { ...withMandate(request.body), ...INTENT }), reply),
   });
 
   registerSessionRoutes(server, options, identify);
@@ -77,7 +77,7 @@ const INTENT = { kind: 'intent', isConsumerApp: true } as const;
 
 function registerSessionRoutes(
   server: Server,
-  { idempotent, desk, appTokens, links }: IntentRoutesOptions,
+  { idempotent, services, appTokens, links }: IntentRoutesOptions,
   identify: (request: FastifyRequest) => Promise<void>,
 ): void {
   withZod(server).route({
@@ -105,7 +105,7 @@ function registerSessionRoutes(
       };
       const token = await appTokens.issueSession(session, expiryMinutes);
       reply.header('cache-control', 'no-store');
-      return { token, expiresAt: new Date(desk.clock.nowMs() + expiryMinutes * 60_000).toISOString() };
+      return { token, expiresAt: new Date(services.clock.nowMs() + expiryMinutes * 60_000).toISOString() };
     },
   });
 
@@ -131,7 +131,7 @@ function registerSessionRoutes(
     handler: async (request, reply) => {
       const { acquirerId, merchantId } = request.session!;
       const wanted = { ...request.body, merchantId, ...INTENT };
-      return intentAnswerOf(await createLink(desk, { acquirerId, merchantId }, wanted), reply);
+      return intentAnswerOf(await createLink(services, { acquirerId, merchantId }, wanted), reply);
     },
   });
 
@@ -139,7 +139,7 @@ function registerSessionRoutes(
     const merchantId = named ?? (await links.onlyMerchant(owner));
     if (merchantId === undefined)
       throw invalidValue('merchantId', 'is required because the credential covers several merchants');
-    const merchant = await desk.merchants.findOwned(owner, merchantId);
+    const merchant = await services.merchants.findOwned(owner, merchantId);
     if (!merchant) throw new NotFound();
     if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
     return merchantId;

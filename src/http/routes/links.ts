@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { linkAnswer, linkRequest, tt3LinkRequest } from '#schemas/link';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { type CreatedLink, createLink, type LinkDesk } from '../../links/create-link.ts';
+import { type CreatedLink, createLink, type LinkServices } from '../../links/create-link.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import type { Credential, RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';
@@ -11,7 +11,7 @@ import { withZod } from '../with-zod.ts';
 export interface LinkRoutesOptions {
   readonly authenticator: Authenticator;
   readonly idempotent: IdempotentRoute;
-  readonly desk: LinkDesk;
+  readonly services: LinkServices;
 }
 
 /** Payments are created by servers and people, never by devices. */
@@ -32,7 +32,7 @@ const CREATE =
   'or settled payment of the merchant uses the paymentReference. The reference of an expired link is available again.';
 
 /** 4.11 and 4.12: links, as a URL or a QR code; TT3 links (extension). */
-export function registerLinkRoutes(server: Server, { authenticator, idempotent, desk }: LinkRoutesOptions): void {
+export function registerLinkRoutes(server: Server, { authenticator, idempotent, services }: LinkRoutesOptions): void {
   // Before the body is read: a stranger gets no further than the headers.
   const identify = async (request: FastifyRequest) => {
     request.owner = await authenticator.creator(request.headers, 'payments:create');
@@ -41,7 +41,7 @@ export function registerLinkRoutes(server: Server, { authenticator, idempotent, 
     const { image, ...wanted } = body;
     const qrCodeSize = image.required ? image.size : undefined;
     const { mandate, ...payment } = withMandate(wanted);
-    const created = await createLink(desk, request.owner!, { ...payment, mandate, kind: 'link', qrCodeSize });
+    const created = await createLink(services, request.owner!, { ...payment, mandate, kind: 'link', qrCodeSize });
     reply.header('cache-control', 'no-store');
     return linkAnswerOf(created);
   };

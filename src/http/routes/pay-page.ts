@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { payPageLink, payPagePath, payPageQrCode, payPageQuery, payPageState } from '#schemas/pay-page';
 import { bearerToken } from '../../auth/bearer.ts';
 import { NotFound } from '../../errors.ts';
-import { type LinkDesk, payUrl } from '../../links/create-link.ts';
+import { type LinkServices, payUrl } from '../../links/create-link.ts';
 import { drawQrCode } from '../../links/draw-qr-code.ts';
 import type { LinkStore } from '../../transactions/ports/link-ports.ts';
 import type { Clock, Directory } from '../../transactions/ports.ts';
@@ -22,7 +22,7 @@ export interface PayPageRoutesOptions {
   readonly directory: Pick<Directory, 'merchant'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Where phones find pay pages. */
-  readonly desk: Pick<LinkDesk, 'appUrl'>;
+  readonly services: Pick<LinkServices, 'appUrl'>;
   readonly settings: PayPageSettings;
 }
 
@@ -81,7 +81,10 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, { text, type, en
   return isSame ? reply.code(304).send() : reply.send(text);
 }
 
-function registerQuestions(server: Server, { identify, links, directory, clock, desk }: PayPageRoutesOptions): void {
+function registerQuestions(
+  server: Server,
+  { identify, links, directory, clock, services }: PayPageRoutesOptions,
+): void {
   /** The token opens one link, and every other is as if there were none. */
   const find = async ({ intent }: FastifyRequest, reference: string) => {
     const found = reference === intent!.id ? await links.findOwned(intent!, reference) : undefined;
@@ -111,7 +114,7 @@ function registerQuestions(server: Server, { identify, links, directory, clock, 
     handler: async (request, reply) => {
       const { link } = await find(request, request.params.reference);
       reply.header('cache-control', 'no-store');
-      return { qrCode: drawQrCode(payUrl(desk, link, bearerToken(request.headers.authorization)), QR_CODE_PIXELS) };
+      return { qrCode: drawQrCode(payUrl(services, link, bearerToken(request.headers.authorization)), QR_CODE_PIXELS) };
     },
   });
 }

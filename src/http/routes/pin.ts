@@ -7,7 +7,7 @@ import { withZod } from '../with-zod.ts';
 import type { TapRoutesOptions } from './taps.ts';
 
 /** 4.5: a phone submits the PIN that its tap was asked for, and waits for the outcome. */
-export function registerPinRoute(server: Server, { world, identify }: TapRoutesOptions): void {
+export function registerPinRoute(server: Server, { deps, identify }: TapRoutesOptions): void {
   withZod(server).route({
     method: 'POST',
     url: '/transactions/:transactionId/submitPinMobile',
@@ -32,8 +32,8 @@ export function registerPinRoute(server: Server, { world, identify }: TapRoutesO
     handler: async (request, reply) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
       const pin = { ...request.body, deviceInstallationId, correlationId: request.correlationId };
-      const transaction = await submitPin(world, request.submitter!, request.params.transactionId, pin);
-      return answerPhone(world, transaction, reply);
+      const transaction = await submitPin(deps, request.submitter!, request.params.transactionId, pin);
+      return answerPhone(deps, transaction, reply);
     },
   });
 }

@@ -10,7 +10,7 @@ import { type DispositionId, dispositionName } from '../../transactions/disposit
 import type { TransactionReader } from '../../transactions/ports.ts';
 import { ERROR_CODES } from '../../transactions/settle-outcome.ts';
 import type { Transaction } from '../../transactions/transaction.ts';
-import type { World } from '../../transactions/world.ts';
+import type { TransactionDependencies } from '../../transactions/transaction-dependencies.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { OWN_TEXTS } from '../online-authorization.ts';
 import { recordWhenFlushed } from '../record-when-flushed.ts';
@@ -18,7 +18,7 @@ import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface RefundRoutesOptions {
-  readonly world: World;
+  readonly deps: TransactionDependencies;
   readonly authenticator: Authenticator;
   readonly transactions: TransactionReader;
   readonly idempotent: IdempotentRoute;
@@ -29,7 +29,7 @@ const RIGHT =
 
 /** Refund and void of a sale (extensions that 2.12 promises), for whom the sale belongs to. */
 export function registerRefundRoutes(server: Server, options: RefundRoutesOptions): void {
-  const { world, authenticator, transactions, idempotent } = options;
+  const { deps, authenticator, transactions, idempotent } = options;
   // Before the body is read: a stranger gets no further than the headers.
   const identify = async (request: FastifyRequest) => {
     request.owner = await authenticator.owner(request.headers, 'transactions:refund');
@@ -60,12 +60,12 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
     handler: async (request, reply) => {
       const sale = await findSale(request, request.params.id);
       const { amount, refundReference } = request.body;
-      const refunded = await refund(world, sale, {
+      const refunded = await refund(deps, sale, {
         amount: String(amount),
         refundReference,
         correlationId: request.correlationId,
       });
-      recordWhenFlushed(world, refunded, reply);
+      recordWhenFlushed(deps, refunded, reply);
       return refundAnswerOf(refunded);
     },
   });
@@ -87,7 +87,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) => {
-      const started = await voidSale(world, await findSale(request, request.params.id), request.correlationId);
+      const started = await voidSale(deps, await findSale(request, request.params.id), request.correlationId);
       reply.code(202).header('location', `/transactions/${started.id}`);
       return voidAnswerOf(started);
     },

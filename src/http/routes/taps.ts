@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { mobileHeaders, mobileTransaction, onlineAuthorizationAnswer } from '#schemas/mobile-transaction';
 import { submitTap } from '../../transactions/tap/submit-tap.ts';
-import type { World } from '../../transactions/world.ts';
+import type { TransactionDependencies } from '../../transactions/transaction-dependencies.ts';
 import { answerPhone } from '../answer-phone.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface TapRoutesOptions {
-  readonly world: World;
+  readonly deps: TransactionDependencies;
   /** Lets in whose tap it may be, see `identifySubmitter`. */
   readonly identify: (request: FastifyRequest) => Promise<void>;
 }
@@ -24,7 +24,7 @@ const SUBMIT =
   'of zero and a missing cryptogram with 400 and sends nothing to the switch. Only TT3 taps may have the amount zero.';
 
 /** 4.4: a phone submits a tap and waits for its outcome. */
-export function registerTapRoutes(server: Server, { world, identify }: TapRoutesOptions): void {
+export function registerTapRoutes(server: Server, { deps, identify }: TapRoutesOptions): void {
   withZod(server).route({
     method: 'POST',
     url: '/transactions/mobile',
@@ -48,8 +48,8 @@ export function registerTapRoutes(server: Server, { world, identify }: TapRoutes
       const deviceInstallationId = request.headers['x-device-installation-id'];
       const { correlationId } = request;
       const tap = { ...request.body, deviceInstallationId, correlationId };
-      const transaction = await submitTap(world, request.submitter!, tap);
-      return answerPhone(world, transaction, reply);
+      const transaction = await submitTap(deps, request.submitter!, tap);
+      return answerPhone(deps, transaction, reply);
     },
   });
 }

@@ -10,14 +10,14 @@ import type { Principal } from '../../transactions/ports.ts';
 import { admit } from '../../transactions/tap/admit.ts';
 import { chooseProfile } from '../../transactions/tap/apply-profile.ts';
 import { linkOfToken } from '../../transactions/tap/link-of-tap.ts';
-import type { World } from '../../transactions/world.ts';
+import type { TransactionDependencies } from '../../transactions/transaction-dependencies.ts';
 import { sendUnlessKnown } from '../entity-tag.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { terminalConfigView } from '../terminal-config-view.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface TerminalConfigRouteOptions {
-  readonly world: Pick<World, 'directory' | 'links'>;
+  readonly deps: Pick<TransactionDependencies, 'directory' | 'links'>;
   readonly ownTokens: Pick<OwnTokens, 'verify'>;
   readonly appTokens: Pick<AppTokens, 'open'>;
   /** Where readers find the public keys. */
@@ -35,7 +35,7 @@ const readerHeaders = z.object({ 'x-device-installation-id': deviceInstallationI
 
 /** The terminal's configuration, for the reader that holds a token of it, or of a link that is paid there (extension). */
 export function registerTerminalConfigRoute(server: Server, options: TerminalConfigRouteOptions): void {
-  const { world, cardDataKeysUrl } = options;
+  const { deps, cardDataKeysUrl } = options;
   withZod(server).route({
     method: 'GET',
     url: '/terminal/config',
@@ -56,10 +56,10 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
     },
     handler: async (request, reply) => {
       const reader = request.reader!;
-      const { merchant } = admit(world, reader, request.headers['x-device-installation-id'] ?? '');
-      const terminal = reader.xTid === null ? undefined : world.directory.terminal(reader.acquirerId, reader.xTid);
+      const { merchant } = admit(deps, reader, request.headers['x-device-installation-id'] ?? '');
+      const terminal = reader.xTid === null ? undefined : deps.directory.terminal(reader.acquirerId, reader.xTid);
       if (!terminal) throw new NoConfiguration('NO_TERMINAL');
-      const profile = chooseProfile(world.directory, reader);
+      const profile = chooseProfile(deps.directory, reader);
       if (profile instanceof NoConfiguration) throw profile;
       const view = terminalConfigView({ merchant, terminal, profile, cardDataKeysUrl: cardDataKeysUrl() });
       return sendUnlessKnown(request, reply, view);
@@ -68,10 +68,7 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
 }
 
 /** @throws AuthError, NotFound for a link that is not kept any more */
-async function readerOf(
-  { world, ownTokens, appTokens }: TerminalConfigRouteOptions,
-  token: string,
-): Promise<Principal> {
+async function readerOf({ deps, ownTokens, appTokens }: TerminalConfigRouteOptions, token: string): Promise<Principal> {
   try {
     const claims = proximityTokenClaims.safeParse(await ownTokens.verify('proximity', token));
     if (!claims.success) throw new AuthError('JWT_INVALID', 'claims');
@@ -83,6 +80,6 @@ async function readerOf(
   // A payment app has no other token than its link's.
   const { acquirerId, merchantId, id: consumerId } = await appTokens.open(token);
   const principal = { acquirerId, merchantId, consumerId, userClaim: null, xTid: null, profileName: null };
-  const link = await linkOfToken(world, principal);
+  const link = await linkOfToken(deps, principal);
   return { ...principal, xTid: link?.xTid ?? null };
 }

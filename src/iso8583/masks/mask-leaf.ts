@@ -77,6 +77,6 @@ function repadded(text: string, pad: Padding, blank: (value: string) => string):
 /** A character that every text of that content may consist of, that is no digit if it can be, and no padding. */
 function fillerOf({ content, pad }: TextField): string {
   const isOfDigits = content === 'n' || content === 'ns' || content === 'z' || content === 'x+n';
-  const [usual, other] = isOfDigits ? ['0', '1'] : ['A', 'B'];
-  return pad?.with === usual && pad.strip === true ? other! : usual!;
+  const [defaultValue, other] = isOfDigits ? ['0', '1'] : ['A', 'B'];
+  return pad?.with === defaultValue && pad.strip === true ? other! : defaultValue!;
 }

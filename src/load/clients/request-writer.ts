@@ -1,5 +1,5 @@
 import type { RawRequest } from '#schemas/client';
-import type { HttpTarget } from '../http-line.ts';
+import type { HttpTarget } from '../http-connection.ts';
 
 /** Writes whole HTTP/1.1 requests, in as few operations as it can: it is done for each arrival. */
 export class RequestWriter {

@@ -19,7 +19,7 @@ export interface Axis {
 export interface Chart {
   readonly title: string;
   /** What to see in it, in a sentence. */
-  readonly says: string;
+  readonly description: string;
   /** Where the values are on the horizontal axis; moments, in seconds from the start, unless `axis` says otherwise. */
   readonly xs: readonly number[];
   readonly axis?: Axis;
@@ -46,12 +46,12 @@ const TABLE_ROWS = 60;
 
 /** A chart as SVG, with its legend, and its figures as a table beside it. */
 export function chartFigure(chart: Chart): string {
-  const { title, says, series } = chart;
+  const { title, description, series } = chart;
   const legend = series
     .map(({ name, colour }) => `<li><i style="background:var(${colour})"></i>${escapeHtml(name)}</li>`)
     .join('');
   return `<figure>
-<figcaption><h2>${escapeHtml(title)}</h2><p>${escapeHtml(says)}</p></figcaption>
+<figcaption><h2>${escapeHtml(title)}</h2><p>${escapeHtml(description)}</p></figcaption>
 <ul class="legend" aria-hidden="true">${legend}</ul>
 ${svgOf(chart)}
 ${tableOf(chart)}

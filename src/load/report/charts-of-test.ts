@@ -59,7 +59,8 @@ function throughput(points: readonly Point[]): Chart {
   const rate = (key: 'due' | 'answered') => points.map(({ slice, seconds }) => slice[key] / seconds);
   return {
     title: 'Throughput',
-    says: 'Calls that were due and calls that were answered, a second. Where the two part, the gateway fell behind or caught up.',
+    description:
+      'Calls that were due and calls that were answered, a second. Where the two part, the gateway fell behind or caught up.',
     xs: timesOf(points),
     series: [
       { name: 'due', values: rate('due'), colour: '--muted' },
@@ -80,7 +81,7 @@ function latency(points: readonly Point[]): Chart {
   const values = series.flatMap((each) => each.values.filter((value) => value !== null));
   return {
     title: 'Latency',
-    says: 'From the moment a call was due to its answer, waiting in line included.',
+    description: 'From the moment a call was due to its answer, waiting in line included.',
     xs: timesOf(points),
     series,
     format: inMs,
@@ -103,7 +104,7 @@ function distribution({ scenarios }: Slice): Chart {
   });
   return {
     title: 'Latency by scenario',
-    says: 'So many per cent of the calls took no longer.',
+    description: 'So many per cent of the calls took no longer.',
     xs: nines,
     axis: {
       name: 'Per cent',
@@ -138,7 +139,7 @@ function outcomes(points: readonly Point[]): Chart {
   }));
   return {
     title: 'Outcomes',
-    says: 'What the answers said, a second.',
+    description: 'What the answers said, a second.',
     xs: timesOf(points),
     series: rest.length === 0 ? series : [...series, { name: 'others', values: valuesOf(rest), colour: REST_COLOUR }],
     format: perSecond,
@@ -150,7 +151,7 @@ function inFlight(points: readonly Point[]): Chart {
   const level = (key: 'inFlight' | 'waiting' | 'connections') => points.map(({ slice }) => slice[key]);
   return {
     title: 'In flight',
-    says: 'Calls under way, calls that wait for a connection, and connections, at the end of each second.',
+    description: 'Calls under way, calls that wait for a connection, and connections, at the end of each second.',
     xs: timesOf(points),
     series: [
       { name: 'under way', values: level('inFlight'), colour: '--c1' },
@@ -173,19 +174,26 @@ function machineCharts(samples: readonly MachineSample[]): Chart[] {
   return [
     {
       title: 'Switch lines and queues',
-      says: 'By the gateway’s own word: requests on their way to switches, requests that wait for a place on a line, jobs that wait.',
+      description:
+        'By the gateway’s own word: requests on their way to switches, requests that wait for a place on a line, jobs that wait.',
       xs,
       series: gatewaySeries(samples),
       format: whole,
     },
     {
       title: 'Processor',
-      says: 'Cores in use by each process, and by everything on the machine of the generator together.',
+      description: 'Cores in use by each process, and by everything on the machine of the generator together.',
       xs,
       series: names.length === 0 ? [] : [ofMachine(samples), ...ofProcess('cores')],
       format: cores,
     },
-    { title: 'Memory', says: 'Memory of each process.', xs, series: ofProcess('memoryBytes'), format: megabytes },
+    {
+      title: 'Memory',
+      description: 'Memory of each process.',
+      xs,
+      series: ofProcess('memoryBytes'),
+      format: megabytes,
+    },
   ];
 }
 

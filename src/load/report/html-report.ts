@@ -37,7 +37,7 @@ ${charts}
 </div>
 ${scenarioSection(result)}
 ${stepSection(result)}
-<footer>${escapeHtml(`Seed ${plan.seed}. A call is what one client does: a tap, a tap with its PIN, a link from its making to its payment, a query. Its latency counts from the moment it was due. ${result.ledger.says}.`)}</footer>
+<footer>${escapeHtml(`Seed ${plan.seed}. A call is what one client does: a tap, a tap with its PIN, a link from its making to its payment, a query. Its latency counts from the moment it was due. ${result.ledger.description}.`)}</footer>
 </main><script>${REPORT_SCRIPT}</script></body></html>
 `;
 }
@@ -59,8 +59,8 @@ function notesOf({ generator, endedBy, ledger }: LoadResult, { thresholds, faile
   const notes = [
     failed.length > 0 && ['bad', `Failed: ${failed.join('; ')}.`],
     failed.length === 0 && demanded !== '' && ['good', `Passed: none of ${demanded} came true.`],
-    ledger.ok === false && ['bad', `The ledger is not ok. ${[ledger.says, ...ledger.violations].join('; ')}`],
-    generator.isLimit && ['warn', `The generator may have been the limit: ${generator.says.join('; ')}.`],
+    ledger.ok === false && ['bad', `The ledger is not ok. ${[ledger.description, ...ledger.violations].join('; ')}`],
+    generator.isLimit && ['warn', `The generator may have been the limit: ${generator.description.join('; ')}.`],
     endedBy === 'signal' && ['', 'The test was stopped by hand before its end.'],
   ].filter((note) => note !== false);
   return notes.map(([kind = '', text = '']) => `<p class="note ${kind}">${escapeHtml(text)}</p>`).join('');

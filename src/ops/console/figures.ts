@@ -1,4 +1,4 @@
-import type { LineState } from '../../connection/switch-lines.ts';
+import type { ConnectionSummary } from '../../connection/switch-connections.ts';
 
 /** A histogram that only grows: how many were at most so long, bound by bound, and how many there were. */
 export interface Timings {
@@ -31,7 +31,7 @@ export interface SwitchFigures {
   readonly badMacs: number;
   readonly lastEchoAtMs: number | null;
   readonly roundTrips: Timings;
-  readonly lines: readonly LineState[];
+  readonly lines: readonly ConnectionSummary[];
 }
 
 /** What one process counts since its start. Rates are made of two of them, by whoever looks. */

@@ -96,10 +96,10 @@ function timingsOf(values: readonly Value[]): Timings {
 
 function switchFigures(name: string, { stats, lines }: AcquirerSwitch): SwitchFigures {
   const { type, availability, inFlight, pending, answered, timedOut, reconnects, badMacs, lastEchoAtMs } = stats;
-  const { roundTrips, strays } = stats;
+  const { roundTrips, unmatchedResponses } = stats;
   return {
     ...{ name, type, availability, inFlight, pending, answered, timedOut, reconnects, badMacs, lastEchoAtMs },
-    late: stats.late + strays.late,
+    late: stats.late + unmatchedResponses.late,
     unmatched: stats.unmatched,
     roundTrips: { bounds: roundTrips.boundsMs.map((ms) => ms / 1_000), counts: roundTrips.counts },
     lines: lines.lines.slice(0, MOST_LINES),

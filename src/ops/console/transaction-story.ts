@@ -17,7 +17,7 @@ import {
   VoidState,
 } from '../../transactions/transaction.ts';
 import type { EventReader } from '../../webhooks/ports.ts';
-import { type MessageTables, type ToldExchange, tellMessages } from './told-messages.ts';
+import { type MessageTables, type ShownExchange, showMessages } from './shown-messages.ts';
 
 /** Each event with what became of it: an integrator is told two or three times of a transaction. */
 const MAX_EVENTS = 20;
@@ -42,7 +42,7 @@ export interface RelatedTransaction {
 export interface TransactionStory {
   readonly summary: ReturnType<typeof summaryOf>;
   readonly trail: readonly ({ readonly attempt: number } & AuditEntry)[];
-  readonly messages: readonly ToldExchange[];
+  readonly messages: readonly ShownExchange[];
   readonly tlv: readonly TlvRow[];
   readonly webhooks: readonly (WebhookEventView & { readonly tries: readonly WebhookAttemptView[] })[];
   readonly related: readonly RelatedTransaction[];
@@ -62,7 +62,7 @@ export async function tellTransaction(parts: StoryParts, key: TransactionKey): P
   return {
     summary: summaryOf(transaction, directory),
     trail: events.flatMap(({ attempt, moves }) => moves.map((move) => ({ attempt, ...move }))),
-    messages: tellMessages(parts.tables, transaction.acquirerId, messages),
+    messages: showMessages(parts.tables, transaction.acquirerId, messages),
     tlv: tlvRows(indexChipTags(transaction.chipTags)),
     webhooks,
     related,

@@ -37,8 +37,8 @@ async function versionAndSchema(database: Database): Promise<Finding> {
   const { version, size } = rows[0]!;
   const pending = await pendingMigrations(database);
   if (pending.length === 0) return good(PART, `Postgres ${version}, ${size}, schema up to date`);
-  const says = `the schema lacks ${pending.join(', ')}`;
-  return fault(PART, says, 'run tapwire migrate, or start a gateway of this version');
+  const description = `the schema lacks ${pending.join(', ')}`;
+  return fault(PART, description, 'run tapwire migrate, or start a gateway of this version');
 }
 
 async function durability(database: Database, isProduction: boolean): Promise<Finding[]> {
@@ -53,14 +53,14 @@ async function durability(database: Database, isProduction: boolean): Promise<Fi
   const findings: Finding[] = [];
   if (off.length === 0) findings.push(good(PART, `${DURABILITY.join(', ')} are on`));
   else {
-    const says = `${off.join(', ')}: a confirmed commit can be lost in a crash, and a reversal with it`;
+    const description = `${off.join(', ')}: a confirmed commit can be lost in a crash, and a reversal with it`;
     const advice = `set ${off.map((name) => `${name} = on`).join(', ')}`;
-    findings.push(isProduction ? fault(PART, says, advice) : warning(PART, says, advice));
+    findings.push(isProduction ? fault(PART, description, advice) : warning(PART, description, advice));
   }
   if (standbys.rows.length > 0 && !isSynchronous) {
-    const says = 'there is a standby, and none is synchronous: a failover can lose confirmed commits';
+    const description = 'there is a standby, and none is synchronous: a failover can lose confirmed commits';
     const advice = 'name it in synchronous_standby_names';
-    findings.push(isProduction ? fault(PART, says, advice) : warning(PART, says, advice));
+    findings.push(isProduction ? fault(PART, description, advice) : warning(PART, description, advice));
   }
   return findings;
 }
@@ -75,8 +75,8 @@ async function clock(database: Database): Promise<Finding> {
   const { ms } = rows[0]!;
   const differenceMs = Math.round(Math.max(0, beforeMs - ms, ms - afterMs));
   if (differenceMs <= MAX_CLOCK_DIFFERENCE_MS) return good('clock', `${differenceMs} ms from the database's`);
-  const says = `${differenceMs} ms from the database's: log lines and the ends of certificates are dated wrong`;
-  return warning('clock', says, 'keep both machines on NTP; a gateway itself follows the clock of the database');
+  const description = `${differenceMs} ms from the database's: log lines and the ends of certificates are dated wrong`;
+  return warning('clock', description, 'keep both machines on NTP; a gateway itself follows the clock of the database');
 }
 
 async function room(database: Database, connectionsPerProcess: number): Promise<Finding> {
@@ -85,7 +85,11 @@ async function room(database: Database, connectionsPerProcess: number): Promise<
      where backend_type = 'client backend'`,
   );
   const { most, used } = rows[0]!;
-  const says = `${used} of ${most} connections in use, ${connectionsPerProcess} per process of ours`;
-  if (most - used >= connectionsPerProcess + CONNECTIONS_TO_SPARE) return good(PART, says);
-  return warning(PART, says, 'raise max_connections, or lower DATABASE_CONNECTIONS: another process may not start');
+  const description = `${used} of ${most} connections in use, ${connectionsPerProcess} per process of ours`;
+  if (most - used >= connectionsPerProcess + CONNECTIONS_TO_SPARE) return good(PART, description);
+  return warning(
+    PART,
+    description,
+    'raise max_connections, or lower DATABASE_CONNECTIONS: another process may not start',
+  );
 }

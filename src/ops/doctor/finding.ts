@@ -3,22 +3,22 @@ export interface Finding {
   /** What was looked at: `database`, `keys`, `switch 1 of acquirer 2`. */
   readonly part: string;
   readonly verdict: 'good' | 'warning' | 'fault';
-  readonly says: string;
+  readonly description: string;
   readonly advice?: string;
 }
 
-export const good = (part: string, says: string): Finding => ({ part, verdict: 'good', says });
+export const good = (part: string, description: string): Finding => ({ part, verdict: 'good', description });
 
-export const warning = (part: string, says: string, advice: string): Finding => ({
+export const warning = (part: string, description: string, advice: string): Finding => ({
   part,
   verdict: 'warning',
-  says,
+  description,
   advice,
 });
 
-export const fault = (part: string, says: string, advice: string): Finding => ({
+export const fault = (part: string, description: string, advice: string): Finding => ({
   part,
   verdict: 'fault',
-  says,
+  description,
   advice,
 });

@@ -34,8 +34,10 @@ function addressFinding({ TAPWIRE_ENV, APP_URL, BASE_URL }: FrontConfig): Findin
   if (APP_URL !== undefined && BASE_URL !== undefined) {
     return good('addresses', `links begin with ${APP_URL}, the API with ${BASE_URL}`);
   }
-  const says = 'links or the API description begin with the listening address';
-  return TAPWIRE_ENV === 'dev' ? good('addresses', says) : warning('addresses', says, 'set APP_URL and BASE_URL');
+  const description = 'links or the API description begin with the listening address';
+  return TAPWIRE_ENV === 'dev'
+    ? good('addresses', description)
+    : warning('addresses', description, 'set APP_URL and BASE_URL');
 }
 
 function figuresFinding({ TAPWIRE_ENV, METRICS_TOKEN }: FrontConfig): Finding {

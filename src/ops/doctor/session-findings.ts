@@ -39,13 +39,13 @@ export function judge(wanted: Readonly<Record<string, number>>, seen: readonly S
     const found = ineffective.map(
       ([name, value]) => `${name} is ${settings.get(name) ?? 'unknown'} instead of ${value}`,
     );
-    const says = `${found.join(', ')}: a gateway whose host loses its power keeps its locks`;
+    const description = `${found.join(', ')}: a gateway whose host loses its power keeps its locks`;
     const advice = 'a pooler in front of the server must give each client a session of its own (pool_mode = session)';
-    findings.push(fault(PART, says, advice));
+    findings.push(fault(PART, description, advice));
   } else findings.push(good(PART, 'their limits took effect: the server ends those of a dead gateway within 10 s'));
   if (settings.get(RECENT) === undefined) {
-    const says = `the server has no ${RECENT}: a transaction that goes on is not limited as a whole`;
-    findings.push(warning(PART, says, 'Postgres 17 and newer have it'));
+    const description = `the server has no ${RECENT}: a transaction that goes on is not limited as a whole`;
+    findings.push(warning(PART, description, 'Postgres 17 and newer have it'));
   } else if (settings.get(RECENT) !== wanted[RECENT])
     findings.push(fault(PART, `${RECENT} is ${settings.get(RECENT)} instead of ${wanted[RECENT]}`, 'see above'));
   return findings;

@@ -48,8 +48,8 @@ async function findingsOf(stored: StoredProcessor, questions: SwitchQuestions): 
   }
   const checked = type.configSchema.safeParse(stored.config);
   if (!checked.success) {
-    const says = checked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
-    return [fault(part, says, 'tapwire processor change')];
+    const description = checked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
+    return [fault(part, description, 'tapwire processor change')];
   }
   const config: SwitchConfig = checked.data;
   const { access } = questions;
@@ -83,9 +83,9 @@ async function dialFindings(part: string, { addresses }: SwitchConfig, mayDial: 
   const silent = dialled.filter(({ answers: did }) => !did).map(({ host, port }) => `${host}:${port}`);
   const told = dialled.map(({ host, port }) => `${host}:${port}`).join(', ');
   if (silent.length === 0) return [good(part, `${told} takes connections`)];
-  const says = `${silent.join(', ')} takes no connection`;
+  const description = `${silent.join(', ')} takes no connection`;
   const advice = 'check address, firewall and whether the switch is up; tapwire simulate stands in for one';
-  return [silent.length === dialled.length ? fault(part, says, advice) : warning(part, says, advice)];
+  return [silent.length === dialled.length ? fault(part, description, advice) : warning(part, description, advice)];
 }
 
 function answers({ host, port }: { readonly host: string; readonly port: number }, mayDial: MayDial): Promise<boolean> {

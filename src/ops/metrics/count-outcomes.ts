@@ -1,13 +1,13 @@
 import { Disposition, type DispositionId, dispositionName } from '../../transactions/disposition.ts';
 import type { NewAttempt, TransactionStore } from '../../transactions/ports.ts';
 import type { Transaction } from '../../transactions/transaction.ts';
-import type { World } from '../../transactions/world.ts';
+import type { TransactionDependencies } from '../../transactions/transaction-dependencies.ts';
 import { overriding } from '../overriding.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The world, in which every outcome that this process commits is counted. */
-export function countOutcomes(world: World, metrics: Metrics): World {
-  const { store, directory } = world;
+export function countOutcomes(deps: TransactionDependencies, metrics: Metrics): TransactionDependencies {
+  const { store, directory } = deps;
   const count = (transaction: Transaction, disposition: DispositionId | null) => {
     if (disposition === null) return;
     const { acquirerId, routeId, scheme } = transaction;
@@ -18,7 +18,7 @@ export function countOutcomes(world: World, metrics: Metrics): World {
       processor: route ? `${acquirerId} ${route.processorId}` : '',
     });
   };
-  return { ...world, store: counting(store, count) };
+  return { ...deps, store: counting(store, count) };
 }
 
 type Count = (transaction: Transaction, disposition: DispositionId | null) => void;

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Registry } from 'prom-client';
-import { COMMITS, type CommitTold } from '../../store/postgres/group-commit.ts';
+import { COMMITS, type CommitReport } from '../../store/postgres/group-commit.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import type { Metrics } from './metrics.ts';
 import { registerSnapshot } from './snapshot-metric.ts';
@@ -29,7 +29,7 @@ export function registerDatabaseMetrics(registry: Registry, pools: Readonly<Reco
 /** Measures every group commit of this process. @returns what ends it */
 export function watchCommits(metrics: Metrics): () => void {
   const record = (told: unknown) => {
-    const { seconds, writes } = told as CommitTold;
+    const { seconds, writes } = told as CommitReport;
     metrics.recordCommit(seconds, writes);
   };
   subscribe(COMMITS, record);

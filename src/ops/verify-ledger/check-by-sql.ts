@@ -4,7 +4,7 @@ import { type Finding, MAX_NAMED, type Violation } from './finding.ts';
 /** An invariant as three questions to the database, whose answers stay small whatever is in it. */
 export interface SqlCheck {
   readonly check: string;
-  readonly says: string;
+  readonly description: string;
   /** How many there are to look at: a query of one number. */
   readonly lookedAt: string;
   /** How many of them are visibly not settled yet. */
@@ -19,7 +19,7 @@ export interface SqlCheck {
 }
 
 export async function checkBySql({ client }: Books, asked: SqlCheck): Promise<Finding> {
-  const { check, says, values = [] } = asked;
+  const { check, description, values = [] } = asked;
   const count = async (query: string | undefined) => {
     if (query === undefined) return 0;
     const { rows } = await client.query<{ count: string }>(query, [...values]);
@@ -34,5 +34,14 @@ export async function checkBySql({ client }: Books, asked: SqlCheck): Promise<Fi
     [...values],
   );
   const violations = rows.map(({ id, what }) => ({ id, what }));
-  return { check, says, lookedAt, open, inReview, misstated, violationCount: Number(rows[0]?.total ?? 0), violations };
+  return {
+    check,
+    description,
+    lookedAt,
+    open,
+    inReview,
+    misstated,
+    violationCount: Number(rows[0]?.total ?? 0),
+    violations,
+  };
 }

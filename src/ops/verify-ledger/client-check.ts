@@ -36,7 +36,7 @@ export async function keepAnswers(books: Pick<Books, 'client'>, answers: AsyncIt
 export function checkClients(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'C',
-    says: 'what a client was told is booked so, or was voided, or is in review',
+    description: 'what a client was told is booked so, or was voided, or is in review',
     lookedAt: 'select count(*) from client_answers',
     inReview: `select count(*) from ${TOLD} where a.outcome = 'Approved' and t.disposition <> ${Disposition.Approved} and t.needs_review`,
     violations: `

@@ -40,7 +40,7 @@ const TOLD = `
 export function checkEvents(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'I7',
-    says: 'one event for each outcome of which an integrator is told, delivered or visibly pending',
+    description: 'one event for each outcome of which an integrator is told, delivered or visibly pending',
     lookedAt: `select count(*) from (${DUE}) as due`,
     open: `select count(*) from webhook_events where state = 'pending' and created_at >= coalesce($1::timestamptz, '-infinity')`,
     violations: `

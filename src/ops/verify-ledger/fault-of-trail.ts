@@ -1,14 +1,14 @@
-import type { AnswerTold, AuditEntry, ReversalTold } from '../../transactions/ports.ts';
+import type { AuditEntry, ReversalAnswerEntry, ReversalEntry } from '../../transactions/ports.ts';
 import { REVERSAL_MOVES } from '../../transactions/reversal/reversal-steps.ts';
 import { STATUS_MOVES, type StatusId, type StatusName, statusName } from '../../transactions/status.ts';
 
 /** An audit row: what one commit told of one attempt. */
-export interface ToldRow {
+export interface TrailEntryRow {
   readonly attempt: number;
   readonly moves: readonly AuditEntry[];
 }
 
-type ReversalStepName = ReversalTold['reversal'];
+type ReversalStepName = ReversalEntry['reversal'];
 
 const MOVES: ReadonlyMap<StatusName | null, readonly StatusName[]> = new Map(
   [...STATUS_MOVES].map(([from, to]) => [from === null ? null : statusName(from), to.map(statusName)]),
@@ -29,7 +29,7 @@ const MAY_BEGIN_AGAIN: readonly (StatusName | null)[] = [
  * @param rows oldest first
  * @param status where the row stands
  */
-export function faultOfTrail(rows: readonly ToldRow[], status: StatusId): string | undefined {
+export function faultOfTrail(rows: readonly TrailEntryRow[], status: StatusId): string | undefined {
   const walk = new Walk();
   for (const { attempt, moves } of rows) {
     for (const entry of moves) {
@@ -92,7 +92,7 @@ class ReversalWalk {
     this.#before = [];
   }
 
-  answer({ reversalAnswer, attempt }: AnswerTold): string | undefined {
+  answer({ reversalAnswer, attempt }: ReversalAnswerEntry): string | undefined {
     return this.#wasMade(attempt) ? undefined : `answer ${reversalAnswer} is to attempt ${attempt}, which was not made`;
   }
 
@@ -100,7 +100,7 @@ class ReversalWalk {
     return attempt >= 1 && attempt <= this.#mostAttempts;
   }
 
-  step({ reversal, attempt }: Pick<ReversalTold, 'reversal' | 'attempt'>): string | undefined {
+  step({ reversal, attempt }: Pick<ReversalEntry, 'reversal' | 'attempt'>): string | undefined {
     const said = `reversal ${reversal} ${attempt}`;
     if (!REVERSAL_MOVES[this.#reversal].includes(reversal)) return `${said} does not follow ${this.#reversal}`;
     const expected = this.#before.length + (reversal === 'sent' ? 1 : 0);

@@ -8,7 +8,7 @@ export interface Violation {
 export interface Finding {
   /** The invariant (design: I1 to I8; J for the jobs that drive states on). */
   readonly check: string;
-  readonly says: string;
+  readonly description: string;
   /** Rows, entries or trails that it looked at. */
   readonly lookedAt: number;
   /** Those of them that are not settled yet, and visibly so. */

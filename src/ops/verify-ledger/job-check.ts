@@ -19,7 +19,7 @@ const LIVE = `select name, data ->> 'id' as id, (data ->> 'attempt')::integer as
 export function checkJobs(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'J',
-    says: 'what must not rest has a live job that will move it on',
+    description: 'what must not rest has a live job that will move it on',
     lookedAt: `select count(*) from transactions t where ${RESTLESS} or ${AWAITING_PIN} or ${REVERSING} or (${OPEN_VOID})`,
     open: `select count(*) from transactions t where ${RESTLESS} or ${AWAITING_PIN} or ${REVERSING}`,
     inReview: `select count(*) from transactions t where t.reversal_state = ${needsReview}`,

@@ -58,7 +58,7 @@ function checkApprovedOrReversed(books: Books): Promise<Finding> {
   const entries = 'ledger_entries e left join matched m using (n) left join transactions t using (acquirer_id, id)';
   return checkBySql(books, {
     check: 'I1',
-    says: 'what a switch approved is Approved to the merchant, or reversed, or visibly open',
+    description: 'what a switch approved is Approved to the merchant, or reversed, or visibly open',
     lookedAt: `select count(*) from ledger_entries where state <> 'unbooked'`,
     open: `select count(*) from ${ENTRIES_WITH_ROWS} where e.state = 'approved' and ${IS_OPEN}`,
     inReview: `select count(*) from ${ENTRIES_WITH_ROWS} where ${differs} and not ${IS_OPEN} and ${IS_IN_REVIEW}`,
@@ -79,7 +79,7 @@ function checkNoneReversedThatIsApproved(books: Books): Promise<Finding> {
       where e.state = 'reversed' and t.disposition = ${Disposition.Approved} and not m.is_superseded and not ${IS_BEING_VOIDED}`;
   return checkBySql(books, {
     check: 'I2',
-    says: 'nothing is reversed that the merchant was told is Approved, unless by a void',
+    description: 'nothing is reversed that the merchant was told is Approved, unless by a void',
     lookedAt: `select count(*) from ledger_entries where state = 'reversed'`,
     inReview: `select count(*) from ${differs} and ${HAS_VOID_IN_REVIEW}`,
     misstated: `select count(*) from ${differs} and not ${HAS_VOID_IN_REVIEW} and ${WAS_KEPT}`,
@@ -94,7 +94,7 @@ function checkNoneApprovedWithoutEntry(books: Books): Promise<Finding> {
         where m.acquirer_id = t.acquirer_id and m.id = t.id and not m.is_superseded and ${condition})`;
   return checkBySql(books, {
     check: 'I3',
-    says: 'nothing is Approved that no switch approved',
+    description: 'nothing is Approved that no switch approved',
     lookedAt: `select count(*) ${approved}`,
     misstated: `select count(*) ${approved} and ${known(`e.state = 'unbooked' and ${WAS_PROMISED}`)}`,
     violations: `
@@ -107,7 +107,7 @@ function checkNoneApprovedWithoutEntry(books: Books): Promise<Finding> {
 function checkOneAuthorization(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'I4',
-    says: 'at most one authorization for each attempt of a merchantReference',
+    description: 'at most one authorization for each attempt of a merchantReference',
     lookedAt: `select count(*) from (select distinct acquirer_id, id, of_attempt from matched) as attempts`,
     violations: `
       select id::text, concat(count(*), ' approvals at the switch for one attempt') as what
@@ -127,7 +127,7 @@ export async function checkAmounts(books: Books): Promise<Finding> {
   const currencies = await currenciesOf(books);
   return checkBySql(books, {
     check: 'I8',
-    says: 'amount and currency are the same in the row, at the switch and in the webhook',
+    description: 'amount and currency are the same in the row, at the switch and in the webhook',
     lookedAt: 'select count(*) from matched where $1::text is not null',
     violations: `
       with currencies as (select * from json_to_recordset($1::text::json) as x(code text, numeric text, exponent integer))

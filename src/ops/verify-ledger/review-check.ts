@@ -11,7 +11,7 @@ const REFUSED_VOID = `(t.type = ${TransactionType.Void} and t.disposition = 1)`;
 export function checkReviews(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'R',
-    says: 'what a person must settle is flagged for review',
+    description: 'what a person must settle is flagged for review',
     lookedAt: `select count(*) from transactions t where ${STANDS_STILL} or ${REFUSED_VOID} or t.needs_review`,
     inReview: 'select count(*) from transactions t where t.needs_review',
     violations: `

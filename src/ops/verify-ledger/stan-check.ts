@@ -38,7 +38,7 @@ export async function checkStans(books: Books, types: ReadonlyMap<string, Proces
     from dated group by acquirer_id, scope, stan, day having count(*) > 1`;
   return checkBySql(books, {
     check: 'I5',
-    says: 'no STAN twice in its scope and business day',
+    description: 'no STAN twice in its scope and business day',
     lookedAt: `select count(*) from transactions where stan is not null and $1::text is not null
       and sent_at >= coalesce($2::timestamptz, '-infinity')`,
     violations,

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../transactions/ports.ts';
 import type { StatusId } from '../../transactions/status.ts';
 import type { Books } from './books.ts';
-import { faultOfTrail, type ToldRow } from './fault-of-trail.ts';
+import { faultOfTrail, type TrailEntryRow } from './fault-of-trail.ts';
 import { type Finding, MAX_NAMED, type Violation } from './finding.ts';
 
 /** Audit rows that are held at once. */
@@ -29,7 +29,7 @@ export async function checkTrails({ client, since }: Books): Promise<Finding> {
   let lookedAt = 0;
   let violationCount = 0;
   let current: TrailRow | undefined;
-  let told: ToldRow[] = [];
+  let told: TrailEntryRow[] = [];
   const finish = () => {
     if (!current) return;
     lookedAt++;
@@ -53,6 +53,6 @@ export async function checkTrails({ client, since }: Books): Promise<Finding> {
   }
   finish();
   await client.query('close trails');
-  const says = 'every audit trail is a path of the declared moves, and ends where the row is';
-  return { check: 'I6', says, lookedAt, open: 0, inReview: 0, misstated: 0, violationCount, violations };
+  const description = 'every audit trail is a path of the declared moves, and ends where the row is';
+  return { check: 'I6', description, lookedAt, open: 0, inReview: 0, misstated: 0, violationCount, violations };
 }

@@ -16,7 +16,7 @@ export interface Rates {
   /** Sign-ons and echoes that get no answer. */
   readonly network: number;
   /** After how many requests an earlier one is answered once more. */
-  readonly strays: number;
+  readonly unmatchedResponses: number;
   /** After how many requests a line is closed, goes silent or is signed off. */
   readonly lines: number;
 }
@@ -26,8 +26,8 @@ export interface Rates {
  * transactions still come to an end.
  */
 export const RATES: Readonly<Record<Exclude<Manners, 'good'>, Rates>> = {
-  poor: { authorizations: 0.04, reversals: 0.1, network: 0.005, strays: 0.005, lines: 0.000_1 },
-  none: { authorizations: 0.2, reversals: 0.4, network: 0.02, strays: 0.02, lines: 0.000_5 },
+  poor: { authorizations: 0.04, reversals: 0.1, network: 0.005, unmatchedResponses: 0.005, lines: 0.000_1 },
+  none: { authorizations: 0.2, reversals: 0.4, network: 0.02, unmatchedResponses: 0.02, lines: 0.000_5 },
 };
 
 /** @throws SimulatorError `MANNERS_UNKNOWN` */

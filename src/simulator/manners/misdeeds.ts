@@ -4,7 +4,7 @@
  */
 import { type IsoMessage, otherStan } from '../../processor-kit/index.ts';
 import type { Random } from '../random.ts';
-import { type LineFate, type Reaction, SILENT, type Spoil } from '../simulated-switch.ts';
+import { type ConnectionFate, type Reaction, SILENT, type Spoil } from '../simulated-switch.ts';
 
 /** What a misdeed may do. */
 export interface Occasion {
@@ -90,7 +90,7 @@ const delayed = (least: (deadlineMs: number) => number, spreadMs: (deadlineMs: n
 
 const spoilt = (spoil: Spoil) => honestBut((reaction) => ({ ...reaction, spoil }));
 
-const thenLine = (lineFate: LineFate) => honestBut((reaction) => ({ ...reaction, answer: undefined, lineFate }));
+const thenLine = (lineFate: ConnectionFate) => honestBut((reaction) => ({ ...reaction, answer: undefined, lineFate }));
 
 /** A field that the answer should have repeated. */
 function distortion(random: Random): (response: IsoMessage) => void {

@@ -4,11 +4,11 @@ import type { Random } from '../random.ts';
 import {
   APPROVALS,
   type Bank,
+  type ConnectionFate,
   entryOf,
-  type LineFate,
-  type LineSession,
   type Reaction,
   SILENT,
+  type SimulatedSession,
   type SwitchCounters,
 } from '../simulated-switch.ts';
 import { type Manners, RATES } from './manners.ts';
@@ -28,7 +28,7 @@ const REMEMBERED = 20_000;
 const GONE = ['25', '21', '94'];
 /** DE39 that is neither an approval of the whole nor a decline. */
 const IN_DOUBT: readonly string[] = [...UNKNOWN, '10'];
-const FATES: readonly LineFate[] = ['close', 'silence', 'signOff'];
+const FATES: readonly ConnectionFate[] = ['close', 'silence', 'signOff'];
 /** After a lie has been told of a request, an answer to it at another time is as good as any. */
 const HONEST_STRAYS = 0.5;
 
@@ -72,7 +72,7 @@ export class RudeSwitch implements Bank {
     return this.#options.bank.counters;
   }
 
-  react(message: IsoMessage, session: LineSession): Reaction | Promise<Reaction> {
+  react(message: IsoMessage, session: SimulatedSession): Reaction | Promise<Reaction> {
     const { processor, bank, random, manners } = this.#options;
     const request = processor.readRequest(message);
     if (!isMoney(request)) {
@@ -83,7 +83,7 @@ export class RudeSwitch implements Bank {
     return this.#misbehave(message, request, session);
   }
 
-  async #misbehave(message: IsoMessage, request: SimulatedRequest, session: LineSession): Promise<Reaction> {
+  async #misbehave(message: IsoMessage, request: SimulatedRequest, session: SimulatedSession): Promise<Reaction> {
     const { bank, random, manners, deadlineMs } = this.#options;
     const { amountMinor } = request;
     let honest: Reaction = SILENT;
@@ -102,11 +102,11 @@ export class RudeSwitch implements Bank {
     if (isTaken && request.kind !== 'reversal' && request.kind !== 'completion') this.#said(request).received++;
     if (misdeed) this.#options.onMisdeed?.(misdeed.name);
     if (isTaken) this.#remember({ message, request, honest });
-    const isStrayDue = this.#remembered.length > 0 && random.next() < RATES[manners].strays;
-    const stray = isStrayDue ? [this.#stray()] : [];
+    const isStrayDue = this.#remembered.length > 0 && random.next() < RATES[manners].unmatchedResponses;
+    const unmatched = isStrayDue ? [this.#unmatched()] : [];
     const fate = random.next() < RATES[manners].lines ? [this.#fate()] : [];
     const told = [reaction, ...(reaction.more ?? [])].map((each) => this.#telling(request, each));
-    return { ...told[0]!, more: [...told.slice(1), ...stray, ...fate] };
+    return { ...told[0]!, more: [...told.slice(1), ...unmatched, ...fate] };
   }
 
   #choose({ kind }: SimulatedRequest): Misdeed | undefined {
@@ -118,13 +118,13 @@ export class RudeSwitch implements Bank {
   }
 
   /** An answer to an earlier request: what it was answered, or anything. */
-  #stray(): Reaction {
+  #unmatched(): Reaction {
     const { random, manners } = this.#options;
     const { message, request, honest } = pick(random, this.#remembered)!;
     const isHonest = manners === 'poor' || random.next() < HONEST_STRAYS;
-    const stray = strayOf(random, request.kind === 'reversal');
-    const { delayMs, isElsewhere } = stray;
-    const reaction = isHonest ? { ...honest, more: undefined, delayMs, isElsewhere } : stray;
+    const unmatched = strayOf(random, request.kind === 'reversal');
+    const { delayMs, isElsewhere } = unmatched;
+    const reaction = isHonest ? { ...honest, more: undefined, delayMs, isElsewhere } : unmatched;
     this.#options.onMisdeed?.(isHonest ? 'stray answer, as before' : 'stray answer');
     return { ...this.#telling(request, reaction), to: message };
   }

@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import { WaitingLine } from '../../auth/portal/waiting-line.ts';
 import { RequestRejected } from '../../errors.ts';
+import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 /** What a person may know of a transaction. Of a card there is only its hashes: whoever typed a PAN typed it for those. */
 export type Wanted =
@@ -68,7 +68,7 @@ export type SearchTransactions = (
 
 /** Makes what finds transactions for people at consoles, newest first, at most `MOST_FOUND`. */
 export function createTransactionSearch(database: Database): SearchTransactions {
-  const line = new WaitingLine({ atOnce: AT_ONCE, waitMost: WAITING });
+  const line = new ConcurrencyLimit({ atOnce: AT_ONCE, waitMost: WAITING });
   return (acquirerId, wanted, since) => line.run(() => searchTransactions(database, acquirerId, wanted, since));
 }
 
@@ -84,7 +84,7 @@ async function searchTransactions(
       amount_minor as "amountMinor", currency, scheme, masked_pan as "maskedPan", response_code as "responseCode",
       needs_review as "needsReview", created_at as "createdAt"
     from transactions where acquirer_id = any($1) and ${CONDITIONS[by]} order by created_at desc limit ${MOST_FOUND}`;
-  return whileUp(
+  return mapConnectionLoss(
     inTransaction(database, async (client) => {
       const acquirers = await acquirersInSight(client, acquirerId);
       await client.query(`set local statement_timeout = ${WITHIN_MS}`);

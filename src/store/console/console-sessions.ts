@@ -1,6 +1,6 @@
 import type { SessionStore, StoredSession } from '../../auth/portal/portal-session.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 /** Of one user: a person has a screen or two, and a script that logs in again and again fills no table. */
 const MOST_OF_A_USER = 10;
@@ -23,19 +23,19 @@ from console_sessions where secret_hash = $1`;
 export function postgresConsoleSessions(database: Database): SessionStore {
   return {
     async begin(secretHash, { acquirerId, userId }) {
-      await whileUp(database.query(BEGIN, [secretHash, acquirerId, userId]));
+      await mapConnectionLoss(database.query(BEGIN, [secretHash, acquirerId, userId]));
     },
     async find(secretHash) {
-      const { rows } = await whileUp(database.query<StoredSession>(FIND, [secretHash]));
+      const { rows } = await mapConnectionLoss(database.query<StoredSession>(FIND, [secretHash]));
       return rows[0];
     },
     async recordAct(secretHash) {
-      await whileUp(
+      await mapConnectionLoss(
         database.query('update console_sessions set acted_at = clock_timestamp() where secret_hash = $1', [secretHash]),
       );
     },
     async end(secretHash) {
-      await whileUp(database.query('delete from console_sessions where secret_hash = $1', [secretHash]));
+      await mapConnectionLoss(database.query('delete from console_sessions where secret_hash = $1', [secretHash]));
     },
   };
 }

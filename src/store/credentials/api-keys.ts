@@ -1,6 +1,6 @@
 import type { ApiKeyOwner, ApiKeyRecord, ApiKeys } from '../../auth/api-key.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 interface Row {
   readonly id: string;
@@ -22,7 +22,7 @@ const FIND = `select id, mode, secret_hash as "secretHash", acquirer_id as "acqu
 export function postgresApiKeys(database: Database, onError: (error: unknown) => void): ApiKeys {
   return {
     async find(id) {
-      const { rows } = await whileUp(database.query<Row>({ name: 'find-api-key', text: FIND, values: [id] }));
+      const { rows } = await mapConnectionLoss(database.query<Row>({ name: 'find-api-key', text: FIND, values: [id] }));
       const row = rows[0];
       return row && { ...row, owner: ownerOf(row) };
     },

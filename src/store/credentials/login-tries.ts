@@ -1,6 +1,6 @@
 import type { LoginTries, TriesSoFar } from '../../auth/portal/login-tries.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 /** So many are swept away with each that is counted: more than one may add, so they never pile up. */
 const SWEPT_WITH_EACH = 10;
@@ -27,11 +27,11 @@ export function postgresLoginTries(database: Database): LoginTries {
   return {
     async count(subject, windowSeconds) {
       const query = { name: 'count-login', text: COUNT, values: [subject, windowSeconds] };
-      const { rows } = await whileUp(database.query<TriesSoFar>(query));
+      const { rows } = await mapConnectionLoss(database.query<TriesSoFar>(query));
       return rows[0]!;
     },
     async forgive(user, address) {
-      await whileUp(database.query({ name: 'forgive-login', text: FORGIVE, values: [user, address] }));
+      await mapConnectionLoss(database.query({ name: 'forgive-login', text: FORGIVE, values: [user, address] }));
     },
   };
 }

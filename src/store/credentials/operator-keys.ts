@@ -1,6 +1,6 @@
 import { NotFound } from '../../errors.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../settings/admin-commit.ts';
 import { shown } from '../settings/settings-table.ts';
 
@@ -22,7 +22,9 @@ const MOST_SHOWN = 1_000;
 
 /** Oldest first, those that are revoked included. */
 export async function listOperatorKeys(database: Database): Promise<OperatorKey[]> {
-  const { rows } = await whileUp(database.query<object>(`${SELECT} order by created_at, id limit ${MOST_SHOWN}`));
+  const { rows } = await mapConnectionLoss(
+    database.query<object>(`${SELECT} order by created_at, id limit ${MOST_SHOWN}`),
+  );
   return rows.map((row) => shown<OperatorKey>(row));
 }
 

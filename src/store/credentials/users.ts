@@ -1,7 +1,7 @@
 import type { Logins } from '../../auth/portal/log-in.ts';
 import type { PortalUser, PortalUsers, Role } from '../../auth/portal/portal-user.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 interface Row {
   readonly id: string;
@@ -28,18 +28,20 @@ export function postgresUsers(database: Database): PortalUsers & Logins {
   return {
     async find(acquirerId, id) {
       const text = `${USER} ${FROM} where u.acquirer_id = $1 and u.id = $2`;
-      const { rows } = await whileUp(database.query<Row>({ name: 'find-user', text, values: [acquirerId, id] }));
+      const { rows } = await mapConnectionLoss(
+        database.query<Row>({ name: 'find-user', text, values: [acquirerId, id] }),
+      );
       return rows[0] && userOf(rows[0]);
     },
     async findByUsername(username) {
       const text = `${USER}, u.password_hash as "passwordHash" ${FROM} where lower(u.username) = lower($1)`;
       const query = { name: 'find-login', text, values: [username] };
-      const { rows } = await whileUp(database.query<Row & { readonly passwordHash: string }>(query));
+      const { rows } = await mapConnectionLoss(database.query<Row & { readonly passwordHash: string }>(query));
       return rows[0] && { ...userOf(rows[0]), passwordHash: rows[0].passwordHash };
     },
     async recordLogin({ id, owner: { acquirerId } }) {
       const text = 'update users set last_login_at = now() where acquirer_id = $1 and id = $2';
-      await whileUp(database.query({ name: 'record-login', text, values: [acquirerId, id] }));
+      await mapConnectionLoss(database.query({ name: 'record-login', text, values: [acquirerId, id] }));
     },
   };
 }

@@ -2,7 +2,7 @@ import type { Device } from '#schemas/device';
 import type { DevicePage, DeviceRegistration, DeviceStore, PushDevice } from '../../push/ports.ts';
 import type { Tenant } from '../../transactions/ports.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 /** Phones at one merchant's tills; a chain has a merchant for each shop. */
 const MAX_DEVICES_PER_MERCHANT = 1_000;
@@ -71,7 +71,7 @@ export class PostgresDevices implements DeviceStore {
   }
 
   async remove(owner: Tenant, id: string): Promise<boolean> {
-    const { rowCount } = await whileUp(this.#database.query(REMOVE, [...tenantOf(owner), id]));
+    const { rowCount } = await mapConnectionLoss(this.#database.query(REMOVE, [...tenantOf(owner), id]));
     return rowCount === 1;
   }
 
@@ -80,11 +80,11 @@ export class PostgresDevices implements DeviceStore {
   }
 
   async dropToken({ acquirerId, id, sealedPushToken }: PushDevice): Promise<void> {
-    await whileUp(this.#database.query(DROP_TOKEN, [acquirerId, id, sealedPushToken]));
+    await mapConnectionLoss(this.#database.query(DROP_TOKEN, [acquirerId, id, sealedPushToken]));
   }
 
   async #rows<Found extends object>(text: string, values: unknown[]): Promise<Found[]> {
-    return (await whileUp(this.#database.query<Found>(text, values))).rows;
+    return (await mapConnectionLoss(this.#database.query<Found>(text, values))).rows;
   }
 }
 

@@ -7,7 +7,7 @@ import type { Tenant } from '../../transactions/ports.ts';
 import type { Transaction } from '../../transactions/transaction.ts';
 import { GroupCommit, inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { findTapByReference, findTransaction } from '../transactions/find-transactions.ts';
 import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
 import { createLinks, type Sealed } from './commit-links.ts';
@@ -82,7 +82,7 @@ export class PostgresLinks implements LinkStore {
   }
 
   async moveTo({ acquirerId, id }: LinkKey, state: LinkStateId): Promise<void> {
-    await whileUp(this.#database.query({ name: 'move-link', text: MOVE, values: [acquirerId, id, state] }));
+    await mapConnectionLoss(this.#database.query({ name: 'move-link', text: MOVE, values: [acquirerId, id, state] }));
   }
 
   expire({ acquirerId, id }: LinkKey): Promise<'done' | 'notYet'> {
@@ -102,24 +102,24 @@ export class PostgresLinks implements LinkStore {
 
   async findTapOf({ acquirerId, id, transactionId }: Link): Promise<Transaction | undefined> {
     if (transactionId === null) return undefined;
-    const tap = await whileUp(findTransaction(this.#database, { acquirerId, id: transactionId }));
+    const tap = await mapConnectionLoss(findTransaction(this.#database, { acquirerId, id: transactionId }));
     return tap?.consumerId === id ? tap : undefined;
   }
 
   findTap(tenant: Tenant, merchantReference: string): Promise<Transaction | undefined> {
-    return whileUp(findTapByReference(this.#database, tenant, merchantReference));
+    return mapConnectionLoss(findTapByReference(this.#database, tenant, merchantReference));
   }
 
   async isUnused({ acquirerId, merchantId }: Link, merchantReference: string): Promise<boolean> {
     const text = 'select from transactions where acquirer_id = $1 and merchant_id = $2 and merchant_reference = $3';
     const values = [acquirerId, merchantId, merchantReference];
-    const { rowCount } = await whileUp(this.#database.query({ name: 'is-reference-unused', text, values }));
+    const { rowCount } = await mapConnectionLoss(this.#database.query({ name: 'is-reference-unused', text, values }));
     return rowCount === 0;
   }
 
   async onlyMerchant({ acquirerId, integratorId, merchantId }: Tenant): Promise<string | undefined> {
     const values = [acquirerId, integratorId, merchantId];
-    const { rows } = await whileUp(this.#database.query<{ id: string }>(ONLY_MERCHANT, values));
+    const { rows } = await mapConnectionLoss(this.#database.query<{ id: string }>(ONLY_MERCHANT, values));
     return rows.length === 1 ? rows[0]!.id : undefined;
   }
 
@@ -129,7 +129,7 @@ export class PostgresLinks implements LinkStore {
   }
 
   async #read(name: string, text: string, values: unknown[]): Promise<Link | undefined> {
-    const { rows } = await whileUp(this.#database.query<LinkRow>({ name, text, values }));
+    const { rows } = await mapConnectionLoss(this.#database.query<LinkRow>({ name, text, values }));
     if (!rows[0]) return undefined;
     const { sealedMandate, ...link } = rows[0];
     return { ...link, mandate: sealedMandate && this.#vault.open(link.id, sealedMandate) };

@@ -16,10 +16,10 @@ const MOST_TOLD = 512;
  */
 const BEGIN = 'begin; set local enable_seqscan = off';
 
-/** Told of each commit, a {@link CommitTold}; nobody listens unless there are metrics. */
+/** Told of each commit, a {@link CommitReport}; nobody listens unless there are metrics. */
 export const COMMITS = 'tapwire:commits';
 
-export interface CommitTold {
+export interface CommitReport {
   readonly seconds: number;
   /** How many writes it carried. */
   readonly writes: number;
@@ -133,7 +133,7 @@ export class GroupCommit<Item, Outcome> {
         );
       };
       const outcomes = await inTransaction(this.#database, work, BEGIN);
-      const told: CommitTold = { seconds: (performance.now() - startedMs) / 1_000, writes: outcomes.length };
+      const told: CommitReport = { seconds: (performance.now() - startedMs) / 1_000, writes: outcomes.length };
       commits.publish(told);
       for (const [index, { resolve }] of batch!.entries()) resolve(outcomes[index]!);
     } catch (error) {

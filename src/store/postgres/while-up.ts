@@ -6,7 +6,7 @@ import { StoreUnread } from '../../errors.ts';
  *
  * @throws StoreUnread when it is not; what the database itself says against the read, and any other error, as it is
  */
-export async function whileUp<T>(read: Promise<T>): Promise<T> {
+export async function mapConnectionLoss<T>(read: Promise<T>): Promise<T> {
   try {
     return await read;
   } catch (cause) {

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { NotFound, RequestRejected } from '../../errors.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { type AdminEvent, type Change, INSTALLATION, inAdminCommit, type Reach, recordChange } from './admin-commit.ts';
 import { assignmentsOf, type SettingsTable, selectionOf, shown } from './settings-table.ts';
 
@@ -31,13 +31,13 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
   /** By what names them. @throws NotFound for an unknown acquirer */
   async list(reach: Reach, { after, limit }: Page): Promise<Stored[]> {
     const { acquirerId } = reach;
-    const known = await whileUp(this.#database.query('select from acquirers where id = $1', [acquirerId]));
+    const known = await mapConnectionLoss(this.#database.query('select from acquirers where id = $1', [acquirerId]));
     if (known.rowCount === 0 && acquirerId !== INSTALLATION) throw new NotFound();
     const { column } = this.#table.key;
     const values: unknown[] = [acquirerId, limit];
     const behind = after === undefined ? '' : ` and ${column} > $${values.push(after)}`;
     const text = `${this.#select}${within(reach, values)}${behind} order by ${column} limit $2`;
-    const { rows } = await whileUp(this.#database.query(text, values));
+    const { rows } = await mapConnectionLoss(this.#database.query(text, values));
     return rows.map((row) => shown<Stored>(row));
   }
 
@@ -112,7 +112,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
   async findIn(client: Pick<pg.ClientBase, 'query'>, reach: Reach, id: Id): Promise<Stored> {
     const values: unknown[] = [reach.acquirerId, id];
     const text = `${this.#select} and ${this.#table.key.column} = $2${within(reach, values)}`;
-    const { rows } = await whileUp(client.query<object>(text, values));
+    const { rows } = await mapConnectionLoss(client.query<object>(text, values));
     if (!rows[0]) throw new NotFound();
     return shown(rows[0]);
   }

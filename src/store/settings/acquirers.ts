@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { NewAcquirer, StoredAcquirer } from '#schemas/admin-tenants';
 import { NotFound } from '../../errors.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 import type { Page } from './acquirer-settings.ts';
 import { type Change, INSTALLATION, inAdminCommit, recordChange } from './admin-commit.ts';
 import { shown } from './settings-table.ts';
@@ -19,7 +19,7 @@ export class Acquirers {
 
   /** By number. */
   async list({ after = 0, limit }: Page): Promise<StoredAcquirer[]> {
-    const { rows } = await whileUp(
+    const { rows } = await mapConnectionLoss(
       this.#database.query(`${SELECT} where id > $1 order by id limit $2`, [after, limit]),
     );
     return rows.map((row) => shown<StoredAcquirer>(row));
@@ -59,7 +59,7 @@ export class Acquirers {
 }
 
 async function find(client: Pick<pg.ClientBase, 'query'>, id: number): Promise<StoredAcquirer> {
-  const { rows } = await whileUp(client.query<object>(`${SELECT} where id = $1`, [id]));
+  const { rows } = await mapConnectionLoss(client.query<object>(`${SELECT} where id = $1`, [id]));
   if (!rows[0]) throw new NotFound();
   return shown(rows[0]);
 }

@@ -1,6 +1,6 @@
 import type { RecordedChange } from '#schemas/admin-audit';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { shown } from './settings-table.ts';
 
 /** Part of the record of changes. */
@@ -19,7 +19,7 @@ export async function listAdminEvents(
   database: Database,
   { acquirerId, after, limit }: ChangePage & { readonly acquirerId?: number | undefined },
 ): Promise<RecordedChange[]> {
-  const { rows } = await whileUp(
+  const { rows } = await mapConnectionLoss(
     database.query<object>(
       `${SELECT} where ($1::integer is null or acquirer_id = $1) and ($2::bigint is null or admin_events.id < $2)
        order by admin_events.id desc limit $3`,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { NewUser, StoredUser } from '#schemas/admin-credentials';
 import { hashPassword, passwordFault } from '../../auth/portal/password.ts';
-import { WaitingLine } from '../../auth/portal/waiting-line.ts';
 import { invalidValue } from '../../errors.ts';
+import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
@@ -50,7 +50,7 @@ export interface CreatedUser {
 export class UserSettings {
   readonly #database: Database;
   readonly #rows: AcquirerSettings<UserRow, StoredUser>;
-  readonly #line = new WaitingLine({ atOnce: HASHES_AT_ONCE, waitMost: HASHES_WAITING });
+  readonly #line = new ConcurrencyLimit({ atOnce: HASHES_AT_ONCE, waitMost: HASHES_WAITING });
 
   constructor(database: Database) {
     this.#database = database;

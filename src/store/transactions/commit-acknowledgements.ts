@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { AnswerRecord } from '../../transactions/ports.ts';
+import type { PhoneResponseRecord } from '../../transactions/ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
@@ -21,7 +21,7 @@ acknowledged as (
     and t.disposition is not null
   returning t.acquirer_id, t.id, t.attempt, x.moves
 ),
-told as (
+entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
   select acquirer_id, id, attempt, moves from acknowledged
 )
@@ -30,7 +30,7 @@ select id from acknowledged`;
 /** Commits what devices acknowledge, with the end of the jobs that guarded it; false where the row has moved meanwhile. */
 export async function commitAcknowledgements(
   client: pg.PoolClient,
-  records: readonly AnswerRecord[],
+  records: readonly PhoneResponseRecord[],
   jobs: JobsInCommit,
 ): Promise<boolean[]> {
   const { rows } = await client.query<{ id: string }>({

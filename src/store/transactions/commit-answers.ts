@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { AnswerRecord } from '../../transactions/ports.ts';
+import type { PhoneResponseRecord } from '../../transactions/ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
@@ -30,7 +30,7 @@ select acquirer_id, id, attempt, moves from answered`;
  */
 export async function commitAnswers(
   client: pg.PoolClient,
-  answers: readonly AnswerRecord[],
+  answers: readonly PhoneResponseRecord[],
   jobs: JobsInCommit,
 ): Promise<true[]> {
   await client.query('set local synchronous_commit = off');

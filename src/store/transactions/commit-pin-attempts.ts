@@ -39,7 +39,7 @@ superseded as (
   select acquirer_id, id, attempt, route_id, tid, mid, stan, rrn, sent_at, deadline_at, response_code, authorization_code, sealed_card
   from before where stan is not null
 ),
-told as (
+entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
   select acquirer_id, id, attempt, moves from submitted
 )

@@ -17,7 +17,7 @@ const batch = new ColumnBatch({
   id: 'uuid',
   attempt: 'integer',
   ...EXPIRY_COLUMNS,
-  told: 'jsonb',
+  auditEntries: 'jsonb',
 });
 
 const EXPIRE = `
@@ -28,11 +28,11 @@ expired as (
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt
     and t.pin_state = ${PinState.awaiting} and t.pin_expires_at <= clock_timestamp()
-  returning t.acquirer_id, t.id, t.attempt, x.told
+  returning t.acquirer_id, t.id, t.attempt, x."auditEntries"
 ),
-told as (
+entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select acquirer_id, id, attempt, told from expired
+  select acquirer_id, id, attempt, "auditEntries" from expired
 )
 select id from expired`;
 
@@ -42,9 +42,9 @@ export async function commitPinExpiries(
   expiries: readonly PinExpiry[],
   jobs: JobsInCommit,
 ): Promise<boolean[]> {
-  const records = expiries.map(({ transaction, disposition, pin, told, nowMs }) => {
+  const records = expiries.map(({ transaction, disposition, pin, auditEntries, nowMs }) => {
     const { acquirerId, id, attempt } = transaction;
-    return { acquirerId, id, attempt, disposition, ...pin, updatedAtMs: nowMs, told };
+    return { acquirerId, id, attempt, disposition, ...pin, updatedAtMs: nowMs, auditEntries };
   });
   const { rows } = await client.query<{ id: string }>({
     name: 'commit-pin-expiries',

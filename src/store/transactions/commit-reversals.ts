@@ -31,7 +31,7 @@ const batch = new ColumnBatch({
   confirms: 'boolean',
   nextJob: 'uuid',
   answer: 'text',
-  told: 'jsonb',
+  auditEntries: 'jsonb',
 });
 
 /** The attempts of a request's reversal; a step decided from fewer or more of them is out of date. */
@@ -91,10 +91,10 @@ unsent as (
   delete from reversal_attempts a using x join stepped s on s.acquirer_id = x."acquirerId" and s.id = x.id
   where x.kind = 'unsent' and ${OF_ATTEMPT}
 ),
-told as (
+entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select s.acquirer_id, s.id, s.attempt, x.told from stepped s join x on s.acquirer_id = x."acquirerId" and s.id = x.id
-  where jsonb_array_length(x.told) > 0
+  select s.acquirer_id, s.id, s.attempt, x."auditEntries" from stepped s join x on s.acquirer_id = x."acquirerId" and s.id = x.id
+  where jsonb_array_length(x."auditEntries") > 0
 )
 select id from stepped`;
 
@@ -125,7 +125,7 @@ export async function commitReversals(
   return steps.map(({ transaction }) => stepped.has(transaction.id));
 }
 
-function toRow({ transaction, to, voidRow, record, attempts, told, nowMs }: ReversalStep) {
+function toRow({ transaction, to, voidRow, record, attempts, auditEntries, nowMs }: ReversalStep) {
   const { acquirerId, id, attempt } = transaction;
   const { reversalState: fromState, reversalAttempt: fromAttempt, voidState: fromVoidState } = transaction;
   const at = new Date(nowMs).toISOString();
@@ -138,6 +138,6 @@ function toRow({ transaction, to, voidRow, record, attempts, told, nowMs }: Reve
       voidNeedsReview: voidRow.needsReview,
     }),
     ...record,
-    told: told.map((each) => ({ ...each, at })),
+    auditEntries: auditEntries.map((each) => ({ ...each, at })),
   };
 }

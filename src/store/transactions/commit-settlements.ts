@@ -51,7 +51,7 @@ settled as (
     and coalesce(clock_timestamp() >= t.deadline_at + interval '${OUTCOME_GRACE_SECONDS} s', x."isOverdue") = x."isOverdue"
   returning t.acquirer_id, t.id, t.attempt, x.moves
 ),
-told as (
+entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
   select acquirer_id, id, attempt, moves from settled
   where jsonb_array_length(moves) > 0

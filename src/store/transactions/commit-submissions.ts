@@ -39,7 +39,7 @@ submitted as (
     and t.answer_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'
   returning t.acquirer_id, t.id, t.attempt, x.moves
 ),
-told as (
+entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
   select acquirer_id, id, attempt, moves from submitted
 )

@@ -44,7 +44,7 @@ born as (
   on conflict (acquirer_id, merchant_id, merchant_reference) do nothing
   returning acquirer_id, id
 ),
-told as (
+entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
   select x."acquirerId", x.id, x.attempt, x.moves from x join born on born.acquirer_id = x."acquirerId" and born.id = x.id
 )
@@ -101,7 +101,7 @@ retried as (
     and (x."consumerId" is not null or not ${IS_NAMED_LIKE_A_LINK})
   returning t.acquirer_id, t.id, t.attempt, x.moves
 ),
-told as (
+entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
   select acquirer_id, id, attempt, moves from retried
 )

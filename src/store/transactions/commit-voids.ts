@@ -34,9 +34,9 @@ export async function startVoid(
   { original, attempt, reverseJob, nowMs }: NewVoid,
   jobs: JobsInCommit,
 ): Promise<boolean> {
-  const told: AuditEntry[] = [{ void: attempt.transaction.id, at: new Date(nowMs).toISOString() }];
+  const auditEntries: AuditEntry[] = [{ void: attempt.transaction.id, at: new Date(nowMs).toISOString() }];
   return inTransaction(database, async (client) => {
-    const values = [original.acquirerId, original.id, JSON.stringify(told)];
+    const values = [original.acquirerId, original.id, JSON.stringify(auditEntries)];
     const { rowCount } = await client.query({ name: 'ask-void', text: ASK, values });
     if (rowCount !== 1) return false;
     await insertTaps(client, [attempt], jobs);

@@ -6,7 +6,7 @@ import { ReversalState, type Transaction } from '../../transactions/transaction.
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 interface Beginning {
   readonly sale: Transaction;
@@ -62,8 +62,8 @@ export class PostgresCompletions implements CompletionStore {
   }
 
   async giveUp({ acquirerId, id, attempt }: Transaction, nowMs: number): Promise<void> {
-    const told: AuditEntry[] = [{ completion: 'givenUp', at: new Date(nowMs).toISOString() }];
-    await whileUp(this.#database.query(GIVE_UP, [acquirerId, id, attempt, JSON.stringify(told)]));
+    const auditEntries: AuditEntry[] = [{ completion: 'givenUp', at: new Date(nowMs).toISOString() }];
+    await mapConnectionLoss(this.#database.query(GIVE_UP, [acquirerId, id, attempt, JSON.stringify(auditEntries)]));
   }
 
   /** Resolves when everything that was handed in is committed. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { KeyRing } from '../../card/key-ring.ts';
 import { openBytes, sealBytes } from '../../card/seal-bytes.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 /** Contract, "Idempotency, tracing, versioning". */
 const KEPT_FOR = '24 hours';
@@ -85,9 +85,9 @@ export class IdempotencyKeys {
   async claim(request: KeyedRequest): Promise<ClaimOutcome> {
     for (let looks = 1; looks <= MOST_LOOKS; looks++) {
       const claim: Claim = { ...request, id: randomUUID() };
-      const { rowCount } = await whileUp(this.#run('claim-key', CLAIM, claim, request.fingerprint));
+      const { rowCount } = await mapConnectionLoss(this.#run('claim-key', CLAIM, claim, request.fingerprint));
       if (rowCount === 1) return { kind: 'claimed', claim };
-      const { rows } = await whileUp(
+      const { rows } = await mapConnectionLoss(
         this.#database.query<KeptRow>({ name: 'find-key', text: FIND, values: valuesOf(request) }),
       );
       if (rows[0]) return this.#outcomeOf(rows[0], request);
@@ -100,12 +100,12 @@ export class IdempotencyKeys {
     const isKept = body !== null && body.length <= MAX_ANSWER_CHARS;
     const text = JSON.stringify({ headers, body });
     const sealed = isKept ? sealBytes(this.#keys, sealedFor(claim), Buffer.from(text)) : null;
-    await whileUp(this.#run('keep-answer', KEEP, claim, status, sealed));
+    await mapConnectionLoss(this.#run('keep-answer', KEEP, claim, status, sealed));
   }
 
   /** The request came to nothing that should be repeated to its caller: the next one runs. */
   async release(claim: Claim): Promise<void> {
-    await whileUp(this.#run('release-key', RELEASE, claim));
+    await mapConnectionLoss(this.#run('release-key', RELEASE, claim));
   }
 
   /** Removes what is older than a day; the number of rows. */

@@ -119,7 +119,7 @@ const batch = new ColumnBatch({
   kind: 'text',
   responseCode: 'text',
   authorizationCode: 'text',
-  told: 'jsonb',
+  auditEntries: 'jsonb',
 });
 
 // The request is locked first, so that the answer is recorded and the reversal re-armed together or not at all.
@@ -170,9 +170,9 @@ outdated as (
   update reversal_attempts a set counts = false from rearmed x
   where a.acquirer_id = x."acquirerId" and a.transaction_id = x.id and a.attempt = x.attempt and a.counts
 ),
-told as (
+entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select x."acquirerId", x.id, x.attempt, x.told from x join recorded r on r.acquirer_id = x."acquirerId" and r.id = x.id
+  select x."acquirerId", x.id, x.attempt, x."auditEntries" from x join recorded r on r.acquirer_id = x."acquirerId" and r.id = x.id
 )
 select u.id, r.id is not null as "isRecorded"
 from unmoved u left join recorded r on r.acquirer_id = u.acquirer_id and r.id = u.id`;
@@ -210,10 +210,10 @@ function toRow({ transaction, late, rearm, nowMs }: LateRecord) {
   const { acquirerId, id, attempt, reversalState: fromState, reversalAttempt: fromAttempt } = transaction;
   const { disposition: fromDisposition, pinState: fromPinState } = transaction;
   const at = new Date(nowMs).toISOString();
-  const told = [
+  const auditEntries = [
     { late: late.kind, responseCode: late.responseCode, at },
-    ...(rearm?.told ?? []).map((step) => ({ ...step, at })),
+    ...(rearm?.auditEntries ?? []).map((step) => ({ ...step, at })),
   ];
   const from = { acquirerId, id, attempt, fromState, fromAttempt, fromDisposition, fromPinState };
-  return { ...from, isRearmed: rearm !== undefined, ...rearm?.to, ...late, told };
+  return { ...from, isRearmed: rearm !== undefined, ...rearm?.to, ...late, auditEntries };
 }

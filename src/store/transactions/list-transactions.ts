@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import { WaitingLine } from '../../auth/portal/waiting-line.ts';
+import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
 import type { Tenant, TransactionFilter } from '../../transactions/ports.ts';
 import { SHOWN_PROPERTIES, type ShownTransaction } from '../../transactions/shown-transaction.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { selected } from './selected-columns.ts';
 import { TenantConditions } from './tenant-conditions.ts';
 
@@ -46,11 +46,11 @@ const SEARCHES_WAITING = 64;
 export type ListTransactions = (tenant: Tenant, filter: TransactionFilter) => Promise<ShownTransaction[]>;
 
 export function createTransactionList(database: Database): ListTransactions {
-  const searches = new WaitingLine({ atOnce: SEARCHES_AT_ONCE, waitMost: SEARCHES_WAITING });
+  const searches = new ConcurrencyLimit({ atOnce: SEARCHES_AT_ONCE, waitMost: SEARCHES_WAITING });
   return async (tenant, filter) => {
     const conditions = conditionsOf(tenant, filter);
     const isSearch = filter.offset > 0 || conditions.addedNames.some((name) => SEARCHING.has(name));
-    const read = () => whileUp(database.query<ShownTransaction>(pageOf(conditions, filter)));
+    const read = () => mapConnectionLoss(database.query<ShownTransaction>(pageOf(conditions, filter)));
     const { rows } = await (isSearch ? searches.run(read) : read());
     return rows;
   };

@@ -1,5 +1,5 @@
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 /** Two look-ups in unique indexes. */
 const IS_FREE = `select not exists (
@@ -15,6 +15,6 @@ export async function isReferenceFree(
   reference: string,
 ): Promise<boolean> {
   const query = { name: 'is-reference-free', text: IS_FREE, values: [acquirerId, merchantId, reference] };
-  const { rows } = await whileUp(database.query<{ free: boolean }>(query));
+  const { rows } = await mapConnectionLoss(database.query<{ free: boolean }>(query));
   return rows[0]!.free;
 }

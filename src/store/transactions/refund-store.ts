@@ -1,9 +1,9 @@
 import type { NewVoid, RefundStore } from '../../transactions/ports/refund-ports.ts';
-import type { AnswerRecord, NewAttempt } from '../../transactions/ports.ts';
+import type { NewAttempt, PhoneResponseRecord } from '../../transactions/ports.ts';
 import type { Transaction } from '../../transactions/transaction.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { commitAcknowledgements } from './commit-acknowledgements.ts';
 import { commitRefund, type ReserveOutcome } from './commit-refunds.ts';
 import { findIsSettled, findVoid, startVoid } from './commit-voids.ts';
@@ -13,12 +13,12 @@ import type { JobsInCommit } from './jobs-in-commit.ts';
 export class PostgresRefundStore implements RefundStore {
   readonly #database: Database;
   readonly #jobs: JobsInCommit;
-  readonly #acknowledgements: GroupCommit<AnswerRecord, boolean>;
+  readonly #acknowledgements: GroupCommit<PhoneResponseRecord, boolean>;
 
   constructor(database: Database, jobs: JobsInCommit) {
     this.#database = database;
     this.#jobs = jobs;
-    this.#acknowledgements = new GroupCommit<AnswerRecord, boolean>(database, {
+    this.#acknowledgements = new GroupCommit<PhoneResponseRecord, boolean>(database, {
       keyOf: ({ id }) => id,
       write: (client, records) => commitAcknowledgements(client, records, jobs),
     });
@@ -29,7 +29,7 @@ export class PostgresRefundStore implements RefundStore {
   }
 
   isSettled(sale: Transaction, timeZone: string): Promise<boolean> {
-    return whileUp(findIsSettled(this.#database, sale, timeZone));
+    return mapConnectionLoss(findIsSettled(this.#database, sale, timeZone));
   }
 
   startVoid(wanted: NewVoid): Promise<boolean> {
@@ -37,10 +37,10 @@ export class PostgresRefundStore implements RefundStore {
   }
 
   findVoid(sale: Transaction): Promise<Transaction | undefined> {
-    return whileUp(findVoid(this.#database, sale));
+    return mapConnectionLoss(findVoid(this.#database, sale));
   }
 
-  acknowledge(record: AnswerRecord): Promise<boolean> {
+  acknowledge(record: PhoneResponseRecord): Promise<boolean> {
     return this.#acknowledgements.submit(record);
   }
 

@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import type { PinAttempt, PinExpiry } from '../../transactions/ports/pin-ports.ts';
 import type {
-  AnswerRecord,
   AuditEntry,
   GuardedSettlement,
   LateRecord,
@@ -9,6 +8,7 @@ import type {
   NewAttempt,
   NewSubmission,
   OriginalFacts,
+  PhoneResponseRecord,
   RequestKey,
   ResponseIdentity,
   ReversalKey,
@@ -22,7 +22,7 @@ import type { ShownTransaction } from '../../transactions/shown-transaction.ts';
 import type { Transaction, TransactionKey } from '../../transactions/transaction.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { whileUp } from '../postgres/while-up.ts';
+import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { commitAnswers } from './commit-answers.ts';
 import { commitPinAttempts } from './commit-pin-attempts.ts';
 import { commitPinExpiries } from './commit-pin-expiries.ts';
@@ -56,7 +56,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #settlements: GroupCommit<GuardedSettlement, boolean>;
   readonly #reversals: GroupCommit<ReversalStep, boolean>;
   readonly #lateResponses: GroupCommit<LateRecord, LateRecordOutcome>;
-  readonly #answers: GroupCommit<AnswerRecord, true>;
+  readonly #answers: GroupCommit<PhoneResponseRecord, true>;
   readonly #list: ListTransactions;
 
   /**
@@ -129,40 +129,40 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     return this.#lateResponses.submit(record);
   }
 
-  recordAnswer(answer: AnswerRecord): void {
+  recordAnswer(answer: PhoneResponseRecord): void {
     this.#answers.submit(answer).catch(this.#onLostAnswer);
   }
 
-  recordOverdueAnswer(answer: AnswerRecord): Promise<unknown> {
+  recordOverdueAnswer(answer: PhoneResponseRecord): Promise<unknown> {
     return this.#answers.submit(answer);
   }
 
   find(key: TransactionKey): Promise<Transaction | undefined> {
-    return whileUp(findTransaction(this.#database, key));
+    return mapConnectionLoss(findTransaction(this.#database, key));
   }
 
   findByReference(acquirerId: number, merchantId: string, merchantReference: string): Promise<Transaction | undefined> {
-    return whileUp(findByReference(this.#database, acquirerId, merchantId, merchantReference));
+    return mapConnectionLoss(findByReference(this.#database, acquirerId, merchantId, merchantReference));
   }
 
   findHandover(key: TransactionKey): Promise<{ handover: Uint8Array; secondsLeft: number } | undefined> {
-    return whileUp(findHandover(this.#database, key));
+    return mapConnectionLoss(findHandover(this.#database, key));
   }
 
   async findRequest(key: RequestKey): Promise<Transaction | undefined> {
-    return (await whileUp(findRequests(this.#database, [key])))[0];
+    return (await mapConnectionLoss(findRequests(this.#database, [key])))[0];
   }
 
   findOriginalFacts(request: Transaction): Promise<OriginalFacts> {
-    return whileUp(findOriginalFacts(this.#database, request));
+    return mapConnectionLoss(findOriginalFacts(this.#database, request));
   }
 
   findAnswered(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]> {
-    return whileUp(findAnswered(this.#database, responses));
+    return mapConnectionLoss(findAnswered(this.#database, responses));
   }
 
   findReversals(responses: readonly ResponseIdentity[]): Promise<(ReversalKey | undefined)[]> {
-    return whileUp(findReversals(this.#database, responses));
+    return mapConnectionLoss(findReversals(this.#database, responses));
   }
 
   list(tenant: Tenant, filter: TransactionFilter): Promise<ShownTransaction[]> {
@@ -170,11 +170,11 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   }
 
   findOwned(tenant: Tenant, id: string): Promise<Transaction | undefined> {
-    return whileUp(findOwned(this.#database, tenant, id));
+    return mapConnectionLoss(findOwned(this.#database, tenant, id));
   }
 
   events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]> {
-    return whileUp(findEvents(this.#database, key));
+    return mapConnectionLoss(findEvents(this.#database, key));
   }
 
   /** Resolves when everything that was handed in is committed. */

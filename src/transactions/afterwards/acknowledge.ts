@@ -1,10 +1,10 @@
 import { Forbidden, NotFound, RequestRejected, StoreUnavailable } from '../../errors.ts';
-import type { AnswerRecord, Principal } from '../ports.ts';
+import type { PhoneResponseRecord, Principal } from '../ports.ts';
 import { canMove, moves, Status, type StatusId } from '../status.ts';
 import { admit } from '../tap/admit.ts';
 import { isOpenTo } from '../tap/link-of-tap.ts';
 import type { Transaction } from '../transaction.ts';
-import type { World } from '../world.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 
 /** The record that the answer was flushed may come in between, and its job; more tries than that have another cause. */
 const MOST_TRIES = 4;
@@ -18,24 +18,24 @@ const MOST_TRIES = 4;
  *   (NO_OUTCOME_YET), StoreUnavailable
  */
 export async function acknowledge(
-  world: World,
+  deps: TransactionDependencies,
   principal: Principal,
   { id, deviceInstallationId }: { readonly id: string; readonly deviceInstallationId: string },
 ): Promise<Transaction> {
-  admit(world, principal, deviceInstallationId);
+  admit(deps, principal, deviceInstallationId);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const transaction = await world.store.find({ acquirerId: principal.acquirerId, id });
+    const transaction = await deps.store.find({ acquirerId: principal.acquirerId, id });
     if (transaction?.merchantId !== principal.merchantId || !isOpenTo(principal, transaction)) throw new NotFound();
     const { userClaim, deviceInstallationId: device } = transaction;
     if (userClaim !== principal.userClaim || device !== deviceInstallationId) throw new Forbidden('FORBIDDEN');
     if (transaction.status === Status.AcknowledgedByPhone) return transaction;
-    const record = acknowledgementOf(world, transaction);
-    if (await world.refunds.acknowledge(record)) return { ...transaction, status: record.status };
+    const record = acknowledgementOf(deps, transaction);
+    if (await deps.refunds.acknowledge(record)) return { ...transaction, status: record.status };
   }
   throw new StoreUnavailable(false); // it moves faster than it can be read
 }
 
-function acknowledgementOf(world: World, transaction: Transaction): AnswerRecord {
+function acknowledgementOf(deps: TransactionDependencies, transaction: Transaction): PhoneResponseRecord {
   const { acquirerId, id, attempt, status: fromStatus, disposition, overdueJob } = transaction;
   if (disposition === null) throw new RequestRejected('NO_OUTCOME_YET');
   const { RespondedToPhone, AcknowledgedByPhone: status } = Status;
@@ -47,6 +47,6 @@ function acknowledgementOf(world: World, transaction: Transaction): AnswerRecord
     fromStatus,
     status,
     overdueJob,
-    moves: moves(fromStatus, path, world.clock.nowMs()),
+    moves: moves(fromStatus, path, deps.clock.nowMs()),
   };
 }

@@ -7,7 +7,7 @@ import type { Switch } from '../ports.ts';
 import { patience } from '../reversal/patience.ts';
 import { SEND_WITHIN_MS } from '../time-limits.ts';
 import { ReversalState, type Transaction, type TransactionKey } from '../transaction.ts';
-import type { World } from '../world.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 
 /**
  * At a switch that posts an approval only when it is completed: the advice that does it. Its job is committed with the
@@ -26,7 +26,10 @@ export interface CompletionAttempt extends TransactionKey {
 export type CompletionJobResult = 'done' | { readonly againAfterSeconds: number; readonly payload?: CompletionAttempt };
 
 /** No line is free, a void is being decided, or the attempt before may still be under way: look again. */
-function later(transaction: Transaction, { clock }: Pick<World, 'clock'>): { readonly againAfterSeconds: number } {
+function later(
+  transaction: Transaction,
+  { clock }: Pick<TransactionDependencies, 'clock'>,
+): { readonly againAfterSeconds: number } {
   return { againAfterSeconds: patience(transaction, clock.nowMs()) };
 }
 
@@ -35,22 +38,25 @@ export function completionJob({ acquirerId, id, attempt }: Transaction): JobRequ
   return { queue: 'complete', data: { acquirerId, id, attempt, completionAttempt: 1 } };
 }
 
-export async function sendCompletion(world: World, asked: CompletionAttempt): Promise<CompletionJobResult> {
-  const transaction = await world.store.find(asked);
+export async function sendCompletion(
+  deps: TransactionDependencies,
+  asked: CompletionAttempt,
+): Promise<CompletionJobResult> {
+  const transaction = await deps.store.find(asked);
   if (transaction?.attempt !== asked.attempt || transaction.disposition !== Disposition.Approved) return 'done';
-  if (world.path.kind !== 'direct') throw new Error('Completions are sent by workers');
+  if (deps.path.kind !== 'direct') throw new Error('Completions are sent by workers');
   // A void that is asked for may be refused: then the sale stands after all. One that nobody answers is for a person already.
   if (transaction.reversalState === ReversalState.needsReview) return 'done';
-  if (transaction.reversalState !== ReversalState.none) return later(transaction, world);
-  const route = world.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
-  const target = route && world.path.switches.find(asked.acquirerId, route.processorId);
-  const nowMs = world.clock.nowMs();
+  if (transaction.reversalState !== ReversalState.none) return later(transaction, deps);
+  const route = deps.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
+  const target = route && deps.path.switches.find(asked.acquirerId, route.processorId);
+  const nowMs = deps.clock.nowMs();
   if (isTooOld(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs)) {
-    await world.completions.giveUp(transaction, nowMs);
-    world.alarms.needsReview(transaction, 'UNACKNOWLEDGED');
+    await deps.completions.giveUp(transaction, nowMs);
+    deps.alarms.needsReview(transaction, 'UNACKNOWLEDGED');
     return 'done';
   }
-  return target ? attemptAt(world, target, transaction, asked) : later(transaction, world);
+  return target ? attemptAt(deps, target, transaction, asked) : later(transaction, deps);
 }
 
 function isTooOld(
@@ -62,22 +68,22 @@ function isTooOld(
 }
 
 async function attemptAt(
-  world: World,
+  deps: TransactionDependencies,
   target: Switch,
   transaction: Transaction,
   asked: CompletionAttempt,
 ): Promise<CompletionJobResult> {
   const slot = await target.takeSlot();
-  if (!slot) return later(transaction, world);
+  if (!slot) return later(transaction, deps);
   const { deadlineMs, reversal } = target.profile;
-  const startMs = world.clock.monotonicMs();
+  const startMs = deps.clock.monotonicMs();
   let completion: Completion | undefined;
   try {
-    completion = await buildCompletion(world, target, transaction, asked);
+    completion = await buildCompletion(deps, target, transaction, asked);
     const onItsWaySeconds = deadlineMs / 1_000 + reversal.overtakingGuardSeconds;
-    if (!completion || !(await world.completions.begin(transaction, onItsWaySeconds))) {
+    if (!completion || !(await deps.completions.begin(transaction, onItsWaySeconds))) {
       slot.release();
-      return later(transaction, world);
+      return later(transaction, deps);
     }
   } catch (error) {
     slot.release();
@@ -86,9 +92,9 @@ async function attemptAt(
   const timing = { deadlineMs: startMs + deadlineMs, sendByMs: startMs + SEND_WITHIN_MS };
   const answer = await slot.complete(completion, timing, transaction);
   // What was written and not answered may still be under way: the right to it ends by itself.
-  if (answer.kind !== 'failed' || !answer.written) await world.completions.end(transaction);
+  if (answer.kind !== 'failed' || !answer.written) await deps.completions.end(transaction);
   if (answer.kind === 'answered' && answer.value) return 'done';
-  if (answer.kind === 'failed' && !answer.written) return later(transaction, world);
+  if (answer.kind === 'failed' && !answer.written) return later(transaction, deps);
   const { completionAttempt } = asked;
   const againAfterSeconds = reversal.delaysSeconds[Math.min(completionAttempt, reversal.delaysSeconds.length) - 1]!;
   return { againAfterSeconds, payload: { ...asked, completionAttempt: completionAttempt + 1 } };
@@ -96,17 +102,17 @@ async function attemptAt(
 
 /** Undefined when the business day has no STAN left. */
 async function buildCompletion(
-  world: World,
+  deps: TransactionDependencies,
   target: Switch,
   transaction: Transaction,
   { completionAttempt }: CompletionAttempt,
 ): Promise<Completion | undefined> {
   const stan = await target.nextStan(transaction.tid!, 'followUp');
   if (stan === undefined) return undefined;
-  const sentAtMs = world.clock.nowMs();
-  const merchant = world.directory.merchant(transaction.acquirerId, transaction.merchantId);
+  const sentAtMs = deps.clock.nowMs();
+  const merchant = deps.directory.merchant(transaction.acquirerId, transaction.merchantId);
   return {
-    original: world.vault.open(transaction.id, transaction.sealedCard!).original,
+    original: deps.vault.open(transaction.id, transaction.sealedCard!).original,
     amountMinor: transaction.approvedMinor!,
     authorizationCode: transaction.authorizationCode ?? undefined,
     attempt: completionAttempt,

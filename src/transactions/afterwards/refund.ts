@@ -19,8 +19,8 @@ import { giveUp, unlessOverloaded } from '../tap/submit-handover.ts';
 import type { ReadySubmission } from '../tap/take-route.ts';
 import { LOCAL_ANSWER_SECONDS, LONGEST_DEADLINE_SECONDS } from '../time-limits.ts';
 import { type Transaction, type TransactionKey, TransactionType } from '../transaction.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { webhookJobs } from '../webhook-job.ts';
-import type { World } from '../world.ts';
 import { takeSaleSwitch } from './take-sale-switch.ts';
 import { refuseUnlessApproved } from './void.ts';
 
@@ -56,35 +56,42 @@ interface Plan {
  * @throws RequestRejected (INVALID_VALUES, REFUND_EXCEEDS_BALANCE, SALE_NOT_APPROVED, CARD_DATA_DELETED, REFUNDS_UNSUPPORTED),
  *   DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
  */
-export async function refund(world: World, sale: Transaction, request: RefundRequest): Promise<Transaction> {
+export async function refund(
+  deps: TransactionDependencies,
+  sale: Transaction,
+  request: RefundRequest,
+): Promise<Transaction> {
   const amountMinor = readAmount(request.amount, sale);
-  const repeated = await findRepeated(world, sale, request.refundReference, amountMinor);
-  if (repeated) return awaitOutcome(world, repeated);
+  const repeated = await findRepeated(deps, sale, request.refundReference, amountMinor);
+  if (repeated) return awaitOutcome(deps, repeated);
   refuseUnlessLeft(sale, amountMinor);
-  const plan = await planRefund(world, sale, draftRefund(world, sale, request, amountMinor));
-  const stored = await commit(world, plan);
+  const plan = await planRefund(deps, sale, draftRefund(deps, sale, request, amountMinor));
+  const stored = await commit(deps, plan);
   if (stored === 'inserted') return plan.proceed();
   plan.abandon();
   if (stored === 'refused') {
-    refuseUnlessLeft((await world.store.find(sale)) ?? sale, amountMinor);
+    refuseUnlessLeft((await deps.store.find(sale)) ?? sale, amountMinor);
     throw tooMuch(); // it was there when it was looked for, and is again: somebody's reservation came and went
   }
-  const faster = await findRepeated(world, sale, request.refundReference, amountMinor);
+  const faster = await findRepeated(deps, sale, request.refundReference, amountMinor);
   if (!faster) throw new StoreUnavailable(false);
-  return awaitOutcome(world, faster);
+  return awaitOutcome(deps, faster);
 }
 
 /** A worker's part of a refund that an `api` process accepted; the card comes from the sale's own row. */
-export async function submitRefund(world: World, asked: TransactionKey & { readonly attempt: number }): Promise<void> {
-  const transaction = await world.store.find(asked);
+export async function submitRefund(
+  deps: TransactionDependencies,
+  asked: TransactionKey & { readonly attempt: number },
+): Promise<void> {
+  const transaction = await deps.store.find(asked);
   if (transaction?.attempt !== asked.attempt || transaction.originalId === null) return;
   if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || transaction.disposition !== null) return;
-  const sale = await world.store.find({ acquirerId: asked.acquirerId, id: transaction.originalId });
-  if (!sale || world.path.kind !== 'direct') return giveUp(world, transaction);
-  const ready = await takeSaleSwitch(world, world.path.switches, sale, transaction).catch(unlessImpossible);
-  if (!ready) return giveUp(world, transaction);
-  const submitted = await submitReady(world, transaction, ready);
-  if (submitted) await authorize(world, submitted, ready);
+  const sale = await deps.store.find({ acquirerId: asked.acquirerId, id: transaction.originalId });
+  if (!sale || deps.path.kind !== 'direct') return giveUp(deps, transaction);
+  const ready = await takeSaleSwitch(deps, deps.path.switches, sale, transaction).catch(unlessImpossible);
+  if (!ready) return giveUp(deps, transaction);
+  const submitted = await submitReady(deps, transaction, ready);
+  if (submitted) await authorize(deps, submitted, ready);
 }
 
 /** The refund is stored, so it is too late to refuse it: what cannot be sent is as good as no switch. */
@@ -112,12 +119,12 @@ function refusedAmount(detail: string): RequestRejected {
 
 /** The same refund as it was stored before. @throws DuplicateReference when the reference stands for anything else */
 async function findRepeated(
-  world: World,
+  deps: TransactionDependencies,
   { acquirerId, merchantId, id }: Transaction,
   reference: string,
   amountMinor: number,
 ): Promise<Transaction | undefined> {
-  const before = await world.store.findByReference(acquirerId, merchantId, reference);
+  const before = await deps.store.findByReference(acquirerId, merchantId, reference);
   if (!before) return undefined;
   const isSame =
     before.type === TransactionType.Refund && before.originalId === id && before.amountMinor === amountMinor;
@@ -134,14 +141,19 @@ function tooMuch(): RequestRejected {
   return new RequestRejected('REFUND_EXCEEDS_BALANCE');
 }
 
-function draftRefund(world: World, sale: Transaction, request: RefundRequest, amountMinor: number): Transaction {
-  const nowMs = world.clock.nowMs();
+function draftRefund(
+  deps: TransactionDependencies,
+  sale: Transaction,
+  request: RefundRequest,
+  amountMinor: number,
+): Transaction {
+  const nowMs = deps.clock.nowMs();
   return {
     ...sale,
     ...NO_SUBMISSION,
     ...NO_RESULT,
     ...WITHOUT_PIN,
-    id: world.newId(),
+    id: deps.newId(),
     merchantReference: request.refundReference,
     correlationId: request.correlationId ?? null,
     type: TransactionType.Refund,
@@ -161,17 +173,20 @@ function draftRefund(world: World, sale: Transaction, request: RefundRequest, am
   };
 }
 
-async function planRefund(world: World, sale: Transaction, draft: Transaction): Promise<Plan> {
-  if (world.path.kind === 'handover') return handedOver(world, draft);
-  const ready = await takeSaleSwitch(world, world.path.switches, sale, draft);
-  return ready ? submitted(world, draft, ready) : unableToGoOnline(world, draft);
+async function planRefund(deps: TransactionDependencies, sale: Transaction, draft: Transaction): Promise<Plan> {
+  if (deps.path.kind === 'handover') return handedOver(deps, draft);
+  const ready = await takeSaleSwitch(deps, deps.path.switches, sale, draft);
+  return ready ? submitted(deps, draft, ready) : unableToGoOnline(deps, draft);
 }
 
 /** Runs the commit that stands before everything else; what was taken for it is given back when it fails. */
-async function commit(world: World, { attempt, reserves, abandon }: Plan): Promise<'inserted' | 'exists' | 'refused'> {
+async function commit(
+  deps: TransactionDependencies,
+  { attempt, reserves, abandon }: Plan,
+): Promise<'inserted' | 'exists' | 'refused'> {
   try {
-    if (reserves) return await world.refunds.reserve(attempt);
-    return (await world.store.insert(attempt)) === 'inserted' ? 'inserted' : 'exists';
+    if (reserves) return await deps.refunds.reserve(attempt);
+    return (await deps.store.insert(attempt)) === 'inserted' ? 'inserted' : 'exists';
   } catch (error) {
     abandon();
     throw error; // one whose COMMIT has an unknown fate is decided by its job, if it stands
@@ -181,36 +196,36 @@ async function commit(world: World, { attempt, reserves, abandon }: Plan): Promi
 const ACCEPTED: readonly StatusId[] = [Status.RequestReceived, Status.ReadyToSubmitToPaymentProcessor];
 
 /** Role `all`: born and submitted in one commit, and then to the switch. */
-function submitted(world: World, draft: Transaction, ready: ReadySubmission): Plan {
+function submitted(deps: TransactionDependencies, draft: Transaction, ready: ReadySubmission): Plan {
   const status = Status.SubmittedToPaymentProcessor;
-  const transaction: Transaction = { ...draft, ...ready.submission, overdueJob: world.newId(), status };
-  const attempt = newAttempt(world, NEW, transaction, [...ACCEPTED, status], ready.submission.deadlineSeconds ?? 0);
-  const proceed = () => authorize(world, transaction, ready);
+  const transaction: Transaction = { ...draft, ...ready.submission, overdueJob: deps.newId(), status };
+  const attempt = newAttempt(deps, NEW, transaction, [...ACCEPTED, status], ready.submission.deadlineSeconds ?? 0);
+  const proceed = () => authorize(deps, transaction, ready);
   return { attempt, reserves: true, proceed, abandon: () => ready.slot.release() };
 }
 
 /** Role `api`: a worker goes on from the rows of the refund and its sale. */
-function handedOver(world: World, draft: Transaction): Plan {
+function handedOver(deps: TransactionDependencies, draft: Transaction): Plan {
   const status = Status.ReadyToSubmitToPaymentProcessor;
-  const transaction: Transaction = { ...draft, overdueJob: world.newId(), status };
-  const planned = newAttempt(world, NEW, transaction, ACCEPTED, LONGEST_DEADLINE_SECONDS);
+  const transaction: Transaction = { ...draft, overdueJob: deps.newId(), status };
+  const planned = newAttempt(deps, NEW, transaction, ACCEPTED, LONGEST_DEADLINE_SECONDS);
   const { acquirerId, id, attempt: number } = transaction;
   const refundJob = { queue: 'refund', data: { acquirerId, id, attempt: number } } as const;
   const attempt: NewAttempt = { ...planned, enqueue: [...planned.enqueue, refundJob] };
-  return { attempt, reserves: true, proceed: () => awaitOutcome(world, transaction), abandon: () => {} };
+  return { attempt, reserves: true, proceed: () => awaitOutcome(deps, transaction), abandon: () => {} };
 }
 
 /** No connection took it, so nothing of it can have left. */
-function unableToGoOnline(world: World, draft: Transaction): Plan {
+function unableToGoOnline(deps: TransactionDependencies, draft: Transaction): Plan {
   const transaction: Transaction = {
     ...draft,
-    overdueJob: world.newId(),
+    overdueJob: deps.newId(),
     status: Status.ReadyToSubmitToPaymentProcessor,
     disposition: Disposition.UnableToGoOnline,
     errorCode: ERROR_CODES.unableToGoOnline,
   };
-  const planned = newAttempt(world, NEW, transaction, ACCEPTED, LOCAL_ANSWER_SECONDS);
-  const enqueue = [...planned.enqueue, ...webhookJobs(world, transaction, transaction, world.clock.nowMs())];
+  const planned = newAttempt(deps, NEW, transaction, ACCEPTED, LOCAL_ANSWER_SECONDS);
+  const enqueue = [...planned.enqueue, ...webhookJobs(deps, transaction, transaction, deps.clock.nowMs())];
   const attempt: NewAttempt = { ...planned, enqueue };
   return { attempt, reserves: false, proceed: () => Promise.resolve(transaction), abandon: () => {} };
 }

@@ -6,7 +6,7 @@ import type { PreparedRequest, Switch, Switches, SwitchSlot } from '../ports.ts'
 import type { ReadySubmission } from '../tap/take-route.ts';
 import { SEND_WITHIN_MS } from '../time-limits.ts';
 import type { Transaction } from '../transaction.ts';
-import type { World } from '../world.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 
 /**
  * Takes a place at the switch that approved the sale, and no other: only that one knows it.
@@ -16,12 +16,12 @@ import type { World } from '../world.ts';
  *   refunds or the card is not kept any more
  */
 export async function takeSaleSwitch(
-  world: World,
+  deps: TransactionDependencies,
   switches: Switches,
   sale: Transaction,
   draft: Transaction,
 ): Promise<ReadySubmission | undefined> {
-  const route = world.directory.routes(sale.acquirerId).find(({ id }) => id === sale.routeId);
+  const route = deps.directory.routes(sale.acquirerId).find(({ id }) => id === sale.routeId);
   const target = route && switches.find(sale.acquirerId, route.processorId);
   if (!target) throw new NoConfiguration('NO_ROUTE');
   const slot = await target.takeSlot();
@@ -30,7 +30,7 @@ export async function takeSaleSwitch(
     return undefined;
   }
   try {
-    const ready = await prepare(world, target, slot, sale, draft);
+    const ready = await prepare(deps, target, slot, sale, draft);
     if (!ready) slot.release(); // the switch's business day has no STAN left
     return ready;
   } catch (error) {
@@ -40,20 +40,20 @@ export async function takeSaleSwitch(
 }
 
 async function prepare(
-  world: World,
+  deps: TransactionDependencies,
   target: Switch,
   slot: SwitchSlot,
   sale: Transaction,
   draft: Transaction,
 ): Promise<ReadySubmission | undefined> {
   if (sale.sealedCard === null) throw new RequestRejected('CARD_DATA_DELETED');
-  const { pan, expiry, original } = world.vault.open(sale.id, sale.sealedCard);
+  const { pan, expiry, original } = deps.vault.open(sale.id, sale.sealedCard);
   const stan = await target.nextStan(sale.tid!);
   if (stan === undefined) return undefined;
-  const sentAtMs = world.clock.nowMs();
+  const sentAtMs = deps.clock.nowMs();
   const rrn = retrievalReference(sentAtMs, stan);
-  const request = prepareMessage(world, target, draft, { stan, rrn, sentAtMs, original });
-  const startMs = world.clock.monotonicMs();
+  const request = prepareMessage(deps, target, draft, { stan, rrn, sentAtMs, original });
+  const startMs = deps.clock.monotonicMs();
   const { deadlineMs } = target.profile;
   return {
     submission: {
@@ -65,7 +65,7 @@ async function prepare(
       sentAtMs,
       deadlineSeconds: deadlineMs / 1000,
       overdueJob: null,
-      sealedCard: world.vault.seal(draft.id, { pan, expiry, original: request.original }),
+      sealedCard: deps.vault.seal(draft.id, { pan, expiry, original: request.original }),
     },
     request,
     slot,
@@ -83,8 +83,13 @@ interface RefundStamp {
   readonly original: Readonly<Record<string, string>>;
 }
 
-function prepareMessage(world: World, target: Switch, draft: Transaction, stamp: RefundStamp): PreparedRequest {
-  const merchant = world.directory.merchant(draft.acquirerId, draft.merchantId);
+function prepareMessage(
+  deps: TransactionDependencies,
+  target: Switch,
+  draft: Transaction,
+  stamp: RefundStamp,
+): PreparedRequest {
+  const merchant = deps.directory.merchant(draft.acquirerId, draft.merchantId);
   const { code, numeric } = currencyOf(draft.currency!);
   const request = target.prepareRefund({
     ...stamp,

@@ -5,7 +5,7 @@ import { NO_RESULT } from '../settle-outcome.ts';
 import { moves, Status, type StatusId } from '../status.ts';
 import { NO_SUBMISSION, WITHOUT_PIN } from '../tap/draft.ts';
 import { type Transaction, TransactionType } from '../transaction.ts';
-import type { World } from '../world.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 
 /**
  * A void takes an approved sale back whole, before the switch settles it. It is the sale's own reversal with another reason,
@@ -28,17 +28,17 @@ const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPho
  * @throws RequestRejected (SALE_SETTLED, ALREADY_VOIDED_OR_REFUNDED, SALE_NOT_APPROVED), StoreUnavailable
  */
 export async function voidSale(
-  world: World,
+  deps: TransactionDependencies,
   sale: Transaction,
   correlationId: string | null = null,
 ): Promise<Transaction> {
   refuseUnlessWhole(sale);
-  const merchant = world.directory.merchant(sale.acquirerId, sale.merchantId);
-  if (await world.refunds.isSettled(sale, merchant?.timeZone ?? 'UTC')) {
+  const merchant = deps.directory.merchant(sale.acquirerId, sale.merchantId);
+  if (await deps.refunds.isSettled(sale, merchant?.timeZone ?? 'UTC')) {
     throw new RequestRejected('SALE_SETTLED');
   }
-  const nowMs = world.clock.nowMs();
-  const transaction = draftVoid(world, { ...sale, correlationId }, nowMs);
+  const nowMs = deps.clock.nowMs();
+  const transaction = draftVoid(deps, { ...sale, correlationId }, nowMs);
   const attempt: NewAttempt = {
     transaction,
     moves: moves(null, PATH, nowMs),
@@ -49,13 +49,13 @@ export async function voidSale(
   };
   const data = { acquirerId: sale.acquirerId, id: sale.id, attempt: sale.attempt, reversalAttempt: 1 };
   const reverseJob = { queue: 'reverse', data } as const;
-  if (await world.refunds.startVoid({ original: sale, attempt, reverseJob, nowMs })) return transaction;
-  refuseUnlessWhole((await world.store.find(sale)) ?? sale);
+  if (await deps.refunds.startVoid({ original: sale, attempt, reverseJob, nowMs })) return transaction;
+  refuseUnlessWhole((await deps.store.find(sale)) ?? sale);
   throw alreadyTakenBack(); // by somebody who was faster
 }
 
-function draftVoid(world: World, sale: Transaction, nowMs: number): Transaction {
-  const id = world.newId();
+function draftVoid(deps: TransactionDependencies, sale: Transaction, nowMs: number): Transaction {
+  const id = deps.newId();
   return {
     ...sale,
     ...NO_SUBMISSION,

@@ -1,4 +1,4 @@
-import type { World } from '../world.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import type { LinkKey } from './link.ts';
 
 /** The database's clock says that it is not time yet, by milliseconds: look again after so long. */
@@ -6,7 +6,7 @@ const NOT_YET_SECONDS = 1;
 
 /** The time of a link is over: nobody can pay it any more, and its reference is free, unless a tap holds it. */
 export async function expireLink(
-  { links }: Pick<World, 'links'>,
+  { links }: Pick<TransactionDependencies, 'links'>,
   key: LinkKey,
 ): Promise<'done' | { readonly againAfterSeconds: number }> {
   return (await links.expire(key)) === 'done' ? 'done' : { againAfterSeconds: NOT_YET_SECONDS };

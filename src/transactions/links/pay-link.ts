@@ -1,7 +1,7 @@
 import { NotFound, RequestRejected } from '../../errors.ts';
 import type { IntentClaims } from '../ports/link-ports.ts';
 import { linkExpired } from '../tap/link-of-tap.ts';
-import type { World } from '../world.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import type { Link } from './link.ts';
 import { judgeAcknowledgement, LinkState, type LinkStateId } from './link-state.ts';
 import { offeredReference } from './offered-reference.ts';
@@ -19,7 +19,11 @@ export interface OpenedLink {
  * @param id as the app asks for it; the token opens one link, and every other is as if there were none
  * @throws NotFound, RequestRejected (LINK_EXPIRED), StoreUnavailable
  */
-export async function openLink({ links }: Pick<World, 'links'>, claims: IntentClaims, id: string): Promise<OpenedLink> {
+export async function openLink(
+  { links }: Pick<TransactionDependencies, 'links'>,
+  claims: IntentClaims,
+  id: string,
+): Promise<OpenedLink> {
   const link = await findClaimed(links, claims, id);
   if (link.isPast) throw linkExpired();
   const { QRCodeScanned } = LinkState;
@@ -43,7 +47,7 @@ export interface LinkAcknowledgement {
  *   StoreUnavailable
  */
 export async function acknowledgeLink(
-  { links }: Pick<World, 'links'>,
+  { links }: Pick<TransactionDependencies, 'links'>,
   claims: IntentClaims,
   { id, state, transactionId }: LinkAcknowledgement,
 ): Promise<LinkStateId> {
@@ -60,7 +64,11 @@ export async function acknowledgeLink(
   return state;
 }
 
-async function findClaimed(links: World['links'], { acquirerId, id, merchantId }: IntentClaims, asked: string) {
+async function findClaimed(
+  links: TransactionDependencies['links'],
+  { acquirerId, id, merchantId }: IntentClaims,
+  asked: string,
+) {
   const link = asked === id ? await links.find({ acquirerId, id }) : undefined;
   if (link?.merchantId !== merchantId) throw new NotFound();
   return link;

@@ -1,7 +1,7 @@
 import { Disposition } from '../disposition.ts';
 import type { TransactionKey } from '../transaction.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { webhookJobs } from '../webhook-job.ts';
-import type { World } from '../world.ts';
 import { expirePinStep, isAwaitingPin, pinEntries } from './pin-step.ts';
 
 /** The database's clock says that it is not time yet, by milliseconds: look again after so long. */
@@ -13,22 +13,22 @@ const NOT_YET_SECONDS = 1;
  * @returns `done` too when a PIN was faster
  */
 export async function expirePin(
-  world: World,
+  deps: TransactionDependencies,
   asked: TransactionKey & { readonly attempt: number },
 ): Promise<'done' | { readonly againAfterSeconds: number }> {
-  const transaction = await world.store.find(asked);
+  const transaction = await deps.store.find(asked);
   if (!transaction || transaction.attempt !== asked.attempt || !isAwaitingPin(transaction)) return 'done';
-  const nowMs = world.clock.nowMs();
+  const nowMs = deps.clock.nowMs();
   const pin = expirePinStep(transaction);
   const disposition = Disposition.Declined;
-  const isExpired = await world.store.expirePin({
+  const isExpired = await deps.store.expirePin({
     transaction,
     disposition,
     pin,
-    told: pinEntries(transaction, pin, nowMs),
+    auditEntries: pinEntries(transaction, pin, nowMs),
     nowMs,
-    enqueue: webhookJobs(world, transaction, { disposition, approvedMinor: null }, nowMs),
+    enqueue: webhookJobs(deps, transaction, { disposition, approvedMinor: null }, nowMs),
   });
-  world.wakeups.announce(transaction);
+  deps.wakeups.announce(transaction);
   return isExpired ? 'done' : { againAfterSeconds: NOT_YET_SECONDS };
 }

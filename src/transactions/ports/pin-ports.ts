@@ -43,7 +43,7 @@ export interface PinExpiry {
   readonly transaction: Transaction;
   readonly disposition: DispositionId;
   readonly pin: PinStep;
-  readonly told: readonly PinEntry[];
+  readonly auditEntries: readonly PinEntry[];
   readonly nowMs: number;
   readonly enqueue: readonly JobRequest[];
 }

@@ -1,5 +1,5 @@
 import type { JobRequest } from '../jobs.ts';
-import type { AnswerRecord, NewAttempt } from '../ports.ts';
+import type { NewAttempt, PhoneResponseRecord } from '../ports.ts';
 import type { Transaction } from '../transaction.ts';
 
 /** A void to be started: the row that tells of it, and the first attempt's job. */
@@ -24,5 +24,5 @@ export interface RefundStore {
   /** The row that tells of a sale's last void. */
   findVoid(sale: Transaction): Promise<Transaction | undefined>;
   /** False when the transaction has moved meanwhile. */
-  acknowledge(record: AnswerRecord): Promise<boolean>;
+  acknowledge(record: PhoneResponseRecord): Promise<boolean>;
 }

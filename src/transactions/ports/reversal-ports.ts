@@ -43,7 +43,7 @@ export interface ReversalStep {
   /** What becomes of the row that tells of the void. */
   readonly voidRow?: VoidRow | undefined;
   /** For the audit trail. */
-  readonly told: readonly (ReversalTold | AnswerTold)[];
+  readonly auditEntries: readonly (ReversalEntry | ReversalAnswerEntry)[];
   readonly nowMs: number;
   readonly enqueue: readonly JobRequest[];
   /** The `reverse` jobs that it makes needless. */
@@ -57,13 +57,13 @@ export interface VoidRow {
 }
 
 /** What a step tells the audit trail: the state it led to, or that an attempt was not written after all. */
-export interface ReversalTold {
+export interface ReversalEntry {
   readonly reversal: 'owed' | 'sent' | 'unsent' | 'confirming' | 'acknowledged' | 'refused' | 'needsReview';
   readonly attempt: number;
 }
 
 /** An answer to an attempt that leaves the reversal as it was. */
-export interface AnswerTold {
+export interface ReversalAnswerEntry {
   readonly reversalAnswer: ReversalAnswer;
   readonly attempt: number;
 }
@@ -71,7 +71,7 @@ export interface AnswerTold {
 /** What a late response causes: a reversal is owed, for the first time or again, and no attempt before it counts. */
 export interface LateStep {
   readonly to: Pick<Transaction, 'disposition' | 'needsReview' | 'pinState' | 'pinJob'>;
-  readonly told: readonly (ReversalTold | Pick<PinEntry, 'pin'>)[];
+  readonly auditEntries: readonly (ReversalEntry | Pick<PinEntry, 'pin'>)[];
   readonly enqueue: readonly JobRequest[];
   readonly remove: readonly { readonly queue: 'expire-pin'; readonly id: string }[];
 }

@@ -6,7 +6,7 @@ import type { ShownTransaction } from '../shown-transaction.ts';
 import type { Move, StatusId } from '../status.ts';
 import type { Transaction, TransactionKey } from '../transaction.ts';
 import type { PinAttempt, PinExpiry } from './pin-ports.ts';
-import type { AnswerTold, LateStep, ReversalStep, ReversalTold, SentReversal } from './reversal-ports.ts';
+import type { LateStep, ReversalAnswerEntry, ReversalEntry, ReversalStep, SentReversal } from './reversal-ports.ts';
 
 /** A new transaction, or the next attempt of one of which nothing reached a switch. */
 export interface NewAttempt {
@@ -42,7 +42,7 @@ export interface GuardedSettlement {
 }
 
 /** The phone has its answer, or was gone. */
-export interface AnswerRecord extends TransactionKey {
+export interface PhoneResponseRecord extends TransactionKey {
   readonly attempt: number;
   readonly fromStatus: StatusId;
   readonly status: StatusId;
@@ -128,9 +128,9 @@ export interface TransactionStore {
   submit(submission: NewSubmission): Promise<boolean>;
   settle(settlement: GuardedSettlement): Promise<boolean>;
   /** The phone got its answer, or was gone. Nobody waits for the record, and one that is lost is made up for by a job. */
-  recordAnswer(answer: AnswerRecord): void;
+  recordAnswer(answer: PhoneResponseRecord): void;
   /** The same for that job, which must live until it is recorded. */
-  recordOverdueAnswer(answer: AnswerRecord): Promise<unknown>;
+  recordOverdueAnswer(answer: PhoneResponseRecord): Promise<unknown>;
   stepReversal(step: ReversalStep): Promise<boolean>;
   recordLate(record: LateRecord): Promise<LateRecordOutcome>;
   find(key: TransactionKey): Promise<Transaction | undefined>;
@@ -184,8 +184,8 @@ export interface TransactionReader {
 export type AuditEntry =
   | Move
   | PinEntry
-  | (ReversalTold & { readonly at: string })
-  | (AnswerTold & { readonly at: string })
+  | (ReversalEntry & { readonly at: string })
+  | (ReversalAnswerEntry & { readonly at: string })
   /** An approval that no switch has taken the completion of. */
   | { readonly completion: 'givenUp'; readonly at: string }
   /** A void was asked for: the id of its row. The reversal that follows is the void's. */

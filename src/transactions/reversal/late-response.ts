@@ -3,8 +3,8 @@ import { Disposition } from '../disposition.ts';
 import { expirePinStep, isAwaitingPin } from '../pin/pin-step.ts';
 import type { LateFacts, LateStep, ResponseIdentity } from '../ports.ts';
 import { ReversalState, type Transaction } from '../transaction.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { webhookJobs } from '../webhook-job.ts';
-import type { World } from '../world.ts';
 import { recordReversalAnswer } from './record-reversal-answer.ts';
 import { reverseJob } from './reversal-steps.ts';
 
@@ -12,22 +12,25 @@ import { reverseJob } from './reversal-steps.ts';
  * A response that no request in this process waits for: it may have come after its deadline, after a restart, to another
  * worker than the one that asked, or after another response to the same request.
  */
-export type StrayResponse = StrayToRequest | StrayToReversal;
+export type UnmatchedResponse = UnmatchedRequestResponse | UnmatchedReversalResponse;
 
-interface StrayToRequest extends ResponseIdentity {
+interface UnmatchedRequestResponse extends ResponseIdentity {
   /** What it means to the request whose kept data these are; undefined when it answers another kind of message. */
   readonly read: (original: OriginalData) => Outcome | undefined;
 }
 
 /** Its MAC is good. */
-interface StrayToReversal extends ResponseIdentity {
+interface UnmatchedReversalResponse extends ResponseIdentity {
   readonly answer: ReversalAnswer;
 }
 
 /** `late`: recorded now. `duplicate`: the same was known before. `unknown`: it answers nothing that may still change. */
-export type StrayKind = 'late' | 'duplicate' | 'unknown';
+export type UnmatchedKind = 'late' | 'duplicate' | 'unknown';
 
-type LateWorld = Pick<World, 'store' | 'refunds' | 'vault' | 'clock' | 'directory' | 'newId' | 'alarms' | 'wakeups'>;
+type LateResponseDependencies = Pick<
+  TransactionDependencies,
+  'store' | 'refunds' | 'vault' | 'clock' | 'directory' | 'newId' | 'alarms' | 'wakeups'
+>;
 
 /** A reversal that steps on each time its row is looked at is a row that others work on: they will see the response again. */
 export const MOST_TRIES = 3;
@@ -37,16 +40,19 @@ export const MOST_TRIES = 3;
  *
  * @returns what each one was, in order
  */
-export async function settleStrays(world: LateWorld, strays: readonly StrayResponse[]): Promise<StrayKind[]> {
-  const ofRequests = strays.filter((stray) => 'read' in stray);
-  const ofReversals = strays.filter((stray) => 'answer' in stray);
+export async function recordUnmatchedResponses(
+  deps: LateResponseDependencies,
+  unmatchedResponses: readonly UnmatchedResponse[],
+): Promise<UnmatchedKind[]> {
+  const ofRequests = unmatchedResponses.filter((unmatched) => 'read' in unmatched);
+  const ofReversals = unmatchedResponses.filter((unmatched) => 'answer' in unmatched);
   const [requests, reversals] = await Promise.all([
-    ofRequests.length > 0 ? world.store.findAnswered(ofRequests) : [],
-    ofReversals.length > 0 ? world.store.findReversals(ofReversals) : [],
+    ofRequests.length > 0 ? deps.store.findAnswered(ofRequests) : [],
+    ofReversals.length > 0 ? deps.store.findReversals(ofReversals) : [],
   ]);
-  const firsts = new Map<string, Promise<StrayKind>>();
+  const firsts = new Map<string, Promise<UnmatchedKind>>();
   // A switch that repeats itself a thousand times costs one commit.
-  const once = (answer: readonly unknown[], record: () => Promise<StrayKind>): Promise<StrayKind> => {
+  const once = (answer: readonly unknown[], record: () => Promise<UnmatchedKind>): Promise<UnmatchedKind> => {
     const first = firsts.get(answer.join(' '));
     if (first) return first.then((kind) => (kind === 'late' ? 'duplicate' : kind));
     const recording = record();
@@ -54,39 +60,43 @@ export async function settleStrays(world: LateWorld, strays: readonly StrayRespo
     return recording;
   };
   return Promise.all(
-    strays.map((stray) => {
-      if ('answer' in stray) {
-        const key = reversals[ofReversals.indexOf(stray)];
+    unmatchedResponses.map((unmatched) => {
+      if ('answer' in unmatched) {
+        const key = reversals[ofReversals.indexOf(unmatched)];
         if (!key) return 'unknown';
         const { id, attempt, sentAtMs } = key;
-        return once([id, attempt, sentAtMs, stray.answer], () => recordReversalAnswer(world, key, stray.answer));
+        return once([id, attempt, sentAtMs, unmatched.answer], () => recordReversalAnswer(deps, key, unmatched.answer));
       }
-      const request = requests[ofRequests.indexOf(stray)];
-      const late = request && readLate(world, request, stray.read);
+      const request = requests[ofRequests.indexOf(unmatched)];
+      const late = request && readLate(deps, request, unmatched.read);
       if (!late) return 'unknown';
       const { id, attempt } = request;
       return once([id, attempt, late.kind, late.responseCode, late.authorizationCode], () =>
-        recordLate(world, request, late),
+        recordLate(deps, request, late),
       );
     }),
   );
 }
 
 /** Records a late response to a request; the request may move on meanwhile, or be replaced by an attempt with a PIN. */
-export async function recordLate(world: LateWorld, found: Transaction, late: LateFacts): Promise<StrayKind> {
+export async function recordLate(
+  deps: LateResponseDependencies,
+  found: Transaction,
+  late: LateFacts,
+): Promise<UnmatchedKind> {
   let request: Transaction | undefined = found;
   for (let tries = 0; request && tries < MOST_TRIES; tries++) {
     if (isAcceptedAnswer(request, late)) return 'duplicate';
-    const nowMs = world.clock.nowMs();
-    const rearm = lateStep(world, request, late, nowMs);
-    const outcome = await world.store.recordLate({ transaction: request, late, rearm, nowMs });
+    const nowMs = deps.clock.nowMs();
+    const rearm = lateStep(deps, request, late, nowMs);
+    const outcome = await deps.store.recordLate({ transaction: request, late, rearm, nowMs });
     if (outcome === 'recorded') {
-      world.wakeups.announce(request);
-      if (rearm?.to.needsReview && !request.needsReview) world.alarms.needsReview(request, 'APPROVED_AFTER_DECLINE');
+      deps.wakeups.announce(request);
+      if (rearm?.to.needsReview && !request.needsReview) deps.alarms.needsReview(request, 'APPROVED_AFTER_DECLINE');
       return 'late';
     }
     if (outcome === 'known') return 'duplicate';
-    request = await world.store.findRequest(request);
+    request = await deps.store.findRequest(request);
   }
   return 'unknown';
 }
@@ -111,7 +121,7 @@ function isAcceptedAnswer(
  * an attempt with a PIN could take the money a second time. A decline that money may have followed needs review.
  */
 export function lateStep(
-  world: Pick<World, 'directory' | 'newId'>,
+  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
   request: Transaction,
   late: LateFacts,
   nowMs: number,
@@ -122,22 +132,22 @@ export function lateStep(
   const to = { disposition, needsReview, pinState, pinJob };
   if (reversalState !== ReversalState.none) {
     if (reversalAttempt === 0 || reversalState === ReversalState.owed) return undefined;
-    return { ...next, to, told: [{ reversal: 'owed', attempt: reversalAttempt }] };
+    return { ...next, to, auditEntries: [{ reversal: 'owed', attempt: reversalAttempt }] };
   }
-  if (disposition === Disposition.Declined) return { ...next, to: { ...to, needsReview: true }, told: [] };
+  if (disposition === Disposition.Declined) return { ...next, to: { ...to, needsReview: true }, auditEntries: [] };
   if (!isAwaitingPin(request)) return undefined;
   const outcome = { disposition: Disposition.Declined, approvedMinor: null };
   return {
     to: { ...expirePinStep(request), disposition: Disposition.Declined, needsReview: true },
-    told: [{ pin: 'expired' }],
-    enqueue: [...next.enqueue, ...webhookJobs(world, request, outcome, nowMs)],
+    auditEntries: [{ pin: 'expired' }],
+    enqueue: [...next.enqueue, ...webhookJobs(deps, request, outcome, nowMs)],
     remove: pinJob === null ? [] : [{ queue: 'expire-pin', id: pinJob }],
   };
 }
 
 /** What a response says to the request that it was found to answer; undefined when it does not answer it. */
 function readLate(
-  { vault }: Pick<World, 'vault'>,
+  { vault }: Pick<TransactionDependencies, 'vault'>,
   { id, sealedCard }: Transaction,
   read: (original: OriginalData) => Outcome | undefined,
 ): LateFacts | undefined {

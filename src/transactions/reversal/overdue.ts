@@ -1,11 +1,11 @@
 import { hasAnswer } from '../pin/pin-step.ts';
-import type { AnswerRecord } from '../ports.ts';
+import type { PhoneResponseRecord } from '../ports.ts';
 import { settleOutcome } from '../settle-outcome.ts';
 import { moves, Status, type StatusId } from '../status.ts';
 import { LOCAL_ANSWER_SECONDS } from '../time-limits.ts';
 import type { Transaction } from '../transaction.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { withWebhook } from '../webhook-job.ts';
-import type { World } from '../world.ts';
 
 /**
  * The last moment has passed: brings a transaction to where it may rest.
@@ -16,18 +16,21 @@ import type { World } from '../world.ts';
  *
  * @returns `notYet` when the database's clock says that an outcome may still be committed
  */
-export async function decideOverdue(world: World, transaction: Transaction): Promise<'decided' | 'notYet'> {
-  if (!hasAnswer(transaction)) return decideOutcome(world, transaction);
-  if (isUnanswered(transaction.status)) await world.store.recordOverdueAnswer(answerRecord(world, transaction, false));
+export async function decideOverdue(
+  deps: TransactionDependencies,
+  transaction: Transaction,
+): Promise<'decided' | 'notYet'> {
+  if (!hasAnswer(transaction)) return decideOutcome(deps, transaction);
+  if (isUnanswered(transaction.status)) await deps.store.recordOverdueAnswer(answerRecord(deps, transaction, false));
   return 'decided';
 }
 
-async function decideOutcome(world: World, transaction: Transaction): Promise<'decided' | 'notYet'> {
+async function decideOutcome(deps: TransactionDependencies, transaction: Transaction): Promise<'decided' | 'notYet'> {
   if (!isUnanswered(transaction.status)) return 'decided';
   const wasSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
-  const nowMs = world.clock.nowMs();
+  const nowMs = deps.clock.nowMs();
   const outcome = settleOutcome(transaction, { kind: wasSubmitted ? 'unanswered' : 'unsent' }, nowMs);
-  const decided = withWebhook(world, transaction, outcome, nowMs);
+  const decided = withWebhook(deps, transaction, outcome, nowMs);
   const { acquirerId, id, attempt } = transaction;
   // The phone may still wait for its answer; if it does not, this job's successor lets the row rest.
   const successor = {
@@ -36,8 +39,8 @@ async function decideOutcome(world: World, transaction: Transaction): Promise<'d
     startAfterSeconds: LOCAL_ANSWER_SECONDS,
   } as const;
   const settlement = { ...decided, enqueue: [...decided.enqueue, successor] };
-  const isCommitted = await world.store.settle({ transaction, settlement, isOverdue: true, nowMs });
-  if (isCommitted) world.wakeups.announce(transaction);
+  const isCommitted = await deps.store.settle({ transaction, settlement, isOverdue: true, nowMs });
+  if (isCommitted) deps.wakeups.announce(transaction);
   return isCommitted ? 'decided' : 'notYet';
 }
 
@@ -48,7 +51,11 @@ function isUnanswered(status: StatusId): boolean {
 }
 
 /** What to record when a phone got its answer (8), or was gone (9). */
-export function answerRecord(world: World, transaction: Transaction, isFlushed: boolean): AnswerRecord {
+export function answerRecord(
+  deps: TransactionDependencies,
+  transaction: Transaction,
+  isFlushed: boolean,
+): PhoneResponseRecord {
   const { acquirerId, id, attempt, status: fromStatus, overdueJob } = transaction;
   const status = isFlushed ? Status.RespondedToPhone : Status.FailedToRespondToPhone;
   return {
@@ -58,13 +65,13 @@ export function answerRecord(world: World, transaction: Transaction, isFlushed: 
     fromStatus,
     status,
     overdueJob,
-    moves: moves(fromStatus, [status], world.clock.nowMs()),
+    moves: moves(fromStatus, [status], deps.clock.nowMs()),
   };
 }
 
 /** The phone's answer left, or could not. A repeated request that found an answer already recorded changes nothing. */
-export function recordAnswer(world: World, transaction: Transaction, isFlushed: boolean): void {
+export function recordAnswer(deps: TransactionDependencies, transaction: Transaction, isFlushed: boolean): void {
   const mayMove =
     isUnanswered(transaction.status) || (transaction.status === Status.FailedToRespondToPhone && isFlushed);
-  if (mayMove) world.store.recordAnswer(answerRecord(world, transaction, isFlushed));
+  if (mayMove) deps.store.recordAnswer(answerRecord(deps, transaction, isFlushed));
 }

@@ -2,12 +2,15 @@ import { StoreUnavailable } from '../../errors.ts';
 import type { ReversalAnswer } from '../../processor-kit/processor.ts';
 import type { ReversalKey, ReversalStep, ReviewReason } from '../ports.ts';
 import type { Transaction } from '../transaction.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { webhookJobs } from '../webhook-job.ts';
-import type { World } from '../world.ts';
 import { answeredStep } from './reversal-answers.ts';
 import { withVoidRow } from './void-row.ts';
 
-type AnswerWorld = Pick<World, 'store' | 'refunds' | 'clock' | 'directory' | 'newId' | 'alarms' | 'wakeups'>;
+type ReversalAnswerDependencies = Pick<
+  TransactionDependencies,
+  'store' | 'refunds' | 'clock' | 'directory' | 'newId' | 'alarms' | 'wakeups'
+>;
 
 /** Longer than a database takes to restart or to be replaced, shorter than the claim of the job that waits here. */
 const UNREAD_FOR_MS = 30_000;
@@ -21,55 +24,59 @@ const MOST_TRIES = 3;
  * @returns `unknown` when the reversal never stood still: the answer is to be looked at again
  */
 export async function recordReversalAnswer(
-  world: AnswerWorld,
+  deps: ReversalAnswerDependencies,
   key: ReversalKey,
   answer: ReversalAnswer,
 ): Promise<'late' | 'duplicate' | 'unknown'> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const transaction = await read(world, key, () => world.store.findRequest(key));
+    const transaction = await read(deps, key, () => deps.store.findRequest(key));
     if (!transaction) return 'unknown';
-    const facts = await read(world, key, () => world.store.findOriginalFacts(transaction));
-    const nowMs = world.clock.nowMs();
+    const facts = await read(deps, key, () => deps.store.findOriginalFacts(transaction));
+    const nowMs = deps.clock.nowMs();
     const step = answeredStep({ transaction, facts, sentAtMs: key.sentAtMs, answer, nowMs });
     if (!step) return 'duplicate';
-    if (await stepReversal(world, step)) return 'late';
+    if (await stepReversal(deps, step)) return 'late';
   }
   return 'unknown';
 }
 
 /** Reads, again while the database is unavailable: the switch will not say it once more before its next attempt. */
-async function read<T>(world: AnswerWorld, key: ReversalKey, find: () => Promise<T>): Promise<T> {
-  const untilMs = world.clock.monotonicMs() + UNREAD_FOR_MS;
+async function read<T>(deps: ReversalAnswerDependencies, key: ReversalKey, find: () => Promise<T>): Promise<T> {
+  const untilMs = deps.clock.monotonicMs() + UNREAD_FOR_MS;
   for (;;) {
     try {
       return await find();
     } catch (error) {
-      if (!(error instanceof StoreUnavailable) || world.clock.monotonicMs() > untilMs) throw error;
+      if (!(error instanceof StoreUnavailable) || deps.clock.monotonicMs() > untilMs) throw error;
     }
-    await world.wakeups.moved(key, READ_AGAIN_MS);
+    await deps.wakeups.moved(key, READ_AGAIN_MS);
   }
 }
 
 /** Commits a step with what it means to others: the row of the void, the integrator, who waits, and the person to be called. */
-export async function stepReversal(world: AnswerWorld, decided: ReversalStep, fault?: string): Promise<boolean> {
-  const step = await withVoidRow(world, withWebhook(world, decided));
-  if (!(await world.store.stepReversal(step))) return false;
-  if (step.to.disposition !== step.transaction.disposition) world.wakeups.announce(step.transaction);
-  if (needsPerson(step)) world.alarms.needsReview(step.transaction, reasonOf(step, fault), fault);
+export async function stepReversal(
+  deps: ReversalAnswerDependencies,
+  decided: ReversalStep,
+  fault?: string,
+): Promise<boolean> {
+  const step = await withVoidRow(deps, withWebhook(deps, decided));
+  if (!(await deps.store.stepReversal(step))) return false;
+  if (step.to.disposition !== step.transaction.disposition) deps.wakeups.announce(step.transaction);
+  if (needsPerson(step)) deps.alarms.needsReview(step.transaction, reasonOf(step, fault), fault);
   return true;
 }
 
 /** One that was Voided before, and reversed again after a late approval, was told before. */
-function withWebhook(world: AnswerWorld, step: ReversalStep): ReversalStep {
+function withWebhook(deps: ReversalAnswerDependencies, step: ReversalStep): ReversalStep {
   const { transaction, to, nowMs } = step;
   if (to.disposition === transaction.disposition) return step;
   const after: Transaction = { ...transaction, ...to };
-  return { ...step, enqueue: [...step.enqueue, ...webhookJobs(world, transaction, after, nowMs)] };
+  return { ...step, enqueue: [...step.enqueue, ...webhookJobs(deps, transaction, after, nowMs)] };
 }
 
 /** The last attempt may still be acknowledged: who sends it calls for a person when it was not. */
-function needsPerson({ transaction, to, told }: ReversalStep): boolean {
-  const names = told.map((each) => ('reversal' in each ? each.reversal : undefined));
+function needsPerson({ transaction, to, auditEntries }: ReversalStep): boolean {
+  const names = auditEntries.map((each) => ('reversal' in each ? each.reversal : undefined));
   const isNews = names.includes('needsReview') || (to.needsReview && !transaction.needsReview);
   return isNews && !names.includes('sent');
 }

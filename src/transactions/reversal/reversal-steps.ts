@@ -1,6 +1,6 @@
 import type { ProcessorProfile, ReversalProfile } from '../../processor-kit/profile.ts';
 import type { JobRequest } from '../jobs.ts';
-import type { ReversalStep, ReversalTold, SentReversal } from '../ports.ts';
+import type { ReversalEntry, ReversalStep, SentReversal } from '../ports.ts';
 import { REPEAT_AFTER_DEADLINE_SECONDS } from '../time-limits.ts';
 import { ReversalState, type ReversalStateId, type Transaction } from '../transaction.ts';
 
@@ -34,7 +34,7 @@ import { ReversalState, type ReversalStateId, type Transaction } from '../transa
  * What may follow what, as the audit trail tells it. A reversal begins owed, without an entry that says so; after `unsent` it
  * is what it was before that attempt.
  */
-export const REVERSAL_MOVES: Readonly<Record<ReversalTold['reversal'], readonly ReversalTold['reversal'][]>> = {
+export const REVERSAL_MOVES: Readonly<Record<ReversalEntry['reversal'], readonly ReversalEntry['reversal'][]>> = {
   owed: ['sent', 'confirming', 'acknowledged', 'needsReview'],
   sent: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'needsReview', 'owed'],
   unsent: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'needsReview', 'owed'],
@@ -89,10 +89,10 @@ export function sentStep(
     : keepsState
       ? transaction.reversalState
       : ReversalState.sent;
-  const told: ReversalTold[] = [{ reversal: 'sent', attempt: number }];
-  if (isLast) told.push({ reversal: 'needsReview', attempt: number });
+  const auditEntries: ReversalEntry[] = [{ reversal: 'sent', attempt: number }];
+  if (isLast) auditEntries.push({ reversal: 'needsReview', attempt: number });
   return {
-    ...stepOf(transaction, nowMs, told),
+    ...stepOf(transaction, nowMs, auditEntries),
     to: {
       ...resultOf(transaction),
       reversalState,
@@ -119,7 +119,7 @@ export function unsentStep(
   const { number, sentAtMs, nextJob, nowMs } = attempt;
   const review = exhaustedStep(before, profile, nowMs);
   return {
-    ...stepOf(sent, nowMs, [{ reversal: 'unsent', attempt: number }, ...(review?.told ?? [])]),
+    ...stepOf(sent, nowMs, [{ reversal: 'unsent', attempt: number }, ...(review?.auditEntries ?? [])]),
     to: review?.to ?? resultOf(before),
     record: { kind: 'unsent', sentAtMs },
     enqueue: [reverseJob(before, number, delaySeconds)],
@@ -145,8 +145,12 @@ export function reviewStep(transaction: Transaction, nowMs: number): ReversalSte
   };
 }
 
-export function stepOf(transaction: Transaction, nowMs: number, told: ReversalStep['told']): Omit<ReversalStep, 'to'> {
-  return { transaction, told, nowMs, enqueue: [], remove: [] };
+export function stepOf(
+  transaction: Transaction,
+  nowMs: number,
+  auditEntries: ReversalStep['auditEntries'],
+): Omit<ReversalStep, 'to'> {
+  return { transaction, auditEntries, nowMs, enqueue: [], remove: [] };
 }
 
 export function resultOf(transaction: Transaction): ReversalStep['to'] {

@@ -6,7 +6,7 @@ import type { OriginalFacts, ReversalStep, Switch, SwitchSlot } from '../ports.t
 import { Status } from '../status.ts';
 import { REVERSAL_CONFIRMED_AFTER_SECONDS, SEND_WITHIN_MS } from '../time-limits.ts';
 import { ReversalState, type Transaction, type TransactionKey } from '../transaction.ts';
-import type { World } from '../world.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { MOST_PATIENCE_SECONDS, patience } from './patience.ts';
 import { recordReversalAnswer, stepReversal } from './record-reversal-answer.ts';
 import { type Attempt, exhaustedStep, isDue, sentStep, unsentStep } from './reversal-steps.ts';
@@ -42,21 +42,25 @@ const COMPLETION_POLL_SECONDS = 1;
 const MOVED: ReversalJobResult = { againAfterSeconds: 1 };
 
 /** @param jobId the job that asked for the attempt, when it waits to be found: the attempt's commit removes it */
-export async function sendReversal(world: World, asked: ReversalAttempt, jobId?: string): Promise<ReversalJobResult> {
-  const transaction = await world.store.findRequest(asked);
+export async function sendReversal(
+  deps: TransactionDependencies,
+  asked: ReversalAttempt,
+  jobId?: string,
+): Promise<ReversalJobResult> {
+  const transaction = await deps.store.findRequest(asked);
   if (!transaction || !isDue(transaction, asked.reversalAttempt)) return 'done';
-  if (world.path.kind !== 'direct') throw new Error('Reversals are sent by workers');
-  const route = world.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
+  if (deps.path.kind !== 'direct') throw new Error('Reversals are sent by workers');
+  const route = deps.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
   const processorId = route?.processorId ?? 0;
-  const target = route && world.path.switches.find(asked.acquirerId, processorId);
+  const target = route && deps.path.switches.find(asked.acquirerId, processorId);
   try {
-    return await attemptReversal(world, transaction, target, {
+    return await attemptReversal(deps, transaction, target, {
       number: asked.reversalAttempt,
       processorId,
       jobId,
     });
   } catch (error) {
-    return reviewUnsendable(world, transaction, target, error);
+    return reviewUnsendable(deps, transaction, target, error);
   }
 }
 
@@ -68,13 +72,13 @@ interface NumberedAttempt {
 }
 
 async function attemptReversal(
-  world: World,
+  deps: TransactionDependencies,
   transaction: Transaction,
   target: Switch | undefined,
   { number, ...asked }: NumberedAttempt,
 ): Promise<ReversalJobResult> {
-  if (!target) return waitForLine(world, transaction, target, NOT_NOW);
-  const original = await world.store.findOriginalFacts(transaction);
+  if (!target) return waitForSlot(deps, transaction, target, NOT_NOW);
+  const original = await deps.store.findOriginalFacts(transaction);
   // It must not overtake a completion either, which would post what was taken back.
   if (original.completingSeconds > 0)
     return { againAfterSeconds: Math.min(original.completingSeconds, COMPLETION_POLL_SECONDS) };
@@ -82,9 +86,9 @@ async function attemptReversal(
   if (original.underWaySeconds > 0) return { againAfterSeconds: original.underWaySeconds };
   const doubtSeconds = secondsOfDoubt(transaction, original);
   if (doubtSeconds > 0) return { againAfterSeconds: doubtSeconds };
-  const line = await takeLine(world, target, transaction, original);
-  if (!line.slot) return waitForLine(world, transaction, target, line);
-  return sendOn(world, { transaction, target, original, ...asked, ...line }, number);
+  const line = await takeSlotFor(deps, target, transaction, original);
+  if (!line.slot) return waitForSlot(deps, transaction, target, line);
+  return sendOn(deps, { transaction, target, original, ...asked, ...line }, number);
 }
 
 /**
@@ -96,26 +100,26 @@ function secondsOfDoubt({ reversalState }: Transaction, { sinceAcknowledgementSe
   return REVERSAL_CONFIRMED_AFTER_SECONDS - since;
 }
 
-interface FreeLine {
+interface FreeSlot {
   readonly slot: SwitchSlot;
   readonly couldOvertake: boolean;
 }
 
 /** None is free now; where a time is given, none will be before. */
-interface LaterLine {
+interface NoSlot {
   readonly slot?: undefined;
   readonly againAfterSeconds?: number;
 }
 
-const NOT_NOW: LaterLine = {};
+const NOT_NOW: NoSlot = {};
 
-async function takeLine(
-  world: World,
+async function takeSlotFor(
+  deps: TransactionDependencies,
   target: Switch,
   transaction: Transaction,
   original: OriginalFacts,
-): Promise<FreeLine | LaterLine> {
-  const carrier = world.originals.find(transaction.id);
+): Promise<FreeSlot | NoSlot> {
+  const carrier = deps.originals.find(transaction.id);
   const behind = carrier === undefined ? undefined : await target.takeSlot(carrier);
   if (behind) return { slot: behind, couldOvertake: false };
   if (carrier !== undefined && target.hasConnection(carrier)) return NOT_NOW; // it signs on again, or is full
@@ -127,19 +131,19 @@ async function takeLine(
 }
 
 /** No line could take it. The attempt does not count; that it has been too long does. */
-async function waitForLine(
-  world: World,
+async function waitForSlot(
+  deps: TransactionDependencies,
   transaction: Transaction,
   target: Switch | undefined,
-  { againAfterSeconds }: LaterLine,
+  { againAfterSeconds }: NoSlot,
 ): Promise<ReversalJobResult> {
-  const nowMs = world.clock.nowMs();
+  const nowMs = deps.clock.nowMs();
   const exhausted = exhaustedStep(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs);
-  if (exhausted && !(await stepReversal(world, exhausted))) return MOVED;
+  if (exhausted && !(await stepReversal(deps, exhausted))) return MOVED;
   return { againAfterSeconds: againAfterSeconds ?? patience(transaction, nowMs) };
 }
 
-interface Sending extends FreeLine {
+interface Sending extends FreeSlot {
   readonly transaction: Transaction;
   readonly target: Switch;
   readonly processorId: number;
@@ -147,55 +151,55 @@ interface Sending extends FreeLine {
   readonly jobId: string | undefined;
 }
 
-async function sendOn(world: World, sending: Sending, number: number): Promise<ReversalJobResult> {
+async function sendOn(deps: TransactionDependencies, sending: Sending, number: number): Promise<ReversalJobResult> {
   const { transaction, target, slot, jobId } = sending;
   let made: { readonly reversal: Reversal; readonly attempt: Attempt; readonly step: ReversalStep } | undefined;
   try {
-    made = await buildAttempt(world, sending, number);
-    if (!made || !(await stepReversal(world, { ...made.step, remove: jobId ? [jobId] : [] }))) {
+    made = await buildAttempt(deps, sending, number);
+    if (!made || !(await stepReversal(deps, { ...made.step, remove: jobId ? [jobId] : [] }))) {
       slot.release();
       if (made) return MOVED;
       // No STAN is left before the cut-over.
-      return waitForLine(world, transaction, target, { againAfterSeconds: MOST_PATIENCE_SECONDS });
+      return waitForSlot(deps, transaction, target, { againAfterSeconds: MOST_PATIENCE_SECONDS });
     }
   } catch (error) {
     slot.release();
     throw error;
   }
   const { reversal, attempt, step } = made;
-  const startMs = world.clock.monotonicMs();
+  const startMs = deps.clock.monotonicMs();
   const timing = { deadlineMs: startMs + target.profile.deadlineMs, sendByMs: startMs + SEND_WITHIN_MS };
   const answer = await slot.reverse(reversal, timing, transaction);
-  await settleAttempt(world, sending, { ...transaction, ...step.to }, attempt, answer);
+  await settleAttempt(deps, sending, { ...transaction, ...step.to }, attempt, answer);
   return 'done';
 }
 
 async function settleAttempt(
-  world: World,
+  deps: TransactionDependencies,
   { transaction, target }: Sending,
   sent: Transaction,
   attempt: Attempt,
   answer: Awaited<ReturnType<SwitchSlot['reverse']>>,
 ): Promise<void> {
   if (answer.kind === 'failed' && !answer.written) {
-    const now = { ...attempt, nowMs: world.clock.nowMs() };
+    const now = { ...attempt, nowMs: deps.clock.nowMs() };
     const delaySeconds = patience(transaction, now.nowMs);
-    await stepReversal(world, unsentStep(transaction, sent, now, delaySeconds, target.profile.reversal));
+    await stepReversal(deps, unsentStep(transaction, sent, now, delaySeconds, target.profile.reversal));
     return;
   }
   if (answer.kind === 'answered') {
     const { acquirerId, id, attempt: of } = transaction;
-    await recordReversalAnswer(world, { acquirerId, id, attempt: of, sentAtMs: attempt.sentAtMs }, answer.value);
+    await recordReversalAnswer(deps, { acquirerId, id, attempt: of, sentAtMs: attempt.sentAtMs }, answer.value);
   }
   if (sent.reversalState !== ReversalState.needsReview) return;
   // The last attempt, or one for a line that came back too late: who is not known to have acknowledged it by now needs a person.
-  const after = await world.store.findRequest(transaction);
-  if (after?.reversalState === ReversalState.needsReview) world.alarms.needsReview(sent, 'UNACKNOWLEDGED');
+  const after = await deps.store.findRequest(transaction);
+  if (after?.reversalState === ReversalState.needsReview) deps.alarms.needsReview(sent, 'UNACKNOWLEDGED');
 }
 
 /** Undefined when a STAN of its own is wanted and the business day has none left. */
 async function buildAttempt(
-  world: World,
+  deps: TransactionDependencies,
   { transaction, target, processorId, original, couldOvertake }: Sending,
   number: number,
 ) {
@@ -203,11 +207,11 @@ async function buildAttempt(
   const { keepsStan } = target.profile.reversal;
   const stan = keepsStan ? transaction.stan! : await target.nextStan(transaction.tid!, 'followUp');
   if (stan === undefined) return undefined;
-  const kept = world.vault.open(transaction.id, transaction.sealedCard);
-  const nowMs = world.clock.nowMs();
+  const kept = deps.vault.open(transaction.id, transaction.sealedCard);
+  const nowMs = deps.clock.nowMs();
   const sentAtMs = stampAfter(transaction, original.attempts, nowMs);
-  const attempt: Attempt = { number, sentAtMs, stan, processorId, couldOvertake, nextJob: world.newId(), nowMs };
-  const merchant = world.directory.merchant(transaction.acquirerId, transaction.merchantId);
+  const attempt: Attempt = { number, sentAtMs, stan, processorId, couldOvertake, nextJob: deps.newId(), nowMs };
+  const merchant = deps.directory.merchant(transaction.acquirerId, transaction.merchantId);
   const reversal: Reversal = {
     original: kept.original,
     reason: reasonOf(transaction, original),

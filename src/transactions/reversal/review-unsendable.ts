@@ -2,7 +2,7 @@ import { SealError, StoreUnavailable } from '../../errors.ts';
 import { REVERSAL_SCHEDULE } from '../../processor-kit/profile.ts';
 import type { Switch } from '../ports.ts';
 import type { Transaction } from '../transaction.ts';
-import type { World } from '../world.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { stepReversal } from './record-reversal-answer.ts';
 import { exhaustedStep, reviewStep } from './reversal-steps.ts';
 
@@ -19,18 +19,18 @@ import { exhaustedStep, reviewStep } from './reversal-steps.ts';
  * @throws the error itself when the job has to be retried, so that it is logged
  */
 export async function reviewUnsendable(
-  world: World,
+  deps: TransactionDependencies,
   transaction: Transaction,
   target: Switch | undefined,
   error: unknown,
 ): Promise<'done'> {
   if (error instanceof StoreUnavailable) throw error;
   const sealFault = error instanceof SealError ? error.code : undefined;
-  const nowMs = world.clock.nowMs();
+  const nowMs = deps.clock.nowMs();
   const step = sealFault
     ? reviewStep(transaction, nowMs)
     : exhaustedStep(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs);
-  if (step) await stepReversal(world, step, sealFault ?? (error instanceof Error ? error.name : 'unknown'));
+  if (step) await stepReversal(deps, step, sealFault ?? (error instanceof Error ? error.name : 'unknown'));
   if (sealFault === 'NOT_KEPT' || sealFault === 'SEAL_BROKEN') return 'done';
   throw error;
 }

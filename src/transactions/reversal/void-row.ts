@@ -1,8 +1,8 @@
 import { Disposition } from '../disposition.ts';
 import type { ReversalStep, VoidRow } from '../ports.ts';
 import { type Transaction, VoidState } from '../transaction.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { voidEventJobs } from '../webhook-job.ts';
-import type { World } from '../world.ts';
 
 /**
  * What a step of a sale's reversal means to the row that tells of its void, and to the integrator who was answered 202:
@@ -14,17 +14,17 @@ import type { World } from '../world.ts';
  * @returns the step with all of it, to be committed together
  */
 export async function withVoidRow(
-  world: Pick<World, 'refunds' | 'directory' | 'newId'>,
+  deps: Pick<TransactionDependencies, 'refunds' | 'directory' | 'newId'>,
   step: ReversalStep,
 ): Promise<ReversalStep> {
-  const { transaction, to, told, nowMs } = step;
+  const { transaction, to, auditEntries, nowMs } = step;
   const isOfVoid = transaction.voidState === VoidState.asked || to.voidState === VoidState.disputed;
-  const isInDoubt = told.some((each) => 'reversal' in each && each.reversal === 'needsReview');
+  const isInDoubt = auditEntries.some((each) => 'reversal' in each && each.reversal === 'needsReview');
   if (!isOfVoid || (to.voidState === transaction.voidState && !isInDoubt)) return step;
-  const row = await world.refunds.findVoid(transaction);
+  const row = await deps.refunds.findVoid(transaction);
   if (!row) return step;
   const { voidRow, event } = fateOf(row, step, isInDoubt);
-  const enqueue = event ? voidEventJobs(world, row, event, nowMs) : [];
+  const enqueue = event ? voidEventJobs(deps, row, event, nowMs) : [];
   return { ...step, voidRow, enqueue: [...step.enqueue, ...enqueue] };
 }
 

@@ -8,8 +8,8 @@ import { type Settlement, type SwitchEvent, settleOutcome } from '../settle-outc
 import { moves, Status, type StatusId } from '../status.ts';
 import { OVERDUE_AFTER_SECONDS } from '../time-limits.ts';
 import { ReversalState, type Transaction } from '../transaction.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { withWebhook } from '../webhook-job.ts';
-import type { World } from '../world.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import type { ReadySubmission } from './take-route.ts';
 
@@ -17,14 +17,18 @@ import type { ReadySubmission } from './take-route.ts';
  * Sends a committed submission and commits what came of it. If it is proven that nothing was written, the next processor
  * has its turn. Whoever loses the compare-and-set tells what the winner stored.
  */
-export async function authorize(world: World, transaction: Transaction, ready: ReadySubmission): Promise<Transaction> {
+export async function authorize(
+  deps: TransactionDependencies,
+  transaction: Transaction,
+  ready: ReadySubmission,
+): Promise<Transaction> {
   const answer = await ready.slot.authorize(ready.request, ready, transaction);
   if (answer.kind === 'failed' && !answer.written) {
     const next = await ready.next();
-    const submitted = next && (await submitReady(world, transaction, next).catch(afterSubmission));
-    if (submitted) return authorize(world, submitted, next);
+    const submitted = next && (await submitReady(deps, transaction, next).catch(afterSubmission));
+    if (submitted) return authorize(deps, submitted, next);
   }
-  return settle(world, transaction, answer, ready);
+  return settle(deps, transaction, answer, ready);
 }
 
 /**
@@ -33,11 +37,11 @@ export async function authorize(world: World, transaction: Transaction, ready: R
  * @returns undefined, with the slot given back, when somebody else has decided or `answer_by` leaves no full deadline
  */
 export async function submitReady(
-  world: World,
+  deps: TransactionDependencies,
   before: Transaction,
   { submission, slot }: ReadySubmission,
 ): Promise<Transaction | undefined> {
-  const overdueJob = world.newId();
+  const overdueJob = deps.newId();
   const { ReadyToSubmitToPaymentProcessor: ready, SubmittedToPaymentProcessor: status } = Status;
   const transaction: Transaction = { ...before, ...submission, overdueJob, status };
   const path: StatusId[] = before.status === ready ? [status] : [ready, status];
@@ -45,10 +49,10 @@ export async function submitReady(
   const startAfterSeconds = (submission.deadlineSeconds ?? 0) + OVERDUE_AFTER_SECONDS;
   let isCommitted = false;
   try {
-    isCommitted = await world.store.submit({
+    isCommitted = await deps.store.submit({
       transaction,
       fromStatus: before.status,
-      moves: moves(before.status, path, world.clock.nowMs()),
+      moves: moves(before.status, path, deps.clock.nowMs()),
       enqueue: [{ queue: 'overdue', id: overdueJob, data: { acquirerId, id, attempt }, startAfterSeconds }],
       remove: before.overdueJob ? [before.overdueJob] : [],
     });
@@ -59,39 +63,39 @@ export async function submitReady(
 }
 
 async function settle(
-  world: World,
+  deps: TransactionDependencies,
   transaction: Transaction,
   answer: SwitchAnswer<PurchaseAnswer>,
   ready: ReadySubmission,
 ): Promise<Transaction> {
-  const nowMs = world.clock.nowMs();
-  const reverseJob = world.newId();
+  const nowMs = deps.clock.nowMs();
+  const reverseJob = deps.newId();
   const decided = withCompletion(
     transaction,
     settlementOf(transaction, eventOf(answer, ready), reverseJob, nowMs),
     ready,
   );
-  const settlement = withWebhook(world, transaction, decided, nowMs);
-  const rememberOriginal = () => world.originals.remember(transaction.id, answer.connectionId);
+  const settlement = withWebhook(deps, transaction, decided, nowMs);
+  const rememberOriginal = () => deps.originals.remember(transaction.id, answer.connectionId);
   // Before the commit: its job may be found at once.
   if (settlement.result.reversalState === ReversalState.owed) rememberOriginal();
-  const isCommitted = await world.store
+  const isCommitted = await deps.store
     .settle({ transaction, settlement, isOverdue: false, nowMs })
     .catch(afterSubmission);
-  world.wakeups.announce(transaction);
+  deps.wakeups.announce(transaction);
   const { status, result, pin } = settlement;
   // Until when a PIN is awaited, the row alone says.
-  if (isCommitted && isAwaitingPin(pin)) return awaitOutcome(world, transaction);
+  if (isCommitted && isAwaitingPin(pin)) return awaitOutcome(deps, transaction);
   const settled = isCommitted
     ? { ...transaction, ...result, ...pin, status, updatedAtMs: nowMs }
-    : await awaitOutcome(world, transaction);
+    : await awaitOutcome(deps, transaction);
   if (settled.reversalState === ReversalState.none) return settled;
 
   // Whoever has decided: the first reversal is this process's to send, on the connection that no other has.
   rememberOriginal();
-  if (!isCommitted && answer.kind === 'answered') await recordLate(world, settled, lateFactsOf(answer.value.outcome));
+  if (!isCommitted && answer.kind === 'answered') await recordLate(deps, settled, lateFactsOf(answer.value.outcome));
   const { acquirerId, id, attempt } = settled;
-  world.reverseAhead({ acquirerId, id, attempt, reversalAttempt: 1 }, isCommitted ? reverseJob : undefined);
+  deps.reverseAhead({ acquirerId, id, attempt, reversalAttempt: 1 }, isCommitted ? reverseJob : undefined);
   return settled;
 }
 

@@ -3,7 +3,7 @@ import { hasAnswer } from '../pin/pin-step.ts';
 import { decideOverdue } from '../reversal/overdue.ts';
 import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS, OUTCOME_GRACE_SECONDS } from '../time-limits.ts';
 import type { Transaction } from '../transaction.ts';
-import type { World } from '../world.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 
 /** A wake-up can be lost, or belong to a process that does not share them: the row is looked at this often anyway. */
 const LOOK_AGAIN_MS = 1_000;
@@ -20,36 +20,36 @@ const DECIDED_WITHIN_MS = 5_000;
  *
  * @throws StoreUnavailable, `mayBeStored`, when the row is gone, cannot be read for long, or stays undecided
  */
-export async function awaitOutcome(world: World, transaction: Transaction): Promise<Transaction> {
+export async function awaitOutcome(deps: TransactionDependencies, transaction: Transaction): Promise<Transaction> {
   const deadlineSeconds = transaction.deadlineSeconds ?? LONGEST_DEADLINE_SECONDS;
   const lastMomentMs =
-    world.clock.monotonicMs() + (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1000;
-  let readAtMs = world.clock.monotonicMs();
+    deps.clock.monotonicMs() + (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1000;
+  let readAtMs = deps.clock.monotonicMs();
   for (;;) {
-    const current = await lookOrDecide(world, transaction, lastMomentMs).catch((cause) => {
+    const current = await lookOrDecide(deps, transaction, lastMomentMs).catch((cause) => {
       if (!(cause instanceof StoreUnavailable)) throw cause;
-      if (world.clock.monotonicMs() - readAtMs >= UNREAD_FOR_MS) throw new StoreUnavailable(true, { cause });
+      if (deps.clock.monotonicMs() - readAtMs >= UNREAD_FOR_MS) throw new StoreUnavailable(true, { cause });
       return 'unread' as const;
     });
     if (current === undefined) throw new StoreUnavailable(true);
     if (current !== 'unread') {
       if (hasAnswer(current)) return current;
-      readAtMs = world.clock.monotonicMs();
+      readAtMs = deps.clock.monotonicMs();
     }
-    const leftMs = lastMomentMs - world.clock.monotonicMs();
+    const leftMs = lastMomentMs - deps.clock.monotonicMs();
     if (leftMs <= -DECIDED_WITHIN_MS) throw new StoreUnavailable(true);
-    await world.wakeups.moved(transaction, leftMs > 0 ? Math.min(leftMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS);
+    await deps.wakeups.moved(transaction, leftMs > 0 ? Math.min(leftMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS);
   }
 }
 
 /** The row as it is, or, past the last moment, as it is once this request has decided. */
 async function lookOrDecide(
-  world: World,
+  deps: TransactionDependencies,
   transaction: Transaction,
   lastMomentMs: number,
 ): Promise<Transaction | undefined> {
-  const current = await world.store.find(transaction);
-  if (!current || hasAnswer(current) || world.clock.monotonicMs() < lastMomentMs) return current;
-  await decideOverdue(world, current);
-  return world.store.find(transaction);
+  const current = await deps.store.find(transaction);
+  if (!current || hasAnswer(current) || deps.clock.monotonicMs() < lastMomentMs) return current;
+  await decideOverdue(deps, current);
+  return deps.store.find(transaction);
 }

@@ -4,7 +4,7 @@ import type { MerchantRecord, Principal, TapRequest } from '../ports.ts';
 import { NO_RESULT } from '../settle-outcome.ts';
 import { Status } from '../status.ts';
 import { type AttemptDetail, type Submission, type Transaction, TransactionType } from '../transaction.ts';
-import type { World } from '../world.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { admit } from './admit.ts';
 import { listChipTags } from './chip-tags.ts';
 import { NO_FACTS } from './read-tap.ts';
@@ -36,16 +36,16 @@ export interface Draft {
  *
  * @throws Forbidden for a blocked user or device
  */
-export function draftTap(world: World, principal: Principal, request: TapRequest, link?: Link): Draft {
-  const { merchant, userId } = admit(world, principal, request.deviceInstallationId);
-  const nowMs = world.clock.nowMs();
+export function draftTap(deps: TransactionDependencies, principal: Principal, request: TapRequest, link?: Link): Draft {
+  const { merchant, userId } = admit(deps, principal, request.deviceInstallationId);
+  const nowMs = deps.clock.nowMs();
   const transaction: Transaction = {
     ...NO_FACTS,
     ...NO_SUBMISSION,
     ...NO_RESULT,
     ...WITHOUT_PIN,
     acquirerId: merchant.acquirerId,
-    id: world.newId(),
+    id: deps.newId(),
     integratorId: merchant.integratorId,
     merchantId: merchant.id,
     merchantReference: request.merchantReference,
@@ -59,7 +59,7 @@ export function draftTap(world: World, principal: Principal, request: TapRequest
     status: Status.RequestReceived,
     type: link?.type ?? TransactionType.Tap,
     originalId: null,
-    fingerprint: world.cardData.fingerprint(request),
+    fingerprint: deps.cardData.fingerprint(request),
     panHash: null,
     sealedCard: null,
     reversalAttempt: 0,

@@ -3,7 +3,7 @@ import { isExpired, type Link } from '../links/link.ts';
 import { admitsReference } from '../links/offered-reference.ts';
 import type { Principal } from '../ports.ts';
 import type { Transaction } from '../transaction.ts';
-import type { World } from '../world.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import type { ReadTap } from './read-tap.ts';
 
 /**
@@ -12,11 +12,11 @@ import type { ReadTap } from './read-tap.ts';
  * no look-up before.
  */
 export async function linkOfToken(
-  world: Pick<World, 'links'>,
+  deps: Pick<TransactionDependencies, 'links'>,
   { acquirerId, merchantId, consumerId }: Principal,
 ): Promise<Link | undefined> {
   if (consumerId === undefined) return undefined;
-  const link = await world.links.find({ acquirerId, id: consumerId });
+  const link = await deps.links.find({ acquirerId, id: consumerId });
   if (link?.merchantId !== merchantId) throw new NotFound();
   return link;
 }
@@ -28,12 +28,12 @@ export async function linkOfToken(
  * @throws Forbidden for a reference that is neither the link's nor that of an earlier tap on it
  */
 export async function checkReferenceOfToken(
-  world: Pick<World, 'store'>,
+  deps: Pick<TransactionDependencies, 'store'>,
   link: Link,
   merchantReference: string,
 ): Promise<void> {
   if (admitsReference(link, merchantReference)) return;
-  const before = await world.store.findByReference(link.acquirerId, link.merchantId, merchantReference);
+  const before = await deps.store.findByReference(link.acquirerId, link.merchantId, merchantReference);
   const isRepeat = before?.consumerId === link.id && before.originalId === null;
   if (!isRepeat) throw new Forbidden('FORBIDDEN');
 }

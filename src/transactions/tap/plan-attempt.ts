@@ -10,8 +10,8 @@ import {
   OVERDUE_AFTER_SECONDS,
 } from '../time-limits.ts';
 import type { Transaction } from '../transaction.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { webhookJobs } from '../webhook-job.ts';
-import type { World } from '../world.ts';
 import { authorize } from './authorize.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import type { Draft } from './draft.ts';
@@ -32,11 +32,11 @@ export interface Origin {
   /** Null: the row is born, or begins anew. */
   readonly status: StatusId | null;
   /** What the audit trail tells of the PIN that comes with it. */
-  readonly told: readonly PinEntry[];
+  readonly auditEntries: readonly PinEntry[];
 }
 
 /** A row is born, or begins anew. */
-export const NEW: Origin = { status: null, told: [] };
+export const NEW: Origin = { status: null, auditEntries: [] };
 
 const READY = [Status.RequestReceived, Status.ReadyToSubmitToPaymentProcessor] as const;
 
@@ -46,31 +46,31 @@ const READY = [Status.RequestReceived, Status.ReadyToSubmitToPaymentProcessor] a
  * @returns NoConfiguration or TapRefused where nothing may be sent for a reason that its submitter must know
  */
 export async function planAttempt(
-  world: World,
+  deps: TransactionDependencies,
   origin: Origin,
   draft: Draft,
   tap: ReadTap,
   opened: OpenedTap,
 ): Promise<Plan | NoConfiguration | TapRefused> {
-  if (world.path.kind === 'handover') return handOver(world, world.path.handover, origin, draft, opened);
-  const ready = await takeRoute(world, world.path.switches, draft, tap);
-  if (ready === undefined) return planUnsent(world, origin, draft);
-  if (ready instanceof PinUnusable) return decidedHere(world, origin, draft, pinUnusable(world));
-  return 'slot' in ready ? submitted(world, origin, draft, ready) : ready;
+  if (deps.path.kind === 'handover') return handOver(deps, deps.path.handover, origin, draft, opened);
+  const ready = await takeRoute(deps, deps.path.switches, draft, tap);
+  if (ready === undefined) return planUnsent(deps, origin, draft);
+  if (ready instanceof PinUnusable) return decidedHere(deps, origin, draft, pinUnusable(deps));
+  return 'slot' in ready ? submitted(deps, origin, draft, ready) : ready;
 }
 
 /** An attempt of which nothing can be sent now. */
-export function planUnsent(world: World, origin: Origin, draft: Draft): Plan {
-  return decidedHere(world, origin, draft, { kind: 'unsent' });
+export function planUnsent(deps: TransactionDependencies, origin: Origin, draft: Draft): Plan {
+  return decidedHere(deps, origin, draft, { kind: 'unsent' });
 }
 
 /** Once the HSM could not open a PIN block, the PIN may be entered again. */
-export function pinUnusable(world: World): SwitchEvent {
-  return { kind: 'pinUnusable', pinWait: { job: world.newId(), seconds: world.pinSeconds } };
+export function pinUnusable(deps: TransactionDependencies): SwitchEvent {
+  return { kind: 'pinUnusable', pinWait: { job: deps.newId(), seconds: deps.pinSeconds } };
 }
 
 /** Runs the commit that stands before everything else; what was taken for it is given back when it fails. */
-export async function commitPlan<T>(world: World, plan: Plan, write: () => Promise<T>): Promise<T> {
+export async function commitPlan<T>(deps: TransactionDependencies, plan: Plan, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
@@ -78,7 +78,7 @@ export async function commitPlan<T>(world: World, plan: Plan, write: () => Promi
     if (!(error instanceof StoreUnavailable && error.mayBeStored)) throw error;
     // COMMIT was sent and its fate is unknown. If it stands, its `overdue` job decides: nothing was written to a switch.
     const { transaction } = plan.attempt;
-    const stored = await world.store.find(transaction).catch(() => null);
+    const stored = await deps.store.find(transaction).catch(() => null);
     const isAbsent = stored !== null && stored?.attempt !== transaction.attempt;
     throw isAbsent ? new StoreUnavailable(false, { cause: error }) : error;
   }
@@ -86,40 +86,50 @@ export async function commitPlan<T>(world: World, plan: Plan, write: () => Promi
 
 /** Role `api`: a worker goes on from the sealed tap. Without one nothing can be sent, and the phone learns it at once. */
 async function handOver(
-  world: World,
+  deps: TransactionDependencies,
   handover: Handover,
   origin: Origin,
   draft: Draft,
   opened: OpenedTap,
 ): Promise<Plan> {
   try {
-    return handedOver(world, origin, draft, await handover.seal(draft.transaction, opened.bytes));
+    return handedOver(deps, origin, draft, await handover.seal(draft.transaction, opened.bytes));
   } catch (error) {
-    if (error instanceof SealError && error.code === 'NO_WORKER') return planUnsent(world, origin, draft);
+    if (error instanceof SealError && error.code === 'NO_WORKER') return planUnsent(deps, origin, draft);
     throw error;
   }
 }
 
-function handedOver(world: World, origin: Origin, { transaction: read }: Draft, handover: Uint8Array): Plan {
+function handedOver(
+  deps: TransactionDependencies,
+  origin: Origin,
+  { transaction: read }: Draft,
+  handover: Uint8Array,
+): Plan {
   const transaction: Transaction = {
     ...read,
-    overdueJob: world.newId(),
+    overdueJob: deps.newId(),
     status: Status.ReadyToSubmitToPaymentProcessor,
   };
-  const planned = newAttempt(world, origin, transaction, READY, LONGEST_DEADLINE_SECONDS);
+  const planned = newAttempt(deps, origin, transaction, READY, LONGEST_DEADLINE_SECONDS);
   const { acquirerId, id, attempt: number } = transaction;
   const authorizeJob = { queue: 'authorize', data: { acquirerId, id, attempt: number } } as const;
   const attempt: NewAttempt = { ...planned, handover, enqueue: [...planned.enqueue, authorizeJob] };
   const proceed = () => {
-    world.wakeups.announceWork();
-    return awaitOutcome(world, transaction);
+    deps.wakeups.announceWork();
+    return awaitOutcome(deps, transaction);
   };
   return { attempt, proceed, abandon: () => {} };
 }
 
 /** Role `all`: begun, chosen and submitted in one commit, and then to the switch. */
-function submitted(world: World, origin: Origin, { transaction: read }: Draft, ready: ReadySubmission): Plan {
-  const overdueJob = world.newId();
+function submitted(
+  deps: TransactionDependencies,
+  origin: Origin,
+  { transaction: read }: Draft,
+  ready: ReadySubmission,
+): Plan {
+  const overdueJob = deps.newId();
   const transaction: Transaction = {
     ...read,
     ...ready.submission,
@@ -127,36 +137,46 @@ function submitted(world: World, origin: Origin, { transaction: read }: Draft, r
     status: Status.SubmittedToPaymentProcessor,
   };
   const path = [...READY, Status.SubmittedToPaymentProcessor];
-  const attempt = newAttempt(world, origin, transaction, path, ready.submission.deadlineSeconds ?? 0);
-  return { attempt, proceed: () => authorize(world, transaction, ready), abandon: () => ready.slot.release() };
+  const attempt = newAttempt(deps, origin, transaction, path, ready.submission.deadlineSeconds ?? 0);
+  return { attempt, proceed: () => authorize(deps, transaction, ready), abandon: () => ready.slot.release() };
 }
 
 /** Nothing leaves: what that means is committed with the attempt itself. */
-function decidedHere(world: World, origin: Origin, { transaction: read }: Draft, event: SwitchEvent): Plan {
+function decidedHere(
+  deps: TransactionDependencies,
+  origin: Origin,
+  { transaction: read }: Draft,
+  event: SwitchEvent,
+): Plan {
   const ready: Transaction = { ...read, status: Status.ReadyToSubmitToPaymentProcessor };
-  const { result, pin, pinSeconds, enqueue, moves: told } = settleOutcome(ready, event, world.clock.nowMs());
-  const { attempt, ...plan } = answeredHere(world, origin, { ...ready, ...result, ...pin }, READY);
+  const { result, pin, pinSeconds, enqueue, moves: auditEntries } = settleOutcome(ready, event, deps.clock.nowMs());
+  const { attempt, ...plan } = answeredHere(deps, origin, { ...ready, ...result, ...pin }, READY);
   const whole: NewAttempt = {
     ...attempt,
     pinSeconds,
-    moves: [...attempt.moves, ...told],
+    moves: [...attempt.moves, ...auditEntries],
     enqueue: [...attempt.enqueue, ...enqueue],
   };
   if (!isAwaitingPin(pin)) return { ...plan, attempt: whole };
-  return { ...plan, attempt: whole, proceed: () => awaitOutcome(world, attempt.transaction) };
+  return { ...plan, attempt: whole, proceed: () => awaitOutcome(deps, attempt.transaction) };
 }
 
 /** An attempt whose answer is known before anything is sent. */
-export function answeredHere(world: World, origin: Origin, decided: Transaction, path: readonly StatusId[]): Plan {
-  const overdueJob = world.newId();
+export function answeredHere(
+  deps: TransactionDependencies,
+  origin: Origin,
+  decided: Transaction,
+  path: readonly StatusId[],
+): Plan {
+  const overdueJob = deps.newId();
   const transaction: Transaction = { ...decided, overdueJob, status: path.at(-1)! };
-  const planned = newAttempt(world, origin, transaction, path, LOCAL_ANSWER_SECONDS);
-  const enqueue = [...planned.enqueue, ...webhookJobs(world, transaction, transaction, world.clock.nowMs())];
+  const planned = newAttempt(deps, origin, transaction, path, LOCAL_ANSWER_SECONDS);
+  const enqueue = [...planned.enqueue, ...webhookJobs(deps, transaction, transaction, deps.clock.nowMs())];
   return { attempt: { ...planned, enqueue }, proceed: () => Promise.resolve(transaction), abandon: () => {} };
 }
 
 export function newAttempt(
-  world: World,
+  deps: TransactionDependencies,
   origin: Origin,
   transaction: Transaction,
   path: readonly StatusId[],
@@ -167,7 +187,7 @@ export function newAttempt(
     deadlineSeconds + (transaction.deadlineSeconds === null ? ANSWER_SLACK_SECONDS : 0) + OVERDUE_AFTER_SECONDS;
   return {
     transaction,
-    moves: [...moves(origin.status, path, world.clock.nowMs()), ...origin.told],
+    moves: [...moves(origin.status, path, deps.clock.nowMs()), ...origin.auditEntries],
     enqueue: [{ queue: 'overdue', id: overdueJob!, data: { acquirerId, id, attempt }, startAfterSeconds }],
     answerBySeconds: deadlineSeconds + ANSWER_SLACK_SECONDS,
     pinSeconds: null,

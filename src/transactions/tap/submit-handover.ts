@@ -5,8 +5,8 @@ import { type SwitchEvent, settleOutcome } from '../settle-outcome.ts';
 import { Status } from '../status.ts';
 import { LONGEST_DEADLINE_SECONDS } from '../time-limits.ts';
 import type { Transaction, TransactionKey } from '../transaction.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { withWebhook } from '../webhook-job.ts';
-import type { World } from '../world.ts';
 import { authorize, submitReady } from './authorize.ts';
 import type { Draft } from './draft.ts';
 import { pinUnusable } from './plan-attempt.ts';
@@ -28,40 +28,40 @@ const LEAVE_TO_OTHERS = { againAfterSeconds: 0.25 };
  * @returns once the transaction has an outcome, whoever committed it, or when to try again
  */
 export async function submitHandover(
-  world: World,
+  deps: TransactionDependencies,
   open: OpenHandover,
   asked: TransactionKey & { readonly attempt: number },
 ): Promise<'done' | { readonly againAfterSeconds: number }> {
-  const transaction = await world.store.find(asked);
+  const transaction = await deps.store.find(asked);
   if (!transaction || transaction.attempt !== asked.attempt) return 'done';
   if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || hasAnswer(transaction)) return 'done';
-  const waiting = await world.store.findHandover(asked);
+  const waiting = await deps.store.findHandover(asked);
   const opened = waiting && open(asked, waiting.handover);
   if (waiting && !opened && waiting.secondsLeft > LONGEST_DEADLINE_SECONDS) return LEAVE_TO_OTHERS;
-  if (!opened) await giveUp(world, transaction);
-  else await submitOpened(world, transaction, opened, waiting.secondsLeft);
+  if (!opened) await giveUp(deps, transaction);
+  else await submitOpened(deps, transaction, opened, waiting.secondsLeft);
   return 'done';
 }
 
 async function submitOpened(
-  world: World,
+  deps: TransactionDependencies,
   transaction: Transaction,
   opened: OpenedTap,
   secondsLeft: number,
 ): Promise<void> {
-  const merchant = world.directory.merchant(transaction.acquirerId, transaction.merchantId);
-  if (!merchant || world.path.kind !== 'direct') return giveUp(world, transaction);
+  const merchant = deps.directory.merchant(transaction.acquirerId, transaction.merchantId);
+  if (!merchant || deps.path.kind !== 'direct') return giveUp(deps, transaction);
   const draft: Draft = { merchant, transaction };
   const tap = readTap(opened);
-  const ready = await takeRoute(world, world.path.switches, draft, tap).catch(unlessOverloaded);
-  if (ready instanceof PinUnusable) return decide(world, transaction, pinUnusable(world));
-  if (!ready || ready instanceof NoConfiguration || ready instanceof TapRefused) return giveUp(world, transaction);
+  const ready = await takeRoute(deps, deps.path.switches, draft, tap).catch(unlessOverloaded);
+  if (ready instanceof PinUnusable) return decide(deps, transaction, pinUnusable(deps));
+  if (!ready || ready instanceof NoConfiguration || ready instanceof TapRefused) return giveUp(deps, transaction);
   if (secondsLeft < (ready.submission.deadlineSeconds ?? 0)) {
     ready.slot.release();
-    return giveUp(world, transaction);
+    return giveUp(deps, transaction);
   }
-  const submitted = await submitReady(world, transaction, ready);
-  if (submitted) await authorize(world, submitted, ready);
+  const submitted = await submitReady(deps, transaction, ready);
+  if (submitted) await authorize(deps, submitted, ready);
 }
 
 /** The tap is stored, so it is too late to send the phone away: no place is as good as no switch. */
@@ -70,13 +70,13 @@ export function unlessOverloaded(error: unknown): undefined {
 }
 
 /** Nothing was written and nothing will be: the phone learns it at once. */
-export function giveUp(world: World, transaction: Transaction): Promise<void> {
-  return decide(world, transaction, { kind: 'unsent' });
+export function giveUp(deps: TransactionDependencies, transaction: Transaction): Promise<void> {
+  return decide(deps, transaction, { kind: 'unsent' });
 }
 
-async function decide(world: World, transaction: Transaction, event: SwitchEvent): Promise<void> {
-  const nowMs = world.clock.nowMs();
-  const settlement = withWebhook(world, transaction, settleOutcome(transaction, event, nowMs), nowMs);
-  await world.store.settle({ transaction, settlement, isOverdue: true, nowMs });
-  world.wakeups.announce(transaction);
+async function decide(deps: TransactionDependencies, transaction: Transaction, event: SwitchEvent): Promise<void> {
+  const nowMs = deps.clock.nowMs();
+  const settlement = withWebhook(deps, transaction, settleOutcome(transaction, event, nowMs), nowMs);
+  await deps.store.settle({ transaction, settlement, isOverdue: true, nowMs });
+  deps.wakeups.announce(transaction);
 }

@@ -6,7 +6,7 @@ import type { NewAttempt, OpenedTap, Principal, TapRequest } from '../ports.ts';
 import { ERROR_CODES } from '../settle-outcome.ts';
 import { moves, Status, type StatusId } from '../status.ts';
 import type { Transaction } from '../transaction.ts';
-import type { World } from '../world.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { applyProfile } from './apply-profile.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
@@ -25,38 +25,42 @@ const MOST_LOOKS = 3;
  * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, Overloaded, StoreUnavailable; by the token of a link
  *   NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED)
  */
-export async function submitTap(world: World, principal: Principal, request: TapRequest): Promise<Transaction> {
-  let link = await linkOfToken(world, principal);
-  if (link) await checkReferenceOfToken(world, link, request.merchantReference);
+export async function submitTap(
+  deps: TransactionDependencies,
+  principal: Principal,
+  request: TapRequest,
+): Promise<Transaction> {
+  let link = await linkOfToken(deps, principal);
+  if (link) await checkReferenceOfToken(deps, link, request.merchantReference);
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
     const submitter = link ? { ...principal, xTid: principal.xTid ?? link.xTid } : principal;
-    const draft = draftTap(world, submitter, request, link);
-    const plan = await planTap(world, submitter, draft, request);
-    const outcome = await commitPlan(world, plan, () => world.store.insert(plan.attempt));
+    const draft = draftTap(deps, submitter, request, link);
+    const plan = await planTap(deps, submitter, draft, request);
+    const outcome = await commitPlan(deps, plan, () => deps.store.insert(plan.attempt));
     if (outcome === 'inserted') return plan.proceed();
     plan.abandon();
-    if (outcome !== 'named') return answerRepeat(world, submitter, draft, request);
-    link = await world.links.findNamed(principal.acquirerId, principal.merchantId, request.merchantReference);
+    if (outcome !== 'named') return answerRepeat(deps, submitter, draft, request);
+    link = await deps.links.findNamed(principal.acquirerId, principal.merchantId, request.merchantReference);
   }
   throw new StoreUnavailable(false);
 }
 
 /** The same merchant has used this reference before, or the link is not free: the stored answer, a new attempt, or a refusal. */
 async function answerRepeat(
-  world: World,
+  deps: TransactionDependencies,
   principal: Principal,
   draft: Draft,
   request: TapRequest,
 ): Promise<Transaction> {
   const { acquirerId, merchantId, merchantReference } = draft.transaction;
-  const before = await world.store.findByReference(acquirerId, merchantId, merchantReference);
+  const before = await deps.store.findByReference(acquirerId, merchantId, merchantReference);
   if (!before) throw draft.link ? refusedLink(draft.link) : new StoreUnavailable(false);
   if (before.originalId !== null) throw new DuplicateReference(); // that of a refund or a void
   const isSubmitter = isOpenTo(principal, before) && isSameSubmitter(draft.transaction, before);
-  if (isSubmitter && isAnswered(before) && isSameTap(world, before, request)) return awaitOutcome(world, before);
+  if (isSubmitter && isAnswered(before) && isSameTap(deps, before, request)) return awaitOutcome(deps, before);
   if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);
-  const plan = await planTap(world, principal, nextAttempt(draft, before), request);
-  if (await commitPlan(world, plan, () => world.store.retry(plan.attempt))) return plan.proceed();
+  const plan = await planTap(deps, principal, nextAttempt(draft, before), request);
+  if (await commitPlan(deps, plan, () => deps.store.retry(plan.attempt))) return plan.proceed();
   plan.abandon();
   throw new DuplicateReference(); // another attempt of this reference was faster
 }
@@ -67,7 +71,7 @@ function isSameSubmitter(one: Submitter, other: Submitter): boolean {
   return one.deviceInstallationId === other.deviceInstallationId && one.userClaim === other.userClaim;
 }
 
-function isSameTap({ cardData }: World, { fingerprint }: Transaction, request: TapRequest): boolean {
+function isSameTap({ cardData }: TransactionDependencies, { fingerprint }: Transaction, request: TapRequest): boolean {
   return fingerprint !== null && cardData.isFingerprintOf(fingerprint, request);
 }
 
@@ -94,55 +98,71 @@ function reachedNoSwitch({ status, disposition, pinFingerprint }: Transaction): 
   return rests && (disposition === Disposition.UnableToGoOnline || disposition === Disposition.DeclinedOffline);
 }
 
-async function planTap(world: World, principal: Principal, draft: Draft, request: TapRequest): Promise<Plan> {
+async function planTap(
+  deps: TransactionDependencies,
+  principal: Principal,
+  draft: Draft,
+  request: TapRequest,
+): Promise<Plan> {
   let opened: OpenedTap;
   let fault: NoConfiguration | undefined;
   let tap: ReadTap;
   try {
-    ({ opened, fault } = applyProfile(world.directory, principal, openTap(world.cardData, request)));
+    ({ opened, fault } = applyProfile(deps.directory, principal, openTap(deps.cardData, request)));
     tap = readTap(opened);
     checkLinkedAmount(draft.link, tap);
     if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 'card');
   } catch (error) {
-    return refused(world, principal, draft, error);
+    return refused(deps, principal, draft, error);
   }
   const read: Draft = {
     ...draft,
-    transaction: { ...draft.transaction, ...tap.facts, panHash: world.vault.hashPan(tap.card.pan) },
+    transaction: { ...draft.transaction, ...tap.facts, panHash: deps.vault.hashPan(tap.card.pan) },
   };
-  if (fault) return misconfigured(world, principal, read, fault);
+  if (fault) return misconfigured(deps, principal, read, fault);
   const unsupported = findUnsupported(tap, draft.transaction.type);
-  if (unsupported) return refused(world, principal, draft, unsupported);
-  if (tap.decision === 'declinedOffline') return declinedOffline(world, read);
-  const plan = tap.pin ? await planWithPin(world, read, tap, opened) : await planAttempt(world, NEW, read, tap, opened);
-  if (plan instanceof NoConfiguration) return misconfigured(world, principal, read, plan);
-  return plan instanceof TapRefused ? refused(world, principal, draft, plan) : plan;
+  if (unsupported) return refused(deps, principal, draft, unsupported);
+  if (tap.decision === 'declinedOffline') return declinedOffline(deps, read);
+  const plan = tap.pin ? await planWithPin(deps, read, tap, opened) : await planAttempt(deps, NEW, read, tap, opened);
+  if (plan instanceof NoConfiguration) return misconfigured(deps, principal, read, plan);
+  return plan instanceof TapRefused ? refused(deps, principal, draft, plan) : plan;
 }
 
 /** The reader took the PIN before it was asked for: it goes out with the first message. */
-function planWithPin(world: World, draft: Draft, tap: ReadTap, opened: OpenedTap) {
+function planWithPin(deps: TransactionDependencies, draft: Draft, tap: ReadTap, opened: OpenedTap) {
   const step = submitPinStep(NO_PIN);
-  const origin = { ...NEW, told: pinEntries(NO_PIN, step, world.clock.nowMs()) };
-  return planAttempt(world, origin, { ...draft, transaction: { ...draft.transaction, ...step } }, tap, opened);
+  const origin = { ...NEW, auditEntries: pinEntries(NO_PIN, step, deps.clock.nowMs()) };
+  return planAttempt(deps, origin, { ...draft, transaction: { ...draft.transaction, ...step } }, tap, opened);
 }
 
 /** 0 BadRequestReceived: one row tells that it was tried; nothing else happens. */
-function refused(world: World, principal: Principal, draft: Draft, error: unknown): Plan {
+function refused(deps: TransactionDependencies, principal: Principal, draft: Draft, error: unknown): Plan {
   if (!(error instanceof TapRefused)) throw error;
-  return ending(world, principal, draft, [Status.BadRequestReceived], error);
+  return ending(deps, principal, draft, [Status.BadRequestReceived], error);
 }
 
-function misconfigured(world: World, principal: Principal, draft: Draft, error: NoConfiguration): Plan {
-  return ending(world, principal, draft, [Status.RequestReceived, Status.ErrorFindingConfig], error);
+function misconfigured(
+  deps: TransactionDependencies,
+  principal: Principal,
+  draft: Draft,
+  error: NoConfiguration,
+): Plan {
+  return ending(deps, principal, draft, [Status.RequestReceived, Status.ErrorFindingConfig], error);
 }
 
 /** @throws `error` at once for the token of a link: customers hold it, and what they spoil leaves no row */
-function ending(world: World, principal: Principal, { transaction }: Draft, path: StatusId[], error: Error): Plan {
+function ending(
+  deps: TransactionDependencies,
+  principal: Principal,
+  { transaction }: Draft,
+  path: StatusId[],
+  error: Error,
+): Plan {
   if (principal.consumerId !== undefined) throw error;
   const status = path.at(-1)!;
   const attempt: NewAttempt = {
     transaction: { ...transaction, status },
-    moves: moves(null, path, world.clock.nowMs()),
+    moves: moves(null, path, deps.clock.nowMs()),
     enqueue: [],
     answerBySeconds: 0,
     pinSeconds: null,
@@ -152,7 +172,7 @@ function ending(world: World, principal: Principal, { transaction }: Draft, path
 }
 
 /** The card declined (AAC): it is never sent online. */
-function declinedOffline(world: World, { transaction }: Draft): Plan {
+function declinedOffline(deps: TransactionDependencies, { transaction }: Draft): Plan {
   const result = { disposition: Disposition.DeclinedOffline, errorCode: ERROR_CODES.declinedOffline };
-  return answeredHere(world, NEW, { ...transaction, ...result }, [Status.RequestReceived]);
+  return answeredHere(deps, NEW, { ...transaction, ...result }, [Status.RequestReceived]);
 }

@@ -6,7 +6,7 @@ import type { PinWait } from '../pin/pin-step.ts';
 import type { PreparedRequest, RouteRecord, Switch, Switches, SwitchSlot, TerminalRecord } from '../ports.ts';
 import { SEND_WITHIN_MS } from '../time-limits.ts';
 import { type Submission, type Transaction, TransactionType } from '../transaction.ts';
-import type { World } from '../world.ts';
+import type { TransactionDependencies } from '../transaction-dependencies.ts';
 import { chooseRoutes } from './choose-route.ts';
 import type { Draft } from './draft.ts';
 import type { ReadTap } from './read-tap.ts';
@@ -34,16 +34,16 @@ export interface ReadySubmission {
  * @throws Overloaded when a switch can be reached, but has no place in good time
  */
 export async function takeRoute(
-  world: World,
+  deps: TransactionDependencies,
   switches: Switches,
   draft: Draft,
   tap: ReadTap,
 ): Promise<ReadySubmission | NoConfiguration | TapRefused | PinUnusable | undefined> {
   const { acquirerId, xTid, routeId } = draft.transaction;
-  const terminal = xTid === null ? undefined : world.directory.terminal(acquirerId, xTid);
+  const terminal = xTid === null ? undefined : deps.directory.terminal(acquirerId, xTid);
   if (!terminal) return new NoConfiguration('NO_TERMINAL');
   const question = { currency: tap.currency.code, scheme: tap.facts.scheme, xTid: terminal.xTid };
-  const known = world.directory.routes(acquirerId);
+  const known = deps.directory.routes(acquirerId);
   // A PIN goes the way that its tap went.
   const allowed = routeId === null ? known : known.filter(({ id }) => id === routeId);
   // A switch that cannot be opened now may take mandates: it is away, and its route is there.
@@ -51,7 +51,7 @@ export async function takeRoute(
     draft.transaction.type !== TransactionType.TT3 || switches.find(acquirerId, processorId)?.takesMandates !== false;
   const routes = chooseRoutes(allowed, question).filter(takesType);
   if (routes.length === 0) return new NoConfiguration('NO_ROUTE');
-  const taken = await takeFirst(world, switches, { draft, tap, terminal }, byReach(switches, acquirerId, routes));
+  const taken = await takeFirst(deps, switches, { draft, tap, terminal }, byReach(switches, acquirerId, routes));
   if (taken === 'full') throw new Overloaded();
   return taken === 'down' ? undefined : taken;
 }
@@ -76,7 +76,7 @@ interface Wanted {
 }
 
 async function takeFirst(
-  world: World,
+  deps: TransactionDependencies,
   switches: Switches,
   wanted: Wanted,
   routes: readonly RouteRecord[],
@@ -93,9 +93,9 @@ async function takeFirst(
         isFull ||= target?.isFull === true;
         continue;
       }
-      const ready = await prepareSubmission(world, { ...wanted, routeId, target, slot, pin });
+      const ready = await prepareSubmission(deps, { ...wanted, routeId, target, slot, pin });
       const others = routes.slice(index + 1);
-      if (ready) return { ...ready, next: () => takeNext(world, switches, wanted, others) };
+      if (ready) return { ...ready, next: () => takeNext(deps, switches, wanted, others) };
       slot.release(); // the switch's business day has no STAN left
     } catch (error) {
       slot?.release();
@@ -128,17 +128,20 @@ interface Chosen extends Wanted {
   readonly pin: PinData | undefined;
 }
 
-async function prepareSubmission(world: World, chosen: Chosen): Promise<Omit<ReadySubmission, 'next'> | undefined> {
+async function prepareSubmission(
+  deps: TransactionDependencies,
+  chosen: Chosen,
+): Promise<Omit<ReadySubmission, 'next'> | undefined> {
   const { draft, tap, routeId, target, slot, pin } = chosen;
   const terminal = { ...chosen.terminal, canTakePin: chosen.terminal.canTakePin && target.takesPin };
   if (tap.pin && !pin) throw new TapRefused('/paymentCardData', 'PIN_NOT_TAKEN', 'card');
   const stan = await target.nextStan(terminal.tid);
   if (stan === undefined) return undefined;
-  const sentAtMs = world.clock.nowMs();
+  const sentAtMs = deps.clock.nowMs();
   const purchase = { ...buildPurchase({ ...chosen, terminal }, stan, sentAtMs), pin };
   const isMandate = draft.transaction.type === TransactionType.TT3;
   const request = isMandate ? target.prepareMandate(purchase) : target.prepare(purchase);
-  const startMs = world.clock.monotonicMs();
+  const startMs = deps.clock.monotonicMs();
   const { pan, expiry } = purchase.card;
   return {
     submission: {
@@ -150,11 +153,11 @@ async function prepareSubmission(world: World, chosen: Chosen): Promise<Omit<Rea
       sentAtMs,
       deadlineSeconds: target.profile.deadlineMs / 1000,
       overdueJob: null,
-      sealedCard: world.vault.seal(draft.transaction.id, { pan, expiry, original: request.original }),
+      sealedCard: deps.vault.seal(draft.transaction.id, { pan, expiry, original: request.original }),
     },
     request,
     slot,
-    pinWait: terminal.canTakePin ? { job: world.newId(), seconds: world.pinSeconds } : null,
+    pinWait: terminal.canTakePin ? { job: deps.newId(), seconds: deps.pinSeconds } : null,
     deadlineMs: startMs + target.profile.deadlineMs,
     sendByMs: startMs + Math.min(SEND_WITHIN_MS, target.profile.deadlineMs),
   };

@@ -27,7 +27,8 @@ afterAll(async () => {
 const look = (settings: NodeJS.ProcessEnv = {}, nowMs = NOW_MS) =>
   examine(readConfig({ ...installation.environment(), TAPWIRE_KEYS_FILE: keysFile, ...settings }), nowMs);
 const faultsOf = (findings: readonly Finding[]) => findings.filter(({ verdict }) => verdict === 'fault');
-const told = (findings: readonly Finding[]) => findings.map(({ part, says }) => `${part}: ${says}`).join('\n');
+const told = (findings: readonly Finding[]) =>
+  findings.map(({ part, description }) => `${part}: ${description}`).join('\n');
 
 describe('tapwire doctor', () => {
   test('finds nothing wrong with an installation whose switches answer', async () => {

@@ -32,8 +32,8 @@ const submit: ClientAction = {
   name: 'the phone submits a tap',
   isPossible: () => true,
   ask: (execution, process) =>
-    execution.begin('sale', process, async (world, task) =>
-      execution.answerClient(world, task, await submitTap(world, PRINCIPAL, TAP)),
+    execution.begin('sale', process, async (deps, task) =>
+      execution.answerClient(deps, task, await submitTap(deps, PRINCIPAL, TAP)),
     ),
 };
 
@@ -41,8 +41,8 @@ const submitAgain: ClientAction = {
   name: 'the phone submits the tap again',
   isPossible: (execution) => execution.clientsDone.has(submit.name),
   ask: (execution, process) =>
-    execution.begin('sale again', process, async (world, task) =>
-      execution.answerClient(world, task, await submitTap(world, PRINCIPAL, TAP)),
+    execution.begin('sale again', process, async (deps, task) =>
+      execution.answerClient(deps, task, await submitTap(deps, PRINCIPAL, TAP)),
     ),
 };
 
@@ -52,9 +52,9 @@ const enterPin: ClientAction = {
   ask: (execution, process) => {
     const { id } = saleOf(execution)!;
     const pin = { ...TAP, pinToken: 'token', pinBlock: '1234567890ABCDEF', ksn: '00000000000000000000' };
-    execution.begin('pin', process, async (world, task) => {
-      const answer = await submitPin(world, PRINCIPAL, id, pin);
-      if (!isAwaitingPin(answer)) execution.answerClient(world, task, answer);
+    execution.begin('pin', process, async (deps, task) => {
+      const answer = await submitPin(deps, PRINCIPAL, id, pin);
+      if (!isAwaitingPin(answer)) execution.answerClient(deps, task, answer);
     });
   },
 };
@@ -63,9 +63,9 @@ const takeBack: ClientAction = {
   name: 'the merchant voids the sale',
   isPossible: (execution) => saleOf(execution) !== undefined,
   ask: (execution, process) =>
-    execution.begin('void', process, async (world) => {
-      const sale = await world.store.find(saleOf(execution)!);
-      if (sale) await voidSale(world, sale);
+    execution.begin('void', process, async (deps) => {
+      const sale = await deps.store.find(saleOf(execution)!);
+      if (sale) await voidSale(deps, sale);
     }),
 };
 
@@ -75,10 +75,10 @@ export function refundOf(name: string, amount: string): ClientAction {
     name: `the merchant asks for ${name} of ${amount}`,
     isPossible: (execution) => saleOf(execution) !== undefined,
     ask: (execution, process) =>
-      execution.begin(name, process, async (world, task) => {
-        const sale = await world.store.find(saleOf(execution)!);
+      execution.begin(name, process, async (deps, task) => {
+        const sale = await deps.store.find(saleOf(execution)!);
         if (!sale) return;
-        execution.answerClient(world, task, await refund(world, sale, { amount, refundReference: name }));
+        execution.answerClient(deps, task, await refund(deps, sale, { amount, refundReference: name }));
       }),
   };
 }

@@ -5,7 +5,7 @@ import type { Case } from './cases.ts';
 import { isDeviation } from './deviations.ts';
 import type { Execution } from './execution.ts';
 import { cutLine } from './explored-switch.ts';
-import { takeStray } from './strays.ts';
+import { takeStray } from './unmatched.ts';
 
 /** Something that may happen next, in words that name it in a history. */
 export interface Choice {
@@ -48,15 +48,15 @@ function clientChoices(execution: Execution, { clients }: Case): Choice[] {
 function switchChoices(execution: Execution, { codes }: Case, request: SentRequest): Choice[] {
   const { number, kind } = request;
   const allowed = kind === 'reversal' ? codes.reversal : codes.request;
-  const says = allowed.map((code): Choice => {
+  const description = allowed.map((code): Choice => {
     return { word: `switch says ${code} to request ${number}`, happen: () => say(execution, request, code) };
   });
-  if (!mayArrive(request, execution.requests, execution.time.nowMs)) return says;
+  if (!mayArrive(request, execution.requests, execution.time.nowMs)) return description;
   const verb = kind === 'reversal' ? 'reverses by' : 'books';
   return [
     { word: `switch ${verb} request ${number}, says 00`, happen: () => workOnAndSay(execution, request) },
     { word: `switch ${verb} request ${number}`, happen: () => take(execution, request) },
-    ...says,
+    ...description,
   ];
 }
 
@@ -117,7 +117,8 @@ function faultChoices(execution: Execution): Choice[] {
       (sent) => sent.connectionId === connectionId && execution.waiting.has(sent.number),
     );
     const remembers =
-      process.originals.all.size > 0 || execution.strays.some((stray) => stray.process === process.name);
+      process.originals.all.size > 0 ||
+      execution.unmatchedResponses.some((unmatched) => unmatched.process === process.name);
     return [
       ...(isBusy || remembers ? [{ word: `${process.name} dies`, happen: () => execution.kill(process) }] : []),
       ...(waits

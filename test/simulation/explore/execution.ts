@@ -4,12 +4,12 @@ import { dispositionName } from '../../../src/transactions/disposition.ts';
 import { recordAnswer } from '../../../src/transactions/reversal/overdue.ts';
 import { sendReversal } from '../../../src/transactions/reversal/reverse.ts';
 import type { Transaction } from '../../../src/transactions/transaction.ts';
-import type { World } from '../../../src/transactions/world.ts';
+import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
 import { MemoryCompletions } from '../memory-completions.ts';
 import { MemoryLinks } from '../memory-links.ts';
 import type { Job } from '../memory-rows.ts';
 import { MemoryStore } from '../memory-store.ts';
-import { simulatedWorld } from '../simulated-world.ts';
+import { simulatedDependencies } from '../simulated-dependencies.ts';
 import { Ledger } from '../switch/ledger.ts';
 import type { SentRequest } from '../switch/sent-request.ts';
 import type { Statement } from '../switch/statements.ts';
@@ -17,8 +17,8 @@ import type { Deviation, EffectKind, SeenEffect } from './deviations.ts';
 import { ExploredProcess } from './explored-process.ts';
 import { exploredSwitches } from './explored-switch.ts';
 import { workOn } from './jobs.ts';
-import { lookUp, type Stray } from './strays.ts';
 import { Task, type TaskHost } from './task.ts';
+import { lookUp, type Stray } from './unmatched.ts';
 
 /** How long a phone may take for a PIN. */
 const PIN_SECONDS = 30;
@@ -54,7 +54,7 @@ export class Execution implements TaskHost {
   readonly tasks = new Set<Task>();
   readonly parked: { readonly task: Task; readonly what: string; readonly go: () => void }[] = [];
   readonly moved: { readonly untilMs: number; readonly go: () => void }[] = [];
-  strays: Stray[] = [];
+  unmatchedResponses: Stray[] = [];
   readonly told: Told[] = [];
   readonly events: NonNullable<JobPayloads['webhook']['outcome']>[] = [];
   readonly alarms = new Set<string>();
@@ -102,7 +102,10 @@ export class Execution implements TaskHost {
     copy.requests.push(...this.requests.map((request) => ({ ...request })));
     const statements = new Map(this.statements.map((statement) => [statement, { ...statement }]));
     copy.statements.push(...statements.values());
-    copy.strays = this.strays.map((stray) => ({ ...stray, statement: statements.get(stray.statement)! }));
+    copy.unmatchedResponses = this.unmatchedResponses.map((unmatched) => ({
+      ...unmatched,
+      statement: statements.get(unmatched.statement)!,
+    }));
     copy.told.push(...this.told);
     copy.events.push(...this.events);
     for (const id of this.alarms) copy.alarms.add(id);
@@ -162,20 +165,24 @@ export class Execution implements TaskHost {
   }
 
   /** Begins a call of a use case; what it throws ends it. */
-  begin(name: string, process: ExploredProcess, use: (world: World, task: Task) => Promise<void>): void {
+  begin(
+    name: string,
+    process: ExploredProcess,
+    use: (deps: TransactionDependencies, task: Task) => Promise<void>,
+  ): void {
     const task = new Task(name, process, this);
     this.tasks.add(task);
     const end = () => void this.tasks.delete(task);
-    use(this.worldOf(task), task).then(end, (error: unknown) => {
+    use(this.depsOf(task), task).then(end, (error: unknown) => {
       this.tell(`    ${name}: ${error instanceof Error ? error.message : String(error)}`);
       if (!(error instanceof TapwireError)) this.faults.push(`${name} throws ${String(error)}`);
       end();
     });
   }
 
-  worldOf(task: Task): World {
+  depsOf(task: Task): TransactionDependencies {
     const { process } = task;
-    return simulatedWorld({
+    return simulatedDependencies({
       effects: task,
       store: this.store,
       links: this.links,
@@ -191,8 +198,8 @@ export class Execution implements TaskHost {
       originals: process.originals,
       alarms: { needsReview: ({ id }) => void this.alarms.add(id) },
       reverseAhead: (asked, jobId) =>
-        this.begin(`${task.name} reverses ahead`, process, async (world) => {
-          await sendReversal(world, asked, jobId);
+        this.begin(`${task.name} reverses ahead`, process, async (deps) => {
+          await sendReversal(deps, asked, jobId);
         }),
       switches: exploredSwitches(this, task),
       isKeyLost: () => this.isKeyLost,
@@ -200,11 +207,11 @@ export class Execution implements TaskHost {
   }
 
   /** The client has its answer, unless it was gone. */
-  answerClient(world: World, task: Task, transaction: Transaction): void {
+  answerClient(deps: TransactionDependencies, task: Task, transaction: Transaction): void {
     if (!task.process.isAlive) return;
     const isGone = this.meet('tell', `${task.name}: answer`) !== undefined;
     if (!isGone) this.noteTold(transaction);
-    recordAnswer(world, transaction, !isGone);
+    recordAnswer(deps, transaction, !isGone);
   }
 
   noteTold({ id: transactionId, attempt, disposition }: Transaction): void {
@@ -229,7 +236,7 @@ export class Execution implements TaskHost {
     const due = [
       ...[...this.store.jobs.values()].map(dueMs),
       ...[...this.waiting.values()].map(({ deadlineMs }) => deadlineMs),
-      ...this.strays.map(({ atMs }) => atMs),
+      ...this.unmatchedResponses.map(({ atMs }) => atMs),
     ];
     const moments = due.length > 0 ? due : this.moved.map(({ untilMs }) => untilMs);
     return moments.length > 0 ? Math.max(Math.min(...moments), this.time.nowMs) : undefined;
@@ -244,10 +251,10 @@ export class Execution implements TaskHost {
     for (const { deadlineMs, end } of [...this.waiting.values()]) if (deadlineMs <= nextMs) end({ response: 'none' });
     for (const { go } of this.moved.splice(0)) go();
     await this.settle();
-    const strays = this.strays.filter(({ atMs }) => atMs <= nextMs);
-    this.strays = this.strays.filter(({ atMs }) => atMs > nextMs);
-    for (const stray of strays) {
-      lookUp(this, stray);
+    const unmatchedResponses = this.unmatchedResponses.filter(({ atMs }) => atMs <= nextMs);
+    this.unmatchedResponses = this.unmatchedResponses.filter(({ atMs }) => atMs > nextMs);
+    for (const unmatched of unmatchedResponses) {
+      lookUp(this, unmatched);
       await this.settle();
     }
     for (let done = 0; process.isAlive; done++) {

@@ -1,7 +1,7 @@
 import { expirePin } from '../../../src/transactions/pin/expire-pin.ts';
 import { decideOverdue } from '../../../src/transactions/reversal/overdue.ts';
 import { sendReversal } from '../../../src/transactions/reversal/reverse.ts';
-import type { World } from '../../../src/transactions/world.ts';
+import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
 import type { Job } from '../memory-rows.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';
@@ -20,9 +20,9 @@ export function workOn(execution: Execution, process: ExploredProcess, job: Job)
   job.heldUntilMs = time.nowMs + lapsesMs;
   const { data, queue } = job.request;
   const about = 'id' in data ? `${data.id}${'reversalAttempt' in data ? ` ${data.reversalAttempt}` : ''}` : '';
-  execution.begin(`${process.name} works on ${queue} ${about}`, process, async (world) => {
+  execution.begin(`${process.name} works on ${queue} ${about}`, process, async (deps) => {
     try {
-      const result = await handle(world, job);
+      const result = await handle(deps, job);
       if (!process.isAlive) return;
       const again =
         result === 'done' ? undefined : { ...job.request, id: undefined, startAfterSeconds: result.againAfterSeconds };
@@ -34,17 +34,17 @@ export function workOn(execution: Execution, process: ExploredProcess, job: Job)
   });
 }
 
-async function handle(world: World, { request }: Job): Promise<JobResult> {
+async function handle(deps: TransactionDependencies, { request }: Job): Promise<JobResult> {
   switch (request.queue) {
     case 'overdue': {
-      const transaction = await world.store.find(request.data);
+      const transaction = await deps.store.find(request.data);
       if (transaction?.attempt !== request.data.attempt) return 'done';
-      return (await decideOverdue(world, transaction)) === 'decided' ? 'done' : { againAfterSeconds: 1 };
+      return (await decideOverdue(deps, transaction)) === 'decided' ? 'done' : { againAfterSeconds: 1 };
     }
     case 'expire-pin':
-      return expirePin(world, request.data);
+      return expirePin(deps, request.data);
     case 'reverse':
-      return sendReversal(world, request.data);
+      return sendReversal(deps, request.data);
     default:
       throw new Error(`${request.queue} is not explored`);
   }

@@ -31,7 +31,7 @@ function stateText(execution: Execution): string {
     ...events.map((event) => `${event.transactionId} ${event.type} ${event.disposition} ${event.sequence}`).sort(),
     ...[...alarms].sort(),
     ...[...execution.clientsDone].sort(),
-    ...execution.strays.map(({ atMs, name }) => `${atMs} ${name}`).sort(),
+    ...execution.unmatchedResponses.map(({ atMs, name }) => `${atMs} ${name}`).sort(),
     ...execution.processes.map(({ name, generation, connection, originals }) =>
       [name, generation, connection, ...[...originals.all].flat()].join(' '),
     ),

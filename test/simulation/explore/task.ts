@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../../src/errors.ts';
 import type { Transaction } from '../../../src/transactions/transaction.ts';
-import type { Effects } from '../simulated-world.ts';
+import type { Effects } from '../simulated-dependencies.ts';
 import type { Statement } from '../switch/statements.ts';
 import type { Deviation, EffectKind } from './deviations.ts';
 import type { ExploredProcess } from './explored-process.ts';

@@ -43,9 +43,9 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   {
     name: 'late answers to reversals are dropped',
     file: 'src/transactions/reversal/late-response.ts',
-    before: "        const key = reversals[ofReversals.indexOf(stray)];\n        if (!key) return 'unknown';",
+    before: "        const key = reversals[ofReversals.indexOf(unmatched)];\n        if (!key) return 'unknown';",
     after:
-      "        const key = reversals[ofReversals.indexOf(stray)];\n        if (!key || stray.answer) return 'unknown';",
+      "        const key = reversals[ofReversals.indexOf(unmatched)];\n        if (!key || unmatched.answer) return 'unknown';",
     meaning: '0410 and 0430 after the deadline of their attempt never count',
     hunt: VOID,
   },
@@ -68,8 +68,8 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   {
     name: 'a late approval needs no review',
     file: 'src/transactions/reversal/late-response.ts',
-    before: 'return { ...next, to: { ...to, needsReview: true }, told: [] };',
-    after: 'return { ...next, to, told: [] };',
+    before: 'return { ...next, to: { ...to, needsReview: true }, auditEntries: [] };',
+    after: 'return { ...next, to, auditEntries: [] };',
     meaning: 'a refund that is approved after its decline, beside another one, is seen by nobody',
     hunt: { by: 'exploration', cases: ['sale and two refunds'], depth: 4 },
   },
@@ -84,7 +84,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   {
     name: 'a late approval does not re-arm',
     file: 'src/transactions/reversal/late-response.ts',
-    before: "    return { ...next, to, told: [{ reversal: 'owed', attempt: reversalAttempt }] };",
+    before: "    return { ...next, to, auditEntries: [{ reversal: 'owed', attempt: reversalAttempt }] };",
     after: '    return undefined;',
     meaning: 'what the switch books after it has acknowledged the reversal stands',
     hunt: SALE,

@@ -37,9 +37,10 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   {
     name: 'a silent line keeps its taps',
     file: 'src/connection/suspicion.ts',
-    before: '  return nowMs >= silentFromMs(connection, timeouts) || isAvoided(connection, nowMs, timeouts);',
+    before:
+      '  return monotonicMs >= silentFromMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts);',
     after:
-      '  return nowMs < 0 && (nowMs >= silentFromMs(connection, timeouts) || isAvoided(connection, nowMs, timeouts));',
+      '  return monotonicMs < 0 && (monotonicMs >= silentFromMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts));',
     meaning: 'taps go on to a line that leads nowhere while others are well',
     hunt: { by: 'test', file: 'test/connection/suspicion.test.ts' },
   },

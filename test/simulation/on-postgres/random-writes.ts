@@ -195,8 +195,8 @@ export class RandomWrites {
   #expirePin(seen: Transaction): RandomWrite {
     const awaiting = { ...seen, pinState: PinState.awaiting };
     const pin = expirePinStep(awaiting);
-    const told = pinEntries(awaiting, pin, this.#nowMs());
-    const write = { transaction: seen, disposition: 1, pin, told, nowMs: this.#nowMs(), enqueue: [] } as const;
+    const auditEntries = pinEntries(awaiting, pin, this.#nowMs());
+    const write = { transaction: seen, disposition: 1, pin, auditEntries, nowMs: this.#nowMs(), enqueue: [] } as const;
     return { name: 'expirePin', on: (store) => store.expirePin(write) };
   }
 

@@ -12,7 +12,7 @@ import type {
   ReversalAnswer,
 } from '../../../src/processor-kit/processor.ts';
 import type { PreparedRequest } from '../../../src/transactions/ports.ts';
-import type { StrayResponse } from '../../../src/transactions/reversal/late-response.ts';
+import type { UnmatchedResponse } from '../../../src/transactions/reversal/late-response.ts';
 
 /** What the simulated gateways send and how they read what comes: messages of type 1, by its own code, without the bytes. */
 
@@ -65,8 +65,8 @@ export function readReversalAnswer(response: IsoMessage): ReversalAnswer | undef
 
 const REVERSAL_CLASS = '4';
 
-/** A response that no request of a process waits for, as src/switches/stray-intake.ts hands it on, if it does. */
-export function strayOf(response: IsoMessage): StrayResponse | undefined {
+/** A response that no request of a process waits for, as src/switches/unmatched-intake.ts hands it on, if it does. */
+export function strayOf(response: IsoMessage): UnmatchedResponse | undefined {
   const identity = {
     acquirerId: 1,
     processorId: 1,

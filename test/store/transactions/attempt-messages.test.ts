@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fromHex } from '../../../src/bytes/hex.ts';
 import { maskerOf } from '../../../src/iso8583/masker.ts';
-import { tellMessages } from '../../../src/ops/console/told-messages.ts';
+import { showMessages } from '../../../src/ops/console/shown-messages.ts';
 import { loadProcessors } from '../../../src/processor-kit/load-processors.ts';
 import {
   AttemptMessages,
@@ -68,12 +68,12 @@ describe('the messages of attempts', () => {
     for (const each of kept) messages.keep(each);
     await messages.close();
     for (const each of kept) {
-      const [told] = tellMessages(tables, 1, await find(each));
+      const [told] = showMessages(tables, 1, await find(each));
       expect(told!.request.length).toBeGreaterThan(3);
       expect(told!.request[0]).toMatchObject({ path: 'mti', withheld: false });
       expect(JSON.stringify(told)).not.toMatch(/411111111111|541333008901|3742450017510/);
     }
-    const [gone] = tellMessages({ ...tables, processors: () => [] }, 1, await find(kept[0]!));
+    const [gone] = showMessages({ ...tables, processors: () => [] }, 1, await find(kept[0]!));
     expect(gone!.request).toMatchObject([{ withheld: true, details: [expect.stringContaining('not there')] }]);
   });
 
@@ -126,16 +126,16 @@ describe('the messages of attempts', () => {
   });
 
   test('that the database refuses are dropped, counted and told, and those after them are kept', async () => {
-    const told: unknown[] = [];
-    const messages = open({ onError: (error) => told.push(error) });
+    const reported: unknown[] = [];
+    const messages = open({ onError: (error) => reported.push(error) });
     messages.keep(exchange({ kind: 'nothing' as never, isRoutine: false }));
     const good = exchange();
     messages.keep(good);
     await eventually(() => expect(messages.counts).toMatchObject({ kept: 1, dropped: 1 }));
-    expect(told).toMatchObject([{ code: '23514' }]);
+    expect(reported).toMatchObject([{ code: '23514' }]);
     expect(await find(good)).toHaveLength(1);
     const away = { connect: () => Promise.reject(new Error('away')) } as never;
-    const others = open({ database: away, onError: (error) => told.push(error) });
+    const others = open({ database: away, onError: (error) => reported.push(error) });
     others.keep(exchange());
     await eventually(() => expect(others.counts).toMatchObject({ kept: 0, dropped: 1, waitingBytes: 0 }));
     await Promise.all([messages.close(), others.close()]);

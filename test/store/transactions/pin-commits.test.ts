@@ -70,7 +70,7 @@ function pinOf(before: Transaction, fromStatus: StatusId = before.status) {
 
 function expiryOf(transaction: Transaction) {
   const pin: PinStep = expirePinStep({ ...transaction, pinState: PinState.awaiting });
-  return { transaction, disposition: Disposition.Declined, pin, told: [], nowMs: NOW_MS, enqueue: [] };
+  return { transaction, disposition: Disposition.Declined, pin, auditEntries: [], nowMs: NOW_MS, enqueue: [] };
 }
 
 test('the wait ends by the clock of the database, so many seconds from the commit on', async () => {

@@ -6,7 +6,7 @@ import { completionJob, sendCompletion } from '../../../src/transactions/afterwa
 import { Disposition } from '../../../src/transactions/disposition.ts';
 import type { SwitchAnswer } from '../../../src/transactions/ports.ts';
 import { ReversalState, type Transaction } from '../../../src/transactions/transaction.ts';
-import type { World } from '../../../src/transactions/world.ts';
+import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const APPROVED = sampleTransaction({
@@ -38,7 +38,7 @@ function worldWith(
     takeSlot: async () => (hasLine ? slot : undefined),
     nextStan: async () => '000018',
   };
-  const world = {
+  const deps = {
     clock: { nowMs: () => nowMs, monotonicMs: () => 0 },
     store: { find: async () => transaction },
     completions: {
@@ -59,7 +59,7 @@ function worldWith(
     alarms: { needsReview: ({ id }: Transaction) => alarms.push(id) },
     path: { kind: 'direct', switches: { find: () => (hasSwitch ? target : undefined) } },
   };
-  return { world: world as unknown as World, sent, alarms, steps };
+  return { deps: deps as unknown as TransactionDependencies, sent, alarms, steps };
 }
 
 describe('the completion of an approval', () => {
@@ -68,8 +68,8 @@ describe('the completion of an approval', () => {
   });
 
   test('says what was approved, under a STAN of its own, and is over when the switch has taken it', async () => {
-    const { world, sent } = worldWith(APPROVED);
-    expect(await sendCompletion(world, ASKED)).toBe('done');
+    const { deps, sent } = worldWith(APPROVED);
+    expect(await sendCompletion(deps, ASKED)).toBe('done');
     expect(sent).toMatchObject([{ amountMinor: 900, authorizationCode: '123456', stan: '000018', attempt: 1 }]);
     expect(sent[0]!.localDateTime).toBe('20260301120001');
   });
@@ -79,14 +79,14 @@ describe('the completion of an approval', () => {
     ['cannot be read', { kind: 'garbled', connectionId: 'line' }],
     ['is not answered', { kind: 'failed', written: true, reason: 'deadline', connectionId: 'line' }],
   ])('is repeated as a repeat when it %s, ever later', async (_how, answer) => {
-    const { world } = worldWith(APPROVED, answer);
+    const { deps } = worldWith(APPROVED, answer);
     for (const [completionAttempt, againAfterSeconds] of [
       [1, 5],
       [2, 30],
       [6, 3_600],
       [60, 3_600],
     ] as const) {
-      expect(await sendCompletion(world, { ...ASKED, completionAttempt })).toEqual({
+      expect(await sendCompletion(deps, { ...ASKED, completionAttempt })).toEqual({
         againAfterSeconds,
         payload: { ...ASKED, completionAttempt: completionAttempt + 1 },
       });
@@ -100,8 +100,8 @@ describe('the completion of an approval', () => {
     ],
     ['no line is free', worldWith(APPROVED, TAKEN, { hasLine: false })],
     ['a void is being decided', worldWith({ ...APPROVED, reversalState: ReversalState.owed })],
-  ])('is the same attempt once more when %s', async (_why, { world }) => {
-    expect(await sendCompletion(world, ASKED)).toEqual({ againAfterSeconds: 5 });
+  ])('is the same attempt once more when %s', async (_why, { deps }) => {
+    expect(await sendCompletion(deps, ASKED)).toEqual({ againAfterSeconds: 5 });
   });
 
   test('is looked after ever more seldom while the switch is away', async () => {
@@ -109,8 +109,8 @@ describe('the completion of an approval', () => {
       [600, 60],
       [86_400, 300],
     ] as const) {
-      const { world } = worldWith(APPROVED, TAKEN, { hasSwitch: false, nowMs: SENT_AT_MS + secondsAway * 1_000 });
-      expect(await sendCompletion(world, ASKED)).toEqual({ againAfterSeconds });
+      const { deps } = worldWith(APPROVED, TAKEN, { hasSwitch: false, nowMs: SENT_AT_MS + secondsAway * 1_000 });
+      expect(await sendCompletion(deps, ASKED)).toEqual({ againAfterSeconds });
     }
   });
 
@@ -119,23 +119,23 @@ describe('the completion of an approval', () => {
     ['is of another attempt', { ...APPROVED, attempt: 2 }],
     ['is not there', undefined],
   ])('is needless when the sale %s', async (_why, transaction) => {
-    const { world, sent } = worldWith(transaction);
-    expect(await sendCompletion(world, ASKED)).toBe('done');
+    const { deps, sent } = worldWith(transaction);
+    expect(await sendCompletion(deps, ASKED)).toBe('done');
     expect(sent).toEqual([]);
   });
 
   test('that no switch takes for three days is for a person', async () => {
     const nowMs = SENT_AT_MS + REVERSAL_SCHEDULE.giveUpAfterSeconds * 1_000 + 1;
     for (const hasSwitch of [true, false]) {
-      const { world, alarms, steps } = worldWith(APPROVED, TAKEN, { nowMs, hasSwitch });
-      expect(await sendCompletion(world, ASKED)).toBe('done');
+      const { deps, alarms, steps } = worldWith(APPROVED, TAKEN, { nowMs, hasSwitch });
+      expect(await sendCompletion(deps, ASKED)).toBe('done');
       expect({ steps, alarms }).toEqual({ steps: ['given up'], alarms: [APPROVED.id] });
     }
   });
 
   test("is nobody's once its void is for a person", async () => {
-    const { world, steps } = worldWith({ ...APPROVED, reversalState: ReversalState.needsReview });
-    expect(await sendCompletion(world, ASKED)).toBe('done');
+    const { deps, steps } = worldWith({ ...APPROVED, reversalState: ReversalState.needsReview });
+    expect(await sendCompletion(deps, ASKED)).toBe('done');
     expect(steps).toEqual([]);
   });
 });
@@ -145,28 +145,28 @@ describe('a void that is asked for meanwhile', () => {
 
   test('waits for a completion that was written, longer than its deadline where it is not answered', async () => {
     const answered = worldWith(APPROVED);
-    await sendCompletion(answered.world, ASKED);
+    await sendCompletion(answered.deps, ASKED);
     expect(answered.steps).toEqual(['begun for 35', 'sent', 'ended']);
     const unanswered = worldWith(APPROVED, lost);
-    await sendCompletion(unanswered.world, ASKED);
+    await sendCompletion(unanswered.deps, ASKED);
     expect(unanswered.steps).toEqual(['begun for 35', 'sent']);
   });
 
   test('does not wait for one of which no byte was written', async () => {
-    const { world, steps } = worldWith(APPROVED, { ...lost, written: false });
-    await sendCompletion(world, ASKED);
+    const { deps, steps } = worldWith(APPROVED, { ...lost, written: false });
+    await sendCompletion(deps, ASKED);
     expect(steps).toEqual(['begun for 35', 'sent', 'ended']);
   });
 
   test('was faster: nothing is sent, and the line is free again', async () => {
-    const { world, steps } = worldWith(APPROVED, TAKEN, { mayBegin: false });
-    expect(await sendCompletion(world, ASKED)).toEqual({ againAfterSeconds: 5 });
+    const { deps, steps } = worldWith(APPROVED, TAKEN, { mayBegin: false });
+    expect(await sendCompletion(deps, ASKED)).toEqual({ againAfterSeconds: 5 });
     expect(steps).toEqual(['begun for 35', 'released']);
   });
 });
 
 test('a line is free again when the completion cannot be made', async () => {
-  const { world, steps } = worldWith(APPROVED, TAKEN, { canOpen: false });
-  await expect(sendCompletion(world, ASKED)).rejects.toThrow(SealError);
+  const { deps, steps } = worldWith(APPROVED, TAKEN, { canOpen: false });
+  await expect(sendCompletion(deps, ASKED)).rejects.toThrow(SealError);
   expect(steps).toEqual(['released']);
 });

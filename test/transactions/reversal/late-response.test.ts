@@ -7,11 +7,11 @@ import type { CardVault, LateRecord, LateRecordOutcome, TransactionStore } from 
 import {
   lateFactsOf,
   lateStep,
-  type StrayResponse,
-  settleStrays,
+  recordUnmatchedResponses,
+  type UnmatchedResponse,
 } from '../../../src/transactions/reversal/late-response.ts';
 import { ReversalState, type Transaction, VoidState } from '../../../src/transactions/transaction.ts';
-import type { World } from '../../../src/transactions/world.ts';
+import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const { owed, sent, confirming, acknowledged, needsReview } = ReversalState;
@@ -26,7 +26,7 @@ const VOIDED = sampleTransaction({
   reversalAttempt: 1,
 });
 
-function stray(outcome: Outcome | undefined = APPROVED): StrayResponse {
+function unmatched(outcome: Outcome | undefined = APPROVED): UnmatchedResponse {
   return {
     acquirerId: 1,
     processorId: 1,
@@ -57,93 +57,93 @@ function worldWith(
     findRequest: async () => rows.shift(),
   } as unknown as TransactionStore;
   const reviews: string[] = [];
-  const world = {
+  const deps = {
     store,
     vault: { open } as CardVault,
     clock: { nowMs: () => SENT_AT_MS + 60_000, monotonicMs: () => 0 },
-    directory: { webhookEndpoint: () => 'endpoint' } as unknown as World['directory'],
+    directory: { webhookEndpoint: () => 'endpoint' } as unknown as TransactionDependencies['directory'],
     newId: () => 'event',
-    refunds: {} as World['refunds'],
-    wakeups: { announce: () => {} } as unknown as World['wakeups'],
+    refunds: {} as TransactionDependencies['refunds'],
+    wakeups: { announce: () => {} } as unknown as TransactionDependencies['wakeups'],
     alarms: { needsReview: ({ id }: { id: string }) => void reviews.push(id) },
   };
-  return { records, reviews, world };
+  return { records, reviews, deps };
 }
 
 describe('a stray response', () => {
   test('of an uncertain transaction is late, and is recorded with the step that it causes', async () => {
-    const { world, records } = worldWith([VOIDED]);
-    expect(await settleStrays(world, [stray()])).toEqual(['late']);
+    const { deps, records } = worldWith([VOIDED]);
+    expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['late']);
     expect(records).toMatchObject([
       {
         transaction: VOIDED,
         late: { kind: 'approved', responseCode: '00', authorizationCode: '123456' },
-        rearm: { to: { disposition: Disposition.Voided }, told: [{ reversal: 'owed', attempt: 1 }] },
+        rearm: { to: { disposition: Disposition.Voided }, auditEntries: [{ reversal: 'owed', attempt: 1 }] },
         nowMs: SENT_AT_MS + 60_000,
       },
     ]);
   });
 
   test('that declines is recorded and causes nothing', async () => {
-    const { world, records } = worldWith([VOIDED]);
-    expect(await settleStrays(world, [stray(DECLINED)])).toEqual(['late']);
+    const { deps, records } = worldWith([VOIDED]);
+    expect(await recordUnmatchedResponses(deps, [unmatched(DECLINED)])).toEqual(['late']);
     expect(records[0]).toMatchObject({ late: { kind: 'declined', authorizationCode: '' }, rearm: undefined });
   });
 
   test('that was recorded before is a duplicate', async () => {
-    const { world } = worldWith([VOIDED], { outcomes: ['known'] });
-    expect(await settleStrays(world, [stray()])).toEqual(['duplicate']);
+    const { deps } = worldWith([VOIDED], { outcomes: ['known'] });
+    expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['duplicate']);
   });
 
   test('that answers nothing uncertain, or another kind of message, is unknown', async () => {
-    const { world, records } = worldWith([undefined, VOIDED]);
-    const ofAnotherKind = { ...stray(), read: () => undefined };
-    expect(await settleStrays(world, [stray(), ofAnotherKind])).toEqual(['unknown', 'unknown']);
+    const { deps, records } = worldWith([undefined, VOIDED]);
+    const ofAnotherKind = { ...unmatched(), read: () => undefined };
+    expect(await recordUnmatchedResponses(deps, [unmatched(), ofAnotherKind])).toEqual(['unknown', 'unknown']);
     expect(records).toEqual([]);
   });
 
   test('is decided anew when the reversal has taken a step meanwhile', async () => {
     const before = { ...VOIDED, disposition: Disposition.Indeterminate, reversalState: sent };
-    const { world, records } = worldWith([before], { outcomes: ['moved', 'recorded'], rows: [VOIDED] });
-    expect(await settleStrays(world, [stray()])).toEqual(['late']);
+    const { deps, records } = worldWith([before], { outcomes: ['moved', 'recorded'], rows: [VOIDED] });
+    expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['late']);
     expect(records.map(({ transaction }) => transaction)).toEqual([before, VOIDED]);
     expect(records[1]?.rearm?.to.disposition).toBe(Disposition.Voided);
   });
 
   test('is given up when the reversal never stands still, or it is gone: it is looked for again', async () => {
     const restless = worldWith([VOIDED], { outcomes: ['moved', 'moved', 'moved'], rows: [VOIDED, VOIDED, VOIDED] });
-    expect(await settleStrays(restless.world, [stray()])).toEqual(['unknown']);
+    expect(await recordUnmatchedResponses(restless.deps, [unmatched()])).toEqual(['unknown']);
     expect(restless.records).toHaveLength(3);
     const gone = worldWith([VOIDED], { outcomes: ['moved'] });
-    expect(await settleStrays(gone.world, [stray()])).toEqual(['unknown']);
+    expect(await recordUnmatchedResponses(gone.deps, [unmatched()])).toEqual(['unknown']);
     expect(gone.records).toHaveLength(1);
   });
 
   test('whose original cannot be opened any more may have been an approval', async () => {
-    const { world, records } = worldWith([VOIDED], {}, () => {
+    const { deps, records } = worldWith([VOIDED], {}, () => {
       throw new SealError('KEY_GONE');
     });
-    expect(await settleStrays(world, [stray()])).toEqual(['late']);
+    expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['late']);
     expect(records[0]).toMatchObject({ late: { kind: 'unknown', authorizationCode: '' }, rearm: expect.anything() });
   });
 
   test('that the processor trips over may have been an approval, and leaves the others of its batch alone', async () => {
-    const strange: StrayResponse = {
-      ...stray(),
+    const strange: UnmatchedResponse = {
+      ...unmatched(),
       read: () => {
         throw new TypeError('unexpected');
       },
     };
     const other = { ...VOIDED, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a002' };
-    const { world, records } = worldWith([VOIDED, other]);
-    expect(await settleStrays(world, [strange, stray()])).toEqual(['late', 'late']);
+    const { deps, records } = worldWith([VOIDED, other]);
+    expect(await recordUnmatchedResponses(deps, [strange, unmatched()])).toEqual(['late', 'late']);
     expect(records.map(({ late }) => late.kind)).toEqual(['unknown', 'approved']);
   });
 });
 
 test('the same answer many times in one batch is one commit; another answer is another', async () => {
-  const { world, records } = worldWith([VOIDED, VOIDED, VOIDED, VOIDED]);
-  const kinds = await settleStrays(world, [stray(), stray(), stray(DECLINED), stray()]);
+  const { deps, records } = worldWith([VOIDED, VOIDED, VOIDED, VOIDED]);
+  const kinds = await recordUnmatchedResponses(deps, [unmatched(), unmatched(), unmatched(DECLINED), unmatched()]);
   expect(kinds).toEqual(['late', 'duplicate', 'late', 'duplicate']);
   expect(records).toHaveLength(2);
 });
@@ -164,10 +164,10 @@ test.each<[Outcome, object]>([
 });
 
 describe('what a late response causes', () => {
-  const { world } = worldWith([]);
+  const { deps } = worldWith([]);
   const approved = { kind: 'approved', responseCode: '00', authorizationCode: '123456' } as const;
   const causedBy = (request: Transaction, late: Parameters<typeof lateStep>[2] = approved) =>
-    lateStep(world, request, late, SENT_AT_MS);
+    lateStep(deps, request, late, SENT_AT_MS);
   const uncertain = (reversalState: Transaction['reversalState'], reversalAttempt: number) =>
     sampleTransaction({ disposition: Disposition.Indeterminate, reversalState, reversalAttempt });
 
@@ -178,7 +178,7 @@ describe('what a late response causes', () => {
     needsReview,
   ])('has a reversal owed again from state %i, at once', (state) => {
     expect(causedBy(uncertain(state, 2))).toMatchObject({
-      told: [{ reversal: 'owed', attempt: 2 }],
+      auditEntries: [{ reversal: 'owed', attempt: 2 }],
       enqueue: [{ queue: 'reverse', data: { reversalAttempt: 3 } }],
     });
   });
@@ -205,7 +205,7 @@ describe('what a late response causes', () => {
     const awaiting = sampleTransaction({ pinState: PinState.awaiting, pinJob });
     expect(causedBy(awaiting)).toMatchObject({
       to: { disposition: Disposition.Declined, needsReview: true, pinState: PinState.expired, pinJob: null },
-      told: [{ pin: 'expired' }],
+      auditEntries: [{ pin: 'expired' }],
       enqueue: [{ queue: 'reverse' }, { queue: 'webhook', data: { outcome: { disposition: 'Declined' } } }],
       remove: [{ queue: 'expire-pin', id: pinJob }],
     });
@@ -221,8 +221,8 @@ describe('the response that decided, once more,', () => {
     ['a decline', { disposition: Declined, responseCode: '51' }, DECLINED],
     ['a wish for a PIN', { pinState: PinState.awaiting, responseCode: '51' }, DECLINED],
   ])('%s, is a duplicate: it proves nothing new', async (_what, changes, outcome) => {
-    const { world, records } = worldWith([sampleTransaction({ authorizationCode: '123456', ...changes })]);
-    expect(await settleStrays(world, [stray(outcome)])).toEqual(['duplicate']);
+    const { deps, records } = worldWith([sampleTransaction({ authorizationCode: '123456', ...changes })]);
+    expect(await recordUnmatchedResponses(deps, [unmatched(outcome)])).toEqual(['duplicate']);
     expect(records).toEqual([]);
   });
 
@@ -233,15 +233,15 @@ describe('the response that decided, once more,', () => {
       responseCode: '00',
       authorizationCode: '999999',
     });
-    const { world, records } = worldWith([sale]);
-    expect(await settleStrays(world, [stray()])).toEqual(['late']);
-    expect(records[0]).toMatchObject({ rearm: { told: [{ reversal: 'owed' }] } });
+    const { deps, records } = worldWith([sale]);
+    expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['late']);
+    expect(records[0]).toMatchObject({ rearm: { auditEntries: [{ reversal: 'owed' }] } });
   });
 });
 
 test('an approval after a decline calls a person', async () => {
   const declined = sampleTransaction({ disposition: Disposition.Declined, responseCode: '91' });
-  const { world, reviews } = worldWith([declined]);
-  await settleStrays(world, [stray()]);
+  const { deps, reviews } = worldWith([declined]);
+  await recordUnmatchedResponses(deps, [unmatched()]);
   expect(reviews).toEqual([declined.id]);
 });

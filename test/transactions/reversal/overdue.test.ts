@@ -1,33 +1,33 @@
 import { expect, test, vi } from 'vitest';
 import { PinState } from '../../../src/transactions/pin/pin-step.ts';
-import type { AnswerRecord } from '../../../src/transactions/ports.ts';
+import type { PhoneResponseRecord } from '../../../src/transactions/ports.ts';
 import { decideOverdue } from '../../../src/transactions/reversal/overdue.ts';
 import { Status } from '../../../src/transactions/status.ts';
-import type { World } from '../../../src/transactions/world.ts';
+import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 /** A world that takes down what was recorded, and can do nothing else. */
 function recordingWorld() {
-  const recordOverdueAnswer = vi.fn(async (_record: AnswerRecord) => {});
-  const world = { clock: { nowMs: () => 0 }, store: { recordOverdueAnswer } } as unknown as World;
-  return { world, recordOverdueAnswer };
+  const recordOverdueAnswer = vi.fn(async (_record: PhoneResponseRecord) => {});
+  const deps = { clock: { nowMs: () => 0 }, store: { recordOverdueAnswer } } as unknown as TransactionDependencies;
+  return { deps, recordOverdueAnswer };
 }
 
 test.each([
   ['the switch’s answer', Status.ResponseReceivedFromPaymentProcessor],
   ['a block that no HSM could open', Status.ReadyToSubmitToPaymentProcessor],
 ])('a phone that was not told that a PIN is wanted, after %s, is gone; the PIN stays awaited', async (_what, status) => {
-  const { world, recordOverdueAnswer } = recordingWorld();
+  const { deps, recordOverdueAnswer } = recordingWorld();
   const awaiting = sampleTransaction({ status, pinState: PinState.awaiting });
-  expect(await decideOverdue(world, awaiting)).toBe('decided');
+  expect(await decideOverdue(deps, awaiting)).toBe('decided');
   expect(recordOverdueAnswer.mock.calls).toMatchObject([
     [{ fromStatus: status, status: Status.FailedToRespondToPhone, attempt: awaiting.attempt }],
   ]);
 });
 
 test('a PIN that is awaited in a status that may rest is left to its own job', async () => {
-  const { world, recordOverdueAnswer } = recordingWorld();
+  const { deps, recordOverdueAnswer } = recordingWorld();
   const awaiting = sampleTransaction({ status: Status.RespondedToPhone, pinState: PinState.awaiting });
-  expect(await decideOverdue(world, awaiting)).toBe('decided');
+  expect(await decideOverdue(deps, awaiting)).toBe('decided');
   expect(recordOverdueAnswer).not.toHaveBeenCalled();
 });

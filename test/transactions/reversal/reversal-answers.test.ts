@@ -50,7 +50,7 @@ function step(
 const VOID = { disposition: Disposition.Approved, voidState: VoidState.asked } as const;
 const goesOn = (answer: ReversalAnswer, attempt: number) => ({
   to: { reversalState: sent },
-  told: [{ reversalAnswer: answer, attempt }],
+  auditEntries: [{ reversalAnswer: answer, attempt }],
   enqueue: [],
   remove: [],
 });
@@ -61,7 +61,7 @@ describe('an acknowledgement', () => {
   test('voids the transaction and removes the next attempt', () => {
     expect(step({}, 'acknowledged', { attempts: attemptsOf(null) })).toMatchObject({
       to: voided,
-      told: [{ reversal: 'acknowledged', attempt: 1 }],
+      auditEntries: [{ reversal: 'acknowledged', attempt: 1 }],
       record: { kind: 'answered', answer: 'acknowledged' },
       attempts: 1,
       enqueue: [],
@@ -71,7 +71,7 @@ describe('an acknowledgement', () => {
 
   test.each([1, 2])('counts whichever attempt it is of: of three, number %i', (number) => {
     const decided = step({}, 'acknowledged', { attempts: attemptsOf(null, 'refused', null), number });
-    expect(decided).toMatchObject({ to: voided, told: [{ attempt: number }], remove: ['job 3'] });
+    expect(decided).toMatchObject({ to: voided, auditEntries: [{ attempt: number }], remove: ['job 3'] });
   });
 
   test('counts in review as well, and the review stays', () => {
@@ -111,7 +111,7 @@ describe('an acknowledgement that leaves a doubt', () => {
   ] as const)('because the switch %s must be confirmed a minute later', (_what, answer, attempt) => {
     expect(step({}, answer, { attempts: attemptsOf(attempt) })).toMatchObject({
       to: { reversalState: confirming, disposition: Disposition.Indeterminate },
-      told: [{ reversal: 'confirming', attempt: 1 }],
+      auditEntries: [{ reversal: 'confirming', attempt: 1 }],
       enqueue: [{ queue: 'reverse', startAfterSeconds: 60, data: { reversalAttempt: 2 } }],
       remove: ['job 1'],
     });
@@ -184,7 +184,7 @@ describe('a refusal', () => {
         disposition: Disposition.Approved,
         needsReview: false,
       },
-      told: [{ reversal: 'refused', attempt: 2 }],
+      auditEntries: [{ reversal: 'refused', attempt: 2 }],
       remove: ['job 2'],
       enqueue: [],
     });
@@ -196,7 +196,7 @@ describe('a refusal', () => {
   ])('twice, after an attempt of the void that %s, leaves it in doubt', (_what, [first, second]) => {
     expect(step(VOID, 'refused', { attempts: attemptsOf(first, second, null) })).toMatchObject({
       to: { reversalState: needsReview, needsReview: true, voidState: VoidState.asked },
-      told: [{ reversal: 'needsReview', attempt: 3 }],
+      auditEntries: [{ reversal: 'needsReview', attempt: 3 }],
       remove: ['job 3'],
     });
   });
@@ -220,7 +220,7 @@ describe('a refusal', () => {
   test('of the attempt that was open ends a void in doubt', () => {
     const attempts = attemptsOf(null, 'refused', 'refused');
     const decided = step({ ...VOID, reversalState: needsReview }, 'refused', { attempts, number: 1 });
-    expect(decided?.told).toEqual([{ reversal: 'refused', attempt: 1 }]);
+    expect(decided?.auditEntries).toEqual([{ reversal: 'refused', attempt: 1 }]);
   });
 
   test('of a void before it does not count for the next one', () => {
@@ -229,7 +229,7 @@ describe('a refusal', () => {
     const decided = step({ ...VOID, reversalAttempt: 1 }, 'refused', { attempts: [...before, ...now] });
     expect(decided).toMatchObject(goesOn('refused', 1));
     const late = step({ ...VOID, reversalAttempt: 0, reversalState: owed }, 'unableToLocate', { attempts: before });
-    expect(late?.told).toEqual([{ reversalAnswer: 'unableToLocate', attempt: 2 }]);
+    expect(late?.auditEntries).toEqual([{ reversalAnswer: 'unableToLocate', attempt: 2 }]);
   });
 });
 
@@ -246,7 +246,7 @@ describe('an acknowledgement of a void', () => {
         ...{ reversalState: needsReview, voidState: VoidState.disputed, needsReview: true },
         disposition: Disposition.Approved,
       },
-      told: [{ reversal: 'needsReview', attempt: 2 }],
+      auditEntries: [{ reversal: 'needsReview', attempt: 2 }],
       enqueue: [],
     });
   });

@@ -89,7 +89,7 @@ describe('an attempt that is sent', () => {
     });
     expect(step.record).toMatchObject({ kind: 'sent', number, stan: '000017', deadlineSeconds: 2, confirms: false });
     expect(step.attempts).toBe(number - 1);
-    expect(step.told).toEqual([{ reversal: 'sent', attempt: number }]);
+    expect(step.auditEntries).toEqual([{ reversal: 'sent', attempt: number }]);
     expect(step.enqueue).toEqual([job(before, number + 1, delaySeconds, NEXT_JOB)]);
   });
 
@@ -113,7 +113,7 @@ describe('an attempt that is sent', () => {
     const atSeconds = 72 * HOUR - HOUR + 1;
     const step = sentStep(uncertain(sent, 80), attempt(81, atSeconds), 80, PROFILE);
     expect(step.to).toMatchObject({ reversalState: needsReview, needsReview: true, reversalAttempt: 81 });
-    expect(step.told).toMatchObject([{ reversal: 'sent' }, { reversal: 'needsReview' }]);
+    expect(step.auditEntries).toMatchObject([{ reversal: 'sent' }, { reversal: 'needsReview' }]);
     expect(step.enqueue).toEqual([]);
   });
 
@@ -140,7 +140,7 @@ describe('an attempt of which no byte left', () => {
     expect(step.to).toMatchObject({ reversalState: state, reversalAttempt: before });
     expect(step.enqueue).toEqual([job(transaction, before + 1, 5)]);
     expect(step.remove).toEqual([NEXT_JOB]);
-    expect(step.told).toEqual([{ reversal: 'unsent', attempt: before + 1 }]);
+    expect(step.auditEntries).toEqual([{ reversal: 'unsent', attempt: before + 1 }]);
   });
 
   test('when the time for attempts is over, needs review besides', () => {
@@ -150,7 +150,7 @@ describe('an attempt of which no byte left', () => {
     const step = unsentStep(transaction, { ...transaction, ...after.to }, last, 300, REVERSAL);
     expect(step.to).toMatchObject({ reversalState: needsReview, reversalAttempt: 3, needsReview: true });
     expect(step.enqueue).toEqual([job(transaction, 4, 300)]);
-    expect(step.told).toMatchObject([{ reversal: 'unsent' }, { reversal: 'needsReview' }]);
+    expect(step.auditEntries).toMatchObject([{ reversal: 'unsent' }, { reversal: 'needsReview' }]);
   });
 });
 

@@ -10,11 +10,11 @@ import {
   OUTCOME_GRACE_SECONDS,
 } from '../../../src/transactions/time-limits.ts';
 import { ReversalState, type Transaction } from '../../../src/transactions/transaction.ts';
-import type { World } from '../../../src/transactions/world.ts';
+import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 /** A world in which time passes by waiting alone, with one row; `onLook` may change it before each look. */
-function world(
+function deps(
   row: Transaction | undefined,
   onLook: (look: number, nowMs: number) => Partial<Transaction> | Error | undefined = () => undefined,
 ) {
@@ -51,7 +51,7 @@ function world(
     },
   };
   return {
-    world: parts as unknown as World,
+    deps: parts as unknown as TransactionDependencies,
     settlements,
     get looks() {
       return looks;
@@ -72,40 +72,40 @@ const lastMomentMs = (deadlineSeconds: number) =>
   (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1_000;
 
 test('an outcome that is there already is given at once', async () => {
-  const there = world({ ...submitted, disposition: Disposition.Approved });
-  expect(await awaitOutcome(there.world, submitted)).toMatchObject({ disposition: Disposition.Approved });
+  const there = deps({ ...submitted, disposition: Disposition.Approved });
+  expect(await awaitOutcome(there.deps, submitted)).toMatchObject({ disposition: Disposition.Approved });
   expect(there).toMatchObject({ looks: 1, waitedMs: 0 });
 });
 
 test('a database that is unavailable for seconds does not end the wait', async () => {
-  const back = world(submitted, (look) => {
+  const back = deps(submitted, (look) => {
     if (look === 1) return undefined;
     return look < 6 ? new StoreUnavailable(false) : { disposition: Disposition.Approved };
   });
-  expect(await awaitOutcome(back.world, submitted)).toMatchObject({ disposition: Disposition.Approved });
+  expect(await awaitOutcome(back.deps, submitted)).toMatchObject({ disposition: Disposition.Approved });
 });
 
 test('an outcome that nobody tells of is found within a second', async () => {
-  const silent = world(submitted, (_look, nowMs) =>
+  const silent = deps(submitted, (_look, nowMs) =>
     nowMs >= 7_500 ? { disposition: Disposition.Declined } : undefined,
   );
-  expect(await awaitOutcome(silent.world, submitted)).toMatchObject({ disposition: Disposition.Declined });
+  expect(await awaitOutcome(silent.deps, submitted)).toMatchObject({ disposition: Disposition.Declined });
   expect(silent.waitedMs).toBe(8_000);
   expect(silent.settlements).toEqual([]);
 });
 
 describe('past the last moment the waiting request decides itself, and tells what it has stored', () => {
   test('of a tap that no worker took: nothing was sent', async () => {
-    const lost = world(waitingForWorker);
-    const outcome = await awaitOutcome(lost.world, waitingForWorker);
+    const lost = deps(waitingForWorker);
+    const outcome = await awaitOutcome(lost.deps, waitingForWorker);
     expect(outcome).toMatchObject({ disposition: Disposition.UnableToGoOnline, reversalState: ReversalState.none });
     expect(lost.waitedMs).toBe(lastMomentMs(LONGEST_DEADLINE_SECONDS));
     expect(lost.settlements).toMatchObject([{ isOverdue: true }]);
   });
 
   test('of a tap that was submitted: Indeterminate, and a reversal is owed', async () => {
-    const lost = world(submitted);
-    const outcome = await awaitOutcome(lost.world, submitted);
+    const lost = deps(submitted);
+    const outcome = await awaitOutcome(lost.deps, submitted);
     expect(outcome).toMatchObject({ disposition: Disposition.Indeterminate, reversalState: ReversalState.owed });
     expect(lost.waitedMs).toBe(lastMomentMs(30));
     expect(lost.settlements[0]!.settlement.enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'overdue']);
@@ -114,11 +114,11 @@ describe('past the last moment the waiting request decides itself, and tells wha
 
 test('what somebody else decides at the last moment is told, and is no failure', async () => {
   // Its own decision comes too late: the row has moved between the look and the commit.
-  const raced = world(submitted, (_look, nowMs) =>
+  const raced = deps(submitted, (_look, nowMs) =>
     nowMs > lastMomentMs(30) ? { disposition: Disposition.Indeterminate } : undefined,
   );
   raced.refuseSettlements();
-  expect(await awaitOutcome(raced.world, submitted)).toMatchObject({ disposition: Disposition.Indeterminate });
+  expect(await awaitOutcome(raced.deps, submitted)).toMatchObject({ disposition: Disposition.Indeterminate });
 });
 
 describe('what cannot be told is no outcome: the phone is to ask again', () => {
@@ -128,22 +128,22 @@ describe('what cannot be told is no outcome: the phone is to ask again', () => {
     expect(error).toMatchObject({ mayBeStored: true });
   };
 
-  test('a row that is gone', () => expectUnavailable(awaitOutcome(world(undefined).world, submitted)));
+  test('a row that is gone', () => expectUnavailable(awaitOutcome(deps(undefined).deps, submitted)));
 
   test('a decision that the database does not take', () => {
-    const refusing = world(submitted);
+    const refusing = deps(submitted);
     refusing.refuseSettlements(new StoreUnavailable(false));
-    return expectUnavailable(awaitOutcome(refusing.world, submitted));
+    return expectUnavailable(awaitOutcome(refusing.deps, submitted));
   });
 
   test('a database that stays unavailable', () => {
-    const away = world(submitted, (look) => (look >= 2 ? new StoreUnavailable(false) : undefined));
-    return expectUnavailable(awaitOutcome(away.world, submitted));
+    const away = deps(submitted, (look) => (look >= 2 ? new StoreUnavailable(false) : undefined));
+    return expectUnavailable(awaitOutcome(away.deps, submitted));
   });
 
   test("a deadline that has not passed yet by the database's clock", () => {
-    const early = world(submitted);
+    const early = deps(submitted);
     early.refuseSettlements();
-    return expectUnavailable(awaitOutcome(early.world, submitted));
+    return expectUnavailable(awaitOutcome(early.deps, submitted));
   });
 });

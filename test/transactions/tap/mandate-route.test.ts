@@ -4,7 +4,7 @@ import type { Draft } from '../../../src/transactions/tap/draft.ts';
 import type { ReadTap } from '../../../src/transactions/tap/read-tap.ts';
 import { takeRoute } from '../../../src/transactions/tap/take-route.ts';
 import { TransactionType, type TransactionTypeId } from '../../../src/transactions/transaction.ts';
-import type { World } from '../../../src/transactions/world.ts';
+import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
 
 const route = (id: number): RouteRecord => ({
   id,
@@ -36,7 +36,7 @@ function ask(type: TransactionTypeId, known: readonly RouteRecord[]) {
   const directory = { terminal: () => ({ xTid: 'T' }), routes: () => known };
   const draft = { transaction: { acquirerId: 1, xTid: 'T', routeId: null, type } } as unknown as Draft;
   const tap = { currency: { code: 'ZAR' }, facts: { scheme: 'Visa' } } as unknown as ReadTap;
-  return { asked, taken: takeRoute({ directory } as unknown as World, switches, draft, tap) };
+  return { asked, taken: takeRoute({ directory } as unknown as TransactionDependencies, switches, draft, tap) };
 }
 
 test('a mandate goes to switches that take mandates, and to no other', async () => {

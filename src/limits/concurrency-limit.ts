@@ -1,7 +1,7 @@
-import { Overloaded } from '../../errors.ts';
+import { Overloaded } from '../errors.ts';
 
 /** Work that is too dear to be done for everybody at once: so many at a time, so many more wait, the rest are sent away. */
-export class WaitingLine {
+export class ConcurrencyLimit {
   readonly #atOnce: number;
   readonly #waitMost: number;
   readonly #waiting: (() => void)[] = [];

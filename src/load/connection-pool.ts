@@ -1,9 +1,9 @@
-import { HttpLine, type HttpTarget } from './http-line.ts';
+import { HttpConnection, type HttpTarget } from './http-connection.ts';
 
 /** Servers close idle connections after 5 s and more (Node's default); a request on its way then would seem lost. */
 const MAX_IDLE_MS = 4_000;
 
-export interface LinePoolOptions {
+export interface ConnectionPoolOptions {
   readonly target: HttpTarget;
   /** Opened beforehand, and kept. */
   readonly kept: number;
@@ -17,12 +17,12 @@ export interface LinePoolOptions {
  * Connections to the gateway. When all are busy, another one is opened, as another phone would: arrivals do not wait for
  * answers to others.
  */
-export class LinePool {
-  readonly #options: LinePoolOptions;
-  readonly #idle: HttpLine[] = [];
+export class ConnectionPool {
+  readonly #options: ConnectionPoolOptions;
+  readonly #idle: HttpConnection[] = [];
   #open = 0;
 
-  constructor(options: LinePoolOptions) {
+  constructor(options: ConnectionPoolOptions) {
     this.#options = options;
   }
 
@@ -41,7 +41,7 @@ export class LinePool {
   }
 
   /** A connection that is free, or a new one; undefined when there may be no more. */
-  take(): HttpLine | undefined {
+  take(): HttpConnection | undefined {
     for (let line = this.#idle.pop(); line; line = this.#idle.pop()) {
       if (line.isUsable && performance.now() - line.idleSinceMs < MAX_IDLE_MS) return line;
       this.#drop(line);
@@ -50,7 +50,7 @@ export class LinePool {
   }
 
   /** Whoever took a line gives it back when its request has ended. */
-  putBack(line: HttpLine): void {
+  putBack(line: HttpConnection): void {
     if (this.#options.isNewEach || !line.isUsable) this.#drop(line);
     else this.#idle.push(line);
   }
@@ -59,14 +59,14 @@ export class LinePool {
     for (const line of this.#idle.splice(0)) this.#drop(line);
   }
 
-  #dial(): HttpLine {
+  #dial(): HttpConnection {
     this.#open++;
-    const line = new HttpLine(this.#options.target);
+    const line = new HttpConnection(this.#options.target);
     line.idleSinceMs = performance.now();
     return line;
   }
 
-  #drop(line: HttpLine): void {
+  #drop(line: HttpConnection): void {
     this.#open--;
     line.close();
   }

@@ -1,12 +1,12 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { createStrayLog, logJourneys } from '../../src/ops/journey-log.ts';
 import type { LogLevel } from '../../src/ops/log.ts';
+import { createUnmatchedLog, logTransactions } from '../../src/ops/transaction-log.ts';
 import { Disposition } from '../../src/transactions/disposition.ts';
 import type { GuardedSettlement, NewAttempt, NewSubmission, ReversalStep } from '../../src/transactions/ports.ts';
-import type { StrayResponse } from '../../src/transactions/reversal/late-response.ts';
+import type { UnmatchedResponse } from '../../src/transactions/reversal/late-response.ts';
 import { Status } from '../../src/transactions/status.ts';
-import type { World } from '../../src/transactions/world.ts';
+import type { TransactionDependencies } from '../../src/transactions/transaction-dependencies.ts';
 import type { LogLine } from '../support/log-lines.ts';
 import { sampleTransaction } from '../transactions/sample-transaction.ts';
 
@@ -35,8 +35,8 @@ function watchedWorld(level: LogLevel, isCommitted = true) {
     insert: async () => (isCommitted ? 'inserted' : 'exists'),
     ...{ retry: commit, submit: commit, submitPin: commit, settle: commit, stepReversal: commit },
   };
-  const world = { clock: { monotonicMs: () => 0 }, store, refunds: {} } as unknown as World;
-  return { store: logJourneys(world, log).store, lines, log };
+  const deps = { clock: { monotonicMs: () => 0 }, store, refunds: {} } as unknown as TransactionDependencies;
+  return { store: logTransactions(deps, log).store, lines, log };
 }
 
 test('on debug a tap is told from its submission to its outcome, each line under every name that it has', async () => {
@@ -72,16 +72,16 @@ test('on info what is certain is not told, and what is uncertain not more often 
   expect(lines).toEqual([]);
   for (let lost = 0; lost < 100; lost++) await store.settle(settled(Disposition.Indeterminate));
   expect(lines).toHaveLength(20);
-  const told = [{ reversal: 'sent', attempt: 2 }] as const;
-  await store.stepReversal({ transaction: submitted, told } as unknown as ReversalStep);
+  const auditEntries = [{ reversal: 'sent', attempt: 2 }] as const;
+  await store.stepReversal({ transaction: submitted, auditEntries } as unknown as ReversalStep);
   expect(lines[20]).toMatchObject({ msg: 'a reversal went on', reversal: 'sent', reversalAttempt: 2, rrn: NAMES.rrn });
 });
 
 test('a response to nothing of ours is told by the names that the switch has for it, and not without end', () => {
   const { lines, log } = watchedWorld('info');
-  const tell = createStrayLog(log);
-  const stray = { acquirerId: 1, processorId: 1, stan: '000999', rrn: '632500000999', tid: 'TW101001' };
-  for (let sent = 0; sent < 1_000; sent++) tell(stray as StrayResponse);
-  expect(lines[0]).toMatchObject({ level: 40, ...stray });
+  const tell = createUnmatchedLog(log);
+  const unmatched = { acquirerId: 1, processorId: 1, stan: '000999', rrn: '632500000999', tid: 'TW101001' };
+  for (let sent = 0; sent < 1_000; sent++) tell(unmatched as UnmatchedResponse);
+  expect(lines[0]).toMatchObject({ level: 40, ...unmatched });
   expect(lines.length).toBeLessThan(100);
 });

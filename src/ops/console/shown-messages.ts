@@ -7,7 +7,7 @@ import type { StoredProcessor } from '../../switches/acquirer-switches.ts';
 import type { MaskedMessage } from '../../switches/ports.ts';
 
 /** An exchange with its messages field by field: a row for each value, in the order of the wire. */
-export interface ToldExchange extends Omit<KeptExchange, 'request' | 'response'> {
+export interface ShownExchange extends Omit<KeptExchange, 'request' | 'response'> {
   readonly request: readonly MessageRow[];
   /** Null when nothing came. */
   readonly response: readonly MessageRow[] | null;
@@ -21,11 +21,11 @@ export interface MessageTables {
 type Dialect = MessageCodec & { readonly spec: Spec };
 
 /** Decodes what was kept of a transaction's exchanges, by the dialect that its processor is configured with now. */
-export function tellMessages(
+export function showMessages(
   tables: MessageTables,
   acquirerId: number,
   exchanges: readonly KeptExchange[],
-): ToldExchange[] {
+): ShownExchange[] {
   return exchanges.map(({ request, response, ...exchange }) => {
     const dialect = dialectOf(tables, acquirerId, exchange.processorId);
     return {

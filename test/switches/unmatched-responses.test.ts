@@ -4,49 +4,49 @@ import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
 import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
 import type { Processor } from '../../src/processor-kit/processor.ts';
 import { standardFieldReader } from '../../src/switches/standard-fields.ts';
-import { StrayIntake } from '../../src/switches/stray-intake.ts';
-import { StrayCounters, StrayResponses } from '../../src/switches/stray-responses.ts';
-import type { StrayKind, StrayResponse } from '../../src/transactions/reversal/late-response.ts';
+import { UnmatchedIntake } from '../../src/switches/unmatched-intake.ts';
+import { UnmatchedCounters, UnmatchedResponses } from '../../src/switches/unmatched-responses.ts';
+import type { UnmatchedKind, UnmatchedResponse } from '../../src/transactions/reversal/late-response.ts';
 
 const DECIDED_AFTER_MS = 30_000;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function stray(stan = '000001'): StrayResponse {
+function unmatched(stan = '000001'): UnmatchedResponse {
   const identity = { acquirerId: 1, processorId: 1, stan, tid: 'TW000001', rrn: undefined };
   return { ...identity, transmissionDateTime: '0301102030', read: () => undefined };
 }
 
 /** Responses that are settled as `kindOf` says; what was looked up, statement by statement. */
-function open(kindOf: (stan: string) => StrayKind = () => 'unknown') {
+function open(kindOf: (stan: string) => UnmatchedKind = () => 'unknown') {
   const looks: string[][] = [];
   const errors: unknown[] = [];
-  const unknown: StrayResponse[] = [];
-  const strays = new StrayResponses(
+  const unknown: UnmatchedResponse[] = [];
+  const unmatchedResponses = new UnmatchedResponses(
     (error) => errors.push(error),
-    (stray) => unknown.push(stray),
+    (unmatched) => unknown.push(unmatched),
   );
-  strays.open(async (batch) => {
+  unmatchedResponses.open(async (batch) => {
     looks.push(batch.map(({ stan }) => stan));
     return batch.map(({ stan }) => kindOf(stan));
   });
-  return { strays, looks, errors, unknown, counters: new StrayCounters() };
+  return { unmatchedResponses, looks, errors, unknown, counters: new UnmatchedCounters() };
 }
 
 describe('a stray response', () => {
   test('that is found is looked up once and counted for what it is', async () => {
-    const { strays, looks, counters } = open((stan) => (stan === '000001' ? 'late' : 'duplicate'));
-    strays.take(stray('000001'), counters, DECIDED_AFTER_MS);
-    strays.take(stray('000002'), counters, DECIDED_AFTER_MS);
+    const { unmatchedResponses, looks, counters } = open((stan) => (stan === '000001' ? 'late' : 'duplicate'));
+    unmatchedResponses.take(unmatched('000001'), counters, DECIDED_AFTER_MS);
+    unmatchedResponses.take(unmatched('000002'), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(looks.flat()).toEqual(['000001', '000002']);
     expect(counters).toMatchObject({ late: 1, duplicates: 1, unknown: 0, dropped: 0 });
   });
 
   test('that is not found is looked for again in a second, and when everything under way is decided; then it is told of', async () => {
-    const { strays, looks, unknown, counters } = open();
-    strays.take(stray(), counters, DECIDED_AFTER_MS);
+    const { unmatchedResponses, looks, unknown, counters } = open();
+    unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(0);
     expect(looks).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1_100);
@@ -58,29 +58,29 @@ describe('a stray response', () => {
     expect(looks).toHaveLength(3);
     expect(counters.unknown).toBe(1);
     expect(unknown).toHaveLength(1);
-    expect(strays.waiting).toBe(0);
+    expect(unmatchedResponses.waiting).toBe(0);
   });
 
   test('that comes before anybody can look it up waits for it', async () => {
-    const strays = new StrayResponses(() => {});
-    const counters = new StrayCounters();
-    strays.take(stray(), counters, DECIDED_AFTER_MS);
+    const unmatchedResponses = new UnmatchedResponses(() => {});
+    const counters = new UnmatchedCounters();
+    unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(500);
-    strays.open(async () => ['late']);
+    unmatchedResponses.open(async () => ['late']);
     await vi.advanceTimersByTimeAsync(100);
     expect(counters.late).toBe(1);
   });
 
   test('is not lost when the database is away: it is looked for again', async () => {
     const errors: unknown[] = [];
-    const strays = new StrayResponses((error) => errors.push(error));
-    const counters = new StrayCounters();
+    const unmatchedResponses = new UnmatchedResponses((error) => errors.push(error));
+    const counters = new UnmatchedCounters();
     let isAway = true;
-    strays.open(async (batch) => {
+    unmatchedResponses.open(async (batch) => {
       if (isAway) throw new Error('away');
       return batch.map(() => 'late');
     });
-    strays.take(stray(), counters, DECIDED_AFTER_MS);
+    unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(500);
     isAway = false;
     await vi.advanceTimersByTimeAsync(1_000);
@@ -91,8 +91,8 @@ describe('a stray response', () => {
 
 describe('a switch that sends them without end', () => {
   test('has at most 256 looked up at once and 5,120 a second, one statement after the other', async () => {
-    const { strays, looks, counters } = open(() => 'late');
-    for (let count = 0; count < 8_000; count++) strays.take(stray(), counters, DECIDED_AFTER_MS);
+    const { unmatchedResponses, looks, counters } = open(() => 'late');
+    for (let count = 0; count < 8_000; count++) unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(999);
     expect(looks.map((look) => look.length).every((length) => length <= 256)).toBe(true);
     expect(looks.flat().length).toBeLessThanOrEqual(5_120);
@@ -104,16 +104,16 @@ describe('a switch that sends them without end', () => {
   test('is never answered by two statements at a time, however slow the database is', async () => {
     let running = 0;
     let most = 0;
-    const strays = new StrayResponses(() => {});
-    const counters = new StrayCounters();
-    strays.open(async (batch) => {
+    const unmatchedResponses = new UnmatchedResponses(() => {});
+    const counters = new UnmatchedCounters();
+    unmatchedResponses.open(async (batch) => {
       most = Math.max(most, ++running);
       await new Promise((resolve) => setTimeout(resolve, 400));
       running--;
       return batch.map(() => 'late');
     });
     for (let count = 0; count < 1_000; count++) {
-      strays.take(stray(), counters, DECIDED_AFTER_MS);
+      unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
       await vi.advanceTimersByTimeAsync(2);
     }
     await vi.advanceTimersByTimeAsync(5_000);
@@ -122,27 +122,27 @@ describe('a switch that sends them without end', () => {
   });
 
   test('fills a queue of bounded length, and the rest is counted and dropped', async () => {
-    const { strays, looks, counters } = open();
-    for (let count = 0; count < 50_000; count++) strays.take(stray(), counters, DECIDED_AFTER_MS);
+    const { unmatchedResponses, looks, counters } = open();
+    for (let count = 0; count < 50_000; count++) unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(0);
-    expect(strays.waiting).toBeLessThanOrEqual(8_192);
+    expect(unmatchedResponses.waiting).toBeLessThanOrEqual(8_192);
     expect(counters.dropped).toBeGreaterThanOrEqual(50_000 - 8_192 - 256);
     await vi.advanceTimersByTimeAsync(120_000);
     expect(counters.unknown + counters.dropped).toBe(50_000);
     expect(looks.flat().length).toBeLessThanOrEqual(3 * 8_192);
-    expect(strays.waiting).toBe(0);
+    expect(unmatchedResponses.waiting).toBe(0);
   });
 });
 
 test('closing looks up what is at hand, drops what was to be looked for again, and takes no more', async () => {
-  const { strays, looks, counters } = open((stan) => (stan === '000001' ? 'unknown' : 'late'));
-  strays.take(stray('000001'), counters, DECIDED_AFTER_MS);
+  const { unmatchedResponses, looks, counters } = open((stan) => (stan === '000001' ? 'unknown' : 'late'));
+  unmatchedResponses.take(unmatched('000001'), counters, DECIDED_AFTER_MS);
   await vi.advanceTimersByTimeAsync(10);
-  strays.take(stray('000002'), counters, DECIDED_AFTER_MS);
-  await strays.close();
+  unmatchedResponses.take(unmatched('000002'), counters, DECIDED_AFTER_MS);
+  await unmatchedResponses.close();
   expect(looks.flat()).toEqual(['000001', '000002']);
   expect(counters.late).toBe(1);
-  strays.take(stray('000003'), counters, DECIDED_AFTER_MS);
+  unmatchedResponses.take(unmatched('000003'), counters, DECIDED_AFTER_MS);
   expect(counters.dropped).toBe(1);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(looks).toHaveLength(2);
@@ -154,24 +154,24 @@ describe('the responses of a switch that no request waits for', () => {
 
   /** An intake whose MACs are judged as given; what it has handed on. */
   function intake(judge: () => Promise<void> = async () => {}) {
-    const taken: StrayResponse[] = [];
+    const taken: UnmatchedResponse[] = [];
     const faults: unknown[] = [];
-    const strays = new StrayIntake({
+    const unmatchedResponses = new UnmatchedIntake({
       acquirerId: 1,
       processorId: 1,
       processor: type1 as Processor,
       fieldsOf: standardFieldReader(type1),
-      strays: { take: (found) => void taken.push(found) },
+      unmatchedResponses: { take: (found) => void taken.push(found) },
       judge,
       decidedAfterMs: DECIDED_AFTER_MS,
       tellFault: (error) => void faults.push(error),
     });
-    return { strays, taken, faults };
+    return { unmatchedResponses, taken, faults };
   }
 
   test('are looked up by the standard’s names once their MAC is judged', async () => {
-    const { strays, taken } = intake();
-    strays.take(response, 'line');
+    const { unmatchedResponses, taken } = intake();
+    unmatchedResponses.take(response, 'line');
     await vi.advanceTimersByTimeAsync(0);
     expect(taken).toMatchObject([{ acquirerId: 1, processorId: 1, stan: request.stan, tid: request.tid }]);
     const [found] = taken;
@@ -198,20 +198,20 @@ describe('the responses of a switch that no request waits for', () => {
       ['25', 'unableToLocate'],
       ['96', 'undecided'],
     ])('with %s are looked up as %s', async (code, answer) => {
-      const { strays, taken } = intake();
-      strays.take(late(code), 'line');
+      const { unmatchedResponses, taken } = intake();
+      unmatchedResponses.take(late(code), 'line');
       await vi.advanceTimersByTimeAsync(0);
       expect(taken).toMatchObject([{ stan: request.stan, tid: request.tid, answer }]);
     });
 
     test.each(['bad', 'unverifiable'] as const)('whose MAC is %s say nothing', async (verdict) => {
-      const { strays, taken } = intake();
+      const { unmatchedResponses, taken } = intake();
       const response = late('00');
       recordMacVerdict(response, verdict);
-      strays.take(response, 'line');
+      unmatchedResponses.take(response, 'line');
       await vi.advanceTimersByTimeAsync(0);
       expect(taken).toEqual([]);
-      expect(strays.counters.unknown).toBe(1);
+      expect(unmatchedResponses.counters.unknown).toBe(1);
     });
   });
 
@@ -219,29 +219,29 @@ describe('the responses of a switch that no request waits for', () => {
     ['network management', { ...response, mti: '0810' }],
     ['a response without a STAN', { ...response, stan: undefined }],
   ])('are unknown when they name no request about money: %s', async (_, stranger) => {
-    const { strays, taken } = intake();
-    strays.take(stranger, 'line');
+    const { unmatchedResponses, taken } = intake();
+    unmatchedResponses.take(stranger, 'line');
     await vi.advanceTimersByTimeAsync(0);
     expect(taken).toEqual([]);
-    expect(strays.counters.unknown).toBe(1);
+    expect(unmatchedResponses.counters.unknown).toBe(1);
   });
 
   test('are dropped, not piled up, while the keys that judge them are not to be had', async () => {
     const keys = Promise.withResolvers<void>();
-    const { strays, taken } = intake(() => keys.promise);
-    for (let n = 0; n < 10_000; n++) strays.take(response, 'line');
-    const { dropped } = strays.counters;
+    const { unmatchedResponses, taken } = intake(() => keys.promise);
+    for (let n = 0; n < 10_000; n++) unmatchedResponses.take(response, 'line');
+    const { dropped } = unmatchedResponses.counters;
     expect(dropped).toBeGreaterThan(5_000);
     keys.resolve();
     await vi.advanceTimersByTimeAsync(0);
     expect(taken).toHaveLength(10_000 - dropped);
-    strays.take(response, 'line');
-    expect(strays.counters.dropped).toBe(dropped);
+    unmatchedResponses.take(response, 'line');
+    expect(unmatchedResponses.counters.dropped).toBe(dropped);
   });
 
   test('that cannot be judged are told of, and take no room', async () => {
-    const { strays, faults } = intake(() => Promise.reject(new TypeError('unexpected')));
-    for (let n = 0; n < 10; n++) strays.take(response, 'line');
+    const { unmatchedResponses, faults } = intake(() => Promise.reject(new TypeError('unexpected')));
+    for (let n = 0; n < 10; n++) unmatchedResponses.take(response, 'line');
     await vi.advanceTimersByTimeAsync(0);
     expect(faults).toHaveLength(10);
   });

@@ -1,11 +1,11 @@
 import { isTrusted } from '../processor-kit/mac-verdict.ts';
 import { answers, messageClass } from '../processor-kit/mti.ts';
 import type { IsoMessage, Processor } from '../processor-kit/processor.ts';
-import type { StrayResponse } from '../transactions/reversal/late-response.ts';
+import type { UnmatchedResponse } from '../transactions/reversal/late-response.ts';
 import type { TellFault } from './fault-log.ts';
 import type { ProcessorKey } from './ports.ts';
 import type { StandardFields } from './standard-fields.ts';
-import { StrayCounters, type StrayResponses } from './stray-responses.ts';
+import { UnmatchedCounters, type UnmatchedResponses } from './unmatched-responses.ts';
 
 /** Authorizations and financial requests: what can be approved late. */
 const MONEY_CLASSES: readonly string[] = ['1', '2'];
@@ -16,9 +16,9 @@ const REVERSAL_CLASS = '4';
  */
 const MOST_JUDGED = 4_096;
 
-export interface StrayIntakeParts extends ProcessorKey {
+export interface UnmatchedIntakeParts extends ProcessorKey {
   readonly processor: Processor;
-  readonly strays: Pick<StrayResponses, 'take'>;
+  readonly unmatchedResponses: Pick<UnmatchedResponses, 'take'>;
   readonly fieldsOf: (message: IsoMessage) => StandardFields;
   /** Judges the MAC by the keys that there are, and takes note of it. */
   readonly judge: (response: IsoMessage, connectionId: string) => Promise<void>;
@@ -28,12 +28,12 @@ export interface StrayIntakeParts extends ProcessorKey {
 }
 
 /** The responses of one switch that no request waits for: those about money or reversals are looked up in the database. */
-export class StrayIntake {
-  readonly counters = new StrayCounters();
-  readonly #parts: StrayIntakeParts;
+export class UnmatchedIntake {
+  readonly counters = new UnmatchedCounters();
+  readonly #parts: UnmatchedIntakeParts;
   #judged = 0;
 
-  constructor(parts: StrayIntakeParts) {
+  constructor(parts: UnmatchedIntakeParts) {
     this.#parts = parts;
   }
 
@@ -53,14 +53,14 @@ export class StrayIntake {
   }
 
   #lookUp(response: IsoMessage): void {
-    const { strays, decidedAfterMs } = this.#parts;
-    const stray = this.#strayOf(response);
-    if (stray) strays.take(stray, this.counters, decidedAfterMs);
+    const { unmatchedResponses, decidedAfterMs } = this.#parts;
+    const unmatched = this.#strayOf(response);
+    if (unmatched) unmatchedResponses.take(unmatched, this.counters, decidedAfterMs);
     else this.counters.unknown++;
   }
 
   /** Undefined when the response names no request about money and no reversal, or must not be believed about the latter. */
-  #strayOf(response: IsoMessage): StrayResponse | undefined {
+  #strayOf(response: IsoMessage): UnmatchedResponse | undefined {
     const { acquirerId, processorId, processor, fieldsOf } = this.#parts;
     const { stan, tid, rrn, transmissionDateTime } = fieldsOf(response);
     if (stan === undefined || tid === undefined) return undefined;

@@ -22,7 +22,7 @@ const NO_REASON = 'closed';
  * One HTTP/1.1 connection, one request at a time, which comes whole and ready to be written. It parses no more than it needs
  * to know where an answer ends: the generator shall take as little of the machine as it can.
  */
-export class HttpLine {
+export class HttpConnection {
   readonly #socket: Socket;
   readonly #reader = new AnswerReader();
   #isUp = false;

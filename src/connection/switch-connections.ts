@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { LogBudget } from '../limits/log-budget.ts';
 import { Acceptor } from './acceptor.ts';
 import {
   type CloseReason,
@@ -10,7 +11,6 @@ import {
 import { ConnectionLists } from './connection-lists.ts';
 import { Alarm, type Deadlines } from './deadlines.ts';
 import { Inbox } from './inbox.ts';
-import { LogBudget } from './log-budget.ts';
 import type { PendingRequests } from './pending-requests.ts';
 import type { PoolLimits, PoolOptions, PoolTimeouts } from './pool-options.ts';
 import type { PoolCounters } from './pool-stats.ts';
@@ -32,7 +32,7 @@ interface Upkeep<Message> {
 }
 
 /** One line at one moment, for people. */
-export interface LineState {
+export interface ConnectionSummary {
   readonly id: string;
   /** `host:port` of the other side. */
   readonly address: string;
@@ -43,7 +43,7 @@ export interface LineState {
   readonly isHeld: boolean;
 }
 
-export interface SwitchLinesParts<Message> {
+export interface SwitchConnectionsParts<Message> {
   readonly deadlines: Deadlines;
   readonly pending: PendingRequests<Message>;
   readonly counters: PoolCounters;
@@ -58,10 +58,10 @@ export interface SwitchLinesParts<Message> {
  * The lines to one switch: dials and accepts, signs on, dials again what was lost, and keeps every connection in the
  * list of its state. `#move` is the only place where a state changes.
  */
-export class SwitchLines<Message> implements ConnectionEvents<Message> {
+export class SwitchConnections<Message> implements ConnectionEvents<Message> {
   readonly lists = new ConnectionLists<Message>();
   readonly #options: PoolOptions<Message>;
-  readonly #parts: SwitchLinesParts<Message>;
+  readonly #parts: SwitchConnectionsParts<Message>;
   readonly #context: ConnectionContext<Message>;
   readonly #upkeep = new Map<Connection<Message>, Upkeep<Message>>();
   readonly #redialers: Redialer<Message>[] = [];
@@ -73,7 +73,7 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
   #isClosing = false;
   readonly #allClosed = Promise.withResolvers<void>();
 
-  constructor(options: PoolOptions<Message>, parts: SwitchLinesParts<Message>) {
+  constructor(options: PoolOptions<Message>, parts: SwitchConnectionsParts<Message>) {
     this.#options = options;
     this.#parts = parts;
     this.#idPrefix = `${options.name}-${randomUUID().slice(0, 8)}`;
@@ -153,7 +153,7 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
   }
 
   /** What each line is doing, those that are down too. */
-  get states(): LineState[] {
+  get states(): ConnectionSummary[] {
     return [...this.lists.open(), ...this.lists.down].map((connection) => {
       const { id, address, state, load } = connection;
       return { id, address, state, load, isHeld: this.#redialerOf(connection)?.isHeld ?? false };
@@ -185,15 +185,15 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
   onClosed(connection: Connection<Message>, reason: CloseReason): void {
     const { deadlines, pending, counters, timeouts } = this.#parts;
     const { session, redialer, connectAlarm, readySinceMs } = this.#upkeep.get(connection)!;
-    const nowMs = deadlines.nowMs();
+    const monotonicMs = deadlines.monotonicMs();
     this.#upkeep.delete(connection);
     session.stop();
     deadlines.cancel(connectAlarm);
     if (reason.cause === 'badFrame') counters.badFrames++;
     this.#move(connection, 'down', reason);
-    pending.giveUpAll(connection, reason.cause === 'destroyed' ? 'closed' : 'connectionLost', nowMs);
+    pending.giveUpAll(connection, reason.cause === 'destroyed' ? 'closed' : 'connectionLost', monotonicMs);
     if (!redialer || this.#isClosing) this.lists.remove(connection);
-    else redialer.redialLater(readySinceMs !== undefined && nowMs - readySinceMs >= timeouts.provenMs);
+    else redialer.redialLater(readySinceMs !== undefined && monotonicMs - readySinceMs >= timeouts.provenMs);
     this.#parts.onLost(connection);
     this.#resolveWhenClosed();
   }
@@ -242,7 +242,7 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
       },
     });
     const connectAlarm = new Alarm(() => connection.destroy({ cause: 'connectTimeout' }));
-    deadlines.schedule(connectAlarm, deadlines.nowMs() + timeouts.connectMs);
+    deadlines.schedule(connectAlarm, deadlines.monotonicMs() + timeouts.connectMs);
     this.#upkeep.set(connection, { session, redialer, connectAlarm, readySinceMs: undefined });
     this.lists.add(connection);
     return connection;
@@ -250,7 +250,7 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
 
   #becomeReady(connection: Connection<Message>): void {
     if (connection.state !== 'connecting') return;
-    this.#upkeep.get(connection)!.readySinceMs ??= this.#parts.deadlines.nowMs();
+    this.#upkeep.get(connection)!.readySinceMs ??= this.#parts.deadlines.monotonicMs();
     this.#move(connection, 'ready');
     this.#settle(connection);
   }
@@ -291,7 +291,7 @@ export class SwitchLines<Message> implements ConnectionEvents<Message> {
   }
 
   #tell(level: 'info' | 'warn', fields: object, text: string): void {
-    this.#budget.spend(this.#parts.deadlines.nowMs(), (suppressed) => {
+    this.#budget.spend(this.#parts.deadlines.monotonicMs(), (suppressed) => {
       this.#options.log[level]({ ...fields, ...(suppressed > 0 && { suppressed }) }, text);
     });
   }

@@ -12,9 +12,9 @@ export class LogBudget {
   }
 
   /** Writes a line unless this second has had its share; a line tells how many were left out before it. */
-  spend(nowMs: number, write: (suppressed: number) => void): void {
-    if (nowMs - this.#secondStartMs >= SECOND_MS) {
-      this.#secondStartMs = nowMs;
+  spend(monotonicMs: number, write: (suppressed: number) => void): void {
+    if (monotonicMs - this.#secondStartMs >= SECOND_MS) {
+      this.#secondStartMs = monotonicMs;
       this.#lines = 0;
     }
     if (this.#lines >= this.#linesPerSecond) {

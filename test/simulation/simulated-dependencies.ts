@@ -3,7 +3,7 @@ import type { OriginalData } from '../../src/processor-kit/processor.ts';
 import type { PinRequest } from '../../src/transactions/ports/pin-ports.ts';
 import type { Alarms, Switches, TransactionStore, Wakeups } from '../../src/transactions/ports.ts';
 import type { OriginalConnections } from '../../src/transactions/reversal/original-connections.ts';
-import type { World } from '../../src/transactions/world.ts';
+import type { TransactionDependencies } from '../../src/transactions/transaction-dependencies.ts';
 import type { MemoryCompletions } from './memory-completions.ts';
 import type { MemoryLinks } from './memory-links.ts';
 import { MemoryRefunds } from './memory-refunds.ts';
@@ -17,26 +17,26 @@ export interface Effects {
 }
 
 /** What a world is made of besides its store. */
-export interface WorldParts {
+export interface DependencyParts {
   readonly effects: Effects;
   readonly store: MemoryStore;
   readonly links: MemoryLinks;
   readonly completions: MemoryCompletions;
-  readonly clock: World['clock'];
+  readonly clock: TransactionDependencies['clock'];
   readonly newId: () => string;
   readonly pinSeconds: number;
   readonly moved: Wakeups['moved'];
   readonly announce?: Wakeups['announce'];
   readonly originals: OriginalConnections;
   readonly alarms: Alarms;
-  readonly reverseAhead: World['reverseAhead'];
+  readonly reverseAhead: TransactionDependencies['reverseAhead'];
   readonly switches: Switches;
   /** Whether the key that seals the cards is gone. */
   readonly isKeyLost?: () => boolean;
 }
 
 /** The world of one simulated process: the use cases as they are, with the store of the simulation. */
-export function simulatedWorld(parts: WorldParts): World {
+export function simulatedDependencies(parts: DependencyParts): TransactionDependencies {
   const { effects, store, clock, newId, pinSeconds, moved, announce = () => {}, originals, alarms } = parts;
   return {
     clock,
@@ -59,13 +59,13 @@ export function simulatedWorld(parts: WorldParts): World {
     alarms,
     reverseAhead: parts.reverseAhead,
     path: { kind: 'direct', switches: parts.switches },
-  } satisfies Partial<World> as Partial<World> as World;
+  } satisfies Partial<TransactionDependencies> as Partial<TransactionDependencies> as TransactionDependencies;
 }
 
 /** A seal is a key to what it holds: nothing else of it is simulated. */
 const SEALED = new WeakMap<Uint8Array, OriginalData>();
 
-function vaultOf(isKeyLost: () => boolean = () => false): World['vault'] {
+function vaultOf(isKeyLost: () => boolean = () => false): TransactionDependencies['vault'] {
   return {
     seal: (id, { original }) => {
       const sealed = Buffer.from(id);
@@ -78,7 +78,9 @@ function vaultOf(isKeyLost: () => boolean = () => false): World['vault'] {
     },
     hashPan: () => 'hash',
     isHashOf: () => true,
-  } satisfies Partial<World['vault']> as Partial<World['vault']> as World['vault'];
+  } satisfies Partial<TransactionDependencies['vault']> as Partial<
+    TransactionDependencies['vault']
+  > as TransactionDependencies['vault'];
 }
 
 function storeOf(effects: Effects, store: MemoryStore, links: MemoryLinks): TransactionStore {
@@ -104,7 +106,7 @@ function storeOf(effects: Effects, store: MemoryStore, links: MemoryLinks): Tran
   };
 }
 
-function refundsOf(effects: Effects, refunds: MemoryRefunds): World['refunds'] {
+function refundsOf(effects: Effects, refunds: MemoryRefunds): TransactionDependencies['refunds'] {
   return {
     reserve: (refund) => effects.commit('reserve', () => refunds.reserve(refund)),
     isSettled: () => effects.read('isSettled', () => false),
@@ -115,16 +117,18 @@ function refundsOf(effects: Effects, refunds: MemoryRefunds): World['refunds'] {
 }
 
 /** As far as payment apps ask for them. */
-function linksOf(effects: Effects, links: MemoryLinks): World['links'] {
+function linksOf(effects: Effects, links: MemoryLinks): TransactionDependencies['links'] {
   return {
     find: (key) => effects.read('find link', () => links.find(key)),
     findNamed: (_acquirer, _merchant, reference) => effects.read('findNamed', () => links.findNamed(reference)),
     moveTo: (key, state) => effects.commit('moveTo', () => links.moveTo(key, state)),
     isUnused: (_link, reference) => effects.read('isUnused', () => links.isUnused(reference)),
-  } satisfies Partial<World['links']> as Partial<World['links']> as World['links'];
+  } satisfies Partial<TransactionDependencies['links']> as Partial<
+    TransactionDependencies['links']
+  > as TransactionDependencies['links'];
 }
 
-function completionsOf(effects: Effects, completions: MemoryCompletions): World['completions'] {
+function completionsOf(effects: Effects, completions: MemoryCompletions): TransactionDependencies['completions'] {
   return {
     begin: (sale, seconds) => effects.commit('begin completion', () => completions.begin(sale, seconds)),
     end: (sale) => effects.commit('end completion', () => completions.end(sale)),

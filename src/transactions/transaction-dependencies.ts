@@ -17,7 +17,7 @@ import type { OriginalConnections } from './reversal/original-connections.ts';
 import type { ReversalAttempt } from './reversal/reverse.ts';
 
 /** Everything the use cases reach the world by. Composed once, in main.ts. */
-export interface World {
+export interface TransactionDependencies {
   readonly clock: Clock;
   /** A UUID v4. */
   readonly newId: () => string;

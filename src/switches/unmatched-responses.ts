@@ -1,4 +1,4 @@
-import type { StrayKind, StrayResponse } from '../transactions/reversal/late-response.ts';
+import type { UnmatchedKind, UnmatchedResponse } from '../transactions/reversal/late-response.ts';
 
 /** Looked up by one statement. */
 const MAX_BATCH = 256;
@@ -13,7 +13,7 @@ const MAX_WAITING = 8_192;
 const FIRST_AGAIN_MS = 1_000;
 
 /** What became of the responses of one switch that no request waited for. They only grow. */
-export class StrayCounters {
+export class UnmatchedCounters {
   late = 0;
   duplicates = 0;
   /** They answer nothing that is uncertain. */
@@ -23,13 +23,13 @@ export class StrayCounters {
 }
 
 interface Waiting {
-  readonly stray: StrayResponse;
-  readonly counters: StrayCounters;
+  readonly unmatched: UnmatchedResponse;
+  readonly counters: UnmatchedCounters;
   /** When to look again, counted from the look before. */
   readonly againMs: readonly number[];
 }
 
-type SettleStrays = (strays: readonly StrayResponse[]) => Promise<readonly StrayKind[]>;
+type RecordUnmatchedResponses = (unmatchedResponses: readonly UnmatchedResponse[]) => Promise<readonly UnmatchedKind[]>;
 
 /**
  * Responses that no request of this process waits for, on their way to the database: batched, so many a second and no
@@ -39,11 +39,11 @@ type SettleStrays = (strays: readonly StrayResponse[]) => Promise<readonly Stray
  * `overdue` job has not decided yet. What is not found is therefore looked for again, for the last time when every request
  * that it could answer has been decided.
  */
-export class StrayResponses {
+export class UnmatchedResponses {
   readonly #onError: (error: unknown) => void;
-  readonly #onUnknown: (stray: StrayResponse) => void;
+  readonly #onUnknown: (unmatched: UnmatchedResponse) => void;
   readonly #timers = new Set<NodeJS.Timeout>();
-  #settle: SettleStrays | undefined;
+  #settle: RecordUnmatchedResponses | undefined;
   #queue: Waiting[] = [];
   #waiting = 0;
   #looking: Promise<void> | undefined;
@@ -51,13 +51,13 @@ export class StrayResponses {
   #isClosed = false;
 
   /** @param onUnknown told of each response that was looked for in vain, for the last time */
-  constructor(onError: (error: unknown) => void, onUnknown: (stray: StrayResponse) => void = () => {}) {
+  constructor(onError: (error: unknown) => void, onUnknown: (unmatched: UnmatchedResponse) => void = () => {}) {
     this.#onError = onError;
     this.#onUnknown = onUnknown;
   }
 
   /** Nothing is looked up before. */
-  open(settle: SettleStrays): void {
+  open(settle: RecordUnmatchedResponses): void {
     this.#settle = settle;
     this.#lookSoon();
   }
@@ -68,13 +68,13 @@ export class StrayResponses {
   }
 
   /** @param decidedAfterMs until then every request that is under way now will have been decided */
-  take(stray: StrayResponse, counters: StrayCounters, decidedAfterMs: number): void {
+  take(unmatched: UnmatchedResponse, counters: UnmatchedCounters, decidedAfterMs: number): void {
     if (this.#isClosed || this.#waiting >= MAX_WAITING) {
       counters.dropped++;
       return;
     }
     this.#waiting++;
-    this.#put({ stray, counters, againMs: [FIRST_AGAIN_MS, decidedAfterMs] });
+    this.#put({ unmatched, counters, againMs: [FIRST_AGAIN_MS, decidedAfterMs] });
   }
 
   /** Looks up what is at hand, and ends. */
@@ -103,22 +103,22 @@ export class StrayResponses {
     });
   }
 
-  async #look(settle: SettleStrays): Promise<void> {
+  async #look(settle: RecordUnmatchedResponses): Promise<void> {
     const batch = this.#queue.slice(0, MAX_BATCH);
     this.#queue = this.#queue.slice(MAX_BATCH);
-    let kinds: readonly StrayKind[] = [];
+    let kinds: readonly UnmatchedKind[] = [];
     try {
-      kinds = await settle(batch.map(({ stray }) => stray));
+      kinds = await settle(batch.map(({ unmatched }) => unmatched));
     } catch (error) {
       this.#onError(error);
     }
     for (const [index, waiting] of batch.entries()) this.#end(waiting, kinds[index] ?? 'unknown');
   }
 
-  #end({ stray, counters, againMs }: Waiting, kind: StrayKind): void {
+  #end({ unmatched, counters, againMs }: Waiting, kind: UnmatchedKind): void {
     const [nextMs, ...laterMs] = againMs;
     if (kind === 'unknown' && nextMs !== undefined && !this.#isClosed) {
-      this.#putLater({ stray, counters, againMs: laterMs }, nextMs);
+      this.#putLater({ unmatched, counters, againMs: laterMs }, nextMs);
       return;
     }
     this.#waiting--;
@@ -126,7 +126,7 @@ export class StrayResponses {
     else if (kind === 'duplicate') counters.duplicates++;
     else {
       counters.unknown++;
-      this.#onUnknown(stray);
+      this.#onUnknown(unmatched);
     }
   }
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { WaitingLine } from '../../../src/auth/portal/waiting-line.ts';
-import { Overloaded } from '../../../src/errors.ts';
+import { Overloaded } from '../../src/errors.ts';
+import { ConcurrencyLimit } from '../../src/limits/concurrency-limit.ts';
 
 describe('a waiting line', () => {
   it('does so many at once, in their order, and sends away who finds it full', async () => {
-    const line = new WaitingLine({ atOnce: 2, waitMost: 3 });
+    const line = new ConcurrencyLimit({ atOnce: 2, waitMost: 3 });
     let running = 0;
     let most = 0;
     const order: number[] = [];
@@ -24,7 +24,7 @@ describe('a waiting line', () => {
   });
 
   it('goes on after work that failed', async () => {
-    const line = new WaitingLine({ atOnce: 1, waitMost: 1 });
+    const line = new ConcurrencyLimit({ atOnce: 1, waitMost: 1 });
     const failing = line.run(() => Promise.reject(new Error('no')));
     const next = line.run(async () => 'yes');
     await expect(failing).rejects.toThrow('no');

@@ -17,7 +17,7 @@ import type { SwitchAccess } from './access/switch-access.ts';
 const MAX_PEM_BYTES = 1_048_576;
 
 /** What a switch's configuration says of its lines, as the pool takes it. */
-export interface LineOptions {
+export interface TransportOptions {
   readonly addresses: readonly SwitchAddress[];
   readonly balance: SwitchConfig['balance'];
   readonly connectionsPerAddress: number;
@@ -42,11 +42,11 @@ export function checkTransport(processor: Processor, config: SwitchConfig, where
  *
  * @throws StartError BAD_PROCESSOR when a file cannot be read, the address cannot be had, or there is no line at all
  */
-export async function openLineOptions(
+export async function openTransportOptions(
   config: SwitchConfig,
   where: string,
   { acquirerId, access }: { readonly acquirerId: number; readonly access: SwitchAccess },
-): Promise<LineOptions> {
+): Promise<TransportOptions> {
   const { addresses, balance, connectionsPerAddress, accept } = config;
   if (addresses.length === 0 && !accept) {
     throw new StartError('BAD_PROCESSOR', `${where}: neither addresses to connect to, nor accept`);

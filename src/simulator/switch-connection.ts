@@ -9,7 +9,7 @@ import {
   type WorkingKeyUse,
 } from '../processor-kit/index.ts';
 import { AnswerBuffer, type WriteMessage } from './answer-buffer.ts';
-import type { Bank, LineFate, LineSession, Reaction } from './simulated-switch.ts';
+import type { Bank, ConnectionFate, Reaction, SimulatedSession } from './simulated-switch.ts';
 
 /** The body of a frame that is no message in any dialect. */
 const GARBAGE = new TextEncoder().encode('THIS IS NO MESSAGE');
@@ -25,19 +25,19 @@ const SILENT_FOR_MS = 8_000;
 /** Every bit of a spoilt MAC is turned; one would do, all of them are easier to see in a trace. */
 const ALL_BITS = 0xff;
 
-export interface SwitchLineOptions {
+export interface SwitchConnectionOptions {
   readonly socket: Socket;
   readonly processor: Processor;
   readonly codec: MessageCodec;
   readonly bank: Bank;
   /** The acquirer wants a new key. */
-  readonly onKeyWanted: (line: SwitchLine, use: WorkingKeyUse) => void;
+  readonly onKeyWanted: (line: SwitchConnection, use: WorkingKeyUse) => void;
   /** The whole switch goes down for this long. */
   readonly onOutage: (forMs: number) => void;
   /** A line other than this one that serves a terminal as well, if there is any. */
-  readonly otherLine: (line: SwitchLine, tid: string) => SwitchLine | undefined;
+  readonly otherLine: (line: SwitchConnection, tid: string) => SwitchConnection | undefined;
   /** The switch signs the line off. */
-  readonly onSignOff: (line: SwitchLine) => void;
+  readonly onSignOff: (line: SwitchConnection) => void;
   /** Told of frames and messages that could not be read; never with their bytes. */
   readonly onBadInput: (reason: string) => void;
 }
@@ -46,9 +46,9 @@ export interface SwitchLineOptions {
  * One connection of an acquirer to the simulated switch: reads frames however they are split, asks the bank, writes the
  * answers. All answers to one chunk leave in one write, without a timer.
  */
-export class SwitchLine {
-  readonly #options: SwitchLineOptions;
-  readonly #session: LineSession = { isSignedOn: false };
+export class SwitchConnection {
+  readonly #options: SwitchConnectionOptions;
+  readonly #session: SimulatedSession = { isSignedOn: false };
   readonly #answers: AnswerBuffer;
   readonly #headerBytes: number;
   /** Requests of the switch that wait for an answer, by their STAN. */
@@ -57,7 +57,7 @@ export class SwitchLine {
   #isReading = false;
   #isFlushPlanned = false;
 
-  constructor(options: SwitchLineOptions) {
+  constructor(options: SwitchConnectionOptions) {
     this.#options = options;
     const { socket, processor } = options;
     this.#headerBytes = processor.framing.transportHeader?.length ?? 0;
@@ -190,7 +190,7 @@ export class SwitchLine {
     return !isElsewhere && !this.#options.socket.destroyed;
   }
 
-  #otherLine(request: IsoMessage): SwitchLine | undefined {
+  #otherLine(request: IsoMessage): SwitchConnection | undefined {
     const { otherLine, processor } = this.#options;
     return otherLine(this, processor.readRequest(request).tid);
   }
@@ -203,7 +203,7 @@ export class SwitchLine {
     }
   }
 
-  #meet(fate: LineFate): void {
+  #meet(fate: ConnectionFate): void {
     if (fate === 'silence') this.#silentUntilMs = performance.now() + SILENT_FOR_MS;
     else if (fate === 'signOff') this.#options.onSignOff(this);
     else this.destroy();

@@ -1,11 +1,11 @@
 import type { IsoMessage } from '../../../src/processor-kit/processor.ts';
-import { settleStrays } from '../../../src/transactions/reversal/late-response.ts';
+import { recordUnmatchedResponses } from '../../../src/transactions/reversal/late-response.ts';
 import { strayOf } from '../switch/dialect.ts';
 import type { Statement } from '../switch/statements.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';
 
-/** As src/switches/stray-responses.ts looks again: soon, and when every request that may be meant is decided. */
+/** As src/switches/unmatched-responses.ts looks again: soon, and when every request that may be meant is decided. */
 const AGAIN_AFTER_MS = [1_000, 5_000 + 2_100 + 2_000];
 
 /** A response that found nothing to answer, and is looked at again; lost when its process dies. */
@@ -30,17 +30,21 @@ export function takeStray(
 }
 
 /** Looks whether a response answers something that it may still change; one that does not is looked at again. */
-export function lookUp(execution: Execution, stray: Stray): void {
-  const process = execution.processNamed(stray.process);
-  const found = strayOf(stray.response);
-  if (process.generation !== stray.generation || !found) return;
-  execution.begin(`${process.name} takes ${stray.name}`, process, async (world, task) => {
-    task.hears(stray.statement);
-    const [kind] = await settleStrays(world, [found]).catch(() => ['unknown' as const]);
+export function lookUp(execution: Execution, unmatched: Stray): void {
+  const process = execution.processNamed(unmatched.process);
+  const found = strayOf(unmatched.response);
+  if (process.generation !== unmatched.generation || !found) return;
+  execution.begin(`${process.name} takes ${unmatched.name}`, process, async (deps, task) => {
+    task.hears(unmatched.statement);
+    const [kind] = await recordUnmatchedResponses(deps, [found]).catch(() => ['unknown' as const]);
     execution.tell(`    ${process.name}: a response that nothing waits for is ${kind}`);
-    const againMs = AGAIN_AFTER_MS[stray.looks];
+    const againMs = AGAIN_AFTER_MS[unmatched.looks];
     if (kind === 'unknown' && againMs !== undefined)
-      execution.strays.push({ ...stray, atMs: execution.time.nowMs + againMs, looks: stray.looks + 1 });
-    else stray.statement.isUnheard = false;
+      execution.unmatchedResponses.push({
+        ...unmatched,
+        atMs: execution.time.nowMs + againMs,
+        looks: unmatched.looks + 1,
+      });
+    else unmatched.statement.isUnheard = false;
   });
 }

@@ -11,7 +11,7 @@ import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
 import type { AcquirerSwitches } from '../switches/acquirer-switches.ts';
 import type { ReviewReason } from '../transactions/ports.ts';
 import { OriginalConnections } from '../transactions/reversal/original-connections.ts';
-import type { World } from '../transactions/world.ts';
+import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
 import type { Stores } from './open-stores.ts';
 
 /** On level error: somebody is called. */
@@ -22,7 +22,7 @@ const REVIEWS: Readonly<Record<ReviewReason, string>> = {
   CONTRADICTORY: "a switch's answers to a reversal contradict each other: a person must look",
 };
 
-export interface WorldParts extends Pick<World, 'clock' | 'wakeups'> {
+export interface DependencyParts extends Pick<TransactionDependencies, 'clock' | 'wakeups'> {
   readonly config: Config;
   readonly stores: Stores;
   readonly ownTokens: OwnTokens;
@@ -35,7 +35,7 @@ export interface WorldParts extends Pick<World, 'clock' | 'wakeups'> {
 }
 
 /** Everything that use cases reach. */
-export function makeWorld(parts: WorldParts): World {
+export function createTransactionDependencies(parts: DependencyParts): TransactionDependencies {
   const { config, stores, ownTokens, clock, wakeups, switches, handoverKeys, log, pipeline } = parts;
   const { keys, directory, store, refunds, completions, links } = stores;
   return {

@@ -1,17 +1,20 @@
 import { SpanKind } from '@opentelemetry/api';
 import type { Switch, Switches, SwitchSlot, TransactionStore } from '../../transactions/ports.ts';
 import type { TransactionKey } from '../../transactions/transaction.ts';
-import type { World } from '../../transactions/world.ts';
+import type { TransactionDependencies } from '../../transactions/transaction-dependencies.ts';
 import { overriding } from '../overriding.ts';
 import type { Tracing } from './tracing.ts';
 
 /** The world, in which every commit and every round trip to a switch is a span of whatever asked for it. */
-export function traceWorld(world: World, tracing: Tracing | undefined): World {
-  if (!tracing) return world;
-  const { path } = world;
+export function traceDependencies(
+  deps: TransactionDependencies,
+  tracing: Tracing | undefined,
+): TransactionDependencies {
+  if (!tracing) return deps;
+  const { path } = deps;
   return {
-    ...world,
-    store: traceStore(world.store, tracing),
+    ...deps,
+    store: traceStore(deps.store, tracing),
     path: path.kind === 'direct' ? { kind: 'direct', switches: traceSwitches(path.switches, tracing) } : path,
   };
 }

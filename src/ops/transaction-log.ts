@@ -1,0 +1,150 @@
+import { LogBudget } from '../limits/log-budget.ts';
+import { Disposition, dispositionName } from '../transactions/disposition.ts';
+import type { RefundStore } from '../transactions/ports/refund-ports.ts';
+import type { GuardedSettlement, NewAttempt, ReversalStep, TransactionStore } from '../transactions/ports.ts';
+import type { UnmatchedResponse } from '../transactions/reversal/late-response.ts';
+import { Status } from '../transactions/status.ts';
+import type { Transaction } from '../transactions/transaction.ts';
+import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
+import type { Log } from './log.ts';
+import { overriding } from './overriding.ts';
+
+/** Per kind of line: an outage makes thousands of them a second, and each says the same. */
+const LINES_PER_SECOND = 20;
+
+/**
+ * A tap's way in log lines: each names the transaction, the correlation id of its HTTP request, and STAN, RRN and terminal of
+ * its message to the switch, so that what HTTP, jobs and the switch's own log tell can be joined by any of them.
+ *
+ * On debug every submission and outcome; on info what is uncertain: no response, reversals, late responses.
+ */
+export function logTransactions(deps: TransactionDependencies, log: Log): TransactionDependencies {
+  const transactionLog = new TransactionLog(log, deps.clock.monotonicMs);
+  return { ...deps, store: logging(deps.store, transactionLog), refunds: tellingRefunds(deps.refunds, transactionLog) };
+}
+
+/** Tells of responses that answer nothing we know, by the names that the switch has for their requests. */
+export function createUnmatchedLog(log: Log): (unmatched: UnmatchedResponse) => void {
+  const budget = new LogBudget(LINES_PER_SECOND);
+  return ({ acquirerId, processorId, stan, rrn, tid }) =>
+    budget.spend(performance.now(), (suppressed) =>
+      log.warn({ acquirerId, processorId, stan, rrn, tid, suppressed }, 'a response answers no request of ours'),
+    );
+}
+
+type LogFields = Readonly<Record<string, unknown>>;
+
+class TransactionLog {
+  readonly #log: Log;
+  readonly #monotonicMs: () => number;
+  readonly #budgets = new Map<string, LogBudget>();
+
+  constructor(log: Log, monotonicMs: () => number) {
+    this.#log = log;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  get isDetailed(): boolean {
+    return this.#log.isLevelEnabled('debug');
+  }
+
+  debug(transaction: Transaction, what: string, fields: LogFields = {}): void {
+    if (this.isDetailed) this.#log.debug({ ...namesOf(transaction), ...fields }, what);
+  }
+
+  info(transaction: Transaction, what: string, fields: LogFields = {}): void {
+    const budget = this.#budgets.get(what) ?? new LogBudget(LINES_PER_SECOND);
+    this.#budgets.set(what, budget);
+    budget.spend(this.#monotonicMs(), (suppressed) =>
+      this.#log.info({ ...namesOf(transaction), ...fields, ...(suppressed > 0 && { suppressed }) }, what),
+    );
+  }
+}
+
+function namesOf({ acquirerId, id, attempt, correlationId, routeId, tid, stan, rrn }: Transaction): LogFields {
+  return { acquirerId, id, attempt, correlationId, routeId, tid, stan, rrn };
+}
+
+/** A commit with both: accepted, and already on its way. */
+function logAttempt({ transaction }: Pick<NewAttempt, 'transaction'>, transactionLog: TransactionLog): void {
+  const isSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
+  transactionLog.debug(transaction, isSubmitted ? 'submitted to the switch' : 'accepted', {
+    status: transaction.status,
+  });
+}
+
+function logging(store: TransactionStore, transactionLog: TransactionLog): TransactionStore {
+  // The beginning of every tap: not even looked at unless somebody asked for it.
+  return loggingOutcomes(transactionLog.isDetailed ? loggingAttempts(store, transactionLog) : store, transactionLog);
+}
+
+function loggingAttempts(store: TransactionStore, transactionLog: TransactionLog): TransactionStore {
+  const logged = async <Outcome>(write: Promise<Outcome>, attempt: Pick<NewAttempt, 'transaction'>) => {
+    const outcome = await write;
+    if (outcome === true || outcome === 'inserted') logAttempt(attempt, transactionLog);
+    return outcome;
+  };
+  return overriding(store, {
+    insert: (attempt) => logged(store.insert(attempt), attempt),
+    retry: (attempt) => logged(store.retry(attempt), attempt),
+    submitPin: (attempt) => logged(store.submitPin(attempt), attempt),
+    submit: (submission) => logged(store.submit(submission), submission),
+  });
+}
+
+function loggingOutcomes(store: TransactionStore, transactionLog: TransactionLog): TransactionStore {
+  return overriding(store, {
+    settle: async (guarded) => {
+      const isCommitted = await store.settle(guarded);
+      if (isCommitted) logSettlement(guarded, transactionLog);
+      return isCommitted;
+    },
+    stepReversal: async (step) => {
+      const isCommitted = await store.stepReversal(step);
+      if (isCommitted) logReversal(step, transactionLog);
+      return isCommitted;
+    },
+    recordLate: async (record) => {
+      const outcome = await store.recordLate(record);
+      const { kind, responseCode } = record.late;
+      if (outcome !== 'moved')
+        transactionLog.info(record.transaction, 'a response came late', { kind, responseCode, outcome });
+      return outcome;
+    },
+  });
+}
+
+function logSettlement(
+  { transaction, settlement: { result }, isOverdue }: GuardedSettlement,
+  transactionLog: TransactionLog,
+) {
+  const { disposition, responseCode } = result;
+  if (disposition === Disposition.Indeterminate) {
+    transactionLog.info(transaction, 'the outcome is uncertain: a reversal is owed', { isOverdue });
+  } else if (disposition !== null) {
+    transactionLog.debug(transaction, 'decided', { disposition: dispositionName(disposition), responseCode });
+  }
+}
+
+function logReversal({ transaction, auditEntries }: ReversalStep, transactionLog: TransactionLog): void {
+  for (const { attempt, ...step } of auditEntries) {
+    const what = 'reversal' in step ? 'a reversal went on' : 'an answer left a reversal as it was';
+    transactionLog.info(transaction, what, { ...step, reversalAttempt: attempt });
+  }
+}
+
+function tellingRefunds(refunds: RefundStore, transactionLog: TransactionLog): RefundStore {
+  return overriding(refunds, {
+    reserve: async (refund) => {
+      const outcome = await refunds.reserve(refund);
+      if (outcome === 'inserted') logAttempt(refund, transactionLog);
+      return outcome;
+    },
+    startVoid: async (wanted) => {
+      const isStarted = await refunds.startVoid(wanted);
+      const { transaction } = wanted.attempt;
+      if (isStarted) transactionLog.info(transaction, 'a void was asked for', { originalId: transaction.originalId });
+      return isStarted;
+    },
+  });
+}
