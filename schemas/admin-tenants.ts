@@ -130,7 +130,7 @@ const terminalFields = {
     ),
 };
 const xTid = plainText(255)
-  .describe('Terminal profile id in tokens (claim `x-tid`); unique within the acquirer')
+  .describe('Terminal id in tokens (claim `x-tid`); unique within the acquirer')
   .meta({ examples: ['TERM0001'] });
 
 export const newTerminal = z.object({

@@ -22,9 +22,15 @@ export const numberInPath = z
 export const acquirerPath = z.object({
   acquirerId: numberInPath.describe('Id of the acquirer, a number from 1').meta({ examples: ['1'] }),
 });
-export const numberedPath = acquirerPath.extend({ id: numberInPath });
-export const namedPath = acquirerPath.extend({ id: plainText(MAX_NAME_CHARS).describe('Id of the object') });
-export const uuidPath = acquirerPath.extend({ id: z.uuid().describe('Id of the object, a UUID') });
+export const numberedPath = acquirerPath.extend({
+  id: numberInPath.describe('Id of the integrator, processor or route, a number from 1'),
+});
+export const namedPath = acquirerPath.extend({
+  id: plainText(MAX_NAME_CHARS).describe(
+    'Id of the merchant or API key, `xTid` of the terminal, or deviceInstallationId of the blocked device',
+  ),
+});
+export const uuidPath = acquirerPath.extend({ id: z.uuid().describe('Id of the portal user or issuer key (UUID)') });
 
 /** Decimal digits and nothing else, as in the other lists: `1e2`, ` 5` and `0x10` are refused. */
 const limit = z

@@ -41,11 +41,12 @@ export const deviceInstallationId = plainText(MAX_DEVICE_INSTALLATION_ID_CHARS).
 /** Only type and length: whether it is Base64 of what it should be is for the opener, whose failures are all one. */
 export const generalCardData = z.string().min(1).max(MAX_GENERAL_CARD_DATA_CHARS).meta({
   contentEncoding: 'base64',
-  description: 'General card data from the reader: Base64 of BER-TLV without secrets, see the kernel guide',
+  description: 'General card data from the reader: Base64 of BER-TLV without secrets; format in `schemas/README.md`',
 });
 export const paymentCardData = z.string().min(1).max(MAX_PAYMENT_CARD_DATA_CHARS).meta({
   contentEncoding: 'base64',
-  description: 'Encrypted card data from the reader: Base64 of a compact JWE over BER-TLV, see the kernel guide',
+  description:
+    'Encrypted card data from the reader: Base64 of a compact JWE over BER-TLV; format in `schemas/README.md`',
 });
 
 const publicKeyMembers = {

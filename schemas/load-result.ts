@@ -80,7 +80,7 @@ export const loadResult = z
           broke: z.string().nullable(),
         }),
       )
-      .describe('Results of each step with `--arrivals steps`, and why the last step failed'),
+      .describe('Results of each step with `--arrivals steps`, and the reason why the last step failed'),
     plan: z.object({
       target: z.string().describe('Host and port of the gateway'),
       arrivals: z.string(),

@@ -97,7 +97,9 @@ const override = z
       .array(transactionTypeConfig)
       .max(MAX_TRANSACTION_TYPES)
       .optional()
-      .describe('Transaction types that the application accepts; an empty list accepts every type'),
+      .describe(
+        'Transaction types that the application accepts or, with remove, excludes. If no entry accepts a type, the application accepts every type that is not excluded; absent with remove',
+      ),
     remove,
   })
   .refine(
@@ -108,7 +110,9 @@ const override = z
 const overrides = z
   .array(override)
   .max(MAX_OVERRIDES)
-  .describe('Applications that the profile accepts or, with remove, excludes; an empty list accepts every application');
+  .describe(
+    'Applications that the profile accepts or, with remove, excludes. If no entry accepts an application, the profile accepts every application that is not excluded',
+  );
 
 /** The simple format: the three values that most acquirers set, each for an application and a transaction type. */
 const simpleEntry = z.object({
@@ -222,8 +226,8 @@ export const profilePage = pageOf(plainText(MAX_NAME_CHARS));
 export const terminalConfig = z
   .object({
     profile: z.string().nullable().describe('Name of the terminal profile in force; null if there are no restrictions'),
-    xTid: z.string().describe('Terminal profile id (`x-tid`) of the terminal'),
-    canTakePin: z.boolean().describe('Whether the switch accepts PINs from the terminal'),
+    xTid: z.string().describe('Terminal id, as in the claim `x-tid`'),
+    canTakePin: z.boolean().describe('Whether a PIN can be entered at the terminal'),
     merchantName: z.string().describe('Merchant name and location for tag 9F4E'),
     merchantCategoryCode: z.string().describe('Merchant category code for tag 9F15, four digits'),
     terminalCurrencyCode: z

@@ -209,7 +209,9 @@ export const transactionQuery = z
     merchant: id
       .optional()
       .describe('Id of the merchant whose transactions are listed; default: the merchant of the credential'),
-    user: plainText(255).optional().describe('Filter: id of the user who took the tap'),
+    user: plainText(255)
+      .optional()
+      .describe('Filter: user who took the tap; id or user name of a registered user, or the value of the claim `usr`'),
     startDate: day
       .optional()
       .describe('Filter: created on or after this UTC day, YYYY-MM-DD')
@@ -276,10 +278,7 @@ export const transactionEvents = z.array(
           'Response to a reversal attempt that does not complete the reversal: refused, unableToLocate, duplicate or undecided',
         ),
       void: z.uuid().optional().describe('Transaction id of a requested void'),
-      pin: z
-        .string()
-        .optional()
-        .describe('New state of the PIN step, such as awaiting, submitted, done, expired or exhausted'),
+      pin: z.string().optional().describe('New state of the PIN step: awaiting, submitted, done, exhausted or expired'),
       late: z
         .string()
         .optional()

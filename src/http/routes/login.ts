@@ -19,7 +19,7 @@ export function registerLoginRoute(server: Server, { authenticator, logIn }: Log
       facts: {
         summary: 'Log in',
         description:
-          'Issues a JWT for a portal user. The gateway limits failed attempts by user and by address (429 with `Retry-After`).',
+          'Issues a JWT for a portal user. The gateway limits login attempts by user and by address (429 with `Retry-After`).',
         section: '4.15',
         takes: [],
         under: 'auth',
