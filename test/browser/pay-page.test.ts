@@ -98,7 +98,7 @@ describe('a pay page that no app takes', () => {
     await customer.expectWellMade();
     await letDoubtPass(installation.database, serviceReference);
     await customer.sees('declined');
-    expect(await customer.text()).toContain('Nothing was taken. You can pay again.');
+    expect(await customer.text()).toContain('No money was taken. You can pay again.');
     expect(await customer.part('#qr-code').isVisible()).toBe(true);
     await customer.expectWellMade();
   });
@@ -169,7 +169,7 @@ describe('a pay page that is reached by a way of its own', () => {
     const customer = await open(urlOf(link, installation.url.replace('127.0.0.1', PLAIN_HOST)));
     await customer.sees('waiting');
     expect(await customer.page.evaluate('isSecureContext')).toBe(false);
-    expect(await customer.part('#phone-says').innerText()).toContain('Open this page by https');
+    expect(await customer.part('#phone-says').innerText()).toContain('Open this page over HTTPS');
     expect(await customer.part('#tap').isDisabled()).toBe(true);
     await customer.expectWellMade();
   });

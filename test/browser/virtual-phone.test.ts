@@ -111,10 +111,10 @@ describe('the virtual phone', () => {
     const { customer } = await ask('50.05');
     await tap(customer);
     await customer.part('#pin').waitFor();
-    expect(await customer.part('#phone-says').innerText()).toBe('The bank wants your PIN.');
+    expect(await customer.part('#phone-says').innerText()).toBe('The bank requires your PIN.');
     await customer.expectWellMade();
     await enterPin(customer, WRONG_PIN);
-    await customer.part('#phone-says', 'That PIN is wrong. Try again.').waitFor();
+    await customer.part('#phone-says', 'Wrong PIN. Try again.').waitFor();
     expect(await customer.part('#pin').inputValue()).toBe('');
     await customer.expectWellMade();
     await enterPin(customer, RIGHT_PIN);
@@ -146,7 +146,7 @@ describe('the virtual phone', () => {
     await customer.part('#busy').waitFor();
     await customer.sees('processing');
     await customer.expectWellMade();
-    expect(await outcome(customer)).toBe('No answer from the bank');
+    expect(await outcome(customer)).toBe('No response from the bank');
   });
 
   test('cannot pay what was paid by another phone', async () => {
@@ -171,7 +171,7 @@ describe('the virtual phone', () => {
       await route.abort();
     });
     await tap(customer);
-    expect(await outcome(customer)).toBe('No answer');
+    expect(await outcome(customer)).toBe('No response');
     await customer.page.unroute('**/transactions/mobile');
     await customer.expectWellMade();
     await customer.part('#again').click();

@@ -118,7 +118,7 @@ function showTerms(
     addFact('At most', `${currency} ${grouped(maxCollectionAmount)}`);
   }
   addFact('Contract', contractReference);
-  addFact('Taken today', 'nothing');
+  addFact('Due today', 'nothing');
 }
 
 function addFact(name, value) {
@@ -150,7 +150,7 @@ async function showQrCode() {
   element('scan').hidden = false;
   const isPhone = matchMedia('(hover: none) and (pointer: coarse)').matches;
   if (link.isWithoutApp || isPhone)
-    element('scan-words').textContent = 'No payment app on this phone? Scan with another one.';
+    element('scan-words').textContent = 'No payment app on this phone? Scan with another phone.';
   try {
     const { qrCode } = await gateway.getPayPageQrCode({ params: { reference: link.reference } });
     image.src = qrCode;

@@ -13,7 +13,7 @@
 const EXPIRED = {
   name: 'expired',
   title: 'This payment link has expired',
-  headline: 'Nothing was taken.',
+  headline: 'No money was taken.',
   explanation: 'Ask the merchant for a new link.',
   isLast: true,
 };
@@ -24,17 +24,17 @@ const REFUSALS = {
     name: 'broken',
     title: 'This payment link is not complete',
     headline: 'Part of its address is missing.',
-    explanation: 'Open it once more from where you got it, or scan the QR code again.',
+    explanation: 'Open the original link again, or scan the QR code again.',
     isLast: true,
   },
   404: {
     name: 'unknown',
-    title: 'There is no such payment',
-    headline: 'Nothing was taken.',
+    title: 'Payment not found',
+    headline: 'No money was taken.',
     explanation: 'Ask the merchant for a new link.',
     isLast: true,
   },
-  410: { ...EXPIRED, headline: 'It cannot be paid any more.' },
+  410: { ...EXPIRED, headline: 'You can no longer pay with this link.' },
 };
 
 export const BROKEN = REFUSALS[401];
@@ -43,7 +43,7 @@ export const READER_APP = {
   name: 'reader-app',
   title: 'Nothing to pay here',
   headline: 'This link is for the merchant’s own reader app.',
-  explanation: 'It has no payment page.',
+  explanation: 'The link has no payment page.',
   isLast: true,
 };
 
@@ -56,7 +56,7 @@ export const OFFLINE = {
 
 const BY_STATE = {
   QRCodeGenerated: { name: 'waiting', headline: 'Ready to be paid.', explanation: '', isOpen: true },
-  QRCodeScanned: { name: 'scanned', headline: 'Opened on a phone.', explanation: 'Go on there.', isOpen: true },
+  QRCodeScanned: { name: 'scanned', headline: 'Opened on a phone.', explanation: 'Continue there.', isOpen: true },
   TransactionStarted: {
     name: 'started',
     headline: 'The phone is ready.',
@@ -75,20 +75,25 @@ const BY_DISPOSITION = {
   Declined: {
     name: 'declined',
     headline: 'Declined.',
-    explanation: 'Nothing was taken. Try another card.',
+    explanation: 'No money was taken. Try another card.',
     isOpen: true,
   },
   UnableToGoOnline: {
     name: 'declined',
-    headline: 'The bank cannot be reached.',
-    explanation: 'Nothing was taken. Try again in a moment.',
+    headline: 'The bank is unavailable.',
+    explanation: 'No money was taken. Try again in a moment.',
     isOpen: true,
   },
-  Voided: { name: 'declined', headline: 'Undone.', explanation: 'Nothing was taken. You can pay again.', isOpen: true },
+  Voided: {
+    name: 'declined',
+    headline: 'Cancelled.',
+    explanation: 'No money was taken. You can pay again.',
+    isOpen: true,
+  },
   Indeterminate: {
     name: 'uncertain',
-    headline: 'The bank has not answered.',
-    explanation: 'Please do not pay again: we are making sure that nothing is taken.',
+    headline: 'The bank has not responded.',
+    explanation: 'Please do not pay again. We are making sure that no money is taken.',
   },
 };
 
@@ -97,7 +102,7 @@ const OF_A_DEBIT_ORDER = {
   waiting: {
     ...BY_STATE.QRCodeGenerated,
     headline: 'Waiting for your card.',
-    explanation: 'It authorises the debit order.',
+    explanation: 'Your card authorises the debit order.',
   },
   paid: { ...BY_DISPOSITION.Approved, headline: 'Debit order authorised.' },
 };

@@ -10,7 +10,7 @@ import { TapSession } from './tap-session.js';
 const element = (id) => document.getElementById(id);
 const SCREENS = ['cards', 'busy', 'pin-form', 'result'];
 
-const UNSAFE_CONTEXT = 'Open this page by https, or by localhost: elsewhere a browser encrypts no card data.';
+const UNSAFE_CONTEXT = 'Open this page over HTTPS or on localhost. Elsewhere, the browser cannot encrypt card data.';
 
 let isOpen = false;
 /** What the button of the result does. */
@@ -37,7 +37,7 @@ async function run(step) {
   } catch (error) {
     if (error instanceof ProblemError) showResult('failed', 'Not accepted', error.problem.detail);
     else if (isSilence(error)) offerRepeat(step);
-    else showResult('failed', 'This page failed', error.message);
+    else showResult('failed', 'Page error', error.message);
   }
   look();
 }
@@ -45,7 +45,7 @@ async function run(step) {
 function offerRepeat(step) {
   isRepeat = true;
   again = () => run(session.isSubmitted ? () => session.repeat() : step);
-  showResult('unsure', 'No answer', 'Try again: what was paid already is not paid twice.');
+  showResult('unsure', 'No response', 'Try again. You cannot pay twice.');
 }
 
 function showOutcome(response) {
@@ -62,9 +62,9 @@ const OUTCOMES = {
   Approved: ['good', 'Approved'],
   Declined: ['failed', 'Declined'],
   DeclinedOffline: ['failed', 'Declined by the card'],
-  UnableToGoOnline: ['failed', 'Bank not reached'],
-  Indeterminate: ['unsure', 'No answer from the bank'],
-  Voided: ['failed', 'Undone'],
+  UnableToGoOnline: ['failed', 'Bank unavailable'],
+  Indeterminate: ['unsure', 'No response from the bank'],
+  Voided: ['failed', 'Cancelled'],
 };
 
 /** Of a PIN that is wrong while tries are left. */
@@ -72,7 +72,7 @@ const WRONG_PIN = 211;
 
 function showPinPad({ errorCode }) {
   const isWrong = errorCode === WRONG_PIN;
-  show('pin-form', isWrong ? 'That PIN is wrong. Try again.' : 'The bank wants your PIN.');
+  show('pin-form', isWrong ? 'Wrong PIN. Try again.' : 'The bank requires your PIN.');
   element('pin').value = '';
   element('pin').ariaInvalid = String(isWrong);
   element('pin').focus();
