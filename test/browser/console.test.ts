@@ -149,7 +149,7 @@ describe('the console', () => {
     const { page, faults } = await visit('operator');
     const row = page.locator('#switches tr').filter({ hasText: '1 · 1' });
     await row.getByRole('button', { name: /^Sign off/ }).click();
-    await page.getByRole('button', { name: 'Leave it' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
     expect(await row.getByText('signed off').count()).toBe(0);
     await row.getByRole('button', { name: /^Sign off/ }).click();
     await page.locator('#sure').getByRole('button', { name: 'Sign off' }).click();
@@ -166,10 +166,10 @@ describe('the console', () => {
     onTestFinished(async () => void (await installation.database.query(flag, [approved, false])));
     const visited = await visit('viewer');
     const { page } = visited;
-    await page.locator('#troubles').getByText('need a person').waitFor();
+    await page.locator('#troubles').getByText('need review').waitFor();
     expect(await page.title()).toMatch(/^\(1\) /);
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Show what needs a person' }).click();
+    await page.getByRole('button', { name: 'Show transactions for review' }).click();
     await page.locator('#panel').getByText('411111******1111').first().waitFor();
     await expectHarmless(visited);
   });
@@ -190,7 +190,7 @@ describe('the console', () => {
     );
     await page
       .locator('#pulse')
-      .getByText(/^no figures for \d+ s$/)
+      .getByText(/^no data for \d+ s$/)
       .waitFor();
     expect(await page.title()).toMatch(/^\(\?\) /);
     expect(await page.locator('body.is-old').count()).toBe(1);

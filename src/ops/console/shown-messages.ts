@@ -47,14 +47,14 @@ function dialectOf({ types, processors }: MessageTables, acquirerId: number, pro
 
 function rowsOf(dialect: Dialect | undefined, message: MaskedMessage): MessageRow[] {
   if (typeof message === 'number')
-    return [notShown(message, 'It could not be read when it came: only its length was kept.')];
+    return [notShown(message, 'The message could not be decoded on arrival; only its length is stored.')];
   if (dialect === undefined)
-    return [notShown(message.length, 'Its processor is not there any more, or cannot be used.')];
+    return [notShown(message.length, 'The processor was removed, or its configuration is invalid.')];
   try {
     return messageRows(dialect.spec, dialect.decode(message));
   } catch (error) {
     if (!(error instanceof Iso8583Error)) throw error;
-    return [notShown(message.length, 'Its processor has spoken another dialect since.')];
+    return [notShown(message.length, 'The configuration of the processor has changed since then.')];
   }
 }
 

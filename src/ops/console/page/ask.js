@@ -12,7 +12,7 @@ export function whenOver(listener) {
 async function ask(path, { method = 'GET', body } = {}) {
   const headers = { ...(body && { 'content-type': 'application/json' }), 'x-csrf-token': csrfToken };
   const answer = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(() => {
-    throw new Error('The gateway does not answer.');
+    throw new Error('The gateway does not respond.');
   });
   if (answer.status === 204) return undefined;
   const told = await answer.json().catch(() => ({}));
@@ -22,12 +22,12 @@ async function ask(path, { method = 'GET', body } = {}) {
 }
 
 function wordsFor({ status, headers }, { detail }) {
-  if (status === 401) return 'Log in to go on.';
-  if (status === 403) return 'You may not do this.';
-  if (status === 404) return 'It is not there (any more).';
-  if (status === 429) return `Too often: try again in ${headers.get('retry-after') ?? 'some'} seconds.`;
-  if (status === 503) return 'The gateway has no time for this now: try again in some seconds.';
-  return detail ?? 'Something went wrong.';
+  if (status === 401) return 'Log in to continue.';
+  if (status === 403) return 'You do not have permission to do this.';
+  if (status === 404) return 'Not found, or removed in the meantime.';
+  if (status === 429) return `Too many attempts. Try again in ${headers.get('retry-after') ?? 'a few'} seconds.`;
+  if (status === 503) return 'The gateway is busy. Try again in a few seconds.';
+  return detail ?? 'Unexpected error.';
 }
 
 function keep(session) {
@@ -39,8 +39,8 @@ export const readSession = async () => keep(await ask('/ops/session'));
 
 export async function logIn(username, password) {
   const session = await ask('/ops/session', { method: 'POST', body: { username, password } }).catch((error) => {
-    if (error.status === 401) throw new Error('That is not a username with its password.');
-    if (error.status === 403) throw new Error('The console is for people of the installation and of acquirers.');
+    if (error.status === 401) throw new Error('Wrong username or password.');
+    if (error.status === 403) throw new Error('Only users of the installation or of an acquirer can use the console.');
     throw error;
   });
   return keep(session);

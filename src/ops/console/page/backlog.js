@@ -52,8 +52,8 @@ export function owedRow() {
 
 /** What is counted can be looked at. */
 function showFinders({ reversalsOwed, needsReview }, cell) {
-  cell.owed ??= finder('Show owed', 'is:owed');
-  cell.review ??= finder('Show what needs a person', 'is:review');
+  cell.owed ??= finder('Show open reversals', 'is:owed');
+  cell.review ??= finder('Show transactions for review', 'is:review');
   if (!cell.firstChild) cell.append(cell.owed, ' ', cell.review);
   cell.owed.hidden = reversalsOwed === 0;
   cell.review.hidden = needsReview === 0;
@@ -80,8 +80,8 @@ export function deadRow({ id, queue }) {
         const button = actButton({
           label: 'Redrive',
           name: `Redrive the dead letter ${id}`,
-          title: 'Give this job back to its queue?',
-          text: `It goes to ${queue} as if it were new, and has all its retries again.`,
+          title: 'Return this job to its queue?',
+          text: `The job returns to ${queue} as a new job with all its retries.`,
           yes: 'Redrive',
           body: { act: 'redriveDeadLetter', id },
         });

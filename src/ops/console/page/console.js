@@ -70,7 +70,7 @@ dark.addEventListener('change', redrawCharts);
 
 const kept = localStorage.getItem('theme');
 if (kept) document.documentElement.dataset.theme = kept;
-whenOver(() => askToLogIn('You have been idle: log in to go on.'));
+whenOver(() => askToLogIn('Your session has expired. Log in to continue.'));
 // What can be scrolled must be reached by key, too.
 for (const region of document.querySelectorAll('.scroll')) region.tabIndex = 0;
 openSearch();

@@ -43,7 +43,7 @@ export function stop() {
 function showAge() {
   const seconds = (performance.now() - lastFrameMs) / 1_000;
   if (seconds < OLD_AFTER_SECONDS) return;
-  pulse(`no figures for ${age(seconds)}`, 'off');
+  pulse(`no data for ${age(seconds)}`, 'off');
   setTitle('(?) ');
 }
 
@@ -62,11 +62,11 @@ function show(frame) {
   showTroubles(frame);
   keepRows(byId('switches'), withWorkers(frame), ({ processId, name }) => `${processId} ${name}`, switchRow, {
     columns: 13,
-    none: 'No worker with a switch is up.',
+    none: 'No worker with a switch is running.',
   });
   keepRows(byId('outcomes'), groupOutcomes(frame.outcomes), ({ key }) => key, outcomeRow, {
     columns: 8,
-    none: 'No tap was decided yet.',
+    none: 'No outcomes yet.',
   });
   keepInStep(byId('processes'), processes, ({ id }) => id, processRow);
   if (!backlog) return;
@@ -79,8 +79,11 @@ function showBacklog({ queues, webhooks, owed, deadLetters }) {
   const endpointOf = ({ acquirerId, integratorId, serves }) => `${acquirerId} ${integratorId} ${serves}`;
   keepRows(byId('webhooks'), webhooks, endpointOf, webhookRow, {
     columns: 4,
-    none: 'Nobody is registered for webhooks.',
+    none: 'No callback URL is registered.',
   });
-  keepRows(byId('owed'), owed, ({ acquirerId }) => acquirerId, owedRow, { columns: 4, none: 'Nothing is uncertain.' });
-  keepRows(byId('dead'), deadLetters, ({ id }) => id, deadRow, { columns: 5, none: 'No job was given up.' });
+  keepRows(byId('owed'), owed, ({ acquirerId }) => acquirerId, owedRow, {
+    columns: 4,
+    none: 'No uncertain transactions.',
+  });
+  keepRows(byId('dead'), deadLetters, ({ id }) => id, deadRow, { columns: 5, none: 'No dead letters.' });
 }

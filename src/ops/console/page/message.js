@@ -2,8 +2,8 @@ import { h } from './dom.js';
 
 /** A message field by field, as it was masked when it was kept. */
 export function messageTable(rows, caption) {
-  if (!rows) return h('p', { class: 'none' }, 'No answer was read.');
-  if (rows.length === 0) return h('p', { class: 'none' }, 'The message was too long to keep.');
+  if (!rows) return h('p', { class: 'none' }, 'No response was received.');
+  if (rows.length === 0) return h('p', { class: 'none' }, 'The message was too long to store.');
   return h(
     'table',
     { class: 'message' },
@@ -45,11 +45,11 @@ function messageRow({ path, depth, name, type, value, withheld, details }) {
 
 /** TLV as a tree: what is in a template stands under it. */
 export function tlvTable(rows) {
-  if (rows.length === 0) return h('p', { class: 'none' }, 'Nothing of the chip was kept.');
+  if (rows.length === 0) return h('p', { class: 'none' }, 'No chip data is stored.');
   return h(
     'table',
     { class: 'message' },
-    h('caption', {}, 'What the chip told, as far as it may be kept'),
+    h('caption', {}, 'Data objects from the chip, without secrets'),
     h(
       'thead',
       {},

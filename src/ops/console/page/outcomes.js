@@ -31,7 +31,7 @@ export function groupOutcomes(outcomes) {
 
 export function outcomeRow() {
   return rowOf([
-    { of: ({ processor }) => (processor === '' ? 'none asked' : processor.replace(' ', ' · ')) },
+    { of: ({ processor }) => (processor === '' ? 'no switch' : processor.replace(' ', ' · ')) },
     { of: ({ scheme }) => scheme },
     { of: showShare },
     figure(({ approved }) => count(approved)),

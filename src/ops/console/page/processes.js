@@ -16,7 +16,7 @@ export function processRow({ id }) {
       ({ clients }) => (clients.waiting > 0 ? 'warn' : ''),
     ),
     figure(({ messages }) =>
-      messages.dropped > 0 ? `${count(messages.kept)}, ${count(messages.dropped)} not` : count(messages.kept),
+      messages.dropped > 0 ? `${count(messages.kept)}, ${count(messages.dropped)} dropped` : count(messages.kept),
     ),
   ]);
 }
@@ -27,13 +27,13 @@ function showProcess(id, { isDraining, role }, cell) {
   cell.isDraining = isDraining;
   cell.button?.remove();
   cell.button = actButton({
-    label: isDraining ? 'Take up' : 'Drain',
-    name: `${isDraining ? 'Take up' : 'Drain'} the process ${role}`,
-    title: isDraining ? 'Let this process take traffic again?' : 'Drain this process?',
+    label: isDraining ? 'Resume' : 'Drain',
+    name: `${isDraining ? 'Resume' : 'Drain'} the process ${role}`,
+    title: isDraining ? 'Let this process accept traffic again?' : 'Drain this process?',
     text: isDraining
-      ? 'It says that it is ready, and load balancers send it new requests.'
-      : 'It says that it is not ready: load balancers send it nothing new, and what is under way is answered. It goes on until it is stopped or taken up again.',
-    yes: isDraining ? 'Take up' : 'Drain',
+      ? 'The process reports that it is ready, and load balancers send it new requests.'
+      : 'The process reports that it is not ready, so load balancers send it no new requests. It completes open requests and keeps running until you stop or resume it.',
+    yes: isDraining ? 'Resume' : 'Drain',
     body: { act: isDraining ? 'resume' : 'drain', processId: id },
   });
   if (cell.button) cell.append(' ', cell.button);
@@ -46,7 +46,7 @@ export function showDatabase({ commits, backlog }) {
     { name: 'Size', value: bytes(database.bytes) },
     {
       name: 'Connections',
-      value: `${count(database.connections)} of ${count(database.mostConnections)}, ${count(database.active)} at work`,
+      value: `${count(database.connections)} of ${count(database.mostConnections)}, ${count(database.active)} active`,
     },
     { name: 'Commits per second', value: rate(commits.perSecond) },
     { name: 'Commit p50', value: `${ms(commits.p50)} ms` },

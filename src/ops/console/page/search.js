@@ -10,8 +10,8 @@ const BY = {
   stan: 'STAN',
   maskedPan: 'masked card number',
   panHash: 'card',
-  owed: 'reversals owed',
-  review: 'what needs a person',
+  owed: 'open reversals',
+  review: 'need for review',
 };
 /** A day, for what is not looked for by its time. */
 const USUAL_HOURS = 24;
@@ -48,11 +48,11 @@ function showList(by, found) {
   const back = () => showList(by, found);
   if (found.length === 0) {
     openPanel(
-      'Nothing was found',
+      'No results',
       h(
         'p',
         {},
-        'No transaction has that id or reference; none in the time that was looked at has that STAN, RRN or card.',
+        'No transaction has this id or reference, and none in the selected period has this STAN, RRN or card.',
       ),
     );
     return;

@@ -58,10 +58,10 @@ function lineOf({ processId, name }, { id }) {
     return actButton({
       label: isOff ? 'Sign off' : 'Sign on',
       name: `${isOff ? 'Sign off' : 'Sign on'} ${id}`,
-      title: isOff ? 'Sign this line off?' : 'Sign this line on?',
+      title: isOff ? 'Sign this connection off?' : 'Sign this connection on?',
       text: isOff
-        ? `${id} finishes what is in flight, signs off, and stays down until somebody signs it on. Taps go by other lines; where there is none, they cannot go online.`
-        : `${id} is dialled and signed on anew, and takes taps again.`,
+        ? `${id} completes the requests in flight, signs off and stays down until an operator signs it on. Taps use the other connections; without one, they cannot go online.`
+        : `${id} connects and signs on again, and then accepts taps.`,
       yes: isOff ? 'Sign off' : 'Sign on',
       body: { act: what, processId, acquirerId, processorId, line: id },
     });

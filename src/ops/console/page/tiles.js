@@ -24,8 +24,8 @@ export function showTiles({ taps, outcomes, backlog, commits }) {
     ...(taps.failedPerSecond === null
       ? []
       : [{ name: 'Failed/s', value: rate(taps.failedPerSecond), mark: taps.failedPerSecond > 0 && 'bad' }]),
-    { name: 'Reversals', value: few(owed), unit: 'owed', mark: owed > 0 && 'warn' },
-    { name: 'For a person', value: few(review), mark: review > 0 && 'bad' },
+    { name: 'Reversals', value: few(owed), unit: 'open', mark: owed > 0 && 'warn' },
+    { name: 'Needs review', value: few(review), mark: review > 0 && 'bad' },
     { name: 'Webhooks', value: few(pending), unit: 'due', mark: pending > 1_000 && 'warn' },
     { name: 'Dead letters', value: dead >= 100 ? '100+' : count(dead), mark: dead > 0 && 'bad' },
     ...(commits ? [{ name: 'Commit p99', value: ms(commits.p99), unit: 'ms' }] : []),

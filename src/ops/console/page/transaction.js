@@ -24,7 +24,7 @@ function storyOf({ summary, trail, messages, tlv, webhooks, related }, again) {
     'div',
     { class: 'story' },
     summaryOf(summary, related, again),
-    part('Time line', trailOf(trail), true),
+    part('Timeline', trailOf(trail), true),
     part(`Messages (${messages.length})`, messagesOf(messages), true),
     part(`Webhooks (${webhooks.length})`, webhooksOf(webhooks, summary, again), webhooks.length > 0),
     part(`Chip (${tlv.length} tags)`, tlvTable(tlv), false),
@@ -77,7 +77,7 @@ function summaryOf(summary, related, again) {
       h(
         'p',
         { class: 'alarm' },
-        'A person must look: the switch has not acknowledged the reversal, or answers strangely.',
+        'Review required: the switch has not acknowledged the reversal, or its responses contradict each other.',
       ),
     h(
       'dl',
@@ -88,7 +88,7 @@ function summaryOf(summary, related, again) {
       h(
         'p',
         {},
-        'Belongs together with ',
+        'Related: ',
         related.map((each) =>
           h(
             'button',
@@ -101,7 +101,7 @@ function summaryOf(summary, related, again) {
       actButton({
         label: 'Retry the reversal now',
         title: 'Send the reversal now?',
-        text: 'Its next attempt is made as soon as a line is free where it cannot overtake its original.',
+        text: 'The next attempt is sent as soon as a connection is free on which the reversal cannot overtake the original request.',
         yes: 'Send it',
         body: { act: 'retryReversal', acquirerId, id },
         onDone: again,
@@ -135,8 +135,8 @@ function kindOf(entry) {
 
 function wordsOf(entry) {
   if (entry.reversal) return `Reversal ${entry.attempt ?? ''} ${entry.reversal}`;
-  if (entry.late) return `Late answer: ${entry.late} ${entry.responseCode}`;
-  if (entry.void) return 'Void asked for';
+  if (entry.late) return `Late response: ${entry.late} ${entry.responseCode}`;
+  if (entry.void) return 'Void requested';
   if (entry.pin) return `PIN ${entry.pin}`;
   return String(entry.to ?? '').replace(/([a-z])([A-Z])/g, '$1 $2');
 }
@@ -146,7 +146,7 @@ function messagesOf(messages) {
     return h(
       'p',
       { class: 'none' },
-      'None is kept: nothing was sent, it is older than a month, or the gateway had no time for it.',
+      'No messages are stored: nothing was sent, the messages are older than a month, or the gateway was too busy to store them.',
     );
   return h(
     'div',
@@ -162,7 +162,7 @@ function messagesOf(messages) {
           ' ',
           h('span', { class: 'chip', 'data-state': each.outcome === 'answered' ? 'good' : 'bad' }, each.outcome),
           ' ',
-          h('small', {}, `${time(each.sentAt)} · ${each.tookMs} ms · line ${each.connection}`),
+          h('small', {}, `${time(each.sentAt)} · ${each.tookMs} ms · connection ${each.connection}`),
         ),
         h(
           'div',
@@ -176,7 +176,7 @@ function messagesOf(messages) {
 }
 
 function webhooksOf(webhooks, { acquirerId }, again) {
-  if (webhooks.length === 0) return h('p', { class: 'none' }, 'Nobody was to be told.');
+  if (webhooks.length === 0) return h('p', { class: 'none' }, 'No webhook was due.');
   return h(
     'div',
     {},
@@ -199,7 +199,7 @@ function webhooksOf(webhooks, { acquirerId }, again) {
             label: 'Replay',
             name: `Replay the webhook ${event.id}`,
             title: 'Send this webhook again?',
-            text: 'The same event goes out under the same id, and receivers that know it by that id ignore it.',
+            text: 'The same event is sent with the same id. Receivers that already processed the id ignore it.',
             yes: 'Replay',
             body: { act: 'replayWebhook', acquirerId, id: event.id },
             onDone: again,
@@ -214,7 +214,7 @@ function webhooksOf(webhooks, { acquirerId }, again) {
             h(
               'tr',
               {},
-              ['Try', 'When', 'Where', 'Answer', 'Took'].map((title) => h('th', { scope: 'col' }, title)),
+              ['Attempt', 'Time', 'URL', 'Response', 'Duration'].map((title) => h('th', { scope: 'col' }, title)),
             ),
           ),
           h(

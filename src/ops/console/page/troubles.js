@@ -14,23 +14,23 @@ function troublesOf({ switches, backlog, taps }) {
   const disabled = webhooks.filter(({ isDisabled }) => isDisabled);
   const isCrowded = database !== null && database.connections > database.mostConnections * MOST_CONNECTIONS_SHARE;
   return [
-    ...down.map((each) => ['bad', `Switch ${named(each)} is down: its taps cannot go online.`]),
-    review > 0 && ['bad', `${count(review)} transactions need a person: see Uncertain at a switch.`],
-    deadLetters.length > 0 && ['bad', 'Jobs were given up: see the dead letters.'],
-    taps.failedPerSecond > 0 && ['bad', 'Taps are answered with errors of ours: see the log.'],
-    isCrowded && ['bad', 'Postgres has hardly a connection left.'],
+    ...down.map((each) => ['bad', `Switch ${named(each)} is down: taps for this switch cannot go online.`]),
+    review > 0 && ['bad', `${count(review)} transactions need review: see Uncertain transactions.`],
+    deadLetters.length > 0 && ['bad', 'Jobs have failed permanently: see Dead letters.'],
+    taps.failedPerSecond > 0 && ['bad', 'Taps fail because of errors in the gateway: see the log.'],
+    isCrowded && ['bad', 'Postgres has almost no free connections.'],
     ...disabled.map(({ acquirerId, integratorId }) => [
       'warn',
-      `Webhooks of ${acquirerId} · ${integratorId} are off: the receiver said that it is gone.`,
+      `Webhooks of ${acquirerId} · ${integratorId} are disabled: the receiver responded with 410.`,
     ]),
-    ...held.map((each) => ['warn', `A line of ${named(each)} is signed off by hand.`]),
+    ...held.map((each) => ['warn', `A connection of ${named(each)} is signed off by an operator.`]),
   ].filter(Boolean);
 }
 
 /** Says it above the figures, and how much of it there is in the title, for who has the page behind another one. */
 export function showTroubles(frame) {
   const troubles = troublesOf(frame);
-  const shown = troubles.length > 0 ? troubles : [['good', 'Nothing needs a person.']];
+  const shown = troubles.length > 0 ? troubles : [['good', 'No problems.']];
   keepInStep(
     byId('troubles'),
     shown,
