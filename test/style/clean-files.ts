@@ -1,6 +1,6 @@
 import { matchesGlob } from 'node:path';
 
-/** What a check reads of a file: comments, texts in quotes, or the prose of a document. */
+/** What a check reads of a file: comments, texts in quotes, or the prose of a document or page. */
 export type Part = 'comments' | 'texts' | 'prose';
 
 export interface CleanFiles {
@@ -17,6 +17,9 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/http/*.ts', parts: ['texts'] },
   { glob: 'src/http/{docs,openapi,routes}/*.ts', parts: ['texts'] },
   { glob: 'src/http/openapi/introduction.ts', parts: ['comments'] },
+  { glob: 'src/http/pay-page/*.js', parts: ['texts'] },
+  { glob: 'src/ops/console/page/*.js', parts: ['texts'] },
+  { glob: '{src/http/pay-page,src/ops/console/page}/*.html', parts: ['prose'] },
   { glob: 'schemas/*.md', parts: ['prose'] },
   { glob: 'test/style/clean-files.ts', parts: ['comments'] },
 ];
@@ -31,7 +34,10 @@ const TOKEN = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)
 
 /** @returns the part of a file as texts to check */
 export function textsOf(part: Part, text: string): string[] {
-  if (part === 'prose') return [text.replaceAll(/^ *```.*?^ *```/gms, '').replaceAll(/`[^`\n]*`/g, '')];
+  if (part === 'prose') {
+    const withoutCode = text.replaceAll(/^ *```.*?^ *```/gms, '').replaceAll(/`[^`\n]*`/g, '');
+    return [withoutCode.replaceAll(/<[^>]*>/g, ' ')];
+  }
   const isComment = (token: string) => token.startsWith('/*') || token.startsWith('//');
   const tokens = [...text.matchAll(TOKEN)].map(([token]) => token);
   return tokens

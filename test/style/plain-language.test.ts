@@ -2,9 +2,9 @@ import { matchesGlob } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bannedPhrasesIn } from './banned-phrases.ts';
 import { CLEAN_FILES, cleanPartsOf, textsOf } from './clean-files.ts';
-import { documents, sourceFiles } from './source-files.ts';
+import { browserFiles, documents, sourceFiles } from './source-files.ts';
 
-const files = [...sourceFiles('src', 'processors', 'schemas', 'test'), ...documents()];
+const files = [...sourceFiles('src', 'processors', 'schemas', 'test'), ...documents(), ...browserFiles('src')];
 
 describe('clean files stay clean', () => {
   test('no comment, text or document contains a banned phrase', () => {
@@ -43,5 +43,6 @@ describe('a banned phrase is found', () => {
     expect(textsOf('comments', source)).toEqual(['/** Told to nobody. */', '// is away']);
     expect(textsOf('texts', source)).toEqual(["'of ours'"]);
     expect(textsOf('prose', 'Read `told`.\n```ts\nnobody\n```\n')).toEqual(['Read .\n\n']);
+    expect(textsOf('prose', '<p class="told">Paid.</p>')).toEqual([' Paid. ']);
   });
 });

@@ -25,6 +25,11 @@ export function documents(): Pick<SourceFile, 'path' | 'text'>[] {
   return filesOf('.md', []);
 }
 
+/** Scripts and pages that browsers load, under these folders. */
+export function browserFiles(...folders: string[]): Pick<SourceFile, 'path' | 'text'>[] {
+  return [...filesOf('.js', folders), ...filesOf('.html', folders)];
+}
+
 function filesOf(ending: string, folders: readonly string[]): Pick<SourceFile, 'path' | 'text'>[] {
   const words = ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...folders];
   const listed = execFileSync('git', words, { cwd: ROOT }).toString().split('\n');
