@@ -74,7 +74,7 @@ describe('the messages of attempts', () => {
       expect(JSON.stringify(told)).not.toMatch(/411111111111|541333008901|3742450017510/);
     }
     const [gone] = showMessages({ ...tables, processors: () => [] }, 1, await find(kept[0]!));
-    expect(gone!.request).toMatchObject([{ withheld: true, details: [expect.stringContaining('not there')] }]);
+    expect(gone!.request).toMatchObject([{ withheld: true, details: [expect.stringContaining('was removed')] }]);
   });
 
   test('of ordinary approvals are dropped and counted when the database is away too long; the others have their own room', async () => {
