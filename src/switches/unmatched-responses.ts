@@ -1,3 +1,5 @@
+import { isStoreCondition } from '../errors/store-conditions.ts';
+import { StoreUnavailable } from '../errors.ts';
 import type { UnmatchedKind, UnmatchedResponse } from '../transactions/reversal/late-response.ts';
 
 /** Looked up by one statement. */
@@ -11,6 +13,12 @@ const PAUSE_MS = 50;
 const MAX_WAITING = 8_192;
 /** The commit that made a tap uncertain may be under way: so the first look comes again so soon. */
 const FIRST_AGAIN_MS = 1_000;
+/**
+ * While the database is unavailable a look counts for nothing and is repeated: the switch may never repeat its response, which
+ * may be an approval of a tap that was declined. After an hour of this the response is counted as dropped.
+ */
+const LONGEST_RETRY_MS = 60_000;
+const MOST_RETRIES = 64;
 
 /** What became of the responses of one switch that no request waited for. They only grow. */
 export class UnmatchedCounters {
@@ -18,7 +26,7 @@ export class UnmatchedCounters {
   duplicates = 0;
   /** They answer nothing that is uncertain. */
   unknown = 0;
-  /** Too many came to look them all up. */
+  /** Too many came to look them all up, or the database was unavailable for too long. */
   dropped = 0;
 }
 
@@ -27,6 +35,8 @@ interface Waiting {
   readonly counters: UnmatchedCounters;
   /** When to look again, counted from the look before. */
   readonly againMs: readonly number[];
+  /** Looks in a row that failed because the database was unavailable. */
+  readonly failures: number;
 }
 
 type RecordUnmatchedResponses = (unmatchedResponses: readonly UnmatchedResponse[]) => Promise<readonly UnmatchedKind[]>;
@@ -74,7 +84,7 @@ export class UnmatchedResponses {
       return;
     }
     this.#waiting++;
-    this.#put({ unmatched, counters, againMs: [FIRST_AGAIN_MS, decidedAfterMs] });
+    this.#put({ unmatched, counters, againMs: [FIRST_AGAIN_MS, decidedAfterMs], failures: 0 });
   }
 
   /** Looks up what is at hand, and ends. */
@@ -111,14 +121,29 @@ export class UnmatchedResponses {
       kinds = await settle(batch.map(({ unmatched }) => unmatched));
     } catch (error) {
       this.#onError(error);
+      if (error instanceof StoreUnavailable || isStoreCondition(error)) {
+        for (const waiting of batch) this.#retry(waiting);
+        return;
+      }
     }
     for (const [index, waiting] of batch.entries()) this.#end(waiting, kinds[index] ?? 'unknown');
+  }
+
+  #retry(waiting: Waiting): void {
+    const failures = waiting.failures + 1;
+    if (failures > MOST_RETRIES || this.#isClosed) {
+      this.#waiting--;
+      waiting.counters.dropped++;
+      return;
+    }
+    const delayMs = Math.min(FIRST_AGAIN_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
+    this.#putLater({ ...waiting, failures }, delayMs);
   }
 
   #end({ unmatched, counters, againMs }: Waiting, kind: UnmatchedKind): void {
     const [nextMs, ...laterMs] = againMs;
     if (kind === 'unknown' && nextMs !== undefined && !this.#isClosed) {
-      this.#putLater({ unmatched, counters, againMs: laterMs }, nextMs);
+      this.#putLater({ unmatched, counters, againMs: laterMs, failures: 0 }, nextMs);
       return;
     }
     this.#waiting--;

@@ -198,16 +198,19 @@ export class SimulatedLine {
     });
   }
 
-  #lookUp(response: IsoMessage, statement: Statement, [nextMs, ...laterMs]: readonly number[]): void {
+  #lookUp(response: IsoMessage, statement: Statement, againMs: readonly number[]): void {
+    const [nextMs, ...laterMs] = againMs;
     const { time, worldHearing, isAlive } = this.#parts;
     const unmatched = strayOf(response);
     if (!isAlive() || !unmatched) return;
-    recordUnmatchedResponses(worldHearing(statement), [unmatched])
-      .catch(() => ['unknown'])
-      .then(([kind]) => {
+    recordUnmatchedResponses(worldHearing(statement), [unmatched]).then(
+      ([kind]) => {
         if (kind === 'unknown' && nextMs !== undefined)
           time.after(nextMs, () => this.#lookUp(response, statement, laterMs));
         else statement.isUnheard = false;
-      });
+      },
+      // The database was unavailable: a look that failed counts for nothing.
+      () => time.after(STRAYS_AGAIN_MS[0]!, () => this.#lookUp(response, statement, againMs)),
+    );
   }
 }

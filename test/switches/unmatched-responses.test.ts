@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
+import { StoreUnavailable } from '../../src/errors.ts';
 import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
 import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
 import type { Processor } from '../../src/processor-kit/processor.ts';
@@ -34,7 +35,47 @@ function open(kindOf: (stan: string) => UnmatchedKind = () => 'unknown') {
   return { unmatchedResponses, looks, errors, unknown, counters: new UnmatchedCounters() };
 }
 
-describe('a stray response', () => {
+describe('while the database is unavailable, an unmatched response', () => {
+  function openUntilMs(availableAtMs: number, error: Error = new StoreUnavailable(true)) {
+    const startMs = Date.now();
+    const opened = open();
+    opened.unmatchedResponses.open(async (batch) => {
+      opened.looks.push(batch.map(({ stan }) => stan));
+      if (Date.now() - startMs < availableAtMs) throw error;
+      return batch.map(() => 'late');
+    });
+    return opened;
+  }
+
+  test('is looked up again until it is recorded, long after the last look of one that is not found', async () => {
+    const { unmatchedResponses, counters } = openUntilMs(20 * 60_000);
+    unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
+    await vi.advanceTimersByTimeAsync(22 * 60_000);
+    expect(counters).toMatchObject({ late: 1, unknown: 0, dropped: 0 });
+    expect(unmatchedResponses.waiting).toBe(0);
+  });
+
+  test('is looked up at most once a minute after a while, and dropped in the end', async () => {
+    const { unmatchedResponses, looks, errors, counters } = openUntilMs(Number.POSITIVE_INFINITY);
+    unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
+    await vi.advanceTimersByTimeAsync(3 * 60 * 60_000);
+    expect(looks.length).toBeGreaterThan(30);
+    expect(looks.length).toBeLessThan(180);
+    expect(errors).toHaveLength(looks.length);
+    expect(counters).toMatchObject({ late: 0, unknown: 0, dropped: 1 });
+    expect(unmatchedResponses.waiting).toBe(0);
+  });
+
+  test('is not looked up without end after another error', async () => {
+    const { unmatchedResponses, looks, counters } = openUntilMs(Number.POSITIVE_INFINITY, new TypeError('a bug'));
+    unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
+    await vi.advanceTimersByTimeAsync(60 * 60_000);
+    expect(looks).toHaveLength(3);
+    expect(counters.unknown).toBe(1);
+  });
+});
+
+describe('an unmatched response', () => {
   test('that is found is looked up once and counted for what it is', async () => {
     const { unmatchedResponses, looks, counters } = open((stan) => (stan === '000001' ? 'late' : 'duplicate'));
     unmatchedResponses.take(unmatched('000001'), counters, DECIDED_AFTER_MS);

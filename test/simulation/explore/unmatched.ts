@@ -36,15 +36,13 @@ export function lookUp(execution: Execution, unmatched: Stray): void {
   if (process.generation !== unmatched.generation || !found) return;
   execution.begin(`${process.name} takes ${unmatched.name}`, process, async (deps, task) => {
     task.hears(unmatched.statement);
-    const [kind] = await recordUnmatchedResponses(deps, [found]).catch(() => ['unknown' as const]);
+    // The database was unavailable: a look that failed counts for nothing.
+    const [kind] = await recordUnmatchedResponses(deps, [found]).catch(() => ['failed' as const]);
     execution.tell(`    ${process.name}: a response that nothing waits for is ${kind}`);
-    const againMs = AGAIN_AFTER_MS[unmatched.looks];
-    if (kind === 'unknown' && againMs !== undefined)
-      execution.unmatchedResponses.push({
-        ...unmatched,
-        atMs: execution.time.nowMs + againMs,
-        looks: unmatched.looks + 1,
-      });
+    const againMs = kind === 'failed' ? AGAIN_AFTER_MS[0] : AGAIN_AFTER_MS[unmatched.looks];
+    const looks = unmatched.looks + (kind === 'failed' ? 0 : 1);
+    if ((kind === 'unknown' || kind === 'failed') && againMs !== undefined)
+      execution.unmatchedResponses.push({ ...unmatched, atMs: execution.time.nowMs + againMs, looks });
     else unmatched.statement.isUnheard = false;
   });
 }
