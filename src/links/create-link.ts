@@ -91,9 +91,10 @@ function draftLink(
   const nowMs = services.clock.nowMs();
   const { merchantId, paymentReference, kind, isConsumerApp, xTid = null, timestamp, mandate } = wanted;
   if (timestamp !== undefined && !(Math.abs(Date.parse(timestamp) - nowMs) <= TIMESTAMP_WITHIN_MS)) {
-    throw invalidValue('timestamp', 'is not within 24 hours');
+    throw invalidValue('timestamp', 'must be within 24 hours of the current time');
   }
-  if (xTid !== null && !services.directory.terminal(acquirerId, xTid)) throw invalidValue('xTid', 'is no terminal');
+  if (xTid !== null && !services.directory.terminal(acquirerId, xTid))
+    throw invalidValue('xTid', 'must be a terminal of the acquirer');
   const currency = readCurrency(wanted.currencyCode);
   return {
     acquirerId,
@@ -118,7 +119,8 @@ function readMandate(
 ): Mandate {
   const instalmentMinor = readAmount('instalmentAmount', instalmentAmount, currency);
   const maxCollectionMinor = readAmount('maxCollectionAmount', maxCollectionAmount, currency);
-  if (instalmentMinor > maxCollectionMinor) throw invalidValue('instalmentAmount', 'is more than maxCollectionAmount');
+  if (instalmentMinor > maxCollectionMinor)
+    throw invalidValue('instalmentAmount', 'must not exceed maxCollectionAmount');
   return { ...mandate, instalmentMinor, maxCollectionMinor };
 }
 
@@ -126,7 +128,7 @@ function readCurrency(code: string): Currency {
   try {
     return currencyOf(code);
   } catch (error) {
-    if (error instanceof MoneyError) throw invalidValue('currencyCode', 'is no currency of ISO 4217');
+    if (error instanceof MoneyError) throw invalidValue('currencyCode', 'must be a currency code of ISO 4217');
     throw error;
   }
 }
@@ -139,11 +141,11 @@ function readAmount(name: string, text: string, currency: Currency): number {
     if (!(error instanceof MoneyError)) throw error;
     throw invalidValue(name, AMOUNT_FAULTS[error.code] ?? error.code);
   }
-  throw invalidValue(name, 'is not more than zero');
+  throw invalidValue(name, 'must be greater than zero');
 }
 
 const AMOUNT_FAULTS: Readonly<Partial<Record<MoneyError['code'], string>>> = {
-  NOT_AN_AMOUNT: 'is no decimal amount',
-  TOO_MANY_DECIMALS: 'has more decimals than the currency',
-  AMOUNT_TOO_LARGE: 'has more than 12 digits',
+  NOT_AN_AMOUNT: 'must be a decimal amount',
+  TOO_MANY_DECIMALS: 'must not have more decimals than the currency',
+  AMOUNT_TOO_LARGE: 'must have at most 12 digits',
 };

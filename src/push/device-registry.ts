@@ -56,7 +56,8 @@ export class DeviceRegistry {
   async #merchantOf(owner: Tenant, named: string | undefined): Promise<string> {
     const { merchants } = this.#options;
     const id = named ?? owner.merchantId ?? (await merchants.onlyMerchant(owner));
-    if (id === undefined) throw invalidValue('merchantId', 'is missing: the credential has no single merchant');
+    if (id === undefined)
+      throw invalidValue('merchantId', 'is required because the credential covers several merchants');
     const merchant = await merchants.findOwned(owner, id);
     if (!merchant) throw new NotFound();
     if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');

@@ -158,5 +158,5 @@ function paymentOf(link: NewLink, url: string, token: string): PushedPayment {
 }
 
 function unknownCurrency(): RequestRejected {
-  return invalidValue('currency', 'is no currency of ISO 4217');
+  return invalidValue('currency', 'must be a currency code of ISO 4217');
 }

@@ -22,12 +22,12 @@ const OPEN_PORTS: readonly string[] = ['', '443'];
 export type UrlFault = keyof typeof URL_FAULTS;
 
 export const URL_FAULTS = {
-  MALFORMED: 'is not an absolute URL',
+  MALFORMED: 'must be an absolute URL',
   SCHEME: 'must begin with https://',
-  CREDENTIALS: 'must not carry a user name or password',
+  CREDENTIALS: 'must not contain a user name or password',
   FRAGMENT: 'must not have a fragment',
-  PORT: 'must name port 443 or one above 1023',
-  ADDRESS: 'leads to an address that is not public',
+  PORT: 'must use port 443 or a port above 1023',
+  ADDRESS: 'must lead to a public address',
 } as const;
 
 /** The URL in its normal form (`HTTPS://0x7f.1` is `https://127.0.0.1/`), or what is wrong with it. */

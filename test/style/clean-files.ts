@@ -16,6 +16,8 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'schemas/*.ts', parts: ['texts'] },
   { glob: 'src/http/*.ts', parts: ['texts'] },
   { glob: 'src/http/{docs,openapi,routes}/*.ts', parts: ['texts'] },
+  { glob: 'src/{links,push}/*.ts', parts: ['texts'] },
+  { glob: 'src/store/settings/*.ts', parts: ['texts'] },
   { glob: 'src/http/openapi/introduction.ts', parts: ['comments'] },
   { glob: 'src/http/pay-page/*.js', parts: ['texts'] },
   { glob: 'src/ops/console/page/*.js', parts: ['texts'] },

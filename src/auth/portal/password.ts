@@ -17,10 +17,11 @@ const MIN_DIFFERENT_CHARS = 4;
 /** What is wrong with a password that somebody wants to have; undefined when nothing is. */
 export function passwordFault(password: string, username: string): string | undefined {
   const chars = [...password.normalize('NFKC')];
-  if (chars.length < MIN_PASSWORD_CHARS) return `has less than ${MIN_PASSWORD_CHARS} characters`;
-  if (chars.length > MAX_PASSWORD_CHARS) return `has more than ${MAX_PASSWORD_CHARS} characters`;
-  if (new Set(chars).size < MIN_DIFFERENT_CHARS) return `repeats fewer than ${MIN_DIFFERENT_CHARS} characters`;
-  return password.toLowerCase().includes(username.toLowerCase()) ? 'contains the username' : undefined;
+  if (chars.length < MIN_PASSWORD_CHARS) return `must have at least ${MIN_PASSWORD_CHARS} characters`;
+  if (chars.length > MAX_PASSWORD_CHARS) return `must have at most ${MAX_PASSWORD_CHARS} characters`;
+  if (new Set(chars).size < MIN_DIFFERENT_CHARS)
+    return `must have at least ${MIN_DIFFERENT_CHARS} different characters`;
+  return password.toLowerCase().includes(username.toLowerCase()) ? 'must not contain the user name' : undefined;
 }
 
 /** `scrypt$<N>$<r>$<p>$<salt>$<hash>`, Base64url: the parameters travel with the hash, so that they can grow. */

@@ -53,7 +53,7 @@ function faultsOf({ acquirerId, merchantName, mcc, xTid }: MerchantPrincipal, di
   const missing = Object.entries(named).filter(([, value]) => value === null);
   const faults = missing.map(([claim]) => ({ pointer: `/claims/${claim}`, detail: 'is missing' }));
   if (xTid !== null && !directory.terminal(acquirerId, xTid)) {
-    faults.push({ pointer: '/claims/x-tid', detail: 'is no terminal of the acquirer' });
+    faults.push({ pointer: '/claims/x-tid', detail: 'must be a terminal of the acquirer' });
   }
   return faults;
 }

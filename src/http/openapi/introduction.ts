@@ -10,8 +10,8 @@ interface Listed {
 /** Introduction to the API reference in Markdown, with the table of credentials for each operation. */
 export function introduction(operations: readonly Listed[]): string {
   return `Tapwire is a payment gateway. A phone reads a contactless card and submits the encrypted card data over HTTPS (a *tap*).
-Tapwire sends the payment to the *switch* of a card processor and returns the *outcome*: approved or declined. Your server
-creates and queries payments; an app must never call these operations directly.
+Tapwire sends the payment to the *switch* of a card processor and returns the *outcome*: approved or declined. Create
+payments from your server, never from an app: an app must not contain an API key.
 
 **Terms.** An *acquirer* holds the contract with a switch. An *integrator* writes software for *merchants* of the acquirer. A
 *link* or *intent* is a payment request that opens a payment app. The *issuer* is the bank of the cardholder. *Major units*

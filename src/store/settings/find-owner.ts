@@ -30,7 +30,7 @@ export async function findOwner(client: pg.ClientBase, reach: Reach, named: Name
     const found = rows[0]?.integratorId;
     const isMeant = (wanted: number | null | undefined) => wanted === undefined || wanted === null || wanted === found;
     if (found !== undefined && isMeant(integratorId) && isMeant(own)) return { integratorId: found, merchantId };
-    throw invalidValue('merchantId', 'no merchant of the integrator');
+    throw invalidValue('merchantId', 'must be a merchant of the integrator');
   }
   if (own !== undefined) throw new AuthError('FORBIDDEN', 'owner');
   if (integratorId === null) return named;
@@ -38,6 +38,6 @@ export async function findOwner(client: pg.ClientBase, reach: Reach, named: Name
     acquirerId,
     integratorId,
   ]);
-  if (rowCount === 0) throw invalidValue('integratorId', 'no integrator of the acquirer');
+  if (rowCount === 0) throw invalidValue('integratorId', 'must be an integrator of the acquirer');
   return named;
 }

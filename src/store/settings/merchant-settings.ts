@@ -33,7 +33,7 @@ export const MERCHANT_SETTINGS: SettingsTable<NewMerchant, StoredMerchant> = {
       acquirerId,
       integratorId,
     ]);
-    if (rowCount === 0) throw invalidValue('integratorId', 'no integrator of the acquirer');
+    if (rowCount === 0) throw invalidValue('integratorId', 'must be an integrator of the acquirer');
   },
   // Transactions, keys and users name both.
   checkChange(before, { integratorId }) {

@@ -23,11 +23,11 @@ export const TERMINAL_SETTINGS: SettingsTable<NewTerminal, StoredTerminal> = {
     const isThere = async (text: string, id: string) => (await client.query(text, [acquirerId, id])).rowCount === 1;
     const profiles = 'select from terminal_profiles where acquirer_id = $1 and name = $2';
     if (profile !== null && !(await isThere(profiles, profile))) {
-      throw invalidValue('profile', 'no terminal profile of the acquirer');
+      throw invalidValue('profile', 'must be a terminal profile of the acquirer');
     }
     const merchants = 'select from merchants where acquirer_id = $1 and id = $2';
     if (merchantId !== null && !(await isThere(merchants, merchantId))) {
-      throw invalidValue('merchantId', 'no merchant of the acquirer');
+      throw invalidValue('merchantId', 'must be a merchant of the acquirer');
     }
   },
   async checkRemoval(client, acquirerId, xTid) {

@@ -84,7 +84,7 @@ describe('tapwire link', () => {
   test('says what is wrong with an amount', async () => {
     const ended = await link('--amount', '0.001');
     expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(ended.stderr).toContain('/amount has more decimals than the currency');
+    expect(ended.stderr).toContain('/amount must not have more decimals than the currency');
     expect(await link()).toMatchObject({ exitCode: 2, stdout: '' });
   });
 });

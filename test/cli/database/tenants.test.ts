@@ -160,7 +160,7 @@ describe('what is wrong is named, and exits with 1', () => {
     ['merchant change --acquirer 1 --country XX 1001', '/country: no country'],
     ['merchant change --acquirer 1 --id 2 1001', "Unknown option '--id'"],
     ['terminal add --acquirer 1 --x-tid T2 --tid A --mid B --takes-pin maybe', '/canTakePin: '],
-    ['terminal add --acquirer 1 --x-tid T2 --tid A --mid B --profile none', '/profile: no terminal profile'],
+    ['terminal add --acquirer 1 --x-tid T2 --tid A --mid B --profile none', '/profile: must be a terminal profile'],
     ['api-key add --acquirer 1 --name x', '/scopes: '],
     ['api-key rotate --acquirer 1 none', 'none of that name'],
     ['issuer-key add --acquirer 1 --integrator 1 --issuer x --kid y --public-key none.pem', 'ENOENT'],

@@ -170,7 +170,7 @@ describe('tapwire callback', () => {
   });
 
   test.each([
-    [['set', '10', 'http://10.0.0.1/'], 'leads to an address that is not public'],
+    [['set', '10', 'http://10.0.0.1/'], 'must lead to a public address'],
     [['set', '10'], 'URL: expected where to tell'],
     [['secret', '12'], 'Nothing is set for this integrator'],
     [['show', 'ten'], '--integrator: expected a number'],

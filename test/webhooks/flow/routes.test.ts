@@ -116,14 +116,14 @@ describe('the callback of an integrator', () => {
   });
 
   test.each([
-    ['https://10.0.0.1/hook', 'leads to an address that is not public'],
-    ['https://169.254.169.254/latest/meta-data/', 'leads to an address that is not public'],
-    ['https://[::ffff:10.0.0.1]/hook', 'leads to an address that is not public'],
-    ['http://192.168.1.1/hook', 'leads to an address that is not public'],
-    ['https://user:swordfish@shop.example/', 'must not carry a user name or password'],
+    ['https://10.0.0.1/hook', 'must lead to a public address'],
+    ['https://169.254.169.254/latest/meta-data/', 'must lead to a public address'],
+    ['https://[::ffff:10.0.0.1]/hook', 'must lead to a public address'],
+    ['http://192.168.1.1/hook', 'must lead to a public address'],
+    ['https://user:swordfish@shop.example/', 'must not contain a user name or password'],
     ['ftp://shop.example/hook', 'must begin with https://'],
-    ['https://shop.example:22/', 'must name port 443 or one above 1023'],
-    ['shop.example/hook', 'is not an absolute URL'],
+    ['https://shop.example:22/', 'must use port 443 or a port above 1023'],
+    ['shop.example/hook', 'must be an absolute URL'],
   ])('is not registered at %s', async (callbackUrl, detail) => {
     const answer = await backend.register(callbackUrl);
     expect(answer).toMatchObject({
