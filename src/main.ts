@@ -28,9 +28,9 @@ import { loadProcessors } from './processor-kit/load-processors.ts';
 import { DatabaseClock } from './store/postgres/database-clock.ts';
 import { postgresHandoverKeys } from './store/switches/handover-keys.ts';
 import { UnmatchedResponses } from './switches/unmatched-responses.ts';
+import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from './transactions/model/time-limits.ts';
+import type { TransactionDependencies } from './transactions/ports/transaction-dependencies.ts';
 import { recordUnmatchedResponses } from './transactions/reversal/late-response.ts';
-import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from './transactions/time-limits.ts';
-import type { TransactionDependencies } from './transactions/transaction-dependencies.ts';
 import { callbackPolicy } from './webhooks/callback-url.ts';
 import { GuardedFetch } from './webhooks/guarded-fetch.ts';
 

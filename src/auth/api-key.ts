@@ -6,7 +6,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LruMap } from '../bytes/lru-map.ts';
 import { Secret } from '../bytes/secret.ts';
 import { AuthError } from '../errors.ts';
-import type { Tenant } from '../transactions/ports.ts';
+import type { Tenant } from '../transactions/ports/store-ports.ts';
 import { RecentReads } from './recent-reads.ts';
 
 const ID_BYTES = 8;

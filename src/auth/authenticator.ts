@@ -1,6 +1,7 @@
 import { AuthError, NotFound } from '../errors.ts';
-import type { Directory, Tenant } from '../transactions/ports.ts';
-import { admitUser } from '../transactions/tap/admit.ts';
+import { admitUser } from '../transactions/decisions/admit.ts';
+import type { Directory } from '../transactions/ports/directory-ports.ts';
+import type { Tenant } from '../transactions/ports/store-ports.ts';
 import { type ApiKeyPrincipal, type ApiKeyVerifier, requireScope } from './api-key.ts';
 import { bearerToken } from './bearer.ts';
 import { includesTenant } from './includes-tenant.ts';

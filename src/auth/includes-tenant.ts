@@ -1,4 +1,4 @@
-import type { Tenant } from '../transactions/ports.ts';
+import type { Tenant } from '../transactions/ports/store-ports.ts';
 
 /** Whether `inner` is `outer` or one of its own. */
 export function includesTenant(outer: Tenant, inner: Tenant): boolean {

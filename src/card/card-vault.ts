@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { LruMap } from '../bytes/lru-map.ts';
 import { SealError } from '../errors.ts';
-import type { CardVault, KeptCard } from '../transactions/ports.ts';
+import type { CardVault, KeptCard } from '../transactions/ports/card-ports.ts';
 import type { KeyRing, NamedSecretKey, SecretKeys } from './key-ring.ts';
 import { openBytes, sealBytes } from './seal-bytes.ts';
 

@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { PinRequest } from '../transactions/ports/pin-ports.ts';
-import type { TapRequest } from '../transactions/ports.ts';
+import type { PinRequest, TapRequest } from '../transactions/ports/card-ports.ts';
 import type { NamedSecretKey, SecretKeys } from './key-ring.ts';
 
 type Blobs = Pick<TapRequest, 'generalCardData' | 'paymentCardData'> & Partial<Pick<PinRequest, 'pinBlock' | 'ksn'>>;

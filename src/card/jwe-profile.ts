@@ -3,7 +3,7 @@
  * What both ends share stands here; `seal-card-data.ts` is the reader's end and `open-jwe.ts` ours.
  */
 import { hash } from 'node:crypto';
-import type { TapRequest } from '../transactions/ports.ts';
+import type { TapRequest } from '../transactions/ports/card-ports.ts';
 
 export const JWE_ALGORITHM = 'ECDH-ES';
 export const JWE_ENCRYPTION = 'A256GCM';

@@ -3,7 +3,7 @@ import { MAX_GENERAL_CARD_DATA_CHARS, MAX_PAYMENT_CARD_DATA_CHARS, READER_TAGS }
 import { decodeBase64 } from '../bytes/base64.ts';
 import { indexTlv, type TlvIndex } from '../emv/tlv.ts';
 import { CardDataError, TlvError } from '../errors.ts';
-import type { CardDataOpener, OpenedTap, TapRequest } from '../transactions/ports.ts';
+import type { CardDataOpener, OpenedTap, TapRequest } from '../transactions/ports/card-ports.ts';
 import { fingerprintBlobs, isFingerprintOf } from './fingerprint-blobs.ts';
 import type { KeyRing } from './key-ring.ts';
 import { JweOpener } from './open-jwe.ts';

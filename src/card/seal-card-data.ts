@@ -10,7 +10,7 @@ import {
 } from 'node:crypto';
 import { type CardDataPublicKey, GENERAL_TAGS, READER_TAGS } from '#schemas/card-data';
 import { encodeTlv } from '../emv/tlv.ts';
-import type { TapRequest } from '../transactions/ports.ts';
+import type { TapRequest } from '../transactions/ports/card-ports.ts';
 import { encryptGcm, GCM_NONCE_BYTES, GCM_TAG_BYTES } from './aes-gcm.ts';
 import { deriveContentKey, JWE_ALGORITHM, JWE_ENCRYPTION, type TapBinding } from './jwe-profile.ts';
 

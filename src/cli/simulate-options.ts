@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { StartError } from '../errors.ts';
-import { keyExchangeConfig } from '../processor-kit/key-change.ts';
+import { keyExchangeConfig } from '../processor-kit/key-exchange-config.ts';
 import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../simulator/faults.ts';
 import { parseManners } from '../simulator/manners/manners.ts';

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { newTerminalProfile, type StoredTerminalProfile, terminalProfileChange } from '#schemas/terminal-profile';
 import { TerminalProfileSettings } from '../store/settings/terminal-profile-settings.ts';
-import { readNewProfile, readProfileChange } from '../transactions/tap/read-profile.ts';
+import { readNewProfile, readProfileChange } from '../transactions/settings/read-profile.ts';
 import { changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
 import { command, runCommand } from './commands.ts';
 import { readJson } from './read-file.ts';

@@ -1,4 +1,5 @@
-import type { Connection, ConnectionState } from './connection.ts';
+import type { Connection } from './connection.ts';
+import type { ConnectionState } from './connection-state.ts';
 
 /**
  * The connections of a pool. A connection's state is the list it is in:

@@ -1,6 +1,6 @@
 import type { Server } from 'node:net';
 import type { BackoffLimits } from '../limits/backoff.ts';
-import type { CloseReason, ConnectionState } from './connection.ts';
+import type { CloseReason, ConnectionState } from './connection-state.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { MayDial } from './guarded-lookup.ts';
 import type { UnmatchedResponse } from './pending-requests.ts';

@@ -1,5 +1,6 @@
 import { ConnectionError } from '../errors.ts';
-import type { CloseCause, Connection } from './connection.ts';
+import type { Connection } from './connection.ts';
+import type { CloseCause } from './connection-state.ts';
 import { Alarm, type Deadlines } from './deadlines.ts';
 import type { PoolTimeouts } from './pool-options.ts';
 import { silentFromMs } from './suspicion.ts';

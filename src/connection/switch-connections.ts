@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { LogBudget } from '../limits/log-budget.ts';
 import { Acceptor } from './acceptor.ts';
-import {
-  type CloseReason,
-  Connection,
-  type ConnectionContext,
-  type ConnectionEvents,
-  type ConnectionState,
-} from './connection.ts';
+import { Connection, type ConnectionContext, type ConnectionEvents } from './connection.ts';
 import { ConnectionLists } from './connection-lists.ts';
+import type { CloseReason, ConnectionState } from './connection-state.ts';
 import { Alarm, type Deadlines } from './deadlines.ts';
 import { Inbox } from './inbox.ts';
 import type { PendingRequests } from './pending-requests.ts';

@@ -1,15 +1,15 @@
-import { DISPOSITION_MOVES, dispositionName } from '../transactions/disposition.ts';
-import { LINK_STATE_MOVES, linkStateName } from '../transactions/links/link-state.ts';
-import { PIN_STATE_MOVES, pinStateName } from '../transactions/pin/pin-step.ts';
-import { REVERSAL_MOVES } from '../transactions/reversal/reversal-steps.ts';
-import { MUST_NOT_REST, STATUS_MOVES, Status, type StatusName, statusName } from '../transactions/status.ts';
+import { REVERSAL_MOVES } from '../transactions/decisions/reversal-steps.ts';
+import { DISPOSITION_MOVES, dispositionName } from '../transactions/model/disposition.ts';
+import { LINK_STATE_MOVES, linkStateName } from '../transactions/model/link-state.ts';
+import { PIN_STATE_MOVES, pinStateName } from '../transactions/model/pin.ts';
+import { MUST_NOT_REST, STATUS_MOVES, Status, type StatusName, statusName } from '../transactions/model/status.ts';
 import { type StateChart, stateChart } from './state-chart.ts';
 
 const HOME = new URL('../transactions/', import.meta.url);
 
 const CHARTS: Readonly<Record<string, StateChart>> = {
   status: {
-    source: new URL('status.ts', HOME),
+    source: new URL('model/status.ts', HOME),
     moves: named(STATUS_MOVES, statusName),
     note: {
       title: 'id, and whether it may rest',
@@ -19,10 +19,10 @@ const CHARTS: Readonly<Record<string, StateChart>> = {
       },
     },
   },
-  disposition: { source: new URL('disposition.ts', HOME), moves: named(DISPOSITION_MOVES, dispositionName) },
-  'pin-step': { source: new URL('pin/pin-step.ts', HOME), moves: named(PIN_STATE_MOVES, pinStateName) },
-  'link-state': { source: new URL('links/link-state.ts', HOME), moves: named(LINK_STATE_MOVES, linkStateName) },
-  reversal: { source: new URL('reversal/reversal-steps.ts', HOME), moves: new Map(Object.entries(REVERSAL_MOVES)) },
+  disposition: { source: new URL('model/disposition.ts', HOME), moves: named(DISPOSITION_MOVES, dispositionName) },
+  'pin-step': { source: new URL('model/pin.ts', HOME), moves: named(PIN_STATE_MOVES, pinStateName) },
+  'link-state': { source: new URL('model/link-state.ts', HOME), moves: named(LINK_STATE_MOVES, linkStateName) },
+  reversal: { source: new URL('decisions/reversal-steps.ts', HOME), moves: new Map(Object.entries(REVERSAL_MOVES)) },
 };
 
 /** What `src/transactions/README.md` tells of each state machine, by the name of its section. */

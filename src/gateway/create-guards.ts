@@ -11,7 +11,7 @@ import { postgresApiKeys } from '../store/credentials/api-keys.ts';
 import { postgresUsers } from '../store/credentials/users.ts';
 import { IdempotencyKeys } from '../store/transactions/idempotency.ts';
 import { fetchKeySet } from '../webhooks/fetch-key-set.ts';
-import type { RouteParts } from './register-routes.ts';
+import type { RouteParts } from './route-parts.ts';
 
 export type Guards = ReturnType<typeof createGuards>;
 

@@ -9,9 +9,9 @@ import type { Pipeline } from '../jobs/pipeline.ts';
 import type { Log } from '../ops/log.ts';
 import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
 import type { AcquirerSwitches } from '../switches/acquirer-switches.ts';
-import type { ReviewReason } from '../transactions/ports.ts';
-import { OriginalConnections } from '../transactions/reversal/original-connections.ts';
-import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
+import { OriginalConnections } from '../transactions/model/original-connections.ts';
+import type { ReviewReason } from '../transactions/ports/process-ports.ts';
+import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { Stores } from './open-stores.ts';
 
 /** On level error: somebody is called. */

@@ -13,7 +13,8 @@ import type { Tracing } from '../ops/tracing/tracing.ts';
 import type { Closers } from './closers.ts';
 import { registerConsole } from './open-console.ts';
 import { registerReference } from './register-reference.ts';
-import { type RouteParts, registerRoutes } from './register-routes.ts';
+import { registerRoutes } from './register-routes.ts';
+import type { RouteParts } from './route-parts.ts';
 import { longestSwitchWaitMs } from './switch-wait.ts';
 
 interface FrontParts {

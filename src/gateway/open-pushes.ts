@@ -12,10 +12,10 @@ import { readServiceAccount } from '../push/service-account.ts';
 import { PostgresDevices } from '../store/directory/devices.ts';
 import { inTransaction } from '../store/postgres/group-commit.ts';
 import type { Database } from '../store/postgres/open-database.ts';
-import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
+import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import { createLinkServices } from './create-link-services.ts';
 import type { Stores } from './open-stores.ts';
-import { createLinkServices } from './register-payments.ts';
 
 export interface PushParts {
   readonly config: Config;

@@ -12,8 +12,8 @@ import { openHsm } from '../switches/open-hsm.ts';
 import type { MessageKeeper } from '../switches/ports.ts';
 import { refusePinTerminals } from '../switches/translate-pin.ts';
 import type { UnmatchedResponses } from '../switches/unmatched-responses.ts';
-import type { ProcessorTypes } from '../transactions/tap/check-routing.ts';
-import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
+import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
+import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
 import type { Closers } from './closers.ts';
 import { switchAccessOf } from './switch-access-of.ts';
 

@@ -9,7 +9,7 @@ import { CallbackRegistry } from '../webhooks/callback-registry.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
 import { createSecretVault } from '../webhooks/secret-vault.ts';
 import type { createGuards } from './create-guards.ts';
-import type { RouteParts } from './register-routes.ts';
+import type { RouteParts } from './route-parts.ts';
 import { switchAccessOf } from './switch-access-of.ts';
 
 /** What operators and acquirers manage by HTTP; the command line does the same. */

@@ -11,7 +11,7 @@ import type { Server } from '../http/server.ts';
 import { postgresLoginTries } from '../store/credentials/login-tries.ts';
 import { isReferenceFree } from '../store/transactions/references.ts';
 import type { Guards } from './create-guards.ts';
-import type { RouteParts } from './register-routes.ts';
+import type { RouteParts } from './route-parts.ts';
 
 /** How often callers may ask, what they get against their credentials, and what tells them why one is refused. */
 export function registerCredentials(server: Server, parts: RouteParts, guards: Guards): void {

@@ -9,9 +9,9 @@ import { registerVirtualReaderRoutes } from '../http/routes/virtual-reader.ts';
 import type { Server } from '../http/server.ts';
 import type { LinkServices } from '../links/create-link.ts';
 import { VirtualReader } from '../phone/virtual-reader.ts';
-import type { IntentTokens } from '../transactions/ports/link-ports.ts';
 import type { createGuards } from './create-guards.ts';
-import type { RouteParts } from './register-routes.ts';
+import { createLinkServices } from './create-link-services.ts';
+import type { RouteParts } from './route-parts.ts';
 
 /** Links and intents: how they are created, paid and looked up. */
 export function registerPayments(server: Server, parts: RouteParts, guards: ReturnType<typeof createGuards>): void {
@@ -38,22 +38,4 @@ function registerPayPage(
   const identify = identifyLink(appTokens);
   registerPayPageRoutes(server, { identify, links, directory, clock, services, settings });
   if (hasVirtualPhone) registerVirtualReaderRoutes(server, { identify, links, reader: new VirtualReader() });
-}
-
-/** What links are made with, whoever makes them. */
-export function createLinkServices(
-  { config, stores: { links, directory }, deps }: Pick<RouteParts, 'config' | 'stores' | 'deps'>,
-  tokens: IntentTokens,
-  origin: () => string,
-): LinkServices {
-  return {
-    links,
-    tokens,
-    directory,
-    merchants: directory,
-    clock: deps.clock,
-    newId: deps.newId,
-    lifetimeMinutes: config.LINK_MINUTES,
-    appUrl: () => config.APP_URL ?? origin(),
-  };
 }

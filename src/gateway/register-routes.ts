@@ -1,6 +1,4 @@
 import type { Authenticator } from '../auth/authenticator.ts';
-import type { OwnTokens } from '../auth/tokens/own-tokens.ts';
-import type { Config } from '../config.ts';
 import type { IdempotentRoute } from '../http/idempotency.ts';
 import { registerAcknowledgeRoutes } from '../http/routes/acknowledge.ts';
 import { registerCallbackRoutes } from '../http/routes/callbacks.ts';
@@ -12,38 +10,17 @@ import { registerWebhookEventRoutes } from '../http/routes/webhook-events.ts';
 import { registerWellKnownRoutes } from '../http/routes/well-known.ts';
 import type { Server } from '../http/server.ts';
 import { identifySubmitter, TapLimits } from '../http/tap-limits.ts';
-import type { Database } from '../store/postgres/open-database.ts';
 import { PostgresWebhookEndpoints } from '../store/webhooks/webhook-endpoints.ts';
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
-import type { ProcessorTypes } from '../transactions/tap/check-routing.ts';
-import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
-import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { createSecretVault } from '../webhooks/secret-vault.ts';
-import type { Closers } from './closers.ts';
 import { createGuards } from './create-guards.ts';
-import type { Databases } from './open-databases.ts';
-import type { Pushes } from './open-pushes.ts';
-import type { Report, Stores } from './open-stores.ts';
 import { registerAdministration } from './register-administration.ts';
 import { registerCredentials } from './register-credentials.ts';
 import { registerPayments } from './register-payments.ts';
 import { registerTerminals } from './register-terminals.ts';
-
-export interface RouteParts {
-  readonly config: Config;
-  readonly database: Database;
-  readonly databases: Databases;
-  readonly stores: Stores;
-  readonly types: ProcessorTypes;
-  readonly ownTokens: OwnTokens;
-  readonly deps: TransactionDependencies;
-  readonly fetcher: GuardedFetch;
-  readonly pushes: Pushes;
-  readonly closers: Closers;
-  readonly report: Report;
-}
+import type { RouteParts } from './route-parts.ts';
 
 /** Every route that a caller with a credential reaches, and the public ones beside them. */
 export function registerRoutes(server: Server, parts: RouteParts): void {

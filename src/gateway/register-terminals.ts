@@ -5,7 +5,7 @@ import { registerTerminalProfileRoutes } from '../http/routes/terminal-profiles.
 import type { Server } from '../http/server.ts';
 import { TerminalProfileSettings } from '../store/settings/terminal-profile-settings.ts';
 import type { createGuards } from './create-guards.ts';
-import type { RouteParts } from './register-routes.ts';
+import type { RouteParts } from './route-parts.ts';
 
 /** Terminals and the devices they are: what they may take, how they learn it, and what is pushed to them. */
 export function registerTerminals(server: Server, parts: RouteParts, guards: ReturnType<typeof createGuards>): void {

@@ -1,6 +1,10 @@
 import type { PostgresDirectory } from '../store/directory/directory.ts';
-import type { ProcessorTypes } from '../transactions/tap/check-routing.ts';
-import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS, OUTCOME_GRACE_SECONDS } from '../transactions/time-limits.ts';
+import {
+  ANSWER_SLACK_SECONDS,
+  LONGEST_DEADLINE_SECONDS,
+  OUTCOME_GRACE_SECONDS,
+} from '../transactions/model/time-limits.ts';
+import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
 
 interface WithDeadline {
   readonly profile?: { readonly deadlineMs?: number };

@@ -1,6 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AnswerOverdue } from '../errors.ts';
-import type { Server } from './server.ts';
 
 /** Two commits and two reads at their limits, and what a callback URL is tried for. */
 const PLAIN_MS = 30_000;
@@ -26,7 +25,7 @@ export interface AnswerTimes {
  * Every request is answered or closed by its deadline, whatever its handler waits for. All share one timer; requests are looked
  * through from the oldest on, up to the first that is young enough for any route.
  */
-export function keepAnswerDeadlines(server: Server, { plainMs = PLAIN_MS, switchWaitMs }: AnswerTimes): void {
+export function keepAnswerDeadlines(server: FastifyInstance, { plainMs = PLAIN_MS, switchWaitMs }: AnswerTimes): void {
   const limitOf = ({ routeOptions: { config } }: FastifyRequest) => {
     if (config.facts?.isEndless) return Number.POSITIVE_INFINITY;
     return config.facts?.waitsForSwitch ? switchWaitMs() + COMMITS_WITHIN_MS : plainMs;

@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
-import { isAwaitingPin } from '../transactions/pin/pin-step.ts';
-import type { Transaction } from '../transactions/transaction.ts';
-import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
+import { isAwaitingPin } from '../transactions/model/pin.ts';
+import type { Transaction } from '../transactions/model/transaction.ts';
+import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import { onlineAuthorizationOf } from './online-authorization.ts';
 import { recordWhenFlushed } from './record-when-flushed.ts';
 

@@ -1,7 +1,6 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { HttpError } from './http-error.ts';
 import type { RouteTable } from './route-table.ts';
-import type { Server } from './server.ts';
 
 export interface GuardOptions {
   /** qa and prod: refuse what the client did not send by HTTPS. */
@@ -34,7 +33,7 @@ const SINGLE: ReadonlyMap<string, number> = new Map(
 );
 
 /** Refuses requests that are readable and yet not fit to be served, before anything else looks at them. */
-export function guardRequests(server: Server, routes: RouteTable, { requiresHttps }: GuardOptions): void {
+export function guardRequests(server: FastifyInstance, routes: RouteTable, { requiresHttps }: GuardOptions): void {
   server.addHook('onRequest', (request, reply, done) => {
     if (requiresHttps && request.protocol === 'https') reply.header('strict-transport-security', HSTS);
     done(requiresHttps ? (faultOfTransport(request) ?? faultOf(request, routes)) : faultOf(request, routes));

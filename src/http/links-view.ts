@@ -1,14 +1,19 @@
 import type { QrCodeDetails } from '#schemas/consumer';
 import type { LinkStatus, ShownMandate, TapOnOwnStatus, Tt3LinkStatus } from '#schemas/link';
 import { responseCodeText } from '#schemas/response-codes';
-import { Disposition, dispositionName } from '../transactions/disposition.ts';
-import { isExpired, type Link, type Mandate } from '../transactions/links/link.ts';
-import { linkStateName } from '../transactions/links/link-state.ts';
 import type { OpenedLink } from '../transactions/links/pay-link.ts';
-import { type Currency, currencyOf, formatAmount } from '../transactions/money.ts';
-import type { MerchantRecord } from '../transactions/ports.ts';
-import { statusName } from '../transactions/status.ts';
-import { TRANSACTION_TYPE_NAMES, type Transaction, TransactionType, toldMinor } from '../transactions/transaction.ts';
+import { Disposition, dispositionName } from '../transactions/model/disposition.ts';
+import { isExpired, type Link, type Mandate } from '../transactions/model/link.ts';
+import { linkStateName } from '../transactions/model/link-state.ts';
+import { type Currency, currencyOf, formatAmount } from '../transactions/model/money.ts';
+import { statusName } from '../transactions/model/status.ts';
+import {
+  TRANSACTION_TYPE_NAMES,
+  type Transaction,
+  TransactionType,
+  toldMinor,
+} from '../transactions/model/transaction.ts';
+import type { MerchantRecord } from '../transactions/ports/directory-ports.ts';
 import { OWN_TEXTS } from './online-authorization.ts';
 
 /** 2.3. `tap` is the last one on the link. */

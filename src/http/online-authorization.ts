@@ -1,10 +1,10 @@
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { responseCodeText } from '#schemas/response-codes';
-import { type DispositionId, dispositionName } from '../transactions/disposition.ts';
-import { isAwaitingPin } from '../transactions/pin/pin-step.ts';
-import type { CardVault } from '../transactions/ports.ts';
-import { ERROR_CODES } from '../transactions/settle-outcome.ts';
-import { type Transaction, toldMinor } from '../transactions/transaction.ts';
+import { ERROR_CODES } from '../transactions/decisions/settle-outcome.ts';
+import { type DispositionId, dispositionName } from '../transactions/model/disposition.ts';
+import { isAwaitingPin } from '../transactions/model/pin.ts';
+import { type Transaction, toldMinor } from '../transactions/model/transaction.ts';
+import type { CardVault } from '../transactions/ports/card-ports.ts';
 import { expiryOf, textOfTag } from './transaction-view.ts';
 
 const APPLICATION_LABEL = 0x50;

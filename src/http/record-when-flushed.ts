@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
+import type { Transaction } from '../transactions/model/transaction.ts';
+import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import { recordAnswer } from '../transactions/reversal/overdue.ts';
-import type { Transaction } from '../transactions/transaction.ts';
-import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
 
 /** 7 -> 8 when the last byte left for the phone, 7 -> 9 when the phone was gone. Nobody waits for the record. */
 export function recordWhenFlushed(deps: TransactionDependencies, transaction: Transaction, reply: FastifyReply): void {

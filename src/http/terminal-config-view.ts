@@ -1,8 +1,8 @@
 import type { TerminalConfig } from '#schemas/terminal-profile';
-import { findCountry } from '../transactions/countries.ts';
-import { currencyOf, findCurrency } from '../transactions/money.ts';
-import type { MerchantRecord, TerminalRecord } from '../transactions/ports.ts';
-import { PROFILE_TAGS, type TerminalProfile } from '../transactions/terminal-profile.ts';
+import { findCountry } from '../transactions/model/countries.ts';
+import { currencyOf, findCurrency } from '../transactions/model/money.ts';
+import { PROFILE_TAGS, type TerminalProfile } from '../transactions/model/terminal-profile.ts';
+import type { MerchantRecord, TerminalRecord } from '../transactions/ports/directory-ports.ts';
 
 /** Terminal Floor Limit, for kernels that have no DF8123: 4 bytes, a binary number (EMV Book 3 Annex A). */
 const BINARY_FLOOR_LIMIT = '9F1B';

@@ -1,17 +1,18 @@
 import type { ReceiptData, TransactionView } from '#schemas/transaction';
 import { formatMoment } from '../processor-kit/iso-moment.ts';
 import { localDateTime } from '../processor-kit/local-time.ts';
-import { Disposition } from '../transactions/disposition.ts';
-import { currencyOf, formatAmount } from '../transactions/money.ts';
-import type { CardVault, MerchantRecord } from '../transactions/ports.ts';
-import type { ShownTransaction } from '../transactions/shown-transaction.ts';
-import { indexChipTags, listChipTags } from '../transactions/tap/chip-tags.ts';
+import { Disposition } from '../transactions/model/disposition.ts';
+import { currencyOf, formatAmount } from '../transactions/model/money.ts';
+import type { ShownTransaction } from '../transactions/model/shown-transaction.ts';
 import {
   type AttemptDetail,
   TRANSACTION_TYPE_NAMES,
   type Transaction,
   toldMinor,
-} from '../transactions/transaction.ts';
+} from '../transactions/model/transaction.ts';
+import type { CardVault } from '../transactions/ports/card-ports.ts';
+import type { MerchantRecord } from '../transactions/ports/directory-ports.ts';
+import { indexChipTags, listChipTags } from '../transactions/tap/chip-tags.ts';
 
 /** A transaction as 2.1 shows it to whom it belongs. `merchant` is its record as it is now. */
 export function transactionView(

@@ -5,7 +5,7 @@ import { GroupCommit, inTransaction } from '../store/postgres/group-commit.ts';
 import { openAlike } from '../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import type { JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
-import type { JobRequest } from '../transactions/jobs.ts';
+import type { JobRequest } from '../transactions/model/jobs.ts';
 import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART } from './queues.ts';
 
 /** Finished jobs are deleted by the outcome's commit or soon after; the few completed ones need no long memory. */

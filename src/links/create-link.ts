@@ -1,9 +1,11 @@
 import { Forbidden, invalidValue, MoneyError, NotFound, RequestRejected } from '../errors.ts';
-import type { LinkKind, Mandate, NewLink } from '../transactions/links/link.ts';
-import { type Currency, currencyOf, parseAmount } from '../transactions/money.ts';
+import type { LinkKind, Mandate, NewLink } from '../transactions/model/link.ts';
+import { type Currency, currencyOf, parseAmount } from '../transactions/model/money.ts';
+import { TransactionType } from '../transactions/model/transaction.ts';
+import type { Directory } from '../transactions/ports/directory-ports.ts';
 import type { IntentTokens, LinkStore } from '../transactions/ports/link-ports.ts';
-import type { Clock, Directory, Tenant } from '../transactions/ports.ts';
-import { TransactionType } from '../transactions/transaction.ts';
+import type { Clock } from '../transactions/ports/process-ports.ts';
+import type { Tenant } from '../transactions/ports/store-ports.ts';
 import { drawQrCode } from './draw-qr-code.ts';
 
 /** A request that was made so long ago, or so far ahead, is a replay or a clock that is wrong. */

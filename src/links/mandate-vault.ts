@@ -1,6 +1,6 @@
 import type { KeyRing } from '../card/key-ring.ts';
 import { openBytes, sealBytes } from '../card/seal-bytes.ts';
-import type { Mandate } from '../transactions/links/link.ts';
+import type { Mandate } from '../transactions/model/link.ts';
 
 const PURPOSE = 'mandate';
 

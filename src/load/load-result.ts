@@ -5,7 +5,6 @@ import { judgeGenerator } from './judge-generator.ts';
 import type { LoadPlan, LoadRecord } from './load-run.ts';
 import type { MachineSample } from './machine-watch.ts';
 import type { ScenarioSlice } from './slice.ts';
-import type { StepResult } from './step-watch.ts';
 import { latenciesOf, outcomesOf } from './tally.ts';
 
 /** What besides the counts belongs to a result. */
@@ -78,4 +77,14 @@ function rounded(value: number, digits: number): number;
 function rounded(value: number | undefined, digits: number): number | null;
 function rounded(value: number | undefined, digits: number): number | null {
   return value === undefined ? null : Math.round(value * 10 ** digits) / 10 ** digits;
+}
+
+/** What one step came to. */
+export interface StepResult {
+  /** Due. */
+  readonly perSecond: number;
+  readonly answeredPerSecond: number;
+  readonly p99Ms: number | null;
+  /** Why it did not hold; null when it did. */
+  readonly broke: string | null;
 }

@@ -1,19 +1,9 @@
 import type { ArrivalPlan } from './arrival-plan.ts';
 import type { RateSegment } from './arrivals.ts';
-import { percentilesOf } from './load-result.ts';
+import { percentilesOf, type StepResult } from './load-result.ts';
 import type { Slice } from './slice.ts';
 import { latenciesOf, Tally } from './tally.ts';
 import { failedThresholds, type Threshold } from './thresholds.ts';
-
-/** What one step came to. */
-export interface StepResult {
-  /** Due. */
-  readonly perSecond: number;
-  readonly answeredPerSecond: number;
-  readonly p99Ms: number | null;
-  /** Why it did not hold; null when it did. */
-  readonly broke: string | null;
-}
 
 /** A gateway that answers less than so large a share of what comes, and has so much before it, will not catch up. */
 const LEAST_ANSWERED_SHARE = 0.95;

@@ -1,7 +1,9 @@
+import { Status } from '../transactions/model/status.ts';
 import type { RefundStore } from '../transactions/ports/refund-ports.ts';
-import type { ReversalStep, Switch, SwitchSlot, TransactionStore } from '../transactions/ports.ts';
-import { Status } from '../transactions/status.ts';
-import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
+import type { ReversalStep } from '../transactions/ports/reversal-ports.ts';
+import type { TransactionStore } from '../transactions/ports/store-ports.ts';
+import type { Switch, SwitchSlot } from '../transactions/ports/switch-ports.ts';
+import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { overriding } from './overriding.ts';
 

@@ -1,11 +1,12 @@
 import { LogBudget } from '../limits/log-budget.ts';
-import { Disposition, dispositionName } from '../transactions/disposition.ts';
+import { Disposition, dispositionName } from '../transactions/model/disposition.ts';
+import { Status } from '../transactions/model/status.ts';
+import type { Transaction } from '../transactions/model/transaction.ts';
 import type { RefundStore } from '../transactions/ports/refund-ports.ts';
-import type { GuardedSettlement, NewAttempt, ReversalStep, TransactionStore } from '../transactions/ports.ts';
+import type { ReversalStep } from '../transactions/ports/reversal-ports.ts';
+import type { GuardedSettlement, NewAttempt, TransactionStore } from '../transactions/ports/store-ports.ts';
+import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { UnmatchedResponse } from '../transactions/reversal/late-response.ts';
-import { Status } from '../transactions/status.ts';
-import type { Transaction } from '../transactions/transaction.ts';
-import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
 import type { Log } from './log.ts';
 import { overriding } from './overriding.ts';
 

@@ -6,8 +6,8 @@ import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { toHex } from '../bytes/hex.ts';
 import { type SampleCardName, sampleTap } from '../card/sample-tap.ts';
 import { createCardDataSealer } from '../card/seal-card-data.ts';
-import { currencyOf, parseAmount } from '../transactions/money.ts';
-import type { TapRequest } from '../transactions/ports.ts';
+import { currencyOf, parseAmount } from '../transactions/model/money.ts';
+import type { TapRequest } from '../transactions/ports/card-ports.ts';
 import { PinPad, valuesOfPin } from './pin-pad.ts';
 import type { Profile } from './profile.ts';
 

@@ -1,5 +1,5 @@
 import { SAMPLE_CARDS, type SampleCardName, sampleTap } from '../card/sample-tap.ts';
-import { currencyOf } from '../transactions/money.ts';
+import { currencyOf } from '../transactions/model/money.ts';
 import { PinPad, valuesOfPin } from './pin-pad.ts';
 
 /** What a reader read, by tag. */

@@ -1,5 +1,6 @@
-import type { IsoMessage, SwitchConfig } from './processor.ts';
+import type { IsoMessage } from './iso-message.ts';
 import type { LocalStamp, OriginalData } from './purchase.ts';
+import type { SwitchConfig } from './switch-config.ts';
 
 /** The advice that an approved authorization is to be posted. */
 export interface Completion extends LocalStamp {

@@ -1,5 +1,6 @@
 import { TAPPED_AT_MS, testPurchase } from './conformance/test-tap.ts';
-import type { IsoMessage, Processor, Reversal } from './processor.ts';
+import type { IsoMessage } from './iso-message.ts';
+import type { Processor, Reversal } from './processor.ts';
 
 /** What is asked of each processor, and how it is told. */
 const FEATURES: readonly (readonly [feature: string, tell: (processor: Processor) => string])[] = [

@@ -1,4 +1,4 @@
-import type { IsoMessage } from './processor.ts';
+import type { IsoMessage } from './iso-message.ts';
 import type { OriginalData } from './purchase.ts';
 
 /** Those of the text fields that the message has: what a processor keeps of a request for its reversal. */

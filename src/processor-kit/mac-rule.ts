@@ -1,6 +1,6 @@
 import type { MacFunction, MacMethod } from '../crypto/mac.ts';
 import type { Spec } from '../iso8583/spec.ts';
-import type { IsoMessage } from './processor.ts';
+import type { IsoMessage } from './iso-message.ts';
 
 /**
  * Readies the key of that id for MACs; the key itself stays where it is. Called once per key when a line is opened, so

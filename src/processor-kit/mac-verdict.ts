@@ -1,4 +1,4 @@
-import type { IsoMessage } from './processor.ts';
+import type { IsoMessage } from './iso-message.ts';
 
 /**
  * What the MAC of a received message said. `unverifiable`: it carries one that no key of ours can check, or lacks one

@@ -1,8 +1,9 @@
 import { isSameMac } from '../crypto/mac.ts';
 import { ProcessorError } from '../errors.ts';
+import type { IsoMessage } from './iso-message.ts';
 import type { MacKeySet, MacKeys, MacRule, NumberedMacKey } from './mac-rule.ts';
 import { type MacVerdict, recordMacVerdict } from './mac-verdict.ts';
-import type { IsoMessage, MessageCodec, Processor, SwitchConfig } from './processor.ts';
+import type { MessageCodec, Processor, SwitchConfig } from './processor.ts';
 
 /**
  * The codec of one switch, MAC included: messages leave with one when the configuration names keys, and what comes in

@@ -1,5 +1,5 @@
 import * as mti from '../iso8583/message.ts';
-import type { IsoMessage } from './processor.ts';
+import type { IsoMessage } from './iso-message.ts';
 
 /** Digit of the class: `1` authorization, `2` financial, `4` reversal, `8` network management. */
 export function messageClass(message: IsoMessage): string {

@@ -1,7 +1,8 @@
+import type { IsoMessage } from './iso-message.ts';
 import type { Outcome } from './outcome.ts';
-import type { IsoMessage, SwitchConfig } from './processor.ts';
 import type { NetworkCodes } from './profile.ts';
 import type { PinData } from './purchase.ts';
+import type { SwitchConfig } from './switch-config.ts';
 
 /** What the simulated switch reads from a request, whatever the dialect. */
 export interface SimulatedRequest {

@@ -1,6 +1,6 @@
 import type { Device } from '#schemas/device';
 import type { Secret } from '../bytes/secret.ts';
-import type { Tenant } from '../transactions/ports.ts';
+import type { Tenant } from '../transactions/ports/store-ports.ts';
 
 /** Whose device it is, and which. */
 export interface DeviceKey {

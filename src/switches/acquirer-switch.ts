@@ -1,27 +1,18 @@
 import { openPool, type Pool } from '../connection/pool.ts';
-import type { ConnectionLog } from '../connection/pool-options.ts';
 import type { PoolStats } from '../connection/pool-stats.ts';
 import type { Slot } from '../connection/slot.ts';
-import type { MacKeys } from '../processor-kit/mac-rule.ts';
+import type { IsoMessage } from '../processor-kit/iso-message.ts';
 import { isTrusted, macVerdictOf } from '../processor-kit/mac-verdict.ts';
 import { messageCodec } from '../processor-kit/message-codec.ts';
-import type {
-  IsoMessage,
-  PinData,
-  Processor,
-  Purchase,
-  Refund,
-  SwitchConfig,
-  Terminal,
-} from '../processor-kit/processor.ts';
+import type { PinData, Purchase, Refund, Terminal } from '../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
-import { profileOf } from '../processor-kit/switch-config.ts';
+import { profileOf } from '../processor-kit/profile-of.ts';
 import { type ProcessorProtocol, switchProtocol } from '../processor-kit/switch-protocol.ts';
+import { OVERDUE_AFTER_SECONDS } from '../transactions/model/time-limits.ts';
+import type { ProviderValues } from '../transactions/model/transaction.ts';
 import type { EnteredPin } from '../transactions/ports/pin-ports.ts';
-import type { Clock, Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
-import { OVERDUE_AFTER_SECONDS } from '../transactions/time-limits.ts';
-import type { ProviderValues } from '../transactions/transaction.ts';
-import type { SwitchAccess } from './access/switch-access.ts';
+import type { Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports/switch-ports.ts';
+import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import { exchange } from './exchange.ts';
 import type { Outgoing } from './exchange-record.ts';
 import { faultLog, type TellFault } from './fault-log.ts';
@@ -30,39 +21,18 @@ import { MacWatch } from './mac-watch.ts';
 import { MaskedCopies } from './masked-copies.ts';
 import { NetworkStans } from './network-stans.ts';
 import { notedEchoes } from './noted-echoes.ts';
-import { checkMacKeys, type KeyExchangeParts, openKeyExchange } from './open-keys.ts';
+import { checkMacKeys, openKeyExchange } from './open-keys.ts';
 import { PinTranslator } from './pin-translator.ts';
-import type { BusinessDates, MessageKeeper, Stans } from './ports.ts';
 import { providerValues } from './provider-values.ts';
 import { type Prepared, RequestBuilder } from './request-builder.ts';
 import { SettlementWatch } from './settlement-watch.ts';
 import { type StandardFields, standardFieldReader } from './standard-fields.ts';
 import { switchSlot } from './switch-slot.ts';
 import { SwitchStans } from './switch-stans.ts';
-import { checkPinKeys, type PinTranslation } from './translate-pin.ts';
+import { checkPinKeys } from './translate-pin.ts';
 import { checkTransport, openTransportOptions, type TransportOptions } from './transport-options.ts';
 import { UnmatchedIntake } from './unmatched-intake.ts';
-import type { UnmatchedCounters, UnmatchedResponses } from './unmatched-responses.ts';
-
-export interface AcquirerSwitchOptions {
-  readonly acquirerId: number;
-  readonly processorId: number;
-  readonly processor: Processor;
-  readonly config: SwitchConfig;
-  readonly stans: Stans;
-  readonly dates: BusinessDates;
-  readonly unmatchedResponses: UnmatchedResponses;
-  readonly messages: MessageKeeper;
-  /** The HSM's; undefined when the installation has none. */
-  readonly macKeys: MacKeys | undefined;
-  readonly pins: PinTranslation | undefined;
-  /** The HSM's, too. */
-  readonly keyExchange: KeyExchangeParts | undefined;
-  /** What of the machine, its network and its HSM acquirers may reach. */
-  readonly access: SwitchAccess;
-  readonly clock: Clock;
-  readonly log: ConnectionLog;
-}
+import type { UnmatchedCounters } from './unmatched-responses.ts';
 
 /** How long a tap waits for a slot when connections are busy or just coming up: a fraction of what a person at a till bears. */
 const WAIT_FOR_SLOT_MS = 2_000;

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import { StartError, TapwireError } from '../errors.ts';
 import type { Processor } from '../processor-kit/processor.ts';
-import type { Switch, Switches } from '../transactions/ports.ts';
-import { AcquirerSwitch, type AcquirerSwitchOptions } from './acquirer-switch.ts';
+import type { Switch, Switches } from '../transactions/ports/switch-ports.ts';
+import { AcquirerSwitch } from './acquirer-switch.ts';
+import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import type { ProcessorFault, ProcessorFaults } from './ports.ts';
 import { isTimeout, within } from './within.ts';
 

@@ -1,5 +1,6 @@
-import type { IsoMessage } from '../processor-kit/processor.ts';
-import type { Clock, PurchaseAnswer, SendTiming } from '../transactions/ports.ts';
+import type { IsoMessage } from '../processor-kit/iso-message.ts';
+import type { Clock } from '../transactions/ports/process-ports.ts';
+import type { PurchaseAnswer, SendTiming } from '../transactions/ports/switch-ports.ts';
 import type { MaskedCopies } from './masked-copies.ts';
 import type { Exchange, MessageKeeper } from './ports.ts';
 

@@ -1,8 +1,8 @@
 import type { RequestResult } from '../connection/pending-requests.ts';
 import type { Slot } from '../connection/slot.ts';
 import { Iso8583Error } from '../errors.ts';
-import type { IsoMessage } from '../processor-kit/processor.ts';
-import type { SwitchAnswer } from '../transactions/ports.ts';
+import type { IsoMessage } from '../processor-kit/iso-message.ts';
+import type { SwitchAnswer } from '../transactions/ports/switch-ports.ts';
 import { type Outgoing, type RecordParts, recordExchange } from './exchange-record.ts';
 import type { TellFault } from './fault-log.ts';
 

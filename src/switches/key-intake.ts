@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { toHex } from '../bytes/hex.ts';
 import { KeyExchangeError, TapwireError } from '../errors.ts';
-import type { KeyChange, KeyExchangeConfig, WrappedKey } from '../processor-kit/key-change.ts';
-import type { IsoMessage, WorkingKeyUse } from '../processor-kit/processor.ts';
+import type { IsoMessage } from '../processor-kit/iso-message.ts';
+import type { KeyChange, WrappedKey } from '../processor-kit/key-change.ts';
+import type { KeyExchangeConfig } from '../processor-kit/key-exchange-config.ts';
+import type { WorkingKeyUse } from '../processor-kit/processor.ts';
 import type { ExchangeConnection, KeyDecision } from '../processor-kit/switch-protocol.ts';
 import { exchangedKeyId } from './access/key-ownership.ts';
 import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';

@@ -3,7 +3,7 @@ import { HsmUnavailable } from '../errors.ts';
 import { LogBudget } from '../limits/log-budget.ts';
 import type { PinData } from '../processor-kit/processor.ts';
 import type { EnteredPin } from '../transactions/ports/pin-ports.ts';
-import type { Clock } from '../transactions/ports.ts';
+import type { Clock } from '../transactions/ports/process-ports.ts';
 import type { ProcessorKey } from './ports.ts';
 import { type PinTranslation, type SwitchPinKey, translatePin } from './translate-pin.ts';
 import { isTimeout, within } from './within.ts';

@@ -1,5 +1,5 @@
 import type { WorkingKeyUse } from '../processor-kit/processor.ts';
-import type { AttemptName } from '../transactions/ports.ts';
+import type { AttemptName } from '../transactions/ports/switch-ports.ts';
 
 /** Within what a STAN is unique: a terminal of an acquirer's, or all of its messages. */
 export interface StanScope {

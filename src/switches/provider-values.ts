@@ -1,4 +1,4 @@
-import type { ProviderValues } from '../transactions/transaction.ts';
+import type { ProviderValues } from '../transactions/model/transaction.ts';
 
 /** The longest list of the interface (2.6) has nine. */
 const MAX_VALUES = 32;

@@ -1,12 +1,6 @@
-import type {
-  IsoMessage,
-  MessageCodec,
-  Processor,
-  Purchase,
-  Refund,
-  SwitchConfig,
-} from '../processor-kit/processor.ts';
-import type { PreparedRequest } from '../transactions/ports.ts';
+import type { IsoMessage } from '../processor-kit/iso-message.ts';
+import type { MessageCodec, Processor, Purchase, Refund, SwitchConfig } from '../processor-kit/processor.ts';
+import type { PreparedRequest } from '../transactions/ports/switch-ports.ts';
 
 /** The longest message of any dialect, to try an encoding on. */
 const MAX_MESSAGE_BYTES = 16_384;

@@ -1,4 +1,5 @@
-import type { IsoMessage, Processor } from '../processor-kit/processor.ts';
+import type { IsoMessage } from '../processor-kit/iso-message.ts';
+import type { Processor } from '../processor-kit/processor.ts';
 import type { BusinessDates, ProcessorKey } from './ports.ts';
 import type { StandardFields } from './standard-fields.ts';
 

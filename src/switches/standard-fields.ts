@@ -1,4 +1,5 @@
-import type { IsoMessage, Processor } from '../processor-kit/processor.ts';
+import type { IsoMessage } from '../processor-kit/iso-message.ts';
+import type { Processor } from '../processor-kit/processor.ts';
 
 /** What every dialect has, whatever it calls it; as far as a message has it. */
 export interface StandardFields {

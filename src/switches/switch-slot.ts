@@ -1,7 +1,8 @@
 import type { Slot } from '../connection/slot.ts';
+import type { IsoMessage } from '../processor-kit/iso-message.ts';
 import { isTrusted } from '../processor-kit/mac-verdict.ts';
-import type { IsoMessage, Processor, SwitchConfig } from '../processor-kit/processor.ts';
-import type { SwitchAnswer, SwitchSlot } from '../transactions/ports.ts';
+import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
+import type { SwitchAnswer, SwitchSlot } from '../transactions/ports/switch-ports.ts';
 import type { Outgoing } from './exchange-record.ts';
 import type { TellFault } from './fault-log.ts';
 import { providerValues } from './provider-values.ts';

@@ -1,5 +1,5 @@
 import { LogBudget } from '../limits/log-budget.ts';
-import type { AcquirerSwitchOptions } from './acquirer-switch.ts';
+import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 
 /**
  * STANs of a business day that no new request gets. Reversals and completions of a type that gives each a STAN of its own need

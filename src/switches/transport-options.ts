@@ -10,7 +10,8 @@ import type { AcceptOptions } from '../connection/pool-options.ts';
 import type { SwitchAddress, SwitchTls } from '../connection/switch-socket.ts';
 import { ConnectionError, ProcessorError, StartError } from '../errors.ts';
 import type { Processor } from '../processor-kit/processor.ts';
-import { framingOf, type SwitchConfig } from '../processor-kit/switch-config.ts';
+import { framingOf } from '../processor-kit/profile-of.ts';
+import type { SwitchConfig } from '../processor-kit/switch-config.ts';
 import type { SwitchAccess } from './access/switch-access.ts';
 
 /** A bundle of every public authority is a quarter of this. */

@@ -1,6 +1,6 @@
 import type { JobPayloads, WebhookOutcome } from '#schemas/jobs';
 import type { EventState, WebhookAttemptView, WebhookEventView, WebhookType } from '#schemas/webhook';
-import type { WebhookOrigin } from '../transactions/ports.ts';
+import type { WebhookOrigin } from '../transactions/ports/directory-ports.ts';
 
 /** What webhooks ask of the store. */
 

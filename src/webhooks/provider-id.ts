@@ -1,5 +1,5 @@
-import type { ProviderValues, Transaction } from '../transactions/transaction.ts';
-import type { TransactionDependencies } from '../transactions/transaction-dependencies.ts';
+import type { ProviderValues, Transaction } from '../transactions/model/transaction.ts';
+import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 
 /** Who the merchant is at the processor of its transaction, as integrators are told; undefined when none was chosen. */
 export function providerIdOf(

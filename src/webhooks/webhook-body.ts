@@ -1,8 +1,8 @@
 import type { WebhookOutcome } from '#schemas/jobs';
 import type { Webhook } from '#schemas/webhook';
-import { currencyOf, formatAmount } from '../transactions/money.ts';
-import { ERROR_CODES } from '../transactions/settle-outcome.ts';
-import type { ProviderValues, Transaction } from '../transactions/transaction.ts';
+import { ERROR_CODES } from '../transactions/decisions/settle-outcome.ts';
+import { currencyOf, formatAmount } from '../transactions/model/money.ts';
+import type { ProviderValues, Transaction } from '../transactions/model/transaction.ts';
 
 /** What an outcome says besides its disposition. */
 type Facts = Pick<Webhook, 'disposition' | 'errorCode' | 'authorisationCode'> & Partial<Webhook>;

@@ -9,7 +9,7 @@ import { type KeyRing, readKeyRing } from '../../src/card/key-ring.ts';
 import { createCardDataOpener } from '../../src/card/open-card-data.ts';
 import { sampleTap } from '../../src/card/sample-tap.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
-import type { TapRequest } from '../../src/transactions/ports.ts';
+import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
 import { measure, ratio, report } from './measure.ts';
 
 /** More taps than the opener keeps secrets, so that going round them meets none it knows. */

@@ -7,7 +7,7 @@ import type { CardDataRefusalReason } from '../../src/card/refusal.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
 import { encodeTlv } from '../../src/emv/tlv.ts';
 import { CardDataError } from '../../src/errors.ts';
-import type { TapRequest } from '../../src/transactions/ports.ts';
+import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
 import { anyText } from '../support/any-text.ts';
 import { BINDING, digestOf, freshKeyRing, publicKeyOf, sealMadeUp, visaTap } from '../support/card-data.ts';
 

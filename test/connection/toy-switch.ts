@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import net from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { ConnectionState } from '../../src/connection/connection.ts';
+import type { ConnectionState } from '../../src/connection/connection-state.ts';
 import { Deadlines } from '../../src/connection/deadlines.ts';
 import { FrameReader, type Framing, frameOf } from '../../src/connection/framing.ts';
 import type { RequestResult, UnmatchedResponse } from '../../src/connection/pending-requests.ts';

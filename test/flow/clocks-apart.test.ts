@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Phone } from '../../src/phone/phone.ts';
-import { Disposition } from '../../src/transactions/disposition.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';

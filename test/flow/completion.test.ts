@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Type2Config } from '../../processors/type-2/config.ts';
 import { PostgresCompletions } from '../../src/store/transactions/completions.ts';
 import { findTransaction } from '../../src/store/transactions/find-transactions.ts';
-import { Disposition } from '../../src/transactions/disposition.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Phone } from '../../src/phone/phone.ts';
-import { Disposition } from '../../src/transactions/disposition.ts';
-import { OUTCOME_GRACE_SECONDS } from '../../src/transactions/time-limits.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { OUTCOME_GRACE_SECONDS } from '../../src/transactions/model/time-limits.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';

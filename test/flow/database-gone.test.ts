@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Phone } from '../../src/phone/phone.ts';
-import { Disposition } from '../../src/transactions/disposition.ts';
-import { MUST_NOT_REST } from '../../src/transactions/status.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { MUST_NOT_REST } from '../../src/transactions/model/status.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { DatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';

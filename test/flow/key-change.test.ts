@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { KeyExchangeConfig, WrappedKey } from '../../src/processor-kit/key-change.ts';
+import type { WrappedKey } from '../../src/processor-kit/key-change.ts';
+import type { KeyExchangeConfig } from '../../src/processor-kit/key-exchange-config.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { SwitchConfig } from '../../src/processor-kit/switch-config.ts';
 import { demoHsm } from '../../src/simulator/demo-hsm.ts';

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import { demoHsm } from '../../src/simulator/demo-hsm.ts';
 import { findProcessorFaults } from '../../src/store/switches/processor-faults.ts';
-import { Disposition } from '../../src/transactions/disposition.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';

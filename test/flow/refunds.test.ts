@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { RefundAnswer } from '../../schemas/refund.ts';
 import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
 import { signMerchantToken } from '../../src/phone/phone.ts';
-import { Disposition } from '../../src/transactions/disposition.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

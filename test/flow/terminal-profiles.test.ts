@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { fromHex } from '../../src/bytes/hex.ts';
 import { Phone, type PhoneTap, signMerchantToken } from '../../src/phone/phone.ts';
-import type { IsoMessage } from '../../src/processor-kit/processor.ts';
+import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { startBehindRelay } from '../support/behind-relay.ts';

@@ -3,7 +3,7 @@ import { SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { signMerchantToken } from '../../src/phone/phone.ts';
 import type { Profile } from '../../src/phone/profile.ts';
-import type { TapRequest } from '../../src/transactions/ports.ts';
+import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
 import { problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

@@ -3,7 +3,7 @@ import type { CardDataKeySet, CardDataPublicKey } from '../../schemas/card-data.
 import { sampleTap } from '../../src/card/sample-tap.ts';
 import { encodeTlv } from '../../src/emv/tlv.ts';
 import type { Phone, PhoneAnswer } from '../../src/phone/phone.ts';
-import type { TapRequest } from '../../src/transactions/ports.ts';
+import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { digestOf, sealMadeUp } from '../support/card-data.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Phone } from '../../src/phone/phone.ts';
-import type { TapRequest } from '../../src/transactions/ports.ts';
+import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
 import { problemOf } from '../support/answers.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';

@@ -6,7 +6,7 @@ import { JobTable } from '../../src/jobs/job-table.ts';
 import { Pump, type PumpOptions } from '../../src/jobs/pump.ts';
 import { DEAD_LETTERS } from '../../src/jobs/queues.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
-import type { JobRequest } from '../../src/transactions/jobs.ts';
+import type { JobRequest } from '../../src/transactions/model/jobs.ts';
 import { eventually } from '../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 

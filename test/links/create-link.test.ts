@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { intentRequest, linkRequest, tt3IntentRequest, tt3LinkRequest } from '../../schemas/link.ts';
 import { Forbidden, NotFound, RequestRejected } from '../../src/errors.ts';
 import { createLink, type LinkServices, type MandateRequest } from '../../src/links/create-link.ts';
-import type { NewLink } from '../../src/transactions/links/link.ts';
+import type { NewLink } from '../../src/transactions/model/link.ts';
 import { linkBody, MANDATE } from '../support/links.ts';
 
 const OWNER = { acquirerId: 1, integratorId: 10 };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { StartError } from '../../src/errors.ts';
 import { armFailpoints, armFetcher, Failpoints } from '../../src/ops/failpoints.ts';
-import type { TransactionDependencies } from '../../src/transactions/transaction-dependencies.ts';
+import type { TransactionDependencies } from '../../src/transactions/ports/transaction-dependencies.ts';
 
 test('without failpoints the world and the fetcher are the very ones that were given', () => {
   const deps = {} as TransactionDependencies;

@@ -3,9 +3,9 @@ import type { Finding } from '../../src/ops/verify-ledger/finding.ts';
 import type { LedgerLine } from '../../src/ops/verify-ledger/ledger-lines.ts';
 import { verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import { Disposition, type DispositionId } from '../../src/transactions/disposition.ts';
-import type { AuditEntry } from '../../src/transactions/ports.ts';
-import { moves, Status, type StatusId, statusName } from '../../src/transactions/status.ts';
+import type { AuditEntry } from '../../src/transactions/model/audit-entry.ts';
+import { Disposition, type DispositionId } from '../../src/transactions/model/disposition.ts';
+import { moves, Status, type StatusId, statusName } from '../../src/transactions/model/status.ts';
 import { saveTenants } from '../support/tenants.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 

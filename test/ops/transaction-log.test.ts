@@ -2,11 +2,12 @@ import pino from 'pino';
 import { expect, test } from 'vitest';
 import type { LogLevel } from '../../src/ops/log.ts';
 import { createUnmatchedLog, logTransactions } from '../../src/ops/transaction-log.ts';
-import { Disposition } from '../../src/transactions/disposition.ts';
-import type { GuardedSettlement, NewAttempt, NewSubmission, ReversalStep } from '../../src/transactions/ports.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { Status } from '../../src/transactions/model/status.ts';
+import type { ReversalStep } from '../../src/transactions/ports/reversal-ports.ts';
+import type { GuardedSettlement, NewAttempt, NewSubmission } from '../../src/transactions/ports/store-ports.ts';
+import type { TransactionDependencies } from '../../src/transactions/ports/transaction-dependencies.ts';
 import type { UnmatchedResponse } from '../../src/transactions/reversal/late-response.ts';
-import { Status } from '../../src/transactions/status.ts';
-import type { TransactionDependencies } from '../../src/transactions/transaction-dependencies.ts';
 import type { LogLine } from '../support/log-lines.ts';
 import { sampleTransaction } from '../transactions/sample-transaction.ts';
 

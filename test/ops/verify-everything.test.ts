@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import { Disposition } from '../../src/transactions/disposition.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

@@ -4,10 +4,10 @@ import { readLedger } from '../../src/ops/verify-ledger/ledger-lines.ts';
 import { Ledger } from '../../src/simulator/ledger.ts';
 import { ledgerServer } from '../../src/simulator/ledger-http.ts';
 import { listen, stopListening } from '../../src/simulator/listening.ts';
-import { Disposition } from '../../src/transactions/disposition.ts';
-import { PinState } from '../../src/transactions/pin/pin-step.ts';
-import { moves, Status } from '../../src/transactions/status.ts';
-import { ReversalState, TransactionType, VoidState } from '../../src/transactions/transaction.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { PinState } from '../../src/transactions/model/pin.ts';
+import { moves, Status } from '../../src/transactions/model/status.ts';
+import { ReversalState, TransactionType, VoidState } from '../../src/transactions/model/transaction.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 import { move, PlantedBooks } from './planted-books.ts';
 

@@ -4,8 +4,8 @@ import type { LinkServices } from '../../src/links/create-link.ts';
 import { createLogSender, NO_PUSH_SENDER } from '../../src/push/log-sender.ts';
 import type { DeviceStore, PushDevice, PushMessage, PushResult } from '../../src/push/ports.ts';
 import { PushPayments } from '../../src/push/push-payments.ts';
-import type { JobRequest } from '../../src/transactions/jobs.ts';
-import type { Link } from '../../src/transactions/links/link.ts';
+import type { JobRequest } from '../../src/transactions/model/jobs.ts';
+import type { Link } from '../../src/transactions/model/link.ts';
 
 const OWNER = { acquirerId: 1, integratorId: 10 };
 const DEVICE: PushDevice = {

@@ -1,9 +1,9 @@
 import type { JobPayloads } from '../../schemas/jobs.ts';
 import { TapwireError } from '../../src/errors.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
-import { dispositionName } from '../../src/transactions/disposition.ts';
-import type { TapRequest } from '../../src/transactions/ports.ts';
-import type { TransactionDependencies } from '../../src/transactions/transaction-dependencies.ts';
+import { dispositionName } from '../../src/transactions/model/disposition.ts';
+import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
+import type { TransactionDependencies } from '../../src/transactions/ports/transaction-dependencies.ts';
 import { MemoryCompletions } from './memory-completions.ts';
 import { MemoryLinks } from './memory-links.ts';
 import { MemoryStore, type Sabotage } from './memory-store.ts';

@@ -5,10 +5,10 @@ import {
   REFUSED_STATUSES,
   RELEASING_DISPOSITIONS,
   stateAfterTap,
-} from '../../src/transactions/links/link.ts';
-import type { LinkStateId } from '../../src/transactions/links/link-state.ts';
-import type { NewAttempt } from '../../src/transactions/ports.ts';
-import { type Transaction, TransactionType } from '../../src/transactions/transaction.ts';
+} from '../../src/transactions/model/link.ts';
+import type { LinkStateId } from '../../src/transactions/model/link-state.ts';
+import { type Transaction, TransactionType } from '../../src/transactions/model/transaction.ts';
+import type { NewAttempt } from '../../src/transactions/ports/store-ports.ts';
 import type { MemoryStore } from './memory-store.ts';
 
 type StoredLink = Omit<Link, 'isPast' | 'isHeld'>;

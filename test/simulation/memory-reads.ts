@@ -1,9 +1,9 @@
 import { transmissionDateTime } from '../../src/processor-kit/local-time.ts';
 import type { ReversalAnswer } from '../../src/processor-kit/processor.ts';
-import { Disposition } from '../../src/transactions/disposition.ts';
-import { isAwaitingPin } from '../../src/transactions/pin/pin-step.ts';
-import type { OriginalFacts, ResponseIdentity, ReversalKey } from '../../src/transactions/ports.ts';
-import { ReversalState, type Transaction } from '../../src/transactions/transaction.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { isAwaitingPin } from '../../src/transactions/model/pin.ts';
+import { ReversalState, type Transaction } from '../../src/transactions/model/transaction.ts';
+import type { OriginalFacts, ResponseIdentity, ReversalKey } from '../../src/transactions/ports/store-ports.ts';
 import type { Row } from './memory-rows.ts';
 
 /** What src/store/transactions/find-requests.ts and late-responses.ts read, on a Map. */

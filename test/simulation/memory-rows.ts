@@ -1,6 +1,7 @@
-import type { JobRequest } from '../../src/transactions/jobs.ts';
-import type { AuditEntry, LateFacts, SentReversal } from '../../src/transactions/ports.ts';
-import type { Transaction } from '../../src/transactions/transaction.ts';
+import type { AuditEntry, LateFacts } from '../../src/transactions/model/audit-entry.ts';
+import type { JobRequest } from '../../src/transactions/model/jobs.ts';
+import type { Transaction } from '../../src/transactions/model/transaction.ts';
+import type { SentReversal } from '../../src/transactions/ports/reversal-ports.ts';
 
 /** A row with what the database adds to it. */
 export interface Row {

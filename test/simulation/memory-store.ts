@@ -1,10 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Disposition } from '../../src/transactions/disposition.ts';
-import type { JobRequest } from '../../src/transactions/jobs.ts';
-import { hasAnswer, isAwaitingPin, NO_PIN } from '../../src/transactions/pin/pin-step.ts';
-import type { PinAttempt, PinExpiry } from '../../src/transactions/ports/pin-ports.ts';
+import type { AuditEntry } from '../../src/transactions/model/audit-entry.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
+import type { JobRequest } from '../../src/transactions/model/jobs.ts';
+import { hasAnswer, isAwaitingPin, NO_PIN } from '../../src/transactions/model/pin.ts';
+import { MUST_NOT_REST, type StatusId } from '../../src/transactions/model/status.ts';
+import { OUTCOME_GRACE_SECONDS } from '../../src/transactions/model/time-limits.ts';
+import {
+  ReversalState,
+  type Transaction,
+  type TransactionKey,
+  TransactionType,
+} from '../../src/transactions/model/transaction.ts';
+import type { ReversalRecord, ReversalStep } from '../../src/transactions/ports/reversal-ports.ts';
 import type {
-  AuditEntry,
   GuardedSettlement,
   LateRecord,
   LateRecordOutcome,
@@ -12,20 +20,12 @@ import type {
   NewSubmission,
   OriginalFacts,
   PhoneResponseRecord,
+  PinAttempt,
+  PinExpiry,
   RequestKey,
   ResponseIdentity,
   ReversalKey,
-  ReversalRecord,
-  ReversalStep,
-} from '../../src/transactions/ports.ts';
-import { MUST_NOT_REST, type StatusId } from '../../src/transactions/status.ts';
-import { OUTCOME_GRACE_SECONDS } from '../../src/transactions/time-limits.ts';
-import {
-  ReversalState,
-  type Transaction,
-  type TransactionKey,
-  TransactionType,
-} from '../../src/transactions/transaction.ts';
+} from '../../src/transactions/ports/store-ports.ts';
 import { factsOf, findAnswered, findReversals, holdsReservation } from './memory-reads.ts';
 import type { Job, Row } from './memory-rows.ts';
 

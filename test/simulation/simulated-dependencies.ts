@@ -1,9 +1,11 @@
 import { SealError } from '../../src/errors.ts';
 import type { OriginalData } from '../../src/processor-kit/processor.ts';
-import type { PinRequest } from '../../src/transactions/ports/pin-ports.ts';
-import type { Alarms, Switches, TransactionStore, Wakeups } from '../../src/transactions/ports.ts';
-import type { OriginalConnections } from '../../src/transactions/reversal/original-connections.ts';
-import type { TransactionDependencies } from '../../src/transactions/transaction-dependencies.ts';
+import type { OriginalConnections } from '../../src/transactions/model/original-connections.ts';
+import type { PinRequest } from '../../src/transactions/ports/card-ports.ts';
+import type { Alarms, Wakeups } from '../../src/transactions/ports/process-ports.ts';
+import type { TransactionStore } from '../../src/transactions/ports/store-ports.ts';
+import type { Switches } from '../../src/transactions/ports/switch-ports.ts';
+import type { TransactionDependencies } from '../../src/transactions/ports/transaction-dependencies.ts';
 import type { MemoryCompletions } from './memory-completions.ts';
 import type { MemoryLinks } from './memory-links.ts';
 import { MemoryRefunds } from './memory-refunds.ts';

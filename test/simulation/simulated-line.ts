@@ -1,8 +1,9 @@
-import type { IsoMessage, PinData } from '../../src/processor-kit/processor.ts';
-import type { SendTiming, Switch, SwitchAnswer, SwitchSlot } from '../../src/transactions/ports.ts';
+import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
+import type { PinData } from '../../src/processor-kit/processor.ts';
+import type { TransactionKey } from '../../src/transactions/model/transaction.ts';
+import type { SendTiming, Switch, SwitchAnswer, SwitchSlot } from '../../src/transactions/ports/switch-ports.ts';
+import type { TransactionDependencies } from '../../src/transactions/ports/transaction-dependencies.ts';
 import { recordUnmatchedResponses } from '../../src/transactions/reversal/late-response.ts';
-import type { TransactionKey } from '../../src/transactions/transaction.ts';
-import type { TransactionDependencies } from '../../src/transactions/transaction-dependencies.ts';
 import { PROFILE } from './simulated-tenant.ts';
 import { isReversalForm, responseTo, type SwitchResponse } from './switch/answers.ts';
 import {

@@ -2,10 +2,12 @@ import type1 from '../../processors/type-1/index.ts';
 import { sampleTap } from '../../src/card/sample-tap.ts';
 import { encodeTlv, indexTlv } from '../../src/emv/tlv.ts';
 import type { ProcessorProfile } from '../../src/processor-kit/profile.ts';
-import type { Link } from '../../src/transactions/links/link.ts';
-import { LinkState } from '../../src/transactions/links/link-state.ts';
-import type { Directory, OpenedTap, Principal } from '../../src/transactions/ports.ts';
-import { TransactionType } from '../../src/transactions/transaction.ts';
+import type { Link } from '../../src/transactions/model/link.ts';
+import { LinkState } from '../../src/transactions/model/link-state.ts';
+import type { Principal } from '../../src/transactions/model/principal.ts';
+import { TransactionType } from '../../src/transactions/model/transaction.ts';
+import type { OpenedTap } from '../../src/transactions/ports/card-ports.ts';
+import type { Directory } from '../../src/transactions/ports/directory-ports.ts';
 
 const AMOUNT_MINOR = 1_000;
 export const DEADLINE_MS = 5_000;

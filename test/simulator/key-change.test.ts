@@ -1,7 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
-import { keyExchangeConfig, type WorkingKeyUse } from '../../src/processor-kit/key-change.ts';
+import type { WorkingKeyUse } from '../../src/processor-kit/key-change.ts';
+import { keyExchangeConfig } from '../../src/processor-kit/key-exchange-config.ts';
 import type { Processor, SwitchConfig } from '../../src/processor-kit/processor.ts';
 import { demoHsm } from '../../src/simulator/demo-hsm.ts';
 import { type SimulatorEvent, startSimulator } from '../../src/simulator/start-simulator.ts';

@@ -51,6 +51,13 @@ const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['gateway', 'config.ts'],
 };
 
+/**
+ * Inside src/transactions: what the domain is made of, what it asks of adapters, what it decides, and the use cases by subject.
+ * Each imports from those before it.
+ */
+const DOMAIN_LAYERS: Readonly<Record<string, number>> = { model: 0, ports: 1, decisions: 2 };
+const USE_CASES = 3;
+
 const roomOf = (path: string) => path.split('/')[1]!;
 
 describe('imports lead downwards', () => {
@@ -109,7 +116,42 @@ describe('imports lead downwards', () => {
     );
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
+
+  test('inside the domain, model, ports, decisions and use cases build on one another in this order', () => {
+    const layerOf = (path: string) => DOMAIN_LAYERS[path.split('/')[2]!] ?? USE_CASES;
+    const domain = sourceFiles('src/transactions');
+    const wrong = domain.flatMap((file) =>
+      file.imports.flatMap((specifier) => {
+        const target = targetOf(file, specifier);
+        if (!target?.startsWith('src/transactions/')) return [];
+        return layerOf(file.path) >= layerOf(target) ? [] : [`${file.path} imports ${target}`];
+      }),
+    );
+    expect(domain.length).toBeGreaterThan(40);
+    expect(wrong).toEqual([]);
+  });
+
+  test('no files import one another in a circle, types included', () => {
+    const graph = new Map(files.map((file) => [file.path, file.imports.map((each) => targetOf(file, each) ?? '')]));
+    expect(circlesIn(graph)).toEqual([]);
+    expect(circlesIn(new Map([...graph, ['src/a.ts', ['src/b.ts']], ['src/b.ts', ['src/a.ts']]]))).toHaveLength(1);
+  });
 });
+
+/** Each circle as the files on it, found by a walk that follows every path once. */
+function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (path: string, above: readonly string[]): void => {
+    const start = above.indexOf(path);
+    if (start >= 0) circles.push([...above.slice(start), path].join(' -> '));
+    if (start >= 0 || done.has(path)) return;
+    for (const target of graph.get(path) ?? []) visit(target, [...above, path]);
+    done.add(path);
+  };
+  for (const path of graph.keys()) visit(path, []);
+  return circles;
+}
 
 function isOpenToProcessors(specifier: string): boolean {
   if (specifier === '#processor-kit' || specifier.startsWith('#schemas/')) return true;

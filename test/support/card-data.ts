@@ -15,7 +15,7 @@ import { createKeyRing } from '../../src/card/create-key-ring.ts';
 import { deriveContentKey } from '../../src/card/jwe-profile.ts';
 import { type KeyRing, type NamedSecretKey, readKeyRing, type SecretKeys } from '../../src/card/key-ring.ts';
 import { type SampleTap, sampleTap } from '../../src/card/sample-tap.ts';
-import type { TapRequest } from '../../src/transactions/ports.ts';
+import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
 
 const DEVICE = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
 const REFERENCE = 'order-4711';

@@ -17,7 +17,7 @@ import type { Manners } from '../../src/simulator/manners/manners.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import type { SwitchStats } from '../../src/switches/acquirer-switch.ts';
-import type { Tenant } from '../../src/transactions/ports.ts';
+import type { Tenant } from '../../src/transactions/ports/store-ports.ts';
 import { outcomeOf } from './answers.ts';
 import { documentedFetch } from './documented.ts';
 import { eventually } from './eventually.ts';

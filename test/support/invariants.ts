@@ -1,17 +1,17 @@
 import { expect } from 'vitest';
 import type { LedgerEntry } from '../../src/simulator/ledger.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { Disposition } from '../../src/transactions/disposition.ts';
-import { REFUSED_STATUSES, RELEASING_DISPOSITIONS } from '../../src/transactions/links/link.ts';
-import { PinState } from '../../src/transactions/pin/pin-step.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { REFUSED_STATUSES, RELEASING_DISPOSITIONS } from '../../src/transactions/model/link.ts';
+import { PinState } from '../../src/transactions/model/pin.ts';
 import {
   MUST_NOT_REST,
   STATUS_MOVES,
   type StatusId,
   type StatusName,
   statusName,
-} from '../../src/transactions/status.ts';
-import { TransactionType, VoidState } from '../../src/transactions/transaction.ts';
+} from '../../src/transactions/model/status.ts';
+import { TransactionType, VoidState } from '../../src/transactions/model/transaction.ts';
 import type { Installation } from './installation.ts';
 import { faultsIn } from './log-lines.ts';
 

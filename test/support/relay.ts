@@ -1,8 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { FrameReader } from '../../src/connection/framing.ts';
+import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import type { IsoMessage, MessageCodec, Processor } from '../../src/processor-kit/processor.ts';
+import type { MessageCodec, Processor } from '../../src/processor-kit/processor.ts';
 
 /** Told of a request before the switch gets it; the switch waits until it resolves. */
 export type OnRequest = (request: IsoMessage) => Promise<void> | void;

@@ -1,5 +1,5 @@
 import type { Phone, PhoneAnswer } from '../../src/phone/phone.ts';
-import type { TapRequest } from '../../src/transactions/ports.ts';
+import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
 import { documentedFetch } from './documented.ts';
 
 /** What a test changes of the request that a phone would send. */

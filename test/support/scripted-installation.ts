@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect } from 'vitest';
-import { ReversalState } from '../../src/transactions/transaction.ts';
+import { ReversalState } from '../../src/transactions/model/transaction.ts';
 import { eventually } from './eventually.ts';
 import { type Installation, type InstallationOptions, startInstallation } from './installation.ts';
 import { expectSoundStates } from './invariants.ts';

@@ -1,16 +1,11 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import tls from 'node:tls';
 import { FrameReader, writeFrameHeader } from '../../src/connection/framing.ts';
+import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { MacKeys } from '../../src/processor-kit/mac-rule.ts';
 import { messageCodec } from '../../src/processor-kit/message-codec.ts';
-import type {
-  IsoMessage,
-  MessageCodec,
-  Processor,
-  SimulatedAnswer,
-  SwitchConfig,
-} from '../../src/processor-kit/processor.ts';
+import type { MessageCodec, Processor, SimulatedAnswer, SwitchConfig } from '../../src/processor-kit/processor.ts';
 import { eventually } from './eventually.ts';
 
 /** A connection to the switch, by the order in which they came. */

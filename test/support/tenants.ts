@@ -13,7 +13,7 @@ import {
   saveTerminals,
   saveUser,
 } from '../../src/store/settings/tenants.ts';
-import type { Tenant } from '../../src/transactions/ports.ts';
+import type { Tenant } from '../../src/transactions/ports/store-ports.ts';
 
 const hoursToNoon = 12 - new Date().getUTCHours();
 /**

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { Status, type StatusName, statusName } from '../../src/transactions/status.ts';
-import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../../src/transactions/time-limits.ts';
-import { ReversalState } from '../../src/transactions/transaction.ts';
+import { Status, type StatusName, statusName } from '../../src/transactions/model/status.ts';
+import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../../src/transactions/model/time-limits.ts';
+import { ReversalState } from '../../src/transactions/model/transaction.ts';
 import { eventually } from './eventually.ts';
 
 /** A transaction as it is stored, as far as tests look. */

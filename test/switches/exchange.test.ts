@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { RequestResult } from '../../src/connection/pending-requests.ts';
 import { Iso8583Error } from '../../src/errors.ts';
-import type { IsoMessage } from '../../src/processor-kit/processor.ts';
+import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
 import { exchange } from '../../src/switches/exchange.ts';
 import { faultLog } from '../../src/switches/fault-log.ts';
 import type { Exchange } from '../../src/switches/ports.ts';

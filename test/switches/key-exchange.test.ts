@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { SoftHsm } from '../../src/crypto/soft-hsm.ts';
-import { type KeyExchangeConfig, keyExchangeConfig, type WrappedKey } from '../../src/processor-kit/key-change.ts';
+import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
+import type { WrappedKey } from '../../src/processor-kit/key-change.ts';
+import { type KeyExchangeConfig, keyExchangeConfig } from '../../src/processor-kit/key-exchange-config.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
-import type { IsoMessage, WorkingKeyUse } from '../../src/processor-kit/processor.ts';
+import type { WorkingKeyUse } from '../../src/processor-kit/processor.ts';
 import { demoHsm } from '../../src/simulator/demo-hsm.ts';
 import { KeyExchange } from '../../src/switches/key-exchange.ts';
 import { WorkingKeys } from '../../src/switches/working-keys.ts';

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { fromHex, toHex } from '../../src/bytes/hex.ts';
+import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import type { IsoMessage } from '../../src/processor-kit/processor.ts';
 import { switchProtocol } from '../../src/processor-kit/switch-protocol.ts';
 import { MaskedCopies } from '../../src/switches/masked-copies.ts';
 

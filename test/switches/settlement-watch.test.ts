@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import type { IsoMessage, Processor } from '../../src/processor-kit/processor.ts';
+import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
+import type { Processor } from '../../src/processor-kit/processor.ts';
 import { SettlementWatch } from '../../src/switches/settlement-watch.ts';
 import { standardFieldReader } from '../../src/switches/standard-fields.ts';
 

@@ -1,7 +1,6 @@
-import { NO_PIN } from '../../src/transactions/pin/pin-step.ts';
-import { NO_RESULT } from '../../src/transactions/settle-outcome.ts';
-import { Status } from '../../src/transactions/status.ts';
-import { type Transaction, TransactionType } from '../../src/transactions/transaction.ts';
+import { NO_PIN } from '../../src/transactions/model/pin.ts';
+import { Status } from '../../src/transactions/model/status.ts';
+import { NO_RESULT, type Transaction, TransactionType } from '../../src/transactions/model/transaction.ts';
 
 export const SENT_AT_MS = Date.parse('2026-03-01T10:00:00Z');
 

@@ -1,7 +1,7 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { publishedKey, publishedKeySet } from '#schemas/key-set';
 import type { SigningAlgorithm } from '#schemas/tokens';
-import type { Tenant } from '../../transactions/ports.ts';
+import type { Tenant } from '../../transactions/ports/store-ports.ts';
 
 /** A public key that an integrator or merchant registered, by PEM or by way of a JWKS URL. */
 export interface IssuerKey {

@@ -1,4 +1,4 @@
-import type { Tenant } from '../../transactions/ports.ts';
+import type { Tenant } from '../../transactions/ports/store-ports.ts';
 import type { Scope } from '../scopes.ts';
 
 /** What portal users of a role may do. Nothing that configures an installation: that takes an API key. */

@@ -6,7 +6,7 @@ import { switchAccessOf } from '../../gateway/switch-access-of.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { PROCESSOR_SETTINGS } from '../../store/settings/processor-settings.ts';
 import { findProcessorFaults } from '../../store/switches/processor-faults.ts';
-import { checkProcessorSettings } from '../../transactions/tap/check-routing.ts';
+import { checkProcessorSettings } from '../../transactions/settings/check-routing.ts';
 import { changeOf, checkedBy, listAll, onDatabase, onSettings } from '../administration.ts';
 import { installedTypes } from '../installed-types.ts';
 import { readJson } from '../read-file.ts';

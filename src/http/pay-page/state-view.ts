@@ -1,8 +1,8 @@
 import type { PayPageState } from '#schemas/pay-page';
-import type { Link, Mandate } from '../../transactions/links/link.ts';
-import { type Currency, currencyOf, formatAmount } from '../../transactions/money.ts';
-import type { MerchantRecord } from '../../transactions/ports.ts';
-import { type Transaction, TransactionType } from '../../transactions/transaction.ts';
+import type { Link, Mandate } from '../../transactions/model/link.ts';
+import { type Currency, currencyOf, formatAmount } from '../../transactions/model/money.ts';
+import { type Transaction, TransactionType } from '../../transactions/model/transaction.ts';
+import type { MerchantRecord } from '../../transactions/ports/directory-ports.ts';
 import { linkStatusOf } from '../links-view.ts';
 
 /** What a customer may know of a link. `tap` is the last one on it. */

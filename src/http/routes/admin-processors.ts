@@ -5,7 +5,7 @@ import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { processorSettingsFor } from '../../store/settings/processor-settings.ts';
 import { ROUTE_SETTINGS } from '../../store/settings/route-settings.ts';
 import type { SwitchAccess } from '../../switches/access/switch-access.ts';
-import type { ProcessorTypes } from '../../transactions/tap/check-routing.ts';
+import type { ProcessorTypes } from '../../transactions/settings/check-routing.ts';
 import type { Server } from '../server.ts';
 import {
   type AdminRoutes,

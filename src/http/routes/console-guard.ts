@@ -6,7 +6,7 @@ import type { ConsoleActs } from '../../ops/console/acts.ts';
 import type { ConsoleFeed } from '../../ops/console/feed.ts';
 import type { TransactionStory } from '../../ops/console/transaction-story.ts';
 import type { SearchTransactions } from '../../store/console/console-search.ts';
-import type { TransactionKey } from '../../transactions/transaction.ts';
+import type { TransactionKey } from '../../transactions/model/transaction.ts';
 import type { ConsoleCookie } from '../console-cookie.ts';
 
 /** What the console's routes are made of. */

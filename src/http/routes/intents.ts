@@ -12,7 +12,7 @@ import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
 import { Forbidden, invalidValue, NotFound } from '../../errors.ts';
 import { type CreatedLink, createLink } from '../../links/create-link.ts';
 import type { LinkStore } from '../../transactions/ports/link-ports.ts';
-import type { Tenant } from '../../transactions/ports.ts';
+import type { Tenant } from '../../transactions/ports/store-ports.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { CREATION, type LinkRoutesOptions, withMandate } from './links.ts';

@@ -9,7 +9,7 @@ import {
 } from '#schemas/terminal-profile';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { TerminalProfileSettings } from '../../store/settings/terminal-profile-settings.ts';
-import { readNewProfile, readProfileChange } from '../../transactions/tap/read-profile.ts';
+import { readNewProfile, readProfileChange } from '../../transactions/settings/read-profile.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-facts.ts';

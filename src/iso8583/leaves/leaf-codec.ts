@@ -2,25 +2,14 @@ import type { Cursor } from '../../bytes/cursor.ts';
 import type { Sink } from '../../bytes/sink.ts';
 import { readTextRun, type TextRun, writeTextRun } from '../../bytes/text-run.ts';
 import { byteCoding } from '../encodings/bytes.ts';
-import type { ValueCoding } from '../encodings/value-coding.ts';
 import { decodeError, encodeError, type FieldCodec, specError } from '../field-codec.ts';
 import { type PrefixCoder, prefixCoder } from '../prefixes.ts';
 import type { BinaryField, TextField } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
+import type { LeafParts } from './leaf-parts.ts';
 import { halfBytes, type LengthUnits, valueUnits } from './length-units.ts';
 import { textParts } from './text-parts.ts';
 import { textRun } from './text-runs.ts';
-
-/** What a field that is no composite is put together from. */
-export interface LeafParts<Value> {
-  readonly coding: ValueCoding<Value>;
-  readonly units: LengthUnits;
-  /** What a value must look like beyond its kinds of characters: the index of the first wrong character, or -1. */
-  readonly firstWrong?: ((value: Value) => number) | undefined;
-  /** Fills a value up to `min`. */
-  readonly pad?: ((value: Value) => Value) | undefined;
-  readonly strip?: ((value: Value) => Value) | undefined;
-}
 
 /** `path` is the field's number and those of the composites around it. */
 export function leafCodec(field: TextField | BinaryField, path: string, encodings: Encodings): FieldCodec {

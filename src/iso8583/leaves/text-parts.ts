@@ -8,7 +8,7 @@ import { specError } from '../field-codec.ts';
 import { type Padding, padTo, stripPadding } from '../padding.ts';
 import type { TextEncoding, TextField } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
-import type { LeafParts } from './leaf-codec.ts';
+import type { LeafParts } from './leaf-parts.ts';
 import { packedBytes, valueUnits } from './length-units.ts';
 
 /** Contents that consist of nibbles 0 to 9, `D` of track 2 aside. */

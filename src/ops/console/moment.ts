@@ -1,4 +1,4 @@
-import type { DispositionName } from '../../transactions/disposition.ts';
+import type { DispositionName } from '../../transactions/model/disposition.ts';
 import type { ProcessFigures, Timings } from './figures.ts';
 import { acquirerOf, type Frame, type Moment, type OutcomeRate, type TapRates } from './frame.ts';
 import type { ProcessRates } from './process-rates.ts';

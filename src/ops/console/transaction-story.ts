@@ -3,11 +3,10 @@ import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
 import { type TlvRow, tlvRows } from '../../emv/describe-tlv.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { findMessages } from '../../store/transactions/attempt-messages.ts';
-import { dispositionName } from '../../transactions/disposition.ts';
-import { currencyOf, formatAmount } from '../../transactions/money.ts';
-import type { AuditEntry, Directory, TransactionReader } from '../../transactions/ports.ts';
-import { statusName } from '../../transactions/status.ts';
-import { indexChipTags } from '../../transactions/tap/chip-tags.ts';
+import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
+import { dispositionName } from '../../transactions/model/disposition.ts';
+import { currencyOf, formatAmount } from '../../transactions/model/money.ts';
+import { statusName } from '../../transactions/model/status.ts';
 import {
   ReversalState,
   TRANSACTION_TYPE_NAMES,
@@ -15,7 +14,10 @@ import {
   type TransactionKey,
   toldMinor,
   VoidState,
-} from '../../transactions/transaction.ts';
+} from '../../transactions/model/transaction.ts';
+import type { Directory } from '../../transactions/ports/directory-ports.ts';
+import type { TransactionReader } from '../../transactions/ports/store-ports.ts';
+import { indexChipTags } from '../../transactions/tap/chip-tags.ts';
 import type { EventReader } from '../../webhooks/ports.ts';
 import { type MessageTables, type ShownExchange, showMessages } from './shown-messages.ts';
 

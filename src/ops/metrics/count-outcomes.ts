@@ -1,7 +1,7 @@
-import { Disposition, type DispositionId, dispositionName } from '../../transactions/disposition.ts';
-import type { NewAttempt, TransactionStore } from '../../transactions/ports.ts';
-import type { Transaction } from '../../transactions/transaction.ts';
-import type { TransactionDependencies } from '../../transactions/transaction-dependencies.ts';
+import { Disposition, type DispositionId, dispositionName } from '../../transactions/model/disposition.ts';
+import type { Transaction } from '../../transactions/model/transaction.ts';
+import type { NewAttempt, TransactionStore } from '../../transactions/ports/store-ports.ts';
+import type { TransactionDependencies } from '../../transactions/ports/transaction-dependencies.ts';
 import { overriding } from '../overriding.ts';
 import type { Metrics } from './metrics.ts';
 

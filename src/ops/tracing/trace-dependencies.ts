@@ -1,7 +1,8 @@
 import { SpanKind } from '@opentelemetry/api';
-import type { Switch, Switches, SwitchSlot, TransactionStore } from '../../transactions/ports.ts';
-import type { TransactionKey } from '../../transactions/transaction.ts';
-import type { TransactionDependencies } from '../../transactions/transaction-dependencies.ts';
+import type { TransactionKey } from '../../transactions/model/transaction.ts';
+import type { TransactionStore } from '../../transactions/ports/store-ports.ts';
+import type { Switch, Switches, SwitchSlot } from '../../transactions/ports/switch-ports.ts';
+import type { TransactionDependencies } from '../../transactions/ports/transaction-dependencies.ts';
 import { overriding } from '../overriding.ts';
 import type { Tracing } from './tracing.ts';
 

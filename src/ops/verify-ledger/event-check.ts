@@ -1,5 +1,5 @@
-import { Disposition } from '../../transactions/disposition.ts';
-import { TransactionType } from '../../transactions/transaction.ts';
+import { Disposition } from '../../transactions/model/disposition.ts';
+import { TransactionType } from '../../transactions/model/transaction.ts';
 import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';

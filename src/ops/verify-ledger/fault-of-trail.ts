@@ -1,6 +1,6 @@
-import type { AuditEntry, ReversalAnswerEntry, ReversalEntry } from '../../transactions/ports.ts';
-import { REVERSAL_MOVES } from '../../transactions/reversal/reversal-steps.ts';
-import { STATUS_MOVES, type StatusId, type StatusName, statusName } from '../../transactions/status.ts';
+import { REVERSAL_MOVES } from '../../transactions/decisions/reversal-steps.ts';
+import type { AuditEntry, ReversalAnswerEntry, ReversalEntry } from '../../transactions/model/audit-entry.ts';
+import { STATUS_MOVES, type StatusId, type StatusName, statusName } from '../../transactions/model/status.ts';
 
 /** An audit row: what one commit told of one attempt. */
 export interface TrailEntryRow {

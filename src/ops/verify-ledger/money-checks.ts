@@ -1,7 +1,7 @@
-import { Disposition } from '../../transactions/disposition.ts';
-import { findCurrency } from '../../transactions/money.ts';
-import { MUST_NOT_REST } from '../../transactions/status.ts';
-import { ReversalState, TransactionType } from '../../transactions/transaction.ts';
+import { Disposition } from '../../transactions/model/disposition.ts';
+import { findCurrency } from '../../transactions/model/money.ts';
+import { MUST_NOT_REST } from '../../transactions/model/status.ts';
+import { ReversalState, TransactionType } from '../../transactions/model/transaction.ts';
 import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';

@@ -1,4 +1,4 @@
-import { ReversalState, TransactionType } from '../../transactions/transaction.ts';
+import { ReversalState, TransactionType } from '../../transactions/model/transaction.ts';
 import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';

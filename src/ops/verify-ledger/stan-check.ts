@@ -1,5 +1,5 @@
 import type { Processor } from '../../processor-kit/processor.ts';
-import { profileOf } from '../../processor-kit/switch-config.ts';
+import { profileOf } from '../../processor-kit/profile-of.ts';
 import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';

@@ -1,5 +1,5 @@
-import type { AuditEntry } from '../../transactions/ports.ts';
-import type { StatusId } from '../../transactions/status.ts';
+import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
+import type { StatusId } from '../../transactions/model/status.ts';
 import type { Books } from './books.ts';
 import { faultOfTrail, type TrailEntryRow } from './fault-of-trail.ts';
 import { type Finding, MAX_NAMED, type Violation } from './finding.ts';

@@ -1,6 +1,6 @@
 import { RESPONSE_CODES } from '#schemas/response-codes';
-import type { IsoMessage } from '../processor.ts';
-import { profileOf } from '../switch-config.ts';
+import type { IsoMessage } from '../iso-message.ts';
+import { profileOf } from '../profile-of.ts';
 import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
 import { TEST_SCHEMES, testPurchase } from './test-tap.ts';
 import { bytesOf, outcomeOf, overTheWire, respond } from './wire.ts';

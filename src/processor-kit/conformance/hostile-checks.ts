@@ -1,7 +1,7 @@
 import type { MacFunction } from '../../crypto/mac.ts';
 import { TapwireError } from '../../errors.ts';
+import type { IsoMessage } from '../iso-message.ts';
 import { messageCodec } from '../message-codec.ts';
-import type { IsoMessage } from '../processor.ts';
 import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
 import { secretsOf, testPurchase } from './test-tap.ts';
 import { bytesOf, overTheWire, respond } from './wire.ts';

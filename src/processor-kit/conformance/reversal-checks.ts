@@ -1,4 +1,4 @@
-import type { IsoMessage } from '../processor.ts';
+import type { IsoMessage } from '../iso-message.ts';
 import type { Reversal, ReversalReason } from '../purchase.ts';
 import { TROUBLE_CODES } from '../response-codes.ts';
 import { type Check, expectEqual, expectThat, type Subject } from './check.ts';

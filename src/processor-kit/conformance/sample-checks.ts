@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { fromHex, toHex } from '../../bytes/hex.ts';
-import type { IsoMessage } from '../processor.ts';
+import type { IsoMessage } from '../iso-message.ts';
 import { type Check, CheckFailure, expectEqual, expectThat, type Subject } from './check.ts';
 import { valuesOf } from './field-values.ts';
 import { bytesOf } from './wire.ts';

@@ -1,5 +1,6 @@
+import type { IsoMessage } from '../iso-message.ts';
 import { isResponse } from '../mti.ts';
-import type { IsoMessage, NetworkRequestKind } from '../processor.ts';
+import type { NetworkRequestKind } from '../processor.ts';
 import { switchProtocol } from '../switch-protocol.ts';
 import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
 import { TAPPED_AT_MS, testPurchase } from './test-tap.ts';

@@ -1,4 +1,5 @@
-import type { IsoMessage, MessageCodec, Outcome } from '../processor.ts';
+import type { IsoMessage } from '../iso-message.ts';
+import type { MessageCodec, Outcome } from '../processor.ts';
 import type { SimulatedAnswer } from '../simulation.ts';
 import type { Subject } from './check.ts';
 

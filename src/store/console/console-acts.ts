@@ -1,6 +1,6 @@
 import { NotFound, RequestRejected } from '../../errors.ts';
-import type { JobRequest } from '../../transactions/jobs.ts';
-import { ReversalState, type TransactionKey } from '../../transactions/transaction.ts';
+import type { JobRequest } from '../../transactions/model/jobs.ts';
+import { ReversalState, type TransactionKey } from '../../transactions/model/transaction.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';

@@ -6,16 +6,16 @@ import type {
   RegisteredIssuers,
   ScopedIssuer,
 } from '../../auth/issuers/issuer-keys.ts';
+import type { TerminalProfile } from '../../transactions/model/terminal-profile.ts';
 import type {
   Directory,
   KnownUser,
   MerchantRecord,
   RouteRecord,
-  Tenant,
   TerminalRecord,
   WebhookOrigin,
-} from '../../transactions/ports.ts';
-import type { TerminalProfile } from '../../transactions/terminal-profile.ts';
+} from '../../transactions/ports/directory-ports.ts';
+import type { Tenant } from '../../transactions/ports/store-ports.ts';
 import { FollowedRows } from '../postgres/followed-rows.ts';
 import { FollowedTable, type RowChanges } from '../postgres/followed-table.ts';
 import type { Database } from '../postgres/open-database.ts';

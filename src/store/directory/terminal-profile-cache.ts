@@ -1,4 +1,4 @@
-import type { TerminalProfile } from '../../transactions/terminal-profile.ts';
+import type { TerminalProfile } from '../../transactions/model/terminal-profile.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 const VERSIONS = 'select acquirer_id as "acquirerId", name, updated_at::text as version from terminal_profiles';

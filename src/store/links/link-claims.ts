@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { claimedLink, REFUSED_STATUSES, RELEASING_DISPOSITIONS, stateAfterTap } from '../../transactions/links/link.ts';
-import type { NewAttempt } from '../../transactions/ports.ts';
+import { claimedLink, REFUSED_STATUSES, RELEASING_DISPOSITIONS, stateAfterTap } from '../../transactions/model/link.ts';
+import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
 
 /** Whether a tap `t` is under way, or its money was taken, or may have been. */
 const HOLDS = `t.status not in (${REFUSED_STATUSES.join()})

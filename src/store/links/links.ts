@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import type { MandateVault } from '../../links/mandate-vault.ts';
-import { claimedLink, type Link, type LinkKey, type NewLink } from '../../transactions/links/link.ts';
-import type { LinkStateId } from '../../transactions/links/link-state.ts';
+import { claimedLink, type Link, type LinkKey, type NewLink } from '../../transactions/model/link.ts';
+import type { LinkStateId } from '../../transactions/model/link-state.ts';
+import type { Transaction } from '../../transactions/model/transaction.ts';
 import type { LinkStore } from '../../transactions/ports/link-ports.ts';
-import type { Tenant } from '../../transactions/ports.ts';
-import type { Transaction } from '../../transactions/transaction.ts';
+import type { Tenant } from '../../transactions/ports/store-ports.ts';
 import { GroupCommit, inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';

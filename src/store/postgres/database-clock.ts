@@ -1,4 +1,4 @@
-import type { Clock } from '../../transactions/ports.ts';
+import type { Clock } from '../../transactions/ports/process-ports.ts';
 import type { Database } from './open-database.ts';
 
 /** A crystal drifts by 50 ppm at most: half a millisecond between two looks. */

@@ -1,6 +1,6 @@
 import type { NewMerchant, StoredMerchant } from '#schemas/admin-tenants';
 import { invalidValue, RequestRejected } from '../../errors.ts';
-import { checkMerchant } from '../../transactions/tap/check-tenants.ts';
+import { checkMerchant } from '../../transactions/settings/check-tenants.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Every gateway holds them all in memory, a few hundred bytes each; the database compares them every two seconds. */

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
 import { RequestRejected } from '../../errors.ts';
 import type { SwitchAccess } from '../../switches/access/switch-access.ts';
-import { checkProcessorSettings, type ProcessorTypes } from '../../transactions/tap/check-routing.ts';
+import { checkProcessorSettings, type ProcessorTypes } from '../../transactions/settings/check-routing.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Each has connections of its own in every worker. */

@@ -1,5 +1,5 @@
 import type { StoredTerminalProfile } from '#schemas/terminal-profile';
-import type { TerminalProfile } from '../../transactions/terminal-profile.ts';
+import type { TerminalProfile } from '../../transactions/model/terminal-profile.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import type { Change, Reach } from './admin-commit.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { PhoneResponseRecord } from '../../transactions/ports.ts';
+import type { PhoneResponseRecord } from '../../transactions/ports/store-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 

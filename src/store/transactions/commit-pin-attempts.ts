@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { PinState } from '../../transactions/pin/pin-step.ts';
-import type { PinAttempt } from '../../transactions/ports/pin-ports.ts';
+import { PinState } from '../../transactions/model/pin.ts';
+import type { PinAttempt } from '../../transactions/ports/store-ports.ts';
 import { ColumnBatch, columnNames, columnValues } from '../postgres/column-batch.ts';
 import { TIMES, toRow } from './commit-taps.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';

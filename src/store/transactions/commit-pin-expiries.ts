@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { PinState } from '../../transactions/pin/pin-step.ts';
-import type { PinExpiry } from '../../transactions/ports/pin-ports.ts';
+import { PinState } from '../../transactions/model/pin.ts';
+import type { PinExpiry } from '../../transactions/ports/store-ports.ts';
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 

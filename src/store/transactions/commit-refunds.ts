@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { Disposition } from '../../transactions/disposition.ts';
-import type { NewAttempt } from '../../transactions/ports.ts';
-import { isOpen } from '../../transactions/reversal/reversal-steps.ts';
-import { type Transaction, TransactionType } from '../../transactions/transaction.ts';
+import { isOpen } from '../../transactions/decisions/reversal-steps.ts';
+import { Disposition } from '../../transactions/model/disposition.ts';
+import { type Transaction, TransactionType } from '../../transactions/model/transaction.ts';
+import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { ReversalStep } from '../../transactions/ports.ts';
+import type { ReversalStep } from '../../transactions/ports/reversal-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { adjustReservations, reservationsOf } from './commit-refunds.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { PinState } from '../../transactions/pin/pin-step.ts';
-import type { GuardedSettlement } from '../../transactions/ports.ts';
-import { OUTCOME_GRACE_SECONDS } from '../../transactions/time-limits.ts';
+import { PinState } from '../../transactions/model/pin.ts';
+import { OUTCOME_GRACE_SECONDS } from '../../transactions/model/time-limits.ts';
+import type { GuardedSettlement } from '../../transactions/ports/store-ports.ts';
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import { adjustReservations, reservationsOf } from './commit-refunds.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';

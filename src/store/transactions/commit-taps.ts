@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import type { JobRequest } from '../../transactions/jobs.ts';
-import type { NewAttempt } from '../../transactions/ports.ts';
-import { TransactionType } from '../../transactions/transaction.ts';
+import type { JobRequest } from '../../transactions/model/jobs.ts';
+import { TransactionType } from '../../transactions/model/transaction.ts';
+import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
 import { findUnclaimable, IS_NAMED_LIKE_A_LINK, namedLink, recordClaims } from '../links/link-claims.ts';
 import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';

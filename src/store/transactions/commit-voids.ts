@@ -1,14 +1,14 @@
 import type pg from 'pg';
-import { Disposition } from '../../transactions/disposition.ts';
-import type { NewVoid } from '../../transactions/ports/refund-ports.ts';
-import type { AuditEntry } from '../../transactions/ports.ts';
+import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
+import { Disposition } from '../../transactions/model/disposition.ts';
 import {
   ReversalState,
   type Transaction,
   type TransactionKey,
   TransactionType,
   VoidState,
-} from '../../transactions/transaction.ts';
+} from '../../transactions/model/transaction.ts';
+import type { NewVoid } from '../../transactions/ports/refund-ports.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { insertTaps } from './commit-taps.ts';

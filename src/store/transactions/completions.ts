@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { Disposition } from '../../transactions/disposition.ts';
+import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
+import { Disposition } from '../../transactions/model/disposition.ts';
+import { ReversalState, type Transaction } from '../../transactions/model/transaction.ts';
 import type { CompletionStore } from '../../transactions/ports/completion-ports.ts';
-import type { AuditEntry } from '../../transactions/ports.ts';
-import { ReversalState, type Transaction } from '../../transactions/transaction.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { Disposition } from '../../transactions/disposition.ts';
-import { NO_PIN } from '../../transactions/pin/pin-step.ts';
-import type { OriginalFacts, RequestKey } from '../../transactions/ports.ts';
-import type { Transaction } from '../../transactions/transaction.ts';
+import { Disposition } from '../../transactions/model/disposition.ts';
+import { NO_PIN } from '../../transactions/model/pin.ts';
+import type { Transaction } from '../../transactions/model/transaction.ts';
+import type { OriginalFacts, RequestKey } from '../../transactions/ports/store-ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { findTransactions } from './find-transactions.ts';
 import { selected } from './selected-columns.ts';

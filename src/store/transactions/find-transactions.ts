@@ -1,6 +1,7 @@
 import type pg from 'pg';
-import type { AuditEntry, Tenant } from '../../transactions/ports.ts';
-import type { Transaction, TransactionKey } from '../../transactions/transaction.ts';
+import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
+import type { Transaction, TransactionKey } from '../../transactions/model/transaction.ts';
+import type { Tenant } from '../../transactions/ports/store-ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { selected } from './selected-columns.ts';
 import { TenantConditions } from './tenant-conditions.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { QueueName } from '#schemas/jobs';
-import type { JobRequest } from '../../transactions/jobs.ts';
+import type { JobRequest } from '../../transactions/model/jobs.ts';
 
 /**
  * The pipeline's job table, as seen by a commit: jobs are enqueued and removed by the same transaction as the status

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
-import type { Tenant, TransactionFilter } from '../../transactions/ports.ts';
-import { SHOWN_PROPERTIES, type ShownTransaction } from '../../transactions/shown-transaction.ts';
+import { SHOWN_PROPERTIES, type ShownTransaction } from '../../transactions/model/shown-transaction.ts';
+import type { Tenant, TransactionFilter } from '../../transactions/ports/store-ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { selected } from './selected-columns.ts';

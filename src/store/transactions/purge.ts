@@ -1,6 +1,6 @@
-import { PinState } from '../../transactions/pin/pin-step.ts';
-import { MUST_NOT_REST } from '../../transactions/status.ts';
-import { ReversalState, VoidState } from '../../transactions/transaction.ts';
+import { PinState } from '../../transactions/model/pin.ts';
+import { MUST_NOT_REST } from '../../transactions/model/status.ts';
+import { ReversalState, VoidState } from '../../transactions/model/transaction.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 const { owed, sent, confirming, needsReview } = ReversalState;

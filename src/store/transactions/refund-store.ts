@@ -1,6 +1,6 @@
+import type { Transaction } from '../../transactions/model/transaction.ts';
 import type { NewVoid, RefundStore } from '../../transactions/ports/refund-ports.ts';
-import type { NewAttempt, PhoneResponseRecord } from '../../transactions/ports.ts';
-import type { Transaction } from '../../transactions/transaction.ts';
+import type { NewAttempt, PhoneResponseRecord } from '../../transactions/ports/store-ports.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';

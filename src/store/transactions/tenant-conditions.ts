@@ -1,4 +1,4 @@
-import type { Tenant } from '../../transactions/ports.ts';
+import type { Tenant } from '../../transactions/ports/store-ports.ts';
 
 const VALUE = /\$(?!\d)/g;
 

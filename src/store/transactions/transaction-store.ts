@@ -1,7 +1,9 @@
 import type pg from 'pg';
-import type { PinAttempt, PinExpiry } from '../../transactions/ports/pin-ports.ts';
+import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
+import type { ShownTransaction } from '../../transactions/model/shown-transaction.ts';
+import type { Transaction, TransactionKey } from '../../transactions/model/transaction.ts';
+import type { ReversalStep } from '../../transactions/ports/reversal-ports.ts';
 import type {
-  AuditEntry,
   GuardedSettlement,
   LateRecord,
   LateRecordOutcome,
@@ -9,17 +11,16 @@ import type {
   NewSubmission,
   OriginalFacts,
   PhoneResponseRecord,
+  PinAttempt,
+  PinExpiry,
   RequestKey,
   ResponseIdentity,
   ReversalKey,
-  ReversalStep,
   Tenant,
   TransactionFilter,
   TransactionReader,
   TransactionStore,
-} from '../../transactions/ports.ts';
-import type { ShownTransaction } from '../../transactions/shown-transaction.ts';
-import type { Transaction, TransactionKey } from '../../transactions/transaction.ts';
+} from '../../transactions/ports/store-ports.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';

@@ -1,10 +1,11 @@
 import { Forbidden, NotFound, RequestRejected, StoreUnavailable } from '../../errors.ts';
-import type { PhoneResponseRecord, Principal } from '../ports.ts';
-import { canMove, moves, Status, type StatusId } from '../status.ts';
-import { admit } from '../tap/admit.ts';
+import { admit } from '../decisions/admit.ts';
+import type { Principal } from '../model/principal.ts';
+import { canMove, moves, Status, type StatusId } from '../model/status.ts';
+import type { Transaction } from '../model/transaction.ts';
+import type { PhoneResponseRecord } from '../ports/store-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { isOpenTo } from '../tap/link-of-tap.ts';
-import type { Transaction } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
 
 /** The record that the answer was flushed may come in between, and its job; more tries than that have another cause. */
 const MOST_TRIES = 4;

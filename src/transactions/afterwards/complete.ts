@@ -1,13 +1,13 @@
 import { localDateTime } from '../../processor-kit/local-time.ts';
 import type { Completion } from '../../processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE, type ReversalProfile } from '../../processor-kit/profile.ts';
-import { Disposition } from '../disposition.ts';
-import type { JobRequest } from '../jobs.ts';
-import type { Switch } from '../ports.ts';
-import { patience } from '../reversal/patience.ts';
-import { SEND_WITHIN_MS } from '../time-limits.ts';
-import { ReversalState, type Transaction, type TransactionKey } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
+import { patience } from '../decisions/patience.ts';
+import { Disposition } from '../model/disposition.ts';
+import type { JobRequest } from '../model/jobs.ts';
+import { SEND_WITHIN_MS } from '../model/time-limits.ts';
+import { ReversalState, type Transaction, type TransactionKey } from '../model/transaction.ts';
+import type { Switch } from '../ports/switch-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /**
  * At a switch that posts an approval only when it is completed: the advice that does it. Its job is committed with the

@@ -6,21 +6,21 @@ import {
   RequestRejected,
   StoreUnavailable,
 } from '../../errors.ts';
-import { Disposition } from '../disposition.ts';
-import { currencyOf, parseAmount } from '../money.ts';
-import type { NewAttempt } from '../ports.ts';
-import { ERROR_CODES, NO_RESULT } from '../settle-outcome.ts';
-import { Status, type StatusId } from '../status.ts';
+import { ERROR_CODES } from '../decisions/settle-outcome.ts';
+import { webhookJobs } from '../decisions/webhook-job.ts';
+import { Disposition } from '../model/disposition.ts';
+import { currencyOf, parseAmount } from '../model/money.ts';
+import { Status, type StatusId } from '../model/status.ts';
+import { LOCAL_ANSWER_SECONDS, LONGEST_DEADLINE_SECONDS } from '../model/time-limits.ts';
+import { NO_RESULT, type Transaction, type TransactionKey, TransactionType } from '../model/transaction.ts';
+import type { NewAttempt } from '../ports/store-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { authorize, submitReady } from '../tap/authorize.ts';
 import { awaitOutcome } from '../tap/await-outcome.ts';
 import { NO_SUBMISSION, WITHOUT_PIN } from '../tap/draft.ts';
 import { NEW, newAttempt } from '../tap/plan-attempt.ts';
 import { giveUp, unlessOverloaded } from '../tap/submit-handover.ts';
 import type { ReadySubmission } from '../tap/take-route.ts';
-import { LOCAL_ANSWER_SECONDS, LONGEST_DEADLINE_SECONDS } from '../time-limits.ts';
-import { type Transaction, type TransactionKey, TransactionType } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import { webhookJobs } from '../webhook-job.ts';
 import { takeSaleSwitch } from './take-sale-switch.ts';
 import { refuseUnlessApproved } from './void.ts';
 

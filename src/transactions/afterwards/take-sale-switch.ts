@@ -1,12 +1,12 @@
 import { NoConfiguration, Overloaded, RequestRejected } from '../../errors.ts';
 import { localDateTime } from '../../processor-kit/local-time.ts';
 import { retrievalReference } from '../../processor-kit/rrn.ts';
-import { currencyOf } from '../money.ts';
-import type { PreparedRequest, Switch, Switches, SwitchSlot } from '../ports.ts';
+import { currencyOf } from '../model/money.ts';
+import { SEND_WITHIN_MS } from '../model/time-limits.ts';
+import type { Transaction } from '../model/transaction.ts';
+import type { PreparedRequest, Switch, Switches, SwitchSlot } from '../ports/switch-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import type { ReadySubmission } from '../tap/take-route.ts';
-import { SEND_WITHIN_MS } from '../time-limits.ts';
-import type { Transaction } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
 
 /**
  * Takes a place at the switch that approved the sale, and no other: only that one knows it.

@@ -1,11 +1,10 @@
 import { RequestRejected } from '../../errors.ts';
-import { Disposition } from '../disposition.ts';
-import type { NewAttempt } from '../ports.ts';
-import { NO_RESULT } from '../settle-outcome.ts';
-import { moves, Status, type StatusId } from '../status.ts';
+import { Disposition } from '../model/disposition.ts';
+import { moves, Status, type StatusId } from '../model/status.ts';
+import { NO_RESULT, type Transaction, TransactionType } from '../model/transaction.ts';
+import type { NewAttempt } from '../ports/store-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { NO_SUBMISSION, WITHOUT_PIN } from '../tap/draft.ts';
-import { type Transaction, TransactionType } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
 
 /**
  * A void takes an approved sale back whole, before the switch settles it. It is the sale's own reversal with another reason,

@@ -1,5 +1,5 @@
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import type { LinkKey } from './link.ts';
+import type { LinkKey } from '../model/link.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /** The database's clock says that it is not time yet, by milliseconds: look again after so long. */
 const NOT_YET_SECONDS = 1;

@@ -1,10 +1,11 @@
 import { NotFound, RequestRejected } from '../../errors.ts';
+import { judgeAcknowledgement } from '../decisions/link-state.ts';
+import { offeredReference } from '../decisions/offered-reference.ts';
+import type { Link } from '../model/link.ts';
+import { LinkState, type LinkStateId } from '../model/link-state.ts';
 import type { IntentClaims } from '../ports/link-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { linkExpired } from '../tap/link-of-tap.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import type { Link } from './link.ts';
-import { judgeAcknowledgement, LinkState, type LinkStateId } from './link-state.ts';
-import { offeredReference } from './offered-reference.ts';
 
 /** A link as the payment app needs it to read a card. */
 export interface OpenedLink {

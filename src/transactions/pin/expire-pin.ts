@@ -1,8 +1,9 @@
-import { Disposition } from '../disposition.ts';
-import type { TransactionKey } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import { webhookJobs } from '../webhook-job.ts';
-import { expirePinStep, isAwaitingPin, pinEntries } from './pin-step.ts';
+import { expirePinStep, pinEntries } from '../decisions/pin-step.ts';
+import { webhookJobs } from '../decisions/webhook-job.ts';
+import { Disposition } from '../model/disposition.ts';
+import { isAwaitingPin } from '../model/pin.ts';
+import type { TransactionKey } from '../model/transaction.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /** The database's clock says that it is not time yet, by milliseconds: look again after so long. */
 const NOT_YET_SECONDS = 1;

@@ -3,8 +3,8 @@ import { encodeTlv } from '../../emv/encode-tlv.ts';
 import { indexTlv } from '../../emv/tlv.ts';
 import { joinTlv, type TlvValues } from '../../emv/tlv-values.ts';
 import { TapRefused } from '../../errors.ts';
+import type { OpenedTap } from '../ports/card-ports.ts';
 import type { EnteredPin } from '../ports/pin-ports.ts';
-import type { OpenedTap } from '../ports.ts';
 
 /** One TDES block, or the two AES blocks of format 4 (ISO 9564-1:2017 9.3, 9.4). */
 const BLOCK_BYTES: readonly number[] = [8, 16];

@@ -1,9 +1,14 @@
 import { fromHex } from '../../bytes/hex.ts';
 import { Forbidden, invalidValue, NoConfiguration, NotFound, PinNotAwaited, TapRefused } from '../../errors.ts';
-import type { PinAttempt, PinRequest } from '../ports/pin-ports.ts';
-import type { Principal } from '../ports.ts';
-import { moves, Status } from '../status.ts';
-import { admit } from '../tap/admit.ts';
+import { admit } from '../decisions/admit.ts';
+import { pinEntries } from '../decisions/pin-step.ts';
+import { isAwaitingPin } from '../model/pin.ts';
+import type { Principal } from '../model/principal.ts';
+import { moves, Status } from '../model/status.ts';
+import type { Transaction } from '../model/transaction.ts';
+import type { PinRequest } from '../ports/card-ports.ts';
+import type { PinAttempt } from '../ports/store-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { applyProfile, type ProfileApplied } from '../tap/apply-profile.ts';
 import { awaitOutcome } from '../tap/await-outcome.ts';
 import { indexChipTags } from '../tap/chip-tags.ts';
@@ -12,9 +17,6 @@ import { findUnsupported } from '../tap/find-unsupported.ts';
 import { checkReferenceOfToken, isOpenTo, linkOfToken } from '../tap/link-of-tap.ts';
 import { commitPlan, type Plan, planAttempt, planUnsent } from '../tap/plan-attempt.ts';
 import { openTap, type ReadTap, readTap } from '../tap/read-tap.ts';
-import type { Transaction } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import { isAwaitingPin, pinEntries } from './pin-step.ts';
 import { withPin } from './read-pin.ts';
 
 /** The chip's data objects that no second tap repeats: its cryptogram, its counter, the terminal's random number. */

@@ -1,4 +1,4 @@
-import type { Transaction } from '../transaction.ts';
+import type { Transaction } from '../model/transaction.ts';
 
 /** What completions ask of the database. A void and a completion of one sale must not pass each other on their way. */
 export interface CompletionStore {

@@ -1,4 +1,4 @@
-import type { TerminalProfile } from '../terminal-profile.ts';
+import type { TerminalProfile } from '../model/terminal-profile.ts';
 
 export interface MerchantRecord {
   readonly acquirerId: number;

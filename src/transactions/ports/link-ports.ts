@@ -1,7 +1,7 @@
-import type { Link, LinkKey, NewLink } from '../links/link.ts';
-import type { LinkStateId } from '../links/link-state.ts';
-import type { Tenant } from '../ports.ts';
-import type { Transaction } from '../transaction.ts';
+import type { Link, LinkKey, NewLink } from '../model/link.ts';
+import type { LinkStateId } from '../model/link-state.ts';
+import type { Transaction } from '../model/transaction.ts';
+import type { Tenant } from './store-ports.ts';
 
 /** Finds the link that a tap belongs to. */
 export interface LinkFinder {

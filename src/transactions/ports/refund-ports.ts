@@ -1,6 +1,6 @@
-import type { JobRequest } from '../jobs.ts';
-import type { NewAttempt, PhoneResponseRecord } from '../ports.ts';
-import type { Transaction } from '../transaction.ts';
+import type { JobRequest } from '../model/jobs.ts';
+import type { Transaction } from '../model/transaction.ts';
+import type { NewAttempt, PhoneResponseRecord } from './store-ports.ts';
 
 /** A void to be started: the row that tells of it, and the first attempt's job. */
 export interface NewVoid {

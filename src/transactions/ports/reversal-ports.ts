@@ -1,8 +1,9 @@
 import type { ReversalAnswer } from '../../processor-kit/processor.ts';
-import type { DispositionId } from '../disposition.ts';
-import type { JobRequest } from '../jobs.ts';
-import type { PinEntry } from '../pin/pin-step.ts';
-import type { Transaction } from '../transaction.ts';
+import type { ReversalAnswerEntry, ReversalEntry } from '../model/audit-entry.ts';
+import type { DispositionId } from '../model/disposition.ts';
+import type { JobRequest } from '../model/jobs.ts';
+import type { PinEntry } from '../model/pin.ts';
+import type { Transaction, TransactionKey } from '../model/transaction.ts';
 
 /** An attempt of a reversal that was written, or may have been. */
 export interface SentReversal {
@@ -56,22 +57,16 @@ export interface VoidRow {
   readonly needsReview: boolean;
 }
 
-/** What a step tells the audit trail: the state it led to, or that an attempt was not written after all. */
-export interface ReversalEntry {
-  readonly reversal: 'owed' | 'sent' | 'unsent' | 'confirming' | 'acknowledged' | 'refused' | 'needsReview';
-  readonly attempt: number;
-}
-
-/** An answer to an attempt that leaves the reversal as it was. */
-export interface ReversalAnswerEntry {
-  readonly reversalAnswer: ReversalAnswer;
-  readonly attempt: number;
-}
-
 /** What a late response causes: a reversal is owed, for the first time or again, and no attempt before it counts. */
 export interface LateStep {
   readonly to: Pick<Transaction, 'disposition' | 'needsReview' | 'pinState' | 'pinJob'>;
   readonly auditEntries: readonly (ReversalEntry | Pick<PinEntry, 'pin'>)[];
   readonly enqueue: readonly JobRequest[];
   readonly remove: readonly { readonly queue: 'expire-pin'; readonly id: string }[];
+}
+
+/** What a job asks for: one attempt, the first or a repeat. */
+export interface ReversalAttempt extends TransactionKey {
+  readonly attempt: number;
+  readonly reversalAttempt: number;
 }

@@ -1,12 +1,12 @@
-import type { DispositionId } from '../disposition.ts';
-import type { JobRequest } from '../jobs.ts';
-import type { PinEntry } from '../pin/pin-step.ts';
-import type { Settlement } from '../settle-outcome.ts';
-import type { ShownTransaction } from '../shown-transaction.ts';
-import type { Move, StatusId } from '../status.ts';
-import type { Transaction, TransactionKey } from '../transaction.ts';
-import type { PinAttempt, PinExpiry } from './pin-ports.ts';
-import type { LateStep, ReversalAnswerEntry, ReversalEntry, ReversalStep, SentReversal } from './reversal-ports.ts';
+import type { AuditEntry, LateFacts } from '../model/audit-entry.ts';
+import type { DispositionId } from '../model/disposition.ts';
+import type { JobRequest } from '../model/jobs.ts';
+import type { PinEntry, PinStep } from '../model/pin.ts';
+import type { Settlement } from '../model/settlement.ts';
+import type { ShownTransaction } from '../model/shown-transaction.ts';
+import type { Move, StatusId } from '../model/status.ts';
+import type { Transaction, TransactionKey } from '../model/transaction.ts';
+import type { LateStep, ReversalStep, SentReversal } from './reversal-ports.ts';
 
 /** A new transaction, or the next attempt of one of which nothing reached a switch. */
 export interface NewAttempt {
@@ -83,13 +83,6 @@ export interface ResponseIdentity {
   /** DE37 or DE7: one of them must agree besides. */
   readonly rrn: string | undefined;
   readonly transmissionDateTime: string | undefined;
-}
-
-/** What a late response says. A wish for a PIN is a decline by then. */
-export interface LateFacts {
-  readonly kind: 'approved' | 'declined' | 'unknown';
-  readonly responseCode: string;
-  readonly authorizationCode: string;
 }
 
 /** A late response to be recorded; guarded like a step. */
@@ -180,14 +173,19 @@ export interface TransactionReader {
   events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]>;
 }
 
-/** One line of the audit trail: a move of the status or of the PIN step, a completion, a void, a step of the reversal, a late response. */
-export type AuditEntry =
-  | Move
-  | PinEntry
-  | (ReversalEntry & { readonly at: string })
-  | (ReversalAnswerEntry & { readonly at: string })
-  /** An approval that no switch has taken the completion of. */
-  | { readonly completion: 'givenUp'; readonly at: string }
-  /** A void was asked for: the id of its row. The reversal that follows is the void's. */
-  | { readonly void: string; readonly at: string }
-  | { readonly late: LateFacts['kind']; readonly responseCode: string; readonly at: string };
+/** The attempt that brings a PIN, and what it must still find in the row: the PIN awaited, in this status, and in time. */
+export interface PinAttempt extends NewAttempt {
+  readonly fromStatus: StatusId;
+  /** The jobs that guarded the row until now. */
+  readonly remove: readonly { readonly queue: 'expire-pin' | 'overdue'; readonly id: string }[];
+}
+
+/** The end of the wait for a PIN; holds only when its time is over. */
+export interface PinExpiry {
+  readonly transaction: Transaction;
+  readonly disposition: DispositionId;
+  readonly pin: PinStep;
+  readonly auditEntries: readonly PinEntry[];
+  readonly nowMs: number;
+  readonly enqueue: readonly JobRequest[];
+}

@@ -10,7 +10,7 @@ import type {
   Terminal,
 } from '../../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../../processor-kit/profile.ts';
-import type { ProviderValues, TransactionKey } from '../transaction.ts';
+import type { ProviderValues, TransactionKey } from '../model/transaction.ts';
 import type { EnteredPin } from './pin-ports.ts';
 
 /** What became of a request to a switch, and the connection that carried it. `written`: whether a byte may have left. */

@@ -1,12 +1,15 @@
 import type { OriginalData, Outcome, ReversalAnswer } from '../../processor-kit/processor.ts';
-import { Disposition } from '../disposition.ts';
-import { expirePinStep, isAwaitingPin } from '../pin/pin-step.ts';
-import type { LateFacts, LateStep, ResponseIdentity } from '../ports.ts';
-import { ReversalState, type Transaction } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import { webhookJobs } from '../webhook-job.ts';
+import { expirePinStep } from '../decisions/pin-step.ts';
+import { reverseJob } from '../decisions/reversal-steps.ts';
+import { webhookJobs } from '../decisions/webhook-job.ts';
+import type { LateFacts } from '../model/audit-entry.ts';
+import { Disposition } from '../model/disposition.ts';
+import { isAwaitingPin } from '../model/pin.ts';
+import { ReversalState, type Transaction } from '../model/transaction.ts';
+import type { LateStep } from '../ports/reversal-ports.ts';
+import type { ResponseIdentity } from '../ports/store-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { recordReversalAnswer } from './record-reversal-answer.ts';
-import { reverseJob } from './reversal-steps.ts';
 
 /**
  * A response that no request in this process waits for: it may have come after its deadline, after a restart, to another

@@ -1,11 +1,11 @@
-import { hasAnswer } from '../pin/pin-step.ts';
-import type { PhoneResponseRecord } from '../ports.ts';
-import { settleOutcome } from '../settle-outcome.ts';
-import { moves, Status, type StatusId } from '../status.ts';
-import { LOCAL_ANSWER_SECONDS } from '../time-limits.ts';
-import type { Transaction } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import { withWebhook } from '../webhook-job.ts';
+import { settleOutcome } from '../decisions/settle-outcome.ts';
+import { withWebhook } from '../decisions/webhook-job.ts';
+import { hasAnswer } from '../model/pin.ts';
+import { moves, Status, type StatusId } from '../model/status.ts';
+import { LOCAL_ANSWER_SECONDS } from '../model/time-limits.ts';
+import type { Transaction } from '../model/transaction.ts';
+import type { PhoneResponseRecord } from '../ports/store-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /**
  * The last moment has passed: brings a transaction to where it may rest.

@@ -1,10 +1,12 @@
 import { StoreUnavailable } from '../../errors.ts';
 import type { ReversalAnswer } from '../../processor-kit/processor.ts';
-import type { ReversalKey, ReversalStep, ReviewReason } from '../ports.ts';
-import type { Transaction } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import { webhookJobs } from '../webhook-job.ts';
-import { answeredStep } from './reversal-answers.ts';
+import { answeredStep } from '../decisions/reversal-answers.ts';
+import { webhookJobs } from '../decisions/webhook-job.ts';
+import type { Transaction } from '../model/transaction.ts';
+import type { ReviewReason } from '../ports/process-ports.ts';
+import type { ReversalStep } from '../ports/reversal-ports.ts';
+import type { ReversalKey } from '../ports/store-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { withVoidRow } from './void-row.ts';
 
 type ReversalAnswerDependencies = Pick<

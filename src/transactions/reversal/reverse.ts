@@ -2,16 +2,18 @@ import { SealError } from '../../errors.ts';
 import { localDateTime } from '../../processor-kit/local-time.ts';
 import type { Reversal } from '../../processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../processor-kit/profile.ts';
-import type { OriginalFacts, ReversalStep, Switch, SwitchSlot } from '../ports.ts';
-import { Status } from '../status.ts';
-import { REVERSAL_CONFIRMED_AFTER_SECONDS, SEND_WITHIN_MS } from '../time-limits.ts';
-import { ReversalState, type Transaction, type TransactionKey } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import { MOST_PATIENCE_SECONDS, patience } from './patience.ts';
+import { MOST_PATIENCE_SECONDS, patience } from '../decisions/patience.ts';
+import { type Attempt, exhaustedStep, isDue, sentStep, unsentStep } from '../decisions/reversal-steps.ts';
+import { stampAfter } from '../decisions/stamp-after.ts';
+import { Status } from '../model/status.ts';
+import { REVERSAL_CONFIRMED_AFTER_SECONDS, SEND_WITHIN_MS } from '../model/time-limits.ts';
+import { ReversalState, type Transaction } from '../model/transaction.ts';
+import type { ReversalAttempt, ReversalStep } from '../ports/reversal-ports.ts';
+import type { OriginalFacts } from '../ports/store-ports.ts';
+import type { Switch, SwitchSlot } from '../ports/switch-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { recordReversalAnswer, stepReversal } from './record-reversal-answer.ts';
-import { type Attempt, exhaustedStep, isDue, sentStep, unsentStep } from './reversal-steps.ts';
 import { reviewUnsendable } from './review-unsendable.ts';
-import { stampAfter } from './stamp-after.ts';
 
 /**
  * One attempt of a reversal (see reversal-steps.ts for what it goes through), on a line where it cannot overtake its
@@ -27,12 +29,6 @@ import { stampAfter } from './stamp-after.ts';
  * five seconds, within ten of the deadline. The acknowledgement that comes on another connection leaves a doubt, and is asked
  * for once more a minute later (reversal-steps.ts).
  */
-
-/** What a job asks for: one attempt, the first or a repeat. */
-export interface ReversalAttempt extends TransactionKey {
-  readonly attempt: number;
-  readonly reversalAttempt: number;
-}
 
 export type ReversalJobResult = 'done' | { readonly againAfterSeconds: number };
 

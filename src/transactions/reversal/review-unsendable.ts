@@ -1,10 +1,10 @@
 import { SealError, StoreUnavailable } from '../../errors.ts';
 import { REVERSAL_SCHEDULE } from '../../processor-kit/profile.ts';
-import type { Switch } from '../ports.ts';
-import type { Transaction } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
+import { exhaustedStep, reviewStep } from '../decisions/reversal-steps.ts';
+import type { Transaction } from '../model/transaction.ts';
+import type { Switch } from '../ports/switch-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { stepReversal } from './record-reversal-answer.ts';
-import { exhaustedStep, reviewStep } from './reversal-steps.ts';
 
 /**
  * Decides what happens to a reversal whose attempt failed with an error before it was sent.

@@ -1,8 +1,8 @@
-import { Disposition } from '../disposition.ts';
-import type { ReversalStep, VoidRow } from '../ports.ts';
-import { type Transaction, VoidState } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import { voidEventJobs } from '../webhook-job.ts';
+import { voidEventJobs } from '../decisions/webhook-job.ts';
+import { Disposition } from '../model/disposition.ts';
+import { type Transaction, VoidState } from '../model/transaction.ts';
+import type { ReversalStep, VoidRow } from '../ports/reversal-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /**
  * What a step of a sale's reversal means to the row that tells of its void, and to the integrator who was answered 202:

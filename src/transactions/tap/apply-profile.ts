@@ -4,8 +4,10 @@ import { aidOf } from '../../emv/scheme.ts';
 import { encodeTlv, indexTlv } from '../../emv/tlv.ts';
 import { joinTlv, type TlvValues } from '../../emv/tlv-values.ts';
 import { NoConfiguration, TapRefused, TlvError } from '../../errors.ts';
-import type { Directory, OpenedTap, Principal } from '../ports.ts';
-import { fitProfile, type ProfiledTap, type TerminalProfile } from '../terminal-profile.ts';
+import type { Principal } from '../model/principal.ts';
+import { fitProfile, type ProfiledTap, type TerminalProfile } from '../model/terminal-profile.ts';
+import type { OpenedTap } from '../ports/card-ports.ts';
+import type { Directory } from '../ports/directory-ports.ts';
 
 const TRANSACTION_TYPE = 0x9c;
 const TRANSACTION_CURRENCY = 0x5f2a;

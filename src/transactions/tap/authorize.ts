@@ -1,15 +1,16 @@
 import { StoreUnavailable } from '../../errors.ts';
 import { completionJob } from '../afterwards/complete.ts';
-import { Disposition } from '../disposition.ts';
-import { isAwaitingPin } from '../pin/pin-step.ts';
-import type { PurchaseAnswer, SwitchAnswer } from '../ports.ts';
+import { type SwitchEvent, settleOutcome } from '../decisions/settle-outcome.ts';
+import { withWebhook } from '../decisions/webhook-job.ts';
+import { Disposition } from '../model/disposition.ts';
+import { isAwaitingPin } from '../model/pin.ts';
+import type { Settlement } from '../model/settlement.ts';
+import { moves, Status, type StatusId } from '../model/status.ts';
+import { OVERDUE_AFTER_SECONDS } from '../model/time-limits.ts';
+import { ReversalState, type Transaction } from '../model/transaction.ts';
+import type { PurchaseAnswer, SwitchAnswer } from '../ports/switch-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { lateFactsOf, recordLate } from '../reversal/late-response.ts';
-import { type Settlement, type SwitchEvent, settleOutcome } from '../settle-outcome.ts';
-import { moves, Status, type StatusId } from '../status.ts';
-import { OVERDUE_AFTER_SECONDS } from '../time-limits.ts';
-import { ReversalState, type Transaction } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import { withWebhook } from '../webhook-job.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import type { ReadySubmission } from './take-route.ts';
 

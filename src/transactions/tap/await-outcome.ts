@@ -1,9 +1,9 @@
 import { StoreUnavailable } from '../../errors.ts';
-import { hasAnswer } from '../pin/pin-step.ts';
+import { hasAnswer } from '../model/pin.ts';
+import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS, OUTCOME_GRACE_SECONDS } from '../model/time-limits.ts';
+import type { Transaction } from '../model/transaction.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { decideOverdue } from '../reversal/overdue.ts';
-import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS, OUTCOME_GRACE_SECONDS } from '../time-limits.ts';
-import type { Transaction } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
 
 /** A wake-up can be lost, or belong to a process that does not share them: the row is looked at this often anyway. */
 const LOOK_AGAIN_MS = 1_000;

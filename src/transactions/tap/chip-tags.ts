@@ -1,7 +1,7 @@
 import { MAX_DE55_BYTES, writeDe55 } from '../../emv/de55.ts';
 import { indexTlv, type TlvIndex, writeTlv } from '../../emv/tlv.ts';
 import type { TlvValues } from '../../emv/tlv-values.ts';
-import type { TagValue } from '../transaction.ts';
+import type { TagValue } from '../model/transaction.ts';
 
 /** Kept besides what goes into DE55: names of the application, the card's effective date, the reader's time. */
 const ALSO_KEPT = [0x4f, 0x50, 0x5f25, 0x9f12, 0x9f21];

@@ -1,11 +1,19 @@
-import type { Link } from '../links/link.ts';
-import { NO_PIN, submitPinStep } from '../pin/pin-step.ts';
-import type { MerchantRecord, Principal, TapRequest } from '../ports.ts';
-import { NO_RESULT } from '../settle-outcome.ts';
-import { Status } from '../status.ts';
-import { type AttemptDetail, type Submission, type Transaction, TransactionType } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import { admit } from './admit.ts';
+import { admit } from '../decisions/admit.ts';
+import { submitPinStep } from '../decisions/pin-step.ts';
+import type { Link } from '../model/link.ts';
+import { NO_PIN } from '../model/pin.ts';
+import type { Principal } from '../model/principal.ts';
+import { Status } from '../model/status.ts';
+import {
+  type AttemptDetail,
+  NO_RESULT,
+  type Submission,
+  type Transaction,
+  TransactionType,
+} from '../model/transaction.ts';
+import type { TapRequest } from '../ports/card-ports.ts';
+import type { MerchantRecord } from '../ports/directory-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { listChipTags } from './chip-tags.ts';
 import { NO_FACTS } from './read-tap.ts';
 

@@ -1,5 +1,5 @@
 import { TapRefused, TlvError } from '../../errors.ts';
-import { TransactionType, type TransactionTypeId } from '../transaction.ts';
+import { TransactionType, type TransactionTypeId } from '../model/transaction.ts';
 import type { ReadTap } from './read-tap.ts';
 
 const TRANSACTION_TYPE = 0x9c;

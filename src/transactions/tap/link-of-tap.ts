@@ -1,9 +1,9 @@
 import { DuplicateReference, Forbidden, NotFound, RequestRejected, TapRefused } from '../../errors.ts';
-import { isExpired, type Link } from '../links/link.ts';
-import { admitsReference } from '../links/offered-reference.ts';
-import type { Principal } from '../ports.ts';
-import type { Transaction } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
+import { admitsReference } from '../decisions/offered-reference.ts';
+import { isExpired, type Link } from '../model/link.ts';
+import type { Principal } from '../model/principal.ts';
+import type { Transaction } from '../model/transaction.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import type { ReadTap } from './read-tap.ts';
 
 /**

@@ -1,17 +1,18 @@
 import { type NoConfiguration, PinUnusable, SealError, StoreUnavailable, type TapRefused } from '../../errors.ts';
-import { isAwaitingPin, type PinEntry } from '../pin/pin-step.ts';
-import type { Handover, NewAttempt, OpenedTap } from '../ports.ts';
-import { type SwitchEvent, settleOutcome } from '../settle-outcome.ts';
-import { moves, Status, type StatusId } from '../status.ts';
+import { type SwitchEvent, settleOutcome } from '../decisions/settle-outcome.ts';
+import { webhookJobs } from '../decisions/webhook-job.ts';
+import { isAwaitingPin, type PinEntry } from '../model/pin.ts';
+import { moves, Status, type StatusId } from '../model/status.ts';
 import {
   ANSWER_SLACK_SECONDS,
   LOCAL_ANSWER_SECONDS,
   LONGEST_DEADLINE_SECONDS,
   OVERDUE_AFTER_SECONDS,
-} from '../time-limits.ts';
-import type { Transaction } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import { webhookJobs } from '../webhook-job.ts';
+} from '../model/time-limits.ts';
+import type { Transaction } from '../model/transaction.ts';
+import type { Handover, OpenedTap } from '../ports/card-ports.ts';
+import type { NewAttempt } from '../ports/store-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { authorize } from './authorize.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import type { Draft } from './draft.ts';

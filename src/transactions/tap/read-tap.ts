@@ -4,11 +4,11 @@ import { decideOnline } from '../../emv/cryptogram.ts';
 import { schemeOf } from '../../emv/scheme.ts';
 import { joinTlv, type TlvValues } from '../../emv/tlv-values.ts';
 import { CardDataError, CardError, TapRefused, TlvError } from '../../errors.ts';
-import { type Currency, findCurrency } from '../money.ts';
+import { type Currency, findCurrency } from '../model/money.ts';
+import type { TapFacts } from '../model/transaction.ts';
 import { readPin } from '../pin/read-pin.ts';
+import type { CardDataOpener, OpenedTap, TapRequest } from '../ports/card-ports.ts';
 import type { EnteredPin } from '../ports/pin-ports.ts';
-import type { CardDataOpener, OpenedTap, TapRequest } from '../ports.ts';
-import type { TapFacts } from '../transaction.ts';
 import { keepChipTags } from './chip-tags.ts';
 
 /** Tags of the general blob (design: card data). */

@@ -2,12 +2,13 @@ import { HsmUnavailable, Iso8583Error, NoConfiguration, Overloaded, PinUnusable,
 import { localDateTime } from '../../processor-kit/local-time.ts';
 import type { PinData, Purchase } from '../../processor-kit/processor.ts';
 import { retrievalReference } from '../../processor-kit/rrn.ts';
-import type { PinWait } from '../pin/pin-step.ts';
-import type { PreparedRequest, RouteRecord, Switch, Switches, SwitchSlot, TerminalRecord } from '../ports.ts';
-import { SEND_WITHIN_MS } from '../time-limits.ts';
-import { type Submission, type Transaction, TransactionType } from '../transaction.ts';
-import type { TransactionDependencies } from '../transaction-dependencies.ts';
-import { chooseRoutes } from './choose-route.ts';
+import { chooseRoutes } from '../decisions/choose-route.ts';
+import type { PinWait } from '../decisions/pin-step.ts';
+import { SEND_WITHIN_MS } from '../model/time-limits.ts';
+import { type Submission, type Transaction, TransactionType } from '../model/transaction.ts';
+import type { RouteRecord, TerminalRecord } from '../ports/directory-ports.ts';
+import type { PreparedRequest, Switch, Switches, SwitchSlot } from '../ports/switch-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import type { Draft } from './draft.ts';
 import type { ReadTap } from './read-tap.ts';
 

@@ -1,4 +1,4 @@
-import { Disposition } from '../../../src/transactions/disposition.ts';
+import { Disposition } from '../../../src/transactions/model/disposition.ts';
 import { refundOf } from './cases.ts';
 import { say, take } from './choices.ts';
 import type { Execution } from './execution.ts';

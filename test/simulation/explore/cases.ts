@@ -1,10 +1,10 @@
 import { refund } from '../../../src/transactions/afterwards/refund.ts';
 import { voidSale } from '../../../src/transactions/afterwards/void.ts';
-import { isAwaitingPin } from '../../../src/transactions/pin/pin-step.ts';
+import { isAwaitingPin } from '../../../src/transactions/model/pin.ts';
+import { type Transaction, TransactionType } from '../../../src/transactions/model/transaction.ts';
 import { submitPin } from '../../../src/transactions/pin/submit-pin.ts';
-import type { TapRequest } from '../../../src/transactions/ports.ts';
+import type { TapRequest } from '../../../src/transactions/ports/card-ports.ts';
 import { submitTap } from '../../../src/transactions/tap/submit-tap.ts';
-import { type Transaction, TransactionType } from '../../../src/transactions/transaction.ts';
 import { PRINCIPAL } from '../simulated-tenant.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';

@@ -1,10 +1,10 @@
 import type { JobPayloads } from '../../../schemas/jobs.ts';
 import { TapwireError } from '../../../src/errors.ts';
-import { dispositionName } from '../../../src/transactions/disposition.ts';
+import { dispositionName } from '../../../src/transactions/model/disposition.ts';
+import type { Transaction } from '../../../src/transactions/model/transaction.ts';
+import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
 import { recordAnswer } from '../../../src/transactions/reversal/overdue.ts';
 import { sendReversal } from '../../../src/transactions/reversal/reverse.ts';
-import type { Transaction } from '../../../src/transactions/transaction.ts';
-import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
 import { MemoryCompletions } from '../memory-completions.ts';
 import { MemoryLinks } from '../memory-links.ts';
 import type { Job } from '../memory-rows.ts';

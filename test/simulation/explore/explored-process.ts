@@ -1,4 +1,4 @@
-import { OriginalConnections } from '../../../src/transactions/reversal/original-connections.ts';
+import { OriginalConnections } from '../../../src/transactions/model/original-connections.ts';
 
 /** What a process remembers besides what its tasks do. */
 export class ExploredProcess {

@@ -1,6 +1,13 @@
-import type { IsoMessage, PinData } from '../../../src/processor-kit/processor.ts';
-import type { SendTiming, Switch, SwitchAnswer, Switches, SwitchSlot } from '../../../src/transactions/ports.ts';
-import type { TransactionKey } from '../../../src/transactions/transaction.ts';
+import type { IsoMessage } from '../../../src/processor-kit/iso-message.ts';
+import type { PinData } from '../../../src/processor-kit/processor.ts';
+import type { TransactionKey } from '../../../src/transactions/model/transaction.ts';
+import type {
+  SendTiming,
+  Switch,
+  SwitchAnswer,
+  Switches,
+  SwitchSlot,
+} from '../../../src/transactions/ports/switch-ports.ts';
 import {
   type DialectRequest,
   prepareRefund,

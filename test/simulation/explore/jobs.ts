@@ -1,7 +1,7 @@
 import { expirePin } from '../../../src/transactions/pin/expire-pin.ts';
+import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
 import { decideOverdue } from '../../../src/transactions/reversal/overdue.ts';
 import { sendReversal } from '../../../src/transactions/reversal/reverse.ts';
-import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
 import type { Job } from '../memory-rows.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';

@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../../../src/errors.ts';
-import type { Transaction } from '../../../src/transactions/transaction.ts';
+import type { Transaction } from '../../../src/transactions/model/transaction.ts';
 import type { Effects } from '../simulated-dependencies.ts';
 import type { Statement } from '../switch/statements.ts';
 import type { Deviation, EffectKind } from './deviations.ts';

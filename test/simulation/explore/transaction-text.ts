@@ -1,4 +1,4 @@
-import type { Transaction } from '../../../src/transactions/transaction.ts';
+import type { Transaction } from '../../../src/transactions/model/transaction.ts';
 
 /** Names, and moments that decide nothing. */
 const LEFT_OUT: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-import type { IsoMessage } from '../../../src/processor-kit/processor.ts';
+import type { IsoMessage } from '../../../src/processor-kit/iso-message.ts';
 import { recordUnmatchedResponses } from '../../../src/transactions/reversal/late-response.ts';
 import { strayOf } from '../switch/dialect.ts';
 import type { Statement } from '../switch/statements.ts';

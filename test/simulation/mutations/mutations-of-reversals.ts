@@ -10,7 +10,7 @@ const HISTORIES = { by: 'histories', count: 100_000 } as const;
 export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   {
     name: 'a refusal is final',
-    file: 'src/transactions/reversal/reversal-answers.ts',
+    file: 'src/transactions/decisions/reversal-answers.ts',
     before: 'if (attempts.length === transaction.reversalAttempt && attempts.every(isRefused)) {',
     after: 'if (attempts.length > 0) {',
     meaning: 'two refusals end a void although an earlier attempt has no answer: the sale may be refunded twice',
@@ -18,7 +18,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'one refusal is enough',
-    file: 'src/transactions/reversal/reversal-answers.ts',
+    file: 'src/transactions/decisions/reversal-answers.ts',
     before: 'lastTwo.length < 2 || !lastTwo.every(',
     after: '!lastTwo.slice(-1).every(',
     meaning: 'one refusal ends a void or sends it to review: a switch that does it with the next attempt is not asked',
@@ -34,7 +34,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'only the last attempt is acknowledged',
-    file: 'src/transactions/reversal/reversal-answers.ts',
+    file: 'src/transactions/decisions/reversal-answers.ts',
     before: '  if (!attempt || (',
     after: '  if (attempt !== facts.attempts.at(-1) || (',
     meaning: 'the acknowledgement of an earlier attempt is dropped when a repeat has left',
@@ -99,7 +99,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: '94 acknowledges always',
-    file: 'src/transactions/reversal/reversal-answers.ts',
+    file: 'src/transactions/decisions/reversal-answers.ts',
     before: "  return isRepeat ? 'acknowledged' : 'undecided';",
     after: "  return isRepeat ? 'acknowledged' : 'acknowledged';",
     meaning: '"duplicate" of a first attempt, or of refused ones, makes a reversal acknowledged',
@@ -107,7 +107,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'not found is not asked again',
-    file: 'src/transactions/reversal/reversal-answers.ts',
+    file: 'src/transactions/decisions/reversal-answers.ts',
     before: "  const isDoubtful = meaning === 'unableToLocate' || attempt.couldOvertake;",
     after: '  const isDoubtful = attempt.couldOvertake;',
     meaning: 'an original that comes after its reversal stands',
@@ -115,7 +115,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a reversal has the DE7 of its original',
-    file: 'src/transactions/reversal/stamp-after.ts',
+    file: 'src/transactions/decisions/stamp-after.ts',
     before: 'Math.max(sentAtMs ?? 0, attempts',
     after: 'Math.max(0, attempts',
     meaning: 'a response to a sale in the form of a 0430 acknowledges a reversal that left within the same second',
@@ -123,7 +123,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'repeats do not wait for the deadline',
-    file: 'src/transactions/reversal/reversal-steps.ts',
+    file: 'src/transactions/decisions/reversal-steps.ts',
     before: 'Math.max(delayBefore(number + 1, reversal), deadlineSeconds + REPEAT_AFTER_DEADLINE_SECONDS)',
     after: 'delayBefore(number + 1, reversal) - deadlineSeconds + REPEAT_AFTER_DEADLINE_SECONDS',
     meaning: 'a repeat leaves while the attempt before it may still be answered',
@@ -139,7 +139,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'patience has no end',
-    file: 'src/transactions/reversal/reversal-steps.ts',
+    file: 'src/transactions/decisions/reversal-steps.ts',
     before: '> giveUpAfterSeconds * 1_000;',
     after: '> giveUpAfterSeconds * 1_000_000;',
     meaning: 'a reversal that nobody acknowledges never needs review',
@@ -147,7 +147,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a review is not flagged',
-    file: 'src/transactions/reversal/reversal-steps.ts',
+    file: 'src/transactions/decisions/reversal-steps.ts',
     before: '      needsReview: isLast || transaction.needsReview,',
     after: '      needsReview: transaction.needsReview,',
     meaning: 'the list does not show that a reversal was given up',
@@ -155,7 +155,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a reversal without its job',
-    file: 'src/transactions/reversal/reversal-steps.ts',
+    file: 'src/transactions/decisions/reversal-steps.ts',
     before: 'enqueue: isLast ? [] : [reverseJob(',
     after: 'enqueue: number > 1 ? [] : [reverseJob(',
     meaning: 'the second attempt is the last, and nobody knows',

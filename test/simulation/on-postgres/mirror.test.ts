@@ -4,7 +4,7 @@ import { type Random, seededRandom } from '../../../src/simulator/random.ts';
 import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/settings/tenants.ts';
 import { PostgresRefundStore } from '../../../src/store/transactions/refund-store.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
-import type { Transaction } from '../../../src/transactions/transaction.ts';
+import type { Transaction } from '../../../src/transactions/model/transaction.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { MemoryRefunds } from '../memory-refunds.ts';
 import { MemoryStore } from '../memory-store.ts';

@@ -1,6 +1,6 @@
 import { transmissionDateTime } from '../../../src/processor-kit/local-time.ts';
 import type { Random } from '../../../src/simulator/random.ts';
-import type { ResponseIdentity } from '../../../src/transactions/ports.ts';
+import type { ResponseIdentity } from '../../../src/transactions/ports/store-ports.ts';
 import type { Row } from '../memory-rows.ts';
 
 /** Of another message than any of the row. */

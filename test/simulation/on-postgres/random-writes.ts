@@ -1,21 +1,24 @@
 import type { Random } from '../../../src/simulator/random.ts';
-import { Disposition } from '../../../src/transactions/disposition.ts';
-import { expirePinStep, NO_PIN, PinState, pinEntries, submitPinStep } from '../../../src/transactions/pin/pin-step.ts';
+import { expirePinStep, pinEntries, submitPinStep } from '../../../src/transactions/decisions/pin-step.ts';
+import { answeredStep } from '../../../src/transactions/decisions/reversal-answers.ts';
+import { sentStep, unsentStep } from '../../../src/transactions/decisions/reversal-steps.ts';
+import { type SwitchEvent, settleOutcome } from '../../../src/transactions/decisions/settle-outcome.ts';
+import { stampAfter } from '../../../src/transactions/decisions/stamp-after.ts';
+import type { LateFacts } from '../../../src/transactions/model/audit-entry.ts';
+import { Disposition } from '../../../src/transactions/model/disposition.ts';
+import { NO_PIN, PinState } from '../../../src/transactions/model/pin.ts';
+import { Status, type StatusId } from '../../../src/transactions/model/status.ts';
+import {
+  NO_RESULT,
+  ReversalState,
+  type Transaction,
+  TransactionType,
+  VoidState,
+} from '../../../src/transactions/model/transaction.ts';
 import type { RefundStore } from '../../../src/transactions/ports/refund-ports.ts';
-import type {
-  LateFacts,
-  NewAttempt,
-  OriginalFacts,
-  ReversalStep,
-  TransactionStore,
-} from '../../../src/transactions/ports.ts';
+import type { ReversalStep } from '../../../src/transactions/ports/reversal-ports.ts';
+import type { NewAttempt, OriginalFacts, TransactionStore } from '../../../src/transactions/ports/store-ports.ts';
 import { lateStep } from '../../../src/transactions/reversal/late-response.ts';
-import { answeredStep } from '../../../src/transactions/reversal/reversal-answers.ts';
-import { sentStep, unsentStep } from '../../../src/transactions/reversal/reversal-steps.ts';
-import { stampAfter } from '../../../src/transactions/reversal/stamp-after.ts';
-import { NO_RESULT, type SwitchEvent, settleOutcome } from '../../../src/transactions/settle-outcome.ts';
-import { Status, type StatusId } from '../../../src/transactions/status.ts';
-import { ReversalState, type Transaction, TransactionType, VoidState } from '../../../src/transactions/transaction.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 import { PROFILE } from '../simulated-tenant.ts';
 

@@ -1,17 +1,17 @@
 import type1 from '../../../processors/type-1/index.ts';
+import type { IsoMessage } from '../../../src/processor-kit/iso-message.ts';
 import { transmissionDateTime } from '../../../src/processor-kit/local-time.ts';
 import { isTrusted } from '../../../src/processor-kit/mac-verdict.ts';
 import { answers, messageClass } from '../../../src/processor-kit/mti.ts';
 import type {
   Completion,
-  IsoMessage,
   Outcome,
   Purchase,
   Refund,
   Reversal,
   ReversalAnswer,
 } from '../../../src/processor-kit/processor.ts';
-import type { PreparedRequest } from '../../../src/transactions/ports.ts';
+import type { PreparedRequest } from '../../../src/transactions/ports/switch-ports.ts';
 import type { UnmatchedResponse } from '../../../src/transactions/reversal/late-response.ts';
 
 /** What the simulated gateways send and how they read what comes: messages of type 1, by its own code, without the bytes. */

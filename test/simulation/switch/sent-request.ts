@@ -1,4 +1,4 @@
-import type { IsoMessage } from '../../../src/processor-kit/processor.ts';
+import type { IsoMessage } from '../../../src/processor-kit/iso-message.ts';
 
 /** A message that has left for the switch. */
 export interface SentRequest {

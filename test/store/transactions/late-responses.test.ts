@@ -4,15 +4,16 @@ import { REVERSAL_CODES } from '../../../src/processor-kit/response-codes.ts';
 import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/settings/tenants.ts';
 import { IS_ANSWERABLE } from '../../../src/store/transactions/late-responses.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
-import { Disposition } from '../../../src/transactions/disposition.ts';
-import type { JobRequest } from '../../../src/transactions/jobs.ts';
-import { PinState } from '../../../src/transactions/pin/pin-step.ts';
-import type { LateFacts, ResponseIdentity, SentReversal } from '../../../src/transactions/ports.ts';
+import { answeredStep } from '../../../src/transactions/decisions/reversal-answers.ts';
+import { sentStep, unsentStep } from '../../../src/transactions/decisions/reversal-steps.ts';
+import type { LateFacts } from '../../../src/transactions/model/audit-entry.ts';
+import { Disposition } from '../../../src/transactions/model/disposition.ts';
+import { PinState } from '../../../src/transactions/model/pin.ts';
+import { Status } from '../../../src/transactions/model/status.ts';
+import { ReversalState, type Transaction } from '../../../src/transactions/model/transaction.ts';
+import type { SentReversal } from '../../../src/transactions/ports/reversal-ports.ts';
+import type { NewAttempt, ResponseIdentity } from '../../../src/transactions/ports/store-ports.ts';
 import { lateStep } from '../../../src/transactions/reversal/late-response.ts';
-import { answeredStep } from '../../../src/transactions/reversal/reversal-answers.ts';
-import { sentStep, unsentStep } from '../../../src/transactions/reversal/reversal-steps.ts';
-import { Status } from '../../../src/transactions/status.ts';
-import { ReversalState, type Transaction } from '../../../src/transactions/transaction.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 
@@ -34,13 +35,13 @@ const APPROVED: LateFacts = { kind: 'approved', responseCode: '00', authorizatio
 
 let testDatabase: TestDatabase;
 let store: PostgresTransactionStore;
-let enqueued: JobRequest[];
+let enqueued: NewAttempt['enqueue'][number][];
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   const { database } = testDatabase;
-  const jobs = { enqueue: async (_client: unknown, added: readonly JobRequest[]) => void enqueued.push(...added) };
-  store = new PostgresTransactionStore(database, { ...jobs, remove: async () => {} }, () => {});
+  const enqueue = async (_client: unknown, added: NewAttempt['enqueue']) => void enqueued.push(...added);
+  store = new PostgresTransactionStore(database, { enqueue, remove: async () => {} }, () => {});
   for (const acquirerId of [1, 2]) {
     await saveAcquirer(database, acquirerId, `Acquirer ${acquirerId}`);
     for (const id of [1, 2]) {

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
-import { Disposition } from '../../../src/transactions/disposition.ts';
-import { expirePinStep, PinState, type PinStep, submitPinStep } from '../../../src/transactions/pin/pin-step.ts';
-import type { NewAttempt } from '../../../src/transactions/ports.ts';
-import { settleOutcome } from '../../../src/transactions/settle-outcome.ts';
-import { Status, type StatusId } from '../../../src/transactions/status.ts';
-import type { Transaction } from '../../../src/transactions/transaction.ts';
+import { expirePinStep, submitPinStep } from '../../../src/transactions/decisions/pin-step.ts';
+import { settleOutcome } from '../../../src/transactions/decisions/settle-outcome.ts';
+import { Disposition } from '../../../src/transactions/model/disposition.ts';
+import { PinState, type PinStep } from '../../../src/transactions/model/pin.ts';
+import { Status, type StatusId } from '../../../src/transactions/model/status.ts';
+import type { Transaction } from '../../../src/transactions/model/transaction.ts';
+import type { NewAttempt } from '../../../src/transactions/ports/store-ports.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 

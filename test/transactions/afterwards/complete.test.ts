@@ -3,10 +3,10 @@ import { SealError } from '../../../src/errors.ts';
 import type { Completion } from '../../../src/processor-kit/completion.ts';
 import { REVERSAL_SCHEDULE } from '../../../src/processor-kit/profile.ts';
 import { completionJob, sendCompletion } from '../../../src/transactions/afterwards/complete.ts';
-import { Disposition } from '../../../src/transactions/disposition.ts';
-import type { SwitchAnswer } from '../../../src/transactions/ports.ts';
-import { ReversalState, type Transaction } from '../../../src/transactions/transaction.ts';
-import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
+import { Disposition } from '../../../src/transactions/model/disposition.ts';
+import { ReversalState, type Transaction } from '../../../src/transactions/model/transaction.ts';
+import type { SwitchAnswer } from '../../../src/transactions/ports/switch-ports.ts';
+import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const APPROVED = sampleTransaction({

@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { SealError } from '../../../src/errors.ts';
 import type { Outcome } from '../../../src/processor-kit/processor.ts';
-import { Disposition } from '../../../src/transactions/disposition.ts';
-import { PinState } from '../../../src/transactions/pin/pin-step.ts';
-import type { CardVault, LateRecord, LateRecordOutcome, TransactionStore } from '../../../src/transactions/ports.ts';
+import { Disposition } from '../../../src/transactions/model/disposition.ts';
+import { PinState } from '../../../src/transactions/model/pin.ts';
+import { ReversalState, type Transaction, VoidState } from '../../../src/transactions/model/transaction.ts';
+import type { CardVault } from '../../../src/transactions/ports/card-ports.ts';
+import type { LateRecord, LateRecordOutcome, TransactionStore } from '../../../src/transactions/ports/store-ports.ts';
+import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
 import {
   lateFactsOf,
   lateStep,
   recordUnmatchedResponses,
   type UnmatchedResponse,
 } from '../../../src/transactions/reversal/late-response.ts';
-import { ReversalState, type Transaction, VoidState } from '../../../src/transactions/transaction.ts';
-import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const { owed, sent, confirming, acknowledged, needsReview } = ReversalState;

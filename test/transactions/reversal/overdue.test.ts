@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
-import { PinState } from '../../../src/transactions/pin/pin-step.ts';
-import type { PhoneResponseRecord } from '../../../src/transactions/ports.ts';
+import { PinState } from '../../../src/transactions/model/pin.ts';
+import { Status } from '../../../src/transactions/model/status.ts';
+import type { PhoneResponseRecord } from '../../../src/transactions/ports/store-ports.ts';
+import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
 import { decideOverdue } from '../../../src/transactions/reversal/overdue.ts';
-import { Status } from '../../../src/transactions/status.ts';
-import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 /** A world that takes down what was recorded, and can do nothing else. */

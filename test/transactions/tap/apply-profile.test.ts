@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest';
 import type { TerminalProfileSettings } from '../../../schemas/terminal-profile.ts';
 import { encodeTlv, indexTlv, MAX_TLV_OBJECTS } from '../../../src/emv/tlv.ts';
 import { NoConfiguration, TapRefused } from '../../../src/errors.ts';
-import type { Directory, OpenedTap, Principal } from '../../../src/transactions/ports.ts';
+import type { Principal } from '../../../src/transactions/model/principal.ts';
+import type { OpenedTap } from '../../../src/transactions/ports/card-ports.ts';
+import type { Directory } from '../../../src/transactions/ports/directory-ports.ts';
 import { applyProfile, chooseProfile } from '../../../src/transactions/tap/apply-profile.ts';
 import { DIRECTORY, PRINCIPAL, TAP } from '../../simulation/simulated-tenant.ts';
 

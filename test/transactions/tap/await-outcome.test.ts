@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../../src/errors.ts';
-import { Disposition } from '../../../src/transactions/disposition.ts';
-import type { GuardedSettlement } from '../../../src/transactions/ports.ts';
-import { Status } from '../../../src/transactions/status.ts';
-import { awaitOutcome } from '../../../src/transactions/tap/await-outcome.ts';
+import { Disposition } from '../../../src/transactions/model/disposition.ts';
+import { Status } from '../../../src/transactions/model/status.ts';
 import {
   ANSWER_SLACK_SECONDS,
   LONGEST_DEADLINE_SECONDS,
   OUTCOME_GRACE_SECONDS,
-} from '../../../src/transactions/time-limits.ts';
-import { ReversalState, type Transaction } from '../../../src/transactions/transaction.ts';
-import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
+} from '../../../src/transactions/model/time-limits.ts';
+import { ReversalState, type Transaction } from '../../../src/transactions/model/transaction.ts';
+import type { GuardedSettlement } from '../../../src/transactions/ports/store-ports.ts';
+import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
+import { awaitOutcome } from '../../../src/transactions/tap/await-outcome.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 /** A world in which time passes by waiting alone, with one row; `onLook` may change it before each look. */

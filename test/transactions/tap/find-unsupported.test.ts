@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { sampleTap } from '../../../src/card/sample-tap.ts';
 import { encodeTlv, indexTlv } from '../../../src/emv/tlv.ts';
 import { TapRefused } from '../../../src/errors.ts';
+import { TransactionType, type TransactionTypeId } from '../../../src/transactions/model/transaction.ts';
 import { findUnsupported } from '../../../src/transactions/tap/find-unsupported.ts';
 import { readTap } from '../../../src/transactions/tap/read-tap.ts';
-import { TransactionType, type TransactionTypeId } from '../../../src/transactions/transaction.ts';
 
 /** By tag, upper-case hex; undefined takes the tag away. */
 type Announced = Readonly<Record<number, string | undefined>>;

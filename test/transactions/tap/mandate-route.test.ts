@@ -1,10 +1,11 @@
 import { expect, test, vi } from 'vitest';
-import type { RouteRecord, Switch, Switches } from '../../../src/transactions/ports.ts';
+import { TransactionType, type TransactionTypeId } from '../../../src/transactions/model/transaction.ts';
+import type { RouteRecord } from '../../../src/transactions/ports/directory-ports.ts';
+import type { Switch, Switches } from '../../../src/transactions/ports/switch-ports.ts';
+import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
 import type { Draft } from '../../../src/transactions/tap/draft.ts';
 import type { ReadTap } from '../../../src/transactions/tap/read-tap.ts';
 import { takeRoute } from '../../../src/transactions/tap/take-route.ts';
-import { TransactionType, type TransactionTypeId } from '../../../src/transactions/transaction.ts';
-import type { TransactionDependencies } from '../../../src/transactions/transaction-dependencies.ts';
 
 const route = (id: number): RouteRecord => ({
   id,

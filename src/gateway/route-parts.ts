@@ -1,0 +1,24 @@
+import type { OwnTokens } from '../auth/tokens/own-tokens.ts';
+import type { Config } from '../config.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
+import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
+import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import type { Closers } from './closers.ts';
+import type { Databases } from './open-databases.ts';
+import type { Pushes } from './open-pushes.ts';
+import type { Report, Stores } from './open-stores.ts';
+
+export interface RouteParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly databases: Databases;
+  readonly stores: Stores;
+  readonly types: ProcessorTypes;
+  readonly ownTokens: OwnTokens;
+  readonly deps: TransactionDependencies;
+  readonly fetcher: GuardedFetch;
+  readonly pushes: Pushes;
+  readonly closers: Closers;
+  readonly report: Report;
+}

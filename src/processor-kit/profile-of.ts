@@ -1,0 +1,43 @@
+import { fromHex } from '../bytes/hex.ts';
+import { ProcessorError } from '../errors.ts';
+import type { Framing, Processor } from './processor.ts';
+import type { ProcessorProfile } from './profile.ts';
+import type { SwitchConfig } from './switch-config.ts';
+
+/** The profile of one switch: its type's, with what its configuration sets. */
+export function profileOf<Config extends SwitchConfig>(
+  processor: Pick<Processor<Config>, 'profile'>,
+  config: Config,
+): ProcessorProfile {
+  const { overtakingGuardSeconds, reversalDelaysSeconds, reversalGiveUpAfterSeconds, ...numbers } =
+    config.profile ?? {};
+  const schedule = { delaysSeconds: reversalDelaysSeconds, giveUpAfterSeconds: reversalGiveUpAfterSeconds };
+  const { reversal } = processor.profile;
+  return {
+    ...processor.profile,
+    ...definedOnly(numbers),
+    reversal: { ...reversal, ...definedOnly({ overtakingGuardSeconds, ...schedule }) },
+  };
+}
+
+/**
+ * The framing of one line: its type's, with the transport header that its configuration names.
+ *
+ * @throws ProcessorError `PROCESSOR_INVALID` when that header has another length than the dialect's
+ */
+export function framingOf(processor: Pick<Processor, 'framing' | 'type'>, config: SwitchConfig): Framing {
+  const { framing } = processor;
+  if (config.transportHeader === undefined) return framing;
+  const transportHeader = fromHex(config.transportHeader);
+  if (transportHeader.length !== (framing.transportHeader?.length ?? 0)) {
+    throw new ProcessorError(
+      'PROCESSOR_INVALID',
+      `${processor.type}: transportHeader has another length than the dialect’s`,
+    );
+  }
+  return { ...framing, transportHeader };
+}
+
+function definedOnly<T extends object>(values: T): Partial<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
+}

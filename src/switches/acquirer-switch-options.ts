@@ -1,0 +1,29 @@
+import type { ConnectionLog } from '../connection/pool-options.ts';
+import type { MacKeys } from '../processor-kit/mac-rule.ts';
+import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
+import type { Clock } from '../transactions/ports/process-ports.ts';
+import type { SwitchAccess } from './access/switch-access.ts';
+import type { KeyExchangeParts } from './open-keys.ts';
+import type { BusinessDates, MessageKeeper, Stans } from './ports.ts';
+import type { PinTranslation } from './translate-pin.ts';
+import type { UnmatchedResponses } from './unmatched-responses.ts';
+
+export interface AcquirerSwitchOptions {
+  readonly acquirerId: number;
+  readonly processorId: number;
+  readonly processor: Processor;
+  readonly config: SwitchConfig;
+  readonly stans: Stans;
+  readonly dates: BusinessDates;
+  readonly unmatchedResponses: UnmatchedResponses;
+  readonly messages: MessageKeeper;
+  /** The HSM's; undefined when the installation has none. */
+  readonly macKeys: MacKeys | undefined;
+  readonly pins: PinTranslation | undefined;
+  /** The HSM's, too. */
+  readonly keyExchange: KeyExchangeParts | undefined;
+  /** What of the machine, its network and its HSM acquirers may reach. */
+  readonly access: SwitchAccess;
+  readonly clock: Clock;
+  readonly log: ConnectionLog;
+}

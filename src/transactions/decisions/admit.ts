@@ -1,0 +1,32 @@
+import { Forbidden } from '../../errors.ts';
+import type { Principal } from '../model/principal.ts';
+import type { Directory, MerchantRecord } from '../ports/directory-ports.ts';
+
+/** As whom a request comes: the merchant's record, and our user when its token names one. */
+export interface Admitted {
+  readonly merchant: MerchantRecord;
+  readonly userId: string | null;
+}
+
+/** @throws Forbidden for a user who is blocked, or who has no business with the merchant */
+export function admitUser(
+  directory: Pick<Directory, 'merchant' | 'user'>,
+  { acquirerId, merchantId, userClaim }: Pick<Principal, 'acquirerId' | 'merchantId' | 'userClaim'>,
+): Admitted {
+  const merchant = directory.merchant(acquirerId, merchantId);
+  if (!merchant) throw new Forbidden('FORBIDDEN');
+  const user = userClaim === null ? undefined : directory.user(merchant, userClaim);
+  if (user?.isOfAnother) throw new Forbidden('FORBIDDEN');
+  if (user?.isBlocked) throw new Forbidden('BLOCKED_USER');
+  return { merchant, userId: user?.id ?? null };
+}
+
+/** @throws Forbidden as `admitUser` does, and for a blocked device */
+export function admit(
+  { directory }: { readonly directory: Pick<Directory, 'merchant' | 'user' | 'isBlockedDevice'> },
+  principal: Principal,
+  deviceInstallationId: string,
+): Admitted {
+  if (directory.isBlockedDevice(principal.acquirerId, deviceInstallationId)) throw new Forbidden('BLOCKED_DEVICE');
+  return admitUser(directory, principal);
+}

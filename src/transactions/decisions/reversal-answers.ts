@@ -1,0 +1,177 @@
+import type { ReversalAnswer } from '../../processor-kit/processor.ts';
+import { Disposition } from '../model/disposition.ts';
+import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../model/time-limits.ts';
+import { ReversalState, type Transaction, VoidState } from '../model/transaction.ts';
+import type { ReversalStep, SentReversal } from '../ports/reversal-ports.ts';
+import type { OriginalFacts } from '../ports/store-ports.ts';
+import { isOpen, resultOf, reverseJob, stepOf } from './reversal-steps.ts';
+
+/**
+ * What the answers to a reversal mean, all of them together. Pure, like reversal-steps.ts.
+ *
+ * A switch may answer an attempt after its deadline, on another line, to another worker, or more than once. So an answer is
+ * weighed with those to the other attempts of the same reversal:
+ *
+ * - An acknowledgement of any attempt counts, at any time, unless the original was approved after that attempt had left.
+ * - "Duplicate" acknowledges a repeat whose earlier attempt has the same STAN and may have been taken. A fresh STAN cannot be a
+ *   duplicate, and a repeat of refused attempts is a duplicate of what was refused.
+ * - A refusal ends nothing but a void, and a void only when every attempt of it was refused explicitly, at least twice. An
+ *   attempt without an answer, or one at which the switch was in trouble, may have taken effect, and the next ones are then
+ *   refused because of that. Then the void needs review, and the sale stays blocked.
+ * - An answer that contradicts an earlier one to the same attempt counts if it says more: see `WEIGHTS`.
+ */
+
+/** An answer to one attempt of a request's reversal. */
+export interface ReversalAnswered {
+  /** The request as it is. */
+  readonly transaction: Transaction;
+  readonly facts: Pick<OriginalFacts, 'attempts' | 'wasApprovedLate'>;
+  /** Which attempt. */
+  readonly sentAtMs: number;
+  readonly answer: ReversalAnswer;
+  readonly nowMs: number;
+}
+
+/** Of two answers to one attempt the heavier one counts: an acknowledgement most, then whatever leaves more doubt. */
+const WEIGHTS: Readonly<Record<ReversalAnswer, number>> = {
+  refused: 1,
+  unableToLocate: 2,
+  undecided: 3,
+  duplicate: 4,
+  acknowledged: 5,
+};
+
+/** What an answer does to the reversal; undefined when it tells nothing new. */
+export function answeredStep(answered: ReversalAnswered): ReversalStep | undefined {
+  const { transaction, facts, sentAtMs, answer, nowMs } = answered;
+  const attempt = facts.attempts.find((each) => each.sentAtMs === sentAtMs);
+  if (!attempt || (attempt.answer !== null && WEIGHTS[attempt.answer] >= WEIGHTS[answer])) return undefined;
+  const attempts = facts.attempts.map((each) => (each === attempt ? { ...each, answer } : each));
+  const weighed: Weighed = { transaction, attempt, attempts, facts, nowMs };
+  const step = attempt.counts ? effectOf(weighed, meaningOf(answer, weighed)) : undefined;
+  return {
+    ...(step ?? {
+      ...stepOf(transaction, nowMs, [{ reversalAnswer: answer, attempt: attempt.number }]),
+      to: resultOf(transaction),
+    }),
+    record: { kind: 'answered', sentAtMs, answer },
+    attempts: attempts.length,
+  };
+}
+
+interface Weighed extends Pick<ReversalAnswered, 'transaction' | 'facts' | 'nowMs'> {
+  readonly attempt: SentReversal;
+  /** With the new answer. */
+  readonly attempts: readonly SentReversal[];
+}
+
+const REFUSALS: readonly (ReversalAnswer | null)[] = ['refused', 'unableToLocate'];
+
+function meaningOf(answer: ReversalAnswer, { attempt, attempts }: Weighed): ReversalAnswer {
+  if (answer !== 'duplicate') return answer;
+  const isRepeat = attempts.some(
+    (each) =>
+      each.counts && each.sentAtMs < attempt.sentAtMs && each.stan === attempt.stan && !REFUSALS.includes(each.answer),
+  );
+  return isRepeat ? 'acknowledged' : 'undecided';
+}
+
+/** Undefined when the reversal goes on as it would without. */
+function effectOf(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | undefined {
+  const { transaction } = weighed;
+  const { voidState } = transaction;
+  if (meaning === 'acknowledged' && wasRefused(transaction)) return disputedStep(weighed);
+  if (!isOpen(transaction) || voidState === VoidState.disputed) return undefined;
+  if (REFUSALS.includes(meaning) && voidState === VoidState.asked) return refusalStep(weighed);
+  if (meaning === 'acknowledged' || meaning === 'unableToLocate') return acknowledgementStep(weighed, meaning);
+  return undefined;
+}
+
+/** A sale whose void the switch has refused for good, and which nobody has voided anew. */
+function wasRefused({ reversalState, disposition, voidState }: Transaction): boolean {
+  return reversalState === ReversalState.none && disposition === Disposition.Approved && voidState === null;
+}
+
+function acknowledgementStep(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | undefined {
+  const { transaction, attempt, facts, nowMs } = weighed;
+  const isDoubtful = meaning === 'unableToLocate' || attempt.couldOvertake;
+  if (isDoubtful && !attempt.confirms) {
+    return transaction.reversalState === ReversalState.confirming ? undefined : confirmingStep(weighed);
+  }
+  const { disposition, needsReview, voidState } = transaction;
+  // The switch cannot locate what it has approved: somebody should ask it what it did.
+  const isStrange = meaning === 'unableToLocate' && facts.wasApprovedLate;
+  return {
+    ...stepOf(transaction, nowMs, [{ reversal: 'acknowledged', attempt: attempt.number }]),
+    to: {
+      ...resultOf(transaction),
+      reversalState: ReversalState.acknowledged,
+      // What was told as Declined stays so.
+      disposition: disposition === Disposition.Declined ? disposition : Disposition.Voided,
+      needsReview: needsReview || isStrange,
+      voidState: voidState === VoidState.asked ? VoidState.done : voidState,
+    },
+    remove: nextJobs(weighed),
+  };
+}
+
+function confirmingStep(weighed: Weighed): ReversalStep {
+  const { transaction, attempt, nowMs } = weighed;
+  return {
+    ...stepOf(transaction, nowMs, [{ reversal: 'confirming', attempt: attempt.number }]),
+    to: { ...resultOf(transaction), reversalState: ReversalState.confirming },
+    enqueue: [reverseJob(transaction, transaction.reversalAttempt + 1, REVERSAL_CONFIRMED_AFTER_SECONDS)],
+    remove: nextJobs(weighed),
+  };
+}
+
+/** A void ends when all of its attempts were refused. What was refused twice, but may have taken effect before, needs review. */
+function refusalStep(weighed: Weighed): ReversalStep | undefined {
+  const { transaction, attempt, nowMs } = weighed;
+  const attempts = attemptsOfVoid(weighed);
+  if (!attempts.some(({ sentAtMs }) => sentAtMs === attempt.sentAtMs)) return undefined;
+  const lastTwo = attempts.slice(-2);
+  if (lastTwo.length < 2 || !lastTwo.every((each) => each.counts && isRefused(each))) return undefined;
+  // One that nobody recorded, before there were records, may have taken effect as well.
+  if (attempts.length === transaction.reversalAttempt && attempts.every(isRefused)) {
+    return {
+      ...stepOf(transaction, nowMs, [{ reversal: 'refused', attempt: attempt.number }]),
+      to: { ...resultOf(transaction), reversalState: ReversalState.none, reversalAttempt: 0, voidState: null },
+      remove: nextJobs(weighed),
+    };
+  }
+  if (transaction.reversalState === ReversalState.needsReview) return undefined;
+  return {
+    ...stepOf(transaction, nowMs, [{ reversal: 'needsReview', attempt: attempt.number }]),
+    to: { ...resultOf(transaction), reversalState: ReversalState.needsReview, needsReview: true },
+    remove: nextJobs(weighed),
+  };
+}
+
+/** The switch has refused the void for good, and acknowledges it now: nothing is given back until a person has asked it. */
+function disputedStep({ transaction, attempt, nowMs }: Weighed): ReversalStep {
+  return {
+    ...stepOf(transaction, nowMs, [{ reversal: 'needsReview', attempt: attempt.number }]),
+    to: {
+      ...resultOf(transaction),
+      reversalState: ReversalState.needsReview,
+      needsReview: true,
+      voidState: VoidState.disputed,
+    },
+  };
+}
+
+/** All since the void was asked for: one before a late approval, whose acknowledgement counts no more, may have taken effect. */
+function attemptsOfVoid({ transaction, attempts }: Weighed): readonly SentReversal[] {
+  if (transaction.reversalAttempt === 0) return []; // there are none but of a void before it
+  const first = attempts.findLastIndex(({ number }) => number === 1);
+  return attempts.slice(Math.max(first, 0));
+}
+
+function isRefused({ answer }: SentReversal): boolean {
+  return REFUSALS.includes(answer);
+}
+
+function nextJobs({ attempts }: Weighed): string[] {
+  return attempts.slice(-1).map(({ nextJob }) => nextJob);
+}

@@ -1,0 +1,37 @@
+import type { OriginalConnections } from '../model/original-connections.ts';
+import type { CardDataOpener, CardVault, Handover } from './card-ports.ts';
+import type { CompletionStore } from './completion-ports.ts';
+import type { Directory } from './directory-ports.ts';
+import type { LinkStore } from './link-ports.ts';
+import type { PinTokens } from './pin-ports.ts';
+import type { Alarms, Clock, Wakeups } from './process-ports.ts';
+import type { RefundStore } from './refund-ports.ts';
+import type { ReversalAttempt } from './reversal-ports.ts';
+import type { TransactionStore } from './store-ports.ts';
+import type { Switches } from './switch-ports.ts';
+
+/** Everything the use cases reach the world by. Composed once, in main.ts. */
+export interface TransactionDependencies {
+  readonly clock: Clock;
+  /** A UUID v4. */
+  readonly newId: () => string;
+  readonly directory: Directory;
+  readonly cardData: CardDataOpener;
+  readonly vault: CardVault;
+  readonly store: TransactionStore;
+  readonly refunds: RefundStore;
+  readonly completions: CompletionStore;
+  readonly links: LinkStore;
+  readonly wakeups: Wakeups;
+  readonly originals: OriginalConnections;
+  readonly pinTokens: PinTokens;
+  /** How long a PIN is awaited. */
+  readonly pinSeconds: number;
+  readonly alarms: Alarms;
+  /** Sends a reversal from this process without waiting for its job, if there is a hand free. */
+  readonly reverseAhead: (asked: ReversalAttempt, jobId: string | undefined) => void;
+  /** How a tap goes on: to a switch from this process, or sealed to the workers. */
+  readonly path:
+    | { readonly kind: 'direct'; readonly switches: Switches }
+    | { readonly kind: 'handover'; readonly handover: Handover };
+}

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import {
+  expirePinStep,
+  judgePin,
+  MOST_PIN_TRIES,
+  type PinVerdict,
+  pinEntries,
+  submitPinStep,
+} from '../../../src/transactions/decisions/pin-step.ts';
+import { Disposition } from '../../../src/transactions/model/disposition.ts';
+import {
+  hasAnswer,
+  isAwaitingPin,
+  NO_PIN,
+  PIN_STATE_MOVES,
+  PinState,
+  type PinStateId,
+  type PinStep,
+  pinStateName,
+} from '../../../src/transactions/model/pin.ts';
+
+const { none, awaiting, submitted, done, exhausted, expired } = PinState;
+const ALL = Object.values(PinState);
+const WAIT = { job: '11111111-2222-4333-8444-555555555555', seconds: 90 };
+const VERDICTS: readonly PinVerdict[] = ['wanted', 'triesExceeded', 'final'];
+
+function step(pinState: PinStateId, pinTries = 0): PinStep {
+  return { pinState, pinTries, pinJob: pinState === awaiting ? WAIT.job : null };
+}
+
+/** The moves as the design has them, written down a second time. */
+const ALLOWED: Readonly<Record<PinStateId, readonly PinStateId[]>> = {
+  [none]: [awaiting, submitted],
+  [awaiting]: [submitted, expired],
+  [submitted]: [done, awaiting, exhausted],
+  [done]: [],
+  [exhausted]: [],
+  [expired]: [],
+};
+
+/** Everything that may be tried on a step, and where it leads if it is allowed. */
+const ATTEMPTS: readonly (readonly [what: string, to: PinStateId, attempt: (from: PinStep) => PinStep])[] = [
+  ['a PIN', submitted, submitPinStep],
+  ['the end of the wait', expired, expirePinStep],
+];
+
+describe.each(ALL)('from state %i', (from) => {
+  test('the table allows what the design allows, and nothing else', () => {
+    expect(PIN_STATE_MOVES.get(from)).toEqual(ALLOWED[from]);
+  });
+
+  test.each(ATTEMPTS)('%s moves it where the table lets it, and is a fault of ours elsewhere', (_what, to, attempt) => {
+    if (ALLOWED[from].includes(to)) expect(attempt(step(from))).toEqual(step(to));
+    else
+      expect(() => attempt(step(from))).toThrow(`No move of a PIN from ${pinStateName(from)} to ${pinStateName(to)}`);
+  });
+
+  test.each(VERDICTS)('the verdict "%s" moves it along the table or not at all', (verdict) => {
+    for (const wait of [WAIT, null]) {
+      if (from === none || from === submitted) {
+        const { pinState } = judgePin(step(from), verdict, wait);
+        expect(pinState === from || ALLOWED[from].includes(pinState)).toBe(true);
+      } else {
+        expect(() => judgePin(step(from), verdict, wait)).toThrow(/No move of a PIN/);
+      }
+    }
+  });
+});
+
+describe('an attempt without a PIN', () => {
+  test('that wants one awaits it under its job', () => {
+    expect(judgePin(NO_PIN, 'wanted', WAIT)).toEqual({ pinState: awaiting, pinTries: 0, pinJob: WAIT.job });
+  });
+
+  test('that wants one where none can be taken stays without', () => {
+    expect(judgePin(NO_PIN, 'wanted', null)).toEqual(NO_PIN);
+  });
+
+  test.each(['final', 'triesExceeded'] as const)('that is %s stays without', (verdict) => {
+    expect(judgePin(NO_PIN, verdict, WAIT)).toEqual(NO_PIN);
+  });
+
+  test('gives a step and nothing else of what it was read from', () => {
+    expect(judgePin({ ...NO_PIN, disposition: null } as PinStep, 'final', null)).toEqual(NO_PIN);
+  });
+});
+
+describe('a submitted PIN', () => {
+  test('is done with any outcome', () => {
+    expect(judgePin(step(submitted, 1), 'final', WAIT)).toEqual(step(done, 1));
+  });
+
+  test('that is wrong is awaited again until the third time', () => {
+    let before = NO_PIN;
+    const states: [string, number][] = [];
+    for (let tries = 0; tries < MOST_PIN_TRIES; tries++) {
+      before = judgePin(submitPinStep(before), 'wanted', WAIT);
+      states.push([pinStateName(before.pinState), before.pinTries]);
+    }
+    expect(states).toEqual([
+      ['awaiting', 1],
+      ['awaiting', 2],
+      ['exhausted', 3],
+    ]);
+    expect(before.pinJob).toBeNull();
+  });
+
+  test('of which the issuer takes no more is exhausted at once', () => {
+    expect(judgePin(step(submitted), 'triesExceeded', WAIT)).toEqual(step(exhausted));
+  });
+
+  test('that is wrong where no other can be taken is exhausted', () => {
+    expect(judgePin(step(submitted), 'wanted', null)).toEqual(step(exhausted, 1));
+  });
+});
+
+test('the trail tells each move once, by name', () => {
+  const nowMs = Date.parse('2026-03-01T10:00:00.123Z');
+  expect(pinEntries(NO_PIN, step(awaiting), nowMs)).toEqual([{ pin: 'awaiting', at: '2026-03-01T10:00:00.123Z' }]);
+  expect(pinEntries(NO_PIN, NO_PIN, nowMs)).toEqual([]);
+});
+
+test.each(
+  ALL,
+)('in state %i the phone has something to be told if there is an outcome, or a PIN is awaited', (pinState) => {
+  expect(hasAnswer({ pinState, disposition: null })).toBe(isAwaitingPin({ pinState }));
+  expect(hasAnswer({ pinState, disposition: Disposition.Declined })).toBe(true);
+});

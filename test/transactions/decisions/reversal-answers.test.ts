@@ -1,0 +1,265 @@
+import { describe, expect, test } from 'vitest';
+import type { ReversalAnswer } from '../../../src/processor-kit/processor.ts';
+import { answeredStep } from '../../../src/transactions/decisions/reversal-answers.ts';
+import { Disposition } from '../../../src/transactions/model/disposition.ts';
+import { ReversalState, type Transaction, VoidState } from '../../../src/transactions/model/transaction.ts';
+import type { SentReversal } from '../../../src/transactions/ports/reversal-ports.ts';
+import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
+
+const { none, owed, sent, confirming, acknowledged, needsReview } = ReversalState;
+
+/** The attempts of a reversal, each with its answer, or as it differs. */
+function attemptsOf(...given: (ReversalAnswer | null | Partial<SentReversal>)[]): SentReversal[] {
+  return given.map((each, index) => ({
+    sentAtMs: SENT_AT_MS + (index + 1) * 60_000,
+    number: index + 1,
+    stan: '000017',
+    couldOvertake: false,
+    confirms: false,
+    counts: true,
+    nextJob: `job ${index + 1}`,
+    answer: null,
+    ...(typeof each === 'string' ? { answer: each } : each),
+  }));
+}
+
+interface Answered {
+  /** Attempts before the answer. */
+  readonly attempts: readonly SentReversal[];
+  /** Which of them is answered; the last one unless given. */
+  readonly number?: number;
+  readonly wasApprovedLate?: boolean;
+}
+
+function step(
+  changes: Partial<Transaction>,
+  answer: ReversalAnswer,
+  { attempts, number = attempts.length, wasApprovedLate = false }: Answered,
+) {
+  const transaction = sampleTransaction({
+    disposition: Disposition.Indeterminate,
+    reversalState: sent,
+    reversalAttempt: attempts.length,
+    ...changes,
+  });
+  const { sentAtMs } = attempts[number - 1]!;
+  const facts = { attempts, wasApprovedLate };
+  return answeredStep({ transaction, facts, sentAtMs, answer, nowMs: SENT_AT_MS });
+}
+
+const VOID = { disposition: Disposition.Approved, voidState: VoidState.asked } as const;
+const goesOn = (answer: ReversalAnswer, attempt: number) => ({
+  to: { reversalState: sent },
+  auditEntries: [{ reversalAnswer: answer, attempt }],
+  enqueue: [],
+  remove: [],
+});
+
+describe('an acknowledgement', () => {
+  const voided = { reversalState: acknowledged, disposition: Disposition.Voided };
+
+  test('voids the transaction and removes the next attempt', () => {
+    expect(step({}, 'acknowledged', { attempts: attemptsOf(null) })).toMatchObject({
+      to: voided,
+      auditEntries: [{ reversal: 'acknowledged', attempt: 1 }],
+      record: { kind: 'answered', answer: 'acknowledged' },
+      attempts: 1,
+      enqueue: [],
+      remove: ['job 1'],
+    });
+  });
+
+  test.each([1, 2])('counts whichever attempt it is of: of three, number %i', (number) => {
+    const decided = step({}, 'acknowledged', { attempts: attemptsOf(null, 'refused', null), number });
+    expect(decided).toMatchObject({ to: voided, auditEntries: [{ attempt: number }], remove: ['job 3'] });
+  });
+
+  test('counts in review as well, and the review stays', () => {
+    const decided = step({ reversalState: needsReview, needsReview: true }, 'acknowledged', {
+      attempts: attemptsOf(null),
+    });
+    expect(decided?.to).toMatchObject({ ...voided, needsReview: true });
+  });
+
+  test('does not count when the original was approved after its attempt: it is recorded', () => {
+    const attempts = attemptsOf({ counts: false }, null);
+    expect(step({}, 'acknowledged', { attempts, number: 1 })).toMatchObject({
+      ...goesOn('acknowledged', 1),
+      record: { answer: 'acknowledged' },
+    });
+  });
+
+  test('of what was told as Declined leaves it so', () => {
+    const decided = step({ disposition: Disposition.Declined }, 'acknowledged', { attempts: attemptsOf(null) });
+    expect(decided?.to).toMatchObject({ reversalState: acknowledged, disposition: Disposition.Declined });
+  });
+
+  test('that is known already tells nothing new', () => {
+    expect(step({}, 'acknowledged', { attempts: attemptsOf('acknowledged') })).toBeUndefined();
+    expect(step({}, 'refused', { attempts: attemptsOf('acknowledged') })).toBeUndefined();
+  });
+
+  test('follows a refusal of the same attempt', () => {
+    expect(step({}, 'acknowledged', { attempts: attemptsOf('refused') })?.to).toMatchObject(voided);
+  });
+});
+
+describe('an acknowledgement that leaves a doubt', () => {
+  test.each([
+    ['could not locate the original', 'unableToLocate', {}],
+    ['came for an attempt that may have overtaken the original', 'acknowledged', { couldOvertake: true }],
+  ] as const)('because the switch %s must be confirmed a minute later', (_what, answer, attempt) => {
+    expect(step({}, answer, { attempts: attemptsOf(attempt) })).toMatchObject({
+      to: { reversalState: confirming, disposition: Disposition.Indeterminate },
+      auditEntries: [{ reversal: 'confirming', attempt: 1 }],
+      enqueue: [{ queue: 'reverse', startAfterSeconds: 60, data: { reversalAttempt: 2 } }],
+      remove: ['job 1'],
+    });
+  });
+
+  test.each([
+    'acknowledged',
+    'unableToLocate',
+  ] as const)('is confirmed by "%s" to an attempt that asks for it', (answer) => {
+    const attempts = attemptsOf('unableToLocate', { confirms: true, couldOvertake: true });
+    const decided = step({ reversalState: confirming }, answer, { attempts });
+    expect(decided?.to).toMatchObject({ reversalState: acknowledged, needsReview: false });
+  });
+
+  test('is not confirmed by an earlier attempt', () => {
+    const attempts = attemptsOf({ couldOvertake: true }, 'unableToLocate');
+    const decided = step({ reversalState: confirming }, 'acknowledged', { attempts, number: 1 });
+    expect(decided?.to.reversalState).toBe(confirming);
+    expect(decided?.enqueue).toEqual([]);
+  });
+
+  test('ends in review where the switch cannot locate what it has approved', () => {
+    const attempts = attemptsOf('unableToLocate', { confirms: true });
+    const decided = step({ reversalState: confirming }, 'unableToLocate', { attempts, wasApprovedLate: true });
+    expect(decided?.to).toMatchObject({ reversalState: acknowledged, needsReview: true });
+  });
+});
+
+describe('"duplicate transmission"', () => {
+  test('of the first attempt acknowledges nothing', () => {
+    expect(step({}, 'duplicate', { attempts: attemptsOf(null) })).toMatchObject(goesOn('duplicate', 1));
+  });
+
+  test.each([null, 'undecided'] as const)('acknowledges a repeat of an attempt whose answer is %s', (answer) => {
+    const decided = step({}, 'duplicate', { attempts: attemptsOf(answer, null) });
+    expect(decided?.to.reversalState).toBe(acknowledged);
+  });
+
+  test.each([
+    ['with a STAN of its own', attemptsOf({ stan: '000018' }, null)],
+    ['of an attempt that was refused', attemptsOf('refused', null)],
+    ['of an attempt before the approval', attemptsOf({ counts: false }, null)],
+  ])('acknowledges no repeat %s', (_what, attempts) => {
+    expect(step({}, 'duplicate', { attempts })).toMatchObject(goesOn('duplicate', 2));
+  });
+});
+
+describe('a refusal', () => {
+  test.each([
+    'refused',
+    'undecided',
+  ] as const)('"%s" of an uncertain request changes nothing, however often', (answer) => {
+    expect(step({}, answer, { attempts: attemptsOf('refused', 'refused', null) })).toMatchObject(goesOn(answer, 3));
+  });
+
+  test.each(['refused', 'unableToLocate'] as const)('"%s" of a void is not final the first time', (answer) => {
+    expect(step(VOID, answer, { attempts: attemptsOf(null) })).toMatchObject(goesOn(answer, 1));
+  });
+
+  test.each([
+    ['refused', 'refused'],
+    ['unableToLocate', 'unableToLocate'],
+    ['refused', 'unableToLocate'],
+  ] as const)('of every attempt of a void, %s and %s, ends it: nothing of the reversal is left', (first, second) => {
+    expect(step(VOID, second, { attempts: attemptsOf(first, null) })).toMatchObject({
+      to: {
+        reversalState: none,
+        reversalAttempt: 0,
+        voidState: null,
+        disposition: Disposition.Approved,
+        needsReview: false,
+      },
+      auditEntries: [{ reversal: 'refused', attempt: 2 }],
+      remove: ['job 2'],
+      enqueue: [],
+    });
+  });
+
+  test.each([
+    ['had no answer', [null, 'refused'] as const],
+    ['was answered in trouble', ['undecided', 'refused'] as const],
+  ])('twice, after an attempt of the void that %s, leaves it in doubt', (_what, [first, second]) => {
+    expect(step(VOID, 'refused', { attempts: attemptsOf(first, second, null) })).toMatchObject({
+      to: { reversalState: needsReview, needsReview: true, voidState: VoidState.asked },
+      auditEntries: [{ reversal: 'needsReview', attempt: 3 }],
+      remove: ['job 3'],
+    });
+  });
+
+  test('twice, after an attempt before a late approval that may have taken effect, leaves it in doubt as well', () => {
+    const attempts = attemptsOf({ counts: false }, { counts: false, answer: 'refused' }, 'refused', null);
+    expect(step(VOID, 'refused', { attempts })?.to).toMatchObject({ reversalState: needsReview });
+  });
+
+  test('twice, after an attempt that nobody recorded, leaves it in doubt as well', () => {
+    const attempts = attemptsOf({ number: 2, answer: 'refused' }, { number: 3 });
+    expect(step({ ...VOID, reversalAttempt: 3 }, 'refused', { attempts })?.to).toMatchObject({
+      reversalState: needsReview,
+    });
+  });
+
+  test('with an unanswered attempt between them is no second one', () => {
+    expect(step(VOID, 'refused', { attempts: attemptsOf('refused', null, null) })).toMatchObject(goesOn('refused', 3));
+  });
+
+  test('of the attempt that was open ends a void in doubt', () => {
+    const attempts = attemptsOf(null, 'refused', 'refused');
+    const decided = step({ ...VOID, reversalState: needsReview }, 'refused', { attempts, number: 1 });
+    expect(decided?.auditEntries).toEqual([{ reversal: 'refused', attempt: 1 }]);
+  });
+
+  test('of a void before it does not count for the next one', () => {
+    const before = attemptsOf('refused', 'refused');
+    const now = attemptsOf(null, null, { number: 1 }).slice(2);
+    const decided = step({ ...VOID, reversalAttempt: 1 }, 'refused', { attempts: [...before, ...now] });
+    expect(decided).toMatchObject(goesOn('refused', 1));
+    const late = step({ ...VOID, reversalAttempt: 0, reversalState: owed }, 'unableToLocate', { attempts: before });
+    expect(late?.auditEntries).toEqual([{ reversalAnswer: 'unableToLocate', attempt: 2 }]);
+  });
+});
+
+describe('an acknowledgement of a void', () => {
+  test('makes the sale Voided', () => {
+    const decided = step(VOID, 'acknowledged', { attempts: attemptsOf(null) });
+    expect(decided?.to).toMatchObject({ disposition: Disposition.Voided, voidState: VoidState.done });
+  });
+
+  test('that was refused for good makes it disputed', () => {
+    const refused = { ...VOID, voidState: null, reversalState: none, reversalAttempt: 0 };
+    expect(step(refused, 'acknowledged', { attempts: attemptsOf('refused', 'refused') })).toMatchObject({
+      to: {
+        ...{ reversalState: needsReview, voidState: VoidState.disputed, needsReview: true },
+        disposition: Disposition.Approved,
+      },
+      auditEntries: [{ reversal: 'needsReview', attempt: 2 }],
+      enqueue: [],
+    });
+  });
+
+  test('that was refused and asked for anew ends the new one', () => {
+    const again = { ...VOID, reversalState: owed, reversalAttempt: 0 };
+    const decided = step(again, 'acknowledged', { attempts: attemptsOf('refused', 'refused') });
+    expect(decided?.to).toMatchObject({ disposition: Disposition.Voided, voidState: VoidState.done });
+  });
+
+  test('that is disputed changes nothing any more', () => {
+    const disputed = { ...VOID, voidState: VoidState.disputed, reversalState: needsReview };
+    const decided = step(disputed, 'acknowledged', { attempts: attemptsOf('refused', 'acknowledged'), number: 1 });
+    expect(decided?.to).toMatchObject({ voidState: VoidState.disputed, disposition: Disposition.Approved });
+  });
+});

@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest';
+import { jobPayloads } from '../../../schemas/jobs.ts';
+import { settleOutcome } from '../../../src/transactions/decisions/settle-outcome.ts';
+import { webhookJobs, withWebhook } from '../../../src/transactions/decisions/webhook-job.ts';
+import { Disposition } from '../../../src/transactions/model/disposition.ts';
+import { type Transaction, TransactionType } from '../../../src/transactions/model/transaction.ts';
+import type { Directory } from '../../../src/transactions/ports/directory-ports.ts';
+import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
+
+const NOW_MS = SENT_AT_MS + 1_234;
+const TAPS = '11111111-1111-4111-8111-111111111111';
+const LINKS = '22222222-2222-4222-8222-222222222222';
+const EVENT = '33333333-3333-4333-8333-333333333333';
+const CONSUMER = '44444444-4444-4444-8444-444444444444';
+
+/** A world in which integrator 10 of acquirer 1 has these endpoints. */
+function worldWith(endpoints: { taps?: string; links?: string }) {
+  const webhookEndpoint: Directory['webhookEndpoint'] = (acquirerId, integratorId, serves) =>
+    acquirerId === 1 && integratorId === 10 ? endpoints[serves] : undefined;
+  return { directory: { webhookEndpoint } as Directory, newId: () => EVENT };
+}
+
+const both = worldWith({ taps: TAPS, links: LINKS });
+const jobOf = (changes: Partial<Transaction>, disposition: Transaction['disposition'], deps = both) =>
+  webhookJobs(deps, sampleTransaction(changes), { disposition, approvedMinor: null }, NOW_MS);
+
+test('an outcome has one job, which its queue takes', () => {
+  const jobs = jobOf({ attempt: 1 }, Disposition.Approved);
+  expect(jobs).toEqual([
+    {
+      queue: 'webhook',
+      data: {
+        acquirerId: 1,
+        eventId: EVENT,
+        endpointId: TAPS,
+        round: 1,
+        delivery: 1,
+        outcome: {
+          transactionId: sampleTransaction().id,
+          type: 'transaction.completed',
+          disposition: 'Approved',
+          sequence: 1,
+          at: new Date(NOW_MS).toISOString(),
+          amountMinor: 1_000,
+          currency: 'ZAR',
+        },
+      },
+    },
+  ]);
+  expect(jobPayloads.webhook.parse(jobs[0]!.data)).toEqual(jobs[0]!.data);
+});
+
+test('what was approved in part is told by the part', () => {
+  const approved = { disposition: Disposition.Approved, approvedMinor: 400 };
+  const [job] = webhookJobs(both, sampleTransaction(), approved, NOW_MS);
+  expect(job!.data).toMatchObject({ outcome: { amountMinor: 400 } });
+});
+
+describe('where it goes', () => {
+  test.each([
+    ['a tap of the SDK', null, { taps: TAPS, links: LINKS }, TAPS],
+    ['a tap by link or intent', CONSUMER, { taps: TAPS, links: LINKS }, LINKS],
+    ['a tap of the SDK, when there is none but for links', null, { links: LINKS }, undefined],
+    ['a tap by link or intent, when there is none but for taps', CONSUMER, { taps: TAPS }, undefined],
+    ['anything, when there is none', null, {}, undefined],
+  ] as const)('%s', (_what, consumerId, endpoints, endpointId) => {
+    const jobs = jobOf({ consumerId }, Disposition.Declined, worldWith(endpoints));
+    expect(jobs.map(({ data }) => (data as { endpointId: string }).endpointId)).toEqual(endpointId ? [endpointId] : []);
+  });
+
+  test('not to another integrator or acquirer', () => {
+    expect(jobOf({ integratorId: 11 }, Disposition.Approved)).toEqual([]);
+    expect(jobOf({ acquirerId: 2 }, Disposition.Approved)).toEqual([]);
+  });
+});
+
+describe('what it is', () => {
+  test.each([
+    ['Tap', Disposition.Approved, 'transaction.completed'],
+    ['Tap', Disposition.Declined, 'transaction.completed'],
+    ['Tap', Disposition.DeclinedOffline, 'transaction.completed'],
+    ['Tap', Disposition.UnableToGoOnline, 'transaction.completed'],
+    ['Tap', Disposition.Indeterminate, 'transaction.completed'],
+    ['Tap', Disposition.Voided, 'transaction.voided'],
+    ['TT3', Disposition.Approved, 'transaction.completed'],
+    ['Refund', Disposition.Approved, 'refund.completed'],
+    ['Refund', Disposition.Voided, 'transaction.voided'],
+  ] as const)('%s with disposition %s is %s', (type, disposition, told) => {
+    const [job] = jobOf({ type: TransactionType[type] }, disposition);
+    expect(job!.data).toMatchObject({ outcome: { type: told } });
+  });
+
+  test('nothing, while the outcome is open: a PIN step holds it', () => {
+    expect(jobOf({}, null)).toEqual([]);
+  });
+
+  test('nothing, for the row of a void: its original becomes Voided', () => {
+    expect(jobOf({ type: TransactionType.Void }, Disposition.Approved)).toEqual([]);
+  });
+});
+
+test('the sequence rises with every outcome, over attempts and voids', () => {
+  const sequence = (attempt: number, disposition: Transaction['disposition']) =>
+    (jobOf({ attempt }, disposition)[0]!.data as { outcome: { sequence: number } }).outcome.sequence;
+  expect([
+    sequence(1, Disposition.UnableToGoOnline),
+    sequence(2, Disposition.Indeterminate),
+    sequence(2, Disposition.Voided),
+  ]).toEqual([1, 3, 4]);
+});
+
+test('a settlement keeps its other jobs', () => {
+  const settlement = settleOutcome(sampleTransaction(), { kind: 'unanswered' }, NOW_MS);
+  const { enqueue } = withWebhook(both, sampleTransaction(), settlement, NOW_MS);
+  expect(enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'webhook']);
+  expect(withWebhook(worldWith({}), sampleTransaction(), settlement, NOW_MS)).toEqual(settlement);
+});
