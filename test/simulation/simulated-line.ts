@@ -18,7 +18,7 @@ import {
   strayOf,
 } from './switch/dialect.ts';
 import type { SentRequest } from './switch/sent-request.ts';
-import type { Statement } from './switch/statements.ts';
+import { hear, type Statement } from './switch/statements.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { WildSwitch } from './wild-switch.ts';
 
@@ -208,7 +208,7 @@ export class SimulatedLine {
       ([kind]) => {
         if (kind === 'unknown' && nextMs !== undefined)
           time.after(nextMs, () => this.#lookUp(response, statement, laterMs));
-        else statement.isUnheard = false;
+        else hear(statement, time.nowMs);
       },
       // The database was unavailable: a look that failed counts for nothing.
       () => time.after(STRAYS_AGAIN_MS[0]!, () => this.#lookUp(response, statement, againMs)),

@@ -17,7 +17,7 @@ import type { MemoryStore } from './memory-store.ts';
 import { type Effects, simulatedDependencies } from './simulated-dependencies.ts';
 import { SimulatedLine } from './simulated-line.ts';
 import { DEADLINE_MS } from './simulated-tenant.ts';
-import type { Statement } from './switch/statements.ts';
+import { hear, type Statement } from './switch/statements.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { WildSwitch } from './wild-switch.ts';
 
@@ -174,16 +174,16 @@ export class SimulatedProcess implements Effects {
 
   /** A world in which what the switch has said is heard as soon as it is stored, and not when it is received. */
   #hearing(heard: readonly Statement[]): TransactionDependencies {
-    const hear = <T>(result: T): T => {
+    const { store, time } = this.#shared;
+    const noteStored = <T>(result: T): T => {
       if (result === true || result === 'recorded' || result === 'known')
-        for (const statement of heard) statement.isUnheard = false;
+        for (const statement of heard) hear(statement, time.nowMs);
       return result;
     };
-    const { store } = this.#shared;
     const hearingStore: TransactionStore = {
       ...this.deps.store,
-      stepReversal: (step) => this.commit('stepReversal', () => hear(store.stepReversal(step))),
-      recordLate: (record) => this.commit('recordLate', () => hear(store.recordLate(record))),
+      stepReversal: (step) => this.commit('stepReversal', () => noteStored(store.stepReversal(step))),
+      recordLate: (record) => this.commit('recordLate', () => noteStored(store.recordLate(record))),
     };
     return { ...this.deps, store: hearingStore };
   }

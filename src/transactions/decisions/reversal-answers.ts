@@ -48,7 +48,7 @@ export function answeredStep(answered: ReversalAnswered): ReversalStep | undefin
   if (!attempt || (attempt.answer !== null && WEIGHTS[attempt.answer] >= WEIGHTS[answer])) return undefined;
   const attempts = facts.attempts.map((each) => (each === attempt ? { ...each, answer } : each));
   const weighed: Weighed = { transaction, attempt, attempts, facts, nowMs };
-  const step = attempt.counts ? effectOf(weighed, meaningOf(answer, weighed)) : undefined;
+  const step = effectOf(weighed, meaningOf(answer, weighed));
   return {
     ...(step ?? {
       ...stepOf(transaction, nowMs, [{ reversalAnswer: answer, attempt: attempt.number }]),
@@ -78,9 +78,11 @@ function meaningOf(answer: ReversalAnswer, { attempt, attempts }: Weighed): Reve
 
 /** Undefined when the reversal goes on as it would without. */
 function effectOf(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | undefined {
-  const { transaction } = weighed;
+  const { transaction, attempt } = weighed;
   const { voidState } = transaction;
+  // Of whichever attempt: one that left before a late approval may have taken effect after it.
   if (meaning === 'acknowledged' && wasRefused(transaction)) return disputedStep(weighed);
+  if (!attempt.counts) return undefined;
   if (!isOpen(transaction) || voidState === VoidState.disputed) return undefined;
   if (REFUSALS.includes(meaning) && voidState === VoidState.asked) return refusalStep(weighed);
   if (meaning === 'acknowledged' || meaning === 'unableToLocate') return acknowledgementStep(weighed, meaning);

@@ -63,6 +63,9 @@ const REFUSES: readonly string[] = ['refused', 'not found'];
 
 const DECLINES: readonly string[] = ['declined', 'trouble', 'wants PIN'];
 
+/** A refund that was reserved before an acknowledgement was stored leaves within this time after it. */
+const UNDER_WAY_MS = 5_000;
+
 /**
  * Every attempt of a reversal was answered, with a refusal among the answers and no acknowledgement: then it will not be done, as
  * far as anybody can know at `untilMs`. An attempt without an answer may have been the one that was done: then nothing is certain.
@@ -79,7 +82,10 @@ export function isRefused(
   const isEachAnswered = reversals.every(({ number }) =>
     said.some((statement) => statement.number === number && !statement.isUnheard),
   );
-  const isAcknowledged = said.some(({ meaning, isUnheard }) => meaning === 'done' && !isUnheard);
+  const isAcknowledged = said.some(
+    ({ meaning, isUnheard, atMs, heardAtMs = atMs }) =>
+      meaning === 'done' && !isUnheard && heardAtMs <= untilMs - UNDER_WAY_MS,
+  );
   return isEachAnswered && !isAcknowledged && said.some(({ meaning }) => REFUSES.includes(meaning));
 }
 

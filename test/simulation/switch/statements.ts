@@ -17,6 +17,15 @@ export interface Statement {
   readonly stateThen: ReturnType<Ledger['stateOf']>;
   /** No process that lived on has taken it, or none could store it: it may be as good as lost. */
   isUnheard: boolean;
+  /** When a process stored it, if that was later than it was said. */
+  heardAtMs?: number;
+}
+
+/** A process has stored the statement. */
+export function hear(statement: Statement, nowMs: number): void {
+  if (!statement.isUnheard) return;
+  statement.isUnheard = false;
+  statement.heardAtMs = nowMs;
 }
 
 export function statementOf(request: SentRequest, response: SwitchResponse, ledger: Ledger, atMs: number): Statement {

@@ -251,6 +251,15 @@ describe('an acknowledgement of a void', () => {
     });
   });
 
+  test('that was refused for good makes it disputed, also of an attempt that left before a late approval', () => {
+    const refused = { ...VOID, voidState: null, reversalState: none, reversalAttempt: 0 };
+    const attempts = attemptsOf({ answer: 'refused', counts: false }, 'refused', 'refused');
+    expect(step(refused, 'acknowledged', { attempts, number: 1, wasApprovedLate: true })?.to).toMatchObject({
+      ...{ reversalState: needsReview, voidState: VoidState.disputed, needsReview: true },
+      disposition: Disposition.Approved,
+    });
+  });
+
   test('that was refused and asked for anew ends the new one', () => {
     const again = { ...VOID, reversalState: owed, reversalAttempt: 0 };
     const decided = step(again, 'acknowledged', { attempts: attemptsOf('refused', 'refused') });
