@@ -11,6 +11,7 @@ import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
+import { letAllDoubtsPass } from '../../support/transactions.ts';
 import { Backend } from '../../webhooks/backend.ts';
 import { type Receiver, startReceiver } from '../../webhooks/receiver.ts';
 
@@ -132,6 +133,7 @@ export class CrashSite {
          where reversal_state in (1, 2, 5) and deadline_at > clock_timestamp() - $1 * interval '1 s'`,
         [LONG_SECONDS],
       );
+      await letAllDoubtsPass(database);
       await database.query(
         `update pgboss.job set start_after = clock_timestamp()
          where state < 'active' and name in ('reverse', 'webhook') and start_after > clock_timestamp()`,
