@@ -91,7 +91,7 @@ test('a processor is not removed while a tap is under way there, though its rout
     routeId,
   ]);
   const refused = await admin<Problem>('DELETE', `processors/${processorId}`);
-  expect(refused).toMatchObject({ status: 409, body: { detail: expect.stringContaining('Transactions are open') } });
+  expect(refused).toMatchObject({ status: 409, body: { detail: expect.stringContaining('open transactions') } });
   expect(outcomeOf(await slow).type).toBe('Approved');
   await eventually(async () => expect((await admin('DELETE', `processors/${processorId}`)).status).toBe(204));
 });
