@@ -23,6 +23,8 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/ops/console/page/*.js', parts: ['texts'] },
   { glob: '{src/http/pay-page,src/ops/console/page}/*.html', parts: ['prose'] },
   { glob: 'schemas/*.md', parts: ['prose'] },
+  { glob: 'src/transactions/**/*.ts', parts: ['comments', 'texts'] },
+  { glob: 'src/transactions/README.md', parts: ['prose'] },
   { glob: 'test/style/clean-files.ts', parts: ['comments'] },
 ];
 

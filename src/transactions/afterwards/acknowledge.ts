@@ -7,16 +7,19 @@ import type { PhoneResponseRecord } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { isOpenTo } from '../tap/link-of-tap.ts';
 
-/** The record that the answer was flushed may come in between, and its job; more tries than that have another cause. */
+/**
+ * The record that the response was flushed, or its job, may be committed in between. More retries than that have
+ * another cause.
+ */
 const MOST_TRIES = 4;
 
 /**
- * The device has the outcome: 8 or 9 -> 10. From an outcome whose answer is not recorded as flushed yet, through 8: that the
- * device has it is the proof.
+ * Records that the device has the outcome: 8 or 9 -> 10. If the response is not yet recorded as flushed, the
+ * transaction passes through 8, because the acknowledgement proves that the device has it.
  *
- * @returns the transaction as it stands; the same again when it was acknowledged before
- * @throws NotFound for a transaction of another merchant, Forbidden for one of another user or device, RequestRejected
- *   (NO_OUTCOME_YET), StoreUnavailable
+ * @returns the transaction as stored; unchanged if it was acknowledged before
+ * @throws NotFound for a transaction of another merchant, Forbidden for one of another user or device,
+ * RequestRejected (NO_OUTCOME_YET), StoreUnavailable
  */
 export async function acknowledge(
   deps: TransactionDependencies,
@@ -33,7 +36,7 @@ export async function acknowledge(
     const record = acknowledgementOf(deps, transaction);
     if (await deps.refunds.acknowledge(record)) return { ...transaction, status: record.status };
   }
-  throw new StoreUnavailable(false); // it moves faster than it can be read
+  throw new StoreUnavailable(false); // the row changes faster than it can be read
 }
 
 function acknowledgementOf(deps: TransactionDependencies, transaction: Transaction): PhoneResponseRecord {

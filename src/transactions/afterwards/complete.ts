@@ -10,14 +10,16 @@ import type { Switch } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /**
- * At a switch that posts an approval only when it is completed: the advice that does it. Its job is committed with the
- * outcome, so no crash loses it, and it is repeated until the switch has taken it or the time of a reversal is over.
+ * Some switches post an approval only after a completion advice. This file sends that advice. Its job is committed
+ * with the outcome, so a crash does not lose it. The job repeats the advice until the switch accepts it or the time
+ * limit of a reversal is over.
  *
- * It must not come to the switch behind a void, which it would undo. So whoever sends it first takes the right to, which no
- * sale gives that is being taken back; and a void's reversal waits for as long as somebody has it (reverse.ts).
+ * A completion must not reach the switch after a void, because it would undo the void. The sender therefore first
+ * acquires the right to complete, which a sale that is being voided or reversed does not grant. The reversal of a
+ * void waits while a completion holds this right (reverse.ts).
  */
 
-/** What a job asks for: one attempt, the first or a repeat. */
+/** The payload of a completion job: one attempt, the first or a repeat. */
 export interface CompletionAttempt extends TransactionKey {
   readonly attempt: number;
   readonly completionAttempt: number;
@@ -25,7 +27,7 @@ export interface CompletionAttempt extends TransactionKey {
 
 export type CompletionJobResult = 'done' | { readonly againAfterSeconds: number; readonly payload?: CompletionAttempt };
 
-/** No line is free, a void is being decided, or the attempt before may still be under way: look again. */
+/** No slot is free, a void is being decided, or the attempt before may still be in transit: try again later. */
 function later(
   transaction: Transaction,
   { clock }: Pick<TransactionDependencies, 'clock'>,
@@ -45,7 +47,8 @@ export async function sendCompletion(
   const transaction = await deps.store.find(asked);
   if (transaction?.attempt !== asked.attempt || transaction.disposition !== Disposition.Approved) return 'done';
   if (deps.path.kind !== 'direct') throw new Error('Completions are sent by workers');
-  // A void that is asked for may be refused: then the sale stands after all. One that nobody answers is for a person already.
+  // A requested void may be refused, and then the sale remains approved. A void without a response already needs
+  // review.
   if (transaction.reversalState === ReversalState.needsReview) return 'done';
   if (transaction.reversalState !== ReversalState.none) return later(transaction, deps);
   const route = deps.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
@@ -91,7 +94,8 @@ async function attemptAt(
   }
   const timing = { deadlineMs: startMs + deadlineMs, sendByMs: startMs + SEND_WITHIN_MS };
   const answer = await slot.complete(completion, timing, transaction);
-  // What was written and not answered may still be under way: the right to it ends by itself.
+  // A completion that was written without a response may still be in transit: its right expires after its time
+  // limit.
   if (answer.kind !== 'failed' || !answer.written) await deps.completions.end(transaction);
   if (answer.kind === 'answered' && answer.value) return 'done';
   if (answer.kind === 'failed' && !answer.written) return later(transaction, deps);
@@ -100,7 +104,7 @@ async function attemptAt(
   return { againAfterSeconds, payload: { ...asked, completionAttempt: completionAttempt + 1 } };
 }
 
-/** Undefined when the business day has no STAN left. */
+/** Undefined if the business day has no STAN left. */
 async function buildCompletion(
   deps: TransactionDependencies,
   target: Switch,

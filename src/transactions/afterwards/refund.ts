@@ -25,36 +25,36 @@ import { takeSaleSwitch } from './take-sale-switch.ts';
 import { refuseUnlessApproved } from './void.ts';
 
 /**
- * Money back on a sale: a transaction of its own, which goes the way of a purchase to the switch that approved the sale. Its
- * amount is reserved on the sale in the commit that stores it, before a byte is written. The reservation stays while the
- * outcome is uncertain, and is given back in the commit that decides that no money goes back: Declined,
- * UnableToGoOnline, Voided (store/commit-refunds.ts).
+ * A refund returns money of a sale. It is a transaction of its own that takes the path of a purchase to the switch
+ * that approved the sale. The commit that stores the refund reserves its amount on the sale before a byte is
+ * written. The reservation remains while the outcome is uncertain. It is released in the commit that decides that no
+ * money is returned: Declined, UnableToGoOnline, Voided (store/commit-refunds.ts).
  */
 export interface RefundRequest {
   /** Decimal text in major units of the sale's currency. */
   readonly amount: string;
   /** The refund's own merchantReference. */
   readonly refundReference: string;
-  /** Of the HTTP request, a UUID. */
+  /** Correlation id of the HTTP request, a UUID. */
   readonly correlationId?: string;
 }
 
-/** What to commit for a refund, and how it goes on from there. */
+/** What to commit for a refund, and how to continue after the commit. */
 interface Plan {
   readonly attempt: NewAttempt;
-  /** False: nothing was sent, so nothing is reserved. */
+  /** False if nothing was sent, so nothing is reserved. */
   readonly reserves: boolean;
   readonly proceed: () => Promise<Transaction>;
   readonly abandon: () => void;
 }
 
 /**
- * Takes one refund from its request to its outcome.
+ * Processes one refund from its request to its outcome.
  *
- * @param sale as the caller owns it
- * @returns the refund as committed, its disposition known
- * @throws RequestRejected (INVALID_VALUES, REFUND_EXCEEDS_BALANCE, SALE_NOT_APPROVED, CARD_DATA_DELETED, REFUNDS_UNSUPPORTED),
- *   DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
+ * @param sale the sale, already checked to belong to the caller
+ * @returns the refund as committed, with its disposition
+ * @throws RequestRejected (INVALID_VALUES, REFUND_EXCEEDS_BALANCE, SALE_NOT_APPROVED, CARD_DATA_DELETED,
+ * REFUNDS_UNSUPPORTED), DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
  */
 export async function refund(
   deps: TransactionDependencies,
@@ -71,14 +71,14 @@ export async function refund(
   plan.abandon();
   if (stored === 'refused') {
     refuseUnlessLeft((await deps.store.find(sale)) ?? sale, amountMinor);
-    throw tooMuch(); // it was there when it was looked for, and is again: somebody's reservation came and went
+    throw tooMuch(); // the insert found the balance reserved, and the reservation has been released since
   }
   const faster = await findRepeated(deps, sale, request.refundReference, amountMinor);
   if (!faster) throw new StoreUnavailable(false);
   return awaitOutcome(deps, faster);
 }
 
-/** A worker's part of a refund that an `api` process accepted; the card comes from the sale's own row. */
+/** The worker's part of a refund that an `api` process accepted. The card data comes from the row of the sale. */
 export async function submitRefund(
   deps: TransactionDependencies,
   asked: TransactionKey & { readonly attempt: number },
@@ -94,14 +94,17 @@ export async function submitRefund(
   if (submitted) await authorize(deps, submitted, ready);
 }
 
-/** The refund is stored, so it is too late to refuse it: what cannot be sent is as good as no switch. */
+/**
+ * The refund is stored, so it is too late to refuse it. A refund that cannot be sent is treated as if no switch were
+ * available.
+ */
 function unlessImpossible(error: unknown): undefined {
   if (error instanceof NoConfiguration || error instanceof RequestRejected) return undefined;
   return unlessOverloaded(error);
 }
 
 function readAmount(text: string, { currency }: Transaction): number {
-  // What has no currency was never read as a sale: it is refused as such, whatever the amount.
+  // A transaction without a currency was never accepted as a sale, so it is refused regardless of the amount.
   if (currency === null) throw new RequestRejected('SALE_NOT_APPROVED');
   try {
     const amountMinor = parseAmount(text, currencyOf(currency));
@@ -117,7 +120,10 @@ function refusedAmount(detail: string): RequestRejected {
   return invalidValue('amount', detail);
 }
 
-/** The same refund as it was stored before. @throws DuplicateReference when the reference stands for anything else */
+/**
+ * Finds the same refund if it was stored before. @throws DuplicateReference if the reference belongs to any other
+ * transaction
+ */
 async function findRepeated(
   deps: TransactionDependencies,
   { acquirerId, merchantId, id }: Transaction,
@@ -179,7 +185,7 @@ async function planRefund(deps: TransactionDependencies, sale: Transaction, draf
   return ready ? submitted(deps, draft, ready) : unableToGoOnline(deps, draft);
 }
 
-/** Runs the commit that stands before everything else; what was taken for it is given back when it fails. */
+/** Runs the commit that precedes everything else. If it fails, the resources acquired for it are released. */
 async function commit(
   deps: TransactionDependencies,
   { attempt, reserves, abandon }: Plan,
@@ -189,13 +195,13 @@ async function commit(
     return (await deps.store.insert(attempt)) === 'inserted' ? 'inserted' : 'exists';
   } catch (error) {
     abandon();
-    throw error; // one whose COMMIT has an unknown fate is decided by its job, if it stands
+    throw error; // if the fate of the COMMIT is unknown and the refund was stored, its job decides
   }
 }
 
 const ACCEPTED: readonly StatusId[] = [Status.RequestReceived, Status.ReadyToSubmitToPaymentProcessor];
 
-/** Role `all`: born and submitted in one commit, and then to the switch. */
+/** Role `all`: the refund is created and submitted in one commit, then sent to the switch. */
 function submitted(deps: TransactionDependencies, draft: Transaction, ready: ReadySubmission): Plan {
   const status = Status.SubmittedToPaymentProcessor;
   const transaction: Transaction = { ...draft, ...ready.submission, overdueJob: deps.newId(), status };
@@ -204,7 +210,7 @@ function submitted(deps: TransactionDependencies, draft: Transaction, ready: Rea
   return { attempt, reserves: true, proceed, abandon: () => ready.slot.release() };
 }
 
-/** Role `api`: a worker goes on from the rows of the refund and its sale. */
+/** Role `api`: a worker continues from the rows of the refund and its sale. */
 function handedOver(deps: TransactionDependencies, draft: Transaction): Plan {
   const status = Status.ReadyToSubmitToPaymentProcessor;
   const transaction: Transaction = { ...draft, overdueJob: deps.newId(), status };
@@ -215,7 +221,7 @@ function handedOver(deps: TransactionDependencies, draft: Transaction): Plan {
   return { attempt, reserves: true, proceed: () => awaitOutcome(deps, transaction), abandon: () => {} };
 }
 
-/** No connection took it, so nothing of it can have left. */
+/** No connection accepted the request, so no part of it can have been sent. */
 function unableToGoOnline(deps: TransactionDependencies, draft: Transaction): Plan {
   const transaction: Transaction = {
     ...draft,

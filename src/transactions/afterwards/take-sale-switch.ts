@@ -9,11 +9,11 @@ import type { TransactionDependencies } from '../ports/transaction-dependencies.
 import type { ReadySubmission } from '../tap/take-route.ts';
 
 /**
- * Takes a place at the switch that approved the sale, and no other: only that one knows it.
+ * Takes a slot at the switch that approved the sale. No other switch knows the sale.
  *
- * @returns undefined when it cannot be reached now
- * @throws NoConfiguration when it is gone, Overloaded when it has no place in good time, RequestRejected when it takes no
- *   refunds or the card is not kept any more
+ * @returns undefined if the switch cannot be reached now
+ * @throws NoConfiguration if the switch is no longer configured, Overloaded if no slot becomes free in time,
+ * RequestRejected if the switch takes no refunds or the card data was deleted
  */
 export async function takeSaleSwitch(
   deps: TransactionDependencies,
@@ -31,7 +31,7 @@ export async function takeSaleSwitch(
   }
   try {
     const ready = await prepare(deps, target, slot, sale, draft);
-    if (!ready) slot.release(); // the switch's business day has no STAN left
+    if (!ready) slot.release(); // the business day of the switch has no STAN left
     return ready;
   } catch (error) {
     slot.release();

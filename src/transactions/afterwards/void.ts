@@ -7,14 +7,15 @@ import type { TransactionDependencies } from '../ports/transaction-dependencies.
 import { NO_SUBMISSION, WITHOUT_PIN } from '../tap/draft.ts';
 
 /**
- * A void takes an approved sale back whole, before the switch settles it. It is the sale's own reversal with another reason,
- * sent and repeated by reverse.ts: what is committed here is that it is owed. From then on it cannot be called back, and
- * nothing of the sale can be refunded.
+ * A void cancels an approved sale in full, before the switch settles it. It is the reversal of the sale with another
+ * reason, and reverse.ts sends and repeats it. The commit here records that the reversal is required. From then on
+ * it cannot be withdrawn, and no part of the sale can be refunded.
  *
- * A row of type Void tells of it. It rests from its birth: what drives the void is the sale's `reverse` job. Its
- * disposition stays open until the switch has acknowledged (Approved, and the sale is Voided) or refused for good (Declined, and
- * the sale is as it was). While neither is certain the sale stays blocked, and both rows need review when the time for attempts
- * is over or the switch contradicts itself (reversal/reversal-answers.ts, reversal/void-row.ts).
+ * A row of type Void represents it. The row rests from its creation, because the `reverse` job of the sale drives
+ * the void. Its disposition stays open until the switch acknowledges (Approved, and the sale is Voided) or finally
+ * refuses (Declined, and the sale is unchanged). While neither is certain, the sale stays blocked. Both rows need
+ * review if the time for attempts is over or the switch contradicts itself (reversal/reversal-answers.ts,
+ * reversal/void-row.ts).
  */
 
 const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPhone];
@@ -22,7 +23,7 @@ const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPho
 /**
  * Starts the void of a sale.
  *
- * @param sale as the caller owns it
+ * @param sale the sale, already checked to belong to the caller
  * @returns the void as committed, its disposition open
  * @throws RequestRejected (SALE_SETTLED, ALREADY_VOIDED_OR_REFUNDED, SALE_NOT_APPROVED), StoreUnavailable
  */
@@ -50,7 +51,7 @@ export async function voidSale(
   const reverseJob = { queue: 'reverse', data } as const;
   if (await deps.refunds.startVoid({ original: sale, attempt, reverseJob, nowMs })) return transaction;
   refuseUnlessWhole((await deps.store.find(sale)) ?? sale);
-  throw alreadyTakenBack(); // by somebody who was faster
+  throw alreadyTakenBack(); // another request was faster
 }
 
 function draftVoid(deps: TransactionDependencies, sale: Transaction, nowMs: number): Transaction {
@@ -61,7 +62,7 @@ function draftVoid(deps: TransactionDependencies, sale: Transaction, nowMs: numb
     ...NO_RESULT,
     ...WITHOUT_PIN,
     id,
-    // The sale may be voided again after a refusal, so the void's name is its own.
+    // The sale may be voided again after a refusal, so each void has a reference of its own.
     merchantReference: id,
     type: TransactionType.Void,
     originalId: sale.id,

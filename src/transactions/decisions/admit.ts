@@ -2,13 +2,13 @@ import { Forbidden } from '../../errors.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Directory, MerchantRecord } from '../ports/directory-ports.ts';
 
-/** As whom a request comes: the merchant's record, and our user when its token names one. */
+/** The identity of a request: the merchant's record, and the known user if the token names one. */
 export interface Admitted {
   readonly merchant: MerchantRecord;
   readonly userId: string | null;
 }
 
-/** @throws Forbidden for a user who is blocked, or who has no business with the merchant */
+/** @throws Forbidden for a user who is blocked, or who does not belong to the merchant */
 export function admitUser(
   directory: Pick<Directory, 'merchant' | 'user'>,
   { acquirerId, merchantId, userClaim }: Pick<Principal, 'acquirerId' | 'merchantId' | 'userClaim'>,

@@ -1,6 +1,6 @@
 import type { RouteRecord } from '../ports/directory-ports.ts';
 
-/** What decides among an acquirer's routes. */
+/** The values of a tap that select among an acquirer's routes. */
 export interface RouteQuestion {
   readonly currency: string;
   readonly scheme: string | null;
@@ -8,8 +8,8 @@ export interface RouteQuestion {
 }
 
 /**
- * The routes that fit, best first: by priority, and among equals the more specific one. A route without a currency,
- * scheme or terminal fits them all.
+ * The routes that fit, best first: ordered by priority, and the more specific one first among equals. A route
+ * without a currency, scheme or terminal fits them all.
  */
 export function chooseRoutes(routes: readonly RouteRecord[], question: RouteQuestion): RouteRecord[] {
   return routes

@@ -1,13 +1,16 @@
 import type { Transaction } from '../model/transaction.ts';
 
-/** A line that was lost is signed on again within seconds, as a rule. */
+/** A lost connection is usually signed on again within seconds. */
 const LEAST_SECONDS = 5;
-/** A switch that is back after a night has what it is owed five minutes later. */
+/**
+ * A switch that was unavailable for hours receives its pending reversals and completions at most five minutes after
+ * its return.
+ */
 export const MOST_PATIENCE_SECONDS = 300;
 
 /**
- * Seconds until a line is looked for again. The longer a switch has been away, the less often it is asked for: ten thousand
- * reversals or completions must not crowd out taps.
+ * Seconds until the next search for a connection. The longer a switch has been unavailable, the less often it is
+ * tried, because ten thousand reversals or completions must not crowd out taps.
  */
 export function patience(
   { sentAtMs, reversalArmedAtMs }: Pick<Transaction, 'sentAtMs' | 'reversalArmedAtMs'>,

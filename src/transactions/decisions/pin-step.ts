@@ -8,25 +8,28 @@ import {
   pinStateName,
 } from '../model/pin.ts';
 
-/** Wrong PINs after which no other is taken: what issuers allow, too. */
+/** Number of wrong PINs after which no further PIN is accepted. Issuers allow the same number. */
 export const MOST_PIN_TRIES = 3;
 
-/** DE39, "allowable number of PIN tries exceeded", in both numbers that networks have for it. */
+/** DE39, "allowable number of PIN tries exceeded", in the two codes that networks use for it. */
 export const PIN_TRIES_EXCEEDED: readonly string[] = ['38', '75'];
 
-/** How a PIN would be awaited: the job that ends the wait, and the seconds that the phone has from the commit on. */
+/** How to await a PIN: the job that ends the wait, and the seconds that the phone has from the commit on. */
 export interface PinWait {
   readonly job: string;
   readonly seconds: number;
 }
 
-/** What the switch, or the HSM, made of an attempt, as far as the PIN goes. `wanted`: a PIN, or another one. */
+/**
+ * The PIN part of what the switch or the HSM decided about an attempt. `wanted`: the first or another PIN is
+ * required.
+ */
 export type PinVerdict = 'wanted' | 'triesExceeded' | 'final';
 
 /**
  * The step after a verdict on an attempt.
  *
- * @param wait null where no PIN can be taken: the verdict is the last word then
+ * @param wait null if no PIN can be taken: then the verdict is final
  */
 export function judgePin(before: PinStep, verdict: PinVerdict, wait: PinWait | null): PinStep {
   if (before.pinState === PinState.none) {
@@ -39,24 +42,24 @@ export function judgePin(before: PinStep, verdict: PinVerdict, wait: PinWait | n
   return moved(before, PinState.exhausted, tries);
 }
 
-/** The step once a PIN was submitted. */
+/** The step after a PIN was submitted. */
 export function submitPinStep(before: PinStep): PinStep {
   return moved(before, PinState.submitted);
 }
 
-/** The step when the time for a PIN is over. */
+/** The step after the time for a PIN is over. */
 export function expirePinStep(before: PinStep): PinStep {
   return moved(before, PinState.expired);
 }
 
-/** @throws Error for a move that is not in the table: a programmer's error, never an input's */
+/** @throws Error for a transition that is not in the table, which is an error of the program and never of the input */
 function moved(before: PinStep, to: PinStateId, tries: number = before.pinTries, wait?: PinWait): PinStep {
   if (!PIN_STATE_MOVES.get(before.pinState)?.includes(to))
     throw new Error(`No move of a PIN from ${pinStateName(before.pinState)} to ${pinStateName(to)}`);
   return { pinState: to, pinTries: tries, pinJob: wait?.job ?? null };
 }
 
-/** What the audit trail tells of a step: nothing when it did not move. */
+/** The audit entries of a step; empty if the step did not change. */
 export function pinEntries(before: PinStep, after: PinStep, nowMs: number): PinEntry[] {
   if (before.pinState === after.pinState) return [];
   return [{ pin: pinStateName(after.pinState), at: new Date(nowMs).toISOString() }];

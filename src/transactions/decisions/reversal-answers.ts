@@ -7,32 +7,37 @@ import type { OriginalFacts } from '../ports/store-ports.ts';
 import { isOpen, resultOf, reverseJob, stepOf } from './reversal-steps.ts';
 
 /**
- * What the answers to a reversal mean, all of them together. Pure, like reversal-steps.ts.
+ * What the responses to a reversal mean together. The functions are pure, like those of reversal-steps.ts.
  *
- * A switch may answer an attempt after its deadline, on another line, to another worker, or more than once. So an answer is
- * weighed with those to the other attempts of the same reversal:
+ * A switch may answer an attempt after its deadline, on another connection, to another worker, or more than once.
+ * Each response is therefore weighed together with those to the other attempts of the same reversal:
  *
- * - An acknowledgement of any attempt counts, at any time, unless the original was approved after that attempt had left.
- * - "Duplicate" acknowledges a repeat whose earlier attempt has the same STAN and may have been taken. A fresh STAN cannot be a
- *   duplicate, and a repeat of refused attempts is a duplicate of what was refused.
- * - A refusal ends nothing but a void, and a void only when every attempt of it was refused explicitly, at least twice. An
- *   attempt without an answer, or one at which the switch was in trouble, may have taken effect, and the next ones are then
- *   refused because of that. Then the void needs review, and the sale stays blocked.
- * - An answer that contradicts an earlier one to the same attempt counts if it says more: see `WEIGHTS`.
+ * - An acknowledgement of any attempt counts at any time, unless the original was approved after that attempt was
+ *   sent.
+ * - "Duplicate" acknowledges a repeat if an earlier attempt has the same STAN and may have been accepted. A fresh
+ *   STAN cannot be a duplicate, and a repeat of refused attempts is a duplicate of what was refused.
+ * - A refusal ends only a void, and only if every attempt of the void was refused explicitly, at least twice. An
+ *   attempt without a response, or one during which the switch was in trouble, may have taken effect, and the next
+ *   attempts are then refused for that reason. In this case the void needs review, and the sale stays blocked.
+ * - A response that contradicts an earlier one to the same attempt counts if it has the greater weight: see
+ *   `WEIGHTS`.
  */
 
-/** An answer to one attempt of a request's reversal. */
+/** A response to one attempt of the reversal of a request. */
 export interface ReversalAnswered {
-  /** The request as it is. */
+  /** The request as stored. */
   readonly transaction: Transaction;
   readonly facts: Pick<OriginalFacts, 'attempts' | 'wasApprovedLate'>;
-  /** Which attempt. */
+  /** Identifies the attempt. */
   readonly sentAtMs: number;
   readonly answer: ReversalAnswer;
   readonly nowMs: number;
 }
 
-/** Of two answers to one attempt the heavier one counts: an acknowledgement most, then whatever leaves more doubt. */
+/**
+ * Of two responses to one attempt, the one with the greater weight counts: first an acknowledgement, then the one
+ * that leaves more doubt.
+ */
 const WEIGHTS: Readonly<Record<ReversalAnswer, number>> = {
   refused: 1,
   unableToLocate: 2,
@@ -41,7 +46,7 @@ const WEIGHTS: Readonly<Record<ReversalAnswer, number>> = {
   acknowledged: 5,
 };
 
-/** What an answer does to the reversal; undefined when it tells nothing new. */
+/** The effect of a response on the reversal; undefined if the response contains nothing new. */
 export function answeredStep(answered: ReversalAnswered): ReversalStep | undefined {
   const { transaction, facts, sentAtMs, answer, nowMs } = answered;
   const attempt = facts.attempts.find((each) => each.sentAtMs === sentAtMs);
@@ -61,7 +66,7 @@ export function answeredStep(answered: ReversalAnswered): ReversalStep | undefin
 
 interface Weighed extends Pick<ReversalAnswered, 'transaction' | 'facts' | 'nowMs'> {
   readonly attempt: SentReversal;
-  /** With the new answer. */
+  /** Includes the new response. */
   readonly attempts: readonly SentReversal[];
 }
 
@@ -76,11 +81,11 @@ function meaningOf(answer: ReversalAnswer, { attempt, attempts }: Weighed): Reve
   return isRepeat ? 'acknowledged' : 'undecided';
 }
 
-/** Undefined when the reversal goes on as it would without. */
+/** Undefined if the response does not change the course of the reversal. */
 function effectOf(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | undefined {
   const { transaction, attempt } = weighed;
   const { voidState } = transaction;
-  // Of whichever attempt: one that left before a late approval may have taken effect after it.
+  // Any attempt counts: one that was sent before a late approval may have taken effect after it.
   if (meaning === 'acknowledged' && wasRefused(transaction)) return disputedStep(weighed);
   if (!attempt.counts) return undefined;
   if (!isOpen(transaction) || voidState === VoidState.disputed) return undefined;
@@ -89,7 +94,7 @@ function effectOf(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | und
   return undefined;
 }
 
-/** A sale whose void the switch has refused for good, and which nobody has voided anew. */
+/** Whether the switch has finally refused the void of this sale and no new void was requested. */
 function wasRefused({ reversalState, disposition, voidState }: Transaction): boolean {
   return reversalState === ReversalState.none && disposition === Disposition.Approved && voidState === null;
 }
@@ -101,14 +106,14 @@ function acknowledgementStep(weighed: Weighed, meaning: ReversalAnswer): Reversa
     return transaction.reversalState === ReversalState.confirming ? undefined : confirmingStep(weighed);
   }
   const { disposition, needsReview, voidState } = transaction;
-  // The switch cannot locate what it has approved: somebody should ask it what it did.
+  // The switch cannot locate what it has approved, so a person must ask the acquirer about it.
   const isStrange = meaning === 'unableToLocate' && facts.wasApprovedLate;
   return {
     ...stepOf(transaction, nowMs, [{ reversal: 'acknowledged', attempt: attempt.number }]),
     to: {
       ...resultOf(transaction),
       reversalState: ReversalState.acknowledged,
-      // What was told as Declined stays so.
+      // A transaction that was reported as Declined stays Declined.
       disposition: disposition === Disposition.Declined ? disposition : Disposition.Voided,
       needsReview: needsReview || isStrange,
       voidState: voidState === VoidState.asked ? VoidState.done : voidState,
@@ -127,14 +132,17 @@ function confirmingStep(weighed: Weighed): ReversalStep {
   };
 }
 
-/** A void ends when all of its attempts were refused. What was refused twice, but may have taken effect before, needs review. */
+/**
+ * A void ends when all of its attempts were refused. A void needs review if it was refused twice but may have taken
+ * effect before.
+ */
 function refusalStep(weighed: Weighed): ReversalStep | undefined {
   const { transaction, attempt, nowMs } = weighed;
   const attempts = attemptsOfVoid(weighed);
   if (!attempts.some(({ sentAtMs }) => sentAtMs === attempt.sentAtMs)) return undefined;
   const lastTwo = attempts.slice(-2);
   if (lastTwo.length < 2 || !lastTwo.every((each) => each.counts && isRefused(each))) return undefined;
-  // One that nobody recorded, before there were records, may have taken effect as well.
+  // An attempt that was made before attempts were recorded may have taken effect as well.
   if (attempts.length === transaction.reversalAttempt && attempts.every(isRefused)) {
     return {
       ...stepOf(transaction, nowMs, [{ reversal: 'refused', attempt: attempt.number }]),
@@ -150,7 +158,10 @@ function refusalStep(weighed: Weighed): ReversalStep | undefined {
   };
 }
 
-/** The switch has refused the void for good, and acknowledges it now: nothing is given back until a person has asked it. */
+/**
+ * The switch finally refused the void and now acknowledges it. No money is returned until a person has asked the
+ * acquirer.
+ */
 function disputedStep({ transaction, attempt, nowMs }: Weighed): ReversalStep {
   return {
     ...stepOf(transaction, nowMs, [{ reversal: 'needsReview', attempt: attempt.number }]),
@@ -163,9 +174,12 @@ function disputedStep({ transaction, attempt, nowMs }: Weighed): ReversalStep {
   };
 }
 
-/** All since the void was asked for: one before a late approval, whose acknowledgement counts no more, may have taken effect. */
+/**
+ * All attempts since the void was requested. One before a late approval may have taken effect, although its
+ * acknowledgement no longer counts.
+ */
 function attemptsOfVoid({ transaction, attempts }: Weighed): readonly SentReversal[] {
-  if (transaction.reversalAttempt === 0) return []; // there are none but of a void before it
+  if (transaction.reversalAttempt === 0) return []; // all recorded attempts belong to an earlier void
   const first = attempts.findLastIndex(({ number }) => number === 1);
   return attempts.slice(Math.max(first, 0));
 }

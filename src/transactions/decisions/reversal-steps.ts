@@ -6,34 +6,37 @@ import { ReversalState, type ReversalStateId, type Transaction } from '../model/
 import type { ReversalStep, SentReversal } from '../ports/reversal-ports.ts';
 
 /**
- * What a reversal goes through. Pure: each function gives a step, the caller commits it, guarded by the state and the attempt
- * it was decided from.
+ * A reversal passes through these states. The functions are pure: each returns a step, and the caller commits it,
+ * guarded by the state and the attempt that it was decided from.
  *
- * A reversal is **owed** from the moment an outcome became uncertain, a void was asked for, or an approval followed a decline.
- * An attempt is committed as **sent**, together with the job of the next one, before its bytes leave; if it turns out that
- * none left, it is taken back and does not count. No attempt leaves before the deadline of the one before it. The switch's
- * acknowledgement, of whichever attempt and however late, makes the reversal **acknowledged** and the transaction Voided, and
- * removes that job (reversal-answers.ts).
+ * A reversal is **owed** from the moment when an outcome becomes uncertain, a void is requested, or an approval
+ * follows a decline. An attempt is committed as **sent**, together with the job of the next one, before its bytes
+ * are sent. If it turns out that no byte was sent, the attempt is removed and does not count. No attempt is sent
+ * before the deadline of the one before it. The acknowledgement of the switch makes the reversal **acknowledged**
+ * and the transaction Voided, and removes that job (reversal-answers.ts). It counts for any attempt, however late.
  *
- * An acknowledgement can leave a doubt: the switch could not locate the original, or it came on another connection than the
- * original's, which it may have overtaken. Then the reversal is **confirming**: one more repeat, a minute later, must be
- * acknowledged too. Until then the transaction stays Indeterminate, which is what it is.
+ * An acknowledgement can leave a doubt: the switch could not locate the original, or the reversal used another
+ * connection than the original and may have overtaken it. Then the reversal is **confirming**: one more repeat, a
+ * minute later, must be acknowledged too. Until then the transaction stays Indeterminate, because its outcome is
+ * uncertain.
  *
- * A late approval proves that the switch booked the original, and maybe after the reversal. If an attempt had left by
- * then, the reversal is **owed** again from whatever state, and an acknowledgement of an attempt that left before counts no
- * more. The disposition stays: Voided is what it will be. An approval after a decline makes a reversal owed, too; the
- * transaction stays Declined, which is what everybody was told, and needs review.
+ * A late approval proves that the switch booked the original, possibly after the reversal. If an attempt was sent by
+ * then, the reversal is **owed** again from any state, and an acknowledgement of an attempt that was sent before no
+ * longer counts. The disposition does not change: Voided is the result that the next acknowledgement confirms. An
+ * approval after a decline also makes a reversal owed. The transaction stays Declined, because that was reported,
+ * and needs review.
  *
- * When the profile's time is over, a person must look: **needsReview**. What waits for a line is still sent then. A reversal
- * that cannot be built, because its card data or their key are gone, needs review at once (review-unsendable.ts), and so does
- * a void that the switch refuses although an earlier attempt may have taken effect.
+ * When the profile's time is over, a person must resolve the transaction: **needsReview**. A reversal that waits for
+ * a connection is still sent after that. A reversal that cannot be built, because its card data or their key no
+ * longer exist, needs review at once (review-unsendable.ts). So does a void that the switch refuses although an
+ * earlier attempt may have taken effect.
  *
- * Owed, sent and confirming have a live job at all times.
+ * Owed, sent and confirming always have a live job.
  */
 
 /**
- * What may follow what, as the audit trail tells it. A reversal begins owed, without an entry that says so; after `unsent` it
- * is what it was before that attempt.
+ * The allowed transitions as the audit trail records them. A reversal begins owed, without an entry for it. After
+ * `unsent` it has the state from before that attempt.
  */
 export const REVERSAL_MOVES: Readonly<Record<ReversalEntry['reversal'], readonly ReversalEntry['reversal'][]>> = {
   owed: ['sent', 'confirming', 'acknowledged', 'needsReview'],
@@ -57,21 +60,21 @@ export function isDue({ reversalState, reversalAttempt }: Transaction, number: n
   return OPEN.includes(reversalState) && reversalAttempt === number - 1;
 }
 
-/** Whether a reversal is under way: the switch may still hold what it takes back. */
+/** Whether a reversal is in progress: the switch may still hold the amount that the reversal cancels. */
 export function isOpen({ reversalState }: Pick<Transaction, 'reversalState'>): boolean {
   return OPEN.includes(reversalState);
 }
 
-/** An attempt that is about to be made, and the id of the job that would repeat it. */
+/** An attempt that is about to be sent, and the id of the job that would repeat it. */
 export interface Attempt extends Omit<SentReversal, 'counts' | 'answer' | 'confirms'> {
   readonly processorId: number;
   readonly nowMs: number;
 }
 
 /**
- * Committed before the bytes: this attempt, and when the next one is due.
+ * Committed before the bytes are sent: this attempt, and when the next one is due.
  *
- * @param attempts how many there were before
+ * @param attempts number of attempts before this one
  */
 export function sentStep(
   transaction: Transaction,
@@ -107,8 +110,8 @@ export function sentStep(
 }
 
 /**
- * No byte of the attempt left: it is as if it had not been made, and is due again. That the time for attempts is over still
- * counts: an attempt that fails like this each time must reach a person.
+ * No byte of the attempt was sent: it does not count and is due again. The time limit for attempts still applies,
+ * because an attempt that fails like this every time must reach a person.
  */
 export function unsentStep(
   before: Transaction,
@@ -128,7 +131,10 @@ export function unsentStep(
   };
 }
 
-/** The time is over while no line was there to send anything; its job stays. Undefined before, and once it is known. */
+/**
+ * The time is over and no connection was available to send anything; the job stays. Undefined before the limit, and
+ * if the review is already recorded.
+ */
 export function exhaustedStep(
   transaction: Transaction,
   profile: Pick<ReversalProfile, 'giveUpAfterSeconds'>,
@@ -137,7 +143,7 @@ export function exhaustedStep(
   return isExhausted(transaction, profile, nowMs) ? reviewStep(transaction, nowMs) : undefined;
 }
 
-/** A person must look; the job is left to the caller. Undefined when that is known already. */
+/** A person must resolve the transaction; the caller handles the job. Undefined if the review is already recorded. */
 export function reviewStep(transaction: Transaction, nowMs: number): ReversalStep | undefined {
   if (transaction.reversalState === ReversalState.needsReview) return undefined;
   return {
@@ -181,7 +187,7 @@ function isExhausted(
   return atMs - (reversalArmedAtMs ?? sentAtMs ?? 0) > giveUpAfterSeconds * 1_000;
 }
 
-/** Seconds before attempt `number`; the profile's last delay repeats. */
+/** Seconds before attempt `number`; the last delay of the profile repeats. */
 function delayBefore(number: number, { delaysSeconds }: ReversalProfile): number {
   return delaysSeconds[Math.min(number - 2, delaysSeconds.length - 1)]!;
 }

@@ -9,26 +9,29 @@ import { PIN_EXPIRY_AFTER_SECONDS } from '../model/time-limits.ts';
 import { NO_RESULT, type ProviderValues, type Result, ReversalState, type Transaction } from '../model/transaction.ts';
 import { judgePin, PIN_TRIES_EXCEEDED, type PinVerdict, type PinWait, pinEntries } from './pin-step.ts';
 
-/** What may happen to a transaction that was on its way to a switch. */
+/** The events that can happen to a transaction that was submitted to a switch. */
 export type SwitchEvent =
-  /** A matched, well-formed response. `pinWait` says how a PIN would be awaited; null where none can be taken. */
+  /** A matched, well-formed response. `pinWait` describes how to await a PIN; null if none can be taken. */
   | {
       readonly kind: 'answered';
       readonly outcome: Outcome;
-      /** DE15, MMDD, where the switch sends one. */
+      /** DE15, MMDD; undefined if the switch sends none. */
       readonly settlementDate?: string | undefined;
       readonly providerFields: ProviderValues;
       readonly pinWait: PinWait | null;
     }
-  /** At least one byte was handed to the socket, and no usable response came. */
+  /** At least one byte was handed to the socket, and no usable response arrived. */
   | { readonly kind: 'unanswered' }
-  /** A response came that cannot be used: it does not decode, or its MAC is bad. */
+  /** A response arrived that cannot be used: it does not decode, or its MAC is wrong. */
   | { readonly kind: 'garbled' }
-  /** It is certain that no byte was written, and no other processor is left. */
+  /** It is certain that no byte was written, and no other processor is left to try. */
   | { readonly kind: 'unsent' }
-  /** The HSM cannot open the PIN block: nothing was written, and the PIN is as wrong as one that the issuer refuses. */
+  /**
+   * The HSM cannot open the PIN block. Nothing was written, and the PIN counts as wrong, as if the issuer had
+   * refused it.
+   */
   | { readonly kind: 'pinUnusable'; readonly pinWait: PinWait | null };
-/** `errorCode` of 2.12 by what happened (contract, "Answers of 4.4 and 4.5"). */
+/** `errorCode` of 2.12 for each event (contract, "Answers of 4.4 and 4.5"). */
 export const ERROR_CODES = {
   declinedOffline: 2,
   pinRequired: 65,
@@ -39,12 +42,12 @@ export const ERROR_CODES = {
 } as const;
 
 /**
- * Decides what an event means for a transaction. Pure: the caller commits the settlement, guarded by the status it was
- * decided from, or drops it when somebody else was faster.
+ * Decides what an event means for a transaction. The function is pure. The caller commits the decision, guarded by
+ * the status that it was decided from, or drops it if another process was faster.
  *
- * A reversal is owed if and only if bytes may have been written and no definitive response was accepted (states,
- * "Reversal"): so `unanswered`, `garbled` and an unknown outcome owe one, `unsent` does not. A decline that asks for a
- * PIN leaves the outcome open for as long as the PIN is awaited.
+ * A reversal is required if and only if bytes may have been written and no definitive response was accepted (states,
+ * "Reversal"). `unanswered`, `garbled` and an unknown outcome therefore require one; `unsent` does not. A decline
+ * that asks for a PIN leaves the outcome open while the PIN is awaited.
  */
 export function settleOutcome(transaction: Transaction, event: SwitchEvent, nowMs: number): Settlement {
   switch (event.kind) {
@@ -125,7 +128,7 @@ function indeterminate(
   return settled(transaction, status, nowMs, { result, enqueue });
 }
 
-/** The status goes back to 3: that nothing was submitted is what it says. The live `overdue` job lets it rest. */
+/** The status returns to 3, which states that nothing was submitted. The live `overdue` job then lets it rest. */
 function unableToGoOnline(transaction: Transaction, nowMs: number): Settlement {
   const result: Result = {
     ...NO_RESULT,
@@ -169,7 +172,7 @@ function settled(
   };
 }
 
-/** Committed with the wish for a PIN: ends the wait if nobody else does. */
+/** Committed with the request for a PIN: ends the wait if nothing else does. */
 function expiryJob({ acquirerId, id, attempt }: Transaction, { job, seconds }: PinWait): JobRequest {
   const startAfterSeconds = seconds + PIN_EXPIRY_AFTER_SECONDS;
   return { queue: 'expire-pin', id: job, data: { acquirerId, id, attempt }, startAfterSeconds };

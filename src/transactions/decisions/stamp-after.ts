@@ -2,9 +2,9 @@ import type { Transaction } from '../model/transaction.ts';
 import type { SentReversal } from '../ports/reversal-ports.ts';
 
 /**
- * The time of an attempt, as its DE7 has it: in whole seconds. Where a reversal keeps the STAN of its original, DE7 alone tells
- * its attempts apart from each other and from the original, so no two of them have the same. A void may be asked for within the
- * second of its sale, and a switch may answer the sale in the form of a reversal.
+ * The time of an attempt as its DE7 carries it, in whole seconds. If a reversal keeps the STAN of its original, only
+ * DE7 distinguishes its attempts from each other and from the original, so no two of them have the same value. A
+ * void may be requested within the second of its sale, and a switch may answer the sale in the form of a reversal.
  */
 export function stampAfter(
   { sentAtMs }: Pick<Transaction, 'sentAtMs'>,

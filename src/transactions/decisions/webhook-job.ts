@@ -13,10 +13,11 @@ import {
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /**
- * The jobs to commit with an outcome so that the integrator is told of it: one, or none when nobody wants to be told. A
- * PIN step leaves the disposition open, and so holds the event until it ends.
+ * The jobs to commit with an outcome that notify the integrator: one, or none if no endpoint is configured. A PIN
+ * step leaves the disposition open, and so delays the event until the step ends.
  *
- * The event itself is written by its job: the outcome's commit, for which a phone waits, carries no more than this.
+ * The job writes the event itself. A phone waits for the commit of the outcome, so that commit contains only the
+ * job.
  */
 export function webhookJobs(
   deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
@@ -51,7 +52,7 @@ function eventJobs(
     disposition: dispositionName(disposition),
     sequence,
     at: formatMoment(nowMs),
-    // A later attempt may be of another amount, and may be committed before the event is written.
+    // A later attempt may have another amount, and may be committed before the event is written.
     amountMinor: amountMinor ?? 0,
     currency: currency ?? '',
   };
@@ -60,15 +61,18 @@ function eventJobs(
   ];
 }
 
-/** What an integrator is told of a void that did not become one, and in which order it could be. */
+/** The events for a void that was not carried out, and their order. */
 const VOID_EVENTS = {
   needsReview: { type: 'void.needsReview', disposition: Disposition.Indeterminate, sequence: 1 },
   failed: { type: 'void.failed', disposition: Disposition.Declined, sequence: 2 },
-  /** After it was told as failed, the switch acknowledged it. */
+  /** The switch acknowledged the void after it was reported as failed. */
   disputed: { type: 'void.needsReview', disposition: Disposition.Indeterminate, sequence: 3 },
 } as const;
 
-/** The job that tells what became of a void. That it was done is told of its sale: `transaction.voided`. */
+/**
+ * The jobs that report the outcome of a void. A completed void is reported as an event of its sale:
+ * `transaction.voided`.
+ */
 export function voidEventJobs(
   deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
   row: Transaction,
@@ -78,7 +82,7 @@ export function voidEventJobs(
   return eventJobs(deps, row, VOID_EVENTS[event], toldMinor(row), nowMs);
 }
 
-/** A settlement with its webhook. */
+/** Adds the webhook jobs to a decision. */
 export function withWebhook(
   deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
   transaction: Transaction,
@@ -89,14 +93,14 @@ export function withWebhook(
   return { ...settlement, enqueue };
 }
 
-/** The row of a void is no event of its own: what becomes Voided is its original. */
+/** The row of a void has no event of its own, because its original becomes Voided. */
 function webhookTypeOf(type: TransactionTypeId, disposition: DispositionId): WebhookType | undefined {
   if (type === TransactionType.Void) return undefined;
   if (disposition === Disposition.Voided) return 'transaction.voided';
   return type === TransactionType.Refund ? 'refund.completed' : 'transaction.completed';
 }
 
-/** Rises with every event of a transaction: an attempt has an outcome, and may be voided after it. */
+/** Increases with every event of a transaction: an attempt has an outcome, and may be voided after it. */
 function sequenceOf(attempt: number, disposition: DispositionId): number {
   return attempt * 2 - (disposition === Disposition.Voided ? 0 : 1);
 }

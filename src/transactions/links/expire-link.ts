@@ -1,10 +1,13 @@
 import type { LinkKey } from '../model/link.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
-/** The database's clock says that it is not time yet, by milliseconds: look again after so long. */
+/**
+ * If the clock of the database has not reached the time yet, by milliseconds, the job runs again after this many
+ * seconds.
+ */
 const NOT_YET_SECONDS = 1;
 
-/** The time of a link is over: nobody can pay it any more, and its reference is free, unless a tap holds it. */
+/** Expires a link. It can no longer be paid, and its reference becomes available, unless a tap holds the link. */
 export async function expireLink(
   { links }: Pick<TransactionDependencies, 'links'>,
   key: LinkKey,

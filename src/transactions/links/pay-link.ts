@@ -7,17 +7,17 @@ import type { IntentClaims } from '../ports/link-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { linkExpired } from '../tap/link-of-tap.ts';
 
-/** A link as the payment app needs it to read a card. */
+/** The values of a link that the payment app needs to read a card. */
 export interface OpenedLink {
   readonly link: Link;
-  /** What its tap is to be submitted under: the paymentReference, or another one when that has served. */
+  /** The reference for its tap: the paymentReference, or another one if that was used before. */
   readonly merchantReference: string;
 }
 
 /**
- * The details of a link, for the app that was handed it: from now on it is scanned.
+ * Returns the details of a link to the app that opened it, and marks the link as scanned.
  *
- * @param id as the app asks for it; the token opens one link, and every other is as if there were none
+ * @param id the id in the request of the app; the token opens one link, and any other id is not found
  * @throws NotFound, RequestRejected (LINK_EXPIRED), StoreUnavailable
  */
 export async function openLink(
@@ -36,16 +36,16 @@ export async function openLink(
 export interface LinkAcknowledgement {
   readonly id: string;
   readonly state: LinkStateId;
-  /** The tap whose answer was received, where the app says so. */
+  /** The tap whose response was received, if the app names it. */
   readonly transactionId?: string | undefined;
 }
 
 /**
- * The app tells how far it has come. What is behind the link already changes nothing.
+ * Records the progress that the app reports. A report of an earlier or the same state changes nothing.
  *
- * @returns where the link stands now
+ * @returns the link as stored
  * @throws NotFound for another link or a tap of another link, RequestRejected (LINK_STATE_CONFLICT, LINK_EXPIRED),
- *   StoreUnavailable
+ * StoreUnavailable
  */
 export async function acknowledgeLink(
   { links }: Pick<TransactionDependencies, 'links'>,
@@ -59,7 +59,7 @@ export async function acknowledgeLink(
   const verdict = judgeAcknowledgement(link.state, state, hasOutcome);
   if (verdict === 'stays') return link.state;
   if (verdict === 'refused') throw new RequestRejected('LINK_STATE_CONFLICT');
-  // An answer may be received after the time in which a tap may begin.
+  // A phone may receive its response after the time in which a tap may begin.
   if (link.isPast && !hasOutcome) throw linkExpired();
   await links.moveTo(link, state);
   return state;

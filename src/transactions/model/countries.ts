@@ -1,8 +1,8 @@
-/** A country as addresses write it, and as terminals do. */
+/** A country with the codes that addresses and terminals use. */
 export interface Country {
   /** ISO 3166-1 alpha-2, `ZA`. */
   readonly code: string;
-  /** ISO 3166-1 numeric: three digits, which tag 9F1A carries behind a zero. */
+  /** ISO 3166-1 numeric: three digits, which tag 9F1A carries with a leading zero. */
   readonly numeric: string;
 }
 
@@ -30,7 +30,7 @@ for (const entry of TABLE.split(/\s+/)) {
   byNumeric.set(country.numeric, country);
 }
 
-/** By letters (`ZA`) or digits (`710`); undefined when there is no such country. */
+/** Finds a country from its letters (`ZA`) or digits (`710`); undefined if no country has this code. */
 export function findCountry(codeOrNumeric: string): Country | undefined {
   return byCode.get(codeOrNumeric) ?? byNumeric.get(codeOrNumeric);
 }

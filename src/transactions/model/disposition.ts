@@ -1,9 +1,11 @@
 /**
- * What became of a transaction (interface 3.1), null until it is known. The numbers are the published ids.
+ * The disposition is the final result of a transaction (interface 3.1). It is null until the result is known. The
+ * numbers are the published ids.
  *
- * null -> **Approved** | **Declined** | **DeclinedOffline** (the card itself refused: AAC) | **UnableToGoOnline** (nothing
- * was written to a switch) | **Indeterminate** (something was, and no usable answer came: a reversal is owed).
- * Indeterminate -> **Voided** when the switch acknowledged the reversal; Approved -> Voided by a void on request.
+ * null -> **Approved** | **Declined** | **DeclinedOffline** (the card itself refused: AAC) | **UnableToGoOnline**
+ * (nothing was written to a switch) | **Indeterminate** (something was written and no usable response came, so a
+ * reversal is required). Indeterminate -> **Voided** when the switch acknowledges the reversal. Approved ->
+ * **Voided** when the merchant voids the sale.
  */
 export const Disposition = {
   Approved: 0,
@@ -23,7 +25,7 @@ export function dispositionName(id: DispositionId): DispositionName {
   return DISPOSITION_NAMES[id]!;
 }
 
-/** Every allowed move; `null` is "not known yet". */
+/** Every allowed transition; `null` means that the result is not known yet. */
 export const DISPOSITION_MOVES: ReadonlyMap<DispositionId | null, readonly DispositionId[]> = new Map<
   DispositionId | null,
   readonly DispositionId[]

@@ -1,13 +1,13 @@
 import type { JobPayloads, QueueName } from '#schemas/jobs';
 
-/** A job to be committed together with the status it follows from. */
+/** A job to be committed together with the status that it follows from. */
 export type JobRequest = {
   [Queue in QueueName]: {
     readonly queue: Queue;
     readonly data: JobPayloads[Queue];
-    /** Given when somebody will name the job again: to delete it in the commit that makes it needless. */
+    /** Set if a later commit deletes the job because the job has become unnecessary. */
     readonly id?: string;
-    /** Not before so many seconds after the commit, by the database's clock. */
+    /** The job starts no earlier than this many seconds after the commit, by the clock of the database. */
     readonly startAfterSeconds?: number;
   };
 }[QueueName];

@@ -1,14 +1,15 @@
 /**
- * How far a link or intent has come on a phone (interface 3.2). The numbers are those of the contract.
+ * The state of a link or intent is its progress on the phone (interface 3.2). The numbers are those of the contract.
  *
- * **QRCodeGenerated** is its birth. A device that fetched its details, with its own token and in time, has
- * **QRCodeScanned** it; ready to read a card, the device says **TransactionStarted**. The commit that accepts a tap for it
- * makes it **TransactionCreated**, whatever was lost before. **ResponseReceivedByPhone** is the device's word that it has
- * the gateway's answer, and counts only once there is one.
+ * A link starts in **QRCodeGenerated**. When a device fetches the details with its own token before the link
+ * expires, the link becomes **QRCodeScanned**. When the device is ready to read a card, it reports
+ * **TransactionStarted**. The commit that accepts a tap for the link makes it **TransactionCreated**, even if an
+ * earlier report was lost. **ResponseReceivedByPhone** is the report of the device that it has the gateway's
+ * response, and is accepted only after a response exists.
  *
- * It never goes backwards: what is behind it already changes nothing, so every step may be told twice or too late. A second
- * tap, after a decline has given the link free again, starts from where the first one came to. Expiry is no state: an
- * expired link stays where it was.
+ * The state never moves backwards. A report of an earlier or the same state changes nothing, so a device may repeat
+ * a report or send it too late. After a decline has released the link, a second tap starts from the state that the
+ * first tap reached. Expiry is not a state: an expired link keeps the state that it had.
  */
 export const LinkState = {
   QRCodeGenerated: 0,
@@ -28,7 +29,7 @@ export function linkStateName(id: LinkStateId): LinkStateName {
   return LINK_STATE_NAMES[id]!;
 }
 
-/** Every allowed move. */
+/** Every allowed transition. */
 export const LINK_STATE_MOVES: ReadonlyMap<LinkStateId, readonly LinkStateId[]> = new Map<
   LinkStateId,
   readonly LinkStateId[]

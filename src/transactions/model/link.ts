@@ -3,17 +3,17 @@ import { LinkState, type LinkStateId } from './link-state.ts';
 import { Status, type StatusId } from './status.ts';
 import { type Transaction, TransactionType } from './transaction.ts';
 
-/** Names a link or intent; the tenant is part of the name. */
+/** Identifies a link or intent; the tenant is part of the key. */
 export interface LinkKey {
   readonly acquirerId: number;
   /** UUID v4: `reference` of 2.8, `id` of 2.9. */
   readonly id: string;
 }
 
-/** A link opens the payment app by its address, an intent is handed over by another app. */
+/** A link opens the payment app by a URL; another app passes on an intent. */
 export type LinkKind = 'link' | 'intent';
 
-/** What a customer lets a creditor collect, month by month (2.4). Amounts in minor units of the link's currency. */
+/** What a customer lets a creditor collect each month (2.4). Amounts are in minor units of the link's currency. */
 export interface Mandate {
   /** Day of the month, 1 to 31. */
   readonly collectionDay: number;
@@ -27,7 +27,7 @@ export interface Mandate {
   readonly contractReference: string;
 }
 
-/** A request for a payment, as its creator asked for it. */
+/** A payment request, as its creator submitted it. */
 export interface NewLink extends LinkKey {
   readonly integratorId: number;
   readonly merchantId: string;
@@ -36,9 +36,9 @@ export interface NewLink extends LinkKey {
   readonly paymentReference: string;
   readonly amountMinor: number;
   readonly currency: string;
-  /** False: for a merchant's own app, so there is no pay page. */
+  /** False for a merchant's own app, which needs no pay page. */
   readonly isConsumerApp: boolean;
-  /** The terminal that takes a tap whose token names none. */
+  /** The terminal for a tap whose token names none. */
   readonly xTid: string | null;
   readonly mandate: Mandate | null;
   readonly expiresAtMs: number;
@@ -46,22 +46,25 @@ export interface NewLink extends LinkKey {
 
 export interface Link extends NewLink {
   readonly state: LinkStateId;
-  /** The last tap on it; null before one. */
+  /** The last tap on the link; null before the first. */
   readonly transactionId: string | null;
-  /** Its time is over, by the database's clock. */
+  /** Whether the link has expired, by the clock of the database. */
   readonly isPast: boolean;
-  /** A tap holds it: one that is under way, or whose money was taken, or may have been. */
+  /** Whether a tap holds the link: the tap is in progress, or its money was or may have been taken. */
   readonly isHeld: boolean;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
 
-/** Nobody paid in time, and nobody will. */
+/** Whether the link has expired unpaid: no tap can pay it any longer. */
 export function isExpired({ isPast, isHeld }: Pick<Link, 'isPast' | 'isHeld'>): boolean {
   return isPast && !isHeld;
 }
 
-/** Outcomes by which a tap gives its link free again. An uncertain one never does: its money may have been taken. */
+/**
+ * Dispositions with which a tap releases its link. An uncertain tap never releases it: its money may have been
+ * taken.
+ */
 export const RELEASING_DISPOSITIONS: readonly DispositionId[] = [
   Disposition.Declined,
   Disposition.DeclinedOffline,
@@ -69,16 +72,16 @@ export const RELEASING_DISPOSITIONS: readonly DispositionId[] = [
   Disposition.Voided,
 ];
 
-/** Ends of a tap that was refused before it was submitted: it never held its link. */
+/** Final statuses of a tap that was refused before it was submitted: it never held its link. */
 export const REFUSED_STATUSES: readonly StatusId[] = [Status.BadRequestReceived, Status.ErrorFindingConfig];
 
-/** The link that a tap claims in the commit of its row; refunds and voids of a tap claim nothing. */
+/** The link that a tap claims in the commit of its row. Refunds and voids of a tap claim nothing. */
 export function claimedLink({ type, consumerId }: Pick<Transaction, 'type' | 'consumerId'>): string | undefined {
   const isTap = type === TransactionType.Tap || type === TransactionType.TT3;
   return isTap && consumerId !== null ? consumerId : undefined;
 }
 
-/** The state that a tap brings its link to: what was refused has created nothing. */
+/** The state that a tap moves its link to. A refused tap does not count as created. */
 export function stateAfterTap({ status }: Pick<Transaction, 'status'>): LinkStateId {
   return REFUSED_STATUSES.includes(status) ? LinkState.QRCodeGenerated : LinkState.TransactionCreated;
 }

@@ -1,8 +1,8 @@
 import { MoneyError } from '../../errors.ts';
 
 /**
- * Money is an integer of minor units with its currency's exponent (ISO 4217). Amounts have at most 12 digits, DE4's
- * width, and so are exact in a double.
+ * Money is an integer of minor units with the exponent of its currency (ISO 4217). Amounts have at most 12 digits,
+ * the width of DE4, and are therefore exact in a double.
  */
 export interface Currency {
   readonly code: string;
@@ -14,7 +14,7 @@ export interface Currency {
 
 export const MAX_AMOUNT_MINOR = 999_999_999_999;
 
-// ISO 4217, currencies in circulation: code, number, and the exponent where it is not 2.
+// ISO 4217, currencies in circulation: code, number, and the exponent if it is not 2.
 const TABLE = `AED784 AFN971 ALL008 AMD051 AOA973 ARS032 AUD036 AWG533 AZN944 BAM977 BBD052 BDT050 BHD048:3 BIF108:0
 BMD060 BND096 BOB068 BRL986 BSD044 BTN064 BWP072 BYN933 BZD084 CAD124 CDF976 CHF756 CLP152:0 CNY156 COP170 CRC188
 CUP192 CVE132 CZK203 DJF262:0 DKK208 DOP214 DZD012 EGP818 ERN232 ETB230 EUR978 FJD242 FKP238 GBP826 GEL981 GHS936
@@ -35,7 +35,7 @@ for (const entry of TABLE.split(/\s+/)) {
   byNumeric.set(currency.numeric, currency);
 }
 
-/** By letters (`ZAR`) or digits (`710`); undefined when there is no such currency. */
+/** Finds a currency from its letters (`ZAR`) or digits (`710`); undefined if no currency has this code. */
 export function findCurrency(codeOrNumeric: string): Currency | undefined {
   return byCode.get(codeOrNumeric) ?? byNumeric.get(codeOrNumeric);
 }
@@ -48,10 +48,10 @@ export function currencyOf(code: string): Currency {
 }
 
 /**
- * Reads decimal text (`10.00`, `10`) as minor units.
+ * Parses decimal text (`10.00`, `10`) into minor units.
  *
- * @throws MoneyError NOT_AN_AMOUNT for anything but plain decimals, TOO_MANY_DECIMALS for more than the currency has,
- *   AMOUNT_TOO_LARGE above 12 digits
+ * @throws MoneyError NOT_AN_AMOUNT for anything but plain decimals, TOO_MANY_DECIMALS for more decimals than the
+ * currency has, AMOUNT_TOO_LARGE above 12 digits
  */
 export function parseAmount(text: string, currency: Currency): number {
   const match = /^(\d{1,13})(?:\.(\d{1,6}))?$/.exec(text);

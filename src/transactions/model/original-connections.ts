@@ -1,7 +1,7 @@
-/** Uncertain taps are few; beyond this the oldest are forgotten and their reversals wait instead. */
+/** Uncertain taps are few. Above this number the oldest entries are dropped, and their reversals wait instead. */
 const MAX_REMEMBERED = 10_000;
 
-/** Which connection carried a request whose reversal may follow: for as long as this process lives, and no longer. */
+/** Remembers which connection carried a request that may need a reversal. The record lasts as long as this process. */
 export class OriginalConnections {
   readonly #connections = new Map<string, string>();
 

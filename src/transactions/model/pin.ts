@@ -1,18 +1,19 @@
 import type { DispositionId } from './disposition.ts';
 
 /**
- * The PIN that an issuer wants after a tap (interface 3.4, 4.5).
+ * The PIN step covers the PIN that an issuer requires after a tap (interface 3.4, 4.5).
  *
- * Most transactions have **none**. When the switch's answer asks for a PIN and the terminal can take one, the PIN is
- * **awaiting**: the outcome stays open, the phone is told Declined with a pinToken, and an `expire-pin` job, committed
- * with that answer, will end the wait if nobody else does. A PIN that comes in time makes it **submitted**, as the next
- * attempt of the same transaction; so is a PIN that the reader took with the first tap. What the switch says of it makes
- * it **done** (any outcome), **awaiting** again (a wrong PIN with tries left) or **exhausted** (the third wrong one, or
- * the issuer takes no more: 38, 75). When no PIN comes the step is **expired**, and the issuer's decline stands.
+ * Most transactions have **none**. When the switch response asks for a PIN and the terminal can take one, the step
+ * becomes **awaiting**: the outcome stays open, the phone receives Declined with a pinToken, and an `expire-pin`
+ * job, committed with that response, ends the wait if nothing else does. A PIN that arrives in time makes the step
+ * **submitted**, as the next attempt of the same transaction. A PIN that the reader took with the first tap also
+ * makes it **submitted**. The switch response to the PIN makes the step **done** (any outcome), **awaiting** again
+ * (a wrong PIN with tries left) or **exhausted** (the third wrong PIN, or the issuer accepts no further one: 38,
+ * 75). If no PIN arrives, the step is **expired** and the issuer's decline is final.
  *
- * Submission and expiry are compare-and-sets of this state, on either side of `pin_expires_at` by the database's clock:
- * of two PINs at once one is taken, and a PIN and the expiry cannot both win. Whatever transaction awaits a PIN may rest
- * in no status without its `expire-pin` job, in 8 and 9 neither.
+ * Submission and expiry are compare-and-sets of this state, on opposite sides of `pin_expires_at` by the clock of
+ * the database. Of two simultaneous PINs one is accepted, and a PIN and the expiry cannot both win. A transaction
+ * that awaits a PIN always has its `expire-pin` job, also in statuses 8 and 9, which may otherwise rest.
  */
 export const PinState = { none: 0, awaiting: 1, submitted: 2, done: 3, exhausted: 4, expired: 5 } as const;
 
@@ -26,7 +27,7 @@ export function pinStateName(id: PinStateId): PinStateName {
   return NAMES[id]!;
 }
 
-/** Every allowed move. */
+/** Every allowed transition. */
 export const PIN_STATE_MOVES: ReadonlyMap<PinStateId, readonly PinStateId[]> = new Map<
   PinStateId,
   readonly PinStateId[]
@@ -39,18 +40,18 @@ export const PIN_STATE_MOVES: ReadonlyMap<PinStateId, readonly PinStateId[]> = n
   [PinState.expired, []],
 ]);
 
-/** The step of one transaction. */
+/** The PIN step of one transaction. */
 export interface PinStep {
   readonly pinState: PinStateId;
-  /** PINs that were wrong so far. */
+  /** Number of wrong PINs so far. */
   readonly pinTries: number;
-  /** The `expire-pin` job while a PIN is awaited. */
+  /** The `expire-pin` job while the transaction awaits a PIN. */
   readonly pinJob: string | null;
 }
 
 export const NO_PIN: PinStep = { pinState: PinState.none, pinTries: 0, pinJob: null };
 
-/** One line of the audit trail. */
+/** One entry of the audit trail. */
 export interface PinEntry {
   readonly pin: PinStateName;
   readonly at: string;
@@ -60,7 +61,7 @@ export function isAwaitingPin({ pinState }: Pick<PinStep, 'pinState'>): boolean 
   return pinState === PinState.awaiting;
 }
 
-/** Whether there is something to tell the phone: an outcome, or that a PIN is wanted. */
+/** Whether there is a result for the phone: an outcome, or a request for a PIN. */
 export function hasAnswer(transaction: Pick<PinStep, 'pinState'> & { disposition: DispositionId | null }): boolean {
   return transaction.disposition !== null || isAwaitingPin(transaction);
 }

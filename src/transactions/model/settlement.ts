@@ -4,13 +4,13 @@ import type { PinStep } from './pin.ts';
 import type { StatusId } from './status.ts';
 import type { Result } from './transaction.ts';
 
-/** A decision: the result to commit, the moves that lead there, and the jobs to commit with them. */
+/** A decision: the result to commit, the transitions that lead to it, and the jobs to commit with them. */
 export interface Settlement {
   readonly status: StatusId;
   readonly moves: readonly AuditEntry[];
   readonly result: Result;
   readonly pin: PinStep;
-  /** How long the phone has for a PIN from the commit on; null where none is awaited. */
+  /** How long the phone has to submit a PIN, from the commit on; null if no PIN is awaited. */
   readonly pinSeconds: number | null;
   readonly enqueue: readonly JobRequest[];
 }

@@ -1,6 +1,9 @@
 import type { Transaction } from './transaction.ts';
 
-/** What 2.1 and 2.2 are made of: a list reads as much of each row and no more, as most of a page's cost is in its values. */
+/**
+ * The properties that 2.1 and 2.2 show. A list reads only these of each row, because most of the cost of a page is
+ * in its values.
+ */
 export const SHOWN_PROPERTIES = [
   'acquirerId',
   'id',

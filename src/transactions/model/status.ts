@@ -1,17 +1,19 @@
 /**
- * Where a transaction stands (interface 3.3). The numbers are the published ids of `transactionstatusId`.
+ * The status is the position of a transaction in its lifecycle (interface 3.3). The numbers are the published ids of
+ * `transactionstatusId`.
  *
- * A tap is **RequestReceived** when its row exists, **ReadyToSubmit** when a route was chosen, and
- * **SubmittedToPaymentProcessor** when its STAN, its deadline and the `overdue` job that will decide if nobody else does
- * are committed; only then may a byte leave. The switch's answer makes it **ResponseReceived** (usable), **BadResponse**
- * (unusable, or of unknown meaning: a reversal is owed) or **NoResponse** (none in time: a reversal is owed). When the
- * phone has its answer it is **RespondedToPhone**, if the phone was gone **FailedToRespondToPhone**, until the device
- * asks again. **AcknowledgedByPhone** ends it. **BadRequestReceived** and **ErrorFindingConfig** end it before any
- * switch heard of it; a refused tap by the token of a link has no row.
+ * A tap is **RequestReceived** when its row exists, and **ReadyToSubmit** when a route is chosen. It is
+ * **SubmittedToPaymentProcessor** when its STAN, its deadline and its `overdue` job are committed; that job decides
+ * if nothing else does. Only then may a byte be sent. The switch response makes the tap **ResponseReceived**
+ * (usable) or **BadResponse** (unusable or of unknown meaning: a reversal is required). If no response arrives in
+ * time, the tap becomes **NoResponse** (a reversal is required). When the phone has its HTTP response, the tap is
+ * **RespondedToPhone**. If the phone has disconnected, the tap is **FailedToRespondToPhone** until the device asks
+ * again. **AcknowledgedByPhone** ends it. **BadRequestReceived** and **ErrorFindingConfig** end it before any switch
+ * received it. A tap that is refused under the token of a link has no row.
  *
- * Who moves it on: from 1, 3, 4, 5, 6 and 7 there is always a live job, committed with the status, that will (see
- * `MUST_NOT_REST`). 8 and 9 may rest, unless a PIN is awaited: then there is a job, too (see pin-step.ts). Nothing goes
- * backwards but 4 -> 3, when it is proven that nothing was written.
+ * Statuses 1, 3, 4, 5, 6 and 7 always have a live job, committed with the status, that moves the transaction on (see
+ * `MUST_NOT_REST`). Statuses 8 and 9 may rest, unless a PIN is awaited: then there is a job as well (see pin.ts).
+ * The only backward transition is 4 -> 3, when it is proven that nothing was written.
  */
 
 import { formatMoment } from '../../processor-kit/iso-moment.ts';
@@ -39,7 +41,10 @@ export function statusName(id: StatusId): StatusName {
   return NAMES[id]!;
 }
 
-/** Every allowed move; `null` is the row's birth. A PIN, or a new attempt of the same transaction, begins at 1 again. */
+/**
+ * Every allowed transition; `null` means that the row does not exist yet. A PIN, or a new attempt of the same
+ * transaction, starts at 1 again.
+ */
 export const STATUS_MOVES: ReadonlyMap<StatusId | null, readonly StatusId[]> = new Map<
   StatusId | null,
   readonly StatusId[]
@@ -79,25 +84,25 @@ export const STATUS_MOVES: ReadonlyMap<StatusId | null, readonly StatusId[]> = n
   [Status.AcknowledgedByPhone, []],
 ]);
 
-/** The statuses a row may only be in while a live job will move it on. */
+/** The statuses that a row may only have while a live job will move it on. */
 export const MUST_NOT_REST: readonly StatusId[] = [1, 3, 4, 5, 6, 7];
 
 export function canMove(from: StatusId | null, to: StatusId): boolean {
   return STATUS_MOVES.get(from)?.includes(to) ?? false;
 }
 
-/** One line of the audit trail. */
+/** One entry of the audit trail. */
 export interface Move {
   readonly from: StatusName | null;
   readonly to: StatusName;
-  /** ISO 8601 with milliseconds, UTC, by the wall clock of the process that moved it. */
+  /** ISO 8601 with milliseconds, UTC, by the wall clock of the process that made the transition. */
   readonly at: string;
 }
 
 /**
- * Spells out a path of moves.
+ * Expands a path of statuses into transitions.
  *
- * @throws Error for a move that is not in the table: a programmer's error, never an input's
+ * @throws Error for a transition that is not in the table, which is an error of the program and never of the input
  */
 export function moves(from: StatusId | null, path: readonly StatusId[], nowMs: number): Move[] {
   const at = formatMoment(nowMs);

@@ -1,6 +1,6 @@
 import type { TerminalProfileSettings } from '#schemas/terminal-profile';
 
-/** A profile as an acquirer stored it, in its canonical form: hex in capitals, currencies and countries as digits. */
+/** A profile as an acquirer stored it, in its canonical form: hex in upper case, currencies and countries as digits. */
 export interface TerminalProfile extends TerminalProfileSettings {
   readonly name: string;
 }
@@ -9,14 +9,17 @@ export type KernelOverride = TerminalProfileSettings['overrides'][number];
 export type TypeConfig = NonNullable<KernelOverride['transactionTypeConfigs']>[number];
 export type TlvEntry = NonNullable<TypeConfig['tlvDatabase']>[number];
 
-/** The data objects of a profile that have a meaning to us: Terminal Country Code, Transaction Currency Code, floor limit. */
+/**
+ * The data objects of a profile that the gateway interprets: Terminal Country Code, Transaction Currency Code, floor
+ * limit.
+ */
 export const PROFILE_TAGS = { country: '9F1A', currency: '5F2A', floorLimit: 'DF8123' } as const;
 
-/** What of a tap a profile decides by; undefined where the reader did not tell. */
+/** The values of a tap that a profile checks; undefined if the reader did not send them. */
 export interface ProfiledTap {
   /** Upper-case hex. */
   readonly aid: string | undefined;
-  /** As `kernelIdOf` has it. */
+  /** As `kernelIdOf` returns it. */
   readonly kernelId: string | undefined;
   /** 9C, two digits. */
   readonly transactionType: string | undefined;
@@ -25,18 +28,22 @@ export interface ProfiledTap {
   readonly country: string | undefined;
 }
 
-/** What lies outside, or what the terminal is by its profile: 5F2A and 9F1A, four digits each, where the profile says. */
+/**
+ * The part of the tap that the profile excludes, or the values that the profile sets: 5F2A and 9F1A, four digits
+ * each.
+ */
 export type ProfileFit =
   | { readonly outside: 'application' | 'transactionType' | 'currency' | 'country' }
   | { readonly outside: null; readonly currency: string | undefined; readonly country: string | undefined };
 
 /**
- * Whether a profile takes a tap.
+ * Checks whether a profile accepts a tap.
  *
- * On each level (applications, then the transaction types of the one that fits) an entry with `remove` takes something away,
- * and entries without it name all that is taken; where there are none of these, everything else is. An application is an
- * AID with its kernel: the longest AID with which the card's begins (EMV Book B 3.3.2.5 selects in the same way), on its own
- * kernel where the tap tells which one that was.
+ * There are two levels: applications, then the transaction types of the application that fits. On each level an
+ * entry with `remove` excludes something, and entries without it list everything that is accepted. Without such
+ * entries, everything else is accepted. An application is an AID with its kernel. The longest AID that the card's
+ * AID begins with applies (EMV Book B 3.3.2.5 selects in the same way). If the tap names its kernel, only entries
+ * for that kernel apply.
  */
 export function fitProfile({ terminalCurrencyCode, overrides }: TerminalProfile, tap: ProfiledTap): ProfileFit {
   const override = findOverride(overrides, tap);
@@ -65,7 +72,7 @@ function findOverride(
   return best;
 }
 
-/** Whether anything is named, so that what is not named is not taken. */
+/** Whether the entries list what is accepted, so that anything else is refused. */
 function isList(entries: readonly { readonly remove?: true | undefined }[]): boolean {
   return entries.some(({ remove }) => !remove);
 }

@@ -13,24 +13,27 @@ export const TRANSACTION_TYPE_NAMES: Readonly<Record<TransactionTypeId, string>>
   5: 'Void',
 };
 
-/** What is still to be done about an uncertain transaction at the switch (see reversal-steps.ts). */
+/** What remains to be done at the switch for an uncertain transaction (see reversal-steps.ts). */
 export const ReversalState = { none: 0, owed: 1, sent: 2, acknowledged: 3, needsReview: 4, confirming: 5 } as const;
 export type ReversalStateId = (typeof ReversalState)[keyof typeof ReversalState];
 
 /**
- * Whether an approved transaction is to be voided; null while nobody asked, and again when the switch refused. `disputed`: the
- * switch has refused the void for good and acknowledged it as well, so a person must ask what it did.
+ * Whether an approved transaction is being voided; null if no void was requested, and again after the switch refused
+ * one. `disputed`: the switch has both finally refused and acknowledged the void, so a person must ask what it did.
  */
 export const VoidState = { asked: 1, done: 2, disputed: 3 } as const;
 export type VoidStateId = (typeof VoidState)[keyof typeof VoidState];
 
-/** A tag and its value, upper-case hex. Never one of the sensitive tags. */
+/** A tag and its value in upper-case hex. Never one of the sensitive tags. */
 export interface TagValue {
   readonly tag: string;
   readonly value: string;
 }
 
-/** Values of a processor that integrators reconcile with, by its own names (2.6). Never card data. */
+/**
+ * Values of a processor that integrators use for reconciliation, under the processor's own names (2.6). Never card
+ * data.
+ */
 export type ProviderValues = Readonly<Record<string, string>>;
 
 /** What 2.1 shows of an attempt in `details`. */
@@ -40,13 +43,13 @@ export interface AttemptDetail {
   readonly paymentProviderId: number | null;
 }
 
-/** Names a transaction in a job, a message or a log line; the tenant is part of the name. */
+/** Identifies a transaction in a job, a message or a log line; the tenant is part of the key. */
 export interface TransactionKey {
   readonly acquirerId: number;
   readonly id: string;
 }
 
-/** What the reader told about the tap, as far as it may be kept in clear. */
+/** Data from the reader about the tap that may be stored in clear. */
 export interface TapFacts {
   readonly amountMinor: number | null;
   readonly currency: string | null;
@@ -56,27 +59,30 @@ export interface TapFacts {
   readonly longitude: string | null;
   readonly scheme: string | null;
   readonly maskedPan: string | null;
-  /** TLV of what may be kept in clear: see chip-tags.ts. */
+  /** TLV of the tags that may be stored in clear: see chip-tags.ts. */
   readonly chipTags: Uint8Array | null;
 }
 
-/** Who submitted it, and as whom. */
+/** Who submitted the transaction, and under which identity. */
 export interface Submitter {
   readonly integratorId: number;
   readonly merchantId: string;
   readonly merchantReference: string;
   readonly deviceInstallationId: string;
-  /** The `usr` claim as given, and our user when it names one. */
+  /** The `usr` claim as received, and the id of the known user if the claim names one. */
   readonly userClaim: string | null;
   readonly userId: string | null;
   readonly xTid: string | null;
-  /** The link or intent that asked for it (2.8, 2.9); null for taps of the SDK alone. */
+  /** The link or intent that requested the payment (2.8, 2.9); null for taps of the SDK alone. */
   readonly consumerId: string | null;
-  /** Of the HTTP request that began the attempt: joins log lines and webhooks with it. Null where no request had one. */
+  /**
+   * Correlation id of the HTTP request that began the attempt, which joins log lines and webhooks with it; null if
+   * no request had one.
+   */
   readonly correlationId: string | null;
 }
 
-/** The attempt's way to a switch, null before there is one. */
+/** How the attempt was submitted to a switch; null before it was. */
 export interface Submission {
   readonly routeId: number | null;
   readonly tid: string | null;
@@ -84,17 +90,17 @@ export interface Submission {
   readonly stan: string | null;
   readonly rrn: string | null;
   readonly sentAtMs: number | null;
-  /** Seconds the switch has from the commit on; the database adds them to its own clock. */
+  /** Seconds that the switch has from the commit on; the database adds them to its own clock. */
   readonly deadlineSeconds: number | null;
   readonly overdueJob: string | null;
 }
 
-/** What the switch, or its silence, made of it. */
+/** The result of the switch response, or of the missing response. */
 export interface Result {
   readonly disposition: DispositionId | null;
   readonly responseCode: string | null;
   readonly authorizationCode: string | null;
-  /** DE38 of a response that approved but could not be used: for the reversal alone. */
+  /** DE38 of a response that approved but could not be used; only the reversal uses it. */
   readonly unusableAuthorizationCode: string | null;
   /** DE15 of the accepted response, `2026-11-20`; null when the switch sent none. */
   readonly settlementDate: string | null;
@@ -108,25 +114,25 @@ export interface Result {
   readonly needsReview: boolean;
 }
 
-/** One purchase, refund or void: the row that everything else speaks of. */
+/** The row of one purchase, refund or void. */
 export interface Transaction extends TransactionKey, Submitter, TapFacts, Submission, Result, PinStep {
   readonly attempt: number;
   readonly status: StatusId;
   readonly type: TransactionTypeId;
   readonly originalId: string | null;
-  /** HMAC over both blobs: tells a repeated request from another one under the same reference. */
+  /** HMAC over both blobs: distinguishes a repeated request from a different one with the same reference. */
   readonly fingerprint: string | null;
-  /** The same over the request that brought this attempt's PIN. */
+  /** The same HMAC over the request that brought the PIN of this attempt. */
   readonly pinFingerprint: string | null;
-  /** Until when a PIN is awaited, by the database's clock; null while the row is being decided. */
+  /** When the wait for a PIN ends, by the clock of the database; null while the row is being decided. */
   readonly pinExpiresAtMs: number | null;
   readonly panHash: string | null;
-  /** PAN, expiry and what a reversal repeats, encrypted. */
+  /** PAN, expiry date and the values that a reversal repeats, encrypted. */
   readonly sealedCard: Uint8Array | null;
   readonly reversalAttempt: number;
-  /** When a reversal was asked for after the request itself: by a void, or by an approval that came late. */
+  /** When a reversal was requested after the request itself: by a void, or because of a late approval. */
   readonly reversalArmedAtMs: number | null;
-  /** Given back by refunds, or reserved for them. */
+  /** Amount refunded, or reserved for refunds. */
   readonly refundedMinor: number;
   readonly voidState: VoidStateId | null;
   readonly earlierAttempts: readonly AttemptDetail[] | null;
@@ -134,7 +140,10 @@ export interface Transaction extends TransactionKey, Submitter, TapFacts, Submis
   readonly updatedAtMs: number;
 }
 
-/** The amount that everybody is told: what was approved, else what was asked for. A mandate takes no money, and keeps its own. */
+/**
+ * The amount to report: the approved amount, else the requested one. A mandate takes no money and keeps its own
+ * amount.
+ */
 export function toldMinor({
   type,
   approvedMinor,

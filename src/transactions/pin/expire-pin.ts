@@ -5,13 +5,16 @@ import { isAwaitingPin } from '../model/pin.ts';
 import type { TransactionKey } from '../model/transaction.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
-/** The database's clock says that it is not time yet, by milliseconds: look again after so long. */
+/**
+ * If the clock of the database has not reached the time yet, by milliseconds, the job runs again after this many
+ * seconds.
+ */
 const NOT_YET_SECONDS = 1;
 
 /**
- * No PIN came: the decline that asked for it is the outcome, with the code and the errorCode that it had.
+ * No PIN arrived: the decline that asked for it becomes the outcome, with its code and errorCode.
  *
- * @returns `done` too when a PIN was faster
+ * @returns `done` also if a PIN was faster
  */
 export async function expirePin(
   deps: TransactionDependencies,

@@ -17,9 +17,9 @@ const CVM_CODE = 0x3f;
 const ONLINE_PIN = 0x02;
 
 /**
- * The PIN block that a reader sealed with a tap. Blocks in the open blob are none.
+ * Reads the PIN block that a reader sealed with a tap. Blocks in the unencrypted blob are ignored.
  *
- * @throws TapRefused when it has no key serial number, or one of them has an impossible length
+ * @throws TapRefused if the block has no key serial number, or one of them has an impossible length
  */
 export function readPin(payment: TlvValues): EnteredPin | undefined {
   const block = payment.single(READER_TAGS.pinBlock);
@@ -30,13 +30,16 @@ export function readPin(payment: TlvValues): EnteredPin | undefined {
   return { block, ksn };
 }
 
-/** Whether the kernel says that the PIN was taken for the issuer to verify. */
+/** Whether the kernel reports that the PIN was entered for online verification by the issuer. */
 export function saysOnlinePin(chip: TlvValues): boolean {
   const [rule] = chip.value(CVM_RESULTS) ?? [];
   return rule !== undefined && (rule & CVM_CODE) === ONLINE_PIN;
 }
 
-/** The tap as if the reader had sealed the PIN block with it: so it travels to whoever submits it. */
+/**
+ * The tap as if the reader had sealed the PIN block with it, so that the PIN reaches the process that submits the
+ * tap.
+ */
 export function withPin({ general, payment, bytes }: OpenedTap, { block, ksn }: EnteredPin): OpenedTap {
   const pin = encodeTlv([
     { tag: READER_TAGS.pinBlock, value: block },

@@ -19,14 +19,18 @@ import { commitPlan, type Plan, planAttempt, planUnsent } from '../tap/plan-atte
 import { openTap, type ReadTap, readTap } from '../tap/read-tap.ts';
 import { withPin } from './read-pin.ts';
 
-/** The chip's data objects that no second tap repeats: its cryptogram, its counter, the terminal's random number. */
+/**
+ * The chip's data objects that differ between any two taps: its cryptogram, its counter, the terminal's
+ * unpredictable number.
+ */
 const SAME_TAP_TAGS = [0x9f26, 0x9f36, 0x9f37];
 
 /**
- * Takes the PIN that a tap was asked for to the outcome of the attempt that carries it (interface 4.5): a new message of
- * the same tap, on the way that the tap took.
+ * Processes the PIN that was requested for a tap, up to the outcome of the attempt that carries it (interface 4.5).
+ * The attempt is a new message of the same tap on the route that the tap took.
  *
- * @returns the transaction as committed, its answer known: an outcome, or that the PIN was wrong and another is wanted
+ * @returns the transaction as committed with its result: an outcome, or that the PIN was wrong and another is
+ * required
  * @throws NotFound, Forbidden, RequestRejected, TapRefused, PinNotAwaited, Overloaded, StoreUnavailable
  */
 export async function submitPin(
@@ -52,7 +56,7 @@ export async function submitPin(
   return answerLoser(deps, before, request);
 }
 
-/** The end of the wait was faster, or another PIN; or this very one, which was sent twice at once. */
+/** The expiry was faster, or another PIN, or the same PIN request that was sent twice at once. */
 async function answerLoser(
   deps: TransactionDependencies,
   before: Transaction,
@@ -63,7 +67,7 @@ async function answerLoser(
   throw new PinNotAwaited();
 }
 
-/** Somebody else's transaction is not found; one of another device or user of the same merchant is forbidden. */
+/** A transaction of another merchant is not found; one of another device or user of the same merchant is forbidden. */
 async function findForPin(
   deps: TransactionDependencies,
   principal: Principal,
@@ -78,10 +82,10 @@ async function findForPin(
   if (before.merchantReference === merchantReference) return before;
   const link = await linkOfToken(deps, principal);
   if (link) await checkReferenceOfToken(deps, link, merchantReference);
-  throw invalidValue('merchantReference', 'is not that of the transaction');
+  throw invalidValue('merchantReference', 'must be the reference of the transaction');
 }
 
-/** The same PIN request once more, because its answer was lost or is still to come. */
+/** Whether this repeats the PIN request, because its response was lost or is still pending. */
 function isRepeated(deps: TransactionDependencies, { pinFingerprint }: Transaction, request: PinRequest): boolean {
   return pinFingerprint !== null && deps.cardData.isFingerprintOf(pinFingerprint, request);
 }
@@ -90,10 +94,10 @@ async function checkToken(deps: TransactionDependencies, before: Transaction, pi
   if (!isAwaitingPin(before)) throw new PinNotAwaited();
   const verdict = await deps.pinTokens.check(pinToken, before);
   if (verdict === 'spent') throw new PinNotAwaited();
-  if (verdict === 'foreign') throw invalidValue('pinToken', 'is not the one of this transaction and device');
+  if (verdict === 'foreign') throw invalidValue('pinToken', 'must belong to this transaction and device');
 }
 
-/** The tap once more, now with its PIN. */
+/** Reads the tap again, now with its PIN. */
 function readPinTap(
   deps: TransactionDependencies,
   principal: Principal,
@@ -112,7 +116,7 @@ function readPinTap(
   return { opened: withPin(opened, pin), fault, tap: { ...tap, pin } };
 }
 
-/** A PIN for another card, or for more money, would let one block be tried on many. */
+/** A PIN for another card or a larger amount would let a client try one block on many cards. */
 function isSameTap(
   deps: TransactionDependencies,
   before: Transaction,
@@ -141,13 +145,14 @@ async function planPin(
   if (fault) return planUnsent(deps, origin, draft);
   const plan = await planAttempt(deps, origin, draft, tap, opened);
   if (plan instanceof TapRefused) throw plan;
-  // The way that the tap took is there no more.
+  // The route that the tap took no longer exists.
   return plan instanceof NoConfiguration ? planUnsent(deps, origin, draft) : plan;
 }
 
 /**
- * A PIN proves that the phone has its answer: where that is not recorded yet, it is now. The record may also land between
- * our look at the row and this commit, which then looks again; it can do so twice (9, then 8).
+ * A submitted PIN proves that the phone has the previous response. If that is not recorded yet, this commit records
+ * it. The record may also be committed between the read of the row and this commit. The commit then reads again, at
+ * most twice (9, then 8).
  */
 async function commitPin(deps: TransactionDependencies, plan: Plan, before: Transaction): Promise<boolean> {
   if (await deps.store.submitPin(guarded(deps, plan, before))) return true;

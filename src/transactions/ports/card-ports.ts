@@ -1,7 +1,7 @@
 import type { TlvValues } from '../../emv/tlv-values.ts';
 import type { OriginalData } from '../../processor-kit/processor.ts';
 
-/** What is sealed of a card for as long as a reversal or refund may need it. */
+/** The card data that stay sealed for as long as a reversal or refund may need them. */
 export interface KeptCard {
   readonly pan: string;
   /** YYMM. */
@@ -11,13 +11,13 @@ export interface KeptCard {
 
 export interface CardVault {
   seal(transactionId: string, card: KeptCard): Uint8Array;
-  /** @throws SealError when the key is gone or the bytes were changed */
+  /** @throws SealError if the key no longer exists or the bytes were changed */
   open(transactionId: string, sealed: Uint8Array): KeptCard;
-  /** YYMM, from a seal of a moment ago or by opening it. @throws SealError */
+  /** YYMM, from a recent seal or by opening it. @throws SealError */
   expiryOf(transactionId: string, sealed: Uint8Array): string;
-  /** Keyed hash for search, with its key's id. */
+  /** Keyed hash for search, with the id of its key. */
   hashPan(pan: string): string;
-  /** Whether it is the hash of this PAN, under whichever key. */
+  /** Whether the hash belongs to this PAN, under any of the keys. */
   isHashOf(hash: string, pan: string): boolean;
 }
 
@@ -29,35 +29,35 @@ export interface TapRequest {
   /** Base64 of a compact JWE. */
   readonly paymentCardData: string;
   readonly deviceInstallationId: string;
-  /** Of the HTTP request, a UUID. */
+  /** Correlation id of the HTTP request, a UUID. */
   readonly correlationId?: string;
 }
 
-/** Both blobs of a tap, opened and indexed; the bytes themselves for a handover. */
+/** Both blobs of a tap, opened and indexed, and their bytes for a handover. */
 export interface OpenedTap {
   readonly general: TlvValues;
   readonly payment: TlvValues;
   readonly bytes: { readonly general: Uint8Array; readonly payment: Uint8Array };
 }
 
-/** Opens what readers seal. */
+/** Opens the blobs that readers seal. */
 export interface CardDataOpener {
-  /** @throws CardDataError, one and the same for every cause */
+  /** @throws CardDataError, the same for every cause */
   open(request: TapRequest): OpenedTap;
   fingerprint(request: TapRequest | PinRequest): string;
   isFingerprintOf(fingerprint: string, request: TapRequest | PinRequest): boolean;
 }
 
-/** From an `api` process to a `worker`: sealed to keys that live in the workers' memory alone. */
+/** Passes taps from an `api` process to a `worker`, sealed to keys that exist only in the memory of the workers. */
 export interface Handover {
-  /** @throws SealError NO_WORKER when nobody could open it */
+  /** @throws SealError NO_WORKER if no worker could open it */
   seal(
     attempt: { readonly id: string; readonly attempt: number },
     tap: { general: Uint8Array; payment: Uint8Array },
   ): Promise<Uint8Array>;
 }
 
-/** The PIN of a tap, as the phone submitted it: both blobs again, and the block unless it lies in the sealed one. */
+/** The PIN of a tap as the phone submitted it: both blobs again, and the block unless it is in the sealed blob. */
 export interface PinRequest extends TapRequest {
   readonly pinToken: string;
   /** Hex. */

@@ -1,14 +1,14 @@
 import type { Transaction } from '../model/transaction.ts';
 
-/** What completions ask of the database. A void and a completion of one sale must not pass each other on their way. */
+/** The database operations of completions. A void and a completion of one sale must not overtake each other. */
 export interface CompletionStore {
   /**
-   * Takes the right to send a completion, for so many seconds: a void that is asked for meanwhile waits for as long. False when
-   * the sale is being taken back already, or somebody else has the right.
+   * Acquires the right to send a completion for this many seconds; a void requested meanwhile waits as long. False
+   * if the sale is being voided or reversed, or another process holds the right.
    */
   begin(sale: Transaction, seconds: number): Promise<boolean>;
-  /** Nothing of it is on its way any more: gives the right back. */
+  /** Releases the right: no part of the completion is in transit any longer. */
   end(sale: Transaction): Promise<void>;
-  /** No switch has taken it in all that time: it is for a person. */
+  /** No switch accepted the completion within the time limit: a person must resolve it. */
   giveUp(sale: Transaction, nowMs: number): Promise<void>;
 }

@@ -20,11 +20,11 @@ export interface TerminalRecord {
   readonly tid: string;
   readonly mid: string;
   readonly canTakePin: boolean;
-  /** The profile of taps whose token names none; null: nothing is restricted. */
+  /** The profile of taps whose token names none; null if nothing is restricted. */
   readonly profileName: string | null;
 }
 
-/** One way to a switch, for taps that fit; tried by priority, the lowest first. */
+/** A rule that assigns taps to a switch; routes are tried by priority, the lowest number first. */
 export interface RouteRecord {
   readonly id: number;
   readonly processorId: number;
@@ -32,7 +32,7 @@ export interface RouteRecord {
   readonly currency: string | null;
   readonly scheme: string | null;
   readonly xTid: string | null;
-  /** No tap goes by it any more; transactions that did still find their switch through it. */
+  /** New taps no longer use the route; earlier transactions still find their switch through it. */
   readonly isRemoved: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface KnownUser {
   /** UUID. */
   readonly id: string;
   readonly isBlocked: boolean;
-  /** It belongs to another merchant, or to another's integrator, and has no business with this one. */
+  /** Whether the user belongs to another merchant, or to another's integrator, and so not to this one. */
   readonly isOfAnother: boolean;
   readonly permissions: readonly string[];
 }
@@ -54,11 +54,14 @@ export interface Directory {
   terminalProfile(acquirerId: number, name: string): TerminalProfile | undefined;
   routes(acquirerId: number): readonly RouteRecord[];
   isBlockedDevice(acquirerId: number, deviceInstallationId: string): boolean;
-  /** By our id or by username, in any case: both of which a `usr` claim may carry. Undefined for a user that is not ours. */
+  /** Finds a user by id or by username, in any case; a `usr` claim may carry either. Undefined for an unknown user. */
   user(merchant: MerchantRecord, claim: string): KnownUser | undefined;
-  /** Where an integrator is told of outcomes, by the id of the endpoint; undefined when it does not want to be. */
+  /** The id of the endpoint to which an integrator's events are delivered; undefined if none is configured. */
   webhookEndpoint(acquirerId: number, integratorId: number, serves: WebhookOrigin): string | undefined;
 }
 
-/** What an endpoint serves: taps of the SDK, or what came by link or intent. Neither stands in for the other. */
+/**
+ * The origin of the events that an endpoint serves: taps of the SDK, or links and intents. An endpoint of one kind
+ * never receives events of the other.
+ */
 export type WebhookOrigin = 'taps' | 'links';

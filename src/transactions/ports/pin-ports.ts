@@ -8,12 +8,15 @@ export interface EnteredPin {
   readonly ksn: Uint8Array;
 }
 
-/** What a pinToken is to a transaction: its own, one whose PIN was submitted or whose time is over, or none of its own. */
+/**
+ * The relation of a pinToken to a transaction: its current token, a token whose PIN was submitted or which has
+ * expired, or a token of another transaction.
+ */
 export type PinTokenVerdict = 'good' | 'spent' | 'foreign';
 
-/** Tokens by which a phone submits the PIN that it was asked for. */
+/** Tokens with which a phone submits the requested PIN. */
 export interface PinTokens {
-  /** For a transaction that awaits a PIN. */
+  /** Issues a token for a transaction that awaits a PIN. */
   issue(transaction: Transaction): Promise<string>;
   check(token: string, transaction: Transaction): Promise<PinTokenVerdict>;
 }

@@ -1,32 +1,36 @@
 import type { TransactionKey } from '../model/transaction.ts';
 
-/** What the domain asks of the world. Adapters implement these; the domain knows no pg, no sockets, no fastify. */
+/**
+ * The services that the domain requires from its process. Adapters implement these; the domain does not know pg,
+ * sockets or fastify.
+ */
 
 export interface Clock {
-  /** Milliseconds since 1970, as the database counts them: for records, and for tokens that other processes judge. */
+  /** Milliseconds since 1970 by the clock of the database: for records, and for tokens that other processes verify. */
   nowMs(): number;
-  /** Milliseconds on a clock that only goes forward: for deadlines. */
+  /** Milliseconds on a monotonic clock: for deadlines. */
   monotonicMs(): number;
 }
 
 /**
- * Why a person must resolve a transaction with the acquirer. `UNACKNOWLEDGED`: the time for its reversal or completion is over.
- * `UNSENDABLE`: its reversal cannot be built. `APPROVED_AFTER_DECLINE`: the switch may have booked what was told as Declined.
- * `CONTRADICTORY`: the switch's answers to its reversal contradict each other.
+ * Why a person must resolve a transaction with the acquirer. `UNACKNOWLEDGED`: the time for its reversal or
+ * completion is over. `UNSENDABLE`: its reversal cannot be built. `APPROVED_AFTER_DECLINE`: the switch may have
+ * booked a transaction that was reported as Declined. `CONTRADICTORY`: the switch responses to its reversal
+ * contradict each other.
  */
 export type ReviewReason = 'UNACKNOWLEDGED' | 'UNSENDABLE' | 'APPROVED_AFTER_DECLINE' | 'CONTRADICTORY';
 
-/** Calls a person. */
+/** Alerts a person. */
 export interface Alarms {
-  /** @param fault the error code or name where the reversal cannot be built */
+  /** @param fault the error code or name if the reversal cannot be built */
   needsReview(key: TransactionKey, reason: ReviewReason, fault?: string): void;
 }
 
-/** Tells who waits that a transaction moved, in this process or from another one. */
+/** Notifies waiting requests that a transaction changed, in this process or in another one. */
 export interface Wakeups {
-  /** Resolves when the transaction may have moved, or at the latest after `timeoutMs`. */
+  /** Resolves when the transaction may have changed, or at the latest after `timeoutMs`. */
   moved(key: TransactionKey, timeoutMs: number): Promise<void>;
   announce(key: TransactionKey): void;
-  /** Taps were handed over: workers should look. */
+  /** Announces to workers that taps were handed over. */
   announceWork(): void;
 }

@@ -2,7 +2,7 @@ import type { JobRequest } from '../model/jobs.ts';
 import type { Transaction } from '../model/transaction.ts';
 import type { NewAttempt, PhoneResponseRecord } from './store-ports.ts';
 
-/** A void to be started: the row that tells of it, and the first attempt's job. */
+/** A void to be started: its own row, and the job of the first attempt. */
 export interface NewVoid {
   readonly original: Transaction;
   readonly attempt: NewAttempt;
@@ -10,19 +10,22 @@ export interface NewVoid {
   readonly nowMs: number;
 }
 
-/** What refunds, voids and acknowledgements ask of the database besides what taps do. */
+/** The database operations of refunds, voids and acknowledgements that taps do not need. */
 export interface RefundStore {
   /**
-   * Stores a refund and reserves its amount, or neither. `exists`: the merchant has used the reference before; `refused`: the
-   * sale has not that much left, or is not approved any more.
+   * Stores a refund and reserves its amount, or does neither. `exists`: the merchant has used the reference before.
+   * `refused`: the amount exceeds the refundable balance of the sale, or the sale is no longer approved.
    */
   reserve(refund: NewAttempt): Promise<'inserted' | 'exists' | 'refused'>;
-  /** Whether the switch has closed the business day of a sale. `timeZone`: the merchant's, for switches that announce none. */
+  /**
+   * Whether the switch has closed the business day of a sale. `timeZone`: the merchant's, for switches that announce
+   * no business day.
+   */
   isSettled(sale: Transaction, timeZone: string): Promise<boolean>;
-  /** False when the sale is not approved, or somebody was faster with a void or a refund. */
+  /** False if the sale is not approved, or another void or refund was faster. */
   startVoid(wanted: NewVoid): Promise<boolean>;
-  /** The row that tells of a sale's last void. */
+  /** The row of the last void of a sale. */
   findVoid(sale: Transaction): Promise<Transaction | undefined>;
-  /** False when the transaction has moved meanwhile. */
+  /** False if the transaction has changed since it was read. */
   acknowledge(record: PhoneResponseRecord): Promise<boolean>;
 }

@@ -5,49 +5,52 @@ import type { JobRequest } from '../model/jobs.ts';
 import type { PinEntry } from '../model/pin.ts';
 import type { Transaction, TransactionKey } from '../model/transaction.ts';
 
-/** An attempt of a reversal that was written, or may have been. */
+/** An attempt of a reversal that was or may have been written. */
 export interface SentReversal {
-  /** DE7, in whole seconds: names the attempt among those of its request. */
+  /** DE7, in whole seconds: identifies the attempt among those of its request. */
   readonly sentAtMs: number;
   /** From 1 for each void and each uncertain request. */
   readonly number: number;
   readonly stan: string;
-  /** Whether it may have reached the switch before its original. */
+  /** Whether the attempt may have reached the switch before its original. */
   readonly couldOvertake: boolean;
-  /** Whether it asks for an acknowledgement that left a doubt once more. */
+  /** Whether the attempt asks to confirm an acknowledgement that left a doubt. */
   readonly confirms: boolean;
-  /** False once an approval of the original came after it: its acknowledgement proves nothing then. */
+  /** False after a later approval of the original: then its acknowledgement proves nothing. */
   readonly counts: boolean;
-  /** The job of the attempt after it. */
+  /** The job of the next attempt. */
   readonly nextJob: string;
   readonly answer: ReversalAnswer | null;
 }
 
-/** What a step records of an attempt. `unsent`: no byte left, so there was no such attempt. */
+/** What a step records about an attempt. `unsent`: no byte was sent, so the attempt did not take place. */
 export type ReversalRecord =
   | (Omit<SentReversal, 'counts' | 'answer'> & {
       readonly kind: 'sent';
       readonly processorId: number;
-      /** Until then its answer is waited for; the database adds it to its clock. */
+      /** How long to wait for the response; the database adds it to its clock. */
       readonly deadlineSeconds: number;
     })
   | { readonly kind: 'answered'; readonly sentAtMs: number; readonly answer: ReversalAnswer }
   | { readonly kind: 'unsent'; readonly sentAtMs: number };
 
-/** A step of a reversal: guarded by the state and the attempt that it follows. */
+/** A step of a reversal, guarded by the state and the attempt that it follows. */
 export interface ReversalStep {
   readonly transaction: Transaction;
   readonly to: Pick<Transaction, 'reversalState' | 'reversalAttempt' | 'disposition' | 'needsReview' | 'voidState'>;
   readonly record?: ReversalRecord | undefined;
-  /** How many attempts there were when it was decided: another number means that it was decided from what is past. */
+  /**
+   * Number of attempts when the step was decided. Any other number in the database means that the decision is
+   * outdated.
+   */
   readonly attempts?: number | undefined;
-  /** What becomes of the row that tells of the void. */
+  /** The new state of the void's own row. */
   readonly voidRow?: VoidRow | undefined;
   /** For the audit trail. */
   readonly auditEntries: readonly (ReversalEntry | ReversalAnswerEntry)[];
   readonly nowMs: number;
   readonly enqueue: readonly JobRequest[];
-  /** The `reverse` jobs that it makes needless. */
+  /** The `reverse` jobs that the step makes unnecessary. */
   readonly remove: readonly string[];
 }
 
@@ -57,7 +60,9 @@ export interface VoidRow {
   readonly needsReview: boolean;
 }
 
-/** What a late response causes: a reversal is owed, for the first time or again, and no attempt before it counts. */
+/**
+ * The effect of a late response: a reversal is required, for the first time or again, and no earlier attempt counts.
+ */
 export interface LateStep {
   readonly to: Pick<Transaction, 'disposition' | 'needsReview' | 'pinState' | 'pinJob'>;
   readonly auditEntries: readonly (ReversalEntry | Pick<PinEntry, 'pin'>)[];
@@ -65,7 +70,7 @@ export interface LateStep {
   readonly remove: readonly { readonly queue: 'expire-pin'; readonly id: string }[];
 }
 
-/** What a job asks for: one attempt, the first or a repeat. */
+/** The payload of a job: one attempt, the first or a repeat. */
 export interface ReversalAttempt extends TransactionKey {
   readonly attempt: number;
   readonly reversalAttempt: number;

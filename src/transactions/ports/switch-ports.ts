@@ -13,88 +13,94 @@ import type { ProcessorProfile } from '../../processor-kit/profile.ts';
 import type { ProviderValues, TransactionKey } from '../model/transaction.ts';
 import type { EnteredPin } from './pin-ports.ts';
 
-/** What became of a request to a switch, and the connection that carried it. `written`: whether a byte may have left. */
+/**
+ * The result of a request to a switch, and the connection that carried it. `written`: whether a byte may have been
+ * sent.
+ */
 export type SwitchAnswer<Value> = { readonly connectionId: string } & (
   | { readonly kind: 'answered'; readonly value: Value }
   | { readonly kind: 'garbled' }
   | { readonly kind: 'failed'; readonly written: boolean; readonly reason: string }
 );
 
-/** What a switch made of a purchase, and what it told integrators besides. */
+/** The switch response to a purchase, with its values for integrators. */
 export interface PurchaseAnswer {
   readonly outcome: Outcome;
-  /** DE15, MMDD; undefined when the response has none, or its MAC is not good. */
+  /** DE15, MMDD; undefined if the response has none, or its MAC is wrong. */
   readonly settlementDate?: string | undefined;
   readonly providerFields: ProviderValues;
 }
 
-/** A place on a signed-on connection, held before anything is committed as submitted. */
+/** A slot on a signed-on connection, held before anything is committed as submitted. */
 export interface SwitchSlot {
   authorize(request: PreparedRequest, timing: SendTiming, about: AttemptName): Promise<SwitchAnswer<PurchaseAnswer>>;
   reverse(reversal: Reversal, timing: SendTiming, about: AttemptName): Promise<SwitchAnswer<ReversalAnswer>>;
-  /** Whether the switch has taken it: an approval is posted then. */
+  /** Whether the switch accepted the completion: then the approval is posted. */
   complete(completion: Completion, timing: SendTiming, about: AttemptName): Promise<SwitchAnswer<boolean>>;
   release(): void;
 }
 
-/** Which attempt of a transaction a message belongs to, for those who look at messages afterwards. */
+/** The attempt that a message belongs to, for later inspection of messages. */
 export interface AttemptName extends TransactionKey {
   readonly attempt: number;
 }
 
-/** On the monotonic clock: an answer counts until the one, nothing is written after the other. */
+/** On the monotonic clock. A response counts until the first time, and nothing is written after the second. */
 export interface SendTiming {
   readonly deadlineMs: number;
   readonly sendByMs: number;
 }
 
-/** A processor of an acquirer, wired to its connections. */
+/** A processor of an acquirer with its connections. */
 export interface Switch {
   readonly type: string;
   readonly profile: ProcessorProfile;
-  /** Whether PINs can be enciphered for it. */
+  /** Whether PINs can be enciphered for the switch. */
   readonly takesPin: boolean;
-  /** Whether a connection is signed on, taken or not; otherwise one may be coming up, or none is. */
+  /** Whether any connection is signed on, busy or not. If false, connections are being opened, or none exists. */
   readonly isSignedOn: boolean;
-  /** Whether connections are signed on, but each of them is silent: another switch is better, if there is one. */
+  /** Whether every signed-on connection has stopped responding: another switch is preferable, if there is one. */
   readonly isSuspect: boolean;
-  /** Whether connections are signed on, but all of them are taken: what came now would have to wait. */
+  /** Whether every slot of the signed-on connections is taken: a new request would have to wait. */
   readonly isFull: boolean;
   /**
-   * The next STAN within the scope that the profile names; undefined when the business day has none left.
+   * The next STAN within the scope that the profile names; undefined if the business day has none left.
    *
-   * @param use `followUp`: for a reversal or completion of what was sent before; a reserve is kept for these
+   * @param use `followUp`: for a reversal or completion of an earlier request, for which a reserve is kept
    */
   nextStan(tid: string, use?: 'followUp'): Promise<string | undefined>;
-  /** Undefined when no connection is signed on, none is about to be, or all are full. */
+  /** Undefined if no connection is signed on or about to be, or all are full. */
   takeSlot(connectionId?: string): Promise<SwitchSlot | undefined>;
-  /** Whether the connection still lives, signed on or not. */
+  /** Whether the connection is still open, signed on or not. */
   hasConnection(connectionId: string): boolean;
   /**
-   * Builds the message and tries it on the codec, so that what cannot be sent is known before anything is committed.
-   * @throws TapwireError when a value does not fit the switch's fields
+   * Builds the message and tries to encode it, so that a message that cannot be sent is found before anything is
+   * committed.
+   *
+   * @throws TapwireError if a value does not fit the fields of the switch
    */
   prepare(purchase: Purchase): PreparedRequest;
-  /** Whether it proves cards for mandates. */
+  /** Whether the switch verifies cards for mandates. */
   readonly takesMandates: boolean;
-  /** The same for a mandate, which proves the card and takes no money; only where mandates are taken. */
+  /** The same for a mandate, which verifies the card and takes no money; only if mandates are supported. */
   prepareMandate(purchase: Purchase): PreparedRequest;
-  /** The same for a refund; undefined when the switch takes none. */
+  /** The same for a refund; undefined if the switch takes none. */
   prepareRefund(refund: Refund): PreparedRequest | undefined;
   /**
-   * Enciphers a PIN anew, from the reader's key to the switch's, inside the HSM.
-   * @throws PinUnusable when the block holds no PIN of this card, HsmUnavailable when the HSM does not answer in time
+   * Translates a PIN inside the HSM from the reader's key to the switch's.
+   *
+   * @throws PinUnusable if the block holds no PIN of this card, HsmUnavailable if the HSM does not respond in time
    */
   translatePin(pin: EnteredPin, pan: string): Promise<PinData>;
-  /** Who the merchant is at this switch, for integrators. */
+  /** The identity of the merchant at this switch, for integrators. */
   providerId(terminal: Terminal): ProviderValues;
 }
 
-/** A request of one switch, ready to be written. */
+/** A request to one switch, ready to be written. */
 export interface PreparedRequest {
-  /** What a reversal must repeat of it. */
+  /** What a reversal must repeat of the request. */
   readonly original: OriginalData;
-  /** Whether its approval is posted only by a completion. */
+  /** Whether the switch posts its approval only after a completion. */
   readonly wantsCompletion?: boolean | undefined;
 }
 

@@ -10,7 +10,7 @@ import type { ReversalAttempt } from './reversal-ports.ts';
 import type { TransactionStore } from './store-ports.ts';
 import type { Switches } from './switch-ports.ts';
 
-/** Everything the use cases reach the world by. Composed once, in main.ts. */
+/** The dependencies of all use cases, created once in main.ts. */
 export interface TransactionDependencies {
   readonly clock: Clock;
   /** A UUID v4. */
@@ -28,9 +28,9 @@ export interface TransactionDependencies {
   /** How long a PIN is awaited. */
   readonly pinSeconds: number;
   readonly alarms: Alarms;
-  /** Sends a reversal from this process without waiting for its job, if there is a hand free. */
+  /** Sends a reversal from this process without waiting for its job, if capacity is free. */
   readonly reverseAhead: (asked: ReversalAttempt, jobId: string | undefined) => void;
-  /** How a tap goes on: to a switch from this process, or sealed to the workers. */
+  /** How a tap continues: this process submits it, or seals it for the workers. */
   readonly path:
     | { readonly kind: 'direct'; readonly switches: Switches }
     | { readonly kind: 'handover'; readonly handover: Handover };

@@ -12,22 +12,25 @@ import type { TransactionDependencies } from '../ports/transaction-dependencies.
 import { recordReversalAnswer } from './record-reversal-answer.ts';
 
 /**
- * A response that no request in this process waits for: it may have come after its deadline, after a restart, to another
- * worker than the one that asked, or after another response to the same request.
+ * A response that no request in this process waits for. It arrived after its deadline, after a restart, at another
+ * worker than the one that sent the request, or after another response to the same request.
  */
 export type UnmatchedResponse = UnmatchedRequestResponse | UnmatchedReversalResponse;
 
 interface UnmatchedRequestResponse extends ResponseIdentity {
-  /** What it means to the request whose kept data these are; undefined when it answers another kind of message. */
+  /** The outcome for the request with this kept data; undefined if the message answers another kind of request. */
   readonly read: (original: OriginalData) => Outcome | undefined;
 }
 
-/** Its MAC is good. */
+/** Its MAC is valid. */
 interface UnmatchedReversalResponse extends ResponseIdentity {
   readonly answer: ReversalAnswer;
 }
 
-/** `late`: recorded now. `duplicate`: the same was known before. `unknown`: it answers nothing that may still change. */
+/**
+ * `late`: recorded now. `duplicate`: the same response was known before. `unknown`: it answers nothing that may
+ * still change.
+ */
 export type UnmatchedKind = 'late' | 'duplicate' | 'unknown';
 
 type LateResponseDependencies = Pick<
@@ -35,13 +38,16 @@ type LateResponseDependencies = Pick<
   'store' | 'refunds' | 'vault' | 'clock' | 'directory' | 'newId' | 'alarms' | 'wakeups'
 >;
 
-/** A reversal that steps on each time its row is looked at is a row that others work on: they will see the response again. */
+/**
+ * If the reversal takes a step at every read of the row, other processes work on it and will receive the response
+ * again.
+ */
 export const MOST_TRIES = 3;
 
 /**
- * Records responses that nobody waits for, and what follows from them. The disposition that was told stays as it is.
+ * Records responses that no request waits for, and their effects. A disposition that was reported does not change.
  *
- * @returns what each one was, in order
+ * @returns the kind of each response, in order
  */
 export async function recordUnmatchedResponses(
   deps: LateResponseDependencies,
@@ -54,7 +60,7 @@ export async function recordUnmatchedResponses(
     ofReversals.length > 0 ? deps.store.findReversals(ofReversals) : [],
   ]);
   const firsts = new Map<string, Promise<UnmatchedKind>>();
-  // A switch that repeats itself a thousand times costs one commit.
+  // A switch that repeats a response a thousand times costs one commit.
   const once = (answer: readonly unknown[], record: () => Promise<UnmatchedKind>): Promise<UnmatchedKind> => {
     const first = firsts.get(answer.join(' '));
     if (first) return first.then((kind) => (kind === 'late' ? 'duplicate' : kind));
@@ -81,7 +87,7 @@ export async function recordUnmatchedResponses(
   );
 }
 
-/** Records a late response to a request; the request may move on meanwhile, or be replaced by an attempt with a PIN. */
+/** Records a late response to a request. The request may change meanwhile, or an attempt with a PIN may replace it. */
 export async function recordLate(
   deps: LateResponseDependencies,
   found: Transaction,
@@ -104,7 +110,7 @@ export async function recordLate(
   return 'unknown';
 }
 
-/** The response that decided, once more: it proves nothing new. */
+/** A repeat of the response that decided: it proves nothing new. */
 function isAcceptedAnswer(
   { disposition, responseCode, authorizationCode, ...row }: Transaction,
   late: LateFacts,
@@ -117,11 +123,12 @@ function isAcceptedAnswer(
 }
 
 /**
- * What a late response does to its request; undefined when everything goes on as it would without.
+ * The effect of a late response on its request; undefined if it changes nothing.
  *
- * One that approves, or that cannot be read for certain and may have approved, has the request reversed: for the first time
- * when it was declined, again when an attempt of its reversal had left by then. While a PIN is awaited the wait ends, because
- * an attempt with a PIN could take the money a second time. A decline that money may have followed needs review.
+ * A response requires a reversal if it approves, or if it cannot be read with certainty and may have approved. If
+ * the request was declined, this is the first reversal. If an attempt of its reversal was already sent, the reversal
+ * starts again. If a PIN is awaited, the wait ends, because an attempt with a PIN could take the money a second
+ * time. A decline that money may have followed needs review.
  */
 export function lateStep(
   deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
@@ -148,7 +155,7 @@ export function lateStep(
   };
 }
 
-/** What a response says to the request that it was found to answer; undefined when it does not answer it. */
+/** The outcome that a response reports for the matched request; undefined if it does not answer the request. */
 function readLate(
   { vault }: Pick<TransactionDependencies, 'vault'>,
   { id, sealedCard }: Transaction,
@@ -158,15 +165,16 @@ function readLate(
   try {
     outcome = sealedCard === null ? undefined : read(vault.open(id, sealedCard).original);
   } catch {
-    // The card's key is gone, or the processor trips over the response. The others of its batch must not suffer.
+    // The card's key no longer exists, or the processor fails on the response. The other responses of the batch must
+    // not suffer.
     return { kind: 'unknown', responseCode: '', authorizationCode: '' };
   }
   return outcome && lateFactsOf(outcome);
 }
 
 /**
- * What a late response says. What cannot be read for certain (a bad MAC, a code in no table) may have been an approval, so
- * it re-arms like one; but only an approval that is beyond doubt gives its DE38.
+ * The facts of a late response. If it cannot be read with certainty (a wrong MAC, a code in no table), it may have
+ * been an approval and re-arms the reversal like one. Only an approval beyond doubt supplies its DE38.
  */
 export function lateFactsOf({ kind, responseCode, authorizationCode = '' }: Outcome): LateFacts {
   if (kind === 'approved') return { kind, responseCode, authorizationCode };

@@ -8,13 +8,13 @@ import type { PhoneResponseRecord } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /**
- * The last moment has passed: brings a transaction to where it may rest.
+ * Moves a transaction whose last moment has passed to a status in which it may rest.
  *
- *   4, no outcome        5 and Indeterminate, a reversal is owed
- *   1 or 3, no outcome   UnableToGoOnline: nothing was ever written
- *   1, 3, 5, 6, 7        with an outcome, or a wish for a PIN, that no phone took: 9 FailedToRespondToPhone
+ * - 4, no outcome: 5 and Indeterminate, a reversal is required
+ * - 1 or 3, no outcome: UnableToGoOnline, because nothing was ever written
+ * - 1, 3, 5, 6, 7 with an outcome or a request for a PIN that no phone received: 9 FailedToRespondToPhone
  *
- * @returns `notYet` when the database's clock says that an outcome may still be committed
+ * @returns `notYet` if an outcome may still be committed by the clock of the database
  */
 export async function decideOverdue(
   deps: TransactionDependencies,
@@ -32,7 +32,7 @@ async function decideOutcome(deps: TransactionDependencies, transaction: Transac
   const outcome = settleOutcome(transaction, { kind: wasSubmitted ? 'unanswered' : 'unsent' }, nowMs);
   const decided = withWebhook(deps, transaction, outcome, nowMs);
   const { acquirerId, id, attempt } = transaction;
-  // The phone may still wait for its answer; if it does not, this job's successor lets the row rest.
+  // The phone may still wait for its response. If it does not, the successor of this job lets the row rest.
   const successor = {
     queue: 'overdue',
     data: { acquirerId, id, attempt },
@@ -50,7 +50,7 @@ function isUnanswered(status: StatusId): boolean {
   return UNANSWERED.includes(status);
 }
 
-/** What to record when a phone got its answer (8), or was gone (9). */
+/** The record that a phone received its response (8) or disconnected (9). */
 export function answerRecord(
   deps: TransactionDependencies,
   transaction: Transaction,
@@ -69,7 +69,10 @@ export function answerRecord(
   };
 }
 
-/** The phone's answer left, or could not. A repeated request that found an answer already recorded changes nothing. */
+/**
+ * Records that the response was sent to the phone, or could not be. A repeated request that finds this recorded
+ * changes nothing.
+ */
 export function recordAnswer(deps: TransactionDependencies, transaction: Transaction, isFlushed: boolean): void {
   const mayMove =
     isUnanswered(transaction.status) || (transaction.status === Status.FailedToRespondToPhone && isFlushed);

@@ -14,16 +14,16 @@ type ReversalAnswerDependencies = Pick<
   'store' | 'refunds' | 'clock' | 'directory' | 'newId' | 'alarms' | 'wakeups'
 >;
 
-/** Longer than a database takes to restart or to be replaced, shorter than the claim of the job that waits here. */
+/** Longer than a database takes to restart or to be replaced, shorter than the lease of the job that waits here. */
 const UNREAD_FOR_MS = 30_000;
 const READ_AGAIN_MS = 1_000;
-/** Each time somebody else may have recorded another answer, or sent the next attempt. */
+/** Before each retry another process may have recorded another response, or sent the next attempt. */
 const MOST_TRIES = 3;
 
 /**
- * Records a switch's answer to an attempt of a reversal, whenever and wherever it came, and what follows from it.
+ * Records a switch response to an attempt of a reversal, at any time and on any connection, and its effects.
  *
- * @returns `unknown` when the reversal never stood still: the answer is to be looked at again
+ * @returns `unknown` if the reversal changed during every try: then the response must be processed again
  */
 export async function recordReversalAnswer(
   deps: ReversalAnswerDependencies,
@@ -42,7 +42,10 @@ export async function recordReversalAnswer(
   return 'unknown';
 }
 
-/** Reads, again while the database is unavailable: the switch will not say it once more before its next attempt. */
+/**
+ * Retries the read while the database is unavailable, because the switch does not repeat the response before the
+ * next attempt.
+ */
 async function read<T>(deps: ReversalAnswerDependencies, key: ReversalKey, find: () => Promise<T>): Promise<T> {
   const untilMs = deps.clock.monotonicMs() + UNREAD_FOR_MS;
   for (;;) {
@@ -55,7 +58,7 @@ async function read<T>(deps: ReversalAnswerDependencies, key: ReversalKey, find:
   }
 }
 
-/** Commits a step with what it means to others: the row of the void, the integrator, who waits, and the person to be called. */
+/** Commits a step with its effects: the row of the void, the webhook, the waiting requests, and the person to alert. */
 export async function stepReversal(
   deps: ReversalAnswerDependencies,
   decided: ReversalStep,
@@ -68,7 +71,7 @@ export async function stepReversal(
   return true;
 }
 
-/** One that was Voided before, and reversed again after a late approval, was told before. */
+/** A transaction that was Voided before, and reversed again after a late approval, was already reported. */
 function withWebhook(deps: ReversalAnswerDependencies, step: ReversalStep): ReversalStep {
   const { transaction, to, nowMs } = step;
   if (to.disposition === transaction.disposition) return step;
@@ -76,7 +79,7 @@ function withWebhook(deps: ReversalAnswerDependencies, step: ReversalStep): Reve
   return { ...step, enqueue: [...step.enqueue, ...webhookJobs(deps, transaction, after, nowMs)] };
 }
 
-/** The last attempt may still be acknowledged: who sends it calls for a person when it was not. */
+/** The last attempt may still be acknowledged: if it is not, its sender alerts a person. */
 function needsPerson({ transaction, to, auditEntries }: ReversalStep): boolean {
   const names = auditEntries.map((each) => ('reversal' in each ? each.reversal : undefined));
   const isNews = names.includes('needsReview') || (to.needsReview && !transaction.needsReview);

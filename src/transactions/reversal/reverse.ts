@@ -16,28 +16,29 @@ import { recordReversalAnswer, stepReversal } from './record-reversal-answer.ts'
 import { reviewUnsendable } from './review-unsendable.ts';
 
 /**
- * One attempt of a reversal (see reversal-steps.ts for what it goes through), on a line where it cannot overtake its
- * original.
+ * Sends one attempt of a reversal (reversal-steps.ts describes its states) on a connection where it cannot overtake
+ * its original.
  *
- * On the connection that carried the original it follows it: at the original's deadline, what was unsent of it went down
- * with its connection. On another connection nothing orders the two, so there it waits until the original's deadline is
- * past by the guard of the switch's profile (`overtakingGuardSeconds`, which tells why it is enough), unless the switch has
- * answered the original: then nothing of it is on its way any more.
+ * On the connection that carried the original, the reversal always follows it: at the deadline of the original, any
+ * unsent part was discarded with its connection. On another connection nothing orders the two. There the reversal
+ * waits until the guard of the switch's profile after the deadline of the original (`overtakingGuardSeconds`, which
+ * explains why it is enough). If the switch has answered the original, no part of it is in transit, and the reversal
+ * does not wait.
  *
- * A worker that was killed makes no exception: its kernel still delivers what lay in the socket's buffer. Its orphans are
- * decided at the deadline and two seconds, and their reversals are on the wire when the guard is over: with the guard of
- * five seconds, within ten of the deadline. The acknowledgement that comes on another connection leaves a doubt, and is asked
- * for once more a minute later (reversal-steps.ts).
+ * A killed worker is no exception: its kernel still delivers the contents of the socket buffer. Its orphaned
+ * transactions are decided two seconds after the deadline, and their reversals are sent when the guard is over: with
+ * a guard of five seconds, within ten seconds of the deadline. An acknowledgement on another connection leaves a
+ * doubt and is confirmed a minute later (reversal-steps.ts).
  */
 
 export type ReversalJobResult = 'done' | { readonly againAfterSeconds: number };
 
-/** A completion is answered in a second as a rule. */
+/** A switch usually answers a completion within a second. */
 const COMPLETION_POLL_SECONDS = 1;
-/** Somebody else has taken a step meanwhile: look at what is left to do. */
+/** Another process has taken a step meanwhile: look at what remains to be done. */
 const MOVED: ReversalJobResult = { againAfterSeconds: 1 };
 
-/** @param jobId the job that asked for the attempt, when it waits to be found: the attempt's commit removes it */
+/** @param jobId the job that requested the attempt, if it waits in the queue: the commit of the attempt removes it */
 export async function sendReversal(
   deps: TransactionDependencies,
   asked: ReversalAttempt,
@@ -60,7 +61,7 @@ export async function sendReversal(
   }
 }
 
-/** The attempt to make, and the job that asked for it when the attempt's commit removes it. */
+/** The attempt to send, and the job that requested it if the commit of the attempt removes that job. */
 interface NumberedAttempt {
   readonly number: number;
   readonly processorId: number;
@@ -75,10 +76,10 @@ async function attemptReversal(
 ): Promise<ReversalJobResult> {
   if (!target) return waitForSlot(deps, transaction, target, NOT_NOW);
   const original = await deps.store.findOriginalFacts(transaction);
-  // It must not overtake a completion either, which would post what was taken back.
+  // The reversal must not overtake a completion either, because the completion would post what was reversed.
   if (original.completingSeconds > 0)
     return { againAfterSeconds: Math.min(original.completingSeconds, COMPLETION_POLL_SECONDS) };
-  // Nor leave before the deadline of the attempt before it, which may be on its way to take effect.
+  // Nor may it be sent before the deadline of the previous attempt, which may still be in transit.
   if (original.underWaySeconds > 0) return { againAfterSeconds: original.underWaySeconds };
   const doubtSeconds = secondsOfDoubt(transaction, original);
   if (doubtSeconds > 0) return { againAfterSeconds: doubtSeconds };
@@ -88,8 +89,9 @@ async function attemptReversal(
 }
 
 /**
- * How long a confirmation has to wait. The job of the next attempt may have been taken before the doubtful answer came, and
- * then finds the reversal confirming: the time of its job says nothing about the minute.
+ * How long a confirmation has to wait. The job of the next attempt may have been scheduled before the doubtful
+ * response arrived, and then finds the reversal confirming. The time of that job therefore does not include the
+ * minute.
  */
 function secondsOfDoubt({ reversalState }: Transaction, { sinceAcknowledgementSeconds: since }: OriginalFacts): number {
   if (reversalState !== ReversalState.confirming || since === null) return 0;
@@ -101,7 +103,7 @@ interface FreeSlot {
   readonly couldOvertake: boolean;
 }
 
-/** None is free now; where a time is given, none will be before. */
+/** No slot is free now; if a time is given, none will be free before it. */
 interface NoSlot {
   readonly slot?: undefined;
   readonly againAfterSeconds?: number;
@@ -118,7 +120,7 @@ async function takeSlotFor(
   const carrier = deps.originals.find(transaction.id);
   const behind = carrier === undefined ? undefined : await target.takeSlot(carrier);
   if (behind) return { slot: behind, couldOvertake: false };
-  if (carrier !== undefined && target.hasConnection(carrier)) return NOT_NOW; // it signs on again, or is full
+  if (carrier !== undefined && target.hasConnection(carrier)) return NOT_NOW; // signing on again, or full
   const { overtakingGuardSeconds } = target.profile.reversal;
   const waitSeconds = original.wasAnswered ? 0 : overtakingGuardSeconds - original.sinceDeadlineSeconds;
   if (waitSeconds > 0) return { againAfterSeconds: waitSeconds };
@@ -126,7 +128,7 @@ async function takeSlotFor(
   return slot ? { slot, couldOvertake: !original.wasAnswered } : NOT_NOW;
 }
 
-/** No line could take it. The attempt does not count; that it has been too long does. */
+/** No connection could take the attempt. The attempt does not count, but the elapsed time does. */
 async function waitForSlot(
   deps: TransactionDependencies,
   transaction: Transaction,
@@ -188,12 +190,13 @@ async function settleAttempt(
     await recordReversalAnswer(deps, { acquirerId, id, attempt: of, sentAtMs: attempt.sentAtMs }, answer.value);
   }
   if (sent.reversalState !== ReversalState.needsReview) return;
-  // The last attempt, or one for a line that came back too late: who is not known to have acknowledged it by now needs a person.
+  // This was the last attempt, or one for a connection that came back too late. If no acknowledgement is known by
+  // now, a person is needed.
   const after = await deps.store.findRequest(transaction);
   if (after?.reversalState === ReversalState.needsReview) deps.alarms.needsReview(sent, 'UNACKNOWLEDGED');
 }
 
-/** Undefined when a STAN of its own is wanted and the business day has none left. */
+/** Undefined if the attempt needs a STAN of its own and the business day has none left. */
 async function buildAttempt(
   deps: TransactionDependencies,
   { transaction, target, processorId, original, couldOvertake }: Sending,

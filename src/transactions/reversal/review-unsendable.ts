@@ -9,14 +9,14 @@ import { stepReversal } from './record-reversal-answer.ts';
 /**
  * Decides what happens to a reversal whose attempt failed with an error before it was sent.
  *
- * - Without its card data (erased, or sealed bytes that were changed) no attempt can ever be built: the transaction needs
- *   review at once, and the job ends.
- * - With the sealing key gone, the transaction needs review at once, because only a person can restore the key. The job is
- *   retried, so that the reversal leaves when the key is back.
- * - Any other error (an exception of a processor type, for example) may be temporary: the job is retried, and the
- *   transaction needs review once the time for attempts is over.
+ * - If its card data were erased, or its sealed bytes were changed, no attempt can ever be built. The transaction
+ *   needs review at once, and the job ends.
+ * - If the sealing key no longer exists, the transaction needs review at once, because only a person can restore the
+ *   key. The job is retried, so that the reversal is sent when the key is restored.
+ * - Any other error (an exception of a processor type, for example) may be temporary. The job is retried, and the
+ *   transaction needs review after the time for attempts is over.
  *
- * @throws the error itself when the job has to be retried, so that it is logged
+ * @throws the error itself if the job has to be retried, so that it is logged
  */
 export async function reviewUnsendable(
   deps: TransactionDependencies,

@@ -5,13 +5,13 @@ import type { ReversalStep, VoidRow } from '../ports/reversal-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /**
- * What a step of a sale's reversal means to the row that tells of its void, and to the integrator who was answered 202:
+ * Adds the effects of a step of a sale's reversal: on the row of its void, and for the integrator who received 202.
  *
- *   done         Approved; that the sale is Voided is an event of the sale
- *   refused      Declined, in review; `void.failed`
- *   in doubt     in review, with the disposition that it had; `void.needsReview`, once
+ * - done: Approved; the integrator receives an event of the sale, which is Voided
+ * - refused: Declined, in review; `void.failed`
+ * - in doubt: in review, with an unchanged disposition; `void.needsReview`, once
  *
- * @returns the step with all of it, to be committed together
+ * @returns the step with all of these effects, to be committed together
  */
 export async function withVoidRow(
   deps: Pick<TransactionDependencies, 'refunds' | 'directory' | 'newId'>,

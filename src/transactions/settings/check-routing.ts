@@ -6,13 +6,14 @@ import { keyExchangeFaults } from '../../processor-kit/key-change.ts';
 import type { Processor, SwitchConfig } from '../../processor-kit/processor.ts';
 import { findCurrency } from '../model/money.ts';
 
-/** The types that this installation has, by name. */
+/** The processor types of this installation, keyed by name. */
 export type ProcessorTypes = ReadonlyMap<string, Processor>;
 
 /**
- * Whether a processor can be run as it is to be stored: a type that is there, and a configuration that this type takes.
+ * Checks that a processor can run with the settings that are to be stored: its type exists, and the type accepts the
+ * configuration.
  *
- * @param foreignIn what the configuration names that is not its acquirer's
+ * @param foreignIn finds values in the configuration that do not belong to its acquirer
  * @throws RequestRejected (INVALID_VALUES) with a JSON pointer to each fault
  */
 export function checkProcessorSettings(
@@ -21,49 +22,60 @@ export function checkProcessorSettings(
   foreignIn: (config: SwitchConfig) => Fault[],
 ): void {
   const processor = types.get(type);
-  if (!processor) throw invalidValue('type', `none of ${[...types.keys()].join(', ')}`);
+  if (!processor) throw invalidValue('type', `must be one of ${[...types.keys()].join(', ')}`);
   const { data, error } = processor.configSchema.safeParse(config);
   const faults = error ? error.issues.flatMap(faultsIn) : [...contradictionsIn(processor, data), ...foreignIn(data)];
   if (faults.length === 0) return;
   throw invalidValues(faults.map(({ path, detail }) => ({ path: ['config', ...path], detail })));
 }
 
-/** What each setting allows and the line does not: found here, it does not wait for the next start of a worker. */
+/**
+ * Finds settings that are valid alone and contradict each other. Without this check, the next start of a worker
+ * would find them.
+ */
 function contradictionsIn(processor: Processor, { addresses, accept, tls, macKeys, ...rest }: SwitchConfig): Fault[] {
   const headerBytes = (rest.transportHeader?.length ?? 0) / 2;
   const rules: readonly Rule[] = [
-    [addresses.length === 0 && !accept, 'addresses', 'neither addresses nor accept: there would be no line'],
-    [(tls?.certFile === undefined) !== (tls?.keyFile === undefined), 'tls', 'certFile and keyFile go together'],
-    [accept !== undefined && tls !== undefined && !tls.certFile, 'tls', 'accept needs certFile and keyFile'],
-    [macKeys !== undefined && !processor.mac, 'macKeys', 'messages of this type carry no MAC'],
+    [addresses.length === 0 && !accept, 'addresses', 'must contain an address, or accept must be set'],
+    [
+      (tls?.certFile === undefined) !== (tls?.keyFile === undefined),
+      'tls',
+      'must contain both certFile and keyFile, or neither',
+    ],
+    [
+      accept !== undefined && tls !== undefined && !tls.certFile,
+      'tls',
+      'must contain certFile and keyFile because accept is set',
+    ],
+    [macKeys !== undefined && !processor.mac, 'macKeys', 'not allowed: messages of this processor type carry no MAC'],
     [
       headerBytes > 0 && headerBytes !== (processor.framing.transportHeader?.length ?? 0),
       'transportHeader',
-      'of another length than the type’s',
+      'must have the length that the processor type requires',
     ],
     ...keyExchangeFaults(processor, { macKeys, ...rest }).map((fault) => [true, 'keyExchange', fault] as const),
   ];
   return brokenRules(rules);
 }
 
-/** A name that the schema does not have is told at that name, not at the object around it. */
+/** An unknown name is reported at that name, not at the object that contains it. */
 function faultsIn(issue: z.core.$ZodIssue): Fault[] {
   if (issue.code !== 'unrecognized_keys') return [{ path: issue.path, detail: issue.message }];
-  return issue.keys.map((key) => ({ path: [...issue.path, key], detail: 'there is no such setting' }));
+  return issue.keys.map((key) => ({ path: [...issue.path, key], detail: 'unknown setting' }));
 }
 
 /**
- * Whether a tap can ever fit: a currency or a scheme that no card has would make a route that nobody takes.
+ * Checks that a tap can match the route: no tap matches an unknown currency or scheme.
  *
  * @throws RequestRejected (INVALID_VALUES) with a JSON pointer to each fault
  */
 export function checkRouteSettings({ currency, scheme }: RouteSettings): void {
   const faults: Fault[] = [];
   if (currency !== null && !findCurrency(currency)) {
-    faults.push({ path: ['currency'], detail: 'no currency of ISO 4217' });
+    faults.push({ path: ['currency'], detail: 'must be a currency of ISO 4217' });
   }
   if (scheme !== null && !SCHEMES.has(scheme)) {
-    faults.push({ path: ['scheme'], detail: `none of ${[...SCHEMES].join(', ')}` });
+    faults.push({ path: ['scheme'], detail: `must be one of ${[...SCHEMES].join(', ')}` });
   }
   if (faults.length > 0) throw invalidValues(faults);
 }

@@ -4,7 +4,7 @@ import { findCountry } from '../model/countries.ts';
 import { type Currency, findCurrency } from '../model/money.ts';
 
 /**
- * Whether a merchant can be somewhere on earth, and its fee be paid in its currency.
+ * Checks that a merchant's country and time zone exist, and that its fee is an amount in its currency.
  *
  * @throws RequestRejected (INVALID_VALUES) with a JSON pointer to each fault
  */
@@ -16,21 +16,25 @@ export function checkMerchant({
 }: Pick<NewMerchant, 'currency' | 'country' | 'timeZone' | 'fee'>): void {
   const known = findCurrency(currency);
   const faults = brokenRules([
-    [!known, 'currency', 'no currency of ISO 4217'],
-    [!findCountry(country), 'country', 'no country of ISO 3166-1'],
-    [!isTimeZone(timeZone), 'timeZone', 'no time zone of the IANA database'],
-    [known !== undefined && fee !== null && !isAmount(fee, known), 'fee', 'more decimals than the currency has'],
+    [!known, 'currency', 'must be a currency of ISO 4217'],
+    [!findCountry(country), 'country', 'must be a country of ISO 3166-1'],
+    [!isTimeZone(timeZone), 'timeZone', 'must be a time zone of the IANA database'],
+    [
+      known !== undefined && fee !== null && !isAmount(fee, known),
+      'fee',
+      'must not have more decimals than the currency',
+    ],
   ]);
   if (faults.length > 0) throw invalidValues(faults);
 }
 
-/** Also false for what JavaScript writes with an exponent, `1e-10`: no currency has so small a unit. */
+/** Also false for numbers that JavaScript writes with an exponent, such as `1e-10`: no currency has so small a unit. */
 function isAmount(fee: number, currency: Currency): boolean {
   const plain = /^\d+(?:\.(\d+))?$/.exec(String(fee));
   return plain !== null && (plain[1] ?? '').length <= currency.exponent;
 }
 
-/** By its name. Offsets (`+02:00`), which the runtime takes as well, know no daylight saving. */
+/** Accepts names only. The runtime also accepts offsets (`+02:00`), which have no daylight saving time. */
 function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {

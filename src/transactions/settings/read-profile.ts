@@ -14,14 +14,14 @@ type SimpleEntry = NonNullable<NewTerminalProfile['configList']>[number];
 
 /** DF8123 is n12 (EMV Book C-2, Annex A). */
 const FLOOR_LIMIT_DIGITS = 12;
-const NO_CURRENCY = 'no currency of ISO 4217';
-const NO_COUNTRY = 'no country of ISO 3166';
+const NO_CURRENCY = 'must be a currency of ISO 4217';
+const NO_COUNTRY = 'must be a country of ISO 3166';
 
 /**
- * Reads the body of a creation, in either format, into the canonical one.
+ * Converts the body of a creation, in either format, into the canonical one.
  *
- * @throws RequestRejected (INVALID_VALUES) with a JSON pointer to each fault: a code of no currency or country, no EMV tag, a value that its
- *   tag cannot have, card data, the same thing twice
+ * @throws RequestRejected (INVALID_VALUES) with a JSON pointer to each fault: an unknown currency or country, an
+ * unknown EMV tag, a value that its tag cannot have, card data, a duplicate
  */
 export function readNewProfile({ configList, ...body }: Omit<NewTerminalProfile, 'name'>): TerminalProfileSettings {
   if (configList === undefined) return { overrides: [], ...readProfileChange(body) };
@@ -34,7 +34,7 @@ export function readNewProfile({ configList, ...body }: Omit<NewTerminalProfile,
 }
 
 /**
- * Reads the body of an update: what it names, in the canonical form.
+ * Converts the body of an update: the properties that it contains, in the canonical form.
  *
  * @throws RequestRejected as above
  */
@@ -90,7 +90,7 @@ function readCountry(code: string | undefined, path: Path, faults: Faults): stri
   return found?.numeric;
 }
 
-/** Three digits may come as the four that a tag has. */
+/** A code of three digits may arrive as the four digits of its tag. */
 function withoutZero(code: string): string {
   return /^0\d{3}$/.test(code) ? code.slice(1) : code;
 }
@@ -98,7 +98,7 @@ function withoutZero(code: string): string {
 function readTlv({ tag: given, value: hex, remove }: TlvEntry, path: Path, faults: Faults): TlvEntry {
   const tag = given.toUpperCase();
   const number = Number.parseInt(tag, 16);
-  const detail = tag.startsWith('00') || !isTag(number) ? 'not a tag of EMV' : cardDataFault(number);
+  const detail = tag.startsWith('00') || !isTag(number) ? 'must be an EMV tag' : cardDataFault(number);
   if (detail !== undefined) faults.push({ path: [...path, 'tag'], detail });
   if (remove || hex === undefined) return { tag, remove: true };
   const value = hex.toUpperCase();
@@ -107,9 +107,11 @@ function readTlv({ tag: given, value: hex, remove }: TlvEntry, path: Path, fault
   return { tag, value };
 }
 
-/** A profile is shown, kept in the record of changes and sent to readers: nothing of a card belongs there. */
+/**
+ * A profile is displayed, kept in the audit trail of settings and sent to readers, so it must not contain card data.
+ */
 function cardDataFault(tag: number): string | undefined {
-  return tagMeanings(tag).some(({ secrecy }) => secrecy !== undefined) ? 'holds data of a card' : undefined;
+  return tagMeanings(tag).some(({ secrecy }) => secrecy !== undefined) ? 'must not contain card data' : undefined;
 }
 
 function valueFault(tag: string, number: number, value: string): string | undefined {
@@ -118,7 +120,7 @@ function valueFault(tag: string, number: number, value: string): string | undefi
   if (isConstructed(number)) return templateFault(value);
   const meanings = tagMeanings(number);
   if (meanings.length > 0 && !meanings.some((meaning) => fits(meaning, value)))
-    return 'cannot be the value of this tag';
+    return 'must be a valid value of this tag';
   return undefined;
 }
 
@@ -129,20 +131,23 @@ function isCodeOf(find: (code: string) => unknown, value: string): boolean {
 function templateFault(value: string): string | undefined {
   try {
     const inside = [...indexTlv(fromHex(value))];
-    return inside.some(({ tag }) => cardDataFault(tag)) ? 'holds data of a card' : undefined;
+    return inside.some(({ tag }) => cardDataFault(tag)) ? 'must not contain card data' : undefined;
   } catch (error) {
-    if (error instanceof TlvError) return 'no data objects inside this template';
+    if (error instanceof TlvError) return 'must contain valid data objects';
     throw error;
   }
 }
 
-/** Whether a value is as long as one meaning of its tag allows, and has digits where that asks for them. */
+/**
+ * Whether the length of a value matches one meaning of its tag, and the value has digits if that meaning requires
+ * them.
+ */
 function fits({ format, min = 0, max = Number.POSITIVE_INFINITY }: TagFacts, value: string): boolean {
   const lengthBytes = value.length / 2;
   return lengthBytes >= min && lengthBytes <= max && (format !== 'n' || /^\d*$/.test(value));
 }
 
-/** The same application, transaction type or tag twice would leave open which of them counts. */
+/** If the same application, transaction type or tag occurs twice, it is undefined which one applies. */
 function reportRepeats(overrides: readonly KernelOverride[], list: string, types: string, faults: Faults): void {
   reportTwice(overrides, ({ aid, kernelID }) => `${aid} ${kernelID}`, [list], faults);
   for (const [at, { transactionTypeConfigs = [] }] of overrides.entries()) {
@@ -157,7 +162,7 @@ function reportRepeats(overrides: readonly KernelOverride[], list: string, types
 function reportTwice<Item>(items: readonly Item[], keyOf: (item: Item) => string, path: Path, faults: Faults): void {
   const seen = new Set<string>();
   for (const [at, item] of items.entries()) {
-    if (seen.has(keyOf(item))) faults.push({ path: [...path, at], detail: 'stands here twice' });
+    if (seen.has(keyOf(item))) faults.push({ path: [...path, at], detail: 'must not occur twice' });
     seen.add(keyOf(item));
   }
 }

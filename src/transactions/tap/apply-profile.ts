@@ -13,17 +13,17 @@ const TRANSACTION_TYPE = 0x9c;
 const TRANSACTION_CURRENCY = 0x5f2a;
 const TERMINAL_COUNTRY = 0x9f1a;
 
-/** A tap as its terminal profile has it. */
+/** A tap with its terminal profile applied. */
 export interface ProfileApplied {
-  /** With the profile's currency and country where the reader left them out: so they go to the switch. */
+  /** Includes the profile's currency and country if the reader left them out, so that the switch receives them. */
   readonly opened: OpenedTap;
-  /** Why the tap may not go on. */
+  /** Why the tap may not continue. */
   readonly fault: NoConfiguration | undefined;
 }
 
 /**
- * Holds a tap to the terminal profile that its token names by `spCfg`, or else its terminal has; without either, it stays
- * as it is. Only what the reader left out is added: what it told was signed by the card.
+ * Applies the terminal profile that the token names in `spCfg`, or else the profile of the terminal. Without either,
+ * the tap does not change. Only values that the reader left out are added, because the card has signed the others.
  */
 export function applyProfile(directory: Directory, principal: Principal, opened: OpenedTap): ProfileApplied {
   const profile = chooseProfile(directory, principal);
@@ -41,7 +41,7 @@ export function applyProfile(directory: Directory, principal: Principal, opened:
   return { opened: added.length === 0 ? opened : complete(opened, added), fault: undefined };
 }
 
-/** The profile in force: undefined when none is named, NoConfiguration when the one that is named does not exist. */
+/** The profile in force: undefined if none is named, NoConfiguration if the named one does not exist. */
 export function chooseProfile(
   directory: Directory,
   { acquirerId, xTid, profileName }: Pick<Principal, 'acquirerId' | 'xTid' | 'profileName'>,
@@ -61,7 +61,7 @@ function readProfiled(chip: TlvValues): ProfiledTap {
   };
 }
 
-/** The bytes too, since a worker may read the tap from them. */
+/** Also completes the bytes, because a worker may read the tap from them. */
 function complete({ payment, bytes }: OpenedTap, added: readonly (readonly [number, string])[]): OpenedTap {
   const objects = encodeTlv(added.map(([tag, value]) => ({ tag, value: fromHex(value) })));
   const whole = Buffer.concat([bytes.general, objects]);

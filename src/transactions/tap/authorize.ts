@@ -15,8 +15,8 @@ import { awaitOutcome } from './await-outcome.ts';
 import type { ReadySubmission } from './take-route.ts';
 
 /**
- * Sends a committed submission and commits what came of it. If it is proven that nothing was written, the next processor
- * has its turn. Whoever loses the compare-and-set tells what the winner stored.
+ * Sends a committed submission and commits its result. If it is proven that nothing was written, the next processor
+ * is tried. If another process has committed first, the caller returns the stored result.
  */
 export async function authorize(
   deps: TransactionDependencies,
@@ -33,9 +33,10 @@ export async function authorize(
 }
 
 /**
- * Commits that an accepted tap goes to this switch: 3 -> 4, or 4 -> 3 -> 4 when the one before it never got a byte.
+ * Commits the submission of an accepted tap to this switch: 3 -> 4, or 4 -> 3 -> 4 if the previous switch received
+ * no byte.
  *
- * @returns undefined, with the slot given back, when somebody else has decided or `answer_by` leaves no full deadline
+ * @returns undefined, with the slot released, if another process has decided or `answer_by` leaves no full deadline
  */
 export async function submitReady(
   deps: TransactionDependencies,
@@ -78,21 +79,22 @@ async function settle(
   );
   const settlement = withWebhook(deps, transaction, decided, nowMs);
   const rememberOriginal = () => deps.originals.remember(transaction.id, answer.connectionId);
-  // Before the commit: its job may be found at once.
+  // Before the commit, because its job may be picked up at once.
   if (settlement.result.reversalState === ReversalState.owed) rememberOriginal();
   const isCommitted = await deps.store
     .settle({ transaction, settlement, isOverdue: false, nowMs })
     .catch(afterSubmission);
   deps.wakeups.announce(transaction);
   const { status, result, pin } = settlement;
-  // Until when a PIN is awaited, the row alone says.
+  // Only the row contains the time until which a PIN is awaited.
   if (isCommitted && isAwaitingPin(pin)) return awaitOutcome(deps, transaction);
   const settled = isCommitted
     ? { ...transaction, ...result, ...pin, status, updatedAtMs: nowMs }
     : await awaitOutcome(deps, transaction);
   if (settled.reversalState === ReversalState.none) return settled;
 
-  // Whoever has decided: the first reversal is this process's to send, on the connection that no other has.
+  // If another process decided, this process still sends the first reversal, because only this process has the
+  // connection.
   rememberOriginal();
   if (!isCommitted && answer.kind === 'answered') await recordLate(deps, settled, lateFactsOf(answer.value.outcome));
   const { acquirerId, id, attempt } = settled;
@@ -106,13 +108,13 @@ function settlementOf(transaction: Transaction, event: SwitchEvent, reverseJob: 
   return { ...settlement, enqueue };
 }
 
-/** An approval that is posted only by a completion is committed with the job that sends it. */
+/** If an approval is posted only after a completion, the job that sends the completion is committed with it. */
 function withCompletion(transaction: Transaction, settlement: Settlement, { request }: ReadySubmission): Settlement {
   if (!request.wantsCompletion || settlement.result.disposition !== Disposition.Approved) return settlement;
   return { ...settlement, enqueue: [...settlement.enqueue, completionJob(transaction)] };
 }
 
-/** Whatever the database did not take: the tap itself is stored, and its `overdue` job will decide. */
+/** The database failed after the submission. The tap itself is stored, and its `overdue` job will decide. */
 function afterSubmission(cause: unknown): never {
   throw cause instanceof StoreUnavailable ? new StoreUnavailable(true, { cause }) : cause;
 }

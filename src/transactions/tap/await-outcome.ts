@@ -5,20 +5,27 @@ import type { Transaction } from '../model/transaction.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { decideOverdue } from '../reversal/overdue.ts';
 
-/** A wake-up can be lost, or belong to a process that does not share them: the row is looked at this often anyway. */
+/**
+ * A wake-up can be lost, or come from a process that does not share them, so the row is read at this interval
+ * anyway.
+ */
 const LOOK_AGAIN_MS = 1_000;
-/** A database that restarts, or is replaced, is there again within this time; whoever waits for an outcome need not notice. */
+/**
+ * A database that restarts or is replaced is usually available again within this time, so waiting requests do not
+ * notice.
+ */
 const UNREAD_FOR_MS = 10_000;
 
-/** Past the last moment: somebody else may be deciding just now, or the database's clock be a little behind. */
+/** After the last moment another process may be deciding, or the clock of the database may be slightly behind. */
 const DECIDED_WITHIN_MS = 5_000;
 
 /**
- * Waits for an outcome, or the wish for a PIN, that somebody else commits: a worker, the `overdue` job, the same request
- * running elsewhere. The answer always comes from the row. Past the last moment the caller makes the move itself; it never
- * invents an outcome.
+ * Waits for an outcome, or a request for a PIN, that another actor commits: a worker, the `overdue` job, or the same
+ * request in another process. The result always comes from the row. After the last moment the caller makes the
+ * transition itself; it never invents an outcome.
  *
- * @throws StoreUnavailable, `mayBeStored`, when the row is gone, cannot be read for long, or stays undecided
+ * @throws StoreUnavailable, `mayBeStored`, if the row does not exist, cannot be read for a long time, or stays
+ * undecided
  */
 export async function awaitOutcome(deps: TransactionDependencies, transaction: Transaction): Promise<Transaction> {
   const deadlineSeconds = transaction.deadlineSeconds ?? LONGEST_DEADLINE_SECONDS;
@@ -42,7 +49,7 @@ export async function awaitOutcome(deps: TransactionDependencies, transaction: T
   }
 }
 
-/** The row as it is, or, past the last moment, as it is once this request has decided. */
+/** The row as stored; after the last moment, the row after the decision of this request. */
 async function lookOrDecide(
   deps: TransactionDependencies,
   transaction: Transaction,

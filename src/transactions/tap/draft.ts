@@ -28,14 +28,14 @@ export const NO_SUBMISSION: Submission = {
   overdueJob: null,
 };
 
-/** Before a PIN was asked for, or came. */
+/** The PIN columns before a PIN is requested or received. */
 export const WITHOUT_PIN = { ...NO_PIN, pinFingerprint: null, pinExpiresAtMs: null } as const;
 
-/** A tap as it is before anything was read of it: who submits it, for whom, from which device. */
+/** A tap before any of its data were read: its submitter, merchant and device. */
 export interface Draft {
   readonly merchant: MerchantRecord;
   readonly transaction: Transaction;
-  /** The link or intent that it is for. */
+  /** The link or intent that the tap pays. */
   readonly link?: Link | undefined;
 }
 
@@ -81,7 +81,10 @@ export function draftTap(deps: TransactionDependencies, principal: Principal, re
   return { merchant, transaction, link };
 }
 
-/** The next attempt of a transaction of which nothing reached a switch: its id and birth, this request's everything else. */
+/**
+ * The next attempt of a transaction that reached no switch. It keeps id and creation time, and takes the rest from
+ * this request.
+ */
 export function nextAttempt(draft: Draft, before: Transaction): Draft {
   const { id, attempt, createdAtMs } = before;
   return {
@@ -96,7 +99,7 @@ export function nextAttempt(draft: Draft, before: Transaction): Draft {
   };
 }
 
-/** The next attempt of a transaction that was asked for its PIN: the same tap, on the way that it took before. */
+/** The next attempt of a transaction whose PIN was requested: the same tap, on the same route. */
 export function pinAttempt(
   merchant: MerchantRecord,
   before: Transaction,
@@ -122,7 +125,7 @@ export function pinAttempt(
   };
 }
 
-/** What `details` shows of a transaction whose next attempt begins. */
+/** The entries of `details` for the attempts before the next one. */
 function attemptsUntil({ earlierAttempts, chipTags, maskedPan, routeId }: Transaction): readonly AttemptDetail[] {
   const last = { tags: listChipTags(chipTags), maskedPAN: maskedPan ?? '', paymentProviderId: routeId };
   return [...(earlierAttempts ?? []), last];

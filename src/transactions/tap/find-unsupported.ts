@@ -10,19 +10,19 @@ const CURRENCY_EXPONENT = 0x5f36;
 const APPLICATION_CRYPTOGRAM = 0x9f26;
 const CRYPTOGRAM_BYTES = 8;
 
-/** 9C has the first two digits of the processing code (EMV Book 3 Annex A). Goods and services are all that is sent. */
+/** 9C contains the first two digits of the processing code (EMV Book 3 Annex A). Only goods and services are sent. */
 const PURCHASE = '00';
-/** 81 has four bytes: for an amount that does not fit, a terminal sets the highest value. */
+/** 81 has four bytes. For a larger amount, a terminal sets the highest value. */
 const LARGEST_BINARY = 0xffff_ffff;
 
 /**
- * Finds what a reader announces and no processor sends: every message to a switch is a purchase of one amount. A refund, cash
- * or cashback that left as a purchase would take money from the wrong side.
+ * Finds transaction types that a reader announces and no processor can send: every message to a switch is a purchase
+ * of one amount. A refund, cash or cashback that was sent as a purchase would take money from the wrong side.
  *
- * Terminal profiles only narrow what is taken, so this holds with and without one.
+ * Terminal profiles only restrict what is accepted, so this check applies with and without one.
  *
- * @param type a TT3 proves the card for a mandate and may have an amount of zero
- * @returns the refusal of the tap; undefined when it may go on
+ * @param type a TT3 verifies the card for a mandate and may have an amount of zero
+ * @returns the refusal of the tap; undefined if it may continue
  */
 export function findUnsupported(tap: ReadTap, type: TransactionTypeId): TapRefused | undefined {
   try {
@@ -37,7 +37,7 @@ export function findUnsupported(tap: ReadTap, type: TransactionTypeId): TapRefus
 
 function findInTags({ chip, amountMinor, currency, decision }: ReadTap): TapRefused | undefined {
   const hexOf = (tag: number) => {
-    chip.single(tag); // two different values say nothing
+    chip.single(tag); // two different values mean nothing
     return chip.hex(tag);
   };
   const kind = hexOf(TRANSACTION_TYPE);
@@ -50,7 +50,7 @@ function findInTags({ chip, amountMinor, currency, decision }: ReadTap): TapRefu
   if (binary !== undefined && binary !== wanted) return inPayment('AMOUNT_CONFLICT');
   const exponent = hexOf(CURRENCY_EXPONENT);
   if (exponent !== undefined && exponent !== `0${currency.exponent}`) return inPayment('CURRENCY_EXPONENT_CONFLICT');
-  // 9F27 announces an ARQC: without it the issuer has nothing to verify.
+  // 9F27 announces an ARQC; without it the issuer has nothing to verify.
   const cryptogram = chip.value(APPLICATION_CRYPTOGRAM);
   if (decision === 'goOnline' && cryptogram === undefined) return inPayment('ARQC_MISSING');
   if (cryptogram !== undefined && cryptogram.length !== CRYPTOGRAM_BYTES) return inPayment('VALUE_MALFORMED');

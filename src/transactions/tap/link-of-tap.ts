@@ -7,9 +7,9 @@ import type { TransactionDependencies } from '../ports/transaction-dependencies.
 import type { ReadTap } from './read-tap.ts';
 
 /**
- * A tap belongs to the link whose own token it comes with; by any other token, to the link that its merchantReference names.
- * Only the commit of the tap's row knows the latter for certain, so that is where it is looked for: a tap of no link costs
- * no look-up before.
+ * A tap belongs to the link that its token was issued for. With any other token, it belongs to the link that its
+ * merchantReference names. Only the commit of the tap's row knows the latter with certainty and looks it up, so a
+ * tap without a link costs no extra read.
  */
 export async function linkOfToken(
   deps: Pick<TransactionDependencies, 'links'>,
@@ -22,8 +22,8 @@ export async function linkOfToken(
 }
 
 /**
- * The customer holds the token of a link. Under a reference of their choice they could pay for one order the amount of
- * another, or use up references of the merchant's tills.
+ * The customer holds the token of a link. With a free choice of reference, the customer could pay the amount of
+ * another order, or use up references of the merchant's tills.
  *
  * @throws Forbidden for a reference that is neither the link's nor that of an earlier tap on it
  */
@@ -38,18 +38,18 @@ export async function checkReferenceOfToken(
   if (!isRepeat) throw new Forbidden('FORBIDDEN');
 }
 
-/** A token of a link, for a link, and for nothing else: 404 for every other transaction. */
+/** A token of a link gives access to that link only: 404 for every other transaction. */
 export function isOpenTo({ consumerId }: Principal, transaction: Pick<Transaction, 'consumerId'>): boolean {
   return consumerId === undefined || consumerId === transaction.consumerId;
 }
 
-/** @throws TapRefused when the card was asked for another amount or currency than the link has */
+/** @throws TapRefused if the amount or currency of the tap differs from the link's */
 export function checkLinkedAmount(link: Link | undefined, { amountMinor, currency }: ReadTap): void {
   if (!link || (link.amountMinor === amountMinor && link.currency === currency.code)) return;
   throw new TapRefused('/generalCardData', 'AMOUNT_NOT_OF_LINK', 'request');
 }
 
-/** Why a tap could not have its link, and nothing was stored: its time is over, or another tap has it. */
+/** Why a tap could not claim its link and nothing was stored: the link has expired, or another tap holds it. */
 export function refusedLink(link: Link | undefined): RequestRejected | DuplicateReference {
   return link && isExpired(link) ? linkExpired() : new DuplicateReference();
 }

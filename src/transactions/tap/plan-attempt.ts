@@ -19,32 +19,33 @@ import type { Draft } from './draft.ts';
 import type { ReadTap } from './read-tap.ts';
 import { type ReadySubmission, takeRoute } from './take-route.ts';
 
-/** What to commit for an attempt, and how it goes on from there. */
+/** What to commit for an attempt, and how to continue after the commit. */
 export interface Plan {
   readonly attempt: NewAttempt;
-  /** After the commit: gives the transaction with its answer, or throws the refusal that was recorded. */
+  /** After the commit: returns the transaction with its result, or throws the refusal that was recorded. */
   readonly proceed: () => Promise<Transaction>;
-  /** Instead of the commit: gives back what was taken. */
+  /** Instead of the commit: releases the resources of the plan. */
   readonly abandon: () => void;
 }
 
-/** Where an attempt begins. */
+/** The state from which an attempt begins. */
 export interface Origin {
-  /** Null: the row is born, or begins anew. */
+  /** Null if the row is created, or starts again. */
   readonly status: StatusId | null;
-  /** What the audit trail tells of the PIN that comes with it. */
+  /** The audit entries of the PIN that the attempt carries. */
   readonly auditEntries: readonly PinEntry[];
 }
 
-/** A row is born, or begins anew. */
+/** A row is created, or starts again. */
 export const NEW: Origin = { status: null, auditEntries: [] };
 
 const READY = [Status.RequestReceived, Status.ReadyToSubmitToPaymentProcessor] as const;
 
 /**
- * Plans an attempt whose card data were read: to a switch from here, to a worker, or to its end where nothing can leave.
+ * Plans an attempt whose card data were read: this process submits it, a worker submits it, or it ends because
+ * nothing can be sent.
  *
- * @returns NoConfiguration or TapRefused where nothing may be sent for a reason that its submitter must know
+ * @returns NoConfiguration or TapRefused if nothing may be sent for a reason that the submitter must know
  */
 export async function planAttempt(
   deps: TransactionDependencies,
@@ -60,24 +61,25 @@ export async function planAttempt(
   return 'slot' in ready ? submitted(deps, origin, draft, ready) : ready;
 }
 
-/** An attempt of which nothing can be sent now. */
+/** An attempt that cannot be sent now. */
 export function planUnsent(deps: TransactionDependencies, origin: Origin, draft: Draft): Plan {
   return decidedHere(deps, origin, draft, { kind: 'unsent' });
 }
 
-/** Once the HSM could not open a PIN block, the PIN may be entered again. */
+/** If the HSM could not open a PIN block, the PIN may be entered again. */
 export function pinUnusable(deps: TransactionDependencies): SwitchEvent {
   return { kind: 'pinUnusable', pinWait: { job: deps.newId(), seconds: deps.pinSeconds } };
 }
 
-/** Runs the commit that stands before everything else; what was taken for it is given back when it fails. */
+/** Runs the commit that precedes everything else. If it fails, the resources of the plan are released. */
 export async function commitPlan<T>(deps: TransactionDependencies, plan: Plan, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
     plan.abandon();
     if (!(error instanceof StoreUnavailable && error.mayBeStored)) throw error;
-    // COMMIT was sent and its fate is unknown. If it stands, its `overdue` job decides: nothing was written to a switch.
+    // COMMIT was sent and its fate is unknown. If the row was stored, its `overdue` job decides: nothing was written
+    // to a switch.
     const { transaction } = plan.attempt;
     const stored = await deps.store.find(transaction).catch(() => null);
     const isAbsent = stored !== null && stored?.attempt !== transaction.attempt;
@@ -85,7 +87,10 @@ export async function commitPlan<T>(deps: TransactionDependencies, plan: Plan, w
   }
 }
 
-/** Role `api`: a worker goes on from the sealed tap. Without one nothing can be sent, and the phone learns it at once. */
+/**
+ * Role `api`: a worker continues from the sealed tap. If no worker can open it, nothing can be sent, and the phone
+ * is notified at once.
+ */
 async function handOver(
   deps: TransactionDependencies,
   handover: Handover,
@@ -123,7 +128,7 @@ function handedOver(
   return { attempt, proceed, abandon: () => {} };
 }
 
-/** Role `all`: begun, chosen and submitted in one commit, and then to the switch. */
+/** Role `all`: the attempt is created, routed and submitted in one commit, then sent to the switch. */
 function submitted(
   deps: TransactionDependencies,
   origin: Origin,
@@ -142,7 +147,7 @@ function submitted(
   return { attempt, proceed: () => authorize(deps, transaction, ready), abandon: () => ready.slot.release() };
 }
 
-/** Nothing leaves: what that means is committed with the attempt itself. */
+/** Nothing is sent: the resulting outcome is committed with the attempt itself. */
 function decidedHere(
   deps: TransactionDependencies,
   origin: Origin,
@@ -162,7 +167,7 @@ function decidedHere(
   return { ...plan, attempt: whole, proceed: () => awaitOutcome(deps, attempt.transaction) };
 }
 
-/** An attempt whose answer is known before anything is sent. */
+/** An attempt whose result is known before anything is sent. */
 export function answeredHere(
   deps: TransactionDependencies,
   origin: Origin,

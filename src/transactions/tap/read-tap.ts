@@ -18,10 +18,10 @@ const READER_ID = 0xdf8a01;
 const READER_TRANSACTION_ID = 0xdf8a02;
 const LATITUDE = 0xdf8a03;
 const LONGITUDE = 0xdf8a04;
-/** Texts of the reader are for people; longer ones are cut by nobody and so refused. */
+/** Texts of the reader are for people. A longer text is refused, because truncating it would change it. */
 const MAX_TEXT_BYTES = 64;
 
-/** A tap, read: what the card wants, and everything that may be kept or sent. */
+/** The values of a tap: its card data, and everything that may be stored or sent. */
 export interface ReadTap {
   readonly decision: 'goOnline' | 'declinedOffline';
   readonly card: Card;
@@ -29,7 +29,7 @@ export interface ReadTap {
   readonly amountMinor: number;
   readonly currency: Currency;
   readonly facts: TapFacts;
-  /** Undefined when the reader took none. */
+  /** Undefined if the reader took none. */
   readonly pin: EnteredPin | undefined;
 }
 
@@ -45,7 +45,7 @@ export const NO_FACTS: TapFacts = {
   chipTags: null,
 };
 
-/** @throws TapRefused when the blobs cannot be opened, one and the same for every cause */
+/** @throws TapRefused if the blobs cannot be opened, the same for every cause */
 export function openTap(cardData: CardDataOpener, request: TapRequest): OpenedTap {
   try {
     return cardData.open(request);
@@ -56,10 +56,10 @@ export function openTap(cardData: CardDataOpener, request: TapRequest): OpenedTa
 }
 
 /**
- * Reads an opened tap and refuses what must not go online: no amount or currency, no usable card, a card that approved
- * offline or was read as a magnetic stripe.
+ * Reads an opened tap and refuses taps that must not go online: no amount or currency, no usable card, a card that
+ * approved offline or was read as a magnetic stripe.
  *
- * @throws TapRefused with the errorCode of the answer and a pointer to the blob that is at fault
+ * @throws TapRefused with the errorCode of the response and a pointer to the faulty blob
  */
 export function readTap({ general, payment }: { general: TlvValues; payment: TlvValues }): ReadTap {
   const chip = joinTlv(payment, general);
@@ -89,7 +89,7 @@ export function readTap({ general, payment }: { general: TlvValues; payment: Tlv
 function readAmount(chip: TlvValues): { amountMinor: number; currency: Currency } {
   const amount = packedDigits(chip, AMOUNT_AUTHORISED, 12);
   if (amount === undefined) throw new TapRefused('/generalCardData', 'AMOUNT_MISSING', 'request');
-  // 5F2A is n3 in two bytes: a zero leads.
+  // 5F2A is n3 in two bytes, with a leading zero.
   const numeric = packedDigits(chip, TRANSACTION_CURRENCY, 4);
   const currency = numeric?.startsWith('0') ? findCurrency(numeric.slice(1)) : undefined;
   if (!currency) throw new TapRefused('/generalCardData', 'CURRENCY_MISSING', 'request');
@@ -97,7 +97,7 @@ function readAmount(chip: TlvValues): { amountMinor: number; currency: Currency 
 }
 
 function packedDigits(chip: TlvValues, tag: number, digits: number): string | undefined {
-  chip.single(tag); // two different amounts are no amount
+  chip.single(tag); // two different amounts are not an amount
   const text = chip.hex(tag);
   return text !== undefined && text.length === digits && /^\d+$/.test(text) ? text : undefined;
 }

@@ -13,19 +13,22 @@ import { pinUnusable } from './plan-attempt.ts';
 import { readTap } from './read-tap.ts';
 import { takeRoute } from './take-route.ts';
 
-/** Opens what an `api` process sealed; undefined when no key of this worker fits. */
+/** Opens what an `api` process sealed; undefined if no key of this worker fits. */
 export type OpenHandover = (
   key: TransactionKey & { readonly attempt: number },
   sealed: Uint8Array,
 ) => OpenedTap | undefined;
 
-/** Sealed for other workers, as a tap is that was accepted before this one started: one of them may come by so soon. */
+/**
+ * The tap was sealed for other workers, for example because it was accepted before this one started. Another worker
+ * can take it after this time.
+ */
 const LEAVE_TO_OTHERS = { againAfterSeconds: 0.25 };
 
 /**
- * A worker's part of a tap that an `api` process accepted: choose, submit, authorize.
+ * The worker's part of a tap that an `api` process accepted: choose a route, submit, authorize.
  *
- * @returns once the transaction has an outcome, whoever committed it, or when to try again
+ * @returns `done` once the transaction has an outcome from any process, or when to try again
  */
 export async function submitHandover(
   deps: TransactionDependencies,
@@ -64,12 +67,12 @@ async function submitOpened(
   if (submitted) await authorize(deps, submitted, ready);
 }
 
-/** The tap is stored, so it is too late to send the phone away: no place is as good as no switch. */
+/** The tap is stored, so it is too late to refuse it. A full switch is treated like an unavailable one. */
 export function unlessOverloaded(error: unknown): undefined {
   if (!(error instanceof Overloaded)) throw error;
 }
 
-/** Nothing was written and nothing will be: the phone learns it at once. */
+/** Nothing was or will be written: the phone is notified at once. */
 export function giveUp(deps: TransactionDependencies, transaction: Transaction): Promise<void> {
   return decide(deps, transaction, { kind: 'unsent' });
 }

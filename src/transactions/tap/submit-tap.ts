@@ -18,15 +18,15 @@ import { checkLinkedAmount, checkReferenceOfToken, isOpenTo, linkOfToken, refuse
 import { answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
 import { openTap, type ReadTap, readTap } from './read-tap.ts';
 
-/** A link may expire, or come to be, between the look for it and the commit; more often than that is no coincidence. */
+/** A link may expire or be created between the lookup and the commit. More retries than this point to another cause. */
 const MOST_LOOKS = 3;
 
 /**
- * Takes one tap from the phone's request to its outcome.
+ * Processes one tap from the phone's request to its outcome.
  *
- * @returns the transaction as committed, its answer known: an outcome, or that a PIN is wanted
- * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, Overloaded, StoreUnavailable; by the token of a link
- *   NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED)
+ * @returns the transaction as committed with its result: an outcome, or a request for a PIN
+ * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, Overloaded, StoreUnavailable; with the token
+ * of a link also NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED)
  */
 export async function submitTap(
   deps: TransactionDependencies,
@@ -48,7 +48,10 @@ export async function submitTap(
   throw new StoreUnavailable(false);
 }
 
-/** The same merchant has used this reference before, or the link is not free: the stored answer, a new attempt, or a refusal. */
+/**
+ * The same merchant has used this reference before, or the link is unavailable. The result is the stored response, a
+ * new attempt, or a refusal.
+ */
 async function answerRepeat(
   deps: TransactionDependencies,
   principal: Principal,
@@ -58,7 +61,7 @@ async function answerRepeat(
   const { acquirerId, merchantId, merchantReference } = draft.transaction;
   const before = await deps.store.findByReference(acquirerId, merchantId, merchantReference);
   if (!before) throw draft.link ? refusedLink(draft.link) : new StoreUnavailable(false);
-  if (before.originalId !== null) throw new DuplicateReference(); // that of a refund or a void
+  if (before.originalId !== null) throw new DuplicateReference(); // the reference of a refund or a void
   const isSubmitter = isOpenTo(principal, before) && isSameSubmitter(draft.transaction, before);
   if (isSubmitter && isAnswered(before) && isSameTap(deps, before, request)) return awaitOutcome(deps, before);
   if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);
@@ -78,21 +81,24 @@ function isSameTap({ cardData }: TransactionDependencies, { fingerprint }: Trans
   return fingerprint !== null && cardData.isFingerprintOf(fingerprint, request);
 }
 
-/** A refusal is no stored answer: the same blobs may be taken once the cause is gone. */
+/** A refusal is not a stored response: the same blobs may be accepted after its cause is resolved. */
 function isAnswered({ status }: Transaction): boolean {
   return status !== Status.BadRequestReceived && status !== Status.ErrorFindingConfig;
 }
 
-/** Why a reference of which something may have reached a switch cannot be used: another device or user has it, or another tap. */
+/**
+ * Why a reference cannot be used if its transaction may have reached a switch: it belongs to another device or user,
+ * or to another tap.
+ */
 function usedReference(principal: Principal, submitter: Submitter, before: Transaction): Error {
-  // For the app of one link also the tap of another link.
+  // For the app of one link, this also covers the tap of another link.
   if (!isOpenTo(principal, before)) return new DuplicateReference();
   return isSameSubmitter(submitter, before) ? new DuplicateReference() : new Forbidden('FORBIDDEN');
 }
 
 /**
- * Then the reference belongs to no device and no user: a blob that one phone spoils must not keep another one from the order.
- * What a PIN followed was declined by a switch before.
+ * Whether nothing reached a switch. Then the reference belongs to no device or user, because one phone's faulty blob
+ * must not keep another phone from the order. A transaction with a PIN was declined by a switch before.
  */
 function reachedNoSwitch({ status, disposition, pinFingerprint }: Transaction): boolean {
   if (pinFingerprint !== null) return false;
@@ -131,14 +137,14 @@ async function planTap(
   return plan instanceof TapRefused ? refused(deps, principal, draft, plan) : plan;
 }
 
-/** The reader took the PIN before it was asked for: it goes out with the first message. */
+/** The reader took the PIN before it was requested, so the first message carries it. */
 function planWithPin(deps: TransactionDependencies, draft: Draft, tap: ReadTap, opened: OpenedTap) {
   const step = submitPinStep(NO_PIN);
   const origin = { ...NEW, auditEntries: pinEntries(NO_PIN, step, deps.clock.nowMs()) };
   return planAttempt(deps, origin, { ...draft, transaction: { ...draft.transaction, ...step } }, tap, opened);
 }
 
-/** 0 BadRequestReceived: one row tells that it was tried; nothing else happens. */
+/** 0 BadRequestReceived: one row records the request; nothing else happens. */
 function refused(deps: TransactionDependencies, principal: Principal, draft: Draft, error: unknown): Plan {
   if (!(error instanceof TapRefused)) throw error;
   return ending(deps, principal, draft, [Status.BadRequestReceived], error);
@@ -153,7 +159,7 @@ function misconfigured(
   return ending(deps, principal, draft, [Status.RequestReceived, Status.ErrorFindingConfig], error);
 }
 
-/** @throws `error` at once for the token of a link: customers hold it, and what they spoil leaves no row */
+/** @throws `error` at once for the token of a link: customers hold it, and their faulty requests leave no row */
 function ending(
   deps: TransactionDependencies,
   principal: Principal,

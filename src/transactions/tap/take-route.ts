@@ -12,27 +12,27 @@ import type { TransactionDependencies } from '../ports/transaction-dependencies.
 import type { Draft } from './draft.ts';
 import type { ReadTap } from './read-tap.ts';
 
-/** Everything that a submission commits, and the slot that its bytes will take. */
+/** Everything that a submission commits, and the slot for its bytes. */
 export interface ReadySubmission {
   readonly submission: Submission & Pick<Transaction, 'sealedCard'>;
   readonly request: PreparedRequest;
   readonly slot: SwitchSlot;
-  /** How a PIN would be awaited; null where none can be taken. */
+  /** How to await a PIN; null if none can be taken. */
   readonly pinWait: PinWait | null;
-  /** On the monotonic clock, counted from before the commit: never later than the database's own deadline. */
+  /** On the monotonic clock, counted from before the commit: never later than the deadline in the database. */
   readonly deadlineMs: number;
   readonly sendByMs: number;
-  /** The same on the next route whose switch has a place; undefined when there is none. */
+  /** The same on the next route whose switch has a free slot; undefined if no route is left. */
   readonly next: () => Promise<ReadySubmission | undefined>;
 }
 
 /**
- * Finds the first route whose switch has a place, takes the place and builds the message.
+ * Finds the first route whose switch has a free slot, takes the slot and builds the message.
  *
- * @returns undefined when no switch can be reached now; NoConfiguration when no route or terminal fits at all; TapRefused when
- *   a value of the card fits no field of the switch's, or it comes with a PIN that may not be taken; PinUnusable when the
- *   HSM cannot open its PIN block
- * @throws Overloaded when a switch can be reached, but has no place in good time
+ * @returns undefined if no switch can be reached now; NoConfiguration if no route or terminal fits at all;
+ * TapRefused if a value of the card fits no field of the switch, or the tap has a PIN that may not be taken;
+ * PinUnusable if the HSM cannot open its PIN block
+ * @throws Overloaded if a switch can be reached, but no slot becomes free in time
  */
 export async function takeRoute(
   deps: TransactionDependencies,
@@ -45,9 +45,9 @@ export async function takeRoute(
   if (!terminal) return new NoConfiguration('NO_TERMINAL');
   const question = { currency: tap.currency.code, scheme: tap.facts.scheme, xTid: terminal.xTid };
   const known = deps.directory.routes(acquirerId);
-  // A PIN goes the way that its tap went.
+  // A PIN uses the route of its tap.
   const allowed = routeId === null ? known : known.filter(({ id }) => id === routeId);
-  // A switch that cannot be opened now may take mandates: it is away, and its route is there.
+  // A switch that cannot be opened now may take mandates: it is unavailable, and its route exists.
   const takesType = ({ processorId }: RouteRecord) =>
     draft.transaction.type !== TransactionType.TT3 || switches.find(acquirerId, processorId)?.takesMandates !== false;
   const routes = chooseRoutes(allowed, question).filter(takesType);
@@ -57,19 +57,22 @@ export async function takeRoute(
   return taken === 'down' ? undefined : taken;
 }
 
-/** No tap waits for a line to come up, or goes to one that is silent, while another switch answers. By priority within each. */
+/**
+ * While another switch responds, no tap waits for a connection to open or uses one that has stopped responding.
+ * Within each group the priority decides.
+ */
 function byReach(switches: Switches, acquirerId: number, routes: readonly RouteRecord[]): readonly RouteRecord[] {
   const reachOf = ({ processorId }: RouteRecord) => {
     const target = switches.find(acquirerId, processorId);
     if (!target?.isSignedOn) return 2;
     return target.isSuspect ? 1 : 0;
   };
-  // Each is asked once: what a switch says may change while they are compared.
+  // Each switch is queried once, because its state may change during the comparison.
   const reached = routes.map((route) => ({ route, reach: reachOf(route) }));
   return reached.toSorted((one, other) => one.reach - other.reach).map(({ route }) => route);
 }
 
-/** A tap that is to go somewhere. */
+/** A tap to be routed. */
 interface Wanted {
   readonly draft: Draft;
   readonly tap: ReadTap;
@@ -87,7 +90,7 @@ async function takeFirst(
     const target = switches.find(wanted.draft.transaction.acquirerId, processorId);
     let slot: SwitchSlot | undefined;
     try {
-      // Before it has a slot: an HSM that is slow must not keep other taps from the line.
+      // Before the slot is taken, so that a slow HSM does not block the connection for other taps.
       const pin = await translatePin(target, wanted);
       slot = await target?.takeSlot();
       if (!target || !slot) {
@@ -97,21 +100,21 @@ async function takeFirst(
       const ready = await prepareSubmission(deps, { ...wanted, routeId, target, slot, pin });
       const others = routes.slice(index + 1);
       if (ready) return { ...ready, next: () => takeNext(deps, switches, wanted, others) };
-      slot.release(); // the switch's business day has no STAN left
+      slot.release(); // the business day of the switch has no STAN left
     } catch (error) {
       slot?.release();
-      // All switches share the HSM, so no other route is better, and the phone waits.
+      // All switches share the HSM, so another route does not help, and the phone is waiting.
       if (error instanceof HsmUnavailable) return 'down';
       if (error instanceof PinUnusable || error instanceof TapRefused) return error;
       if (!(error instanceof Iso8583Error)) throw error;
-      // What the directory adds has limits of its own: so it is the card's.
+      // Values from the directory have limits of their own, so the fault is in the card data.
       return new TapRefused('/paymentCardData', 'VALUE_MALFORMED', 'card', { cause: error });
     }
   }
   return isFull ? 'full' : 'down';
 }
 
-/** Undefined when the tap has no PIN, or the switch or terminal takes none: that is refused once there is a slot. */
+/** Undefined if the tap has no PIN, or the switch or terminal takes none; that is refused once there is a slot. */
 async function translatePin(target: Switch | undefined, { tap, terminal }: Wanted): Promise<PinData | undefined> {
   if (!tap.pin || !terminal.canTakePin || !target?.takesPin) return undefined;
   return target.translatePin(tap.pin, tap.card.pan);

@@ -113,7 +113,7 @@ describe('what is wrong is named, and exits with 1', () => {
     const { exitCode, stderr } = await addProcessor('type-1', bad);
     expect(exitCode).toBe(1);
     expect(stderr).toContain('/config/iccForm: ');
-    expect(stderr).toContain('/config/colour: there is no such setting');
+    expect(stderr).toContain('/config/colour: unknown setting');
   });
 });
 
