@@ -1,29 +1,31 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AnswerOverdue } from '../errors.ts';
 
-/** Two commits and two reads at their limits, and what a callback URL is tried for. */
+/** Covers two commits and two reads at their limits, and the check of a callback URL. */
 const PLAIN_MS = 30_000;
-/** For routes that wait for a switch: accepting and deciding, each with a database at its limits. */
+/**
+ * For routes that wait for a switch: time to accept the request and to decide, each with a database at its limits.
+ */
 const COMMITS_WITHIN_MS = 20_000;
 const LOOK_EVERY_MS = 500;
 
 interface Open {
   readonly request: FastifyRequest;
   readonly sinceMs: number;
-  /** Its problem is on its way: a connection that does not take it by the next look is closed. */
+  /** A problem response was sent. If the client has not taken it by the next check, its connection is closed. */
   isGivenUp: boolean;
 }
 
 export interface AnswerTimes {
-  /** How long a request may be unanswered; seconds unless given. */
+  /** Time in which a request must be answered; the default is in seconds. */
   readonly plainMs?: number;
-  /** How long a route that waits for a switch may wait for it. */
+  /** Time for which a route that waits for a switch may wait for it. */
   readonly switchWaitMs: () => number;
 }
 
 /**
- * Every request is answered or closed by its deadline, whatever its handler waits for. All share one timer; requests are looked
- * through from the oldest on, up to the first that is young enough for any route.
+ * Answers or closes every request before its deadline passes, even if its handler still waits. All requests share one
+ * timer. The timer checks requests from the oldest on and stops at the first that is within the deadline of any route.
  */
 export function keepAnswerDeadlines(server: FastifyInstance, { plainMs = PLAIN_MS, switchWaitMs }: AnswerTimes): void {
   const limitOf = ({ routeOptions: { config } }: FastifyRequest) => {

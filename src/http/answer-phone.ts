@@ -6,7 +6,7 @@ import type { TransactionDependencies } from '../transactions/ports/transaction-
 import { onlineAuthorizationOf } from './online-authorization.ts';
 import { recordWhenFlushed } from './record-when-flushed.ts';
 
-/** The answer of 4.4 and 4.5, from the committed row; that it reached the phone is recorded when it has. */
+/** Sends the response of 4.4 and 4.5 from the committed row, and records when it has reached the phone. */
 export async function answerPhone(
   deps: TransactionDependencies,
   transaction: Transaction,

@@ -2,15 +2,15 @@ import { SerializerSelector } from '@fastify/fast-json-stringify-compiler';
 import type { FastifySerializerCompiler } from 'fastify/types/schema.js';
 import { z } from 'zod';
 
-/** The zod schema behind each answer's JSON Schema. */
+/** The zod schema from which each response's JSON Schema was made. */
 const sources = new WeakMap<object, z.ZodType>();
-/** The JSON Schema of each zod schema: many routes answer with the same ones. */
+/** The JSON Schema of each zod schema. Many routes share a response schema. */
 const compiledSchemas = new WeakMap<z.ZodType, object>();
-/** By the text of the JSON Schema. As many as the code has schemas of answers. */
+/** Keyed by the text of the JSON Schema. Limited by the number of response schemas in the code. */
 const serializers = new Map<string, ReturnType<typeof buildSerializer>>();
 const buildSerializer = SerializerSelector()({});
 
-/** JSON Schema of an answer, for fastify's compiled serializer. */
+/** JSON Schema of a response, for fastify's compiled serializer. */
 export function answerSchema(schema: z.ZodType): object {
   let compiled = compiledSchemas.get(schema);
   if (compiled === undefined) {
@@ -21,14 +21,14 @@ export function answerSchema(schema: z.ZodType): object {
   return compiled;
 }
 
-/** What `answerSchema` was given; undefined for a schema that was made otherwise. */
+/** @returns the zod schema that was passed to `answerSchema`; undefined for a schema made in another way */
 export function answerSource(compiled: object): z.ZodType | undefined {
   return sources.get(compiled);
 }
 
 /**
- * Fastify's own serializer compiler, which runs once for each schema instead of once for each answer of each route: compiling
- * takes about 1 ms, and was most of the time in which a gateway starts.
+ * Fastify's serializer compiler, run once for each schema instead of once for each response of each route. One
+ * compilation takes about 1 ms, and they took most of the start-up time of a gateway.
  */
 export const serializerCompiler: FastifySerializerCompiler<unknown> = (route) => {
   const text = JSON.stringify(route.schema);

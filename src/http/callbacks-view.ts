@@ -4,14 +4,14 @@ import { invalidValue, NotFound } from '../errors.ts';
 import type { IssuedSecret } from '../webhooks/callback-registry.ts';
 import type { RegisteredCallback } from '../webhooks/ports.ts';
 
-/** What a callback looks like from outside (4.10). */
+/** A callback as the API shows it (4.10). */
 export function callbackOf(registered: RegisteredCallback | undefined): z.output<typeof callback> {
   if (!registered) return { callbackUrl: null };
   const { url, disabledAtMs } = registered;
   return { callbackUrl: url, ...(disabledAtMs !== null && { disabledAt: new Date(disabledAtMs).toISOString() }) };
 }
 
-/** @throws NotFound where nothing is registered that a secret could sign for */
+/** @throws NotFound if no callback is registered whose secret could sign */
 export function callbackSecretOf(issued: IssuedSecret | undefined): z.output<typeof callbackSecret> {
   if (!issued) throw new NotFound();
   const { secret, previousUntilMs } = issued;
@@ -19,7 +19,7 @@ export function callbackSecretOf(issued: IssuedSecret | undefined): z.output<typ
   return { secret: secret.reveal(), previousValidUntil };
 }
 
-/** @param fault why, in words; nothing is thrown without one */
+/** @param fault reason for the refusal; if undefined, nothing is thrown */
 export function refuseUrl(fault: string | undefined): void {
   if (fault) throw invalidValue('callbackUrl', fault);
 }

@@ -1,8 +1,8 @@
 import type { RouteFacts } from './route-facts.ts';
 
-/** RFC 9110 has no scheme for keys in a header of their own; this names the header, as OpenAPI's `apiKey` does. */
+/** RFC 9110 has no scheme for keys in a dedicated header. This names the header, as OpenAPI's `apiKey` does. */
 const API_KEY = 'ApiKey header="x-api-key"';
-/** Of a token that was refused (RFC 6750 3.1): 117 is invalid, 118 expired. */
+/** errorCodes of a refused token (RFC 6750 3.1): 117 is invalid, 118 expired. */
 const REFUSED_TOKEN: ReadonlySet<number> = new Set([117, 118]);
 
 /** `WWW-Authenticate` of a 401: every kind of credential that the route accepts, and no other (RFC 9110 11.6.1). */

@@ -1,18 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** `__Host-`: of this host alone, whole, over HTTPS (RFC 6265bis 4.1.3.2). A demo speaks HTTP, to its own machine. */
+/**
+ * `__Host-`: for this host only, for all paths, over HTTPS (RFC 6265bis 4.1.3.2). A demo uses HTTP on the local
+ * machine.
+ */
 const SECURE_NAME = '__Host-tapwire-console';
 const PLAIN_NAME = 'tapwire-console';
 const ALWAYS = 'Path=/; HttpOnly; SameSite=Strict';
 
 export interface ConsoleCookie {
-  /** Undefined where there is none. */
+  /** @returns undefined if the request has no such cookie */
   read(request: FastifyRequest): string | undefined;
   set(reply: FastifyReply, secret: string, seconds: number): void;
   clear(reply: FastifyReply): void;
 }
 
-/** @param isSecure everywhere but in dev, where it would not come back over HTTP */
+/** @param isSecure false only in dev, because browsers do not return a secure cookie over HTTP */
 export function createConsoleCookie(isSecure: boolean): ConsoleCookie {
   const name = isSecure ? SECURE_NAME : PLAIN_NAME;
   const attributes = isSecure ? `${ALWAYS}; Secure` : ALWAYS;
@@ -24,7 +27,7 @@ export function createConsoleCookie(isSecure: boolean): ConsoleCookie {
         .split(';')
         .map((pair) => pair.trim())
         .filter((pair) => pair.startsWith(`${name}=`));
-      // Of two, one is not ours.
+      // If there are two cookies with this name, one of them was set by another party.
       return own.length === 1 ? own[0]!.slice(name.length + 1) : undefined;
     },
     set: (reply, secret, seconds) => write(reply, secret, Math.floor(seconds)),

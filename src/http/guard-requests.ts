@@ -3,11 +3,14 @@ import { HttpError } from './http-error.ts';
 import type { RouteTable } from './route-table.ts';
 
 export interface GuardOptions {
-  /** qa and prod: refuse what the client did not send by HTTPS. */
+  /** qa and prod: refuse requests that the client did not send by HTTPS. */
   readonly requiresHttps: boolean;
 }
 
-/** Asked by machines of the same network, which find a process by its own address; nothing of a tenant is in the responses. */
+/**
+ * Routes for machines of the same network, which call a process at its own address. Their responses contain no tenant
+ * data.
+ */
 export const PROBES: ReadonlySet<string | undefined> = new Set<string | undefined>([
   '/livez',
   '/readyz',
@@ -16,8 +19,8 @@ export const PROBES: ReadonlySet<string | undefined> = new Set<string | undefine
 ]);
 
 /**
- * Headers with one value at most, each with a bit of its own. Node takes the first of some and joins others; a proxy may have decided by another one
- * (RFC 9110 5.3, RFC 9112 3.2).
+ * Headers that may have only one value, each with its own bit. Node takes the first of some and joins others, and a
+ * proxy may have used another one (RFC 9110 5.3, RFC 9112 3.2).
  */
 const SINGLE: ReadonlyMap<string, number> = new Map(
   [
@@ -32,32 +35,36 @@ const SINGLE: ReadonlyMap<string, number> = new Map(
   ].map((name, index) => [name, 1 << index]),
 );
 
-/** Refuses requests that are readable and yet not fit to be served, before anything else looks at them. */
+/** Refuses requests that can be parsed and still must not be served, before any other check. */
 export function guardRequests(server: FastifyInstance, routes: RouteTable, { requiresHttps }: GuardOptions): void {
   server.addHook('onRequest', (request, reply, done) => {
     if (requiresHttps && request.protocol === 'https') reply.header('strict-transport-security', HSTS);
     done(requiresHttps ? (faultOfTransport(request) ?? faultOf(request, routes)) : faultOf(request, routes));
   });
-  // Behind the limits of rates, and before the body: with some methods fastify would first find fault with that.
+  // Runs after the rate limits and before the body is read. With some methods, fastify would report a fault of the
+  // body first.
   server.addHook('preParsing', (request, _reply, _payload, done) => {
     done(request.is404 ? faultOfUnknownRoute(request, routes) : encodedBody(request));
   });
 }
 
-/** A year, as RFC 6797 11.2 and browsers' lists advise. Subdomains are for their owner to decide. */
+/**
+ * A year, as RFC 6797 11.2 and the preload lists of browsers advise. The owner of a domain decides about its
+ * subdomains.
+ */
 const HSTS = 'max-age=31536000';
 
 function faultOf(request: FastifyRequest, routes: RouteTable): HttpError | undefined {
   return faultOfMessage(request) ?? repeatedHeader(request) ?? hiddenByParameter(request, routes);
 }
 
-/** `request.protocol` believes X-Forwarded-Proto of trusted proxies alone; anybody else must have come by TLS itself. */
+/** `request.protocol` uses X-Forwarded-Proto only from trusted proxies. Any other client must connect by TLS. */
 function faultOfTransport(request: FastifyRequest): HttpError | undefined {
   if (request.protocol === 'https' || PROBES.has(request.routeOptions.url)) return undefined;
   return new HttpError(403, 101, 'HTTPS is required. Replace every key or token that was sent over plain HTTP.');
 }
 
-/** What Node's parser lets pass, and RFC 9112 does not. */
+/** Faults that Node's parser accepts and RFC 9112 does not. */
 function faultOfMessage({ raw, headers }: FastifyRequest): HttpError | undefined {
   const { httpVersion, url = '' } = raw;
   const coding = headers['transfer-encoding'];
@@ -69,7 +76,7 @@ function faultOfMessage({ raw, headers }: FastifyRequest): HttpError | undefined
   }
   if (url.includes('#')) return new HttpError(400, 104, 'The request target must not have a fragment.');
   if (coding === undefined) return undefined;
-  // RFC 9112 6.1: a sender of HTTP/1.0 does not know chunks, so something on the way has misread the message.
+  // RFC 9112 6.1: a sender of HTTP/1.0 does not know chunked coding, so an intermediary has misread the message.
   if (httpVersion === '1.0') {
     return new HttpError(400, 104, 'Transfer-Encoding requires HTTP/1.1.', { headers: CLOSE });
   }
@@ -77,7 +84,7 @@ function faultOfMessage({ raw, headers }: FastifyRequest): HttpError | undefined
   return new HttpError(501, 104, 'The only supported transfer coding is chunked.', { headers: CLOSE });
 }
 
-/** Where the message ends is in doubt, so nothing after it is read (RFC 9112 6.3). */
+/** The end of the message is uncertain, so nothing after it is read (RFC 9112 6.3). */
 const CLOSE = { connection: 'close' } as const;
 
 function repeatedHeader({ raw: { rawHeaders } }: FastifyRequest): HttpError | undefined {
@@ -95,8 +102,8 @@ function repeatedHeader({ raw: { rawHeaders } }: FastifyRequest): HttpError | un
 }
 
 /**
- * `GET /transactions/mobile` is not a transaction of the id `mobile`: an address that is registered word for word takes its
- * own methods alone. And an empty word is no parameter.
+ * `GET /transactions/mobile` is not a transaction with the id `mobile`: a path that is registered literally takes
+ * only its own methods. An empty segment is not a valid parameter.
  */
 function hiddenByParameter(request: FastifyRequest, routes: RouteTable): HttpError | undefined {
   if (!request.routeOptions.url?.includes(':')) return undefined;
@@ -105,7 +112,7 @@ function hiddenByParameter(request: FastifyRequest, routes: RouteTable): HttpErr
   return path.endsWith('/') || path.includes('//') ? unknownAddress() : undefined;
 }
 
-/** A wrong method on a known path is 405 with what is allowed; anything else is 404. */
+/** A wrong method on a known path is 405 with the allowed methods; anything else is 404. */
 function faultOfUnknownRoute(request: FastifyRequest, routes: RouteTable): HttpError {
   const allowed = routes.methodsOf(pathOf(request.url));
   return allowed.length === 0 ? unknownAddress() : methodNotAllowed(allowed);
@@ -120,7 +127,7 @@ function methodNotAllowed(methods: readonly string[]): HttpError {
   return new HttpError(405, 104, `Method not allowed. Allowed methods: ${allow}.`, { headers: { allow } });
 }
 
-/** As the router compares it: decoded, but for the characters that have a meaning in an address. */
+/** The path as the router compares it: decoded, except for reserved characters. */
 function pathOf(url: string): string {
   const path = url.split('?', 1)[0]!;
   try {
@@ -130,7 +137,7 @@ function pathOf(url: string): string {
   }
 }
 
-/** Bodies are small; a compressed one could be a thousand times as large as it looks (RFC 9110 15.5.16). */
+/** Bodies are small. A compressed one could expand a thousandfold (RFC 9110 15.5.16). */
 function encodedBody({ headers }: FastifyRequest): HttpError | undefined {
   const coding = headers['content-encoding'];
   if (coding === undefined || coding.toLowerCase() === 'identity') return undefined;

@@ -2,13 +2,13 @@ import type { ErrorCode } from '#schemas/problem';
 import type { InvalidValue } from '../errors.ts';
 import { TapwireError } from '../errors.ts';
 
-/** A request that breaks a rule of HTTP itself, or of this server: it never reaches a use case. */
+/** A request that breaks a rule of HTTP or of this server. It does not reach a use case. */
 export class HttpError extends TapwireError {
   readonly status: number;
   readonly errorCode: ErrorCode;
   readonly detail: string;
   readonly errors: readonly InvalidValue[] | undefined;
-  /** Headers that the response needs, by their names in lower case. */
+  /** Headers that the response needs; names in lower case. */
   readonly headers: Readonly<Record<string, string>> | undefined;
 
   constructor(

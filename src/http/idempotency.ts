@@ -11,7 +11,7 @@ import type { Claim, ClaimOutcome, KeptAnswer, KeyedRequest } from '../store/tra
 import { HttpError } from './http-error.ts';
 import { refuseHeader } from './refuse-header.ts';
 
-/** Where answers are kept. */
+/** Stores responses for replay. */
 export interface AnswerKeeper {
   claim(request: KeyedRequest): Promise<ClaimOutcome>;
   keep(claim: Claim, answer: KeptAnswer): Promise<void>;
@@ -19,12 +19,13 @@ export interface AnswerKeeper {
 }
 
 /**
- * What makes a creating POST idempotent: a route spreads it into its options, behind an `onRequest` that checks the
+ * Makes a creating POST idempotent. A route spreads it into its options, after an `onRequest` that checks the
  * credential and its scope.
  *
- * With `Idempotency-Key`, the first request runs and its answer is kept for a day, per credential and route. The same request
- * again gets it with `Idempotency-Replayed: true`; another request under the key 422; one that comes while the first
- * still runs 409. What failed on our side, or for want of rights, is not kept: the next request runs.
+ * With `Idempotency-Key`, the first request runs, and its response is stored for a day per credential and route. The
+ * same request then gets this response with `Idempotency-Replayed: true`. A different request with the same key gets
+ * 422. A request that arrives while the first still runs gets 409. A response to a server error or to missing rights
+ * is not stored, so the next request runs.
  */
 export interface IdempotentRoute {
   readonly preHandler: preHandlerAsyncHookHandler;
@@ -32,18 +33,18 @@ export interface IdempotentRoute {
 }
 
 const HEADER = 'idempotency-key';
-/** A quoted string (draft-ietf-httpapi-idempotency-key-header) or the bare key: visible ASCII, blanks inside. */
+/** A quoted string (draft-ietf-httpapi-idempotency-key-header) or the bare key: visible ASCII, with spaces inside. */
 const KEY = /^(?:"([\x20\x21\x23-\x7e]{1,255})"|([\x21\x23-\x7e](?:[\x20\x21\x23-\x7e]{0,253}[\x21\x23-\x7e])?))$/;
-/** Of the answer's headers, those that belong to what was created. */
+/** Response headers that are stored, because they belong to the created resource. */
 const KEPT_HEADERS = ['content-type', 'location', 'cache-control'];
-/** Answers that the same request may not get again: they say nothing of it, or a moment later another thing. */
+/** Statuses that are not stored: they do not depend on the request, or can differ a moment later. */
 const NOT_KEPT = new Set([401, 403, 408, 425, 429]);
 
 const claims = new WeakMap<FastifyRequest, Claim>();
-/** By which routes are known that take the header. */
+/** Identifies the routes that take the header. */
 const preHandlers = new WeakSet<object>();
 
-/** Whether a route was made so. */
+/** Whether a route was made by this module. */
 export function isIdempotent({ preHandler }: RouteOptions): boolean {
   return [preHandler].flat().some((each) => each !== undefined && preHandlers.has(each));
 }
@@ -69,7 +70,8 @@ export function createIdempotency(authenticator: Authenticator, keeper: AnswerKe
       const kept = isKept
         ? keeper.keep(claim, { status, headers: keptHeaders(reply), body: String(payload ?? '') })
         : keeper.release(claim);
-      // What was done is done, and its caller is told so; a repeat is told that it runs until the claim is abandoned.
+      // The operation is complete, so the caller gets its response even if storing fails. Until the claim is
+      // abandoned, a repeat is answered that the first request still runs.
       await kept.catch(() => {});
       return payload;
     },
@@ -78,14 +80,14 @@ export function createIdempotency(authenticator: Authenticator, keeper: AnswerKe
   return idempotent;
 }
 
-/** Without its quotes; undefined when there is none. */
+/** @returns the key without quotes; undefined if there is no header */
 function readKey(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
   const [, quoted, bare] = (typeof header === 'string' && KEY.exec(header)) || [];
   return quoted ?? bare ?? refuseHeader(HEADER, 'must be 1 to 255 visible characters');
 }
 
-/** The address is part of it: the same body for another transaction is another request. */
+/** Includes the URL: the same body for another transaction is a different request. */
 function fingerprintOf({ url, body }: FastifyRequest): Buffer {
   return hash('sha256', `${url}\n${JSON.stringify(body ?? null)}`, 'buffer');
 }

@@ -2,18 +2,18 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyBodyParser, FastifyInstance } from 'fastify';
 import { HttpError } from './http-error.ts';
 
-/** The deepest body of the interface, a terminal profile's overrides, has seven levels. */
+/** The deepest body of the API, a terminal profile's overrides, has seven levels. */
 const MAX_JSON_DEPTH = 16;
 
 /**
- * Bodies are JSON, and not deep: what works on one level after another, here or behind us, meets no stack's end. Refuses
- * `__proto__` and `constructor.prototype` as fastify's own parser does.
+ * Bodies must be JSON with limited depth, so that no recursive code here or in later stages exhausts the stack.
+ * Refuses `__proto__` and `constructor.prototype` as fastify's own parser does.
  */
 export function parseJsonBodies(server: FastifyInstance): void {
   const parse = server.getDefaultJsonParser('error', 'error') as FastifyBodyParser<string>;
   server.removeAllContentTypeParsers();
   server.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    // JSON is UTF-8 (RFC 8259 8.1). Decoded leniently, two different references could become the same one.
+    // JSON is UTF-8 (RFC 8259 8.1). Lenient decoding could turn two different references into the same one.
     if (!isUtf8(bytes)) return done(new HttpError(400, 103, 'The body must be encoded in UTF-8.'));
     const text = bytes.toString();
     if (isTooDeep(text))
@@ -22,9 +22,9 @@ export function parseJsonBodies(server: FastifyInstance): void {
   });
 }
 
-/** Also of what is no JSON: the parser will say so. */
+/** Also runs on text that is not JSON; the parser reports that. */
 function isTooDeep(text: string): boolean {
-  // Nearly every body has few brackets at all, and a search for them costs less than a walk.
+  // Most bodies have few brackets, and counting them costs less than a walk.
   if (countOf(text, '{') + countOf(text, '[') <= MAX_JSON_DEPTH) return false;
   let depth = 0;
   let isText = false;
@@ -41,7 +41,7 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** How often, but no further than it matters. */
+/** Counts occurrences, up to the limit that matters. */
 function countOf(text: string, char: string): number {
   let count = 0;
   for (let at = text.indexOf(char); at !== -1 && count <= MAX_JSON_DEPTH; at = text.indexOf(char, at + 1)) count++;

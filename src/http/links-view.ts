@@ -16,7 +16,7 @@ import {
 import type { MerchantRecord } from '../transactions/ports/directory-ports.ts';
 import { OWN_TEXTS } from './online-authorization.ts';
 
-/** 2.3. `tap` is the last one on the link. */
+/** Builds 2.3. `tap` is the last transaction on the link. */
 export function linkStatusOf(link: Link, tap: Transaction | undefined): LinkStatus {
   const { paymentReference, createdAtMs, updatedAtMs, expiresAtMs } = link;
   const isDecided = tap !== undefined && tap.disposition !== null;
@@ -40,7 +40,7 @@ export function linkStatusOf(link: Link, tap: Transaction | undefined): LinkStat
   };
 }
 
-/** 2.4. */
+/** Builds 2.4. */
 export function tt3LinkStatusOf(link: Link, mandate: Mandate, tap: Transaction | undefined): Tt3LinkStatus {
   const currency = currencyOf(link.currency);
   const status = linkStatusOf(link, tap);
@@ -59,21 +59,21 @@ function mandateOf({ instalmentMinor, maxCollectionMinor, ...terms }: Mandate, c
   };
 }
 
-/** 2.5. */
+/** Builds 2.5. */
 export function tapOnOwnStatusOf(tap: Transaction, merchantReference: string): TapOnOwnStatus {
   const errorCode = tap.errorCode ?? (tap.disposition === null ? null : 0);
   const message = errorCode ? (OWN_TEXTS[errorCode] ?? responseCodeText(tap.responseCode ?? '')) : undefined;
   return { id: tap.id, merchantReference, disposition: dispositionOf(tap), errorCode, message, ...amountOf(tap) };
 }
 
-/** Null for a tap of which no amount could be read. */
+/** Null for a transaction whose amount could not be read. */
 function amountOf(tap: Transaction): Pick<TapOnOwnStatus, 'amount' | 'currency'> {
   const amountMinor = toldMinor(tap);
   if (amountMinor === null || tap.currency === null) return { amount: null, currency: null };
   return { amount: formatAmount(amountMinor, currencyOf(tap.currency)), currency: tap.currency };
 }
 
-/** The status documents know five: what the card declined itself is Declined there (contract, "Values"). */
+/** The status documents have five dispositions: a decline by the card is Declined (contract, "Values"). */
 function dispositionOf(tap: Transaction | undefined): LinkStatus['disposition'] {
   if (!tap || tap.disposition === null) return null;
   const { disposition } = tap;
@@ -82,7 +82,7 @@ function dispositionOf(tap: Transaction | undefined): LinkStatus['disposition'] 
     : (dispositionName(disposition) as LinkStatus['disposition']);
 }
 
-/** What a payment app needs to read a card for a link. */
+/** The data that a payment app needs to read a card for a link. */
 export function qrCodeDetailsOf(
   { link, merchantReference }: OpenedLink,
   merchant: MerchantRecord | undefined,

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
- * A page of a list. Where it is as long as was asked for, the header Link leads on: `<…>; rel="next"` (RFC 8288), the same
- * list behind the last of these rows.
+ * Returns a page of a list. If the page is full, the header Link has the URL of the next one: `<…>; rel="next"` (RFC
+ * 8288), the same list after the last of these rows.
  *
- * @param nameOf what `after` takes of a row
+ * @param nameOf the value of a row for the parameter `after`
  */
 export function withNextPage<Row>(
   { url, query }: FastifyRequest,

@@ -9,7 +9,7 @@ import { expiryOf, textOfTag } from './transaction-view.ts';
 
 const APPLICATION_LABEL = 0x50;
 
-/** Where the switch said nothing, we do. */
+/** Texts for cases in which the switch gave none. */
 export const OWN_TEXTS: Readonly<Record<number, string>> = {
   [ERROR_CODES.declinedOffline]: 'Declined by the card',
   [ERROR_CODES.unableToGoOnline]: 'The payment processor is unavailable; nothing was sent',
@@ -19,9 +19,9 @@ export const OWN_TEXTS: Readonly<Record<number, string>> = {
 };
 
 /**
- * The phone's answer (2.12), from the committed row and nothing else.
+ * The phone's response (2.12), built only from the committed row.
  *
- * @param pinToken of a transaction that awaits a PIN: for the phone it is Declined meanwhile
+ * @param pinToken of a transaction that awaits a PIN; until then its type for the phone is Declined
  */
 export function onlineAuthorizationOf(
   transaction: Transaction,
@@ -45,7 +45,7 @@ export function onlineAuthorizationOf(
     cardScheme: transaction.scheme ?? '',
     cardType: transaction.cardType ?? '',
     maskedPAN: transaction.maskedPan ?? '',
-    // What the switch said about an answer that cannot be used is no outcome: it stays in the trail.
+    // The code of an unusable switch response is not an outcome. It remains in the audit trail only.
     isoResponseCode: errorCode === ERROR_CODES.indeterminate ? '' : (responseCode ?? ''),
     association: label || (transaction.scheme ?? undefined),
     expiryDate: expiryOf(transaction, vault) ?? undefined,
@@ -56,8 +56,8 @@ export function onlineAuthorizationOf(
 }
 
 /**
- * What the phone is told stays what it is told: of a tap whose outcome was uncertain, Indeterminate, also when the
- * reversal was acknowledged before the answer left, or the phone asks again.
+ * The type that was sent to the phone does not change. A transaction with an uncertain outcome stays Indeterminate,
+ * even if the reversal was acknowledged before the response was sent, or the phone asks again.
  */
 function typeOf(transaction: Transaction): OnlineAuthorization['type'] {
   if (isAwaitingPin(transaction)) return 'Declined';

@@ -1,4 +1,6 @@
-/** Nothing comes from elsewhere, nothing goes elsewhere, nothing stands in the page itself, and no page has it in a frame. */
+/**
+ * The page loads nothing from other origins, sends nothing to them, contains no inline code, and cannot be framed.
+ */
 const POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",
@@ -10,7 +12,7 @@ const POLICY = {
   'frame-ancestors': "'none'",
 };
 
-/** What every page for people is served with. `directives`: where one needs more of the policy, or can do with less. */
+/** Headers of every HTML page. `directives` extends or narrows the policy for one page. */
 export function pageHeaders(directives: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const policy = Object.entries({ ...POLICY, ...directives }).map(([name, sources]) => `${name} ${sources}`);
   return {

@@ -19,7 +19,7 @@ import {
 import { HttpError } from './http-error.ts';
 import { REJECTIONS } from './rejections.ts';
 
-/** The response to an error, apart from the request's own ids. */
+/** The response to an error, without the ids of the request. */
 export interface ProblemAnswer {
   readonly status: number;
   readonly errorCode: ErrorCode;
@@ -28,7 +28,7 @@ export interface ProblemAnswer {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A full queue drains within this time; otherwise the caller should use another gateway. */
+/** A full queue drains within this time. If not, the caller should use another gateway. */
 const RETRY_AFTER = { 'retry-after': '2' };
 
 /** The response to an error of a use case or an adapter; undefined for an unexpected error. */

@@ -1,9 +1,10 @@
 /**
- * So many requests per credential, and per address for those without one or with one that nobody knows yet.
+ * Limits requests per credential, and per address for requests without a credential or with an unknown one.
  *
- * Counted in each process for itself: what is guarded are this process's own cores. `@fastify/rate-limit` was looked at: it
- * names a caller before its credential is checked, so anybody could use up another's quota, or make up a new name for each
- * request. Here a credential has a bucket of its own once a request by it was let in, and until then the address pays.
+ * Each process counts separately, because the limit protects the cores of this process. `@fastify/rate-limit` was
+ * considered: it identifies a caller before its credential is checked. Any client could then use up another caller's
+ * quota, or invent a new identity for each request. Here a credential gets its own bucket after the first accepted
+ * request, and the address pays until then.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { addressSubject } from '../auth/portal/login-tries.ts';
@@ -14,19 +15,19 @@ import { TokenBuckets } from './token-buckets.ts';
 export interface RateLimitOptions {
   /** Requests per second of one credential; 0 for no limit. */
   readonly perCredential: number;
-  /** And of one address. */
+  /** Requests per second of one address; 0 for no limit. */
   readonly perAddress: number;
   readonly monotonicMs: () => number;
 }
 
-/** Backends work in bursts: a nightly reconciliation, a restart that reads everything anew. */
+/** Backends work in bursts, such as a nightly reconciliation, or a restart that reads everything again. */
 const BURST_SECONDS = 10;
-/** In use at once; each takes about 100 bytes. */
+/** Buckets in use at once; each takes about 100 bytes. */
 const MAX_BUCKETS = 65_536;
 
 /**
- * Not limited here. Taps have limits of their own (`tap-limits.ts`), and no quota that other requests share. Health must be
- * seen while everything else is refused.
+ * Routes without this limit. Taps have their own limits (`tap-limits.ts`) and share no quota with other requests.
+ * Health must be visible while everything else is refused.
  */
 export const UNLIMITED_ROUTES: ReadonlySet<string | undefined> = new Set<string | undefined>([
   '/transactions/mobile',
@@ -40,7 +41,10 @@ export const UNLIMITED_ROUTES: ReadonlySet<string | undefined> = new Set<string 
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of a credential that is not known yet: has a bucket of its own from the first request that is let in. */
+    /**
+     * Fingerprint of a credential that is not known yet. It gets its own bucket with the first request that is
+     * accepted.
+     */
     newcomer?: number;
   }
 }
@@ -64,7 +68,10 @@ export function limitRates(server: Server, { perCredential, perAddress, monotoni
   });
 }
 
-/** By its credential: not where none is asked for, and not when it failed, maybe before the credential was looked at. */
+/**
+ * Whether the credential was accepted. False if the route requires none, and if the request failed, possibly before
+ * the credential was checked.
+ */
 function wasLetIn({ statusCode, request }: FastifyReply): boolean {
   return statusCode < 400 && (request.routeOptions.config.facts?.takes.length ?? 0) > 0;
 }
@@ -73,28 +80,31 @@ export function refusal({ most }: { readonly most: number }, name: string, waitS
   return waitSeconds === 0 ? undefined : new Throttled({ name, most, windowSeconds: BURST_SECONDS }, waitSeconds);
 }
 
-/** An IPv4 address stands for itself. */
+/** An IPv4 address is its own network. */
 function networkOf(ip: string): string {
   return ip.includes(':') ? addressSubject(ip) : ip;
 }
 
-/** What nobody reaches: whoever is known must still be known where there is no limit. */
+/** A limit that no caller reaches: callers must stay known even if there is no limit. */
 const NO_LIMIT = 1_000_000_000;
 
 export function bucketsOf<Key>(perSecond: number): TokenBuckets<Key> {
   return new TokenBuckets({ perSecond: perSecond || NO_LIMIT, burstSeconds: BURST_SECONDS }, MAX_BUCKETS);
 }
 
-/** By its last characters, which are of a secret or a signature: nobody makes up what shares another's bucket. */
+/**
+ * Uses the last characters, which belong to a secret or a signature. A client cannot invent a credential that shares
+ * another caller's bucket.
+ */
 function credentialOf({ headers }: FastifyRequest): number | undefined {
   const text = headers['x-api-key'] ?? headers.authorization;
   return typeof text === 'string' && text !== '' ? fingerprint(text) : undefined;
 }
 
-/** Characters that are looked at: of an API key they have 64 bits, of a signature 96. */
+/** Characters that are used: in an API key they have 64 bits, in a signature 96. */
 const TAIL_CHARS = 16;
 
-/** 52 bits of a text's end. A number keeps nothing of the secret, nor the header that it was cut from. */
+/** A 52-bit hash of the end of a text. A number keeps neither the secret nor the header string in memory. */
 export function fingerprint(text: string): number {
   let high = 0x811c9dc5 | 0;
   let low = 0x9e3779b9 | 0;

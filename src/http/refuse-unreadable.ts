@@ -1,6 +1,6 @@
 /**
- * What Node refuses before there is a request: answered as a problem like everything else, and the connection closed, since
- * where the next message begins is not known (RFC 9112 2.2, 6.3).
+ * Answers input that Node refuses before there is a request. The response is a problem like any other. The connection
+ * is closed, because the start of the next message is not known (RFC 9112 2.2, 6.3).
  */
 import { randomUUID } from 'node:crypto';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
@@ -8,11 +8,14 @@ import type { Socket } from 'node:net';
 import { formatTraceparent, takeTrace } from '../ops/traceparent.ts';
 import { type ProblemAnswer, problemBody, STATUS_TITLES } from './problem.ts';
 
-/** An error of the parser, with the bytes that were read last and how far the parser got in them; or of a timeout. */
+/**
+ * An error of the parser, with the last bytes read and the position that the parser reached, or an error of a
+ * timeout.
+ */
 type ClientError = Error & { readonly code?: string; readonly rawPacket?: unknown; readonly bytesParsed?: number };
 
 const MALFORMED: ProblemAnswer = { status: 400, errorCode: 104, detail: 'The request is not valid HTTP.' };
-/** By Node's code; everything else is malformed. */
+/** Keyed by Node's error code. Any other code means a malformed request. */
 const REFUSALS: Readonly<Record<string, ProblemAnswer>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, errorCode: 104, detail: 'The request did not arrive in time.' },
   HPE_HEADER_OVERFLOW: { status: 431, errorCode: 104, detail: 'The headers and the address exceed 16 KB.' },
@@ -30,18 +33,23 @@ const UNKNOWN_EXPECTATION: ProblemAnswer = {
   detail: 'The only supported expectation is 100-continue.',
 };
 
-/** A client that is still sending reads the refusal before the connection is reset (RFC 9112 9.6); most close at once. */
+/**
+ * Time for a client that still sends to read the refusal before the connection is reset (RFC 9112 9.6). Most close at
+ * once.
+ */
 const LINGER_MS = 2_000;
 
-/** A request line with a token for a method (RFC 9112 3), as opposed to bytes of another protocol. */
+/** A request line with a token as method (RFC 9112 3), as opposed to bytes of another protocol. */
 const REQUEST_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+ \S+ HTTP\/1\.[01]\r?\n/;
 
-/** The handler for fastify's `clientErrorHandler`. Responses that are under way on the connection go first, in their order. */
+/**
+ * The handler for fastify's `clientErrorHandler`. It lets pending responses on the connection finish first, in order.
+ */
 export class UnreadableRequests {
   readonly #underWay = new WeakMap<Socket, readonly ServerResponse[]>();
   readonly #refused = new WeakSet<Socket>();
 
-  /** Watches the connections of a server, and answers CONNECT and unknown expectations, which Node leaves without a body. */
+  /** Watches the connections of a server. Answers CONNECT and unknown expectations, for which Node sends no body. */
   watch(server: HttpServer): void {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => this.#note(request.socket, response));
     server.on('connect', (_request: IncomingMessage, socket: Socket) => this.#close(socket, NO_TUNNELS));
@@ -60,10 +68,10 @@ export class UnreadableRequests {
     this.#refused.add(socket);
     const responses = this.#underWay.get(socket) ?? [];
     const latest = responses.at(-1);
-    // A request that was answered before it had arrived whole, as with 413, gets no second response.
+    // A request that was answered before it arrived completely, as with 413, gets no second response.
     const isAnswered = latest !== undefined && !latest.req.complete && latest.headersSent;
     const close = () => (isAnswered ? socket.destroySoon() : this.#close(socket, refusalOf(error)));
-    // One that never arrives whole has no response but this refusal; those before it have theirs.
+    // A request that never arrives completely gets only this refusal. The requests before it get their responses.
     const pending = responses.findLast((response) => (response.req.complete || isAnswered) && !response.closed);
     if (pending === undefined) close();
     else pending.once('close', close);
@@ -82,7 +90,7 @@ export class UnreadableRequests {
     socket.once('close', () => clearTimeout(timer));
   }
 
-  /** The latest is kept for as long as the connection, those before it until they are sent. */
+  /** Keeps the latest response as long as the connection, and earlier ones until they are sent. */
   #note(socket: Socket, response: ServerResponse): void {
     const others = (this.#underWay.get(socket) ?? []).filter((other) => !other.closed);
     this.#underWay.set(socket, [...others, response]);
@@ -95,7 +103,7 @@ function refusalOf({ code = '', rawPacket, bytesParsed = 0 }: ClientError): Prob
   return REQUEST_LINE.test(rawPacket.toString('latin1', lineAt)) ? UNKNOWN_METHOD : MALFORMED;
 }
 
-/** With the headers that every response has. Of the request nothing is known, not even its address. */
+/** Includes the headers of every response. Nothing is known about the request, not even its URL. */
 function rendered(refusal: ProblemAnswer): { headers: Record<string, string>; body: string } {
   const requestId = randomUUID();
   const body = JSON.stringify(problemBody(refusal, '', requestId));

@@ -1,13 +1,13 @@
 import type { ErrorCode } from '#schemas/problem';
 import type { Scope } from '../auth/scopes.ts';
 
-/** What a caller may show to a route. Keys are named by whose they are, tokens by who signed them and what for. */
+/** Credentials that a route can accept. Keys are named after their owner, tokens after their signer and purpose. */
 export type Credential =
   | 'operatorKey'
   | 'acquirerKey'
   | 'integratorKey'
   | 'merchantKey'
-  /** Signed by an integrator's backend, for a merchant. */
+  /** Signed by an integrator's backend for a merchant. */
   | 'merchantToken'
   | 'loginToken'
   | 'intentToken'
@@ -15,37 +15,37 @@ export type Credential =
   | 'proximityToken';
 
 /**
- * What a route says of itself, as `config: { facts }`. The API reference, the table of credentials and the matrix that tries every
- * route with another tenant's ids are made from it.
+ * Description of a route, given as `config: { facts }`. The API document, the table of credentials and the test that
+ * tries every route with another tenant's ids are generated from it.
  */
 export interface RouteFacts {
   /** Imperative, at most eight words, without a full stop: "Submit a tap". */
   readonly summary: string;
-  /** What code calls it, `submitTap`; made from the summary unless given. */
+  /** Name in code, such as `submitTap`; derived from the summary by default. */
   readonly name?: string;
-  /** The row of the published interface, `4.4`, or `extension`. */
+  /** Section of the published interface, `4.4`, or `extension`. */
   readonly section: string;
-  /** Any of these will do; none where the route is open to everyone. */
+  /** Any one of these is accepted; empty if the route is public. */
   readonly takes: readonly Credential[];
-  /** What a key must be allowed to do. */
+  /** The scope that a key needs. */
   readonly scope?: Scope;
-  /** A key and a token must be there, of the same owner. */
+  /** A key and a token are both required, of the same owner. */
   readonly takesBoth?: true;
   /** What the operation does, its preconditions and side effects, in Markdown. */
   readonly description?: string;
-  /** A part of a page, and no operation for integrators: the API reference leaves it out. */
+  /** A part of a page and not an operation for integrators; the API document omits it. */
   readonly isAsset?: true;
-  /** Its answer waits for a switch: longer than that of any other route. */
+  /** The response waits for a switch, so its deadline is longer than that of other routes. */
   readonly waitsForSwitch?: true;
-  /** Its answer goes on for as long as somebody reads it. */
+  /** The response lasts as long as the client reads it. */
   readonly isEndless?: true;
-  /** Of its answer, where that is not JSON. */
+  /** Media type of a response that is not JSON. */
   readonly mediaType?: string;
-  /** Under which public URL integrators find it; the base URL unless given. */
+  /** The public URL for integrators; the base URL by default. */
   readonly under?: 'auth' | 'app';
-  /** It goes on as it is, and this address does it better. */
+  /** The route remains available, and `successor` replaces it. */
   readonly deprecated?: { readonly since: string; readonly successor: string };
-  /** By status the errorCodes of its own, beside those that any route of its kind can answer. */
+  /** Additional errorCodes by status, beyond those that any route of its kind can return. */
   readonly problems?: Readonly<Record<number, readonly ErrorCode[]>>;
 }
 

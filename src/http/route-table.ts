@@ -2,15 +2,15 @@ import type { RouteOptions } from 'fastify';
 import { isIdempotent } from './idempotency.ts';
 import type { RouteFacts } from './route-facts.ts';
 
-/** A route as it was registered: what the API reference is made from. */
+/** A registered route: source of the API document. */
 export interface KnownRoute {
   readonly method: string;
-  /** As fastify writes it, `/transactions/:id`. */
+  /** In fastify's notation, `/transactions/:id`. */
   readonly url: string;
-  /** The zod schemas of what comes, and the answers' schemas by status. */
+  /** The zod schemas of the request, and the response schemas by status. */
   readonly schema: RouteSchemas;
   readonly facts: RouteFacts;
-  /** Takes `Idempotency-Key`. */
+  /** The route takes `Idempotency-Key`. */
   readonly isIdempotent: boolean;
 }
 
@@ -24,17 +24,17 @@ export interface RouteSchemas {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Every route that is registered so far. */
+    /** Every route registered so far. */
     routeTable: RouteTable;
   }
 }
 
-/** Every route of a server, in the order in which they were registered. */
+/** The routes of a server, in the order of their registration. */
 export class RouteTable {
   readonly #routes: KnownRoute[] = [];
   readonly #addresses = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
 
-  /** @throws Error for a route that does not say what it is: a programmer's error */
+  /** @throws Error if a route does not describe itself: a programmer error */
   add(route: RouteOptions): void {
     const { url, schema = {}, config } = route;
     const facts = config?.facts;
@@ -43,7 +43,7 @@ export class RouteTable {
     this.#addresses.set(url, known);
     for (const method of [route.method].flat()) {
       known.methods.add(method);
-      if (method === 'HEAD') continue; // fastify's own, beside every GET
+      if (method === 'HEAD') continue; // fastify adds it to every GET
       this.#routes.push({ method, url, schema: schema as RouteSchemas, facts, isIdempotent: isIdempotent(route) });
     }
   }
@@ -53,8 +53,8 @@ export class RouteTable {
   }
 
   /**
-   * Which methods an address takes, in alphabetical order; none where nothing is registered under it. An address that is
-   * registered word for word takes its own methods alone, whatever a parameter in its place would take.
+   * @returns the methods of a path in alphabetical order; empty if no route matches. A path that is registered
+   * literally takes only its own methods, even if a route with a parameter also matches.
    */
   methodsOf(path: string): string[] {
     const own = this.#addresses.get(path);
@@ -62,7 +62,7 @@ export class RouteTable {
     return [...new Set(matching.flatMap(({ methods }) => [...methods]))].sort();
   }
 
-  /** Whether a path is an address by itself, without parameters. */
+  /** Whether a path is registered literally, without parameters. */
   hasLiteral(path: string): boolean {
     return !path.includes(':') && this.#addresses.has(path);
   }

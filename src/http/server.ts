@@ -19,26 +19,26 @@ import { readTlsFiles, type TlsFiles } from './tls-files.ts';
 
 export { answerSchema } from './answer-schema.ts';
 
-/** Both blobs at their largest, and the reference. */
+/** Both blobs at their maximum size, and the reference. */
 const MAX_BODY_BYTES = 192 * 1024;
-/** A phone on a bad line sends its few kilobytes well within this; a slow-loris does not. */
+/** A phone on a slow connection sends its few kilobytes well within this time; a slow-loris attack does not. */
 const REQUEST_TIMEOUT_MS = 20_000;
 const HEADERS_TIMEOUT_MS = 10_000;
 /**
- * How long after its time a connection may last: Node looks every 30 s unless told to. It would answer a request without
- * `Host` with no body; `guard-requests.ts` does so with a problem.
+ * Delay between the timeout of a connection and its end; Node's default is a check every 30 s. Node would answer a
+ * request without `Host` with an empty body; `guard-requests.ts` answers it with a problem.
  */
 const HTTP_OPTIONS = { connectionsCheckingInterval: 1_000, requireHostHeader: false };
-/** Longer than the idle time of usual load balancers (60 s), so that they close first. */
+/** Longer than the idle time of common load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_MS = 72_000;
-/** Who connects to ask says so at once; a server that stops waits no longer for it. */
+/** A client that wants to send does so at once. A server that stops waits no longer for a silent connection. */
 const SILENT_MS = 2_000;
 /** The longest deadline that a profile may have, with the slack to answer and the grace. */
 const LONGEST_TIMES: AnswerTimes = { switchWaitMs: () => 127_000 };
 const MAX_PARAM_CHARS = 255;
-/** Of a request target in absolute form (RFC 9112 3.2.2): which host was meant makes no difference here. */
+/** Start of a request target in absolute form (RFC 9112 3.2.2). Its host makes no difference here. */
 const ORIGIN = /^https?:\/\/[^/?]*(?=[/?]|$)/i;
-/** Of a route that takes no parameters. */
+/** For routes without query parameters. */
 const NO_QUERY = z.strictObject({});
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
@@ -47,24 +47,24 @@ export type Server = FastifyInstance;
 export interface ServerOptions {
   readonly log: RequestLog;
   readonly trustedProxies?: readonly string[] | undefined;
-  /** How long an answer may take; as long as the slowest switch may, unless given. */
+  /** Maximum time of a response; by default as long as the slowest switch may take. */
   readonly answerTimes?: AnswerTimes | undefined;
-  /** HTTPS when given. */
+  /** HTTPS if given. */
   readonly tls?: TlsFiles | undefined;
-  /** qa and prod: requests that clients did not send by HTTPS are refused, and those that they did are answered with HSTS. */
+  /** qa and prod: refuse requests that clients did not send by HTTPS, and add HSTS to all other responses. */
   readonly requiresHttps?: boolean;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Taken from the caller or made: stands in the answer, in log lines and in jobs. */
+    /** From the caller or generated; used in the response, log lines and jobs. */
     correlationId: string;
-    /** The caller's trace, or a new one: stands in the answer and in log lines. */
+    /** The caller's trace or a new one; used in the response and in log lines. */
     trace: Trace;
   }
 }
 
-/** The HTTP front: what is the same for every route. Routes are registered by the composition root. */
+/** The HTTP server with everything that all routes share. The composition root registers the routes. */
 export function createServer({
   log,
   trustedProxies,
@@ -81,7 +81,7 @@ export function createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
     forceCloseConnections: 'idle',
-    return503OnClosing: false, // without a problem's body; see closeAnsweredConnections
+    return503OnClosing: false, // its response has no problem body; see closeAnsweredConnections
     clientErrorHandler: unreadable.onClientError,
     rewriteUrl: ({ url = '/' }) => url.replace(ORIGIN, '') || '/',
     trustProxy: trustedProxies ? [...trustedProxies] : false,
@@ -89,7 +89,7 @@ export function createServer({
     logger: false,
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
-    // An address that cannot be decoded comes here, past every hook.
+    // A URL that cannot be decoded arrives here and skips every hook.
     frameworkErrors: (error, request, reply) => {
       identify(request, reply);
       sendProblem(frameworkProblem(error) ?? unforeseen(error, request, log), request, reply);
@@ -103,7 +103,7 @@ export function createServer({
   const routes = new RouteTable();
   server.decorate('routeTable', routes);
   server.addHook('onRoute', (route) => {
-    // A misspelt parameter must not widen a list, nor be thought to have had an effect.
+    // A misspelt parameter must not widen a list, and the caller must not assume that it had an effect.
     if (!route.schema?.querystring) route.schema = { ...route.schema, querystring: NO_QUERY };
     routes.add(route);
   });
@@ -129,7 +129,10 @@ export function createServer({
   return server;
 }
 
-/** The caller's correlation id when it is a UUID, ours otherwise, and the trace; in every answer, whatever became of the request. */
+/**
+ * The caller's correlation id if it is a UUID, otherwise a new one, and the trace. Every response has them, also
+ * after an error.
+ */
 function identify(request: FastifyRequest, reply: FastifyReply): void {
   const given = request.headers['x-correlation-id'];
   request.correlationId = typeof given === 'string' && UUID.test(given) ? given : request.id;
@@ -138,11 +141,12 @@ function identify(request: FastifyRequest, reply: FastifyReply): void {
     .header('x-correlation-id', request.correlationId)
     .header('traceparent', formatTraceparent(request.trace))
     .header('api-version', '4.0')
-    // Whatever has a tenant's data, a token or a secret in it; routes whose responses may be kept say so themselves.
+    // The default, because responses contain tenant data, tokens or secrets. Routes whose responses may be cached set
+    // their own.
     .header('cache-control', 'no-store');
 }
 
-/** A route that has a better successor says so in each answer (RFC 9745, RFC 5829). */
+/** A deprecated route names its successor in each response (RFC 9745, RFC 5829). */
 function announceEnd({ routeOptions: { config } }: FastifyRequest, reply: FastifyReply): void {
   const deprecated = config.facts?.deprecated;
   if (deprecated === undefined) return;
@@ -150,10 +154,13 @@ function announceEnd({ routeOptions: { config } }: FastifyRequest, reply: Fastif
   reply.header('link', `<${deprecated.successor}>; rel="successor-version"`);
 }
 
-/** Another process takes the request at once; a connection that is kept would lead here again. */
+/** Another process takes the repeated request. On a connection that stays open, it would arrive here again. */
 const STOPPING = 'The process is stopping; nothing was stored. Repeat the request.';
 
-/** While the server stops, a connection ends with its answer: a stop would otherwise wait for its keep-alive to run out. */
+/**
+ * While the server stops, each connection ends with its response. Otherwise the stop would wait for the keep-alive
+ * timeout.
+ */
 function closeAnsweredConnections(server: Server): void {
   let isClosing = false;
   const openedAtMs = new Map<Socket, number>();
@@ -161,7 +168,7 @@ function closeAnsweredConnections(server: Server): void {
     openedAtMs.set(socket, performance.now());
     socket.once('close', () => openedAtMs.delete(socket));
   });
-  // Node takes one that has never said anything for active, and watches no timeout of it once it closes.
+  // Node counts a connection that never sent anything as active, and ignores its timeout after the server closes.
   const endSilent = () => {
     for (const [socket, sinceMs] of openedAtMs)
       if (socket.bytesRead === 0 && performance.now() - sinceMs > SILENT_MS) socket.destroy();
@@ -181,17 +188,20 @@ function closeAnsweredConnections(server: Server): void {
   });
 }
 
-/** From 12 digits on, whatever is around them (ISO/IEC 7812-1): none of our ids has as many. */
+/** At least 12 digits in any context (ISO/IEC 7812-1). No id of the gateway has as many. */
 const CARD_NUMBER = /(?<![0-9a-f-])\d{12,}/gi;
 
-/** Whoever puts a card's number into an address by mistake is not told it back: answers are logged by those who get them. */
+/**
+ * If a caller puts a card number into a URL by mistake, the response does not repeat it, because clients log
+ * responses.
+ */
 function withoutCardNumbers(path: string): string {
   return path.replace(CARD_NUMBER, '*');
 }
 
 function sendProblem(answer: ProblemAnswer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const path = withoutCardNumbers(request.url.split('?', 1)[0]!);
-  reply.header('cache-control', 'no-store'); // also where the response itself could have been kept
+  reply.header('cache-control', 'no-store'); // also if the response itself could have been cached
   if (answer.headers) reply.headers({ ...answer.headers });
   if (answer.status === 401) {
     reply.header('www-authenticate', challengeOf(request.routeOptions.config.facts?.takes, answer.errorCode));
@@ -203,7 +213,7 @@ function sendProblem(answer: ProblemAnswer, request: FastifyRequest, reply: Fast
     .send(problemBody(answer, path, request.correlationId));
 }
 
-/** What fastify itself refuses. */
+/** Errors that fastify itself raises. */
 function frameworkProblem(error: Error & { code?: string; validation?: unknown }): ProblemAnswer | undefined {
   if (error.validation)
     return invalidRequest(error as unknown as { validation: ValidationIssue[]; validationContext?: string });
@@ -244,7 +254,7 @@ function invalidRequest({
     errorCode: 104,
     detail: REJECTIONS.INVALID_VALUES.detail,
     errors: validation.map(({ instancePath, message }) => ({
-      // The validator writes the whole body as `/`; as a JSON pointer (RFC 6901) it is the empty one.
+      // The validator writes the whole body as `/`. As a JSON pointer (RFC 6901) it is the empty string.
       pointer: `${where}${instancePath === '/' ? '' : instancePath}`,
       detail: message ?? 'is invalid',
     })),

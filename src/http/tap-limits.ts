@@ -1,8 +1,9 @@
 /**
- * How many taps, PINs and acknowledgements a token and a merchant may submit. A busy shop never meets these limits: they
- * stop a token that was lost or handed to a customer, and a client in a loop, before they use up database and switches.
+ * Limits how many taps, PINs and acknowledgements a token and a merchant may submit. A busy shop never reaches these
+ * limits. They stop a token that was lost or given to a customer, and a client in a loop, before they exhaust
+ * database and switches.
  *
- * Counted in each process by itself, like the other rates (`rate-limit.ts`).
+ * Each process counts separately, as for the other limits (`rate-limit.ts`).
  */
 import type { FastifyRequest } from 'fastify';
 import { bearerToken } from '../auth/bearer.ts';
@@ -13,11 +14,11 @@ import type { TokenBuckets } from './token-buckets.ts';
 
 /** Requests per second; 0 for no limit. */
 export interface TapRates {
-  /** Of the tokens of one link or intent. */
+  /** All tokens of one link or intent. */
   readonly perLink: number;
-  /** Of one token that a merchant's backend signed. */
+  /** One token signed by a merchant's backend. */
   readonly perToken: number;
-  /** Of one merchant; those by tokens of links are counted apart. */
+  /** One merchant. Requests with tokens of links are counted separately. */
   readonly perMerchant: number;
 }
 
@@ -38,7 +39,7 @@ export class TapLimits {
     this.#merchants = bucketsOf(perMerchant);
   }
 
-  /** @throws Throttled when the token or its merchant has submitted too much */
+  /** @throws Throttled if the token or its merchant has submitted too many requests */
   admit({ acquirerId, merchantId, consumerId }: Principal, token: string): void {
     const nowMs = this.#monotonicMs();
     const ofToken =
@@ -46,7 +47,7 @@ export class TapLimits {
         ? refusal(this.#tokens, 'token', this.#tokens.take(fingerprint(token), nowMs))
         : refusal(this.#links, 'link', this.#links.take(`${acquirerId} ${consumerId}`, nowMs));
     if (ofToken) throw ofToken;
-    // Customers hold the tokens of links: whatever they send, the merchant's tills have all of their own quota.
+    // Customers have the tokens of links. Their requests must not use up the quota of the merchant's tills.
     const payer = consumerId === undefined ? 'tills' : 'links';
     const wait = this.#merchants.take(`${payer} ${acquirerId} ${merchantId}`, nowMs);
     const ofMerchant = refusal(this.#merchants, 'merchant', wait);
@@ -54,7 +55,10 @@ export class TapLimits {
   }
 }
 
-/** Makes an `onRequest` that sets `submitter`, before the body is read: a stranger gets no further than the header. */
+/**
+ * Makes an `onRequest` that sets `submitter`. It runs before the body is read, so only the headers of an unknown
+ * caller are read.
+ */
 export function identifySubmitter(tokens: TapTokens, limits: TapLimits): (request: FastifyRequest) => Promise<void> {
   return async (request) => {
     const token = bearerToken(request.headers.authorization);

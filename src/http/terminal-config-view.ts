@@ -4,19 +4,19 @@ import { currencyOf, findCurrency } from '../transactions/model/money.ts';
 import { PROFILE_TAGS, type TerminalProfile } from '../transactions/model/terminal-profile.ts';
 import type { MerchantRecord, TerminalRecord } from '../transactions/ports/directory-ports.ts';
 
-/** Terminal Floor Limit, for kernels that have no DF8123: 4 bytes, a binary number (EMV Book 3 Annex A). */
+/** Terminal Floor Limit, for kernels without DF8123: 4 bytes, a binary number (EMV Book 3 Annex A). */
 const BINARY_FLOOR_LIMIT = '9F1B';
 
-/** What decides how a reader takes cards. */
+/** The settings that determine how a reader takes cards. */
 export interface ConfiguredTerminal {
   readonly merchant: MerchantRecord;
   readonly terminal: TerminalRecord;
-  /** Undefined: nothing is restricted. */
+  /** Undefined if nothing is restricted. */
   readonly profile: TerminalProfile | undefined;
   readonly cardDataKeysUrl: string;
 }
 
-/** A terminal's configuration as a reader needs it: whatever the profile leaves open is the merchant's. */
+/** A terminal's configuration for a reader. The merchant's settings apply where the profile defines none. */
 export function terminalConfigView(configured: ConfiguredTerminal): TerminalConfig {
   const { merchant, terminal, profile, cardDataKeysUrl } = configured;
   const ownCurrency = profile?.terminalCurrencyCode && findCurrency(profile.terminalCurrencyCode);

@@ -3,7 +3,7 @@ import type { Server as HttpServer } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 
-/** Certificates are renewed days before they end; whoever waits for a new one waits no longer than twice this. */
+/** Certificates are renewed days before they expire. A replacement takes effect within twice this time. */
 const LOOK_EVERY_MS = 10_000;
 
 /** PEM files: the certificate with its chain, and its private key. */
@@ -12,24 +12,24 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** @throws what the file system says of a file that cannot be read */
+/** @throws the file system's error if a file cannot be read */
 export function readTlsFiles({ certFile, keyFile }: TlsFiles): SecureContextOptions {
   return { cert: readFileSync(certFile), key: readFileSync(keyFile), minVersion: 'TLSv1.2' };
 }
 
 export interface FollowOptions {
-  /** New connections are served with the new files from now on; those that are open go on. */
+  /** New connections use the new files from now on; open connections continue. */
   readonly onReplaced: () => void;
-  /** Told once for each state of the files that cannot be served; the last good ones stay. */
+  /** Called once for each state of the files that cannot be served. The last valid files remain in use. */
   readonly onError: (error: unknown) => void;
   readonly everyMs?: number;
 }
 
 /**
- * Serves what the files hold now, without a restart. They are replaced one after the other: so they are taken once they
- * rest, which is when two looks find the same, and a half-made change is no error.
+ * Serves the current content of the files without a restart. The files are replaced one after the other. They are
+ * therefore read only when two checks find the same state, and a half-finished replacement is not an error.
  *
- * @returns what ends it
+ * @returns a function that ends it
  */
 export function followTlsFiles(
   server: HttpsServer,
@@ -46,7 +46,7 @@ export function followTlsFiles(
     served = version;
     try {
       const options = readTlsFiles(files);
-      createSecureContext(options); // throws for a key that is not the certificate's, before the server has changed
+      createSecureContext(options); // throws if the key does not match the certificate, before the server has changed
       server.setSecureContext(options);
       onReplaced();
     } catch (error) {
@@ -56,12 +56,12 @@ export function followTlsFiles(
   return () => clearInterval(timer);
 }
 
-/** Whether a server is one that `followTlsFiles` can serve. */
+/** Whether `followTlsFiles` can serve a server. */
 export function isHttps(server: HttpServer | HttpsServer): server is HttpsServer {
   return 'setSecureContext' in server;
 }
 
-/** Changes with either file; a missing one is a state like any other. */
+/** Changes with either file. A missing file is a state, too. */
 function versionOf({ certFile, keyFile }: TlsFiles): string {
   return [certFile, keyFile]
     .map((path) => {

@@ -1,7 +1,7 @@
-/** So many per second, and what was saved up. */
+/** Rate and capacity of a bucket. */
 export interface BucketSize {
   readonly perSecond: number;
-  /** How many seconds' worth may be taken at once. */
+  /** Capacity in seconds: how many seconds' worth may be taken at once. */
   readonly burstSeconds: number;
 }
 
@@ -11,8 +11,8 @@ interface Bucket {
 }
 
 /**
- * Buckets by what they are named, of one size: each request takes one, and time fills them again. The one that was made first makes room
- * for one too many; by then it is full, or its owner is among very many.
+ * Token buckets of one size by key. Each request takes one token, and time refills the bucket. If there are too many
+ * buckets, the oldest is dropped. By then it is full, or its owner is one of very many.
  */
 export class TokenBuckets<Key> {
   readonly most: number;
@@ -26,12 +26,12 @@ export class TokenBuckets<Key> {
     this.#capacity = capacity;
   }
 
-  /** @returns 0 when one was taken, otherwise the seconds until there is one again */
+  /** @returns 0 if a token was taken, otherwise the seconds until the next token */
   take(key: Key, nowMs: number): number {
     return this.#takeOf(this.#buckets.get(key) ?? this.#add(key, nowMs), nowMs);
   }
 
-  /** As `take`, but undefined when there is no bucket of that name, and none is made. */
+  /** As `take`, but returns undefined if there is no bucket with this key, and creates none. */
   takeIfKnown(key: Key, nowMs: number): number | undefined {
     const bucket = this.#buckets.get(key);
     return bucket && this.#takeOf(bucket, nowMs);

@@ -5,14 +5,14 @@ import type { Server } from './server.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Only where traces are recorded. */
+    /** Set only if traces are recorded. */
     tracedAs?: { readonly span: Span; readonly context: Context };
   }
 }
 
 /**
- * A span for every request, under OpenTelemetry's names: method, the route's pattern, status. The address itself is not told.
- * To be called before any route is registered.
+ * Records a span for every request, with OpenTelemetry's attributes: method, route pattern, status. The span does not
+ * contain the URL. Call this before any route is registered.
  */
 export function traceRequests(server: Server, tracing: Tracing): void {
   server.decorateRequest('tracedAs');
@@ -30,7 +30,7 @@ export function traceRequests(server: Server, tracing: Tracing): void {
     reply.header('traceparent', formatTraceparent(request.trace));
     context.with(traced.context, done);
   });
-  // The body came by events of the socket, which know nothing of the span.
+  // Socket events deliver the body outside of the span's context.
   server.addHook('preValidation', (request, _reply, done) => {
     context.with(request.tracedAs?.context ?? context.active(), done);
   });

@@ -14,7 +14,7 @@ import type { CardVault } from '../transactions/ports/card-ports.ts';
 import type { MerchantRecord } from '../transactions/ports/directory-ports.ts';
 import { indexChipTags, listChipTags } from '../transactions/tap/chip-tags.ts';
 
-/** A transaction as 2.1 shows it to whom it belongs. `merchant` is its record as it is now. */
+/** A transaction as 2.1 shows it to its tenants. `merchant` is its current record. */
 export function transactionView(
   transaction: ShownTransaction,
   merchant: MerchantRecord | undefined,
@@ -93,7 +93,7 @@ function receiptOf(
   };
 }
 
-/** By the two top bits of 9F27. */
+/** Keyed by the two top bits of 9F27. */
 const CRYPTOGRAM_TYPES: readonly (string | undefined)[] = ['AAC', 'TC', 'ARQC'];
 
 function approvalText({ disposition }: ShownTransaction): string {
@@ -108,42 +108,42 @@ function amountText(transaction: ShownTransaction): string | undefined {
   return minor === null || currency === null ? undefined : formatAmount(minor, currencyOf(currency));
 }
 
-/** Where the reader told none (9A): our day in the merchant's zone. */
+/** If the reader sent no date (9A): server date in the merchant's time zone. */
 function localDate({ createdAtMs }: ShownTransaction, merchant: MerchantRecord | undefined): string {
   const local = localDateTime(createdAtMs, merchant?.timeZone ?? 'UTC');
   return `${local.slice(0, 4)}/${local.slice(4, 6)}/${local.slice(6, 8)}`;
 }
 
-/** Where the reader told none (9F21): our clock in the merchant's zone. */
+/** If the reader sent no time (9F21): server time in the merchant's time zone. */
 function localTime({ createdAtMs }: ShownTransaction, merchant: MerchantRecord | undefined): string {
   const local = localDateTime(createdAtMs, merchant?.timeZone ?? 'UTC');
   return `${local.slice(8, 10)}:${local.slice(10, 12)}`;
 }
 
-/** hhmmss in BCD as HH:mm; undefined when it is no time. */
+/** hhmmss in BCD as HH:mm; undefined if it is not a valid time. */
 function clockTime(packed: string): string | undefined {
   const match = /^([01]\d|2[0-3])([0-5]\d)[0-5]\d$/.exec(packed);
   return match ? `${match[1]}:${match[2]}` : undefined;
 }
 
-/** YYMMDD in BCD as yyyy/MM/dd; undefined when it is no date. */
+/** YYMMDD in BCD as yyyy/MM/dd; undefined if it is not a valid date. */
 function isoDate(packed: string): string | undefined {
   const match = /^(\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$/.exec(packed);
   return match ? `20${match[1]}/${match[2]}/${match[3]}` : undefined;
 }
 
-/** MM/YY from the sealed card; null once it was purged, or when its key is gone. */
+/** MM/YY from the sealed card; null after it was purged, or if its key was removed. */
 export function expiryOf({ id, sealedCard }: Pick<Transaction, 'id' | 'sealedCard'>, vault: CardVault): string | null {
   if (sealedCard === null) return null;
   try {
     const expiry = vault.expiryOf(id, sealedCard);
     return expiry.length === 4 ? `${expiry.slice(2)}/${expiry.slice(0, 2)}` : null;
   } catch {
-    return null; // a receipt does without it
+    return null; // a receipt does not need it
   }
 }
 
-/** A tag of text (50, 9F12) as text; empty when absent. */
+/** A text tag (50, 9F12) as text; empty if absent. */
 export function textOfTag({ chipTags }: Pick<Transaction, 'chipTags'>, tag: number): string {
   return latinText(indexChipTags(chipTags).value(tag));
 }

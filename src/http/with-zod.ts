@@ -11,26 +11,26 @@ import type { Server } from './server.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** As whom the request's token speaks; set by the route's `onRequest`. */
+    /** Identity in the request's token; set by the route's `onRequest`. */
     principal?: MerchantPrincipal;
-    /** As whom the request submits a tap, or what follows one; set by the route's `onRequest`. */
+    /** Identity that submits a tap or a request after one; set by the route's `onRequest`. */
     submitter?: Principal;
     /** The link or intent whose own token the request has; set by the route's `onRequest`. */
     intent?: IntentClaims;
-    /** As whom an app makes intents by itself; set by the route's `onRequest`. */
+    /** Identity of an app that creates intents itself; set by the route's `onRequest`. */
     session?: IntentSession;
-    /** Whose transactions the request may see or give back; set by the route's `onRequest`. */
+    /** Tenant whose transactions the request may read or refund; set by the route's `onRequest`. */
     owner?: Tenant;
-    /** For which integrator the request speaks; set by the route's `onRequest`. */
+    /** Integrator that makes the request; set by the route's `onRequest`. */
     integrator?: Integrator;
-    /** Who is changing which acquirer's settings; set by the route's `onRequest`. */
+    /** Actor and acquirer of a change of settings; set by the route's `onRequest`. */
     change?: Change;
-    /** By whose key; set by the route's `onRequest`. */
+    /** The key of the request; set by the route's `onRequest`. */
     keyHolder?: ApiKeyPrincipal;
   }
 }
 
-/** The server with request types taken from its zod schemas. */
+/** The server with request types derived from its zod schemas. */
 export function withZod(server: Server) {
   return server.withTypeProvider<ZodTypeProvider>() as FastifyInstance<
     Server['server'],

@@ -18,13 +18,14 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/http/{docs,openapi,routes}/*.ts', parts: ['texts'] },
   { glob: 'src/{links,push}/*.ts', parts: ['texts'] },
   { glob: 'src/store/settings/*.ts', parts: ['texts'] },
-  { glob: 'src/http/openapi/introduction.ts', parts: ['comments'] },
   { glob: 'src/http/pay-page/*.js', parts: ['texts'] },
   { glob: 'src/ops/console/page/*.js', parts: ['texts'] },
   { glob: '{src/http/pay-page,src/ops/console/page}/*.html', parts: ['prose'] },
   { glob: 'schemas/*.md', parts: ['prose'] },
   { glob: 'src/transactions/**/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/transactions/README.md', parts: ['prose'] },
+  { glob: 'src/http/**/*.{ts,js}', parts: ['comments'] },
+  { glob: 'src/http/**/*.md', parts: ['prose'] },
   { glob: 'test/style/clean-files.ts', parts: ['comments'] },
 ];
 

@@ -3,7 +3,7 @@ import { FIRST_FOREIGN_CODE } from '#schemas/error-codes';
 
 type Row = readonly (string | number)[];
 
-/** `/docs/errors`: every code and value with its meaning. The `type` of each problem leads to a row of it. */
+/** `/docs/errors`: every code and value with its meaning. The `type` of each problem links to a row of this page. */
 export function errorsPage(): string {
   const { errorCodes, errorCodeRanges, responseCodes, statuses, dispositions, transactionTypes, qrCodeStates } = ENUMS;
   const ranges = errorCodeRanges.map(({ from, to, name, meaning }): Row => [`${from} to ${to}`, name, meaning]);
@@ -47,7 +47,7 @@ export function errorsPage(): string {
 `;
 }
 
-/** @param isLinked the first cell of a row is its anchor */
+/** @param isLinked whether the first cell of a row is an anchor */
 function table(head: readonly string[], rows: readonly Row[], isLinked = false): string {
   const body = rows.map((row) => {
     const cells = row.map((cell) => `<td>${escaped(String(cell))}</td>`).join('');

@@ -1,5 +1,5 @@
-// The API reference: Swagger UI over the description of this very server. Where that brings credentials (a demo on one's own
-// machine), they are filled in, and every example can be sent as it stands.
+// The API reference: Swagger UI with the API document of this server. If the document contains credentials (a demo on
+// the local machine), the page fills them in, and every example can be sent unchanged.
 const response = await fetch('/docs/openapi.json', { headers: { accept: 'application/json' } });
 const spec = await response.json();
 const credentials = spec['x-credentials'] ?? {};

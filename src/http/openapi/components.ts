@@ -1,23 +1,24 @@
 import { z } from 'zod';
 
-/** JSON Schema 2020-12, as OpenAPI 3.1 takes it. */
+/** JSON Schema 2020-12, as used in OpenAPI 3.1. */
 export type JsonSchema = { [keyword: string]: unknown };
 
 const DEFINITIONS = '"#/$defs/';
 const COMPONENTS = '"#/components/schemas/';
 
-/** The schemas of a document: those with a name of their own stand under `components`, once, and are referred to. */
+/** The schemas of a document. A named schema is written once under `components`, and other places refer to it. */
 export class Components {
   readonly schemas: Record<string, JsonSchema> = {};
 
   /**
-   * @param io which side of a transformation is meant: `input` is what a caller sends, `output` what we answer
-   * @throws Error when two schemas have the same name, or one would need a name and has none: both are faults of ours
+   * @param io side of a transformation: `input` is what a caller sends, `output` what the gateway returns
+   * @throws Error if two schemas have the same name, or if a schema needs a name and has none: both are programmer
+   * errors
    */
   of(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     const override = ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: JsonSchema }) => {
       tidy(jsonSchema, io);
-      // Zod drops those of a schema that transforms; ours show what is sent.
+      // Zod drops the examples of a schema that transforms. Here they show the value that is sent.
       const examples = z.globalRegistry.get(zodSchema)?.examples;
       if (io === 'input' && examples !== undefined) jsonSchema.examples = examples;
     };
@@ -44,9 +45,9 @@ export class Components {
 
 const SPELLED_OUT_BY_FORMAT = new Set(['uuid', 'date', 'date-time']);
 
-/** What the validator needs and a reader does not. */
+/** Removes keywords that the validator needs and a reader does not. */
 function tidy(schema: JsonSchema, io: 'input' | 'output'): void {
-  // Clients must take fields that they do not know (section 9).
+  // Clients must accept unknown fields (section 9).
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;
   if (SPELLED_OUT_BY_FORMAT.has(schema.format as string)) delete schema.pattern;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;

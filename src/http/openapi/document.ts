@@ -8,7 +8,7 @@ import { COMMON_PARAMETERS, pathTemplate } from './parameters.ts';
 import { SECURITY_SCHEMES } from './security.ts';
 import { TAGS } from './tags.ts';
 
-/** Where integrators find an installation. */
+/** Public addresses of an installation for integrators. */
 export interface PublicUrls {
   readonly base: string;
   readonly auth: string;
@@ -23,7 +23,7 @@ export interface ApiDocument {
   readonly [member: string]: unknown;
 }
 
-/** The API reference (OpenAPI 3.1) of every route that says what it is. */
+/** The API document (OpenAPI 3.1) of every route that describes itself. */
 export function apiDocument(table: RouteTable, servers: readonly object[], urls?: PublicUrls): ApiDocument {
   const components = new Components();
   const described = [...table].filter(({ facts }) => !facts.isAsset);
@@ -72,7 +72,7 @@ const header = (name: string, description: string) => ({
   schema: { type: 'string' },
 });
 
-/** What a receiver is sent (section 6.1), signed as Standard Webhooks 1.0 has it. */
+/** The webhook that a receiver gets (section 6.1), signed according to Standard Webhooks 1.0. */
 function webhookOperation(components: Components): object {
   return {
     operationId: 'receiveOutcome',

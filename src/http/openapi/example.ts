@@ -1,9 +1,9 @@
 import type { JsonSchema } from './components.ts';
 
-/** Values by the name of a property or parameter: they stand in for whatever its schema would give. */
+/** Values by the name of a property or parameter. They replace the value from the schema. */
 export type ExampleValues = Readonly<Record<string, unknown>>;
 
-/** Deeper than any body of the interface; a schema that contains itself ends here. */
+/** Deeper than any body of the API. Limits a schema that contains itself. */
 const MAX_DEPTH = 12;
 
 const BY_FORMAT: Readonly<Record<string, string>> = {
@@ -13,9 +13,9 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
 };
 
 /**
- * The least that fits a schema: what is required and what there are values for, by the first example of each property.
+ * The smallest example for a schema: required properties and those in `values`, each with its first example.
  *
- * @param schemas those that it refers to, by name
+ * @param schemas schemas that this one refers to, by name
  */
 export function exampleOf(
   schema: JsonSchema,

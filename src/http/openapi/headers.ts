@@ -1,6 +1,6 @@
 const text = (description: string, schema: object = { type: 'string' }) => ({ description, schema });
 
-/** Headers of answers, by the names under which operations refer to them. */
+/** Response headers, by the names that operations use to refer to them. */
 export const HEADERS = {
   CorrelationId: text('Correlation id of the request, or a generated id', { type: 'string', format: 'uuid' }),
   Traceparent: text(

@@ -2,11 +2,11 @@ import type { JsonSchema } from './components.ts';
 import type { ApiDocument } from './document.ts';
 import { type ExampleValues, exampleOf } from './example.ts';
 
-/** What makes the examples of a document work here and now. */
+/** Values that make the examples of a document work on this server. */
 export interface LiveExamples {
-  /** By security scheme. */
+  /** Keyed by security scheme. */
   readonly credentials: Readonly<Record<string, string>>;
-  /** By the name of a property, path parameter or header; for one operation by `operationId.name`. */
+  /** Keyed by the name of a property, path parameter or header; for a single operation by `operationId.name`. */
   readonly values: ExampleValues;
 }
 
@@ -17,7 +17,7 @@ interface Operation {
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
 }
 
-/** The document with examples that can be sent as they are, to the server that it comes from. */
+/** Returns the document with examples that can be sent unchanged to this server. */
 export function withLiveExamples(document: ApiDocument, { credentials, values }: LiveExamples): object {
   const schemas = document.components.schemas;
   const paths = mapValues(document.paths, (path) =>
@@ -32,8 +32,8 @@ export function withLiveExamples(document: ApiDocument, { credentials, values }:
 }
 
 /**
- * Of several tokens that would do, the first: the page sends all that it holds, and only one goes into a request. Examples are
- * made for that one.
+ * If several tokens are accepted, only the first remains. The page sends all that it has, a request takes only one,
+ * and the examples are made for that one.
  */
 function oneTokenOf({ security }: Operation, credentials: LiveExamples['credentials']): Operation['security'] {
   const isToken = (scheme: string) => scheme !== 'apiKey' && scheme in credentials;
@@ -41,7 +41,7 @@ function oneTokenOf({ security }: Operation, credentials: LiveExamples['credenti
   return token ? security.filter((each) => each === token || 'apiKey' in each) : security;
 }
 
-/** `submitTap.merchantReference` as `merchantReference`, for that operation. */
+/** Maps `submitTap.merchantReference` to `merchantReference` for that operation. */
 function valuesOf(operationId: string, values: ExampleValues): ExampleValues {
   const prefix = `${operationId}.`;
   const own = Object.entries(values).filter(([name]) => name.startsWith(prefix));

@@ -77,7 +77,7 @@ function responsesOf(route: KnownRoute, components: Components): object {
   return responses;
 }
 
-/** JSON unless its facts say otherwise; then the answer has no schema where it is text. */
+/** JSON unless the facts give another media type. A text response has no schema. */
 function contentOf(
   { mediaType = JSON_TYPE }: RouteFacts,
   source: z.ZodType | undefined,
@@ -103,7 +103,7 @@ function answerHeaders({ schema, isIdempotent, facts }: KnownRoute, status: numb
   };
 }
 
-/** Which headers an error brings besides what every answer has. */
+/** Headers of an error response beyond those of every response. */
 const PROBLEM_HEADERS: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
   415: ['Accept-Encoding'],

@@ -14,7 +14,7 @@ interface Reference {
   readonly $ref: string;
 }
 
-/** What any request may carry besides its own. */
+/** Parameters that every request may have. */
 export const COMMON_PARAMETERS: Readonly<Record<string, Parameter>> = {
   CorrelationId: {
     name: 'X-Correlation-Id',
@@ -66,7 +66,7 @@ function pathParameters(url: string, schema: unknown): Parameter[] {
   return names.map((name) => described.get(name) ?? { name, in: 'path', required: true, schema: { type: 'string' } });
 }
 
-/** By the value that is meant (`limit` is an integer, though an address is text), required as the text is. */
+/** Types come from the parsed value (`limit` is an integer, although a URL is text); required comes from the text. */
 function ownParameters(schema: unknown, place: Parameter['in']): Parameter[] {
   if (!(schema instanceof z.ZodType)) return [];
   const { properties: sent, required = [] } = objectOf(schema, 'input');
@@ -91,7 +91,7 @@ function objectOf(schema: z.ZodType, io: 'input' | 'output') {
   return object as { properties: Record<string, JsonSchema>; required?: string[] };
 }
 
-/** JSON Schema cannot say what a function makes of a text. */
+/** JSON Schema cannot express what a function makes of a text. */
 function isSilent(schema: JsonSchema | undefined): boolean {
   return (
     schema === undefined ||

@@ -7,14 +7,14 @@ import { CREDENTIALS } from './security.ts';
 const CHANGES = new Set(['PUT', 'PATCH', 'DELETE']);
 const CARRIES_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
-/** The problems that a route can answer: by status, the errorCodes. What every route of its kind can, and what its facts add. */
+/** The errorCodes that a route can return, by status: those of every route of its kind and those in its facts. */
 export function problemsOf(route: KnownRoute): Map<number, ErrorCode[]> {
   const problems = new Map<number, Set<ErrorCode>>();
   const add = (status: number, ...codes: readonly ErrorCode[]) => {
     problems.set(status, new Set([...(problems.get(status) ?? []), ...codes]));
   };
   const { method, url, schema, facts, isIdempotent } = route;
-  add(400, 104); // at least an unknown query parameter
+  add(400, 104); // an unknown query parameter, at least
   if (facts.takes.length > 0) addCredentialProblems(route, add);
   if (!UNLIMITED_ROUTES.has(url)) add(429, 203);
   if (url.includes(':')) {
@@ -28,7 +28,7 @@ export function problemsOf(route: KnownRoute): Map<number, ErrorCode[]> {
     add(413, 104);
     add(415, 104);
   }
-  if (CHANGES.has(method)) add(409, 119, 134); // what something else needs, or has been named so already
+  if (CHANGES.has(method)) add(409, 119, 134); // in use by another resource, or a name that is taken
   if (schema.headers !== undefined) add(403, 139);
   if (isIdempotent) {
     add(409, 119, 134);
@@ -46,7 +46,7 @@ function addCredentialProblems(
   add: (status: number, ...codes: readonly ErrorCode[]) => void,
 ): void {
   const schemes = new Set(facts.takes.map((credential) => CREDENTIALS[credential].scheme));
-  // Also one that is shown where it is not asked for is looked at.
+  // An optional credential is also checked if it is present.
   add(401, 100, 102, 117, 118);
   add(403, 101);
   if ([...schemes].some((scheme) => scheme !== 'apiKey')) add(403, 105);

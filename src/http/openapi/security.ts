@@ -2,9 +2,9 @@ import { SCOPES, type Scope } from '../../auth/scopes.ts';
 import type { Credential, RouteFacts } from '../route-facts.ts';
 
 interface Shown {
-  /** To people: whose key it is, or what the token is called. */
+  /** Text for people: the owner of the key, or the name of the token. */
   readonly text: string;
-  /** How a request shows it. */
+  /** How a request carries it. */
   readonly scheme: keyof typeof SECURITY_SCHEMES;
 }
 
@@ -44,7 +44,7 @@ export const SECURITY_SCHEMES = {
   proximityToken: bearer('JWT from `POST /mobile/proximity-token`, for the card reader.'),
 } as const;
 
-/** Security requirements (OpenAPI 3.1, 4.8.30): one of them must hold; the scopes stand with the key. */
+/** Security requirements (OpenAPI 3.1, 4.8.30): one of them must hold. The scopes are listed with the key. */
 export function securityOf({ takes, scope, takesBoth }: RouteFacts): Record<string, string[]>[] {
   const schemes = [...new Set(takes.map((credential) => CREDENTIALS[credential].scheme))];
   const asked = schemes.map((scheme) => [scheme, scheme === 'apiKey' && scope ? [scope] : []] as const);

@@ -1,4 +1,4 @@
-/** The chapters of the API reference, in their order, and the first words of the addresses in each. */
+/** The chapters of the API reference in order, with the first path segments of each. */
 const CHAPTERS = [
   {
     name: 'Taps',
@@ -27,7 +27,7 @@ const CHAPTERS = [
   { name: 'Operation', description: 'Monitor an installation, and read this reference.', under: ['/'] },
 ] as const;
 
-/** Besides its chapter, an operation that the published interface does not have bears this tag. */
+/** An operation beyond the published interface has this tag in addition to its chapter. */
 const EXTENSION = { name: 'extension', description: 'Operations beyond the published interface.' };
 
 export const TAGS = [...CHAPTERS.map(({ name, description }) => ({ name, description })), EXTENSION];

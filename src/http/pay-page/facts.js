@@ -1,4 +1,4 @@
-/** A row of a list of facts: `<div><dt>name</dt><dd>value</dd></div>`. */
+/** A row of a description list: `<div><dt>name</dt><dd>value</dd></div>`. */
 export function factOf(name, value) {
   const row = document.createElement('div');
   const term = document.createElement('dt');

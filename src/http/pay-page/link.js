@@ -1,9 +1,10 @@
-// The link that opened this page: its reference from the path, its token from behind the `#`. The token is taken out of the
-// address bar at once and kept with this entry of the history, so that a reload still has it and a copied address does not.
+// The link that opened this page: its reference from the path, its token from the fragment. The page removes the
+// token from the address bar at once and keeps it with this history entry. A reload therefore still has it, and a
+// copied address does not.
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-/** Behind the token, by which Android comes back when no app took the intent. */
+/** Fragment part after the token with which Android returns if no app took the intent. */
 const NO_APP = 'app=none';
 
 /**
@@ -11,24 +12,24 @@ const NO_APP = 'app=none';
  * @property {string} reference
  * @property {string} token
  * @property {boolean} isWithoutApp this phone has no payment app
- * @property {boolean} isAppTried it was opened by itself already
+ * @property {boolean} isAppTried the page already opened the app automatically
  */
 
-/** @type {Link | undefined} undefined when the address is not whole */
+/** @type {Link | undefined} undefined if the address is incomplete */
 export const link = readLink();
 
-// Android opens the fallback in the same document.
+// Android opens the fallback URL in the same document.
 addEventListener('hashchange', () => {
   readLink();
   location.reload();
 });
 
-/** Where the page comes back to when no app takes its intent. */
+/** The address to which Android returns if no app takes the intent. */
 export function addressWithoutApp({ token }) {
   return `${location.origin}${location.pathname}#${token}&${NO_APP}`;
 }
 
-/** From now on the app is opened by hand alone. */
+/** After this call, only the customer opens the app, with the button. */
 export function rememberThatAppWasTried() {
   history.replaceState({ ...history.state, isAppTried: true }, '');
 }

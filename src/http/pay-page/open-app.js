@@ -1,4 +1,4 @@
-// The payment app on Android, by an intent (https://developer.chrome.com/docs/android/intents).
+// Opens the payment app on Android by an intent (https://developer.chrome.com/docs/android/intents).
 
 import { addressWithoutApp } from './link.js';
 
@@ -8,7 +8,7 @@ const settingOf = (name) => document.querySelector(`meta[name="${name}"]`)?.cont
  * The address that opens the payment app with a link.
  *
  * @param {import('./link.js').Link} link
- * @returns {string | undefined} undefined where there is no app to be opened
+ * @returns {string | undefined} undefined if there is no app to open
  */
 export function appAddress(link) {
   const action = settingOf('intent-action');

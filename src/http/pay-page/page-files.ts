@@ -2,17 +2,17 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { schemaModules } from './schema-modules.ts';
 
-/** What a pay page is told when it is made. */
+/** Settings of a pay page. */
 export interface PayPageSettings {
-  /** The action of the Android intent that opens the payment app; without it the page shows a QR code alone. */
+  /** Action of the Android intent that opens the payment app. Without it the page shows only a QR code. */
   readonly intentAction?: string | undefined;
-  /** The package of that app: no other one then gets the token. */
+  /** Package name of that app; then no other app gets the token. */
   readonly intentPackage?: string | undefined;
-  /** Whether a virtual phone stands beside it. */
+  /** Whether a virtual phone is shown next to the page. */
   readonly hasVirtualPhone: boolean;
 }
 
-/** A file as it is sent. */
+/** A file and its response headers. */
 export interface PageFile {
   readonly text: string;
   readonly type: string;
@@ -21,7 +21,7 @@ export interface PageFile {
 
 export interface PageFiles {
   readonly page: PageFile;
-  /** By the name that they have under `/pay/assets/`. */
+  /** Keyed by name under `/pay/assets/`. */
   readonly assets: ReadonlyMap<string, PageFile>;
 }
 
@@ -44,7 +44,7 @@ const OF_THE_PAGE = [
 ];
 const OF_THE_PHONE = ['virtual-phone.css', 'virtual-phone.js', 'tap-session.js'];
 
-/** Everything that a pay page consists of. Read once: it changes with a release. */
+/** Reads all files of a pay page, once: they change only with a release. */
 export function payPageFiles(settings: PayPageSettings): PageFiles {
   const names = settings.hasVirtualPhone ? [...OF_THE_PAGE, ...OF_THE_PHONE] : OF_THE_PAGE;
   const assets = new Map(names.map((name) => [name, fileOf(read(name), TYPES[name.split('.').at(-1)!]!)]));
@@ -52,7 +52,7 @@ export function payPageFiles(settings: PayPageSettings): PageFiles {
   return { page: fileOf(pageOf(settings), TYPES.html!), assets };
 }
 
-/** The settings come from the configuration, which lets no character through that would have to be escaped. */
+/** The settings come from the configuration, which accepts no character that needs escaping. */
 function pageOf({ intentAction, intentPackage, hasVirtualPhone }: PayPageSettings): string {
   const meta = (name: string, content: string | undefined) =>
     content === undefined ? '' : `<meta name="${name}" content="${content}" />\n    `;

@@ -1,4 +1,4 @@
-// The pay page: asks what the link is for, shows it, and goes on asking until it is paid or can no longer be.
+// The pay page: asks for the state of the link, shows it, and polls until the link is paid or can no longer be paid.
 
 import { ProblemError } from './client.ts';
 import { factOf } from './facts.js';
@@ -8,10 +8,10 @@ import { appAddress } from './open-app.js';
 import { BROKEN, OFFLINE, phaseOf, phaseOfRefusal } from './phases.js';
 
 const LOOK_EVERY_MS = 2_000;
-/** The last minute is shown in another colour. */
+/** The countdown changes its colour in the last minute. */
 const HURRY_SECONDS = 60;
 
-/** A figure that is longer is set in smaller type. */
+/** A longer amount is set in smaller type. */
 const ROOMY_CHARS = 10;
 
 const element = (id) => document.getElementById(id);
@@ -19,16 +19,16 @@ const main = document.querySelector('main');
 
 let timer;
 let isLast = false;
-/** By the monotonic clock. */
+/** On the monotonic clock. */
 let endsAtMs = Number.POSITIVE_INFINITY;
 let hasAmount = false;
 let isLooking = false;
-/** What was shown last. */
+/** The phase shown last. */
 let shown;
 const watchers = [];
 
 /**
- * Tells a part of the page of each phase that is shown, beginning with the one that is.
+ * Calls a part of the page for each phase that is shown, starting with the current one.
  *
  * @param {(phase: import('./phases.js').Phase) => void} watcher
  */
@@ -37,7 +37,7 @@ export function watchPayment(watcher) {
   if (shown) watcher(shown);
 }
 
-/** Asks once, shows the answer, and plans the next look. */
+/** Polls once, shows the result, and schedules the next poll. */
 export async function look() {
   if (isLooking) return;
   isLooking = true;
@@ -75,7 +75,7 @@ function showPhase(phase) {
   showClock(phase.isOpen === true);
 }
 
-/** Only what is new is written: a status region reads out whatever is written to it. */
+/** Writes only changed text, because a screen reader announces each write to a status region. */
 function say(target, text) {
   if (target.textContent !== text) target.textContent = text;
 }
@@ -125,14 +125,14 @@ function addFact(name, value) {
   element('facts').append(factOf(name, value));
 }
 
-/** Decimal text with its thousands apart; the decimals stay as the currency has them. */
+/** Decimal text with grouped thousands; the decimals stay as the currency defines them. */
 function grouped(amount) {
   const [whole, decimals] = amount.split('.');
   const apart = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
   return decimals === undefined ? apart : `${apart}.${decimals}`;
 }
 
-/** On a phone that may have the payment app, the app; everywhere else, and when it has none, the QR code. */
+/** Offers the app on a phone that may have it, and the QR code everywhere else or if the phone has no app. */
 function showWays() {
   const address = link.isWithoutApp ? undefined : appAddress(link);
   if (address === undefined) return showQrCode();
@@ -156,7 +156,7 @@ async function showQrCode() {
     image.src = qrCode;
     image.hidden = false;
   } catch {
-    element('scan').hidden = true; // the next look tries again
+    element('scan').hidden = true; // the next poll tries again
   }
 }
 

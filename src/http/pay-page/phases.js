@@ -1,13 +1,13 @@
-// What a customer is told, by what the gateway says of the link.
+// The texts for a customer, by the state of the link.
 
 /**
  * @typedef {object} Phase
- * @property {string} name by which the style sheet knows it
+ * @property {string} name used by the style sheet
  * @property {string} headline
  * @property {string} explanation
- * @property {boolean} [isOpen] it can be paid now
- * @property {boolean} [isLast] nothing will change any more
- * @property {string} [title] stands where the amount would
+ * @property {boolean} [isOpen] the link can be paid now
+ * @property {boolean} [isLast] the phase is final
+ * @property {string} [title] shown in place of the amount
  */
 
 const EXPIRED = {
@@ -18,7 +18,7 @@ const EXPIRED = {
   isLast: true,
 };
 
-/** By the status with which the gateway refuses the link. */
+/** Keyed by the status with which the gateway refuses the link. */
 const REFUSALS = {
   401: {
     name: 'broken',
@@ -47,7 +47,7 @@ export const READER_APP = {
   isLast: true,
 };
 
-/** Shown beside what was known before, until the gateway answers again. */
+/** Shown together with the last known state until the gateway answers again. */
 export const OFFLINE = {
   name: 'offline',
   headline: 'No connection.',
@@ -108,7 +108,7 @@ const OF_A_DEBIT_ORDER = {
 };
 
 /**
- * @param {object} state as `GET /pay/<reference>/state` answers it
+ * @param {object} state response of `GET /pay/<reference>/state`
  * @returns {Phase}
  */
 export function phaseOf({ disposition, qrCodeState, expired, isConsumerApp, type }) {
@@ -118,7 +118,7 @@ export function phaseOf({ disposition, qrCodeState, expired, isConsumerApp, type
   return (type === 'TT3' && OF_A_DEBIT_ORDER[phase.name]) || phase;
 }
 
-/** @returns {Phase | undefined} undefined for what may pass */
+/** @returns {Phase | undefined} undefined for a refusal that may be temporary */
 export function phaseOfRefusal(status) {
   if (status === 400 || status === 403) return REFUSALS[404];
   return REFUSALS[status];

@@ -6,7 +6,7 @@ import type { Operation } from '#schemas/operation';
 import { OPERATIONS } from '#schemas/operations';
 import { PAY_PAGE_OPERATIONS, VIRTUAL_READER_OPERATIONS } from '#schemas/pay-page-operations';
 
-/** What of the API a payment app asks, and the virtual phone with it. */
+/** Operations that a payment app calls, and with it the virtual phone. */
 const OF_THE_PHONE = [
   'getLinkDetails',
   'acknowledgeLink',
@@ -16,9 +16,9 @@ const OF_THE_PHONE = [
 ] as const satisfies readonly OperationName[];
 
 /**
- * What a pay page has of `schemas/`, by the names that it has there: the client and the reference sealer as they are but for
- * their types, so that each page proves them in a browser, and the little that these two need of the schemas. Zod is many
- * times as large as a pay page and stays here.
+ * The modules of `schemas/` that a pay page uses, under their names there. The client and the reference sealer are
+ * served unchanged except for their types, so that each page proves them in a browser. The page also gets the few
+ * definitions that these two need of the schemas. Zod stays on the server: it is many times as large as a pay page.
  */
 export function schemaModules(hasVirtualPhone: boolean): ReadonlyMap<string, string> {
   const ofThePhone = OF_THE_PHONE.map((name) => [name, OPERATIONS[name]] as const);
@@ -34,11 +34,12 @@ export function schemaModules(hasVirtualPhone: boolean): ReadonlyMap<string, str
   return modules.set('seal-card-data.ts', withoutTypes('seal-card-data')).set('card-data.ts', cardDataWords());
 }
 
-/** Whatever stood for a type is spaces then, and goes. */
+/** Stripping replaces types by spaces; this removes the spaces. */
 function withoutTypes(name: 'client' | 'seal-card-data'): string {
   const source = readFileSync(new URL(import.meta.resolve(`#schemas/${name}`)), 'utf8');
   const { emitWarning } = process;
-  // That the function is experimental is nothing to tell whoever starts a gateway: all of it runs by the same stripping.
+  // Node's warning that the function is experimental does not help an operator: the whole gateway runs on the same
+  // type stripping.
   process.emitWarning = () => {};
   try {
     return stripTypeScriptTypes(source)
@@ -50,8 +51,8 @@ function withoutTypes(name: 'client' | 'seal-card-data'): string {
 }
 
 /**
- * What the client imports from `./operations.ts`. An answer is taken as it is, page and gateway being of one release; told
- * apart is only what something on the way says instead.
+ * Replaces `./operations.ts` for the client. Page and gateway are of one release, so a response is not validated. It
+ * is only distinguished from a response of an intermediary.
  */
 function operationWords(operations: Readonly<Record<string, Operation>>): string {
   const rows = Object.entries(operations).map(([name, { method, path, shows, under, isIdempotent }]) => [
@@ -67,7 +68,7 @@ function operationWords(operations: Readonly<Record<string, Operation>>): string
   ].join('\n');
 }
 
-/** What the sealer imports from `./card-data.ts`. */
+/** Replaces `./card-data.ts` for the sealer. */
 function cardDataWords(): string {
   return [
     `export const READER_TAGS = ${JSON.stringify(READER_TAGS)};`,

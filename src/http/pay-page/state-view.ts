@@ -5,7 +5,7 @@ import { type Transaction, TransactionType } from '../../transactions/model/tran
 import type { MerchantRecord } from '../../transactions/ports/directory-ports.ts';
 import { linkStatusOf } from '../links-view.ts';
 
-/** What a customer may know of a link. `tap` is the last one on it. */
+/** The state of a link that a customer may see. `tap` is the last transaction on the link. */
 export function payPageStateOf(
   link: Link,
   tap: Transaction | undefined,
@@ -29,7 +29,7 @@ export function payPageStateOf(
   };
 }
 
-/** The amounts that the creditor wants shown, and nothing that names the customer. */
+/** The amounts that the creditor wants shown, without data that names the customer. */
 function termsOf(mandate: Mandate, currency: Currency): NonNullable<PayPageState['mandate']> {
   const { creditorABSN, collectionDay, contractReference, instalmentVisibility } = mandate;
   const instalment = { instalmentAmount: formatAmount(mandate.instalmentMinor, currency) };

@@ -1,4 +1,5 @@
-// What a payment app does with a link, step by step and at the real endpoints. Only its card and its reader are virtual.
+// Does with a link what a payment app does, step by step and at the real endpoints. Only its card and its reader are
+// virtual.
 
 import { DEFAULT_TIMEOUT_MS, randomUuid } from './client.ts';
 import { gateway } from './gateway.js';
@@ -6,8 +7,8 @@ import { OPERATIONS } from './operations.ts';
 import { sealCardData } from './seal-card-data.ts';
 
 /**
- * One tap after the other on one link, by one device. Each step resolves with `onlineAuthorizationResponse` of 4.4 or 4.5, and
- * throws what the client throws.
+ * A sequence of taps on one link by one device. Each step resolves with `onlineAuthorizationResponse` of 4.4 or 4.5,
+ * and throws what the client throws.
  */
 export class TapSession {
   #reference;
@@ -16,22 +17,22 @@ export class TapSession {
   #keys;
   #card;
   #merchantReference;
-  /** What the reader read, by tag: a PIN is sealed together with it. */
+  /** Values from the reader, by tag. A PIN is sealed together with them. */
   #values;
   #pinStep;
-  /** What was submitted and not answered yet. */
+  /** The submission that has no response yet. */
   #submission;
 
   /**
    * @param {string} reference of the link
-   * @param {(call: string, outcome: string) => void} onCall told of each request, ids left out
+   * @param {(call: string, outcome: string) => void} onCall called for each request, without ids
    */
   constructor(reference, onCall) {
     this.#reference = reference;
     this.#onCall = onCall;
   }
 
-  /** Something is on its way, or has arrived: `repeat` is what is left to do. */
+  /** A submission was sent and may have arrived; only `repeat` is allowed. */
   get isSubmitted() {
     return this.#submission !== undefined;
   }
@@ -50,7 +51,7 @@ export class TapSession {
     return this.repeat();
   }
 
-  /** The PIN that was asked for, 4.5. */
+  /** Submits the requested PIN, 4.5. */
   async enterPin(pin) {
     this.#submission = undefined;
     const reading = await this.#ask('enterTestPin', { body: { card: this.#card, pin } });
@@ -60,16 +61,16 @@ export class TapSession {
     return this.repeat();
   }
 
-  /** Submits once more what had no answer: the gateway knows it by its bytes. */
+  /** Submits again what had no response. The gateway recognises it, because its bytes are the same. */
   async repeat() {
     const { operation, ...parts } = this.#submission;
     const headers = { 'x-device-installation-id': this.#device };
-    // The switch is asked, and has its time.
+    // The switch gets its full time.
     const patience = { timeoutMs: DEFAULT_TIMEOUT_MS };
     const { onlineAuthorizationResponse: response } = await this.#ask(operation, { ...parts, headers }, patience);
     const { serviceReference: transactionId, isSingleTapAndPin, pinToken } = response;
     if (isSingleTapAndPin) this.#pinStep = { transactionId, pinToken };
-    // Told for the merchant's sake; the outcome is what it is.
+    // Informs the merchant only; a failure does not change the outcome.
     else await this.#acknowledge('ResponseReceivedByPhone', transactionId).catch(() => {});
     return response;
   }
@@ -99,7 +100,7 @@ export class TapSession {
   }
 }
 
-/** Hex to hex as the virtual reader says it, by tag as the sealer takes it. */
+/** Converts the hex strings of the virtual reader to the bytes by tag that the sealer takes. */
 function valuesOf({ values }) {
   return new Map(Object.entries(values).map(([tag, hex]) => [Number.parseInt(tag, 16), bytesOf(hex)]));
 }

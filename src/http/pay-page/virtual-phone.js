@@ -1,4 +1,5 @@
-// The virtual phone beside a pay page in `dev`: what a customer sees of his phone, from the choice of a card to the receipt.
+// The virtual phone next to a pay page in `dev`: what a customer sees on the phone, from the choice of a card to the
+// receipt.
 
 import { ProblemError } from './client.ts';
 import { factOf } from './facts.js';
@@ -13,21 +14,21 @@ const SCREENS = ['cards', 'busy', 'pin-form', 'result'];
 const UNSAFE_CONTEXT = 'Open this page over HTTPS or on localhost. Elsewhere, the browser cannot encrypt card data.';
 
 let isOpen = false;
-/** What the button of the result does. */
+/** Action of the button on the result screen. */
 let again = () => show('cards');
-/** It may be pressed whatever has become of the payment. */
+/** The button works in any state of the payment. */
 let isRepeat = false;
 
 const session = link && new TapSession(link.reference, tell);
 
-/** One screen at a time. */
+/** Shows one screen and hides the others. */
 function show(screen, description = '') {
   for (const id of SCREENS) element(id).hidden = id !== screen;
   element('screen').dataset.screen = screen;
   element('phone-says').textContent = description;
 }
 
-/** Runs a step while the phone is busy, and shows what came of it. */
+/** Runs a step while the phone shows that it is busy, then shows the result. */
 async function run(step) {
   show('busy', 'Paying …');
   isRepeat = false;
@@ -67,7 +68,7 @@ const OUTCOMES = {
   Voided: ['failed', 'Cancelled'],
 };
 
-/** Of a PIN that is wrong while tries are left. */
+/** errorCode of a wrong PIN while tries remain. */
 const WRONG_PIN = 211;
 
 function showPinPad({ errorCode }) {
@@ -114,7 +115,9 @@ function tell(call, outcome) {
   element('no-calls').hidden = true;
 }
 
-/** What the page has learnt: a payment that is over takes no card, one that is open again takes another one. */
+/**
+ * Follows the phases of the page: a finished payment takes no card, and a payment that opens again takes another one.
+ */
 function follow(phase) {
   if (!phase.title) element('phone').hidden = false;
   isOpen = phase.isOpen === true;

@@ -6,7 +6,10 @@ import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import type { TapRoutesOptions } from './taps.ts';
 
-/** The device that submitted a tap says that it has the outcome (extension): nothing else reaches AcknowledgedByPhone. */
+/**
+ * The device that submitted a tap confirms that it has the outcome (extension). Only this route leads to
+ * AcknowledgedByPhone.
+ */
 export function registerAcknowledgeRoutes(server: Server, { deps, identify }: TapRoutesOptions): void {
   withZod(server).route({
     method: 'POST',

@@ -3,7 +3,7 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
-/** 4.16: of which acquirer the caller is. */
+/** 4.16: returns the caller's acquirer. */
 export function registerAcquirerIdRoute(server: Server, authenticator: Authenticator): void {
   withZod(server).route({
     method: 'GET',

@@ -11,7 +11,7 @@ const SCOPE = 'tenants:manage';
 const operatorFacts = (summary: string, description: string) =>
   adminFacts(summary, { scope: SCOPE, takes: ['operatorKey'] }, { description });
 
-/** The acquirers of the installation: its operator adds and changes them, each sees itself. */
+/** The acquirers of the installation. The operator adds and changes them; an acquirer can read its own record. */
 export function registerAcquirerRoutes(
   server: Server,
   { authenticator, idempotent, acquirers }: AdminRoutes & { readonly acquirers: Acquirers },
@@ -65,7 +65,7 @@ export function registerAcquirerRoutes(
       'Changes the fields in the body; all other fields keep their values. The change takes effect within seconds.',
     ),
     schema: { params: acquirerPath, body: acquirerChange, response },
-    // First as an administrator: another acquirer is not there for one who is none of its own.
+    // First requires an administrator. For an administrator of one acquirer, another acquirer does not exist.
     onRequest: async (request) => {
       const { acquirerId } = request.params as unknown as { acquirerId: string };
       const principal = await authenticator.administrator(request.headers, acquirerId, SCOPE);

@@ -14,7 +14,7 @@ export interface AuditRoutesOptions extends Pick<AdminRoutes, 'authenticator'> {
   readonly database: Database;
 }
 
-/** The record of changes: an acquirer's own, and the whole of it for the installation's operator. */
+/** The admin events: an acquirer reads its own, the operator of the installation reads all. */
 export function registerAuditRoutes(server: Server, { authenticator, database }: AuditRoutesOptions): void {
   const response = { 200: answerSchema(recordedChange.array()) };
   const list = (acquirerId: number | undefined, page: ChangePage) => listAdminEvents(database, { ...page, acquirerId });

@@ -9,17 +9,20 @@ import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { type AdminRoutes, adminFacts, identifyAdministrator } from './admin-settings.ts';
 
-/** What integrators register themselves is for taps of the SDK (4.9); this is for links and intents, which the operator sets. */
+/**
+ * Integrators register their own callbacks for taps of the SDK (4.9). These callbacks are for links and intents, and
+ * the operator sets them.
+ */
 const SERVES = 'links';
 const SCOPE = 'webhooks:manage';
 const ADDRESS = '/acquirers/:acquirerId/integrators/:id/callbacks/links';
 
 export interface AdminCallbackRoutesOptions extends AdminRoutes {
-  /** The registry that records changes as made by this actor. */
+  /** Creates the registry that records changes with this actor. */
   readonly callbacksOf: (actor: string) => CallbackRegistry;
 }
 
-/** Where integrators are told of what came by link or intent (interface 4.10). */
+/** Callbacks that inform integrators about links and intents (interface 4.10). */
 export function registerAdminCallbackRoutes(
   server: Server,
   { authenticator, idempotent, callbacksOf }: AdminCallbackRoutesOptions,

@@ -26,12 +26,14 @@ const issuerKeys = {
 
 export interface CredentialRoutesOptions extends AdminRoutes {
   readonly database: Database;
-  /** Of the keys that this installation takes. */
+  /** Mode of the keys that this installation accepts. */
   readonly mode: ApiKeyMode;
   readonly issuerRules: IssuerRules;
 }
 
-/** The credentials of an acquirer, its integrators and merchants: API keys, portal users, and keys that sign tokens. */
+/**
+ * The credentials of an acquirer, its integrators and merchants: API keys, portal users, and keys that sign tokens.
+ */
 export function registerCredentialRoutes(
   server: Server,
   { database, mode, issuerRules, ...admin }: CredentialRoutesOptions,

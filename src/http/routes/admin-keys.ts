@@ -36,8 +36,8 @@ const keys = {
 } as const satisfies SettingsRoutes<object>;
 
 /**
- * The API keys of an acquirer. An acquirer makes them for itself, its integrators and its merchants, an integrator for its
- * merchants; nobody gives a scope that he does not have. The key itself is in the answer that makes it and nowhere else.
+ * The API keys of an acquirer. An acquirer creates them for itself, its integrators and its merchants, an integrator
+ * for its merchants. A caller can grant only its own scopes. The key is returned only by the request that creates it.
  */
 export function registerKeyRoutes(
   server: Server,
@@ -87,7 +87,7 @@ export function registerKeyRoutes(
   });
 }
 
-/** The operator, the acquirer, or one of its integrators, who then sees what is its own. */
+/** Accepts the operator, the acquirer, or one of its integrators, which sees only its own keys. */
 function identifyKeyHolder(authenticator: Authenticator): AdminGuard {
   return async (request: FastifyRequest) => {
     const { acquirerId } = request.params as { acquirerId: string };
@@ -97,7 +97,9 @@ function identifyKeyHolder(authenticator: Authenticator): AdminGuard {
   };
 }
 
-/** @throws AuthError for a merchant's key; NotFound for one of another acquirer, as if there were no such acquirer */
+/**
+ * @throws AuthError for a merchant's key; NotFound for a key of another acquirer, as if that acquirer did not exist
+ */
 function reachOf({ owner }: ApiKeyPrincipal, acquirerId: string): Omit<Change, 'actor'> {
   if (owner === 'operator') return { acquirerId: Number(acquirerId) };
   if (owner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');

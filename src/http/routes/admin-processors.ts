@@ -48,7 +48,7 @@ export interface ProcessorRoutesOptions extends AdminRoutes {
   readonly access: SwitchAccess;
 }
 
-/** The processors of an acquirer, and the routes that lead taps to them. */
+/** The processors of an acquirer, and the routes that assign transactions to them. */
 export function registerProcessorRoutes(
   server: Server,
   { database, types, access, ...admin }: ProcessorRoutesOptions,

@@ -15,13 +15,13 @@ import { withZod } from '../with-zod.ts';
 
 type Id = number | string;
 
-/** What every admin route is made with. */
+/** Dependencies of every admin route. */
 export interface AdminRoutes {
   readonly authenticator: Authenticator;
   readonly idempotent: IdempotentRoute;
 }
 
-/** Where one kind of settings is kept. */
+/** The store of one kind of settings. */
 export interface SettingsStore<Settings, Stored> {
   list(reach: Reach, page: Page): Promise<Stored[]>;
   find(reach: Reach, id: Id): Promise<Stored>;
@@ -29,19 +29,19 @@ export interface SettingsStore<Settings, Stored> {
   remove(change: Change, id: Id): Promise<void>;
 }
 
-/** One kind of an acquirer's settings, as its routes show it. */
+/** Description of one kind of an acquirer's settings for its routes. */
 export interface SettingsRoutes<Stored extends object> {
-  /** The last word of its address: `processors`. */
+  /** Last segment of its path: `processors`. */
   readonly name: string;
   /** For summaries: `a processor`, `processors`. */
   readonly one: string;
   readonly many: string;
   readonly scope: Scope;
-  /** Who may; the operator and the acquirer itself unless given. */
+  /** Accepted credentials; the operator and the acquirer itself by default. */
   readonly takes?: readonly Credential[];
-  /** The address of one of them, and what names it there. */
+  /** The path of one element with the parameter that names it. */
   readonly path: typeof acquirerPath & z.ZodObject<{ id: z.ZodType<Id> }>;
-  /** Names it in its own rows; `id` unless given. */
+  /** The column of its rows that names it; `id` by default. */
   readonly key?: keyof Stored & string;
   readonly answer: z.ZodType<Stored>;
   /** Sentences for the API reference that hold only for this kind of settings. */
@@ -53,10 +53,13 @@ export interface SettingsRoutes<Stored extends object> {
   };
 }
 
-/** Lets in whoever may, and notes it as `request.change`. Before the body is read: a stranger gets no further than the headers. */
+/**
+ * Accepts permitted callers and sets `request.change`. It runs before the body is read, so the gateway reads only the
+ * headers of an unknown caller.
+ */
 export type AdminGuard = (request: FastifyRequest) => Promise<void>;
 
-/** Facts of a route for those who administrate an acquirer: the operator and itself. */
+/** Facts of a route for the administrators of an acquirer: the operator and the acquirer itself. */
 export function adminFacts(
   summary: string,
   { scope, takes = ['operatorKey', 'acquirerKey'] }: Pick<SettingsRoutes<object>, 'scope' | 'takes'>,
@@ -65,13 +68,13 @@ export function adminFacts(
   return { facts: { summary, ...more, section: 'extension', takes, scope, problems: { ...OF_TOKENS, ...problems } } };
 }
 
-/** Tokens are not taken; one that comes along is told first what else is wrong with it. */
+/** Tokens are not accepted. A request that has one is first answered with the token's own fault. */
 const OF_TOKENS = { 401: [117, 118], 403: [105] } as const;
 
-/** Something else needs what would go, or the rules of its kind forbid the change. */
+/** Another resource still needs the removed one, or the rules of its kind forbid the change. */
 const IN_THE_WAY = { 409: [134] } as const;
 
-/** For the operator and for the acquirer itself. */
+/** Accepts the operator and the acquirer itself. */
 export function identifyAdministrator(authenticator: Authenticator, scope: Scope): AdminGuard {
   return async (request) => {
     const { acquirerId } = request.params as { acquirerId: string };
@@ -80,7 +83,7 @@ export function identifyAdministrator(authenticator: Authenticator, scope: Scope
   };
 }
 
-/** For the operator alone, about the installation. */
+/** Accepts only the operator, for routes about the installation. */
 export function identifyOperator(authenticator: Authenticator, scope: Scope): AdminGuard {
   return async (request) => {
     const principal = await authenticator.keyAlone(request.headers, scope);
@@ -88,7 +91,7 @@ export function identifyOperator(authenticator: Authenticator, scope: Scope): Ad
   };
 }
 
-/** @throws AuthError for a key of anybody else */
+/** @throws AuthError unless the key belongs to the operator */
 export function operatorOf({ owner, keyId }: ApiKeyPrincipal): string {
   if (owner !== 'operator') throw new AuthError('FORBIDDEN', 'owner');
   return `key ${keyId}`;
@@ -124,7 +127,7 @@ export function registerSettingsRoutes<Settings extends object, Stored extends o
   registerRemoveRoute(server, onRequest, routes, settings);
 }
 
-/** PUT takes all settings, PATCH those that change. */
+/** PUT replaces all settings, PATCH changes the given ones. */
 export function registerChangeRoute<Settings extends object, Stored extends object>(
   server: Server,
   { authenticator }: AdminRoutes,
@@ -203,7 +206,7 @@ export function registerRemoveRoute<Stored extends object>(
   });
 }
 
-/** What a change route does with the fields of its body, by method. */
+/** How a change route uses the fields of its body, by method. */
 const CHANGES = {
   PATCH: 'Changes the fields in the body; all other fields keep their values.',
   PUT: 'Replaces all settings with those in the body.',
@@ -213,7 +216,7 @@ function described(...sentences: readonly (string | undefined)[]): string {
   return sentences.filter((sentence) => sentence !== undefined).join(' ');
 }
 
-/** The address of what was added to the collection that the request is for. */
+/** The path of an element added to the collection of the request. */
 export function locationOf({ url }: FastifyRequest, name: string): string {
   return `${url.split('?', 1)[0]}/${encodeURIComponent(name)}`;
 }

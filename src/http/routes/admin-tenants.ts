@@ -78,7 +78,9 @@ const blockedDevices = {
   },
 } as const;
 
-/** The tenants of the installation: acquirers, and what each has of integrators, merchants, terminals and blocked devices. */
+/**
+ * The tenants of the installation: acquirers, and the integrators, merchants, terminals and blocked devices of each.
+ */
 export function registerTenantRoutes(
   server: Server,
   { database, ...admin }: AdminRoutes & { readonly database: Database },

@@ -25,7 +25,10 @@ const users = {
   answer: storedUser,
 } as const satisfies SettingsRoutes<object>;
 
-/** The portal users of an acquirer, its integrators and merchants. Nobody makes a user who may do what he may not. */
+/**
+ * The portal users of an acquirer, its integrators and merchants. A caller cannot create a user with more rights than
+ * its own.
+ */
 export function registerUserRoutes(
   server: Server,
   { authenticator, idempotent, settings }: AdminRoutes & { readonly settings: UserSettings },
@@ -86,7 +89,7 @@ export function registerUserRoutes(
     ...idempotent,
     handler: async (request, reply) => {
       const { id } = request.params;
-      // Whoever sets a user's password can be that user.
+      // A caller that sets a user's password can log in as that user.
       checkGrant(request.keyHolder!, scopesOfUser(await settings.find(request.change!, id)));
       reply.header('cache-control', 'no-store');
       return { password: await settings.resetPassword(request.change!, id, request.body.password) };

@@ -16,17 +16,17 @@ export interface CallbackRoutesOptions {
 
 /** Key and token together (4.9, 4.10), both of the same integrator. */
 const BOTH = { scope: 'webhooks:manage', needsBearer: true } as const;
-/** Key and token of the integrator, as every route here wants them. */
+/** Every route here requires a key and a token of the integrator. */
 const OWN = { takes: ['integratorKey', 'merchantToken'], scope: BOTH.scope, takesBoth: true, under: 'app' } as const;
-/** What integrators register is for taps of the SDK; for links and intents the operator decides. */
+/** Integrators register callbacks for taps of the SDK. The operator sets those for links and intents. */
 const SERVES = 'taps';
 
-/** 4.9 and 4.10, and the secret that signs what is sent there (extension). */
+/** 4.9 and 4.10, and the secret that signs webhooks (extension). */
 export function registerCallbackRoutes(
   server: Server,
   { authenticator, idempotent, callbacks }: CallbackRoutesOptions,
 ): void {
-  // Before the body is read: a stranger gets no further than the headers.
+  // Runs before the body is read: only the headers of an unknown caller are read.
   const identify = async (request: FastifyRequest) => {
     request.integrator = await authenticator.integrator(request.headers, BOTH);
   };

@@ -3,7 +3,7 @@ import type { Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { type ConsoleParts, consoleGuards } from './console-guard.ts';
 
-/** What operators do: one address, since each act is recorded, confirmed and guarded alike. */
+/** The actions of operators share one route, because each is recorded, confirmed and guarded in the same way. */
 export function registerConsoleActs(server: Server, parts: ConsoleParts): void {
   withZod(server).route({
     method: 'POST',

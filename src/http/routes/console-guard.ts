@@ -9,7 +9,7 @@ import type { SearchTransactions } from '../../store/console/console-search.ts';
 import type { TransactionKey } from '../../transactions/model/transaction.ts';
 import type { ConsoleCookie } from '../console-cookie.ts';
 
-/** What the console's routes are made of. */
+/** Dependencies of the console's routes. */
 export interface ConsoleParts {
   readonly checkLogin: CheckLogin;
   readonly sessions: PortalSessions;
@@ -23,7 +23,7 @@ export interface ConsoleParts {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is at the console; set by the route's `onRequest`. */
+    /** The user at the console; set by the route's `onRequest`. */
     operator?: PortalSession;
   }
 }
@@ -31,7 +31,7 @@ declare module 'fastify' {
 type Guard = onRequestAsyncHookHandler;
 const CSRF_HEADER = 'x-csrf-token';
 
-/** Guards for what the page does by itself, for what a person looks at, and for what a person does. */
+/** Guards for requests that the page makes automatically, for reads by a person, and for actions by a person. */
 export function consoleGuards({ sessions, cookie }: Pick<ConsoleParts, 'sessions' | 'cookie'>) {
   const find = (request: FastifyRequest, isAct: boolean) => sessions.find(cookie.read(request), isAct);
   const watches: Guard = async (request) => {
@@ -49,7 +49,7 @@ export function consoleGuards({ sessions, cookie }: Pick<ConsoleParts, 'sessions
   return { watches, looks, acts };
 }
 
-/** Browsers say where a request began (Fetch Metadata); those that do not are kept out by the cookie's SameSite. */
+/** Browsers report where a request started (Fetch Metadata). The cookie's SameSite covers browsers that do not. */
 export function refuseOtherSites({ headers }: FastifyRequest): void {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') throw new AuthError('FORBIDDEN', 'site');

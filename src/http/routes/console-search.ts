@@ -9,7 +9,7 @@ import { type ConsoleParts, consoleGuards } from './console-guard.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Finding a transaction by whatever is known of it, and everything that there is to see of one. */
+/** Finds a transaction by any known detail, and shows all data of one transaction. */
 export function registerConsoleSearch(server: Server, parts: ConsoleParts): void {
   const { looks } = consoleGuards(parts);
   const facts = (summary: string) => ({ facts: { summary, section: 'extension', takes: [], isAsset: true } }) as const;

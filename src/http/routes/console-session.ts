@@ -4,7 +4,7 @@ import type { Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { type ConsoleParts, consoleGuards, refuseOtherSites } from './console-guard.ts';
 
-/** Logging in, who one is, and logging out. */
+/** Login, the current user, and logout. */
 export function registerConsoleSession(server: Server, parts: ConsoleParts): void {
   const { checkLogin, sessions, cookie } = parts;
   const facts = (summary: string) => ({ facts: { summary, section: 'extension', takes: [], isAsset: true } }) as const;

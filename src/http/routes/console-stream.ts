@@ -4,14 +4,14 @@ import { Overloaded } from '../../errors.ts';
 import type { Server } from '../server.ts';
 import { type ConsoleParts, consoleGuards } from './console-guard.ts';
 
-/** A console that takes nothing is no longer looked at; it asks anew when it wakes. A frame is a few kilobytes. */
+/** A console that does not read is not in view. It reconnects when it becomes active. A frame is a few kilobytes. */
 const MOST_UNREAD_BYTES = 512 * 1024;
-/** A session that has ended ends its streams so soon. */
+/** The streams of an ended session end within this time. */
 const SESSION_CHECKED_EVERY_MS = 15_000;
-/** How long a page waits before it asks anew. */
+/** Time that a page waits before it reconnects. */
 const RETRY_MS = 2_000;
 
-/** `/ops/stream`: what the page shows, one frame a second, as server-sent events (HTML 9.2). */
+/** `/ops/stream`: sends what the page shows, one frame a second, as server-sent events (HTML 9.2). */
 export function registerConsoleStream(server: Server, parts: ConsoleParts): void {
   const facts = {
     summary: 'Stream console statistics',
@@ -40,7 +40,8 @@ export function registerConsoleStream(server: Server, parts: ConsoleParts): void
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
-      // Ended is closed: a process that stops waits for connections that could bring another request.
+      // Closes the connection with the stream: a process that stops waits for connections that could bring another
+      // request.
       connection: 'close',
       'x-correlation-id': request.correlationId,
     });

@@ -12,7 +12,7 @@ const UPLOT = new URL('./dist/', import.meta.resolve('uplot/package.json'));
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 
-/** All that the page consists of. */
+/** All files of the page. */
 const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'console.css': [OWN, STYLE],
   'console.js': [OWN, SCRIPT],
@@ -38,7 +38,10 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
 
 const HEADERS = pageHeaders();
 
-/** `/ops`: what operators look at, and what it asks for. The page itself holds nothing and is for everyone; all else needs a session. */
+/**
+ * `/ops`: the operators' console and its requests. The page contains no data and is public; everything else requires
+ * a session.
+ */
 export function registerConsoleRoutes(server: Server, parts: ConsoleParts): void {
   const facts = (summary: string) =>
     ({ config: { facts: { summary, section: 'extension', takes: [], isAsset: true } } }) as const;

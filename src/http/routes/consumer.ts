@@ -16,7 +16,7 @@ export interface ConsumerRoutesOptions {
 
 const BY_TOKEN = { section: 'extension', takes: ['intentToken'] } as const satisfies Partial<RouteFacts>;
 
-/** What a payment app does with the link or intent that it was handed, besides the tap (extensions). */
+/** What a payment app does with its link or intent besides the tap (extensions). */
 export function registerConsumerRoutes(server: Server, { deps, appTokens }: ConsumerRoutesOptions): void {
   const identify = identifyLink(appTokens);
 

@@ -25,17 +25,17 @@ export interface DeviceRoutesOptions {
 const SCOPE = 'devices:manage';
 
 function deviceFacts(summary: string, section: string, more: Partial<RouteFacts>): { facts: RouteFacts } {
-  // The SDK registers by the token that its merchant's backend has made.
+  // The SDK registers with the token that its merchant's backend signed.
   const takes = ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'] as const;
   return { facts: { summary, section, takes, scope: SCOPE, ...more } };
 }
 
-/** Devices that payments can be pushed to (4.18), for whoever their merchant belongs to. */
+/** Devices that can receive payments by push (4.18), for the tenants to which their merchant belongs. */
 export function registerDeviceRoutes(
   server: Server,
   { authenticator, idempotent, devices }: DeviceRoutesOptions,
 ): void {
-  // Before the body is read: a stranger gets no further than the headers.
+  // Runs before the body is read: only the headers of an unknown caller are read.
   const onRequest = async (request: FastifyRequest) => {
     request.owner = await authenticator.owner(request.headers, SCOPE);
   };

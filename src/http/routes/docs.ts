@@ -8,14 +8,14 @@ import type { Server } from '../server.ts';
 
 export interface DocsRoutesOptions {
   readonly document: () => ApiDocument;
-  /** A demo on one's own machine: what makes its examples work. Given to callers on that machine alone. */
+  /** Values that make the examples of a local demo work. They are given only to callers on the same machine. */
   readonly examples?: (() => Promise<LiveExamples>) | undefined;
 }
 
 const OWN = new URL('../docs/', import.meta.url);
 const SWAGGER_UI = new URL('./', import.meta.resolve('swagger-ui-dist/package.json'));
 
-/** All that the page consists of. */
+/** All files of the page. */
 const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'reference.css': [OWN, 'text/css; charset=utf-8'],
   'reference.js': [OWN, 'text/javascript; charset=utf-8'],
@@ -23,21 +23,21 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'swagger-ui-bundle.js': [SWAGGER_UI, 'text/javascript; charset=utf-8'],
   'favicon-32x32.png': [SWAGGER_UI, 'image/png'],
 };
-/** They change with a release. */
+/** The files change only with a release. */
 const CACHE = 'public, max-age=3600';
 const HTML = 'text/html; charset=utf-8';
 
-/** Swagger UI has icons in its style. */
+/** Swagger UI has icons in its style sheet. */
 const HEADERS = pageHeaders({ 'img-src': "'self' data:" });
 
-/** The page asks the server that it comes from, by whatever name. */
+/** The page calls the server that served it, under any host name. */
 const HERE = [{ url: '/' }];
 
-/** A page of another site that had a name of its own lead here would send that name. */
+/** The page of another site whose host name resolves to this machine would send that name. */
 const LOOPBACK_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** And whoever is elsewhere can write any name. */
+/** A remote client can send any host name, so the peer address is checked too. */
 const LOOPBACK_PEER = /^(::ffff:)?127\.|^::1$/;
-/** What stands on this machine may be a proxy, whose caller does not. */
+/** A client on this machine may be a proxy whose caller is remote. */
 const PROXY_HEADERS = ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via'];
 
 function isOnThisMachine({ hostname, socket, headers }: FastifyRequest): boolean {
@@ -45,7 +45,10 @@ function isOnThisMachine({ hostname, socket, headers }: FastifyRequest): boolean
   return !isProxied && LOOPBACK_NAMES.has(hostname) && LOOPBACK_PEER.test(socket.remoteAddress ?? '');
 }
 
-/** `/docs`: the API reference for people, and `/docs/errors`: every code. Served whole from here, so it works offline. */
+/**
+ * `/docs`: the API reference for people, and `/docs/errors`: every code. All files are served from here, so it works
+ * offline.
+ */
 export function registerDocsRoutes(server: Server, { document, examples }: DocsRoutesOptions): void {
   const html = (summary: string, description: string, name?: string) => ({
     config: {

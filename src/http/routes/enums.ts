@@ -1,7 +1,7 @@
 import { ENUMS, enums } from '#schemas/enums';
 import { answerSchema, type Server } from '../server.ts';
 
-/** They change with a release. */
+/** The values change only with a release. */
 const CACHE = 'public, max-age=3600';
 
 /** Every status, disposition, type, state and code with its meaning (extension). */

@@ -7,16 +7,16 @@ import { answerSchema, type Server } from '../server.ts';
 
 export interface HealthRoutesOptions {
   readonly checks: Pick<Health, 'readiness' | 'switchStats'>;
-  /** METRICS_TOKEN: whoever shows it sees how each switch does. */
+  /** METRICS_TOKEN: a caller with this token sees the health of each switch. */
   readonly token: string | undefined;
-  /** dev: everyone does. */
+  /** dev: every caller sees it. */
   readonly isOpen: boolean;
 }
 
 /**
- * `/livez`: the process turns. `/readyz`: it can take taps; 503 with what is missing otherwise. `/healthz`: the same with
- * what each switch's lines have seen, for people; always 200. Which acquirers there are, and how much they do, is the
- * operator's to know: strangers see the process alone.
+ * `/livez`: the event loop runs. `/readyz`: the process can take taps; otherwise 503 with what is missing.
+ * `/healthz`: the same with the state of each processor's connections, for people; always 200. Only the operator may
+ * know which acquirers exist and how much traffic they have, so other callers see the state of the process only.
  */
 export function registerHealthRoutes(server: Server, { checks, token, isOpen }: HealthRoutesOptions): void {
   const sees = ({ headers }: FastifyRequest) =>

@@ -22,7 +22,7 @@ export interface IntentRoutesOptions extends LinkRoutesOptions {
   readonly links: Pick<LinkStore, 'onlyMerchant'>;
 }
 
-/** 4.13 and 4.14: intents, TT3 intents, and what an app needs to make intents by itself (extensions). */
+/** 4.13 and 4.14: intents, TT3 intents, and what an app needs to create intents itself (extensions). */
 export function registerIntentRoutes(server: Server, options: IntentRoutesOptions): void {
   const { authenticator, idempotent, services } = options;
   const identify = async (request: FastifyRequest) => {
@@ -72,7 +72,7 @@ export function registerIntentRoutes(server: Server, options: IntentRoutesOption
   registerSessionRoutes(server, options, identify);
 }
 
-/** An app that was built for intents shows them itself. */
+/** An app that was built for intents displays them itself. */
 const INTENT = { kind: 'intent', isConsumerApp: true } as const;
 
 function registerSessionRoutes(

@@ -21,7 +21,7 @@ const BY_KEY = {
   scope: 'transactions:read',
 } as const satisfies Partial<RouteFacts>;
 
-/** 4.6, 4.7 and 4.8: what has become of a link or intent, and of a tap by the reference that it was started with. */
+/** 4.6, 4.7 and 4.8: status of a link or intent, and of a transaction with a given merchantReference. */
 export function registerLinkStatusRoutes(server: Server, options: LinkStatusRoutesOptions): void {
   const { authenticator, links } = options;
   const identify = async (request: FastifyRequest) => {

@@ -14,17 +14,17 @@ export interface LinkRoutesOptions {
   readonly services: LinkServices;
 }
 
-/** Payments are created by servers and people, never by devices. */
+/** Servers and people create payments, devices never do. */
 const CREATORS: readonly Credential[] = ['acquirerKey', 'integratorKey', 'merchantKey', 'loginToken'];
 
-/** What every route says that creates a payment. */
+/** Facts of every route that creates a payment. */
 export const CREATION = {
   takes: CREATORS,
   scope: 'payments:create',
   problems: { 404: [122], 409: [124], 503: [203] },
 } as const satisfies Partial<RouteFacts>;
 
-/** 4.12 took the place of 4.11 with version 4.0 of the interface. */
+/** 4.12 replaced 4.11 in version 4.0 of the interface. */
 const DEPRECATED = { since: '2026-01-01', successor: '/consumer/applink' };
 
 const CREATE =
@@ -33,7 +33,7 @@ const CREATE =
 
 /** 4.11 and 4.12: links, as a URL or a QR code; TT3 links (extension). */
 export function registerLinkRoutes(server: Server, { authenticator, idempotent, services }: LinkRoutesOptions): void {
-  // Before the body is read: a stranger gets no further than the headers.
+  // Runs before the body is read: only the headers of an unknown caller are read.
   const identify = async (request: FastifyRequest) => {
     request.owner = await authenticator.creator(request.headers, 'payments:create');
   };
@@ -98,7 +98,7 @@ export function registerLinkRoutes(server: Server, { authenticator, idempotent, 
 type LinkBody = z.output<typeof linkRequest> | z.output<typeof tt3LinkRequest>;
 type Tt3Fields = Omit<z.output<typeof tt3LinkRequest>, keyof z.output<typeof linkRequest>>;
 
-/** Apart from the payment, what a TT3 has besides. */
+/** Separates the additional fields of a TT3 from the payment. */
 export function withMandate<Body extends object>(body: Body | (Body & Tt3Fields)) {
   if (!('collectionDay' in body)) return { ...body, mandate: undefined };
   const {

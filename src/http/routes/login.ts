@@ -9,7 +9,7 @@ export interface LoginRouteOptions {
   readonly logIn: LogIn;
 }
 
-/** 4.15: a portal user's name and password against a token. */
+/** 4.15: exchanges a portal user's name and password for a token. */
 export function registerLoginRoute(server: Server, { authenticator, logIn }: LoginRouteOptions): void {
   withZod(server).route({
     method: 'POST',

@@ -4,15 +4,15 @@ import type { Server } from '../server.ts';
 
 export interface MetricsRouteOptions {
   readonly metrics: { text(): Promise<string> };
-  /** Who scrapes shows it as Bearer. */
+  /** The scraper sends it as Bearer. */
   readonly token: string | undefined;
-  /** dev: without a token it is open; elsewhere there is then no such route. */
+  /** dev: the route is open without a token. In other environments the route then does not exist. */
   readonly isOpen: boolean;
 }
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** `/metrics`: the figures of this process for Prometheus. */
+/** `/metrics`: the metrics of this process for Prometheus. */
 export function registerMetricsRoute(server: Server, { metrics, token, isOpen }: MetricsRouteOptions): void {
   server.route({
     method: 'GET',

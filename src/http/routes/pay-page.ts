@@ -17,20 +17,23 @@ import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface PayPageRoutesOptions {
-  /** Sets `intent` of a request by the token of its link. */
+  /** Sets `intent` of a request from the token of its link. */
   readonly identify: (request: FastifyRequest) => Promise<void>;
   readonly links: Pick<LinkStore, 'findOwned'>;
   readonly directory: Pick<Directory, 'merchant'>;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Where phones find pay pages. */
+  /** Base URL of pay pages for phones. */
   readonly services: Pick<LinkServices, 'appUrl'>;
   readonly settings: PayPageSettings;
 }
 
-/** Pixels of a side: three for each module of a code with a token, so that it stays sharp on screens of any density. */
+/**
+ * Side length in pixels: three for each module of a code with a token, so that it stays sharp on screens of any
+ * density.
+ */
 const QR_CODE_PIXELS = 512;
 
-/** No text becomes markup here, and codes are drawn into the page. */
+/** No text can become markup on this page. QR codes are drawn into the page. */
 const HEADERS = {
   ...pageHeaders({
     'img-src': "'self' data:",
@@ -45,8 +48,8 @@ const PART = { section: 'extension', takes: [], isAsset: true } as const satisfi
 const BY_TOKEN = { section: 'extension', takes: ['intentToken'], isAsset: true } as const satisfies Partial<RouteFacts>;
 
 /**
- * The page that a link opens, and what it asks. The page itself is the same for every link and knows nothing of any: what it
- * shows it asks for with the token behind the `#`, which no server sees.
+ * The page that a link opens, and its requests. The page is the same for every link and contains no link data. It
+ * requests the data with the token behind the `#`, which browsers do not send to a server.
  */
 export function registerPayPageRoutes(server: Server, options: PayPageRoutesOptions): void {
   registerPage(server, options.settings);
@@ -75,7 +78,7 @@ function registerPage(server: Server, settings: PayPageSettings): void {
   }
 }
 
-/** Whoever has it asks each time whether it is still so: page and parts are always of one release. */
+/** Browsers revalidate each file, so that page and parts are always of one release. */
 function sendFile(request: FastifyRequest, reply: FastifyReply, { text, type, entityTag }: PageFile): FastifyReply {
   reply.header('cache-control', 'no-cache').header('etag', entityTag).type(type);
   const isSame = reply.statusCode === 200 && isKnown(request.headers['if-none-match'], entityTag);
@@ -86,7 +89,7 @@ function registerQuestions(
   server: Server,
   { identify, links, directory, clock, services }: PayPageRoutesOptions,
 ): void {
-  /** The token opens one link, and every other is as if there were none. */
+  /** The token opens one link. Every other link appears not to exist. */
   const find = async ({ intent }: FastifyRequest, reference: string) => {
     const found = reference === intent!.id ? await links.findOwned(intent!, reference) : undefined;
     if (!found) throw new NotFound();

@@ -6,7 +6,7 @@ import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import type { TapRoutesOptions } from './taps.ts';
 
-/** 4.5: a phone submits the PIN that its tap was asked for, and waits for the outcome. */
+/** 4.5: a phone submits the PIN for its tap, and waits for the outcome. */
 export function registerPinRoute(server: Server, { deps, identify }: TapRoutesOptions): void {
   withZod(server).route({
     method: 'POST',

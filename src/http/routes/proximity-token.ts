@@ -13,10 +13,10 @@ export interface ProximityTokenRouteOptions {
   readonly issue: (principal: MerchantPrincipal) => Promise<ProximityToken>;
 }
 
-/** Nothing is asked for in it; clients send `{}` or nothing, under whatever type. */
+/** The body is ignored. Clients send `{}` or nothing, with any content type. */
 const MAX_BODY_BYTES = 1_024;
 
-/** 4.3: an integrator's backend asks for a token for a reader. */
+/** 4.3: an integrator's backend requests a token for a reader. */
 export function registerProximityTokenRoute(server: Server, options: ProximityTokenRouteOptions): void {
   server.register(async (scope) => {
     scope.removeAllContentTypeParsers();

@@ -12,7 +12,7 @@ export interface PushRouteOptions {
   readonly pushes: PushPayments;
 }
 
-/** 4.18: a payment for a certain device. Like every payment it is made by a server or a person, not by a device. */
+/** 4.18: a payment for a given device. Like every payment it is created by a server or a person, not by a device. */
 export function registerPushRoute(server: Server, { authenticator, idempotent, pushes }: PushRouteOptions): void {
   withZod(server).route({
     method: 'POST',
@@ -29,7 +29,7 @@ export function registerPushRoute(server: Server, { authenticator, idempotent, p
       },
     },
     schema: { body: newPush, response: { 201: answerSchema(pushAnswer) } },
-    // Before the body is read: a stranger gets no further than the headers.
+    // Runs before the body is read: only the headers of an unknown caller are read.
     onRequest: async (request: FastifyRequest) => {
       request.owner = await authenticator.creator(request.headers, 'payments:create');
     },

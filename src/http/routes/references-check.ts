@@ -12,7 +12,7 @@ export interface ReferencesCheckRouteOptions {
   readonly isFree: (acquirerId: number, merchantId: string, reference: string) => Promise<boolean>;
 }
 
-/** Whether a merchantReference is free, for whom does not keep count of its own (extension). */
+/** Whether a merchantReference is available, for clients that do not track their own references (extension). */
 export function registerReferencesCheckRoute(server: Server, options: ReferencesCheckRouteOptions): void {
   const { authenticator, directory, isFree } = options;
   withZod(server).route({
@@ -41,7 +41,10 @@ export function registerReferencesCheckRoute(server: Server, options: References
   });
 }
 
-/** The credential's own merchant, or one of its own that is named. Naming anyone else is refused, known or not. */
+/**
+ * The credential's own merchant, or a merchant of its own that is named. Any other merchant is refused, whether it
+ * exists or not.
+ */
 function merchantOf(owner: Tenant, named: string | undefined, directory: Pick<Directory, 'merchant'>): string {
   const merchantId = named ?? owner.merchantId;
   if (merchantId === undefined)

@@ -27,10 +27,10 @@ export interface RefundRoutesOptions {
 const RIGHT =
   'A merchant JWT needs the right `transactions:refund`, either in its claims `scope` or `permissions` or from its registered user.';
 
-/** Refund and void of a sale (extensions that 2.12 promises), for whom the sale belongs to. */
+/** Refund and void of a sale (extensions that 2.12 promises), for the tenants to which the sale belongs. */
 export function registerRefundRoutes(server: Server, options: RefundRoutesOptions): void {
   const { deps, authenticator, transactions, idempotent } = options;
-  // Before the body is read: a stranger gets no further than the headers.
+  // Runs before the body is read: only the headers of an unknown caller are read.
   const identify = async (request: FastifyRequest) => {
     request.owner = await authenticator.owner(request.headers, 'transactions:refund');
   };
@@ -103,7 +103,7 @@ function voidAnswerOf({ id, originalId, amountMinor, currency }: Transaction): V
   };
 }
 
-/** From the committed row and nothing else, so that a repeat gets the same. */
+/** Built only from the committed row, so that a repeated request gets the same response. */
 function refundAnswerOf(transaction: Transaction): RefundAnswer {
   const { responseCode, errorCode } = transaction;
   return {
@@ -117,7 +117,7 @@ function refundAnswerOf(transaction: Transaction): RefundAnswer {
     cardScheme: transaction.scheme ?? '',
     cardType: transaction.cardType ?? '',
     maskedPAN: transaction.maskedPan ?? '',
-    // What the switch said about an answer that cannot be used is no outcome: it stays in the trail.
+    // The code of an unusable switch response is not an outcome. It remains in the audit trail only.
     isoResponseCode: errorCode === ERROR_CODES.indeterminate ? '' : (responseCode ?? ''),
     paymentProviderReference: transaction.providerReference ?? undefined,
     errorCode: errorCode ?? undefined,

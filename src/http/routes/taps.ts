@@ -8,7 +8,7 @@ import { withZod } from '../with-zod.ts';
 
 export interface TapRoutesOptions {
   readonly deps: TransactionDependencies;
-  /** Lets in whose tap it may be, see `identifySubmitter`. */
+  /** Accepts the credentials that may submit a tap, see `identifySubmitter`. */
   readonly identify: (request: FastifyRequest) => Promise<void>;
 }
 

@@ -20,20 +20,23 @@ export interface TerminalConfigRouteOptions {
   readonly deps: Pick<TransactionDependencies, 'directory' | 'links'>;
   readonly ownTokens: Pick<OwnTokens, 'verify'>;
   readonly appTokens: Pick<AppTokens, 'open'>;
-  /** Where readers find the public keys. */
+  /** URL of the public keys for readers. */
   readonly cardDataKeysUrl: () => string;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** As whom a reader speaks; set by the route's `onRequest`. */
+    /** The identity of the reader; set by the route's `onRequest`. */
     reader?: Principal;
   }
 }
 
 const readerHeaders = z.object({ 'x-device-installation-id': deviceInstallationId.optional() });
 
-/** The terminal's configuration, for the reader that holds a token of it, or of a link that is paid there (extension). */
+/**
+ * The terminal's configuration, for a reader with a token of this terminal or of a link that is paid there
+ * (extension).
+ */
 export function registerTerminalConfigRoute(server: Server, options: TerminalConfigRouteOptions): void {
   const { deps, cardDataKeysUrl } = options;
   withZod(server).route({
@@ -67,7 +70,7 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
   });
 }
 
-/** @throws AuthError, NotFound for a link that is not kept any more */
+/** @throws AuthError, or NotFound for a link that was purged */
 async function readerOf({ deps, ownTokens, appTokens }: TerminalConfigRouteOptions, token: string): Promise<Principal> {
   try {
     const claims = proximityTokenClaims.safeParse(await ownTokens.verify('proximity', token));
@@ -77,7 +80,7 @@ async function readerOf({ deps, ownTokens, appTokens }: TerminalConfigRouteOptio
   } catch (error) {
     if (!(error instanceof AuthError && error.check === 'use')) throw error;
   }
-  // A payment app has no other token than its link's.
+  // A payment app has only the token of its link.
   const { acquirerId, merchantId, id: consumerId } = await appTokens.open(token);
   const principal = { acquirerId, merchantId, consumerId, userClaim: null, xTid: null, profileName: null };
   const link = await linkOfToken(deps, principal);

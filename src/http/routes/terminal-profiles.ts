@@ -21,7 +21,7 @@ export interface TerminalProfileRoutesOptions {
   readonly authenticator: Authenticator;
   readonly idempotent: IdempotentRoute;
   readonly profiles: TerminalProfileSettings;
-  /** Told of every change, so that this process knows of it at once. */
+  /** Called for every change, so that this process uses it at once. */
   readonly onChange: () => Promise<void>;
 }
 
@@ -38,7 +38,7 @@ function profileFacts(
   return { facts: { summary, section, takes: ['operatorKey', 'acquirerKey'], scope: SCOPE, description, problems } };
 }
 
-/** 4.17: the terminal profiles of an acquirer, for itself and the operator. No token is taken here, whoever signed it. */
+/** 4.17: the terminal profiles of an acquirer, for the acquirer and the operator. These routes accept no tokens. */
 export function registerTerminalProfileRoutes(server: Server, options: TerminalProfileRoutesOptions): void {
   registerChanges(server, options);
   registerReads(server, options);

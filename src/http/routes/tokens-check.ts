@@ -12,12 +12,12 @@ export interface TokensCheckRouteOptions {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose key asks about a token; set by the route's `onRequest`. */
+    /** Owner of the key that asks about a token; set by the route's `onRequest`. */
     asker?: ApiKeyOwner;
   }
 }
 
-/** Tells the owner of an issuer why a token of its own is refused (extension). Callers at large are told nothing of it. */
+/** Reports to the owner of an issuer why its token is refused (extension). Other callers do not get this reason. */
 export function registerTokensCheckRoute(server: Server, { authenticator, check }: TokensCheckRouteOptions): void {
   withZod(server).route({
     method: 'POST',

@@ -27,10 +27,13 @@ export interface TransactionRoutesOptions {
 
 const READERS = ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'] as const;
 
-/** 4.1 and 4.2, and the audit trail of one transaction (extension). A tenant sees its own, and nothing tells it of others. */
+/**
+ * 4.1 and 4.2, and the audit trail of one transaction (extension). A tenant sees only its own transactions. Responses
+ *   do not reveal whether others exist.
+ */
 export function registerTransactionRoutes(server: Server, options: TransactionRoutesOptions): void {
   const { authenticator, transactions, directory, vault } = options;
-  // Before anything is validated: a stranger gets no further than the headers.
+  // Runs before any validation: only the headers of an unknown caller are read.
   const identify = async (request: FastifyRequest) => {
     request.owner = await authenticator.owner(request.headers);
   };
@@ -106,14 +109,16 @@ export function registerTransactionRoutes(server: Server, options: TransactionRo
 }
 
 /**
- * Some 120 KB. The compiled serializer makes them of thousands of pieces, which are put together to be counted, again behind the
- * headers, and once more as bytes: a page took 10 % more of the processor.
+ * A page has about 120 KB. The compiled serializer joins thousands of pieces. As a string, the page was flattened to
+ * count its bytes, again to append it to the headers, and once more to encode it: a page took 10 % more CPU time.
  */
 function asBytes(page: readonly TransactionView[]): Buffer {
   return Buffer.from(JSON.stringify(page));
 }
 
-/** `integrator` and `merchant` default to the credential's own. Naming anyone else is refused, known or not. */
+/**
+ * `integrator` and `merchant` default to the credential's own. Any other tenant is refused, whether it exists or not.
+ */
 function narrow(
   owner: Tenant,
   { integrator, merchant }: { integrator?: string | undefined; merchant?: string | undefined },
@@ -134,7 +139,7 @@ function narrow(
   return { acquirerId, integratorId, merchantId };
 }
 
-/** A credential without an id of that kind stands above all of them. */
+/** A credential without an id of that kind may access all of them. */
 function isWithin<Id>(owned: Id | undefined, asked: Id): boolean {
   return owned === undefined || owned === asked;
 }

@@ -11,7 +11,7 @@ type CardName = 'visa' | 'mastercard' | 'maestro' | 'amex';
 type ReadValues = ReadonlyMap<number, Uint8Array>;
 
 export interface VirtualReaderRoutesOptions {
-  /** Sets `intent` of a request by the token of its link. */
+  /** Sets `intent` of a request from the token of its link. */
   readonly identify: (request: FastifyRequest) => Promise<void>;
   readonly links: Pick<LinkFinder, 'find'>;
   /** A reader with test cards. */
@@ -24,8 +24,8 @@ export interface VirtualReaderRoutesOptions {
 const FACTS = { section: 'extension', takes: ['intentToken'], isAsset: true } as const satisfies Partial<RouteFacts>;
 
 /**
- * `dev` alone: the hardware that the virtual phone of a pay page has not. It reads a test card for the amount of the link, and
- * enciphers a PIN; the page seals what was read, and submits it where any phone would.
+ * `dev` only: replaces the hardware that the virtual phone of a pay page lacks. It reads a test card for the amount
+ * of the link, and enciphers a PIN. The page seals the values and submits them to the same endpoint as any phone.
  */
 export function registerVirtualReaderRoutes(server: Server, options: VirtualReaderRoutesOptions): void {
   const { identify, links, reader } = options;
@@ -61,7 +61,7 @@ function readingOf(values: ReadValues) {
   return { values: Object.fromEntries(Array.from(values, ([tag, value]) => [hexOfTag(tag), toHex(value)])) };
 }
 
-/** Whole bytes, upper case. */
+/** Complete bytes in upper case. */
 function hexOfTag(tag: number): string {
   const digits = tag.toString(16).toUpperCase();
   return digits.padStart(digits.length + (digits.length % 2), '0');

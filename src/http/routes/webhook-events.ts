@@ -13,10 +13,10 @@ export interface WebhookEventRoutesOptions {
   readonly events: EventReader & EventReplayer;
 }
 
-/** An event says what its transaction says. */
+/** An event contains data of its transaction, so it needs the same scope. */
 const READ = { scope: 'transactions:read', needsBearer: false } as const;
 const MANAGE = { scope: 'webhooks:manage', needsBearer: false } as const;
-/** More at once would be a load test of the receiver. */
+/** A larger replay would be a load test of the receiver. */
 const MAX_REPLAYED = 10_000;
 
 function eventFacts(

@@ -3,12 +3,12 @@ import { type TokenKeySet, tokenKeySet } from '#schemas/key-set';
 import type { KeyRing, TokenSigningKey } from '../../card/key-ring.ts';
 import { answerSchema, type Server } from '../server.ts';
 
-/** A rotation overlaps by weeks; readers may keep the answer for an hour. */
+/** Old and new key overlap by weeks, so readers may keep the response for an hour. */
 const CARD_DATA_CACHE = 'public, max-age=3600';
-/** A new key signs at once; whoever meets a kid that is not in its copy looks again. */
+/** A new key signs at once. A verifier that meets an unknown kid fetches the keys again. */
 const TOKEN_CACHE = 'public, max-age=300';
 
-/** Public keys (extensions): those that readers seal card data for, and those that verify tokens of ours. */
+/** Public keys (extensions): keys for which readers seal card data, and keys that verify the gateway's tokens. */
 export function registerWellKnownRoutes(
   server: Server,
   keys: Pick<KeyRing, 'publicCardDataKeys' | 'tokenSigning'>,
@@ -53,7 +53,7 @@ export function registerWellKnownRoutes(
   );
 }
 
-/** The coordinates of a P-256 key, and nothing else of it. */
+/** The coordinates of a P-256 key only. */
 function publicJwk({ kid, publicKey }: TokenSigningKey): TokenKeySet['keys'][number] {
   const { x, y } = publicKey.export({ format: 'jwk' }) as { readonly x: string; readonly y: string };
   return { kty: 'EC', crv: 'P-256', x, y, kid, use: 'sig', alg: 'ES256' };
