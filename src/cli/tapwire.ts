@@ -88,8 +88,8 @@ const COMMANDS: Commands = {
 try {
   process.exitCode = await runCommand('tapwire', COMMANDS, process.argv.slice(2));
 } catch (error) {
-  const complaint = toCliError(error);
-  if (complaint === undefined) throw error;
-  console.error(complaint.description);
-  process.exitCode = complaint.exitCode;
+  const cliError = toCliError(error);
+  if (cliError === undefined) throw error;
+  console.error(cliError.description);
+  process.exitCode = cliError.exitCode;
 }

@@ -35,7 +35,7 @@ export class LoadRun {
   readonly #total = new Tally();
   readonly #seconds: Slice[] = [];
   /** Seconds of which not all workers have told. */
-  readonly #open = new Map<number, { readonly tally: Tally; told: number }>();
+  readonly #open = new Map<number, { readonly tally: Tally; reports: number }>();
   #startedAtMs = 0;
   #sendingSeconds: number;
 
@@ -88,13 +88,13 @@ export class LoadRun {
   }
 
   #add(second: number, slice: Slice): void {
-    const open = this.#open.get(second) ?? { tally: new Tally(), told: 0 };
+    const open = this.#open.get(second) ?? { tally: new Tally(), reports: 0 };
     open.tally.add(slice);
-    open.told++;
+    open.reports++;
     this.#open.set(second, open);
     // A worker that skips a second, or ends before the others, does not hold the seconds behind up for ever.
     const isPast = [...this.#open.keys()].some((other) => other > second + 2);
-    if (open.told >= this.#plan.workers || isPast) this.#closeUpTo(second);
+    if (open.reports >= this.#plan.workers || isPast) this.#closeUpTo(second);
   }
 
   #closeUpTo(second: number): void {

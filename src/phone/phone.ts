@@ -110,11 +110,11 @@ export class Phone {
 
   submit({ merchantReference, generalCardData, paymentCardData }: TapRequest): Promise<PhoneAnswer> {
     const body = { merchantReference, generalCardData, paymentCardData };
-    return this.#told(this.#client.submitTap({ headers: this.#headers, body }));
+    return this.#answered(this.#client.submitTap({ headers: this.#headers, body }));
   }
 
   submitPin({ transactionId, deviceInstallationId: _device, ...body }: PinSubmission): Promise<PhoneAnswer> {
-    return this.#told(this.#client.submitPin({ params: { transactionId }, headers: this.#headers, body }));
+    return this.#answered(this.#client.submitPin({ params: { transactionId }, headers: this.#headers, body }));
   }
 
   get #headers() {
@@ -122,7 +122,7 @@ export class Phone {
   }
 
   /** A refusal is an answer, too. */
-  async #told(asked: Promise<object>): Promise<PhoneAnswer> {
+  async #answered(asked: Promise<object>): Promise<PhoneAnswer> {
     const startMs = performance.now();
     const [status, body] = await asked.then(
       (answer) => [200, answer] as const,

@@ -21,7 +21,7 @@ export class DemoReceiver {
     this.#take(request, response).catch(() => response.destroy()); // the gateway stopped in the middle of it
   });
   /** What was told since the demonstration began; before and after it nothing is kept. */
-  #told: Webhook[] | undefined;
+  #received: Webhook[] | undefined;
   #secret = '';
 
   async open(): Promise<this> {
@@ -47,13 +47,13 @@ export class DemoReceiver {
    */
   async demonstrate(profile: Profile): Promise<boolean> {
     const phone = new Phone({ ...profile, merchant: { ...profile.merchant, xTid: HASTY_TERMINAL } });
-    const told: Webhook[] = [];
-    this.#told = told;
+    const received: Webhook[] = [];
+    this.#received = received;
     await this.listen(profile);
     const answer = await phone.tap(SILENT);
     const { type = `${answer.status}`, serviceReference = '' } = authorizationOf(answer) ?? {};
-    const dispositions = await untilTold(told, serviceReference, 2);
-    this.#told = undefined;
+    const dispositions = await untilReceived(received, serviceReference, 2);
+    this.#received = undefined;
     const isAsExpected = type === 'Indeterminate' && dispositions.join() === 'Indeterminate,Voided';
     const columns = ['tap        ZAR 10.69, no answer ', type, `      ${answer.ms.toFixed(0)} ms`];
     console.log(`${columns.join('   ')}   ${isAsExpected ? 'ok' : 'UNEXPECTED'}`);
@@ -66,7 +66,7 @@ export class DemoReceiver {
     for await (const chunk of request) chunks.push(chunk);
     const verdict = verifyWebhook(this.#secret, { headers: request.headers, body: Buffer.concat(chunks) });
     response.writeHead(verdict.isGenuine ? 204 : 401).end(verdict.isGenuine ? undefined : verdict.reason);
-    if (verdict.isGenuine) this.#told?.push(verdict.event);
+    if (verdict.isGenuine) this.#received?.push(verdict.event);
   }
 }
 
@@ -79,9 +79,9 @@ async function listenAt({ url, apiKey }: Profile, phone: Phone, callbackUrl: str
 }
 
 /** By sequence: the later one may come first. */
-async function untilTold(told: readonly Webhook[], serviceReference: string, count: number): Promise<string[]> {
+async function untilReceived(received: readonly Webhook[], serviceReference: string, count: number): Promise<string[]> {
   const untilMs = performance.now() + TOLD_WITHIN_MS;
-  const ours = () => told.filter((event) => event.serviceReference === serviceReference);
+  const ours = () => received.filter((event) => event.serviceReference === serviceReference);
   while (ours().length < count && performance.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 50));
   return ours()
     .toSorted((one, other) => one.sequence - other.sequence)

@@ -24,13 +24,13 @@ export function countOutcomes(deps: TransactionDependencies, metrics: Metrics): 
 type Count = (transaction: Transaction, disposition: DispositionId | null) => void;
 
 function counting(store: TransactionStore, count: Count): TransactionStore {
-  const started = async <T>(write: Promise<T>, { transaction }: NewAttempt, isDone: (told: T) => boolean) => {
-    const told = await write;
-    if (isDone(told)) count(transaction, transaction.disposition);
-    return told;
+  const started = async <T>(write: Promise<T>, { transaction }: NewAttempt, isDone: (outcome: T) => boolean) => {
+    const outcome = await write;
+    if (isDone(outcome)) count(transaction, transaction.disposition);
+    return outcome;
   };
   return overriding(store, {
-    insert: (attempt) => started(store.insert(attempt), attempt, (told) => told === 'inserted'),
+    insert: (attempt) => started(store.insert(attempt), attempt, (outcome) => outcome === 'inserted'),
     retry: (attempt) => started(store.retry(attempt), attempt, Boolean),
     settle: async (guarded) => {
       const isCommitted = await store.settle(guarded);

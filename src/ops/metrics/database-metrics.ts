@@ -28,8 +28,8 @@ export function registerDatabaseMetrics(registry: Registry, pools: Readonly<Reco
 
 /** Measures every group commit of this process. @returns what ends it */
 export function watchCommits(metrics: Metrics): () => void {
-  const record = (told: unknown) => {
-    const { seconds, writes } = told as CommitReport;
+  const record = (report: unknown) => {
+    const { seconds, writes } = report as CommitReport;
     metrics.recordCommit(seconds, writes);
   };
   subscribe(COMMITS, record);

@@ -45,10 +45,10 @@ export function checkEvents(books: Books): Promise<Finding> {
     open: `select count(*) from webhook_events where state = 'pending' and created_at >= coalesce($1::timestamptz, '-infinity')`,
     violations: `
       select due.id::text, concat('no event of sequence ', due.sequence) as what from (${DUE}) as due
-      where not exists (select from (${TOLD}) as told where told.acquirer_id = due.acquirer_id and told.id = due.id
-        and told.sequence = due.sequence)
+      where not exists (select from (${TOLD}) as event where event.acquirer_id = due.acquirer_id and event.id = due.id
+        and event.sequence = due.sequence)
       union all
-      select id::text, concat(count(*), ' events of sequence ', sequence) from (${TOLD}) as told
+      select id::text, concat(count(*), ' events of sequence ', sequence) from (${TOLD}) as event
       group by acquirer_id, id, sequence having count(*) > 1
       union all
       select transaction_id::text, concat('event ', id, ' is pending, and nobody will deliver it') from webhook_events e

@@ -139,12 +139,12 @@ export async function checkAmounts(books: Books): Promise<Finding> {
       from ${ENTRIES_WITH_ROWS}
       where t.disposition = ${Disposition.Approved} and not m.is_superseded and t.approved_minor is distinct from e.approved_minor
       union all
-      select t.id::text, concat('Approved for ', t.approved_minor, ', and the webhook says ', told.amount)
+      select t.id::text, concat('Approved for ', t.approved_minor, ', and the webhook says ', webhook.amount)
       from ${ENTRIES_WITH_ROWS} join currencies c on c.code = t.currency
       join webhook_events w on w.acquirer_id = t.acquirer_id and w.transaction_id = t.id
-      cross join lateral json_to_record(w.body::json) as told(amount numeric, disposition text)
-      where t.disposition = ${Disposition.Approved} and told.disposition = 'Approved'
-        and told.amount <> ${TOLD} / 10 ^ c.exponent::numeric`,
+      cross join lateral json_to_record(w.body::json) as webhook(amount numeric, disposition text)
+      where t.disposition = ${Disposition.Approved} and webhook.disposition = 'Approved'
+        and webhook.amount <> ${TOLD} / 10 ^ c.exponent::numeric`,
     values: [JSON.stringify(currencies)],
   });
 }

@@ -29,11 +29,11 @@ export async function checkTrails({ client, since }: Books): Promise<Finding> {
   let lookedAt = 0;
   let violationCount = 0;
   let current: TrailRow | undefined;
-  let told: TrailEntryRow[] = [];
+  let entries: TrailEntryRow[] = [];
   const finish = () => {
     if (!current) return;
     lookedAt++;
-    const what = told.length === 0 ? 'has no audit trail' : faultOfTrail(told, current.status);
+    const what = entries.length === 0 ? 'has no audit trail' : faultOfTrail(entries, current.status);
     if (what === undefined) return;
     violationCount++;
     if (violations.length < MAX_NAMED) violations.push({ id: current.id, what });
@@ -45,9 +45,9 @@ export async function checkTrails({ client, since }: Books): Promise<Finding> {
       if (row.id !== current?.id || row.acquirerId !== current.acquirerId) {
         finish();
         current = row;
-        told = [];
+        entries = [];
       }
-      if (row.attempt !== null && row.moves !== null) told.push({ attempt: row.attempt, moves: row.moves });
+      if (row.attempt !== null && row.moves !== null) entries.push({ attempt: row.attempt, moves: row.moves });
     }
     if (rows.length < FETCH_ROWS) break;
   }

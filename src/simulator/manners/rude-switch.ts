@@ -105,8 +105,8 @@ export class RudeSwitch implements Bank {
     const isStrayDue = this.#remembered.length > 0 && random.next() < RATES[manners].unmatchedResponses;
     const unmatched = isStrayDue ? [this.#unmatched()] : [];
     const fate = random.next() < RATES[manners].lines ? [this.#fate()] : [];
-    const told = [reaction, ...(reaction.more ?? [])].map((each) => this.#telling(request, each));
-    return { ...told[0]!, more: [...told.slice(1), ...unmatched, ...fate] };
+    const sent = [reaction, ...(reaction.more ?? [])].map((each) => this.#telling(request, each));
+    return { ...sent[0]!, more: [...sent.slice(1), ...unmatched, ...fate] };
   }
 
   #choose({ kind }: SimulatedRequest): Misdeed | undefined {

@@ -133,8 +133,8 @@ export class GroupCommit<Item, Outcome> {
         );
       };
       const outcomes = await inTransaction(this.#database, work, BEGIN);
-      const told: CommitReport = { seconds: (performance.now() - startedMs) / 1_000, writes: outcomes.length };
-      commits.publish(told);
+      const report: CommitReport = { seconds: (performance.now() - startedMs) / 1_000, writes: outcomes.length };
+      commits.publish(report);
       for (const [index, { resolve }] of batch!.entries()) resolve(outcomes[index]!);
     } catch (error) {
       batch ??= this.#takeBatch(MOST_TOLD); // no transaction could be opened

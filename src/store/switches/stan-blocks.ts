@@ -6,7 +6,7 @@ export const STANS = 999_999;
 /** An operator is called while a tenth is left: at a steady rate that is more than two hours before the numbers run out. */
 export const FEW_STANS = 100_000;
 /** Scopes of which a process remembers that few are left. Beyond it they are told once more. */
-const MAX_TOLD = 1_000;
+const MAX_REPORTED = 1_000;
 /** Numbers a process takes at once: a terminal rarely needs more in a minute, and a crash wastes no more than these. */
 const BLOCK_SIZE = 100;
 /** Scopes whose blocks a process holds; the least recently opened ones are given up beyond it, their numbers unused. */
@@ -36,7 +36,7 @@ interface StanScope {
  */
 export class StanBlocks {
   readonly #tell: StanTelling;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   readonly #reserve: GroupCommit<Wanted, Block | undefined>;
   readonly #blocks = new Map<string, Promise<Block | undefined>>();
 
@@ -107,9 +107,9 @@ export class StanBlocks {
 
   #tellOnce({ acquirerId, tid }: StanScope, day: string, left: number): void {
     const about = `${acquirerId} ${tid} ${day} ${left === 0}`;
-    if (this.#told.has(about)) return;
-    if (this.#told.size >= MAX_TOLD) this.#told.clear();
-    this.#told.add(about);
+    if (this.#reported.has(about)) return;
+    if (this.#reported.size >= MAX_REPORTED) this.#reported.clear();
+    this.#reported.add(about);
     this.#tell({ acquirerId, tid }, left);
   }
 }

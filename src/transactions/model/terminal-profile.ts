@@ -81,6 +81,6 @@ function tlvOf(type: TypeConfig | undefined, wanted: string): string | undefined
   return type?.tlvDatabase?.find(({ tag }) => tag === wanted)?.value;
 }
 
-function differs(told: string | undefined, wanted: string | undefined): boolean {
-  return told !== undefined && wanted !== undefined && told !== wanted;
+function differs(given: string | undefined, wanted: string | undefined): boolean {
+  return given !== undefined && wanted !== undefined && given !== wanted;
 }

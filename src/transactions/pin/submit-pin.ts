@@ -45,11 +45,11 @@ export async function submitPin(
   await checkToken(deps, before, request.pinToken);
   const { tap, ...applied } = readPinTap(deps, principal, before, request);
   const nowMs = deps.clock.nowMs();
-  const auditEntries = {
+  const submitted = {
     pinFingerprint: deps.cardData.fingerprint(request),
     correlationId: request.correlationId ?? null,
   };
-  const draft = pinAttempt(merchant, before, auditEntries, nowMs);
+  const draft = pinAttempt(merchant, before, submitted, nowMs);
   const plan = await planPin(deps, draft, before, tap, applied);
   if (await commitPlan(deps, plan, () => commitPin(deps, plan, before))) return plan.proceed();
   plan.abandon();

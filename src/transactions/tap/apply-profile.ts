@@ -29,14 +29,14 @@ export function applyProfile(directory: Directory, principal: Principal, opened:
   const profile = chooseProfile(directory, principal);
   if (profile === undefined) return { opened, fault: undefined };
   if (profile instanceof NoConfiguration) return { opened, fault: profile };
-  const told = readProfiled(joinTlv(opened.payment, opened.general));
-  const fit = fitProfile(profile, told);
+  const given = readProfiled(joinTlv(opened.payment, opened.general));
+  const fit = fitProfile(profile, given);
   if (fit.outside !== null) return { opened, fault: new NoConfiguration('OUTSIDE_PROFILE', fit.outside) };
   const added = [
-    ...(fit.currency === undefined || told.currency !== undefined
+    ...(fit.currency === undefined || given.currency !== undefined
       ? []
       : [[TRANSACTION_CURRENCY, fit.currency] as const]),
-    ...(fit.country === undefined || told.country !== undefined ? [] : [[TERMINAL_COUNTRY, fit.country] as const]),
+    ...(fit.country === undefined || given.country !== undefined ? [] : [[TERMINAL_COUNTRY, fit.country] as const]),
   ];
   return { opened: added.length === 0 ? opened : complete(opened, added), fault: undefined };
 }
