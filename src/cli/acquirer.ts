@@ -11,11 +11,11 @@ const COMMANDS: Commands = {
   add: command('--name TEXT [--json]', add),
   list: command('[--json]', list),
   change: command('--name TEXT ACQUIRER', change),
-  block: command('ACQUIRER: none of its merchants takes a tap any more', (args) => setBlocked(args, true)),
+  block: command('ACQUIRER: refuse taps from all its merchants', (args) => setBlocked(args, true)),
   unblock: command('ACQUIRER', (args) => setBlocked(args, false)),
 };
 
-/** `tapwire acquirer ...`: the acquirers of the installation. They stay for good: one that left is blocked. */
+/** `tapwire acquirer ...`: the acquirers of the installation. An acquirer cannot be removed, only blocked. */
 export function run(args: string[]): Promise<number> {
   return runCommand('tapwire acquirer', COMMANDS, args);
 }

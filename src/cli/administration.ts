@@ -8,12 +8,12 @@ import { AcquirerSettings, type Page } from '../store/settings/acquirer-settings
 import type { Change } from '../store/settings/admin-commit.ts';
 import type { SettingsTable } from '../store/settings/settings-table.ts';
 
-/** As long as the record of changes takes it. */
+/** Longest actor name that the column of the admin events accepts. */
 const MAX_ACTOR_CHARS = 255;
-/** Of a list that is read whole. */
+/** Page size for lists that are read completely. */
 const PAGE = 500;
 
-/** Runs a command on the database of the environment, which is brought to this version first. */
+/** Runs a command on the database of the environment, after migrating it to this version. */
 export async function onDatabase<Result>(act: (database: Database) => Promise<Result>): Promise<Result> {
   const prepared = await prepareDatabase(readConfig(process.env));
   try {
@@ -31,7 +31,7 @@ export function onSettings<Settings extends object, Stored extends object, Resul
   return onDatabase((database) => act(new AcquirerSettings(database, table)));
 }
 
-/** As whom a command changes things. */
+/** The actor that admin events record for a command. */
 export function actor(): string {
   return `cli ${userInfo().username}@${hostname()}`.slice(0, MAX_ACTOR_CHARS);
 }
@@ -40,7 +40,7 @@ export function changeOf(acquirerId: number): Change {
   return { acquirerId, actor: actor() };
 }
 
-/** A whole list, page by page. `key`: the property that names a row. */
+/** A whole list, read page by page. `key` is the property that identifies a row. */
 export async function listAll<Stored extends object>(
   key: keyof Stored & string,
   list: (page: Page) => Promise<Stored[]>,
@@ -53,14 +53,14 @@ export async function listAll<Stored extends object>(
   }
 }
 
-/** Settings as the admin API would take them. @throws RequestRejected naming each fault */
+/** Validates settings as the admin API does. @throws RequestRejected naming each fault */
 export function checkedBy<Settings>(schema: z.ZodType<Settings>, given: unknown): Settings {
   const { data, error } = schema.safeParse(given);
   if (data !== undefined) return data;
   throw invalidValues(error!.issues.map(({ path, message }) => ({ path, detail: message })));
 }
 
-/** Whose a credential is, for a person. */
+/** The owner of a credential, as text for a person. */
 export function ownerOf({
   integratorId,
   merchantId,

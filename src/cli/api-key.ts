@@ -13,12 +13,18 @@ import { flag, idOf, onlyOne, parseNamed, readNumber, text, texts } from './word
 const COMMANDS: Commands = {
   add: command('--acquirer ID [--integrator ID] [--merchant ID] --name TEXT --scope SCOPE... [--expires TIME]', add),
   list: command('--acquirer ID|--operator [--json]', list),
-  rotate: command('--acquirer ID [--overlap-hours 24] KEY: a new one; the old one works for as long', rotate),
-  revoke: command('--acquirer ID|--operator KEY: it stops working within seconds', revoke),
-  scopes: command('what a key may be allowed to do', scopes),
+  rotate: command(
+    '--acquirer ID [--overlap-hours 24] KEY: issue a new key; the old key works until the overlap ends',
+    rotate,
+  ),
+  revoke: command('--acquirer ID|--operator KEY: the key stops working within seconds', revoke),
+  scopes: command('list the scopes that a key can have', scopes),
 };
 
-/** `tapwire api-key ...`: the keys of acquirers, integrators and merchants. A new key is printed alone on standard output, once. */
+/**
+ * `tapwire api-key ...`: the keys of acquirers, integrators and merchants. A new key is printed once, alone on
+ * standard output.
+ */
 export function run(args: string[]): Promise<number> {
   return runCommand('tapwire api-key', COMMANDS, args);
 }
@@ -76,7 +82,7 @@ async function revoke(args: string[]): Promise<number> {
     const change = changeOf(idOf(values.acquirer, '--acquirer'));
     await onKeys((keys) => keys.remove(change, id));
   }
-  console.log(`The key ${id} is revoked.`);
+  console.log(`API key ${id} is revoked.`);
   return 0;
 }
 

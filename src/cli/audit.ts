@@ -7,10 +7,10 @@ import { onDatabase } from './administration.ts';
 import { type Columns, printList } from './table.ts';
 import { flag, idOf, text } from './words.ts';
 
-/** More than anybody reads; JSON goes to programs. */
+/** Most rows for a person to read; a program uses JSON. */
 const MOST = 10_000;
 
-/** `tapwire audit [--acquirer ID] [--limit 100] [--json]`: who changed what, the newest last. */
+/** `tapwire audit [--acquirer ID] [--limit 100] [--json]`: who changed what, newest last. */
 export async function run(args: string[]): Promise<number> {
   const options = { acquirer: text, limit: { ...text, default: '100' }, json: flag };
   const { values } = parseArgs({ args, options });
@@ -37,7 +37,7 @@ function detailsOf({ action, before, after }: RecordedChange): string {
   return action === 'change' ? `: ${differing(before, after).join(', ')}` : '';
 }
 
-/** The names of what changed; its values are in the JSON. */
+/** The names of the changed properties; their values are in the JSON output. */
 function differing(before: object | null, after: object | null): string[] {
   const [old, now] = [before ?? {}, after ?? {}] as Record<string, unknown>[];
   const isSame = (name: string) => JSON.stringify(old![name]) === JSON.stringify(now![name]);

@@ -14,7 +14,10 @@ const COMMANDS = settingsCommands({
   },
 });
 
-/** `tapwire blocked-device ...`: installations of apps that an acquirer takes no tap from. Removing one lets it in again. */
+/**
+ * `tapwire blocked-device ...`: app installations whose taps an acquirer refuses. Removing an entry unblocks the
+ * device.
+ */
 export function run(args: string[]): Promise<number> {
   return runCommand('tapwire blocked-device', COMMANDS, args);
 }

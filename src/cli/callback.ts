@@ -15,18 +15,24 @@ import { idOf, text } from './words.ts';
 const COMMANDS: Commands = {
   set: command('--acquirer ID --integrator ID --serves links URL', set),
   show: command('--acquirer ID --integrator ID --serves links', show),
-  off: command('--acquirer ID --integrator ID --serves links: nobody is told any more', off),
-  secret: command('--acquirer ID --integrator ID --serves links: a new one; the old one signs for a day, too', secret),
+  off: command('--acquirer ID --integrator ID --serves links: stop webhooks for links and intents', off),
+  secret: command(
+    '--acquirer ID --integrator ID --serves links: issue a new secret; for a day, both secrets sign',
+    secret,
+  ),
 };
 
-/** What integrators are told of taps they register themselves (interface 4.9); this is theirs who set it on request (4.10). */
+/**
+ * The webhooks of links and intents, set on request (interface 4.10). Integrators register those of taps themselves
+ * (4.9).
+ */
 const SERVES = 'links';
-/** As over HTTP, where nobody says otherwise. */
+/** The default of the HTTP API. */
 const OVERLAP_SECONDS = 86_400;
 
 /**
- * `tapwire callback ...`: where an integrator is told of what came by link or intent. Gateways follow within seconds. A new
- * secret is printed once, alone on standard output.
+ * `tapwire callback ...`: the URL at which an integrator receives webhooks about links and intents. Gateways apply
+ * a change within seconds. A new secret is printed once, alone on standard output.
  */
 export function run(args: string[]): Promise<number> {
   return runCommand('tapwire callback', COMMANDS, args);
@@ -34,7 +40,7 @@ export function run(args: string[]): Promise<number> {
 
 async function set(args: string[]): Promise<number> {
   const { owner, url } = parse(args);
-  if (url === undefined) throw new StartError('BAD_CONFIG', 'URL: expected where to tell');
+  if (url === undefined) throw new StartError('BAD_CONFIG', 'URL: expected the address that receives the webhooks');
   return onCallbacks(async (callbacks) => {
     const fault = await callbacks.register(owner, SERVES, url);
     if (fault) throw new StartError('BAD_CONFIG', `URL ${fault}`);
@@ -69,7 +75,10 @@ function parse(args: string[]): { readonly owner: Integrator; readonly url: stri
   const options = { acquirer: text, integrator: text, serves: { ...text, default: SERVES } };
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   if (values.serves !== SERVES) {
-    throw new StartError('BAD_CONFIG', '--serves: links; what serves taps is registered by the integrator itself');
+    throw new StartError(
+      'BAD_CONFIG',
+      '--serves: expected links; the integrator itself registers the callback for taps',
+    );
   }
   const acquirerId = idOf(values.acquirer, '--acquirer');
   return { owner: { acquirerId, integratorId: idOf(values.integrator, '--integrator') }, url: positionals[0] };
@@ -87,16 +96,16 @@ async function onCallbacks(act: (callbacks: CallbackRegistry) => Promise<number>
 }
 
 function nothingSet(): StartError {
-  return new StartError('BAD_CONFIG', 'Nothing is set for this integrator: tapwire callback set does it.');
+  return new StartError('BAD_CONFIG', 'This integrator has no callback for links. Set one with tapwire callback set.');
 }
 
 async function tell(callbacks: CallbackRegistry, owner: Integrator): Promise<number> {
   const registered = await callbacks.find(owner, SERVES);
-  console.error(registered ? described(registered) : 'Nobody is told of links and intents.');
+  console.error(registered ? described(registered) : 'No callback is set for links and intents.');
   return 0;
 }
 
 function described({ url, disabledAtMs }: { readonly url: string; readonly disabledAtMs: number | null }): string {
-  if (disabledAtMs === null) return `Links and intents are told at ${url}.`;
-  return `Links and intents were told at ${url} until ${new Date(disabledAtMs).toISOString()}; nobody is told now.`;
+  if (disabledAtMs === null) return `Webhooks for links and intents are sent to ${url}.`;
+  return `Webhooks for links and intents were sent to ${url} until ${new Date(disabledAtMs).toISOString()}; none are sent now.`;
 }

@@ -1,7 +1,7 @@
-/** What a command does with the words behind its name; the number is the process's exit code. */
+/** Runs a command with the arguments after its name. The result is the exit code of the process. */
 export type Command = (args: string[]) => Promise<number>;
 
-/** Commands by name: what each is for, and the file that has it. */
+/** Commands by name, each with its description and the file that implements it. */
 export type Commands = Readonly<
   Record<string, { readonly description: string; readonly load: () => Promise<{ readonly run: Command }> }>
 >;
@@ -12,9 +12,9 @@ export function command(description: string, run: Command): Commands[string] {
 }
 
 /**
- * Runs the command that the first word names. Without one, or with `help`, it tells which there are.
+ * Runs the command that the first argument names. Without a name, or with `help`, prints the list of commands.
  *
- * @param program the words in front of it: `tapwire`, `tapwire processor`
+ * @param program the preceding arguments: `tapwire`, `tapwire processor`
  */
 export async function runCommand(program: string, commands: Commands, [name, ...args]: string[]): Promise<number> {
   const command = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
@@ -24,6 +24,6 @@ export async function runCommand(program: string, commands: Commands, [name, ...
   const usage = `usage: ${program} COMMAND [options]\n\n${list.join('\n')}\n`;
   const isAsked = name === undefined || name === 'help' || name === '--help';
   if (isAsked) console.log(usage);
-  else console.error(`${program}: there is no command ${name}\n\n${usage}`);
+  else console.error(`${program}: unknown command ${name}\n\n${usage}`);
   return isAsked ? 0 : 2;
 }

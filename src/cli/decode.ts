@@ -10,8 +10,8 @@ import { flag, text } from './words.ts';
 const USAGE = 'usage: tapwire decode --spec type-1|FILE.json HEX|FILE|- [--json] [--unmasked]';
 
 /**
- * `tapwire decode`: an ISO 8583 message field by field, card data withheld. Of one that does not decode: the fault, and
- * the fields before it. Exit code 1 then.
+ * `tapwire decode`: shows an ISO 8583 message field by field, without card data. If the message does not decode, it
+ * shows the fields before the fault and the fault; the exit code is then 1.
  */
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -34,7 +34,7 @@ export async function run(args: string[]): Promise<number> {
     if (error.partial !== undefined && !values.json) show(error.partial);
     const { code, field, offset } = error;
     if (values.json) console.log(JSON.stringify({ error: { code, field, offset } }));
-    else console.error(`\nit ends here: ${error.message}`);
+    else console.error(`\nDecoding stopped here: ${error.message}`);
     return 1;
   }
 }

@@ -8,7 +8,10 @@ import { flag, text } from './words.ts';
 
 const USAGE = 'usage: tapwire diff --spec type-1|FILE.json A B [--json] [--unmasked]     (each HEX, a file or -)';
 
-/** `tapwire diff`: where two messages differ. Exit code 0 when nowhere, 3 when somewhere, 1 when one does not decode. */
+/**
+ * `tapwire diff`: shows where two messages differ. Exit code 0 for no difference, 3 for some, 1 when one does not
+ * decode.
+ */
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
@@ -28,7 +31,7 @@ export async function run(args: string[]): Promise<number> {
     return differences.length === 0 ? 0 : 3;
   } catch (error) {
     if (!(error instanceof Iso8583Error)) throw error;
-    console.error(`one of them does not decode: ${error.message}`);
+    console.error(`One of the messages does not decode: ${error.message}`);
     return 1;
   }
 }

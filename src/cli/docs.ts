@@ -9,10 +9,13 @@ import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { exampleOf } from './config.ts';
 import { flag } from './words.ts';
 
-/** From the root of the repository. */
+/** The root of the repository. */
 const ROOT = new URL('../../', import.meta.url);
 
-/** Every document that is made from the code, wholly or in sections: given as it is, as it should be. */
+/**
+ * Every document that is generated from the code, completely or in sections. The function maps present text to
+ * required text.
+ */
 const DOCUMENTS: Readonly<Record<string, (before: string) => string | Promise<string>>> = {
   '.env.example': () => `${exampleOf(settings())}\n`,
   'processors/README.md': async (before) =>
@@ -22,20 +25,20 @@ const DOCUMENTS: Readonly<Record<string, (before: string) => string | Promise<st
 };
 
 /**
- * `tapwire docs`: writes what the documentation has from the code. `--check` writes nothing, and names what is out of date.
- * Exit code 1 when something is.
+ * `tapwire docs`: writes the generated parts of the documentation. `--check` writes nothing and names each outdated
+ * document; the exit code is 1 when there is one.
  */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { check: flag } });
   const outdated = await outdatedDocuments();
   for (const { path, text } of outdated) {
     if (!values.check) writeFileSync(new URL(path, ROOT), text);
-    console.log(values.check ? `${path} is not what the code says: npm run docs` : `${path} is written anew`);
+    console.log(values.check ? `${path} is out of date. Run npm run docs.` : `${path} was updated.`);
   }
   return values.check && outdated.length > 0 ? 1 : 0;
 }
 
-/** The documents that are not what the code says, and what they should be. */
+/** The outdated documents with their required texts. */
 export async function outdatedDocuments(): Promise<{ readonly path: string; readonly text: string }[]> {
   const all = Object.entries(DOCUMENTS).map(async ([path, make]) => {
     const before = readFileSync(new URL(path, ROOT), 'utf8');

@@ -26,7 +26,10 @@ import { flag } from './words.ts';
 
 const SIGNS = { good: 'ok   ', warning: 'WARN ', fault: 'FAULT' } as const;
 
-/** `tapwire doctor [--json]`: what is wrong with this installation and what to do. Exit code 1 when something is. */
+/**
+ * `tapwire doctor [--json]`: shows the faults of this installation and how to correct each. Exit code 1 when there
+ * is one.
+ */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { json: flag } });
   const findings = await examine(readConfig(process.env), Date.now());
@@ -34,7 +37,7 @@ export async function run(args: string[]): Promise<number> {
   return findings.some(({ verdict }) => verdict === 'fault') ? 1 : 0;
 }
 
-/** Changes nothing, and goes on as far as it can. */
+/** Examines as much as is reachable and changes nothing. */
 export async function examine(config: Config, nowMs: number): Promise<Finding[]> {
   const findings = await keyFindings(keyRingPath(config), readKeyRing, nowMs);
   findings.push(...frontFindings(config));
@@ -44,7 +47,11 @@ export async function examine(config: Config, nowMs: number): Promise<Finding[]>
   if (config.DATABASE_URL === undefined && !existsSync(join(config.TAPWIRE_DATA, 'postgres'))) {
     return [
       ...findings,
-      fault('database', `there is none in ${config.TAPWIRE_DATA} yet`, 'tapwire start makes it, or set DATABASE_URL'),
+      fault(
+        'database',
+        `no database in ${config.TAPWIRE_DATA} yet`,
+        'run tapwire start, which creates it, or set DATABASE_URL',
+      ),
     ];
   }
   try {
@@ -57,7 +64,7 @@ export async function examine(config: Config, nowMs: number): Promise<Finding[]>
     }
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
-    findings.push(fault('database', error.reason, 'check DATABASE_URL, and that the server is up'));
+    findings.push(fault('database', error.reason, 'check DATABASE_URL, and that the server is running'));
   }
   return findings;
 }
@@ -68,7 +75,7 @@ async function behindTheDatabase(config: Config, database: Database, nowMs: numb
     connectionsPerProcess: connectionsOfProcess(config.DATABASE_CONNECTIONS),
   };
   const findings = await databaseFindings(database, questions);
-  if ((await pendingMigrations(database)).length > 0) return findings; // the rest asks tables that are not there yet
+  if ((await pendingMigrations(database)).length > 0) return findings; // the other checks read tables that do not exist yet
   findings.push(...(await processorFindings(config, database, nowMs)), ...(await issuerFindings(database)));
   findings.push(...(await backlogFindings(database)));
   return findings;
@@ -83,14 +90,14 @@ async function processorFindings(config: Config, database: Database, nowMs: numb
     return switchFindings({ types, stored: stored.rows, withoutRoute, access: switchAccessOf(config), nowMs });
   } catch (error) {
     if (!(error instanceof ProcessorError)) throw error;
-    return [fault('processors', error.reason, 'mend it, or take it out of PROCESSORS')];
+    return [fault('processors', error.reason, 'correct the processor, or remove it from PROCESSORS')];
   }
 }
 
 async function hsmFinding({ TAPWIRE_ENV, HSM_KEYS_FILE, HSM_MODULE }: Config): Promise<Finding> {
   try {
     const hsm = await openHsm({ environment: TAPWIRE_ENV, keysFile: HSM_KEYS_FILE, module: HSM_MODULE });
-    return good('hsm', hsm ? 'opens' : 'none is configured: switches without MAC and PIN alone can be reached');
+    return good('hsm', hsm ? 'opens' : 'no HSM is configured; only switches without MAC and PIN can be used');
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     return fault('hsm', error.reason, 'check HSM_MODULE or HSM_KEYS_FILE');

@@ -9,7 +9,10 @@ import { flag, text } from './words.ts';
 
 const USAGE = 'usage: tapwire encode --spec type-1|FILE.json FILE.json|- [--json]';
 
-/** `tapwire encode`: a message given as JSON, by the names of its fields, as hex. Exit code 1 when it does not fit its spec. */
+/**
+ * `tapwire encode`: encodes a message, given as JSON by field names, as hex. Exit code 1 when it does not fit its
+ * spec.
+ */
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
@@ -28,7 +31,7 @@ export async function run(args: string[]): Promise<number> {
     if (!(error instanceof Iso8583Error)) throw error;
     const { code, field } = error;
     if (values.json) console.log(JSON.stringify({ error: { code, field } }));
-    else console.error(`it cannot be written: ${error.message}`);
+    else console.error(`The message cannot be encoded: ${error.message}`);
     return 1;
   }
 }
@@ -37,6 +40,6 @@ function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
   } catch (cause) {
-    throw new StartError('BAD_CONFIG', `${file} cannot be read as JSON`, { cause });
+    throw new StartError('BAD_CONFIG', `${file} is not valid JSON.`, { cause });
   }
 }

@@ -2,36 +2,36 @@ import { type Client, createClient, ProblemError } from '#schemas/client';
 import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
 import { StartError } from '../errors.ts';
 
-/** What changed since the last look: an event that is new, or one that the gateway attempted to deliver again. */
+/** A change since the last poll: a new event, or a new delivery attempt for an event. */
 export interface Change {
   readonly event: WebhookEventView;
   readonly isNew: boolean;
 }
 
-/** A page of the list. */
+/** Page size of the list. */
 const PAGE = 100;
-/** A look goes back so far; an attempt at an older event goes unnoticed. */
+/** Most pages that one poll reads; attempts for older events are not noticed. */
 const MAX_PAGES = 20;
-/** A page comes within milliseconds; what takes this long is asked again. */
+/** A page normally takes milliseconds; after this time the request is abandoned and the next poll asks again. */
 const TIMEOUT_MS = 10_000;
 
-/** The events of an integrator, looked at again and again over HTTP. */
+/** The events of an integrator, polled over HTTP. */
 export class EventFeed {
   readonly url: string;
   readonly #client: Client;
-  /** Attempts of each event, as last seen. */
+  /** Number of attempts per event at the last poll. */
   readonly #seen = new Map<string, number>();
 
   constructor(url: string, apiKey: string) {
     this.url = url;
-    // Whoever follows the feed looks again by himself.
+    // The next poll is the retry.
     this.#client = createClient({ baseUrl: url, credentials: { apiKey }, timeoutMs: TIMEOUT_MS, repeats: 0 });
   }
 
   /**
-   * What is new, oldest first.
+   * The changes, oldest first.
    *
-   * @throws StartError when the gateway refuses the key; the client's errors when it cannot be reached, or is busy
+   * @throws StartError when the gateway refuses the key; the client's errors when it is unreachable or busy
    */
   async look(): Promise<Change[]> {
     const changes: Change[] = [];
@@ -44,7 +44,7 @@ export class EventFeed {
         if (before !== event.attempts) changes.push({ event, isNew: before === undefined });
         this.#seen.set(event.id, event.attempts);
       }
-      // Newest first: where a page ends in what is known, everything behind it is.
+      // The list is newest first: when a page ends in a known event, all further events are known.
       if (events.length < PAGE || !isAllNew) break;
       after = events.at(-1)!.id;
     }
@@ -55,7 +55,7 @@ export class EventFeed {
     return this.#asked(this.#client.listAttemptsOfWebhookEvent({ params: { id: eventId } }));
   }
 
-  /** A refusal that will be the same the next time is for whoever started this. */
+  /** A refusal that polling again would not change is reported to the user. */
   #asked<Answer>(answer: Promise<Answer>): Promise<Answer> {
     return answer.catch((cause) => {
       const isLasting = cause instanceof ProblemError && cause.status < 500 && cause.status !== 429;

@@ -14,16 +14,17 @@ import { actor, onDatabase } from './administration.ts';
 import { flag } from './words.ts';
 
 /**
- * All of them: nobody gives a scope that he does not have, and the operator makes the first keys of acquirers. It reads no
- * transactions, whatever its scopes are: those are the acquirers'.
+ * All scopes: no key can grant a scope that it does not have, and the operator creates the first keys of acquirers.
+ * An operator key reads no transactions in spite of its scopes, because transactions belong to acquirers.
  */
 const OPERATOR_SCOPES = SCOPE_NAMES;
 
-const ANOTHER_KEY = 'The operator has a key already; tapwire init --another-key makes one more.';
+const ANOTHER_KEY = 'The operator already has a key. To add another one, run tapwire init --another-key.';
 
 /**
- * `tapwire init [--another-key]`: brings a database to life: its schema, the installation's keys where there are none, and
- * the first key of its operator, which is printed once, alone on standard output, and kept nowhere.
+ * `tapwire init [--another-key]`: initialises a database. It creates the schema, the keys of the installation if
+ * they are missing, and the first key of its operator. That key is printed once, alone on standard output, and is
+ * not stored.
  */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { 'another-key': flag } });
@@ -31,7 +32,7 @@ export async function run(args: string[]): Promise<number> {
   return onDatabase(async (database) => {
     const isFirst = !(await hasOperatorKey(database));
     if (!isFirst && !values['another-key']) throw new StartError('BAD_CONFIG', ANOTHER_KEY);
-    // Not later: a database with sealed cards in it and fresh keys beside it would be worse than none.
+    // Only at the first start. New keys beside a database with sealed cards could not open those cards.
     if (isFirst) await makeKeys(config);
     console.error('The operator key, shown this once (header x-api-key):');
     console.log(await makeOperatorKey(database, config));
@@ -44,7 +45,9 @@ async function makeKeys(config: Config): Promise<void> {
   mkdirSync(dirname(path), { recursive: true });
   const isNew = await createKeyRing(path);
   console.error(
-    isNew ? `The installation's keys are in ${path}: keep a copy.` : `The installation's keys stay in ${path}.`,
+    isNew
+      ? `The installation's keys are in ${path}. Keep a copy.`
+      : `The installation's keys in ${path} are unchanged.`,
   );
 }
 

@@ -16,7 +16,7 @@ const COMMANDS = settingsCommands({
   },
 });
 
-/** `tapwire integrator ...`: who writes the software of an acquirer's merchants. */
+/** `tapwire integrator ...`: the companies that write the software of an acquirer's merchants. */
 export function run(args: string[]): Promise<number> {
   return runCommand('tapwire integrator', COMMANDS, args);
 }

@@ -12,10 +12,13 @@ import { flag, idOf, parseNamed, readNumber, text, texts } from './words.ts';
 const COMMANDS: Commands = {
   add: command('--acquirer ID --integrator ID|--merchant ID --issuer ISS --kid KID --public-key FILE|--jwks URL', add),
   list: command('--acquirer ID [--json]', list),
-  revoke: command('--acquirer ID ISSUER-KEY: nothing that it signed is believed any more', revoke),
+  revoke: command('--acquirer ID ISSUER-KEY: refuse all tokens that it signed', revoke),
 };
 
-/** `tapwire issuer-key ...`: the keys that sign merchants' tokens. To change one, add a second kid, then revoke the first. */
+/**
+ * `tapwire issuer-key ...`: the keys that sign merchants' tokens. To replace a key, add a second kid, then revoke
+ * the first.
+ */
 export function run(args: string[]): Promise<number> {
   return runCommand('tapwire issuer-key', COMMANDS, args);
 }
@@ -52,7 +55,7 @@ async function list(args: string[]): Promise<number> {
 async function revoke(args: string[]): Promise<number> {
   const { acquirerId, id } = parseNamed(args, 'ISSUER-KEY');
   await onIssuerKeys((keys) => keys.remove(changeOf(acquirerId), id));
-  console.log(`The issuer key ${id} is revoked.`);
+  console.log(`Issuer key ${id} is revoked.`);
   return 0;
 }
 

@@ -10,11 +10,11 @@ import { type Database, openDatabase } from '../store/postgres/open-database.ts'
 import { tableOf } from './table.ts';
 import { flag, text } from './words.ts';
 
-const USAGE = `usage: tapwire jobs [--json]                                what is in each queue
-       tapwire jobs dead-letters [list] [--queue NAME] [--json]   what was given up, and why
-       tapwire jobs dead-letters redrive ID... | --queue NAME     give it back to its queue
+const USAGE = `usage: tapwire jobs [--json]                                show the number of jobs in each queue
+       tapwire jobs dead-letters [list] [--queue NAME] [--json]   show the jobs that failed permanently, and why
+       tapwire jobs dead-letters redrive ID... | --queue NAME     return them to their queue
 
-  --database  the gateway's database; DATABASE_URL when not given`;
+  --database  the gateway's database (DATABASE_URL)`;
 
 const OPTIONS = {
   database: text,
@@ -24,7 +24,10 @@ const OPTIONS = {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** `tapwire jobs`: the queues that drive transactions on, and the jobs that were given up. Shows names of rows, never what a job does. */
+/**
+ * `tapwire jobs`: the job queues and the jobs that failed permanently. Shows ids of rows, never the content of a
+ * job.
+ */
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
   const [subject, verb = 'list', ...ids] = positionals;
@@ -77,7 +80,7 @@ async function showDeadLetters(database: Database, queue: QueueName | undefined,
   if (letters.length === MAX_LISTED) console.log(`The newest ${MAX_LISTED}; there may be more.`);
 }
 
-/** Exit code 1 when nothing was there to be moved. */
+/** The exit code is 1 when no job was moved. */
 async function redrive(database: Database, ids: string[], queue: QueueName | undefined): Promise<number> {
   if ((ids.length === 0) === (queue === undefined) || !ids.every((id) => UUID.test(id)))
     throw new StartError('BAD_USAGE', USAGE);
@@ -85,7 +88,7 @@ async function redrive(database: Database, ids: string[], queue: QueueName | und
   const jobs = await JobTable.open(database, report, readDatabaseBackend(process.env));
   try {
     const moved = await jobs.redrive(queue === undefined ? { ids } : { queue });
-    console.log(`${moved} given back`);
+    console.log(`${moved} returned to the queue`);
     return moved > 0 ? 0 : 1;
   } finally {
     await jobs.close();

@@ -6,12 +6,12 @@ import { keyRingPath } from '../gateway/open-key-ring.ts';
 import { type Commands, command, runCommand } from './commands.ts';
 import { text } from './words.ts';
 
-/** Readers may keep the published keys for an hour, offline ones for longer. */
+/** Readers may cache the published keys for an hour, and offline readers for longer. */
 const RETIRE_AFTER_DAYS = '30';
 const DAY_MS = 86_400_000;
 
 const COMMANDS: Commands = {
-  rotate: command(`put a new key in front of the old ones (--purpose ${KEY_PURPOSES.join('|')})`, rotate),
+  rotate: command(`put a new key in use and keep the old ones (--purpose ${KEY_PURPOSES.join('|')})`, rotate),
 };
 
 /** `tapwire keys`: the keys of this installation. */
@@ -19,7 +19,7 @@ export function run(args: string[]): Promise<number> {
   return runCommand('tapwire keys', COMMANDS, args);
 }
 
-/** `tapwire keys rotate`: running gateways take the new key up by themselves, within seconds. */
+/** `tapwire keys rotate`: running gateways load the new key automatically, within seconds. */
 async function rotate(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
@@ -37,6 +37,6 @@ async function rotate(args: string[]): Promise<number> {
   console.log(
     `kept:    ${kept.join(', ')}${retireAt === undefined ? '' : `, to open until ${retireAt} at the latest`}`,
   );
-  if (dropped.length > 0) console.log(`dropped: ${dropped.join(', ')}, retired before`);
+  if (dropped.length > 0) console.log(`dropped: ${dropped.join(', ')}, retired earlier`);
   return 0;
 }

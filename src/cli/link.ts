@@ -8,7 +8,7 @@ import { text } from './words.ts';
 
 const USAGE = 'usage: tapwire link --amount 10.00 [--currency ZAR] [--reference TEXT] [--profile FILE]';
 
-/** What a customer is to pay. */
+/** The amount that a customer has to pay. */
 export interface Bill {
   /** Decimal text in major units. */
   readonly amount: string;
@@ -16,7 +16,10 @@ export interface Bill {
   readonly paymentReference?: string | undefined;
 }
 
-/** `tapwire link`: makes a link, as a merchant's backend would, and prints its URL. Opened in a browser it is a pay page. */
+/**
+ * `tapwire link`: creates a link, as a merchant's backend would, and prints its URL. In a browser the URL opens the
+ * pay page.
+ */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
@@ -35,10 +38,10 @@ export async function run(args: string[]): Promise<number> {
 }
 
 /**
- * Makes a link for the merchant of a profile, by its API key.
+ * Creates a link for the merchant of a profile, with its API key.
  *
  * @returns the URL of its pay page, with the token that opens it
- * @throws StartError when the gateway refuses it, or does not answer
+ * @throws StartError when the gateway refuses the link or does not respond
  */
 export async function createPayLink(profile: Profile, bill: Bill): Promise<string> {
   const { amount, currency, paymentReference = `order-${randomUUID().slice(0, 8)}` } = bill;
@@ -60,7 +63,7 @@ export async function createPayLink(profile: Profile, bill: Bill): Promise<strin
 }
 
 function refusalOf(error: unknown, { url }: Profile): string {
-  if (error instanceof NoAnswerError) return `Nobody answers at ${url}: is the gateway running?`;
+  if (error instanceof NoAnswerError) return `No response from ${url}. Is the gateway running?`;
   if (!(error instanceof ProblemError)) throw error;
   const { detail, errors = [] } = error.problem;
   return [detail, ...errors.map(({ pointer, detail: fault }) => `${pointer} ${fault}`)].join(' ');

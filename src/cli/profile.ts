@@ -10,8 +10,8 @@ const USAGE = `usage: tapwire profile --out FILE --merchant ID --terminal X-TID 
                        [--name TEXT] [--mcc 5814] [--url http://127.0.0.1:8080] [--api-key-file FILE]`;
 
 /**
- * `tapwire profile`: writes down as whom `tapwire tap` and `tapwire webhooks listen` speak: a merchant, and the key that its
- * integrator signs tokens with. The file holds secrets; its mode is 0600.
+ * `tapwire profile`: writes the identity that `tapwire tap` and `tapwire webhooks listen` use: a merchant, and the
+ * key with which its integrator signs tokens. The file contains secrets; its mode is 0600.
  */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({
@@ -46,11 +46,11 @@ export async function run(args: string[]): Promise<number> {
   return 0;
 }
 
-/** @throws StartError BAD_CONFIG unless it is a key on P-256, which ES256 signs with */
+/** @throws StartError BAD_CONFIG unless the key is on P-256, which ES256 requires */
 function keysOf(privateKey: string): Pick<Profile['issuer'], 'privateKey' | 'publicKey'> {
   try {
     const publicKey = createPublicKey(privateKey);
-    if (publicKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw new Error('not a key on P-256');
+    if (publicKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw new Error('the key is not on P-256');
     return { privateKey, publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() };
   } catch (cause) {
     throw new StartError('BAD_CONFIG', '--private-key: expected a private key on P-256, PKCS#8 as PEM', { cause });

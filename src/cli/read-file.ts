@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { StartError } from '../errors.ts';
 
-/** The text of a file, or of standard input by `-`. @throws StartError BAD_CONFIG naming `what` asked for it */
+/** The text of a file, or of standard input for `-`. @throws StartError BAD_CONFIG naming `what` requires the file */
 export function readText(what: string, path: string | undefined): string {
   return read(what, path, (text) => text);
 }
 
-/** As `readText`, of JSON. Not for card data: what is wrong is told with the characters around it. */
+/** Like `readText`, for JSON. Not for card data: the error message quotes the characters around a fault. */
 export function readJson(what: string, path: string | undefined): unknown {
   return read(what, path, JSON.parse);
 }

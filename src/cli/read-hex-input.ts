@@ -2,14 +2,14 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { fromHex } from '../bytes/hex.ts';
 import { DigitError, StartError } from '../errors.ts';
 
-/** What an engineer pastes: a trace of a few messages at most. */
+/** Enough for a trace of a few messages. */
 const MAX_INPUT_BYTES = 1_048_576;
 
 /**
- * Bytes given as `HEX`, as a file, or as `-` for standard input. Files and standard input may hold hex (with blanks and
- * line breaks) or the bytes themselves.
+ * Bytes given as `HEX`, as a file, or as `-` for standard input. Files and standard input can contain hex (with
+ * blanks and line breaks) or the bytes themselves.
  *
- * @throws StartError BAD_USAGE without a word, BAD_CONFIG when it is neither
+ * @throws StartError BAD_USAGE without an argument, BAD_CONFIG when the argument is invalid
  */
 export function readHexInput(word: string | undefined, usage: string): Uint8Array {
   if (word === undefined) throw new StartError('BAD_USAGE', usage);
@@ -23,7 +23,7 @@ export function readHexInput(word: string | undefined, usage: string): Uint8Arra
 }
 
 function fail(): never {
-  throw new StartError('BAD_CONFIG', 'The input is neither hex, nor a file, nor -');
+  throw new StartError('BAD_CONFIG', 'The input must be hex, an existing file, or - for standard input.');
 }
 
 function hexOrBytes(input: Buffer): Uint8Array {

@@ -5,9 +5,9 @@ import type { Spec } from '../iso8583/spec.ts';
 import { installedTypes } from './installed-types.ts';
 
 /**
- * The spec that `--spec` names: a processor type (`type-1`), or a JSON file that may extend one.
+ * The spec that `--spec` names: a processor type (`type-1`), or a JSON file that can extend one.
  *
- * @throws StartError BAD_CONFIG when there is none of that name, or the file is no spec
+ * @throws StartError BAD_CONFIG when the name is unknown or the file is not a spec
  */
 export async function readSpec(name: string | undefined): Promise<Spec> {
   const types = await installedTypes();
@@ -21,7 +21,7 @@ export async function readSpec(name: string | undefined): Promise<Spec> {
     return parseSpec(JSON.parse(readFileSync(name, 'utf8')), { find: specOf });
   } catch (error) {
     if (error instanceof Iso8583Error || error instanceof SyntaxError) {
-      throw new StartError('BAD_CONFIG', `${name} is no spec: ${error.message}`, { cause: error });
+      throw new StartError('BAD_CONFIG', `${name} is not a valid spec: ${error.message}`, { cause: error });
     }
     throw error;
   }

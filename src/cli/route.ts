@@ -25,8 +25,8 @@ const COMMANDS = settingsCommands({
 });
 
 /**
- * `tapwire route ...`: which taps of an acquirer go to which of its processors. A tap tries the routes that fit it, the lowest
- * priority first. Gateways follow by themselves, within seconds.
+ * `tapwire route ...`: assigns the taps of an acquirer to its processors. A tap tries the routes that match it,
+ * lowest priority first. Gateways apply a change automatically, within seconds.
  */
 export function run(args: string[]): Promise<number> {
   return runCommand('tapwire route', COMMANDS, args);

@@ -6,37 +6,40 @@ import { type Commands, command } from './commands.ts';
 import { type Columns, listOf, printList } from './table.ts';
 import { flag, idOf, parseNamed, text } from './words.ts';
 
-/** One setting among the words of a command. */
+/** One setting as a flag of a command. */
 export interface Flag {
   /** `time-zone` for `--time-zone`. */
   readonly flag: string;
-  /** What the settings call it. */
+  /** The name of the property in the settings. */
   readonly property: string;
-  /** As the help shows its value. */
+  /** Placeholder for the value in the help. */
   readonly value: string;
-  /** What its text means; itself unless given. */
+  /** Converts the text to a value; without it the value is the text. */
   readonly read?: (text: string) => unknown;
-  /** Of a new one, unless it is given. */
+  /** Default for a new entry. */
   readonly defaultValue?: string;
-  /** Only a new one has it. */
+  /** Set at creation only. */
   readonly isFixed?: true;
 }
 
 /** One kind of an acquirer's settings, as its commands show it. */
 export interface SettingsNoun<Settings extends object, Stored extends object> {
-  /** `merchant`, and in capitals what stands for one of them. */
+  /** `merchant`; in capitals it is the placeholder for an id in the help. */
   readonly noun: string;
   readonly table: SettingsTable<Settings, Stored>;
   readonly body: z.ZodType<Settings>;
-  /** Without it they never change. */
+  /** Without it, an entry cannot be changed. */
   readonly change?: z.ZodType<Partial<Settings>>;
   readonly flags: readonly Flag[];
-  /** It has the setting `blocked`. */
+  /** The entry has the setting `blocked`. */
   readonly canBeBlocked?: true;
   readonly columns: Columns<Stored>;
 }
 
-/** `add`, `list`, `show`, `change`, `block`, `unblock` and `remove` for one kind of settings, as the admin API has them. */
+/**
+ * The commands `add`, `list`, `show`, `change`, `block`, `unblock` and `remove` for one kind of settings, as in the
+ * admin API.
+ */
 export function settingsCommands<Settings extends object, Stored extends object>(
   noun: SettingsNoun<Settings, Stored>,
 ): Commands {
@@ -51,7 +54,7 @@ export function settingsCommands<Settings extends object, Stored extends object>
       change: command(`--acquirer ID ${usageOf(changing)} ${one}`, (args) => change(noun, args)),
     }),
     ...(canBeBlocked && {
-      block: command(`--acquirer ID ${one}: it takes no tap any more`, (args) => setBlocked(noun, args, true)),
+      block: command(`--acquirer ID ${one}: refuse taps from it`, (args) => setBlocked(noun, args, true)),
       unblock: command(`--acquirer ID ${one}`, (args) => setBlocked(noun, args, false)),
     }),
     remove: command(`--acquirer ID ${one}`, (args) => remove(noun, args)),
@@ -148,7 +151,7 @@ function usualOf(flags: readonly Flag[]): Readonly<Record<string, string | undef
   return Object.fromEntries(flags.map(({ flag, defaultValue }) => [flag, defaultValue]));
 }
 
-/** Those that are given, under the names that the settings have for them. */
+/** The flags that were given, by the property names of the settings. */
 function settingsIn(flags: readonly Flag[], values: Readonly<Record<string, unknown>>): object {
   const given = flags.flatMap(({ flag, property, read = (each: string) => each }): [string, unknown][] => {
     const value = values[flag];

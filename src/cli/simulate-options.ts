@@ -8,22 +8,22 @@ import type { SimulatedProcessor, SimulatorOptions } from '../simulator/start-si
 import { readJson } from './read-file.ts';
 import { flag, text, texts } from './words.ts';
 
-export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [options]        without any: type-1=9101; port 0 is a free one
+export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [options]        default: type-1=9101; port 0: a free port
 
-  --host ADDRESS         where to listen (127.0.0.1)
-  --ledger PORT          where the books are served, as /ledger (a free port)
-  --config TYPE=FILE     JSON: what differs from the type's example configuration (dialect, MAC and PIN keys, sign-on)
+  --host ADDRESS         address to listen on (127.0.0.1)
+  --ledger PORT          port that serves the ledger at /ledger (a free port)
+  --config TYPE=FILE     JSON: differences from the type's example configuration (dialect, MAC and PIN keys, sign-on)
   --latency HOW          8ms | uniform:5ms,max=20ms | lognormal:8ms,p99=40ms
-  --deadline TIME        the acquirer's, 30s or 1500ms: what is to be late is answered after it
+  --deadline TIME        the acquirer's deadline, 30s or 1500ms: late responses are sent after it
   --drop SHARE  --late SHARE  --duplicate SHARE  --garble SHARE  --disconnect SHARE  --decline SHARE
-                         of all answers, as 0.1% or 0.001
-  --change-keys TIME     announces new MAC and PIN keys so often, under a transport key that is printed at the start; the type
-                         needs macKeys or a zone pinKey by --config
-  --manners HOW          good | poor (answers get lost, late, doubled, spoilt) | none (and say anything about any request, at
-                         any time): the ledger alone is true (good)
-  --seed NUMBER          the same seed draws the same faults and latencies in the same order
+                         share of all responses, as 0.1% or 0.001
+  --change-keys TIME     announce new MAC and PIN keys at this interval, under a transport key printed at the start; the type
+                         needs macKeys or a zone pinKey from --config
+  --manners HOW          good | poor (responses are lost, late, duplicated, corrupted) | none (also arbitrary responses at
+                         any time); only the ledger is reliable (good)
+  --seed NUMBER          the same seed produces the same faults and latencies in the same order
 
-What is answered follows from the amount: the table is in processors/README.md. SIM_TIME_SCALE stretches its times.`;
+The amount selects the response; processors/README.md has the table. SIM_TIME_SCALE multiplies its times.`;
 
 const FLAGS = {
   help: flag,
@@ -43,7 +43,7 @@ const FLAGS = {
   decline: text,
 } as const satisfies Readonly<Record<FaultKind | string, object>>;
 
-/** What the command line asks for. */
+/** The options of the command line. */
 export interface SimulateOptions extends SimulatorOptions {
   readonly host: string;
 }
@@ -51,7 +51,7 @@ export interface SimulateOptions extends SimulatorOptions {
 /**
  * Reads `type-1=9101 type-2=9201 --drop 0.1% ...`; undefined when only help is asked for.
  *
- * @throws StartError BAD_CONFIG, SimulatorError FAULT_INVALID or MANNERS_UNKNOWN, naming the word at fault
+ * @throws StartError BAD_CONFIG, SimulatorError FAULT_INVALID or MANNERS_UNKNOWN, naming the invalid argument
  */
 export function readSimulateOptions(
   args: string[],
@@ -70,7 +70,7 @@ export function readSimulateOptions(
     return { processor, port: numberOf(port, word), config, deadlineMs };
   });
   for (const { type } of [...configs.keys()].filter((each) => !processors.some(({ processor }) => processor === each)))
-    throw new StartError('BAD_CONFIG', `--config: there is no switch of type ${type} to configure`);
+    throw new StartError('BAD_CONFIG', `--config: no switch of type ${type} is simulated`);
   return {
     processors,
     host,
@@ -104,7 +104,7 @@ function readConfigFile(processor: Processor, file: string): SwitchConfig {
   throw new StartError('BAD_CONFIG', `${file} does not fit ${processor.type}:\n${faults.join('\n')}`);
 }
 
-/** Exchanges every key that the type and the configuration have, unless the configuration says which. */
+/** Exchanges every key that the type and the configuration have, unless the configuration lists the keys. */
 function withKeyExchange(processor: Processor, given: SwitchConfig = processor.exampleConfig): SwitchConfig {
   if (given.keyExchange) return given;
   const { type, keyChange } = processor;
@@ -114,7 +114,7 @@ function withKeyExchange(processor: Processor, given: SwitchConfig = processor.e
   if (!keyChange || keys.length === 0) {
     throw new StartError(
       'BAD_CONFIG',
-      `--change-keys: ${type} has no key to exchange: give it macKeys or a zone pinKey by --config`,
+      `--change-keys: ${type} has no key to exchange; configure macKeys or a zone pinKey with --config`,
     );
   }
   const { form } = keyChange;

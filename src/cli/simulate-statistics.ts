@@ -6,12 +6,12 @@ import { tableOf } from './table.ts';
 type Counters = ReturnType<Simulator['counters']>;
 
 const EVERY_MS = 1_000;
-/** Into a file or a pipe: often enough to follow a load test, rarely enough to read its log. */
+/** In a file or a pipe: frequent enough to follow a load test, rare enough to read. */
 const EVERY_MS_IN_A_FILE = 10_000;
 
 /**
- * What the switches do, a line for each. On a terminal the lines are renewed in their place each second; elsewhere lines are
- * added now and then, when there is something new.
+ * Statistics of the switches, one line each. On a terminal the lines are rewritten each second. Elsewhere new lines
+ * are added every few seconds when the figures changed.
  */
 export class Statistics {
   readonly #output: Output;
@@ -20,7 +20,7 @@ export class Statistics {
   #read: () => Counters = () => [];
   #before: Counters = [];
   #beforeMs = 0;
-  /** The lines that stand at the end of the terminal. */
+  /** The lines at the end of the terminal. */
   #shown: readonly string[] = [];
 
   constructor(output: Output) {
@@ -35,7 +35,7 @@ export class Statistics {
     this.#timer = setInterval(() => this.#renew(), this.#everyMs).unref();
   }
 
-  /** Lets somebody else write lines, which then stand above those of statistics. */
+  /** Lets other code write lines, which then appear above the statistics. */
   aside(write: () => void): void {
     const shown = this.#shown;
     this.#clear();
@@ -43,7 +43,7 @@ export class Statistics {
     this.#show(shown);
   }
 
-  /** What happened since the last lines is told, too; they stay. */
+  /** Writes the figures since the last lines and leaves them in place. */
   stop(): void {
     clearInterval(this.#timer);
     this.#renew();
@@ -68,7 +68,7 @@ export class Statistics {
     this.#shown = lines;
   }
 
-  /** Back to the first of the lines, and everything below erased (ECMA-48: CPL, ED). */
+  /** Returns to the first of the lines and erases everything below (ECMA-48: CPL, ED). */
   #clear(): void {
     if (this.#shown.length > 0) this.#output.write(`\u001b[${this.#shown.length}F\u001b[J`);
     this.#shown = [];

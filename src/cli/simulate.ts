@@ -8,22 +8,22 @@ import { readSimulateOptions, type SimulateOptions, USAGE } from './simulate-opt
 import { Statistics } from './simulate-statistics.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
 
-/** Requests can be refused by the thousand: so many a second are told, and how many more there were. */
+/** Thousands of requests can be refused: at most this many are logged per second, with the number of the others. */
 const LOG_LINES_PER_SECOND = 20;
 
 const EVENTS: Readonly<Record<SimulatorEvent['event'], string>> = {
-  refused: 'a request was refused',
-  badInput: 'what came is no message',
-  outage: 'the switch closes its lines and refuses new ones',
-  recovered: 'the switch is back',
-  lost: 'another program has taken the port of the switch',
-  keyChanged: 'a new key is in use',
-  keyNotChanged: 'the acquirer has not taken a new key',
+  refused: 'request refused',
+  badInput: 'bytes received that are not a message',
+  outage: 'switch closes its connections and refuses new ones',
+  recovered: 'switch accepts connections again',
+  lost: 'another program uses the port of the switch',
+  keyChanged: 'new key in use',
+  keyNotChanged: 'acquirer did not accept a new key',
 };
 
 /**
- * `tapwire simulate`: switches in their own right, for any mix of types. Any terminal software can be pointed at them: what
- * they answer follows from the amount, what goes wrong besides from the flags.
+ * `tapwire simulate`: independent switches of any mix of types, for any terminal software. The amount selects the
+ * response; the flags select additional faults.
  */
 export async function run(args: string[]): Promise<number> {
   const types = await installedTypes();
@@ -51,11 +51,11 @@ function introduce({ processors, host }: SimulateOptions, { ports, ledgerPort }:
   for (const { keyId, usage, bytes } of demoKeys(
     processors.map(({ processor, config }) => config ?? processor.exampleConfig),
   ))
-    console.log(`key ${keyId} (${usage}, double-length DES, for simulation alone): ${toHex(bytes.reveal())}`);
+    console.log(`key ${keyId} (${usage}, double-length DES, for simulation only): ${toHex(bytes.reveal())}`);
   console.log(`ledger: http://${host}:${ledgerPort}/ledger`);
 }
 
-/** Names fields and codes, never values. */
+/** Logs fields and codes, never values. */
 function teller(log: Log): (event: SimulatorEvent) => void {
   const budget = new LogBudget(LOG_LINES_PER_SECOND);
   return ({ event, ...details }) =>

@@ -6,7 +6,7 @@ import { createLog } from '../ops/log.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
 import { text } from './words.ts';
 
-/** `tapwire start [--role all|api|worker]`: the gateway alone, configured by the environment. */
+/** `tapwire start [--role all|api|worker]`: starts the gateway alone, configured by the environment. */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { role: text } });
   const config = readConfig({ ...process.env, ...(values.role !== undefined && { TAPWIRE_ROLE: values.role }) });
@@ -15,7 +15,7 @@ export async function run(args: string[]): Promise<number> {
   try {
     const gateway = await startGateway(config, prepared, log);
     const signal = await untilAskedToStop();
-    log.info({ signal }, 'stopping: taps in flight are answered first');
+    log.info({ signal }, 'stopping, taps in flight are answered first');
     const askedAtMs = performance.now();
     await gateway.stop();
     log.info({ tookMs: Math.round(performance.now() - askedAtMs) }, 'stopped');

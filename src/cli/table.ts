@@ -1,10 +1,10 @@
-/** How rows of one kind stand in a table. */
+/** The columns of a table for rows of one kind. */
 export interface Columns<Row> {
   readonly titles: readonly string[];
   cellsOf(row: Row): readonly string[];
 }
 
-/** A list for a person, or as JSON for a program. */
+/** Prints a list as a table for a person, or as JSON for a program. */
 export function printList<Row>(rows: readonly Row[], columns: Columns<Row>, asJson: boolean): void {
   console.log(asJson ? JSON.stringify(rows, null, 2) : listOf(rows, columns));
 }
@@ -13,7 +13,7 @@ export function listOf<Row>(rows: readonly Row[], { titles, cellsOf }: Columns<R
   return tableOf([titles, ...rows.map(cellsOf)]);
 }
 
-/** Rows in columns as wide as their widest cell, for a person: the last column is not padded. */
+/** Formats rows as a table for a person. A column is as wide as its widest cell; the last one is not padded. */
 export function tableOf(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows)

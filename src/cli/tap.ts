@@ -9,7 +9,10 @@ import { flag, text } from './words.ts';
 const USAGE = `usage: tapwire tap --amount 10.00 [--currency ZAR] [--card ${Object.keys(SAMPLE_CARDS).join('|')}]
                    [--pin DIGITS] [--reference TEXT] [--device ID] [--profile FILE] [--json]`;
 
-/** `tapwire tap`: one tap, as a phone would submit it, and its PIN when that is asked for. Exit code 0 when approved, 3 for any other outcome, 1 for a refusal. */
+/**
+ * `tapwire tap`: submits one tap as a phone would, and its PIN on request. Exit code 0 when approved, 3 for any
+ * other outcome, 1 for a refusal.
+ */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
@@ -39,7 +42,7 @@ export async function run(args: string[]): Promise<number> {
       if (cause instanceof MoneyError)
         throw new StartError('BAD_CONFIG', `--amount, --currency: ${cause.code}`, { cause });
       if (cause instanceof CryptoError) throw new StartError('BAD_CONFIG', '--pin: 4 to 12 digits', { cause });
-      throw new StartError('BAD_CONFIG', `Nobody answers at ${profile.url}: is the gateway running?`, { cause });
+      throw new StartError('BAD_CONFIG', `No response from ${profile.url}. Is the gateway running?`, { cause });
     });
   console.log(values.json ? JSON.stringify(answer.body) : describe(answer));
   const outcome = authorizationOf(answer)?.type;
@@ -47,7 +50,7 @@ export async function run(args: string[]): Promise<number> {
   return outcome === 'Approved' ? 0 : 3;
 }
 
-/** The answer on a few lines. */
+/** The HTTP response on a few lines. */
 export function describe(answer: PhoneAnswer): string {
   const ms = `${answer.ms.toFixed(0)} ms`;
   const outcome = authorizationOf(answer);
@@ -72,6 +75,6 @@ export function describe(answer: PhoneAnswer): string {
   } = outcome;
   const code = isoResponseCode && `  code ${isoResponseCode}`;
   const approval = authorizationCode && `  approval ${authorizationCode}`;
-  const hint = isSingleTapAndPin ? '  (a PIN is wanted: --pin)' : '';
+  const hint = isSingleTapAndPin ? '  (a PIN is required: --pin)' : '';
   return `${type}  ${currency} ${amount} minor units  ${cardScheme} ${maskedPAN}${code}${approval}  ${errorMessage ?? ''}${hint}  (${ms})\n     ${serviceReference}`;
 }

@@ -2,61 +2,64 @@
 import { toCliError } from './cli-error.ts';
 import { type Commands, runCommand } from './commands.ts';
 
-/** One file per command; each exports `run(args)` and gives the process's exit code. */
+/** One file per command; each exports `run(args)`, which returns the exit code of the process. */
 const COMMANDS: Commands = {
   demo: {
-    description: 'start everything, submit demo taps, and end (--stay: keep running)',
+    description: 'start everything, submit demo taps, and exit (--stay: keep running)',
     load: () => import('./demo/demo.ts'),
   },
   start: { description: 'start the gateway (--role all|api|worker)', load: () => import('./start.ts') },
-  migrate: { description: 'bring the database to this version and end', load: () => import('./migrate.ts') },
+  migrate: { description: 'migrate the database to this version and exit', load: () => import('./migrate.ts') },
   init: {
-    description: 'make the keys of a new installation and the first one of its operator',
+    description: 'create the keys of a new installation and the first API key of its operator',
     load: () => import('./init.ts'),
   },
   config: {
-    description: 'show the settings in effect, secrets withheld (--example: all there are)',
+    description: 'show the settings in effect without secrets (--example: all settings)',
     load: () => import('./config.ts'),
   },
   doctor: {
-    description: 'look at everything and say what is wrong and what to do (--json)',
+    description: 'find faults of the installation and say how to correct them (--json)',
     load: () => import('./doctor.ts'),
   },
   docs: {
-    description: 'write what the documentation has from the code (--check: only say what is out of date)',
+    description: 'update the generated documentation (--check: only report what is out of date)',
     load: () => import('./docs.ts'),
   },
   'demo-tenants': {
-    description: 'create the demo tenants in the database and end',
+    description: 'create the demo tenants in the database and exit',
     load: () => import('./demo/demo-tenants.ts'),
   },
   acquirer: { description: 'add, list, change and block acquirers', load: () => import('./acquirer.ts') },
-  integrator: { description: 'those who write the software of merchants', load: () => import('./integrator.ts') },
-  merchant: { description: 'the merchants of an acquirer', load: () => import('./merchant.ts') },
-  terminal: { description: 'the terminals of an acquirer', load: () => import('./terminal.ts') },
+  integrator: {
+    description: 'manage the companies that write merchants’ software',
+    load: () => import('./integrator.ts'),
+  },
+  merchant: { description: 'manage the merchants of an acquirer', load: () => import('./merchant.ts') },
+  terminal: { description: 'manage the terminals of an acquirer', load: () => import('./terminal.ts') },
   'terminal-profile': {
-    description: 'what readers may take, and how (add, list, show, change, remove)',
+    description: 'manage what readers accept (add, list, show, change, remove)',
     load: () => import('./terminal-profile.ts'),
   },
   'blocked-device': {
-    description: 'devices that an acquirer takes no tap from',
+    description: 'manage the devices whose taps an acquirer refuses',
     load: () => import('./blocked-device.ts'),
   },
-  user: { description: 'portal users, their passwords, roles and rights', load: () => import('./user.ts') },
-  'api-key': { description: 'make, rotate and revoke API keys', load: () => import('./api-key.ts') },
-  'issuer-key': { description: 'the keys that sign merchants’ tokens', load: () => import('./issuer-key.ts') },
-  callback: { description: 'where integrators are told of links and intents', load: () => import('./callback.ts') },
-  audit: { description: 'who changed what (--acquirer ID)', load: () => import('./audit.ts') },
-  profile: { description: 'write what tap and webhooks need of an installation', load: () => import('./profile.ts') },
+  user: { description: 'manage portal users: passwords, roles and permissions', load: () => import('./user.ts') },
+  'api-key': { description: 'create, rotate and revoke API keys', load: () => import('./api-key.ts') },
+  'issuer-key': { description: 'manage the keys that sign merchants’ tokens', load: () => import('./issuer-key.ts') },
+  callback: { description: 'set the webhook URL for links and intents', load: () => import('./callback.ts') },
+  audit: { description: 'show who changed what (--acquirer ID)', load: () => import('./audit.ts') },
+  profile: { description: 'write the credentials file for tap and webhooks', load: () => import('./profile.ts') },
   processor: {
-    description: 'make, prove and list processors; give them to acquirers',
+    description: 'create, verify and list processors; assign them to acquirers',
     load: () => import('./processor/processor.ts'),
   },
-  route: { description: 'lead taps of an acquirer to its processors', load: () => import('./route.ts') },
+  route: { description: 'assign taps of an acquirer to its processors', load: () => import('./route.ts') },
   simulate: { description: 'run simulated switches', load: () => import('./simulate.ts') },
   keys: { description: 'rotate the keys of this installation', load: () => import('./keys.ts') },
   jobs: {
-    description: 'show the queues and the jobs that were given up; give those back (dead-letters)',
+    description: 'show the queues; list or retry permanently failed jobs (dead-letters)',
     load: () => import('./jobs.ts'),
   },
   'verify-ledger': {
@@ -64,25 +67,28 @@ const COMMANDS: Commands = {
     load: () => import('./verify-ledger.ts'),
   },
   load: {
-    description: 'run a load test and show what came of it (compare A.json B.json: two of them side by side)',
+    description: 'run a load test and show the result (compare A.json B.json: compare two results)',
     load: () => import('./load/load.ts'),
   },
   tap: { description: 'submit a tap as a phone would (--amount 10.00 --currency ZAR)', load: () => import('./tap.ts') },
-  link: { description: 'make a payment link and print its pay page (--amount 10.00)', load: () => import('./link.ts') },
+  link: {
+    description: 'create a payment link and print the URL of its pay page (--amount 10.00)',
+    load: () => import('./link.ts'),
+  },
   webhooks: {
-    description: 'pass events on to a receiver of yours',
+    description: 'forward events to your receiver',
     load: () => import('./webhooks.ts'),
   },
   decode: {
-    description: 'show an ISO 8583 message, card data withheld (--spec type-1 HEX|FILE|-)',
+    description: 'show an ISO 8583 message without card data (--spec type-1 HEX|FILE|-)',
     load: () => import('./decode.ts'),
   },
   encode: {
-    description: 'write an ISO 8583 message given as JSON (--spec type-1 FILE|-)',
+    description: 'encode an ISO 8583 message given as JSON (--spec type-1 FILE|-)',
     load: () => import('./encode.ts'),
   },
   diff: { description: 'show where two ISO 8583 messages differ (--spec type-1 A B)', load: () => import('./diff.ts') },
-  tlv: { description: 'show a BER-TLV blob, card data withheld (HEX|FILE|-)', load: () => import('./tlv.ts') },
+  tlv: { description: 'show BER-TLV data without card data (HEX|FILE|-)', load: () => import('./tlv.ts') },
 };
 
 try {

@@ -17,8 +17,8 @@ const COMMANDS = {
 };
 
 /**
- * `tapwire terminal-profile ...`: what readers of an acquirer may take. Files are the bodies of the API: advanced or simple
- * for a new one, advanced without its name for a change.
+ * `tapwire terminal-profile ...`: what readers of an acquirer accept. Files contain the bodies of the API: the
+ * advanced or simple form for a new profile, the advanced form without its name for a change.
  */
 export function run(args: string[]): Promise<number> {
   return runCommand('tapwire terminal-profile', COMMANDS, args);
@@ -58,7 +58,7 @@ async function change(args: string[]): Promise<number> {
 async function remove(args: string[]): Promise<number> {
   const { acquirerId, id } = parseNamed(args, 'PROFILE');
   await onProfiles((profiles) => profiles.remove(changeOf(acquirerId), id));
-  console.log(`The terminal profile ${id} is removed.`);
+  console.log(`Terminal profile ${id} is removed.`);
   return 0;
 }
 

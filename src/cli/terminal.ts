@@ -21,7 +21,7 @@ const COMMANDS = settingsCommands({
     titles: ['TERMINAL', 'TID', 'MID', 'TAKES PIN', 'PROFILE', 'LINKS OF'],
     cellsOf: ({ xTid, tid, mid, canTakePin, profile, merchantId }: StoredTerminal) => [
       ...[xTid, tid, mid, canTakePin ? 'yes' : 'no'],
-      ...[profile ?? 'none', merchantId ?? 'nobody'],
+      ...[profile ?? 'none', merchantId ?? 'none'],
     ],
   },
 });

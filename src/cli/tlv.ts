@@ -7,7 +7,7 @@ import { flag } from './words.ts';
 
 const USAGE = 'usage: tapwire tlv HEX|FILE|- [--json] [--opaque] [--unmasked]';
 
-/** `tapwire tlv`: a BER-TLV blob as a tree with names, card data withheld. Exit code 1 when it does not parse. */
+/** `tapwire tlv`: BER-TLV data as a tree with tag names, without card data. Exit code 1 when it does not parse. */
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,

@@ -15,16 +15,16 @@ const COMMANDS: Commands = {
   ),
   list: command('--acquirer ID [--json]', list),
   change: command('--acquirer ID [--role ROLE] [--permission NAME...] USER', change),
-  password: command('--acquirer ID [--password-stdin] USER: a new one; sessions end', resetPassword),
+  password: command('--acquirer ID [--password-stdin] USER: set a new password and end all sessions', resetPassword),
   block: command('--acquirer ID USER', (args) => setBlocked(args, true)),
   unblock: command('--acquirer ID USER', (args) => setBlocked(args, false)),
   remove: command('--acquirer ID USER', remove),
 };
 
 /**
- * `tapwire user ...`: portal users of acquirers, integrators and merchants, and with `--acquirer 0` those of the installation
- * itself, who see all acquirers in the console. A password is read from standard input, or made and
- * printed alone on standard output, once.
+ * `tapwire user ...`: portal users of acquirers, integrators and merchants. With `--acquirer 0`: users of the
+ * installation itself, who see all acquirers in the console. A password is read from standard input, or generated
+ * and printed once, alone on standard output.
  */
 export function run(args: string[]): Promise<number> {
   return runCommand('tapwire user', COMMANDS, args);
@@ -89,7 +89,7 @@ async function resetPassword(args: string[]): Promise<number> {
 async function remove(args: string[]): Promise<number> {
   const { acquirerId, id } = namedUser(args);
   await onUsers((users) => users.remove(changeOf(acquirerId), id));
-  console.log(`The user ${id} is removed.`);
+  console.log(`User ${id} is removed.`);
   return 0;
 }
 
@@ -107,7 +107,7 @@ function onUsers<Result>(act: (users: UserSettings) => Promise<Result>): Promise
   return onDatabase((database) => act(new UserSettings(database)));
 }
 
-/** One line, not among the words of the command: those are seen by everyone on the machine. */
+/** One line of standard input. An argument would be visible to every user of the machine. */
 function readPassword(): string {
   return readFileSync(0, 'utf8').replace(/\r?\n$/, '');
 }

@@ -12,14 +12,14 @@ import { flag, text } from './words.ts';
 
 const USAGE = `usage: tapwire verify-ledger --ledger URL [--database URL] [--since TIME] [--json]
 
-  --ledger    where the simulated switch serves its ledger, http://127.0.0.1:9000/ledger
-  --database  the gateway's database; DATABASE_URL when not given
-  --since     when the switch was started, 2026-11-20T10:00:00Z: what was submitted before is not in its ledger
-  --json      the findings as JSON`;
+  --ledger    URL of the simulated switch's ledger, such as http://127.0.0.1:9000/ledger
+  --database  the gateway's database (DATABASE_URL)
+  --since     start of the switch, 2026-11-20T10:00:00Z; its ledger has no earlier submissions
+  --json      print the findings as JSON`;
 
 /**
- * `tapwire verify-ledger`: whether any money was lost or taken twice. To be run when no taps come in, after a load test.
- * Exit code 1 on a violation.
+ * `tapwire verify-ledger`: checks whether money was lost or charged twice. Run it after a load test, when no taps
+ * arrive. Exit code 1 on a violation.
  */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({
@@ -46,11 +46,12 @@ export async function run(args: string[]): Promise<number> {
 
 function parseTime(text: string): Date {
   const time = new Date(text);
-  if (Number.isNaN(time.getTime())) throw new StartError('BAD_CONFIG', `--since: ${text} is no time`);
+  if (Number.isNaN(time.getTime()))
+    throw new StartError('BAD_CONFIG', `--since: expected a time such as 2026-11-20T10:00:00Z`);
   return time;
 }
 
-/** A line for each check, and below them what is wrong. */
+/** A line for each check, followed by the violations. */
 function reportOf(findings: readonly Finding[]): string {
   const rows = findings.map(({ check, lookedAt, open, inReview, misstated, violationCount, description }) => [
     check,
@@ -62,7 +63,7 @@ function reportOf(findings: readonly Finding[]): string {
     description,
   ]);
   const table = tableOf([
-    ['check', 'looked at', 'open', 'in review', 'misstated', 'violations', 'what must hold'],
+    ['check', 'checked', 'open', 'in review', 'misstated', 'violations', 'what must hold'],
     ...rows,
   ]);
   const faults = findings.flatMap(({ check, violations, violationCount }) => {

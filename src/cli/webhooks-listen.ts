@@ -11,15 +11,15 @@ import { flag, text } from './words.ts';
 
 const USAGE = `usage: tapwire webhooks listen --forward-to URL [--secret whsec_…] [--all] [--profile FILE]`;
 const LOOK_EVERY_MS = 500;
-/** As the gateway grants a receiver. */
+/** The gateway gives a receiver the same time. */
 const FORWARD_TIMEOUT_MS = 15_000;
-/** Of what a receiver says to a webhook it does not take. */
+/** Most characters shown of the response in which a receiver refuses a webhook. */
 const SHOWN_CHARS = 120;
 
 /**
- * `tapwire webhooks listen --forward-to URL`: passes every event of an integrator on to a receiver under development,
- * signed as the gateway signs, and shows what became of each: here, and at the callback that is registered. With `--all`
- * it begins with the events that are there already.
+ * `tapwire webhooks listen --forward-to URL`: forwards every event of an integrator to a receiver under
+ * development, signed like the gateway's webhooks. It shows the result of each delivery, here and at the registered
+ * callback. With `--all` it begins with the existing events.
  */
 export async function run(args: string[]): Promise<number> {
   const options = {
@@ -35,21 +35,21 @@ export async function run(args: string[]): Promise<number> {
   const secret = values.secret === undefined ? createWebhookSecret() : new Secret(values.secret);
   const feed = new EventFeed(url, apiKey);
   if (!values.all) await lookAt(feed);
-  console.log(`Events of ${url} go to ${target.href} from now on (Ctrl-C ends it).`);
-  if (values.secret === undefined) console.log(`They are signed with ${secret.reveal()}, for as long as this runs.`);
+  console.log(`Forwarding events of ${url} to ${target.href} (stop with Ctrl-C).`);
+  if (values.secret === undefined) console.log(`While this command runs, events are signed with ${secret.reveal()}.`);
   await new Listener(feed, target, secret).run(untilAskedToStop());
   return 0;
 }
 
-/** What is there already is nothing new. */
+/** Existing events are not new. */
 async function lookAt(feed: EventFeed): Promise<void> {
   await feed.look().catch((cause) => {
     if (cause instanceof StartError) throw cause;
-    throw new StartError('BAD_CONFIG', `Nobody answers at ${feed.url}: is the gateway running?`, { cause });
+    throw new StartError('BAD_CONFIG', `No response from ${feed.url}. Is the gateway running?`, { cause });
   });
 }
 
-/** Follows a feed and forwards what is new. */
+/** Polls a feed and forwards its changes. */
 export class Listener {
   readonly #feed: EventFeed;
   readonly #target: URL;
@@ -63,7 +63,7 @@ export class Listener {
     this.#print = print;
   }
 
-  /** Until `stop` resolves. @throws StartError when the gateway refuses the key */
+  /** Runs until `stop` resolves. @throws StartError when the gateway refuses the key */
   async run(stop: Promise<unknown>): Promise<void> {
     let isStopped = false;
     let isAway = false;
@@ -76,7 +76,7 @@ export class Listener {
         isAway = false;
       } catch (error) {
         if (error instanceof StartError) throw error;
-        if (!isAway) this.#print('The gateway does not answer; waiting for it.');
+        if (!isAway) this.#print('The gateway does not respond; waiting for it.');
         isAway = true;
       }
       await Promise.race([sleep(LOOK_EVERY_MS), stopped]);
@@ -90,7 +90,7 @@ export class Listener {
     if (last) this.#print(`  ${isNew ? 'registered ' : `${event.id} `} ${describeAttempt(last, event)}`);
   }
 
-  /** @returns what became of it, in words */
+  /** @returns the result of the delivery, as text */
   async #forward({ id, payload }: WebhookEventView): Promise<string> {
     const body = JSON.stringify(payload);
     const signed = signWebhook([this.#secret], { id, body, atMs: Date.now() });
@@ -122,12 +122,12 @@ function outcomeOf(status: number, answer: string): string {
 }
 
 function reasonOf({ name, cause }: Error): string {
-  if (name === 'TimeoutError') return `NOT TAKEN  no answer within ${FORWARD_TIMEOUT_MS / 1_000} s`;
+  if (name === 'TimeoutError') return `NOT TAKEN  no response within ${FORWARD_TIMEOUT_MS / 1_000} s`;
   const code = (cause as { code?: string } | undefined)?.code ?? name;
-  return `NOT TAKEN  ${code === 'ECONNREFUSED' ? 'nobody listens there' : code}`;
+  return `NOT TAKEN  ${code === 'ECONNREFUSED' ? 'connection refused' : code}`;
 }
 
-/** How the last attempt went at the callback that is registered, and what comes next. */
+/** The result of the last attempt at the registered callback, and the next step. */
 function describeAttempt({ number, url, status, error, answer }: WebhookAttemptView, event: WebhookEventView): string {
   const outcome = status === null ? `NOT TAKEN  ${error}` : outcomeOf(status, answer ?? '');
   const next = event.nextAttemptAt === null ? event.state : `next at ${event.nextAttemptAt}`;

@@ -2,13 +2,12 @@ import { type Commands, runCommand } from './commands.ts';
 
 const COMMANDS: Commands = {
   listen: {
-    description:
-      '--forward-to URL [--secret whsec_…] [--all] [--profile FILE]: pass events on to a receiver of yours, signed',
+    description: '--forward-to URL [--secret whsec_…] [--all] [--profile FILE]: forward signed events to your receiver',
     load: () => import('./webhooks-listen.ts'),
   },
 };
 
-/** `tapwire webhooks ...`: what integrators are told. */
+/** `tapwire webhooks ...`: tools for integrators that receive webhooks. */
 export function run(args: string[]): Promise<number> {
   return runCommand('tapwire webhooks', COMMANDS, args);
 }

@@ -1,31 +1,31 @@
 import { parseArgs } from 'node:util';
 import { StartError } from '../errors.ts';
 
-/** The kinds of options that commands have, for `parseArgs`: with a value, with several, there or not. */
+/** Option kinds of commands, for `parseArgs`: with a value, with several values, without a value. */
 export const text = { type: 'string' } as const;
 export const texts = { type: 'string', multiple: true } as const;
 export const flag = { type: 'boolean', default: false } as const;
 
-/** An id among the words of a command. @throws StartError BAD_CONFIG */
+/** An id from the arguments of a command. @throws StartError BAD_CONFIG */
 export function idOf(given: string | undefined, what: string): number {
   if (given !== undefined && /^[1-9]\d{0,9}$/.test(given)) return Number(given);
   throw new StartError('BAD_CONFIG', `${what}: expected a number`);
 }
 
-/** @throws StartError BAD_CONFIG for none, and for more */
+/** @throws StartError BAD_CONFIG unless there is exactly one */
 export function onlyOne([id, ...others]: readonly string[], what: string): string {
   if (id === undefined || others.length > 0) throw new StartError('BAD_CONFIG', `${what}: expected exactly one`);
   return id;
 }
 
-/** The acquirer and the one thing that a command names, and its other words. @throws StartError BAD_CONFIG */
+/** Reads the acquirer, the one named entry and the other options of a command. @throws StartError BAD_CONFIG */
 export function parseNamed(args: string[], what: string, options: Record<string, typeof text> = {}) {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { acquirer: text, ...options } });
   const given: Readonly<Record<string, string | undefined>> = values;
   return { acquirerId: idOf(given.acquirer, '--acquirer'), id: onlyOne(positionals, what), values: given };
 }
 
-/** A number, written with digits. What is none stays text, and is refused by the schema. */
+/** A number written with digits. Other text is returned unchanged, and the schema refuses it. */
 export function readNumber(given: string): unknown {
   return /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;
 }

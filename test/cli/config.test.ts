@@ -18,7 +18,7 @@ describe('tapwire config', () => {
   test('shows every setting, its value and where that comes from', () => {
     const rows = table.split('\n').map((line) => line.split(/ {2,}/));
     expect(rows.slice(1).map(([name]) => name)).toEqual(settings().map(({ name }) => name));
-    expect(rows).toContainEqual(['PORT', '8080', 'usual']);
+    expect(rows).toContainEqual(['PORT', '8080', 'default']);
     expect(rows).toContainEqual(['METRICS_TOKEN', '[withheld]', 'environment']);
   });
 
@@ -56,7 +56,7 @@ describe('a secret', () => {
     const missing = join(folder, 'missing');
     const both = { METRICS_TOKEN: 'one of two tokens', METRICS_TOKEN_FILE: fileOf('the other of two') };
     expect(captured(() => readConfig({ ...both, DATABASE_URL_FILE: missing })).reason).toBe(
-      'The configuration is wrong:\n' +
+      'The configuration is invalid:\n' +
         '  DATABASE_URL_FILE: cannot be read (ENOENT)\n' +
         '  METRICS_TOKEN_FILE: METRICS_TOKEN is set, too: one of them must go',
     );
@@ -74,7 +74,7 @@ test('every setting says what it is', () => {
   expect(silent).toEqual([]);
 });
 
-test('.env.example has every setting at its usual value (tapwire config --example > .env.example)', () => {
+test('.env.example has every setting with its default value (tapwire config --example > .env.example)', () => {
   expect(readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').trimEnd()).toBe(exampleOf(settings()));
 });
 

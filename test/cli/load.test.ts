@@ -67,11 +67,11 @@ describe('tapwire load', () => {
     ['--seed', 'x', '--seed x'],
     ['--answer-within', '2h', '--answer-within 2h'],
     ['--fail-if', 'p99', '--fail-if p99'],
-    ['--against', 'gateway', '--against gateway: expected an address'],
+    ['--against', 'gateway', '--against gateway: expected a URL'],
     ['--against', 'ftp://x', '--against ftp://x'],
     ['--against', 'http://user@x', '--against'],
     ['--ledger', 'file:///x', '--ledger file:///x'],
-    ['--json', '/nowhere/a.json', '--json /nowhere/a.json: there is no such folder'],
+    ['--json', '/nowhere/a.json', '--json /nowhere/a.json: the folder does not exist'],
     ['--report', '/nowhere/a.html', '--report'],
     ['--profile', '/nowhere', 'There is no usable profile at /nowhere'],
     ['--haste', '1', "Unknown option '--haste'"],
@@ -95,7 +95,7 @@ describe('tapwire load', () => {
     const { server, url, asked } = await gatewayThatSays(description);
     const refused = await load('--against', url);
     expect(refused.exitCode).toBe(2);
-    expect(refused.stderr).toContain(`${url} ${why}: say --against-prod --yes-really`);
+    expect(refused.stderr).toContain(`${url} ${why}. To load it nevertheless, add --against-prod --yes-really`);
     expect(asked).toEqual(['/openapi.json']);
     const told = await load('--against', url, '--against-prod', '--yes-really');
     expect(told.stderr).toContain('tells no card data key'); // it went on, and found that this is no gateway
@@ -142,13 +142,13 @@ describe('what it prints', () => {
     const seen = { second: 11, seconds: 2, slice, total: emptySlice() };
     const line = progressLine(seen, { seconds: 60 });
     expect(line).toBe('  12/60 s  2000 due/s  1998 answered/s  p50 -  p99 -  0 errors  7 in flight');
-    expect(progressLine({ ...seen, second: 60 }, { seconds: 60 })).toContain('waiting for answers');
+    expect(progressLine({ ...seen, second: 60 }, { seconds: 60 })).toContain('waiting for responses');
   });
 
   test('ends with a table of the scenarios, what was lost, and what the books say', () => {
     const text = describeResult(resultWith({ lost: 2, reasons: { ECONNRESET: 2 } }));
     expect(text).toMatch(/approve {3}1000 {6}5.00 ms .* 1000 Approved/);
-    expect(text).toContain('sent 1000   answered 1000   lost 2   100 a second');
+    expect(text).toContain('sent 1000   answered 1000   lost 2   100 per second');
     expect(text).toContain('(2 ECONNRESET)');
     expect(text).toContain('ledger: ok, 1000 approvals compared');
   });
@@ -199,7 +199,11 @@ describe('tapwire load compare', () => {
   test.each([
     ['a missing file', [good, join(folder, 'none.json')], 'ENOENT'],
     ['what is no JSON', [good, fileOf('text.json', 'x')], 'is not valid JSON'],
-    ['what is no result', [good, fileOf('other.json', { sent: 'all' })], 'is no result of tapwire load --json: sent'],
+    [
+      'what is no result',
+      [good, fileOf('other.json', { sent: 'all' })],
+      'is not a result of tapwire load --json: sent',
+    ],
     ['a tolerance of no number', [good, good, '--tolerance', 'much'], '--tolerance much'],
     ['one file alone', [good], 'usage: tapwire load compare'],
   ])('refuses %s with exit code 2', async (_what, words, why) => {

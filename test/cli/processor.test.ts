@@ -87,6 +87,6 @@ test('without a command it tells which there are; one that is none exits with 2'
   expect(await processor([])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('verify') });
   expect(await processor(['toString'])).toMatchObject({
     exitCode: 2,
-    stderr: expect.stringContaining('no command toString'),
+    stderr: expect.stringContaining('unknown command toString'),
   });
 });

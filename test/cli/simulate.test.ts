@@ -63,7 +63,7 @@ describe('tapwire simulate', () => {
     const sale = type1.authorization(testPurchase({ stan: '000002' }), exampleConfig);
     line.write(line.frame({ ...sale, currency: undefined }));
     expect(await line.next()).toMatchObject({ mti: '0210', responseCode: '30', stan: '000002' });
-    const [logged] = await simulated.printed(/^\{.*"a request was refused".*\}$/m);
+    const [logged] = await simulated.printed(/^\{.*"request refused".*\}$/m);
     expect(JSON.parse(logged)).toMatchObject({
       event: 'refused',
       processor: 'type-1',

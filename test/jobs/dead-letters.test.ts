@@ -83,7 +83,7 @@ test('one that is redriven is in its queue again, with all its retries; the othe
   const [first, second] = [await die('authorize', payload()), await die('authorize', payload())];
   expect(await tapwireJobs('dead-letters', 'redrive', first.id)).toMatchObject({
     exitCode: 0,
-    stdout: '1 given back\n',
+    stdout: '1 returned to the queue\n',
   });
   const [taken] = await jobs.boss.fetch<object>('authorize', { includeMetadata: true });
   expect(taken).toMatchObject({ data: first.names, retryCount: 0, retryLimit: 3 });
@@ -95,7 +95,7 @@ test('a queue is redriven whole', async () => {
   await die('authorize', payload());
   const { dead, ready } = await figuresOf('authorize');
   const { stdout } = await tapwireJobs('dead-letters', 'redrive', '--queue', 'authorize');
-  expect(stdout).toBe(`${dead} given back\n`);
+  expect(stdout).toBe(`${dead} returned to the queue\n`);
   expect(await figuresOf('authorize')).toMatchObject({ dead: 0, ready: ready + dead });
   expect((await figuresOf('overdue')).dead).toBe(1);
 });

@@ -27,7 +27,7 @@ describe('TAPWIRE_FAILPOINTS', () => {
       TRUSTED_PROXIES: '10.0.0.1',
       TAPWIRE_FAILPOINTS: 'after-write:kill',
     };
-    expect(() => readConfig(variables)).toThrow(/TAPWIRE_FAILPOINTS: is for dev alone/);
+    expect(() => readConfig(variables)).toThrow(/TAPWIRE_FAILPOINTS: is allowed only in dev/);
   });
 
   test.each([

@@ -14,6 +14,9 @@ export interface CleanFiles {
  */
 export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'schemas/*.ts', parts: ['texts'] },
+  { glob: 'src/cli/**/*.ts', parts: ['comments', 'texts'] },
+  { glob: 'src/cli/README.md', parts: ['prose'] },
+  { glob: 'src/config.ts', parts: ['comments', 'texts'] },
   { glob: 'src/http/*.ts', parts: ['texts'] },
   { glob: 'src/http/{docs,openapi,routes}/*.ts', parts: ['texts'] },
   { glob: 'src/{links,push}/*.ts', parts: ['texts'] },

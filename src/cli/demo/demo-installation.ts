@@ -28,10 +28,13 @@ const MERCHANT = { id: '1001', name: 'Corner Coffee', mcc: '5814', xTid: 'TERM00
 
 const OPERATOR = 'ops@demo.example';
 
-/** Its line gives up after two seconds: what becomes of a silent switch can be watched without patience. */
+/**
+ * The processor of this terminal has a deadline of two seconds, so that a demo shows a silent switch without a long
+ * wait.
+ */
 export const HASTY_TERMINAL = 'TERM0002';
 
-/** They lose one now and then. */
+/** Rude switches close connections now and then; the others remain. */
 const LINES_TO_RUDE_SWITCHES = 4;
 
 interface DemoLine {
@@ -41,7 +44,10 @@ interface DemoLine {
   readonly route: { readonly id: number; readonly priority: number; readonly scheme?: string; readonly xTid?: string };
 }
 
-/** The acquirer's processors, each with the taps that it gets. Of routes with one priority the more specific goes first. */
+/**
+ * The acquirer's processors with the taps that each receives. Of two routes with the same priority, the more
+ * specific one is first.
+ */
 const LINES: readonly DemoLine[] = [
   { type: 'type-1', processorId: 1, route: { id: 100, priority: 1 } },
   { type: 'type-2', processorId: 2, route: { id: 200, priority: 1, scheme: 'Mastercard' } },
@@ -53,7 +59,7 @@ const LINES: readonly DemoLine[] = [
   },
 ];
 
-/** The switch that a route of the demo leads to. */
+/** The processor type that a route of the demo leads to. */
 export function demoTypeOf(routeId: number | null | undefined): DemoType | undefined {
   return LINES.find(({ route }) => route.id === routeId)?.type;
 }
@@ -63,16 +69,19 @@ export interface DemoSwitch {
   readonly processor: Processor;
   readonly host: string;
   readonly port: number;
-  /** What differs from the type's profile, for every line to it. */
+  /** Differences from the type's profile, for every processor of the type. */
   readonly profile?: SwitchConfig['profile'];
 }
 
-/** Where everything that a load test of the demo needs is written down, secrets included. */
+/** The file with all data that a load test of the demo needs, secrets included. */
 export function loadProfilePath(folder: string): string {
   return join(folder, 'load.json');
 }
 
-/** Creates merchants for load tests, and tells `tapwire load` of them, and of what it may look at. */
+/**
+ * Creates merchants for load tests and writes the profile that `tapwire load` reads: credentials, database,
+ * processes.
+ */
 export async function installLoadMerchants(
   database: Database,
   folder: string,
@@ -85,9 +94,9 @@ export async function installLoadMerchants(
 }
 
 /**
- * Creates the demo's tenants, or brings them up to date: an acquirer with routes to the simulated switches, an integrator
- * with an issuer key, a merchant with a terminal and a user. Secrets are made once and kept in the profile; the keys that
- * gateway and switches share lie beside it, in `folder`.
+ * Creates or updates the tenants of the demo: an acquirer with routes to the simulated switches, an integrator with
+ * an issuer key, a merchant with a terminal and a user. Secrets are created once and kept in the profile. The keys
+ * that gateway and switches share are in the same `folder`.
  */
 export async function installDemo(
   database: Database,
@@ -147,14 +156,14 @@ async function saveSwitches(database: Database, switches: readonly DemoSwitch[])
   }
 }
 
-/** Who looks at the console, and acts there: of the installation itself. */
+/** The operator of the installation, who logs in to the console and acts there. */
 async function saveOperator(database: Database, { username, password }: Profile['login']): Promise<void> {
   const owner = { acquirerId: INSTALLATION_OWNER, merchantId: null };
   const passwordHash = await hashPassword(password);
   await saveUser(database, { ...owner, id: randomUUID(), username, passwordHash, role: 'operator' });
 }
 
-/** A profile outlives its database when somebody deletes the one and not the other. */
+/** A profile is out of date if the database was deleted and the profile was not. */
 async function isCurrent(database: Database, { apiKey }: Profile): Promise<boolean> {
   const { rowCount } = await database.query('select from api_keys where id = $1', [apiKey.split('_')[2]]);
   return rowCount === 1;

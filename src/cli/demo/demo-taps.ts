@@ -8,9 +8,9 @@ import type { DemoType } from './demo-keys.ts';
 
 interface DemoTap {
   readonly title: string;
-  /** What must come out: `Approved 00`, `400 202`. */
+  /** The required result: `Approved 00`, `400 202`. */
   readonly expected: string;
-  /** The switch that must have been asked. */
+  /** The switch that must have received the request. */
   readonly by?: DemoType;
   readonly tap: (phone: Phone) => Promise<PhoneAnswer>;
 }
@@ -35,7 +35,7 @@ const TAPS: readonly DemoTap[] = [
     tap: (phone) => phone.tap({ amount: '10.51', currency: 'ZAR', card: 'mastercard' }),
   },
   {
-    title: 'card data cut short',
+    title: 'truncated card data',
     expected: '400 202',
     tap: async (phone) => {
       const sealed = await phone.seal({ amount: '10.00', currency: 'ZAR' });
@@ -48,7 +48,7 @@ const TAPS: readonly DemoTap[] = [
   },
 ];
 
-/** Submits the demo's taps, tells each one's way, and whether all ended as they should. */
+/** Submits the demo's taps and prints the statuses of each. @returns whether every result was as expected */
 export async function submitDemoTaps(profile: Profile): Promise<boolean> {
   const phone = new Phone(profile);
   const client = createClient({ baseUrl: profile.url, credentials: { token: () => phone.token() } });
@@ -73,7 +73,7 @@ export async function submitDemoTaps(profile: Profile): Promise<boolean> {
   return isAsExpected;
 }
 
-/** By the route that the transaction shows; undefined for a tap that was refused before it got one. */
+/** Derived from the transaction's route; undefined for a tap that was refused before routing. */
 async function switchAsked(client: Client, answer: PhoneAnswer): Promise<DemoType | undefined> {
   const { serviceReference } = authorizationOf(answer) ?? {};
   if (serviceReference === undefined) return undefined;
@@ -87,7 +87,7 @@ function outcomeOf(answer: PhoneAnswer): string {
   return `${authorization.type} ${authorization.isoResponseCode}`.trim();
 }
 
-/** An answer is recorded after it was flushed; the last move is there soon after. */
+/** Statuses 8 and 9 are recorded shortly after the HTTP response was flushed. */
 const RECORDED_WITHIN_MS = 2_000;
 const LOOK_EVERY_MS = 50;
 

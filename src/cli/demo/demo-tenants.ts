@@ -11,8 +11,8 @@ import { type DemoSwitch, installDemo, installLoadMerchants } from './demo-insta
 import { DEMO_TYPES } from './demo-keys.ts';
 
 /**
- * `tapwire demo-tenants --url http://api:8080 --switch type-1=HOST:PORT [--switch type-2=HOST:PORT]`: what docker-compose.yml
- * runs before api and worker.
+ * `tapwire demo-tenants --url http://api:8080 --switch type-1=HOST:PORT [--switch type-2=HOST:PORT]`:
+ * docker-compose.yml runs it before api and worker.
  */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({
@@ -30,7 +30,7 @@ export async function run(args: string[]): Promise<number> {
     await openKeyRing(config);
     const profile = await installDemo(prepared.database, config.TAPWIRE_DATA, values.url, switches);
     await installLoadMerchants(prepared.database, config.TAPWIRE_DATA, profile, {});
-    console.log(`The demo tenants are there; their secrets are in ${demoProfilePath(config.TAPWIRE_DATA)}.`);
+    console.log(`The demo tenants are ready. Their secrets are in ${demoProfilePath(config.TAPWIRE_DATA)}.`);
   } finally {
     await prepared.stop();
   }

@@ -8,19 +8,19 @@ import type { Profile } from '../../phone/profile.ts';
 import { verifyWebhook } from '../../webhooks/verify-webhook.ts';
 import { HASTY_TERMINAL } from './demo-installation.ts';
 
-/** The switch never answers this amount. */
+/** The switch never responds to this amount. */
 const SILENT = { amount: '10.69', currency: 'ZAR' } as const;
 const TOLD_WITHIN_MS = 10_000;
 
 /**
- * The integrator of a demo: it takes every event for as long as the demo stays, so that none waits for it, and believes what it
- * can verify.
+ * The integrator of a demo. It accepts every event while the demo runs, so that no delivery is retried. It reports
+ * only events whose signature is valid.
  */
 export class DemoReceiver {
   readonly #server = createServer((request, response) => {
-    this.#take(request, response).catch(() => response.destroy()); // the gateway stopped in the middle of it
+    this.#take(request, response).catch(() => response.destroy()); // the gateway stopped during the delivery
   });
-  /** What was told since the demonstration began; before and after it nothing is kept. */
+  /** Webhooks received since the demonstration began; undefined, and nothing is kept, before and after it. */
   #received: Webhook[] | undefined;
   #secret = '';
 
@@ -34,16 +34,17 @@ export class DemoReceiver {
     this.#server.closeAllConnections();
   }
 
-  /** Takes every event from now on. */
+  /** Registers the receiver, which accepts every event from now on. */
   async listen(profile: Profile): Promise<void> {
     const { port } = this.#server.address() as AddressInfo;
     this.#secret = await listenAt(profile, new Phone(profile), `http://127.0.0.1:${port}/`);
   }
 
   /**
-   * Silence of the switch becomes Indeterminate, and Voided once the reversal is acknowledged: the integrator is told both.
+   * Shows that a silent switch leads to Indeterminate, and to Voided once the reversal is acknowledged, and that
+   * the integrator receives a webhook for both.
    *
-   * @returns whether that came to pass
+   * @returns whether both arrived
    */
   async demonstrate(profile: Profile): Promise<boolean> {
     const phone = new Phone({ ...profile, merchant: { ...profile.merchant, xTid: HASTY_TERMINAL } });
@@ -70,7 +71,7 @@ export class DemoReceiver {
   }
 }
 
-/** Registers the receiver (4.9) and gives the secret that signs what it gets. */
+/** Registers the receiver (4.9). @returns the secret that signs its webhooks */
 async function listenAt({ url, apiKey }: Profile, phone: Phone, callbackUrl: string): Promise<string> {
   const client = createClient({ baseUrl: url, credentials: { apiKey, token: () => phone.token() } });
   await client.registerCallbackUrl({ body: { callbackUrl } });
@@ -78,7 +79,7 @@ async function listenAt({ url, apiKey }: Profile, phone: Phone, callbackUrl: str
   return secret;
 }
 
-/** By sequence: the later one may come first. */
+/** Ordered by sequence, because the later event can arrive first. */
 async function untilReceived(received: readonly Webhook[], serviceReference: string, count: number): Promise<string[]> {
   const untilMs = performance.now() + TOLD_WITHIN_MS;
   const ours = () => received.filter((event) => event.serviceReference === serviceReference);

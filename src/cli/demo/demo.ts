@@ -19,20 +19,21 @@ import { DEMO_TYPES, demoHsmKeysPath, demoSwitchAccess, demoSwitchConfig } from 
 import { submitDemoTaps } from './demo-taps.ts';
 import { DemoReceiver } from './demo-webhooks.ts';
 
-/** Whoever starts a demo reads for a while before he opens its link. */
+/** Allow an hour to read the output before the link expires. */
 const READING_MINUTES = '60';
-/** A test waits until the last reversal has come to an end: minutes instead of days. */
+/** A test waits for the end of the last reversal, so attempts end after minutes instead of days. */
 const RUDE_SWITCH_PROFILE: SwitchConfig['profile'] = {
   deadlineMs: 5_000,
   reversalDelaysSeconds: [6, 10, 20, 30],
   reversalGiveUpAfterSeconds: 180,
 };
-/** The simulated switches ask for a PIN. */
+/** The simulated switches request a PIN for this amount. */
 const AMOUNT_WITH_PIN = '50.05';
 
 /**
- * `tapwire demo [--stay] [--manners poor|none [--seed NUMBER]]`: everything on one machine, in one process: Postgres, two simulated switches, the gateway, a phone.
- * Exit code 1 when a tap ends otherwise than it should.
+ * `tapwire demo [--stay] [--manners poor|none [--seed NUMBER]]`: runs everything in one process on one machine:
+ * Postgres, two simulated switches, the gateway and a phone. The exit code is 1 when a tap does not end as
+ * expected.
  */
 export async function run(args: string[]): Promise<number> {
   const options = { stay: flag, manners: { ...text, default: 'good' }, seed: { ...text, default: '1' } } as const;
@@ -97,7 +98,7 @@ async function demonstrate(
   }
 }
 
-/** Of a switch that says what it likes, nothing can be expected: webhooks are only taken. */
+/** A rude switch responds arbitrarily, so no result is expected; the demo only receives webhooks. */
 async function showTaps(profile: Profile, receiver: DemoReceiver, { manners }: SwitchBehaviour): Promise<boolean> {
   if (manners !== 'good') {
     await receiver.listen(profile);
@@ -106,20 +107,20 @@ async function showTaps(profile: Profile, receiver: DemoReceiver, { manners }: S
   return (await submitDemoTaps(profile)) && (await receiver.demonstrate(profile));
 }
 
-/** What to do next; first of all a link to be paid in a browser, by the virtual phone on its page. */
+/** Prints the next steps, above all a link that the virtual phone on its page can pay in a browser. */
 async function inviteToPay(profile: Profile, { LINK_MINUTES }: Config): Promise<void> {
   const url = await createPayLink(profile, { amount: AMOUNT_WITH_PIN, currency: 'ZAR' });
   console.log(`
-Tapwire stays up (Ctrl-C stops it). A link to pay, open for ${LINK_MINUTES} minutes; its page has a test phone, the PIN is 12345:
+Tapwire stays up (stop it with Ctrl-C). Open this payment link within ${LINK_MINUTES} minutes. Its page has a test phone; the PIN is 12345.
 
 ${url}
 
-Try as well: npm run -s tapwire -- link --amount 10.51      a link whose payment is declined
+Also try:    npm run -s tapwire -- link --amount 10.51      a link whose payment is declined
              npm run -s tapwire -- tap --amount 10.00 --currency ZAR
              npm run load`);
 }
 
-/** None, where the database is somebody else's. */
+/** Empty when the database is not the embedded one. */
 function embeddedPostgresPid({ DATABASE_URL, TAPWIRE_DATA }: Config): { readonly Postgres?: number } {
   if (DATABASE_URL !== undefined) return {};
   const [pid] = readFileSync(join(TAPWIRE_DATA, 'postgres', 'postmaster.pid'), 'utf8').split('\n', 1);
@@ -147,7 +148,7 @@ function introduce(
 
   gateway    ${url}    health ${url}/readyz    reference ${url}/docs
 ${switches.map(({ processor, host, port }) => `  switch     ${host}:${port}  ${processor.name}, simulated`).join('\n')}
-  ledger     http://127.0.0.1:${ledgerPort}/ledger  what the switches have booked
+  ledger     http://127.0.0.1:${ledgerPort}/ledger  the bookings of the switches
   api key    ${apiKey}
   console    ${url}/ops  as ${operator?.username}  ${operator?.password}
   login      ${login.username}  ${login.password}
@@ -157,7 +158,7 @@ ${issuer.privateKey.trim().replace(/^/gm, '             ')}
 `);
 }
 
-/** PORT as given, 0 for a free one; without it 8080, or a free one when another installation has that already. */
+/** PORT as configured, 0 for a free port. Without PORT: 8080, or a free port when 8080 is in use. */
 async function choosePort(wanted: string | undefined): Promise<number | string> {
   if (wanted === '0') return canListen(0);
   if (wanted !== undefined && wanted !== '') return wanted;

@@ -8,12 +8,12 @@ import { flag, text } from '../words.ts';
 
 const USAGE = `usage: tapwire load compare A.json B.json [--tolerance 10%]
 
-Two results of tapwire load --json side by side. Exit code 1 when B is worse than A in any figure by more than the
-tolerance, or its ledger is not ok.`;
+Compares two results of tapwire load --json. Exit code 1 when B is worse than A in any figure by more than the
+tolerance, or its ledger check failed.`;
 
 const MAX_TOLERANCE = 10;
 
-/** `tapwire load compare A.json B.json`: a regression at a glance, and as exit code 1. */
+/** `tapwire load compare A.json B.json`: compares two results and reports a regression by the exit code 1. */
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
@@ -32,7 +32,7 @@ export async function run(args: string[]): Promise<number> {
   const differences = planDifferences(before, after);
   console.log(tableOf([['', first, second, 'change', ''], ...figures.map(rowOf)]));
   if (differences.length > 0)
-    console.log(`\nThese are different tests:\n${differences.map((each) => `  ${each}`).join('\n')}`);
+    console.log(`\nThe results are from different tests:\n${differences.map((each) => `  ${each}`).join('\n')}`);
   if (after.ledger.ok === false) console.log(`\nledger of ${second}: NOT OK, ${after.ledger.description}`);
   return after.ledger.ok === false || figures.some(({ verdict }) => verdict === 'worse') ? 1 : 0;
 }
@@ -41,7 +41,7 @@ function parseTolerance(text: string): number {
   const percent = /^(\d{1,3}(?:\.\d+)?)%$/.exec(text)?.[1];
   const tolerance = percent === undefined ? Number.NaN : Number(percent) / 100;
   if (tolerance <= MAX_TOLERANCE) return tolerance;
-  throw new LoadError('BAD_OPTION', `--tolerance ${text}: expected per cent, like 10%`);
+  throw new LoadError('BAD_OPTION', `--tolerance ${text}: expected a percentage, such as 10%`);
 }
 
 function readResult(path: string): LoadResult {
@@ -54,7 +54,7 @@ function readResult(path: string): LoadResult {
   const checked = loadResult.safeParse(value);
   if (checked.success) return checked.data;
   const { path: where, message } = checked.error.issues[0]!;
-  throw new LoadError('BAD_FILE', `${path} is no result of tapwire load --json: ${where.join('.')}: ${message}`);
+  throw new LoadError('BAD_FILE', `${path} is not a result of tapwire load --json: ${where.join('.')}: ${message}`);
 }
 
 function rowOf({ name, before, after, unit, change, verdict }: ComparedFigure): string[] {

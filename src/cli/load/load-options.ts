@@ -12,32 +12,32 @@ import { parseThresholds, type Threshold } from '../../load/thresholds.ts';
 import { loadProfilePath } from '../demo/demo-installation.ts';
 import { flag, text } from '../words.ts';
 
-export const USAGE = `usage: tapwire load [options]                    a load test of what npm start has started
+export const USAGE = `usage: tapwire load [options]                    run a load test against the gateway of npm start
        tapwire load compare A.json B.json [--tolerance 10%]
 
-  --rate NUMBER            calls a second (300)
+  --rate NUMBER            calls per second (300)
   --duration TIME          60s, 1500ms, 2m (30s)
   --arrivals HOW           constant | poisson | ramp:from=10 | spike:times=5,at=20s,for=5s | steps:by=250,every=10s
-                           (constant); steps go on until it breaks; behind any of them ,poisson spaces at random
+                           (constant); steps continue until the gateway fails; append ,poisson for random intervals
   --mix FILE               JSON, scenarios by weight: {"approve": 90, "decline-51": 5, "pin": 3, "timeout": 1, "status": 1}
-  --against URL            another gateway than the profile's
-  --against-prod --yes-really   both, for an installation that says it is prod, or does not say what it is
+  --against URL            use another gateway than the profile's
+  --against-prod --yes-really   both required if the environment is prod or unknown
   --profile FILE           credentials (.tapwire/load.json, which npm start writes)
-  --connections NUMBER     kept open and shared (64); when all are busy more are opened, up to
+  --connections NUMBER     kept open and shared (64); when all are busy, more are opened up to
   --most-connections NUMBER     (4096)
-  --new-connections        one for each request
-  --phones NUMBER          phones, each with a token of its own, spread over the merchants (1000)
+  --new-connections        open one for each request
+  --phones NUMBER          phones, each with its own token, spread over the merchants (1000)
   --workers NUMBER         processes that send (a quarter of the cores)
-  --answer-within TIME     what has no answer by then is lost (60s)
+  --answer-within TIME     a call without a response by then counts as lost (60s)
   --seed NUMBER            the same seed makes the same calls at the same moments (1)
-  --ledger URL             where the simulated switches serve their ledger, with
+  --ledger URL             URL of the simulated switches' ledger; requires
   --database URL           the gateway's database: both are compared at the end (those of the profile)
-  --settle-within TIME     how long reversals may take to come to an end after the last call (60s)
-  --json FILE              the figures, for tapwire load compare
-  --report FILE            a page with charts, whole in one file
+  --settle-within TIME     time for reversals to complete after the last call (60s)
+  --json FILE              write the figures for tapwire load compare
+  --report FILE            write a page with charts in one file
   --fail-if CONDITIONS     p99>50ms,errors>0.1%,lost>0,perSecond<900: exit code 1 if any holds
 
-Exit code 1 when a condition of --fail-if holds, or the ledger shows that money was lost; 2 when the test could not
+Exit code 1 when a condition of --fail-if holds, or the ledger check finds lost money; 2 when the test could not
 be run.`;
 
 const FLAGS = {
@@ -67,18 +67,18 @@ const FLAGS = {
 
 type Values = ReturnType<typeof parse>;
 
-/** More processes than a machine for load tests has cores only wait for one another. */
+/** A load test machine has at most this many cores; more processes would only wait for each other. */
 const MAX_WORKERS = 64;
-/** The gateway shall have most of a machine that both share. */
+/** On a shared machine the gateway must get most of the cores. */
 const CORES_PER_WORKER = 4;
-/** Local ports of one address to one other number 28,000 on Linux. */
+/** Linux has 28,000 local ports from one address to one other. */
 const MAX_CONNECTIONS = 20_000;
 const MAX_PHONES = 100_000;
 const MAX_SEED = 2 ** 31 - 1;
-/** A gateway answers within its switch's deadline and five seconds; nothing waits for an hour. */
+/** A gateway responds within its switch's deadline plus five seconds, so an hour is never needed. */
 const MAX_ANSWER_SECONDS = 3_600;
 
-/** What the command line asks for. */
+/** The options of the command line. */
 export interface LoadOptions {
   readonly plan: LoadPlan;
   readonly arrivals: string;
@@ -88,14 +88,14 @@ export interface LoadOptions {
   readonly settleWithinMs: number;
   readonly json: string | undefined;
   readonly report: string | undefined;
-  /** Whether an installation may be loaded that says it is prod. */
+  /** Whether the load test may run against an installation whose environment is prod or unknown. */
   readonly isProdAllowed: boolean;
 }
 
 /**
  * Reads the command line, the profile and the mix; undefined when only help is asked for.
  *
- * @throws LoadError BAD_OPTION, BAD_FILE; or the error of a flag that there is not
+ * @throws LoadError BAD_OPTION, BAD_FILE; or the error for an unknown flag
  */
 export function readLoadOptions(args: string[], environment: NodeJS.ProcessEnv): LoadOptions | undefined {
   const values = parse(args);
@@ -147,19 +147,17 @@ function workersOf(text: string | undefined): number {
   return Math.min(MAX_WORKERS, Math.max(1, Math.floor(availableParallelism() / CORES_PER_WORKER)));
 }
 
-/** The profile, with what the command line says otherwise. */
+/** The profile, with the values that the command line overrides. */
 function profileOf(values: Values, environment: NodeJS.ProcessEnv): LoadProfile {
   const profile = readLoadProfile(values.profile ?? loadProfilePath(environment.TAPWIRE_DATA ?? '.tapwire'));
   const url = values.against === undefined ? profile.url : httpUrl(values.against, '--against');
-  // Books and processes are those of the installation that the profile is of.
+  // The profile's ledger, database and processes apply only to the profile's own installation.
   const own = url === profile.url ? profile : { ...profile, url, books: undefined, processes: undefined };
   if (values.ledger === undefined && values.database === undefined) return own;
   const ledgerUrl = values.ledger === undefined ? own.books?.ledgerUrl : httpUrl(values.ledger, '--ledger');
   const databaseUrl = values.database ?? own.books?.databaseUrl;
-  if (ledgerUrl === undefined)
-    throw new LoadError('BAD_OPTION', '--database: nothing to compare it with: add --ledger');
-  if (databaseUrl === undefined)
-    throw new LoadError('BAD_OPTION', '--ledger: nothing to compare it with: add --database');
+  if (ledgerUrl === undefined) throw new LoadError('BAD_OPTION', '--database: needs --ledger to compare with');
+  if (databaseUrl === undefined) throw new LoadError('BAD_OPTION', '--ledger: needs --database to compare with');
   return { ...own, books: { ledgerUrl, databaseUrl, since: own.books?.since ?? new Date().toISOString() } };
 }
 
@@ -167,12 +165,12 @@ function httpUrl(word: string, where: string): string {
   const url = URL.canParse(word) ? new URL(word) : undefined;
   const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
   if (url && isHttp && url.username === '' && url.search === '' && url.hash === '') return url.href.replace(/\/$/, '');
-  throw new LoadError('BAD_OPTION', `${where} ${word}: expected an address like https://gateway.example`);
+  throw new LoadError('BAD_OPTION', `${where} ${word}: expected a URL such as https://gateway.example`);
 }
 
-/** An hour of load whose figures cannot be written down would be lost. */
+/** Checked before the test, because the figures of an hour would be lost if they could not be written. */
 function checkWritable(path: string | undefined, where: string): void {
   if (path === undefined) return;
   if (path === '' || !existsSync(dirname(path)))
-    throw new LoadError('BAD_OPTION', `${where} ${path}: there is no such folder`);
+    throw new LoadError('BAD_OPTION', `${where} ${path}: the folder does not exist`);
 }

@@ -4,15 +4,18 @@ import { latenciesOf, Tally } from '../../load/tally.ts';
 import { cutTo, type Output } from '../output.ts';
 import { inMs } from './load-table.ts';
 
-/** Into a file or a pipe: often enough to follow, rarely enough to read. */
+/** In a file or a pipe: frequent enough to follow, rare enough to read. */
 const EVERY_SECONDS_IN_A_FILE = 5;
 
-/** How a load test goes: one line that is renewed each second on a terminal, a line now and then elsewhere. */
+/**
+ * Progress of a load test: on a terminal one line that is rewritten each second, elsewhere a new line every few
+ * seconds.
+ */
 export class LoadProgress {
   readonly #output: Output;
   readonly #plan: Pick<LoadPlan, 'seconds'>;
   #hasLine = false;
-  /** What no line has told yet. */
+  /** Counts that no line has shown yet. */
   readonly #tally = new Tally();
   #tallied = 0;
 
@@ -32,13 +35,13 @@ export class LoadProgress {
       this.#plan,
     );
     this.#tallied = 0;
-    // Back to the begin of the line, which is erased (ECMA-48: CR, EL).
+    // Returns to the start of the line and erases it (ECMA-48: CR, EL).
     if (isTTY) this.#output.write(`\r\u001b[2K${cutTo(this.#output, line)}`);
     else this.#output.write(`${line}\n`);
     this.#hasLine = isTTY === true;
   }
 
-  /** The last line stays. */
+  /** Leaves the last line in place. */
   stop(): void {
     if (this.#hasLine) this.#output.write('\n');
     this.#hasLine = false;
@@ -46,9 +49,9 @@ export class LoadProgress {
 }
 
 interface Seen {
-  /** The last one of the stretch that the line tells of. */
+  /** The last second of the period that the line covers. */
   readonly second: number;
-  /** Its length. */
+  /** Length of the period. */
   readonly seconds: number;
   readonly slice: Slice;
   readonly total: Slice;
@@ -61,7 +64,7 @@ export function progressLine({ second, seconds, slice, total }: Seen, plan: Pick
   const isSending = second < plan.seconds;
   return [
     `${String(second + 1).padStart(4)}/${Math.ceil(plan.seconds)} s`,
-    isSending ? `${Math.round(slice.due / seconds)} due/s` : 'waiting for answers',
+    isSending ? `${Math.round(slice.due / seconds)} due/s` : 'waiting for responses',
     `${Math.round(slice.answered / seconds)} answered/s`,
     `p50 ${inMs(latencies.percentileMs(0.5))}`,
     `p99 ${inMs(latencies.percentileMs(0.99))}`,

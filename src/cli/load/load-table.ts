@@ -1,7 +1,7 @@
 import type { LoadResult } from '#schemas/load-result';
 import { tableOf } from '../table.ts';
 
-/** The end of a load test, for a person. */
+/** Describes the result of a load test for a person. */
 export function describeResult(result: LoadResult): string {
   const { generator, ledger, steps } = result;
   const parts = [
@@ -38,10 +38,10 @@ function latenciesIn({ p50Ms, p90Ms, p99Ms, p999Ms, maxMs }: Latencies): string[
 
 function countsOf(result: LoadResult): string {
   const { sent, answered, lost, perSecond, errors, unexpected, unsent, abandoned, reasons, endedBy } = result;
-  const ended = { plan: '', signal: ' (stopped by hand)', broke: ' (it broke)' }[endedBy];
+  const ended = { plan: '', signal: ' (stopped by hand)', broke: ' (the gateway failed)' }[endedBy];
   const why = Object.keys(reasons).length === 0 ? '' : `  (${words(reasons)})`;
   return [
-    `sent ${sent}   answered ${answered}   lost ${lost}   ${perSecond} a second${ended}`,
+    `sent ${sent}   answered ${answered}   lost ${lost}   ${perSecond} per second${ended}`,
     `errors ${errors}   unexpected ${unexpected}   not sent ${unsent}   abandoned ${abandoned}${why}`,
   ].join('\n');
 }
@@ -67,7 +67,7 @@ function checkTable(checks: LoadResult['ledger']['checks']): string {
     ...[lookedAt, open, inReview, misstated, violations].map(String),
     description,
   ]);
-  return tableOf([['rule', 'looked at', 'open', 'in review', 'misstated', 'violations', 'what must hold'], ...rows]);
+  return tableOf([['rule', 'checked', 'open', 'in review', 'misstated', 'violations', 'what must hold'], ...rows]);
 }
 
 function words(counts: Readonly<Record<string, number>>): string {
@@ -75,7 +75,7 @@ function words(counts: Readonly<Record<string, number>>): string {
   return sorted.map(([name, count]) => `${count} ${name}`).join(', ');
 }
 
-/** `0.42 ms`, `12.3 ms`, `1.20 s`, or a dash for nothing. */
+/** `0.42 ms`, `12.3 ms`, `1.20 s`, or a dash for null. */
 export function inMs(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '-';
   if (ms >= 1_000) return `${(ms / 1_000).toFixed(2)} s`;

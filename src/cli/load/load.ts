@@ -19,18 +19,18 @@ import { type LoadOptions, readLoadOptions, USAGE } from './load-options.ts';
 import { LoadProgress } from './load-progress.ts';
 import { describeResult } from './load-table.ts';
 
-/** After Ctrl-C, calls under way may still be answered for so long. */
+/** Time for responses to calls in flight after Ctrl-C. */
 const STOP_WITHIN_MS = 5_000;
 
 /**
- * `tapwire load`: an open-loop load test. Exit code 1 when a condition of `--fail-if` holds or the books do not agree, 2 when
- * the test could not be run. `tapwire load compare`: two of them side by side.
+ * `tapwire load`: an open-loop load test. Exit code 1 when a condition of `--fail-if` holds or the ledger check
+ * fails, 2 when the test could not be run. `tapwire load compare` compares two results.
  */
 export async function run(args: string[]): Promise<number> {
   try {
     return args[0] === 'compare' ? await compare(args.slice(1)) : await test(args);
   } catch (error) {
-    // 1 says that the gateway failed its test; what could not be tested must not look like that.
+    // Exit code 1 means that the gateway failed the test. A test that could not be run must have another code.
     const complaint = toCliError(error);
     if (complaint === undefined) throw error;
     console.error(complaint.description);
@@ -56,7 +56,7 @@ async function test(args: string[]): Promise<number> {
   return failed.length > 0 || result.ledger.ok === false ? 1 : 0;
 }
 
-/** Where there are books to compare, what clients are told is kept for as long. */
+/** When there are ledgers to compare, the responses that clients received are kept until the comparison. */
 async function withAnswersFolder<T>(options: LoadOptions, work: (options: LoadOptions) => Promise<T>): Promise<T> {
   if (options.profile.books === undefined) return work(options);
   const answersFolder = mkdtempSync(join(tmpdir(), 'tapwire-load-'));
@@ -67,12 +67,12 @@ async function withAnswersFolder<T>(options: LoadOptions, work: (options: LoadOp
   }
 }
 
-/** Taps of test cards by the thousand are nothing for real money: it must be said twice. */
+/** Thousands of taps with test cards must not reach an installation with real money, so two flags are required. */
 async function refuseProd({ plan, isProdAllowed }: LoadOptions): Promise<void> {
   const environment = await askEnvironment(plan.url);
   if (environment === 'dev' || environment === 'qa' || isProdAllowed) return;
   const what = environment === undefined ? 'does not say which environment it is' : `says it is ${environment}`;
-  throw new LoadError('REFUSED', `${plan.url} ${what}: say --against-prod --yes-really to load it all the same.`);
+  throw new LoadError('REFUSED', `${plan.url} ${what}. To load it nevertheless, add --against-prod --yes-really.`);
 }
 
 interface PerformedTest {
@@ -125,11 +125,11 @@ async function booksOf(
 ): Promise<LoadResult['ledger']> {
   const { books } = profile;
   if (books === undefined) return NO_LEDGER;
-  console.log('comparing the books of gateway and switches ...');
+  console.log('comparing the ledgers of gateway and switches ...');
   const types = await installedTypes();
   const { answersFolder } = plan;
   return proveLedger({ books, types, answersFolder, settleWithinMs, isAsked }).catch((error: Error) => ({
     ...NO_LEDGER,
-    description: `the books could not be compared: ${error.message}`,
+    description: `the ledgers could not be compared: ${error.message}`,
   }));
 }

@@ -8,8 +8,8 @@ import { flag, idOf, text } from '../words.ts';
 import { listOfAcquirer } from './processor-settings.ts';
 
 /**
- * `tapwire processor list [--acquirer ID [--json]]`: the types that a gateway started here would have, those of PROCESSORS
- * included, or what an acquirer has of them.
+ * `tapwire processor list [--acquirer ID [--json]]`: the types that a gateway started here would load, those of
+ * PROCESSORS included; with an acquirer, its processors.
  */
 export async function run(args: string[]): Promise<number> {
   const options = { acquirer: text, json: flag };
@@ -18,7 +18,7 @@ export async function run(args: string[]): Promise<number> {
   return listOfAcquirer(idOf(values.acquirer, '--acquirer'), values.json);
 }
 
-/** Exit code 1 when one of them would stop the start; the others are listed all the same. */
+/** The exit code is 1 when one of them would prevent the start; the others are still listed. */
 async function listTypes(): Promise<number> {
   const rows: string[][] = [];
   const broken: string[] = [];
@@ -27,7 +27,7 @@ async function listTypes(): Promise<number> {
     try {
       const entry = find();
       const { type, name } = await loadProcessor(entry);
-      if (rows.some(([taken]) => taken === type)) broken.push(`${entry}: type ${type} is taken by another processor`);
+      if (rows.some(([taken]) => taken === type)) broken.push(`${entry}: another processor already has type ${type}`);
       else rows.push([type, name, relative('.', entry)]);
     } catch (error) {
       if (!(error instanceof ProcessorError)) throw error;

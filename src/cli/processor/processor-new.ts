@@ -8,7 +8,10 @@ import { text } from '../words.ts';
 
 const USAGE = 'usage: tapwire processor new NAME [--dir DIR]';
 
-/** `tapwire processor new`: a folder with a processor that conforms as it is. In `processors/` the gateway finds it by itself. */
+/**
+ * `tapwire processor new`: creates a folder with a processor that passes the conformance suite unchanged. The
+ * gateway finds processors in `processors/` automatically.
+ */
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
@@ -22,7 +25,7 @@ export async function run(args: string[]): Promise<number> {
   const isFoundByItself = relative(BUILT_IN_FOLDER, folder) === name;
   if (isFoundByItself) await writeDocs([]);
   const named = isFoundByItself ? '' : `PROCESSORS=${path} `;
-  console.log(`${path} is a processor that conforms as it is; the places to edit are marked EDIT. Then:
+  console.log(`${path} is a processor that passes the conformance suite. The places to edit are marked EDIT. Then:
 
   npm run -s tapwire -- processor verify ${path}
   ${named}npm run -s tapwire -- simulate ${name}=9101

@@ -13,7 +13,9 @@ import { readJson } from '../read-file.ts';
 import { type Columns, listOf, printList } from '../table.ts';
 import { idOf, parseNamed, text } from '../words.ts';
 
-/** The processors of an acquirer: types with the settings of one switch each. Gateways follow changes by themselves. */
+/**
+ * The processors of an acquirer: types with the settings of one switch each. Gateways apply changes automatically.
+ */
 
 /** `tapwire processor list --acquirer ID [--json]`. */
 export async function listOfAcquirer(acquirerId: number, asJson: boolean): Promise<number> {
@@ -29,7 +31,8 @@ export async function listOfAcquirer(acquirerId: number, asJson: boolean): Promi
     fault: faults.find(({ processorId }) => processorId === processor.id)?.reason ?? null,
   }));
   printList(withFaults, COLUMNS, asJson);
-  if (!asJson) for (const { reason } of faults) console.error(`tapwire: a worker cannot open it: ${reason}`);
+  if (!asJson)
+    for (const { reason } of faults) console.error(`tapwire: a worker cannot open this processor: ${reason}`);
   return 0;
 }
 
@@ -40,7 +43,7 @@ export async function add(args: string[]): Promise<number> {
   const given = await checked(acquirerId, { type: values.type, config: readJson('--config', values.config) });
   const added = await onSettings(PROCESSOR_SETTINGS, (settings) => settings.add(changeOf(acquirerId), given));
   console.log(
-    `${listOf([added], COLUMNS)}\n\nNo tap goes there before a route leads to it: tapwire route add --acquirer ${acquirerId} --processor ${added.id}`,
+    `${listOf([added], COLUMNS)}\n\nThe processor receives no taps until a route leads to it: tapwire route add --acquirer ${acquirerId} --processor ${added.id}`,
   );
   return 0;
 }
@@ -63,11 +66,11 @@ export async function remove(args: string[]): Promise<number> {
   const { acquirerId, id: given } = parseNamed(args, 'PROCESSOR');
   const id = idOf(given, 'PROCESSOR');
   await onSettings(PROCESSOR_SETTINGS, (settings) => settings.remove(changeOf(acquirerId), id));
-  console.log(`The processor ${id} is removed.`);
+  console.log(`Processor ${id} is removed.`);
   return 0;
 }
 
-/** `tapwire processor example TYPE`: a configuration to start from. */
+/** `tapwire processor example TYPE`: prints a configuration to start from. */
 export async function example([type = '']: string[]): Promise<number> {
   const types = await installedTypes();
   const processor = types.get(type);
@@ -76,7 +79,7 @@ export async function example([type = '']: string[]): Promise<number> {
   return 0;
 }
 
-/** By the rules of the environment that it is run in: a worker of this installation has the same. */
+/** Validates with the rules of the present environment, which the workers of this installation share. */
 async function checked(acquirerId: number, given: unknown): Promise<ProcessorSettings> {
   const settings = checkedBy(processorSettings, given);
   const access = switchAccessOf(readConfig(process.env));

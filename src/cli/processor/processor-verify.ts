@@ -9,8 +9,8 @@ import { flag } from '../words.ts';
 const USAGE = 'usage: tapwire processor verify PATH|PACKAGE|TYPE [--json]';
 
 /**
- * `tapwire processor verify`: the conformance suite over one processor, as a table. Exit code 1 when a check fails or the
- * processor cannot be loaded.
+ * `tapwire processor verify`: runs the conformance suite over one processor and prints a table. Exit code 1 when a
+ * check fails or the processor cannot be loaded.
  */
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -34,7 +34,7 @@ export async function run(args: string[]): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
-/** A path goes first, then a folder of `processors/`, then a package. */
+/** A path takes precedence, then a folder of `processors/`, then a package. */
 function entryOf(name: string): string {
   const builtIn = builtInEntries().find((entry) => basename(dirname(entry)) === name);
   return builtIn !== undefined && !existsSync(name) ? builtIn : findEntry(name, resolve('.'));

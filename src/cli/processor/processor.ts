@@ -4,23 +4,23 @@ const settings = () => import('./processor-settings.ts');
 
 const COMMANDS: Commands = {
   new: {
-    description: 'NAME [--dir DIR]: a folder with a processor that conforms as it is',
+    description: 'NAME [--dir DIR]: create a folder with a processor that passes the conformance suite',
     load: () => import('./processor-new.ts'),
   },
   verify: {
-    description: 'PATH|PACKAGE|TYPE [--json]: the conformance suite over one',
+    description: 'PATH|PACKAGE|TYPE [--json]: run the conformance suite over a processor',
     load: () => import('./processor-verify.ts'),
   },
   list: {
-    description: '[--acquirer ID] [--json]: the types there are, or the processors of an acquirer',
+    description: '[--acquirer ID] [--json]: list the types, or the processors of an acquirer',
     load: () => import('./processor-list.ts'),
   },
   example: {
-    description: 'TYPE: a configuration to start from',
+    description: 'TYPE: print a configuration to start from',
     load: async () => ({ run: (await settings()).example }),
   },
   add: {
-    description: '--acquirer ID --type TYPE --config FILE: give an acquirer one more',
+    description: '--acquirer ID --type TYPE --config FILE: add a processor to an acquirer',
     load: async () => ({ run: (await settings()).add }),
   },
   change: {
@@ -30,7 +30,7 @@ const COMMANDS: Commands = {
   remove: { description: '--acquirer ID PROCESSOR', load: async () => ({ run: (await settings()).remove }) },
 };
 
-/** `tapwire processor ...`: the kinds of switches that this installation speaks to, and which acquirer has which. */
+/** `tapwire processor ...`: the processor types of this installation, and the processors of each acquirer. */
 export function run(args: string[]): Promise<number> {
   return runCommand('tapwire processor', COMMANDS, args);
 }

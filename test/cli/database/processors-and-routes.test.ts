@@ -85,9 +85,9 @@ describe('a processor and a route', () => {
 
 describe('what is wrong is named, and exits with 1', () => {
   test.each([
-    ['an acquirer that is not there', ['route', 'list', '--acquirer', '7'], 'no such acquirer'],
+    ['an acquirer that is not there', ['route', 'list', '--acquirer', '7'], 'acquirer does not exist'],
     ['no acquirer', ['route', 'list'], '--acquirer: expected a number'],
-    ['a route that is not there', ['route', 'remove', '--acquirer', '1', '99'], 'none of that name'],
+    ['a route that is not there', ['route', 'remove', '--acquirer', '1', '99'], 'no entry with this id'],
     [
       'a processor that is not there',
       ['route', 'add', '--acquirer', '1', '--processor', '99'],
@@ -123,7 +123,7 @@ test('a list says which processors workers cannot open, and why', async () => {
   const reason = `processor ${id} of acquirer 1: tls.caFile ca.pem cannot be read (ENOENT)`;
   await postgresProcessorFaults(testDatabase.database).tell([{ acquirerId: 1, processorId: id, reason }]);
   expect((await tapwire('processor', 'list', '--acquirer', '1')).stderr).toContain(
-    `a worker cannot open it: ${reason}`,
+    `a worker cannot open this processor: ${reason}`,
   );
   const listed = JSON.parse((await tapwire('processor', 'list', '--acquirer', '1', '--json')).stdout);
   expect(listed.find((each: { id: number }) => each.id === id)).toMatchObject({ fault: reason });

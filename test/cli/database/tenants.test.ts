@@ -148,7 +148,7 @@ describe('from an empty database', () => {
 
 describe('what is wrong is named, and exits with 1', () => {
   test.each([
-    ['integrator add --acquirer 77 --name x', 'no such acquirer'],
+    ['integrator add --acquirer 77 --name x', 'acquirer does not exist'],
     ['integrator add --name x', '--acquirer: expected a number'],
     ['integrator add --acquirer 1', '/name: '],
     ['integrator remove --acquirer 1 one', 'INTEGRATOR: expected a number'],
@@ -162,7 +162,7 @@ describe('what is wrong is named, and exits with 1', () => {
     ['terminal add --acquirer 1 --x-tid T2 --tid A --mid B --takes-pin maybe', '/canTakePin: '],
     ['terminal add --acquirer 1 --x-tid T2 --tid A --mid B --profile none', '/profile: must be a terminal profile'],
     ['api-key add --acquirer 1 --name x', '/scopes: '],
-    ['api-key rotate --acquirer 1 none', 'none of that name'],
+    ['api-key rotate --acquirer 1 none', 'no entry with this id'],
     ['issuer-key add --acquirer 1 --integrator 1 --issuer x --kid y --public-key none.pem', 'ENOENT'],
     ['user add --acquirer 1 --username x --role king', '/role: '],
     ['audit --limit 0', '--limit: 1 to'],

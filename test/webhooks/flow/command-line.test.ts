@@ -100,7 +100,7 @@ describe('tapwire webhooks listen', () => {
   test('says that nobody listens, and goes on', async () => {
     const gone = await startReceiver();
     await gone.close();
-    await listen((lines) => untilPrinted(lines, 'NOT TAKEN  nobody listens there'), {
+    await listen((lines) => untilPrinted(lines, 'NOT TAKEN  connection refused'), {
       target: gone.url,
       isFromStart: true,
     });
@@ -150,13 +150,13 @@ describe('tapwire callback', () => {
   }
 
   test('sets where links are told, with a secret of its own that is shown once, and ends it', async () => {
-    expect((await callback('show', '10')).notes).toContain('Nobody is told');
-    expect((await callback('set', '10', local.url)).notes).toContain(`told at ${local.url}.`);
+    expect((await callback('show', '10')).notes).toContain('No callback is set');
+    expect((await callback('set', '10', local.url)).notes).toContain(`sent to ${local.url}.`);
     expect((await callback('secret', '10')).output).toMatch(/^whsec_\S+$/);
     expect((await backend.ask('GET', '/integrator/callbackUrl')).body).toEqual({ callbackUrl: registered.url });
     expect((await callback('show', '10')).output).toBe('');
-    expect((await callback('off', '10')).notes).toContain('nobody is told now');
-    await expect(callback('off', '10')).rejects.toMatchObject({ reason: expect.stringContaining('Nothing is set') });
+    expect((await callback('off', '10')).notes).toContain('none are sent now');
+    await expect(callback('off', '10')).rejects.toMatchObject({ reason: expect.stringContaining('has no callback') });
     const { rows } = await installation.database.query(
       `select actor, action, after from admin_events where kind = 'callback' order by id`,
     );
@@ -171,10 +171,10 @@ describe('tapwire callback', () => {
 
   test.each([
     [['set', '10', 'http://10.0.0.1/'], 'must lead to a public address'],
-    [['set', '10'], 'URL: expected where to tell'],
-    [['secret', '12'], 'Nothing is set for this integrator'],
+    [['set', '10'], 'URL: expected the address that receives the webhooks'],
+    [['secret', '12'], 'This integrator has no callback'],
     [['show', 'ten'], '--integrator: expected a number'],
-    [['show', '10', '--serves', 'taps'], '--serves: links'],
+    [['show', '10', '--serves', 'taps'], '--serves: expected links'],
   ])('refuses %j', async ([verb, integrator, ...words], complaint) => {
     await expect(callback(verb!, integrator!, ...words)).rejects.toMatchObject({
       reason: expect.stringContaining(complaint),
