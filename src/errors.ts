@@ -1,6 +1,7 @@
 /**
- * Every error of Tapwire, behind one door: one class per decision a caller makes, one stable `code` per cause.
- * A message names what went wrong and where, never the bytes: card data must not reach a log through an error.
+ * Exports every error of Tapwire. There is one class for each decision that a caller makes, and one stable `code`
+ * for each cause. A message names what is wrong and where, never the bytes: card data must not reach a log through
+ * an error.
  */
 export * from './errors/card-errors.ts';
 export * from './errors/codec-errors.ts';

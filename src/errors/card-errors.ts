@@ -12,7 +12,10 @@ export class CardDataError extends TapwireError<CardDataErrorCode> {
   }
 }
 
-/** Why a value that we sealed for ourselves (PAN at rest, handover between processes) cannot be sealed or opened. */
+/**
+ * Why a value that the gateway sealed for itself (PAN at rest, handover between processes) cannot be sealed or
+ * opened.
+ */
 export type SealErrorCode = 'KEY_GONE' | 'NOT_KEPT' | 'SEAL_BROKEN' | 'NO_WORKER' | 'TOO_LARGE';
 
 export class SealError extends TapwireError<SealErrorCode> {
@@ -24,17 +27,17 @@ export class SealError extends TapwireError<SealErrorCode> {
   }
 }
 
-/** Why a tap is refused for what its card says; none of it is the issuer's to judge. */
+/** Why a tap is refused because of its card data. None of these cases needs a decision of the issuer. */
 export type CardErrorCode = keyof typeof CARD_ERRORS;
 
 const CARD_ERRORS = {
-  PAN_MISSING: 'neither 57 nor 5A is there',
-  PAN_MALFORMED: '5A is no PAN',
+  PAN_MISSING: '57 and 5A are both missing',
+  PAN_MALFORMED: '5A is not a PAN',
   PAN_LUHN: 'the check digit of the PAN is wrong',
-  PAN_MISMATCH: '5A is another PAN than 57',
-  TRACK2_MALFORMED: 'track 2 is no PAN, separator, YYMM and digits',
+  PAN_MISMATCH: '5A and 57 contain different PANs',
+  TRACK2_MALFORMED: 'track 2 is not PAN, separator, YYMM and digits',
   TRACK2_TOO_LONG: 'track 2 is longer than 37 characters',
-  EXPIRY_MALFORMED: '5F24 is no date',
+  EXPIRY_MALFORMED: '5F24 is not a date',
   SEQUENCE_NUMBER_MALFORMED: '5F34 is not two digits',
   CRYPTOGRAM_MISSING: '9F27 is missing',
   CRYPTOGRAM_RFU: '9F27 announces a cryptogram that EMV does not define',
@@ -48,24 +51,27 @@ export class CardError extends TapwireError<CardErrorCode> {
   }
 }
 
-/** Why a cryptographic operation was refused. The text says no more than the code: neither key nor PIN shows through it. */
+/**
+ * Why a cryptographic operation was refused. The text has no more detail than the code, so it reveals neither key
+ * nor PIN.
+ */
 export type CryptoErrorCode = keyof typeof CRYPTO_ERRORS;
 
 const CRYPTO_ERRORS = {
-  KEY_LENGTH: 'the key has a length that its algorithm or its use does not allow',
+  KEY_LENGTH: 'the algorithm or the use of the key does not allow its length',
   KEY_PARITY: 'a byte of the DES key has even parity: wrong key encryption key, or a damaged cryptogram',
   KEY_UNKNOWN: 'no key has this id',
-  KEY_EXISTS: 'a live key has this id already',
-  KEY_USAGE: 'the key may not be used for this',
-  KEY_TOO_WEAK: 'a key may be carried only under one that is at least as strong',
-  KEY_CHECK_VALUE: 'the check value is another than announced',
+  KEY_EXISTS: 'another live key has this id',
+  KEY_USAGE: 'the key must not be used for this purpose',
+  KEY_TOO_WEAK: 'a key may only be wrapped by a key that is at least as strong',
+  KEY_CHECK_VALUE: 'the check value differs from the announced one',
   TOO_MANY_KEYS: 'the key store is full',
   KEY_BLOCK: 'not a well-formed TR-31 key block',
   KEY_BLOCK_UNSUPPORTED: 'a TR-31 version, algorithm or use that is not accepted',
   KEY_BLOCK_MAC: 'the TR-31 key block is not authentic under this key',
   KSN: 'not a key serial number of a transaction',
   PIN_BLOCK: 'the PIN block cannot be used',
-  DATA_LENGTH: 'the data is too long, or not whole blocks',
+  DATA_LENGTH: 'the data is too long, or not a whole number of blocks',
   SOFT_HSM_FORBIDDEN: 'the software HSM works in dev and qa only',
 } as const;
 

@@ -9,7 +9,7 @@ const CONNECTION_ERRORS = {
   FRAME_TOO_SHORT: 'the switch sent a frame shorter than its header',
   FRAME_TOO_LONG: 'the switch announced a frame longer than the limit',
   MESSAGE_LENGTH: 'the encoded message is empty or longer than the longest frame',
-  DUPLICATE_KEY: 'a request with the same match key is waiting for its answer',
+  DUPLICATE_KEY: 'another request with the same match key is in flight',
   SLOT_SPENT: 'the slot was used or released before',
   EXCHANGE_FAILED: 'the switch did not answer',
 } as const;
@@ -20,21 +20,21 @@ export class ConnectionError extends TapwireError<ConnectionErrorCode> {
   }
 }
 
-/** Why a URL that somebody gave us was not called, or gave no answer. The codes stand in what its owner is shown. */
+/** Why a URL from a user was not called, or the call gave no response. Its owner is shown these codes. */
 export type OutboundErrorCode = keyof typeof OUTBOUND_ERRORS;
 
 const OUTBOUND_ERRORS = {
-  URL_REFUSED: 'the URL is none that may be called',
-  ADDRESS_REFUSED: 'the name leads to an address that is not public',
-  NAME_NOT_FOUND: 'the name has no address',
-  NAME_LOOKUP_FAILED: 'the address of the name could not be found out',
-  CONNECTION_REFUSED: 'nobody listens there',
-  CONNECTION_LOST: 'the connection ended before an answer',
+  URL_REFUSED: 'the URL is not allowed',
+  ADDRESS_REFUSED: 'the host name resolves to an address that is not public',
+  NAME_NOT_FOUND: 'the host name has no address',
+  NAME_LOOKUP_FAILED: 'the host name could not be resolved',
+  CONNECTION_REFUSED: 'the connection was refused',
+  CONNECTION_LOST: 'the connection ended before a response',
   UNREACHABLE: 'the address cannot be reached',
-  TLS_FAILED: 'the connection could not be secured, or its certificate is not valid',
-  ANSWER_BROKEN: 'the answer is not HTTP',
-  TIMEOUT: 'no answer in time',
-  CANCELLED: 'we stopped before there was an answer',
+  TLS_FAILED: 'the TLS handshake failed, or the certificate is not valid',
+  ANSWER_BROKEN: 'the response is not HTTP',
+  TIMEOUT: 'no response in time',
+  CANCELLED: 'the gateway stopped before a response',
 } as const;
 
 export class OutboundError extends TapwireError<OutboundErrorCode> {

@@ -1,8 +1,8 @@
 import { TapwireError } from './tapwire-error.ts';
 
 /**
- * Why a credential was rejected. A missing or wrong credential needs another one; `FORBIDDEN` is a valid credential without
- * the right.
+ * Why a credential was rejected. A missing or wrong credential must be replaced; `FORBIDDEN` is a valid credential
+ * without the permission.
  */
 export type AuthErrorCode = 'UNAUTHORISED' | 'API_KEY_INVALID' | 'JWT_INVALID' | 'JWT_EXPIRED' | 'FORBIDDEN';
 

@@ -1,8 +1,8 @@
 import { TapwireError, UserFixableError } from './tapwire-error.ts';
 
 /**
- * Why the gateway, or any command, cannot start: shown to whoever gave it, in one line, before exit code 1. BAD_USAGE: its
- * words do not say what to do; how they should is shown instead, before exit code 2.
+ * Why the gateway, or any command, cannot start. The user sees it in one line, before exit code 1. BAD_USAGE: the
+ * arguments are not valid; the user sees the usage instead, before exit code 2.
  */
 export type StartErrorCode =
   | 'NO_DATABASE'
@@ -21,7 +21,7 @@ export type ProcessorErrorCode =
   | 'PROCESSOR_INVALID'
   | 'PROCESSOR_DUPLICATE';
 
-/** A plug-in that is missing, does not run or is not one: the message names the file and the reason. */
+/** A plug-in that is missing, cannot be loaded or is not a plug-in: the message names the file and the reason. */
 export class ProcessorError extends UserFixableError<ProcessorErrorCode> {}
 
 /** Why a simulated switch cannot be started as asked. */

@@ -1,6 +1,6 @@
 import { UserFixableError } from './tapwire-error.ts';
 
-/** Why a load test cannot be run as asked, or its files not be read. */
+/** Why a load test cannot run as requested, or its files cannot be read. */
 export type LoadErrorCode = 'BAD_OPTION' | 'BAD_FILE' | 'REFUSED' | 'UNREACHABLE' | 'WORKER_BROKEN';
 
 export class LoadError extends UserFixableError<LoadErrorCode> {}

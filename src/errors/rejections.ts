@@ -1,7 +1,7 @@
 import { TapwireError } from './tapwire-error.ts';
 
 /**
- * Why a request was rejected although it was well-formed: the state or the settings of what it names do not allow it.
+ * Why a well-formed request was rejected: the state or the settings of the resource do not allow it.
  * `src/http/rejections.ts` has the HTTP response for each code.
  */
 export type RejectionCode =
@@ -53,7 +53,7 @@ export class RequestRejected extends TapwireError<RejectionCode> {
   }
 }
 
-/** An invalid value by the names that lead to it. */
+/** An invalid value, located by the property names that lead to it. */
 export interface Fault {
   readonly path: readonly PropertyKey[];
   readonly detail: string;

@@ -15,14 +15,14 @@ export class TapRefused extends TapwireError {
   }
 }
 
-/** A PIN block that the HSM cannot open for this card: as wrong as a PIN that the issuer refuses. */
+/** A PIN block that the HSM cannot open for this card. It counts as a wrong PIN, as if the issuer had refused it. */
 export class PinUnusable extends TapwireError {
   constructor(options?: ErrorOptions) {
     super('PIN_UNUSABLE', undefined, options);
   }
 }
 
-/** The HSM has not translated a PIN in time, or has too much to do. Nothing was sent. */
+/** The HSM has not translated a PIN in time, or is overloaded. Nothing was sent. */
 export class HsmUnavailable extends TapwireError {
   override readonly retryable = true;
 
@@ -48,7 +48,7 @@ export class DuplicateReference extends TapwireError {
 /** The settings have no terminal, profile or route for the tap. It is recorded as ErrorFindingConfig. */
 export class NoConfiguration extends TapwireError<'NO_TERMINAL' | 'NO_ROUTE' | 'NO_PROFILE' | 'OUTSIDE_PROFILE'> {}
 
-/** So many requests are waiting that a new one would be answered late. It is rejected before anything is stored. */
+/** Too many requests are waiting, so a new one would be answered late. It is rejected before anything is stored. */
 export class Overloaded extends TapwireError {
   override readonly retryable = true;
 
@@ -79,8 +79,8 @@ export class Throttled extends TapwireError<'TOO_MANY_REQUESTS' | 'TOO_MANY_LOGI
 }
 
 /**
- * The database is unavailable for a commit. `mayBeStored` tells whether this request may have stored something; it says
- * nothing about an earlier, identical request.
+ * The database is unavailable for a commit. `mayBeStored` states whether this request may have stored something; it
+ * says nothing about an earlier, identical request.
  */
 export class StoreUnavailable extends TapwireError {
   override readonly retryable = true;
@@ -99,7 +99,7 @@ export class StoreUnread extends StoreUnavailable {
   }
 }
 
-/** A request passed its deadline. `waitsForSwitch`: a message to a switch may have left on its behalf. */
+/** A request passed its deadline. `waitsForSwitch`: a message to a switch may have been sent for it. */
 export class AnswerOverdue extends TapwireError {
   override readonly retryable = true;
   readonly waitsForSwitch: boolean;
@@ -110,7 +110,7 @@ export class AnswerOverdue extends TapwireError {
   }
 }
 
-/** The resource does not exist or belongs to another tenant; callers must not be able to tell which. */
+/** The resource does not exist or belongs to another tenant; callers must not be able to distinguish the two. */
 export class NotFound extends TapwireError {
   constructor() {
     super('NOT_FOUND');

@@ -1,24 +1,28 @@
 /**
- * SQLSTATEs by which a server describes its own condition and not a fault of the statement (PostgreSQL appendix A):
+ * SQLSTATEs with which a server describes its own condition and not a fault of the statement (PostgreSQL appendix
+ * A):
  *
- *   08     connection exceptions, and those of poolers
- *   40     transaction rollback: serialization failures, deadlocks, completion unknown
- *   53     insufficient resources: disk full, out of memory, too many connections
- *   57     operator intervention: statement timeout, shutdown, crash, cannot connect now
- *   58     errors of the system below: a disk that fails
- *   25006  read-only: a standby that was not promoted yet
- *   25P03, 25P04, 55P03   idle in a transaction, transaction and lock timeouts
+ * - 08: connection exceptions, including those of poolers
+ * - 40: transaction rollback: serialization failures, deadlocks, completion unknown
+ * - 53: insufficient resources: disk full, out of memory, too many connections
+ * - 57: operator intervention: statement timeout, shutdown, crash, cannot connect now
+ * - 58: errors of the underlying system, such as a failing disk
+ * - 25006: read-only: a standby that was not promoted yet
+ * - 25P03, 25P04, 55P03: idle in a transaction, transaction and lock timeouts
  */
 const CONDITIONS = /^(08...|40...|53...|57...|58...|25006|25P0[34]|55P03)$/;
-/** A FATAL or PANIC ends the session, or refuses it: whatever the reason, no statement can run in it. */
+/** FATAL or PANIC ends or refuses the session for any reason: no statement can run in it. */
 const ENDS_SESSION = /^(FATAL|PANIC)$/;
-/** Of Node's sockets; ENOENT is a Unix socket without its server. */
+/** Error codes of Node's sockets. ENOENT is a Unix socket without its server. */
 const LOST_SOCKET = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOENT|EAI_AGAIN|ENOTFOUND)$/;
-/** What pg and its pool say of connections; they give it no code. */
+/** Messages of pg and its pool about connections, which have no code. */
 const LOST_CLIENT =
   /^(Connection terminated|timeout e|Client (has encountered a connection error|was closed)|Cannot use a pool after calling end)/;
 
-/** Whether the database was unavailable, or refused for a reason that passes by itself or by an operator's hand; never a bug. */
+/**
+ * Whether the database was unavailable, or refused for a reason that is temporary or that an operator can fix; never
+ * a bug.
+ */
 export function isStoreCondition(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, severity, syscall } = error as { code?: unknown; severity?: unknown; syscall?: unknown };

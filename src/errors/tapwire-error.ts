@@ -1,4 +1,4 @@
-/** `message` is the code, followed by fixed words on what went wrong and where. */
+/** `message` is the code, followed by fixed words on what is wrong and where. */
 export abstract class TapwireError<Code extends string = string> extends Error {
   readonly code: Code;
   /** True when the same call may succeed later without a change by the caller. */
@@ -14,9 +14,9 @@ export abstract class TapwireError<Code extends string = string> extends Error {
   }
 }
 
-/** What whoever gave a command can mend: shown as it is, without a stack. */
+/** An error that the user of a command can fix: shown as it is, without a stack. */
 export abstract class UserFixableError<Code extends string> extends TapwireError<Code> {
-  /** A sentence that names what is at fault. */
+  /** A sentence that names the cause. */
   readonly reason: string;
 
   constructor(code: Code, reason: string, options?: ErrorOptions) {

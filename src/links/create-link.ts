@@ -8,15 +8,15 @@ import type { Clock } from '../transactions/ports/process-ports.ts';
 import type { Tenant } from '../transactions/ports/store-ports.ts';
 import { drawQrCode } from './draw-qr-code.ts';
 
-/** A request that was made so long ago, or so far ahead, is a replay or a clock that is wrong. */
+/** A request whose timestamp is older or further in the future is a replay, or its clock is wrong. */
 const TIMESTAMP_WITHIN_MS = 24 * 60 * 60 * 1_000;
 
-/** What links are made with. */
+/** The services that creating links requires. */
 export interface LinkServices {
   readonly links: Pick<LinkStore, 'create'>;
   readonly tokens: IntentTokens;
   readonly directory: Pick<Directory, 'terminal'>;
-  /** The merchants that a credential speaks for. */
+  /** The merchants that a credential may act for. */
   readonly merchants: {
     findOwned(owner: Tenant, id: string): Promise<{ integratorId: number; isBlocked: boolean } | undefined>;
   };
@@ -24,48 +24,48 @@ export interface LinkServices {
   /** A UUID v4. */
   readonly newId: () => string;
   readonly lifetimeMinutes: number;
-  /** Where phones find pay pages, without a slash at its end. */
+  /** Base URL of the pay pages for phones, without a trailing slash. */
   readonly appUrl: () => string;
 }
 
-/** A mandate as it is asked for, amounts as decimal text in major units. */
+/** A mandate as requested, with amounts as decimal text in major units. */
 export type MandateRequest = Omit<Mandate, 'instalmentMinor' | 'maxCollectionMinor'> & {
   readonly instalmentAmount: string;
   readonly maxCollectionAmount: string;
 };
 
-/** What a creator asks for; amounts are decimal text in major units. */
+/** The request of a creator; amounts are decimal text in major units. */
 export interface LinkRequest {
   readonly merchantId: string;
   readonly paymentReference: string;
   readonly amount: string;
   readonly currencyCode: string;
-  /** ISO 8601; none where the request was made just now. */
+  /** ISO 8601; undefined if the request has no timestamp. */
   readonly timestamp?: string | undefined;
   readonly kind: LinkKind;
   readonly isConsumerApp: boolean;
   readonly xTid?: string | undefined;
-  /** Makes it a TT3. */
+  /** Makes the link a TT3. */
   readonly mandate?: MandateRequest | undefined;
-  /** Pixels of the QR code's side; none without. */
+  /** Side of the QR code in pixels; undefined for no QR code. */
   readonly qrCodeSize?: number | undefined;
 }
 
 export interface CreatedLink {
   readonly link: NewLink;
-  /** Opens the link to whoever holds it. */
+  /** Gives any holder access to the link. */
   readonly token: string;
-  /** The token is behind the `#`: no server and no log sees it. */
+  /** The token follows the `#`, so no server and no log receives it. */
   readonly url: string;
   /** `data:image/png;base64,...` of the URL. */
   readonly qrCode: string | undefined;
 }
 
 /**
- * Makes a link or intent for a merchant of the caller's.
+ * Creates a link or intent for a merchant of the caller.
  *
- * @throws NotFound for another's merchant, Forbidden for a blocked one; RequestRejected (INVALID_VALUES with a
- *   pointer to the field at fault, PAYMENT_REFERENCE_USED), Overloaded, StoreUnavailable
+ * @throws NotFound for another tenant's merchant, Forbidden for a blocked one; RequestRejected (INVALID_VALUES with
+ * a pointer to the invalid field, PAYMENT_REFERENCE_USED), Overloaded, StoreUnavailable
  */
 export async function createLink(services: LinkServices, owner: Tenant, wanted: LinkRequest): Promise<CreatedLink> {
   const merchant = await services.merchants.findOwned(owner, wanted.merchantId);
@@ -75,12 +75,12 @@ export async function createLink(services: LinkServices, owner: Tenant, wanted: 
   const token = await services.tokens.issue(link);
   const url = payUrl(services, link, token);
   const qrCode = wanted.qrCodeSize === undefined ? undefined : drawQrCode(url, wanted.qrCodeSize);
-  // Last, so that nobody has to find out what became of an answer that could not be made.
+  // The commit is the last step, so that a response that cannot be built leaves no link.
   if ((await services.links.create(link)) === 'created') return { link, token, url, qrCode };
   throw new RequestRejected('PAYMENT_REFERENCE_USED');
 }
 
-/** Where a link opens. The token is behind the `#`: no server and no log sees it. */
+/** The URL that opens a link. The token follows the `#`, so no server and no log receives it. */
 export function payUrl({ appUrl }: Pick<LinkServices, 'appUrl'>, { id }: Pick<NewLink, 'id'>, token: string): string {
   return `${appUrl()}/pay/${id}#${token}`;
 }

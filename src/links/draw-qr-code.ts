@@ -4,26 +4,28 @@ import QRCode from 'qrcode';
 /** Light modules around the code that readers need (ISO/IEC 18004 9.1). */
 const QUIET_MODULES = 4;
 /**
- * A token is long and the screen that shows it is clean: the least redundancy keeps the modules large. Which mask is the best is
- * a question of pictures that repeat themselves; a token does not, and to try all eight takes ten times as long as the rest.
+ * A token is long and a screen shows the code clearly, so the least redundancy keeps the modules large. The choice
+ * of mask matters for repeating patterns, which a token does not have. Trying all eight masks takes ten times as
+ * long as the rest.
  */
 const OPTIONS = { errorCorrectionLevel: 'L', maskPattern: 3 } as const;
-/** Eight pixels of a line. */
+/** Eight light pixels of a row. */
 const LIGHT = 0xff;
-/** Stands in front of each line (PNG 9.2). */
+/** Precedes each row (PNG 9.2). */
 const NO_FILTER = 0;
 /**
- * What zlib takes unless told, 256 KB for each picture, made the garbage collector search the whole heap several times a second:
- * meanwhile nobody was answered. A kilobyte to look back on is enough for some lines, which are alike.
+ * By default zlib allocates 256 KB for each picture. The garbage collector then searched the whole heap several
+ * times a second, and no request was answered meanwhile. A window of one kilobyte covers several rows, which are
+ * similar.
  */
 const DEFLATE = { windowBits: 10, memLevel: 5, level: 3, chunkSize: 4_096 } as const;
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /**
- * The QR code of a link as a PNG in a data URL. The package gives the modules; drawn here, with one bit for a pixel, they take a
- * twentieth of the time that its own images take. Taps would have to wait for it.
+ * Draws the QR code of a link as a PNG in a data URL. The package supplies the modules. Drawing them here, with one
+ * bit per pixel, takes a twentieth of the time of the package's own images, for which taps would have to wait.
  *
- * @param size pixels of a side; where that is less than one for each module, the image is larger
+ * @param size pixels of a side; if that is less than one per module, the image is larger
  */
 export function drawQrCode(url: string, size: number): string {
   const { modules } = QRCode.create([{ data: Buffer.from(url), mode: 'byte' }], OPTIONS);
@@ -44,12 +46,12 @@ export function drawQrCode(url: string, size: number): string {
   return `data:image/png;base64,${encodePng(side, lines).toString('base64')}`;
 }
 
-/** Makes `count` pixels of a line dark, from its pixel `from` on. */
+/** Makes `count` pixels of a row dark, starting at pixel `from`. */
 function darken(lines: Buffer, lineAt: number, from: number, count: number): void {
   for (let x = from; x < from + count; x++) lines[lineAt + (x >> 3)]! &= ~(0x80 >> (x & 7));
 }
 
-/** A square PNG of greyscale with one bit for a pixel (PNG 11.2.2). */
+/** A square greyscale PNG with one bit per pixel (PNG 11.2.2). */
 function encodePng(side: number, lines: Buffer): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(side, 0);

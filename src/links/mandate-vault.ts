@@ -4,14 +4,20 @@ import type { Mandate } from '../transactions/model/link.ts';
 
 const PURPOSE = 'mandate';
 
-/** Mandates at rest. They name a person and an account, so they are sealed to their link; nothing searches them. */
+/**
+ * Stores mandates encrypted. They name a person and an account, so they are sealed to their link; no search uses
+ * them.
+ */
 export interface MandateVault {
   seal(linkId: string, mandate: Mandate): Uint8Array;
   /** @throws SealError KEY_GONE, SEAL_BROKEN */
   open(linkId: string, sealed: Uint8Array): Mandate;
 }
 
-/** Keys are made apart by their purpose, so those that seal webhooks' secrets can seal these, too. */
+/**
+ * Keys are derived separately for each purpose, so the keys that seal the secrets of webhooks can seal mandates,
+ * too.
+ */
 export function createMandateVault({ webhookSealing }: Pick<KeyRing, 'webhookSealing'>): MandateVault {
   return {
     seal: (owner, mandate) =>

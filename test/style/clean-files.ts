@@ -29,6 +29,10 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/transactions/README.md', parts: ['prose'] },
   { glob: 'src/http/**/*.{ts,js}', parts: ['comments'] },
   { glob: 'src/http/**/*.md', parts: ['prose'] },
+  { glob: 'src/errors/*.ts', parts: ['comments', 'texts'] },
+  { glob: 'src/errors.ts', parts: ['comments'] },
+  { glob: 'src/links/*.ts', parts: ['comments'] },
+  { glob: 'src/links/README.md', parts: ['prose'] },
   { glob: 'test/style/clean-files.ts', parts: ['comments'] },
 ];
 
