@@ -1,6 +1,7 @@
 import { type QueueFigures, queueFigures } from '../jobs/dead-letters.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { FEW_STANS, STANS } from '../store/switches/stan-blocks.ts';
+import { OPEN_REVERSAL_STATES } from '../transactions/model/transaction.ts';
 
 /** What waits in the whole installation, the same from each of its processes. */
 export interface Backlog {
@@ -42,7 +43,7 @@ const MAX_SCOPES = 100;
 
 /** Partial indexes hold the few rows that these count. */
 const MONEY = `
-select (select count(*)::int from transactions where reversal_state in (1, 2, 4, 5)) as "reversalsOwed",
+select (select count(*)::int from transactions where reversal_state in (${OPEN_REVERSAL_STATES.join()})) as "reversalsOwed",
   (select count(*)::int from transactions where needs_review) as "needsReview",
   pg_database_size(current_database()) as "databaseBytes"`;
 

@@ -1,12 +1,13 @@
 import { listDeadLetters } from '../../jobs/dead-letters.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
+import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
 import { createBacklogReader, readPendingWebhooks } from '../backlog.ts';
 import type { ConsoleBacklog, DatabaseState, OwedReversals } from './frame.ts';
 
 /** Partial indexes hold the few rows that these count. */
 const OWED = `
 select acquirer_id as "acquirerId", sum(owed)::int as "reversalsOwed", sum(review)::int as "needsReview" from (
-  select acquirer_id, 1 as owed, 0 as review from transactions where reversal_state in (1, 2, 4, 5)
+  select acquirer_id, 1 as owed, 0 as review from transactions where reversal_state in (${OPEN_REVERSAL_STATES.join()})
   union all select acquirer_id, 0, 1 from transactions where needs_review) each
 where $1::integer is null or acquirer_id = $1 group by 1 order by 1`;
 

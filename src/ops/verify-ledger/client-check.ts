@@ -1,5 +1,5 @@
 import { Disposition } from '../../transactions/model/disposition.ts';
-import { ReversalState } from '../../transactions/model/transaction.ts';
+import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
 import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
@@ -11,12 +11,11 @@ export interface ClientAnswer {
 }
 
 const BATCH_ANSWERS = 5_000;
-const { owed, sent, confirming, needsReview } = ReversalState;
 
 const TOLD = 'client_answers a left join transactions t on t.id = a.id';
 /** A void was asked for, or the transaction is about to be reversed, or a person looks at it. */
 const HAS_CHANGED = `(t.void_state is not null or t.needs_review
-  or t.reversal_state in (${[owed, sent, confirming, needsReview].join()}))`;
+  or t.reversal_state in (${OPEN_REVERSAL_STATES.join()}))`;
 
 /** To be called before the books are opened: they are read only afterwards. */
 export async function keepAnswers(books: Pick<Books, 'client'>, answers: AsyncIterable<ClientAnswer>): Promise<void> {

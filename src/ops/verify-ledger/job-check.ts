@@ -1,15 +1,21 @@
 import { PinState } from '../../transactions/model/pin.ts';
 import { MUST_NOT_REST } from '../../transactions/model/status.ts';
-import { ReversalState, TransactionType, VoidState } from '../../transactions/model/transaction.ts';
+import {
+  OPEN_REVERSAL_STATES,
+  ReversalState,
+  RUNNING_REVERSAL_STATES,
+  TransactionType,
+  VoidState,
+} from '../../transactions/model/transaction.ts';
 import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
-const { owed, sent, confirming, needsReview } = ReversalState;
+const { needsReview } = ReversalState;
 
 const RESTLESS = `t.status in (${MUST_NOT_REST.join()})`;
 const AWAITING_PIN = `t.pin_state = ${PinState.awaiting}`;
-const REVERSING = `t.reversal_state in (${[owed, sent, confirming].join()})`;
+const REVERSING = `t.reversal_state in (${RUNNING_REVERSAL_STATES.join()})`;
 const OPEN_VOID = `t.type = ${TransactionType.Void} and t.disposition is null`;
 /** Whatever else may move a tap on (`authorize`, `refund`), its `overdue` job is there besides and lets it rest. */
 const LIVE = `select name, data ->> 'id' as id, (data ->> 'attempt')::integer as attempt from pgboss.job
@@ -39,12 +45,12 @@ export function checkJobs(books: Books): Promise<Finding> {
       union all
       select s.transaction_id::text, concat('the reversal of its attempt ', s.attempt, ' is in state ', s.reversal_state, ' without a job')
       from superseded_attempts s
-      where s.reversal_state in (${[owed, sent, confirming].join()}) and not exists (
+      where s.reversal_state in (${RUNNING_REVERSAL_STATES.join()}) and not exists (
         select from live where name = 'reverse' and live.id = s.transaction_id::text and live.attempt = s.attempt)
       union all
       select t.id::text, 'is a void that nobody drives' from transactions t
       join transactions sale on sale.acquirer_id = t.acquirer_id and sale.id = t.original_id
       where ${OPEN_VOID} and (sale.void_state is distinct from ${VoidState.asked}
-        or sale.reversal_state not in (${[owed, sent, confirming, needsReview].join()}))`,
+        or sale.reversal_state not in (${OPEN_REVERSAL_STATES.join()}))`,
   });
 }

@@ -1,15 +1,15 @@
 import { Disposition } from '../../transactions/model/disposition.ts';
 import { findCurrency } from '../../transactions/model/money.ts';
 import { MUST_NOT_REST } from '../../transactions/model/status.ts';
-import { ReversalState, TransactionType } from '../../transactions/model/transaction.ts';
+import { ReversalState, RUNNING_REVERSAL_STATES, TransactionType } from '../../transactions/model/transaction.ts';
 import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
-const { owed, sent, confirming, needsReview } = ReversalState;
+const { needsReview } = ReversalState;
 
 /** Nothing was promised yet, or a reversal is under way: visible to whoever looks at the transaction. */
-const IS_OPEN = `(m.of_reversal_state in (${[owed, sent, confirming].join()})
+const IS_OPEN = `(m.of_reversal_state in (${RUNNING_REVERSAL_STATES.join()})
   or (t.disposition is null and t.status in (${MUST_NOT_REST.join()})))`;
 /** A person must settle it with the acquirer, and it says so. */
 const IS_IN_REVIEW = `(t.reversal_state = ${needsReview} or t.needs_review)`;

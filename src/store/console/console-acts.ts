@@ -1,6 +1,10 @@
 import { NotFound, RequestRejected } from '../../errors.ts';
 import type { JobRequest } from '../../transactions/model/jobs.ts';
-import { ReversalState, type TransactionKey } from '../../transactions/model/transaction.ts';
+import {
+  OPEN_REVERSAL_STATES,
+  type ReversalStateId,
+  type TransactionKey,
+} from '../../transactions/model/transaction.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
@@ -28,13 +32,6 @@ export async function acquirerOfDeadLetter(database: Database, id: string): Prom
   return rows[0].acquirerId === null ? null : Number(rows[0].acquirerId);
 }
 
-const OWED: readonly number[] = [
-  ReversalState.owed,
-  ReversalState.sent,
-  ReversalState.confirming,
-  ReversalState.needsReview,
-];
-
 // Its job may wait for a retry or for its time; one that is in hand is being sent right now.
 const LIVE = `
 select id, state = 'active' as "isActive" from pgboss.job
@@ -55,10 +52,13 @@ export async function bringForwardReversal(
 ): Promise<void> {
   const text = `select attempt, reversal_state as state, reversal_attempt as made from transactions
     where acquirer_id = $1 and id = $2`;
-  const { rows } = await database.query<{ attempt: number; state: number; made: number }>(text, [acquirerId, id]);
+  const { rows } = await database.query<{ attempt: number; state: ReversalStateId; made: number }>(text, [
+    acquirerId,
+    id,
+  ]);
   const found = rows[0];
   if (!found) throw new NotFound();
-  if (!OWED.includes(found.state)) throw new RequestRejected('NO_OPEN_REVERSAL');
+  if (!OPEN_REVERSAL_STATES.includes(found.state)) throw new RequestRejected('NO_OPEN_REVERSAL');
   await record();
   await inTransaction(database, async (client) => {
     const live = await client.query<{ id: string; isActive: boolean }>(LIVE, [acquirerId, id]);

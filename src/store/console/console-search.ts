@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { RequestRejected } from '../../errors.ts';
 import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
+import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';
@@ -44,7 +45,7 @@ const CONDITIONS: Readonly<Record<Wanted['by'], string>> = {
   maskedPan: 'masked_pan = $2 and created_at > $3',
   panHash: 'pan_hash = any($2) and created_at > $3',
   // Partial indexes hold these.
-  owed: 'reversal_state in (1, 2, 4, 5)',
+  owed: `reversal_state in (${OPEN_REVERSAL_STATES.join()})`,
   review: 'needs_review',
 };
 

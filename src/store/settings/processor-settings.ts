@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
 import { RequestRejected } from '../../errors.ts';
 import type { SwitchAccess } from '../../switches/access/switch-access.ts';
+import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
 import { checkProcessorSettings, type ProcessorTypes } from '../../transactions/settings/check-routing.ts';
 import type { SettingsTable } from './settings-table.ts';
 
@@ -56,7 +57,7 @@ select exists (select from routes where acquirer_id = $1 and processor_id = $2 a
   ) as "hadRoutes",
   exists (
     select from transactions t join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
-    where t.acquirer_id = $1 and t.reversal_state in (1, 2, 4, 5) and r.processor_id = $2
+    where t.acquirer_id = $1 and t.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and r.processor_id = $2
   ) as "hasReversals"`;
 
 // A transaction that must not rest has a live job that says so; no index on status could (it would slow every tap).

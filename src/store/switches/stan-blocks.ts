@@ -1,3 +1,4 @@
+import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 
@@ -175,11 +176,11 @@ reserved as (
 select scope, first, business_date::text as day, used, array(
   select t.stan from generate_series(first, first + ${BLOCK_SIZE - 1}) as counter
   join transactions t on t.acquirer_id = x."acquirerId" and t.stan = lpad((counter % ${STANS} + 1)::text, 6, '0')
-  where t.reversal_state in (1, 2, 4, 5) and (x.tid is null or t.tid = x.tid)
+  where t.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and (x.tid is null or t.tid = x.tid)
   union all
   select s.stan from generate_series(first, first + ${BLOCK_SIZE - 1}) as counter
   join superseded_attempts s on s.acquirer_id = x."acquirerId" and s.stan = lpad((counter % ${STANS} + 1)::text, 6, '0')
-  where s.reversal_state in (1, 2, 4, 5) and (x.tid is null or s.tid = x.tid)
+  where s.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and (x.tid is null or s.tid = x.tid)
 ) as owed
 from reserved join x using (scope)`;
 

@@ -1,5 +1,7 @@
 import type pg from 'pg';
+import { Disposition } from '../../transactions/model/disposition.ts';
 import type { JobRequest } from '../../transactions/model/jobs.ts';
+import { Status } from '../../transactions/model/status.ts';
 import { TransactionType } from '../../transactions/model/transaction.ts';
 import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
 import { findUnclaimable, IS_NAMED_LIKE_A_LINK, namedLink, recordClaims } from '../links/link-claims.ts';
@@ -23,6 +25,11 @@ const BIRTH_COLUMNS = {
 } as const satisfies ColumnList;
 
 const COLUMNS = { ...BIRTH_COLUMNS, ...ATTEMPT_COLUMNS } as const satisfies ColumnList;
+
+/** An attempt that ended like this never reached a switch, so that another attempt may follow it. */
+const NOT_SENT = [Status.BadRequestReceived, Status.ErrorFindingConfig];
+const NOT_SENT_DISPOSITIONS = [Disposition.DeclinedOffline, Disposition.UnableToGoOnline];
+const ANSWERED = [Status.RespondedToPhone, Status.FailedToRespondToPhone];
 
 const IN = (seconds: string) => `clock_timestamp() + x."${seconds}" * interval '1 s'`;
 
@@ -97,7 +104,8 @@ retried as (
   set (${columnNames(ATTEMPT_COLUMNS)}, ${TIMES.names}) = row(${columnValues(ATTEMPT_COLUMNS)}, ${TIMES.values})
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt - 1 and t.original_id is null
-    and (t.status in (0, 2) or t.disposition in (2, 3)) and t.status in (0, 2, 8, 9) and t.pin_fingerprint is null
+    and (t.status in (${NOT_SENT.join()}) or t.disposition in (${NOT_SENT_DISPOSITIONS.join()}))
+    and t.status in (${[...NOT_SENT, ...ANSWERED].join()}) and t.pin_fingerprint is null
     and (x."consumerId" is not null or not ${IS_NAMED_LIKE_A_LINK})
   returning t.acquirer_id, t.id, t.attempt, x.moves
 ),

@@ -1,9 +1,9 @@
 import { PinState } from '../../transactions/model/pin.ts';
 import { MUST_NOT_REST } from '../../transactions/model/status.ts';
-import { ReversalState, VoidState } from '../../transactions/model/transaction.ts';
+import { ReversalState, RUNNING_REVERSAL_STATES, VoidState } from '../../transactions/model/transaction.ts';
 import type { Database } from '../postgres/open-database.ts';
 
-const { owed, sent, confirming, needsReview } = ReversalState;
+const { needsReview } = ReversalState;
 
 /** For how many days what is kept. */
 export interface Retention {
@@ -41,7 +41,7 @@ const CUTOFF = `clock_timestamp() - $1 * interval '1 day'`;
 const REVIEW_DAYS = 180;
 
 /** Nothing will be sent to a switch any more that needs the card. A void is part of the sale's reversal. */
-const IS_AT_REST = `(t.reversal_state not in (${[owed, sent, confirming].join()})
+const IS_AT_REST = `(t.reversal_state not in (${RUNNING_REVERSAL_STATES.join()})
     and (t.reversal_state <> ${needsReview} or t.created_at < ${CUTOFF} - interval '${REVIEW_DAYS} days')
     and t.void_state is distinct from ${VoidState.asked}
     and t.status not in (${MUST_NOT_REST.join()}) and t.pin_state <> ${PinState.awaiting}
@@ -96,7 +96,7 @@ const DELETE_AUDIT = deletion('audit', 'transaction_events', 'at', 'true');
 const DELETE_SUPERSEDED = unmarkedDeletion(
   'superseded_attempts',
   'superseded_at',
-  `reversal_state not in (${[owed, sent, confirming].join()})
+  `reversal_state not in (${RUNNING_REVERSAL_STATES.join()})
     and (reversal_state <> ${needsReview} or superseded_at < ${CUTOFF} - interval '${REVIEW_DAYS} days')`,
 );
 const DELETE_REVERSALS = unmarkedDeletion('reversal_attempts', 'sent_at');

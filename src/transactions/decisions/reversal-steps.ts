@@ -2,7 +2,7 @@ import type { ProcessorProfile, ReversalProfile } from '../../processor-kit/prof
 import type { ReversalEntry } from '../model/audit-entry.ts';
 import type { JobRequest } from '../model/jobs.ts';
 import { REPEAT_AFTER_DEADLINE_SECONDS } from '../model/time-limits.ts';
-import { ReversalState, type ReversalStateId, type Transaction } from '../model/transaction.ts';
+import { OPEN_REVERSAL_STATES, ReversalState, type Transaction } from '../model/transaction.ts';
 import type { ReversalStep, SentReversal } from '../ports/reversal-ports.ts';
 
 /**
@@ -48,21 +48,14 @@ export const REVERSAL_MOVES: Readonly<Record<ReversalEntry['reversal'], readonly
   needsReview: ['sent', 'unsent', 'confirming', 'acknowledged', 'refused', 'owed'],
 };
 
-const OPEN: readonly ReversalStateId[] = [
-  ReversalState.owed,
-  ReversalState.sent,
-  ReversalState.confirming,
-  ReversalState.needsReview,
-];
-
 /** Whether this attempt is the next one. */
 export function isDue({ reversalState, reversalAttempt }: Transaction, number: number): boolean {
-  return OPEN.includes(reversalState) && reversalAttempt === number - 1;
+  return OPEN_REVERSAL_STATES.includes(reversalState) && reversalAttempt === number - 1;
 }
 
 /** Whether a reversal is in progress: the switch may still hold the amount that the reversal cancels. */
 export function isOpen({ reversalState }: Pick<Transaction, 'reversalState'>): boolean {
-  return OPEN.includes(reversalState);
+  return OPEN_REVERSAL_STATES.includes(reversalState);
 }
 
 /** An attempt that is about to be sent, and the id of the job that would repeat it. */

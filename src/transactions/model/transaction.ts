@@ -17,6 +17,15 @@ export const TRANSACTION_TYPE_NAMES: Readonly<Record<TransactionTypeId, string>>
 export const ReversalState = { none: 0, owed: 1, sent: 2, acknowledged: 3, needsReview: 4, confirming: 5 } as const;
 export type ReversalStateId = (typeof ReversalState)[keyof typeof ReversalState];
 
+/** A worker continues the reversal: its next attempt has a job. */
+export const RUNNING_REVERSAL_STATES: readonly ReversalStateId[] = [
+  ReversalState.owed,
+  ReversalState.sent,
+  ReversalState.confirming,
+];
+/** The switch may still hold what the reversal cancels. Partial indexes of the database contain these states. */
+export const OPEN_REVERSAL_STATES: readonly ReversalStateId[] = [...RUNNING_REVERSAL_STATES, ReversalState.needsReview];
+
 /**
  * Whether an approved transaction is being voided; null if no void was requested, and again after the switch refused
  * one. `disputed`: the switch has both finally refused and acknowledged the void, so a person must ask what it did.

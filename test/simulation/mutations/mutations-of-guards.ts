@@ -120,8 +120,8 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   {
     name: 'a new attempt of what was sent',
     file: 'src/store/transactions/commit-taps.ts',
-    before: '    and (t.status in (0, 2) or t.disposition in (2, 3)) and t.status in',
-    after: '    and t.status in',
+    before: `(t.status in (\${NOT_SENT.join()}) or t.disposition in (\${NOT_SENT_DISPOSITIONS.join()}))`,
+    after: 'true',
     meaning: 'the next attempt of a reference begins although the first one reached a switch',
     hunt: COMPARISON,
   },

@@ -5,7 +5,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   {
     name: 'cards are erased under reversals',
     file: 'src/store/transactions/purge.ts',
-    before: `(t.reversal_state not in (\${[owed, sent, confirming].join()})`,
+    before: `(t.reversal_state not in (\${RUNNING_REVERSAL_STATES.join()})`,
     after: '(t.reversal_state is not null',
     meaning: 'the purge takes the card data that an open reversal repeats',
     hunt: { by: 'test', file: 'test/store/transactions/purge.test.ts' },
