@@ -34,23 +34,23 @@ import { recordUnmatchedResponses } from './transactions/reversal/late-response.
 import { callbackPolicy } from './webhooks/callback-url.ts';
 import { GuardedFetch } from './webhooks/guarded-fetch.ts';
 
-/** How long a stop waits for taps in flight: the longest deadline of a switch and the slack to answer. */
+/** How long a stop waits for taps in flight: the longest deadline of a switch plus the time to respond. */
 const DRAIN_MS = (LONGEST_DEADLINE_SECONDS + ANSWER_SLACK_SECONDS) * 1_000;
 
 export interface Gateway {
-  /** Where it listens, `http://127.0.0.1:8080`. */
+  /** Address on which it listens, `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** Every route that it serves. */
+  /** All routes that it serves. */
   readonly routes: RouteTable;
-  /** Answers the taps in flight, takes no new ones, closes everything in the reverse order of its start. */
+  /** Refuses new taps, waits for the taps in flight, then closes everything in the reverse order of its start. */
   stop(): Promise<void>;
 }
 
 /**
- * The composition root: everything is constructed here and in gateway/, in the order in which it depends on one another,
- * and stopped in the reverse order.
+ * The composition root. This file and gateway/ construct everything in the order of its dependencies; a stop closes
+ * it in the reverse order.
  *
- * @throws StartError when something that it needs is missing or wrong, ProcessorError naming a plug-in that is
+ * @throws StartError when a requirement is missing or invalid, ProcessorError naming an invalid plug-in
  */
 export async function startGateway(config: Config, prepared: PreparedDatabase, log: Log): Promise<Gateway> {
   const closers: Closers = [];
@@ -78,7 +78,7 @@ async function compose(config: Config, { url }: PreparedDatabase, log: Log, clos
   closers.push(() => clock.close());
   const handoverKeys = postgresHandoverKeys(database);
   const unmatchedResponses = new UnmatchedResponses(
-    report('responses that came late could not be recorded'),
+    report('late responses could not be recorded'),
     createUnmatchedLog(log),
   );
   closers.push(() => unmatchedResponses.close());

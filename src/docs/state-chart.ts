@@ -1,24 +1,24 @@
 import { readFileSync } from 'node:fs';
 
-/** A table of moves as its file declares it, in names. */
+/** A transition table as its file declares it, with names instead of ids. */
 export interface StateChart {
-  /** The file that has the prose and the table. */
+  /** The file that contains the prose and the table. */
   readonly source: URL;
-  /** What may follow what; `null` is the beginning. */
+  /** The allowed successors of each state; `null` is the beginning. */
   readonly moves: ReadonlyMap<string | null, readonly string[]>;
-  /** More that is to be told of a state, in a column of the table. */
+  /** An additional column of the table. */
   readonly note?: { readonly title: string; readonly of: (state: string) => string };
 }
 
-/** The prose above the table in its file, the moves as a Mermaid diagram, and the same as a table: Markdown. */
+/** The prose above the table in its file, the transitions as a Mermaid diagram, and the same as a table: Markdown. */
 export function stateChart(chart: StateChart): string {
   return [proseOf(chart.source), diagramOf(chart.moves), tableOf(chart)].join('\n\n');
 }
 
-/** The first block comment of a file: there its states are told in words. @throws Error when it has none */
+/** The first block comment of a file, which describes its states. @throws Error when the file has none */
 function proseOf(source: URL): string {
   const [, comment] = /\/\*\*\n([\s\S]*?)\n \*\/\n/.exec(readFileSync(source, 'utf8')) ?? [];
-  if (comment === undefined) throw new Error(`${source.pathname} does not begin with its states in prose`);
+  if (comment === undefined) throw new Error(`${source.pathname} has no block comment that describes its states.`);
   return comment.replace(/^ \* ?/gm, '');
 }
 

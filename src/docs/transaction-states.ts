@@ -25,7 +25,7 @@ const CHARTS: Readonly<Record<string, StateChart>> = {
   reversal: { source: new URL('decisions/reversal-steps.ts', HOME), moves: new Map(Object.entries(REVERSAL_MOVES)) },
 };
 
-/** What `src/transactions/README.md` tells of each state machine, by the name of its section. */
+/** The generated sections of `src/transactions/README.md`, by name: one per state machine. */
 export function transactionStates(): Record<string, string> {
   return Object.fromEntries(Object.entries(CHARTS).map(([name, chart]) => [name, stateChart(chart)]));
 }

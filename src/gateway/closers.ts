@@ -1,7 +1,7 @@
-/** What must be closed when the gateway stops, in the order in which it was opened. */
+/** Functions that close a resource when the gateway stops, in the order in which the resources were opened. */
 export type Closers = (() => unknown)[];
 
-/** In the reverse order; a fault in one does not keep the others open. */
+/** Closes in the reverse order; a fault in one does not prevent the others. */
 export async function closeAll(closers: Closers): Promise<void> {
   for (const close of closers.splice(0).reverse()) await Promise.try(close).catch(() => {});
 }

@@ -15,14 +15,14 @@ import type { RouteParts } from './route-parts.ts';
 
 export type Guards = ReturnType<typeof createGuards>;
 
-/** What stands in front of routes: who may pass, and what makes a repeat harmless. */
+/** The guards in front of routes: authentication, authorisation and idempotency. */
 export function createGuards(parts: RouteParts) {
   const { config, database, stores, ownTokens, deps, fetcher, closers, report } = parts;
   const { directory, keys } = stores;
   const keySets = new KeySets({
     fetch: (url) => fetchKeySet(fetcher, url),
     monotonicMs: deps.clock.monotonicMs,
-    onError: report('the keys that an issuer publishes could not be fetched'),
+    onError: report('published keys of an issuer could not be fetched'),
   });
   closers.push(() => keySets.close());
   const issuerKeys = new PublishedIssuerKeys(directory, keySets);
@@ -33,7 +33,7 @@ export function createGuards(parts: RouteParts) {
     nowMs: deps.clock.nowMs,
   });
   const apiKeys = createApiKeyVerifier({
-    keys: postgresApiKeys(database, report('the use of an api key could not be recorded')),
+    keys: postgresApiKeys(database, report('use of an api key could not be recorded')),
     mode: config.TAPWIRE_ENV === 'prod' ? 'live' : 'test',
     nowMs: deps.clock.nowMs,
   });

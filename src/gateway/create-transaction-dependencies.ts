@@ -14,27 +14,27 @@ import type { ReviewReason } from '../transactions/ports/process-ports.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { Stores } from './open-stores.ts';
 
-/** On level error: somebody is called. */
+/** Logged on level error, because a person must act. */
 const REVIEWS: Readonly<Record<ReviewReason, string>> = {
-  UNACKNOWLEDGED: 'no switch has acknowledged a reversal or a completion in all its time: a person must look',
-  UNSENDABLE: 'a reversal cannot be built: a person must look',
-  APPROVED_AFTER_DECLINE: 'a switch approved what it had declined: it is reversed, and a person must look',
-  CONTRADICTORY: "a switch's answers to a reversal contradict each other: a person must look",
+  UNACKNOWLEDGED: 'no switch acknowledged a reversal or completion in the allowed time, transaction needs review',
+  UNSENDABLE: 'a reversal cannot be built, transaction needs review',
+  APPROVED_AFTER_DECLINE: 'a switch approved after a decline, a reversal follows and the transaction needs review',
+  CONTRADICTORY: 'responses of a switch to a reversal contradict each other, transaction needs review',
 };
 
 export interface DependencyParts extends Pick<TransactionDependencies, 'clock' | 'wakeups'> {
   readonly config: Config;
   readonly stores: Stores;
   readonly ownTokens: OwnTokens;
-  /** Of a process that has lines; the others hand their taps over. */
+  /** Present in a process with connections to switches; other processes hand their taps over. */
   readonly switches: AcquirerSwitches | undefined;
   readonly handoverKeys: ReturnType<typeof postgresHandoverKeys>;
   readonly log: Log;
-  /** None before it is started, and in a process without lines. */
+  /** Undefined before the start, and in a process without connections to switches. */
   readonly pipeline: () => Pipeline | undefined;
 }
 
-/** Everything that use cases reach. */
+/** All dependencies of the use cases. */
 export function createTransactionDependencies(parts: DependencyParts): TransactionDependencies {
   const { config, stores, ownTokens, clock, wakeups, switches, handoverKeys, log, pipeline } = parts;
   const { keys, directory, store, refunds, completions, links } = stores;

@@ -6,22 +6,22 @@ import { type Profile, readProfile } from '../phone/profile.ts';
 
 const AMOUNT = '10.00';
 const CURRENCY = 'ZAR';
-/** Operations whose `id` is a sale's. */
+/** Operations whose `id` is that of a sale. */
 const OF_THE_LAST_SALE = ['getTransaction', 'listEventsOfTransaction', 'refundSale', 'acknowledgeOutcome'];
-/** Operations that take a reference which nothing has used yet, and how they call it. */
+/** Operations that need an unused reference, with the name of that property. */
 const CREATIONS = [
   ...['createDeepLink', 'createApplink', 'createTt3Applink'].map((operation) => `${operation}.paymentReference`),
   ...['createIntentTransaction', 'createTt3IntentTransaction'].map((operation) => `${operation}.paymentReference`),
   'createSessionIntentTransaction.paymentReference',
   'pushPaymentToDevice.merchantReference',
 ];
-/** What a merchant's backend claims for itself, and not for its phones. */
+/** Scopes of the token that the merchant's backend uses itself; its phones get none. */
 const RIGHTS = 'createMobileProximityToken transactions:refund';
-/** A receiver on one's own machine; whether there is one shows when something is sent. */
+/** A receiver on the reader's machine. It need not run until a webhook is sent. */
 const CALLBACK_URL = 'http://127.0.0.1:9300/';
-/** A phone that payments are pushed to, the same for every reader of the page. */
+/** A phone that receives pushed payments, the same for every reader of the page. */
 const DEVICE = { deviceInstallationId: 'phone-of-the-api-reference', friendlyName: 'Phone of this page' };
-/** What 2.4 says of a debit order. */
+/** The properties of a debit order (interface 2.4). */
 const MANDATE = {
   collectionDay: 1,
   creditorABSN: 'ACME INSURE',
@@ -34,10 +34,10 @@ const MANDATE = {
 } as const;
 
 /**
- * Makes examples for the API reference of a demo, by the profile that it has written: with its credentials, a tap that was
- * sealed a moment ago, a link that was made for it, and a sale that there is.
+ * Creates examples for the API reference of a demo from the profile that the demo has written: its credentials, a
+ * freshly sealed tap, a new link for that tap, and an existing sale.
  *
- * @param path of the profile; read each time, since the demo writes it when it starts
+ * @param path of the profile; it is read for each request, because the demo writes it at its start
  */
 export function createDemoExamples(path: string): () => Promise<LiveExamples> {
   const logIn = createLogin();
@@ -86,7 +86,7 @@ async function demoExamples(profile: Profile, logIn: Login): Promise<LiveExample
   };
 }
 
-/** A link and a TT3 link that stand open, for the operations that ask what became of one. */
+/** An open link and an open TT3 link, for operations that ask for the state of one. */
 async function makeLinks(client: Client, { merchant }: Profile) {
   const body = () => ({
     merchantId: merchant.id,
@@ -114,10 +114,10 @@ async function makeLinks(client: Client, { merchant }: Profile) {
 
 type Login = (client: Client, profile: Profile) => Promise<string | undefined>;
 
-/** Half of what a session lasts: whoever has the page open can use it for as long again. */
+/** Half the duration of a session, so that a reader of the page can use the token for as long again. */
 const LOGIN_KEPT_MS = 30 * 60_000;
 
-/** To check a password takes a core for a third of a second: not each time that somebody opens the page. */
+/** A password check occupies a core for a third of a second, so the login is not repeated for each request. */
 function createLogin(): Login {
   let kept: { readonly token: string; readonly username: string; readonly atMs: number } | undefined;
   return async (client, { login }) => {
@@ -128,7 +128,7 @@ function createLogin(): Login {
   };
 }
 
-/** Of an app with a constant merchant, and of a reader. */
+/** The tokens of an app with a constant merchant, and of a reader. */
 async function getTokens(byKey: Client, byToken: Client, { merchant }: Profile) {
   const [app, reader] = await Promise.all([
     unlessRefused(byKey.issueIntentSessionToken({ body: { merchantId: merchant.id } })),
@@ -137,11 +137,11 @@ async function getTokens(byKey: Client, byToken: Client, { merchant }: Profile) 
   return { intentSessionToken: app?.token, proximityToken: reader?.token };
 }
 
-/** Among so many of the last there is a sale, in a demo. */
+/** In a demo, this many recent transactions include a sale. */
 const RECENT = 50;
 const TAP = 1;
 
-/** The last sales that were approved, of users and not of links; what is not there has an id of nothing. */
+/** The latest approved sales made by users, not by links. If one is missing, its id is the nil UUID. */
 async function lastSales(client: Client, merchant: string): Promise<Readonly<Record<string, string>>> {
   const query = { merchant, transactionDisposition: 'Approved', limit: RECENT } as const;
   const recent = (await unlessRefused(client.listTransactions({ query }))) ?? [];
@@ -157,7 +157,7 @@ async function lastSales(client: Client, merchant: string): Promise<Readonly<Rec
   };
 }
 
-/** An example that cannot be made is one less: the page is there all the same. */
+/** An example that cannot be created is omitted; the page is shown nevertheless. */
 function unlessRefused<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
   return asked.catch(() => undefined);
 }

@@ -22,7 +22,7 @@ import type { Closers } from './closers.ts';
 import type { Databases } from './open-databases.ts';
 import type { Stores } from './open-stores.ts';
 
-/** Tells consoles at every process what this one counts. */
+/** Publishes the counters of this process to the consoles of all processes. */
 export function reportFigures(
   parts: Omit<FiguresParts, 'role' | 'databases'> & { readonly databases: Databases },
   config: Config,
@@ -42,7 +42,7 @@ export interface ConsoleRouteParts {
   readonly closers: Closers;
 }
 
-/** The console: its page, what it asks, and what operators do by it. */
+/** The console: its page, its data and the actions of operators. */
 export function registerConsole(
   server: Server,
   { config, database, databases, stores, types, closers }: ConsoleRouteParts,

@@ -2,22 +2,22 @@ import { type Database, openPool } from '../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import type { Closers } from './closers.ts';
 
-/** Besides `DATABASE_CONNECTIONS`: a list or two, and the directory beside them. */
+/** Connections besides `DATABASE_CONNECTIONS`: for a list or two, and for the directory. */
 const REPORT_CONNECTIONS = 2;
-/** Within the time that one statement of a job takes, another may end a job. */
+/** While one statement of a job runs, another job can complete. */
 const LEAST_JOB_CONNECTIONS = 2;
-/** The path of a tap has the others. */
+/** The remaining connections serve taps. */
 const SHARE_OF_JOBS = 1 / 3;
-/** In roles `api` and `worker`: the connection that listens. */
+/** In roles `api` and `worker`: the connection that receives notifications. */
 const LISTENING_CONNECTIONS = 1;
 
 /**
- * The pools of a process, each for one purpose and with the limits of that purpose. What is slow, or plentiful, in one of them
- * takes no connection from another: ten thousand reversals that an outage left do not keep a tap waiting.
+ * The connection pools of a process. Each has one purpose and the limits of that purpose. Slow or numerous work in
+ * one pool takes no connection from another: ten thousand reversals after an outage do not delay a tap.
  *
- * taps      what somebody waits for at a till, and whatever else is short
- * jobs      the queues, and what is written for them
- * reports   long reads: lists, figures, the directory; the purge
+ * - taps: work that a customer waits for, and all other short work
+ * - jobs: the queues and what jobs write
+ * - reports: long reads (lists, figures, the directory) and the purge
  */
 export type Databases = Readonly<Record<'taps' | 'jobs' | 'reports', Database>>;
 
@@ -32,7 +32,7 @@ export function openDatabases(url: string, connections: number, closers: Closers
   return databases;
 }
 
-/** The most that one process opens. */
+/** The most connections that one process opens. */
 export function connectionsOfProcess(connections: number): number {
   return connections + REPORT_CONNECTIONS + LISTENING_CONNECTIONS;
 }

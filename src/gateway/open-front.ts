@@ -24,7 +24,7 @@ interface FrontParts {
   readonly tracing: Tracing | undefined;
 }
 
-/** The HTTP front, with the routes of the process's role. */
+/** The HTTP server with the routes of the process's role. */
 export function openFront(parts: RouteParts, { log, health, metrics, tracing }: FrontParts): Server {
   const { config, types, stores } = parts;
   const isDev = config.TAPWIRE_ENV === 'dev';
@@ -43,12 +43,12 @@ export function openFront(parts: RouteParts, { log, health, metrics, tracing }: 
   return server;
 }
 
-/** A renewed certificate is served without a restart. */
+/** Loads renewed certificate files without a restart. */
 export function followCertificate(server: Server, config: Config, log: Log, closers: Closers): void {
   const files = tlsFiles(config);
   if (!files || !isHttps(server.server)) return;
-  const onReplaced = () => log.info('new TLS files are served from now on');
-  const onError = (error: unknown) => log.error({ error }, 'the new TLS files cannot be used; the last ones stay');
+  const onReplaced = () => log.info('new tls files in use');
+  const onError = (error: unknown) => log.error({ error }, 'new tls files are unusable, previous files remain in use');
   closers.push(followTlsFiles(server.server, files, { onReplaced, onError }));
 }
 
@@ -61,6 +61,6 @@ export async function listen(server: Server, { HOST, PORT }: Config): Promise<st
     return await server.listen({ host: HOST, port: PORT });
   } catch (cause) {
     if ((cause as { code?: string }).code !== 'EADDRINUSE') throw cause;
-    throw new StartError('PORT_IN_USE', `Port ${PORT} is taken: set PORT to another one.`, { cause });
+    throw new StartError('PORT_IN_USE', `Port ${PORT} is in use. Set PORT to another port.`, { cause });
   }
 }

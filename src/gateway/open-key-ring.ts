@@ -8,7 +8,7 @@ export function keyRingPath({ TAPWIRE_KEYS_FILE, TAPWIRE_DATA }: Config): string
   return TAPWIRE_KEYS_FILE ?? join(TAPWIRE_DATA, 'keys.json');
 }
 
-/** The installation's keys; made on the first start in dev. Elsewhere `tapwire init` makes them, and nothing else. */
+/** The installation's keys. In dev the first start creates them; elsewhere only `tapwire init` does. */
 export async function openKeyRing(config: Config, onError: (error: unknown) => void = () => {}): Promise<LiveKeyRing> {
   const path = keyRingPath(config);
   if (!existsSync(path) && config.TAPWIRE_ENV === 'dev') {

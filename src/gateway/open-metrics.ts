@@ -8,7 +8,7 @@ import { registerSwitchMetrics, type WatchedSwitches } from '../ops/metrics/swit
 import type { Closers } from './closers.ts';
 import type { Databases } from './open-databases.ts';
 
-/** The figures of this process, filled by whoever has them. */
+/** The metrics of this process; each component adds its own. */
 export function openMetrics(
   databases: Databases,
   messages: WatchedMessages,

@@ -25,17 +25,17 @@ export interface PushParts {
   readonly deps: TransactionDependencies;
   readonly fetcher: GuardedFetch;
   readonly log: Log;
-  /** Where this process listens. */
+  /** The address on which this process listens. */
   readonly origin: () => string;
 }
 
-/** The devices that payments are pushed to, and what pushes them: for routes, and for the jobs that try again. */
+/** The registry of devices that receive payments, and the sender, for routes and for jobs that repeat a push. */
 export interface Pushes {
   readonly registry: DeviceRegistry;
   readonly payments: PushPayments;
 }
 
-/** @throws StartError BAD_CONFIG for a service account that cannot be used */
+/** @throws StartError BAD_CONFIG for an unusable service account */
 export async function openPushes(parts: PushParts): Promise<Pushes> {
   const { database, stores, ownTokens, deps, log, origin } = parts;
   const { keys, jobs, links, directory } = stores;
@@ -53,7 +53,7 @@ export async function openPushes(parts: PushParts): Promise<Pushes> {
     sender: await openSender(parts),
     directory,
     enqueue: (job) => inTransaction(database, (client) => jobs.enqueue(client, [job])),
-    onFailed: (push) => log.warn(push, 'a payment could not be pushed to its device'),
+    onFailed: (push) => log.warn(push, 'payment could not be pushed to its device'),
   });
   return { registry: new DeviceRegistry({ devices, vault, merchants, directory }), payments };
 }
@@ -64,5 +64,5 @@ async function openSender({ config, fetcher, deps, log }: PushParts): Promise<Pu
     return new FcmSender({ account: await readServiceAccount(file), url, fetcher, clock: deps.clock });
   }
   if (TAPWIRE_ENV !== 'dev') return NO_PUSH_SENDER;
-  return createLogSender((message) => log.info(message, 'a payment would be pushed to a device'));
+  return createLogSender((message) => log.info(message, 'payment would be pushed to a device'));
 }

@@ -11,16 +11,16 @@ import type { Closers } from './closers.ts';
 import type { Databases } from './open-databases.ts';
 import { openKeyRing } from './open-key-ring.ts';
 
-/** Makes what tells of faults in the background, each under its own words. */
+/** Creates a function that logs background faults under the given phrase. */
 export type Report = (what: string) => (error: unknown) => void;
 
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
-/** Keys and everything on Postgres that each role needs. */
+/** The keys and everything on Postgres that each role needs. */
 export async function openStores(config: Config, databases: Databases, report: Report, closers: Closers) {
-  const keys = await openKeyRing(config, report('the key file cannot be used; its last keys stay'));
+  const keys = await openKeyRing(config, report('key file is unusable, previous keys remain in use'));
   closers.push(() => keys.close());
-  const jobs = await JobTable.open(databases.jobs, report('the job table reports a fault'), config.DATABASE_BACKEND);
+  const jobs = await JobTable.open(databases.jobs, report('job table reported a fault'), config.DATABASE_BACKEND);
   closers.push(() => jobs.close());
   const directory = await PostgresDirectory.open(databases.reports);
   closers.push(() => directory.close());
@@ -36,9 +36,14 @@ interface StoreParts {
   readonly closers: Closers;
 }
 
-/** What use cases read and write: once for taps, once for jobs, so that a commit of the one never waits for the other's. */
+/** The stores of the use cases. Taps and jobs have one each, so that a commit of one never waits for the other's. */
 function storesOn(database: Database, { keys, jobs, lists, report, closers }: StoreParts) {
-  const store = new PostgresTransactionStore(database, jobs, report('an answer could not be recorded'), lists);
+  const store = new PostgresTransactionStore(
+    database,
+    jobs,
+    report('delivery of a response could not be recorded'),
+    lists,
+  );
   closers.push(() => store.close());
   const refunds = new PostgresRefundStore(database, jobs);
   closers.push(() => refunds.close());

@@ -17,11 +17,11 @@ import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
 import type { Closers } from './closers.ts';
 import { switchAccessOf } from './switch-access-of.ts';
 
-const ANOTHER_DATABASE = 'the database is another than before, a backup or a standby: STANs jump ahead';
+const ANOTHER_DATABASE = 'database was replaced by a backup or a standby, stans skip ahead';
 
-/** On level error: somebody is called. */
-const FEW_LEFT = 'few STANs are left before the cut-over, taps will not be sent without one';
-const NONE_LEFT = 'no STAN is left before the cut-over, taps are not sent';
+/** Logged on level error, because a person must act. */
+const FEW_LEFT = 'few stans are left before the cut-over, taps without a stan will not be sent';
+const NONE_LEFT = 'no stan is left before the cut-over, taps are not sent';
 
 export interface SwitchParts {
   readonly config: Config;
@@ -35,7 +35,7 @@ export interface SwitchParts {
   readonly closers: Closers;
 }
 
-/** The lines to every acquirer's switches, with the HSM whose keys they use. */
+/** The connections to the switches of all acquirers, with the HSM that holds their keys. */
 export async function openSwitches({ config, directory, database, closers, ...shared }: SwitchParts) {
   const { log, clock } = shared;
   const { TAPWIRE_ENV: environment, HSM_KEYS_FILE: keysFile, HSM_MODULE: module } = config;
@@ -49,7 +49,7 @@ export async function openSwitches({ config, directory, database, closers, ...sh
     (scope, left) => log.error({ ...scope, left }, left > 0 ? FEW_LEFT : NONE_LEFT),
   );
   const dates = await BusinessDates.open(database, clock.nowMs, (error) =>
-    log.error({ error }, 'a business date could not be recorded'),
+    log.error({ error }, 'business date could not be recorded'),
   );
   closers.push(() => dates.close());
   const keyExchange = hsm && { hsm, kept: postgresExchangedKeys(database) };

@@ -4,7 +4,7 @@ import { openTracing } from '../ops/tracing/open-tracing.ts';
 import type { Tracing } from '../ops/tracing/tracing.ts';
 import type { Closers } from './closers.ts';
 
-/** Undefined, and nothing is spent on it, unless the installation has a collector. */
+/** Undefined without a collector; tracing then costs nothing. */
 export async function openTraces(config: Config, log: Log, closers: Closers): Promise<Tracing | undefined> {
   const opened = await openTracing({
     endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,

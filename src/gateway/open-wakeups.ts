@@ -7,15 +7,18 @@ import type { Report } from './open-stores.ts';
 export interface WakeupParts {
   readonly config: Config;
   readonly database: Database;
-  /** For a connection that listens. */
+  /** URL for the connection that receives notifications. */
   readonly url: string;
-  /** Told of each tap that is handed over to workers. */
+  /** Called for each tap that is handed over to workers. */
   readonly onAuthorize: () => void;
   readonly report: Report;
   readonly closers: Closers;
 }
 
-/** How whoever waits for a transaction hears that it moved: within the process, or between those of an installation. */
+/**
+ * The channel that reports changes of a transaction to its waiters, within the process or between the processes of
+ * an installation.
+ */
 export function openWakeups(parts: WakeupParts): LocalWakeups | SharedWakeups {
   const { config, database, url, onAuthorize, report, closers } = parts;
   if (config.TAPWIRE_ROLE === 'all') return new LocalWakeups();
@@ -23,7 +26,7 @@ export function openWakeups(parts: WakeupParts): LocalWakeups | SharedWakeups {
     database,
     url,
     onAuthorize: config.TAPWIRE_ROLE === 'worker' ? onAuthorize : undefined,
-    onError: report('the wake-up channel reports a fault'),
+    onError: report('wake-up channel reported a fault'),
   });
   closers.push(() => wakeups.close());
   return wakeups;

@@ -4,14 +4,14 @@ import { startEmbeddedPostgres } from '../store/postgres/embedded-postgres.ts';
 import { migrate } from '../store/postgres/migrate.ts';
 import { type Database, openDatabase } from '../store/postgres/open-database.ts';
 
-/** A database that is up, embedded or not. */
+/** A running database, embedded or not. */
 export interface PreparedDatabase {
   readonly url: string;
   readonly database: Database;
   stop(): Promise<void>;
 }
 
-/** As it is. @throws StartError NO_DATABASE, DATABASE_TOO_OLD */
+/** Connects without a migration. @throws StartError NO_DATABASE, DATABASE_TOO_OLD */
 export async function connectDatabase(config: Config): Promise<PreparedDatabase> {
   const embedded = config.DATABASE_URL
     ? undefined
@@ -30,7 +30,7 @@ export async function connectDatabase(config: Config): Promise<PreparedDatabase>
   }
 }
 
-/** The same, brought to this version's schema. */
+/** Connects and migrates to the schema of this version. */
 export async function prepareDatabase(config: Config): Promise<PreparedDatabase> {
   const connected = await connectDatabase(config);
   try {

@@ -12,7 +12,7 @@ import type { createGuards } from './create-guards.ts';
 import type { RouteParts } from './route-parts.ts';
 import { switchAccessOf } from './switch-access-of.ts';
 
-/** What operators and acquirers manage by HTTP; the command line does the same. */
+/** The settings that operators and acquirers manage by HTTP. The command line offers the same operations. */
 export function registerAdministration(
   server: Server,
   { config, database, types, fetcher, stores: { keys, directory } }: RouteParts,

@@ -13,7 +13,7 @@ import { isReferenceFree } from '../store/transactions/references.ts';
 import type { Guards } from './create-guards.ts';
 import type { RouteParts } from './route-parts.ts';
 
-/** How often callers may ask, what they get against their credentials, and what tells them why one is refused. */
+/** Request limits, tokens in exchange for credentials, and the diagnosis of refused tokens. */
 export function registerCredentials(server: Server, parts: RouteParts, guards: Guards): void {
   const { config, database, stores, ownTokens, deps } = parts;
   const { authenticator, tokens, issuerKeys } = guards;

@@ -25,7 +25,7 @@ export function registerPayments(server: Server, parts: RouteParts, guards: Retu
   registerPayPage(server, parts, appTokens, services);
 }
 
-/** The page that a link opens; in `dev` with a virtual phone beside it. */
+/** The page that a link opens; in `dev` it contains a virtual phone. */
 function registerPayPage(
   server: Server,
   { config, stores: { links, directory }, deps: { clock } }: RouteParts,

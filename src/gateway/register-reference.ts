@@ -6,7 +6,7 @@ import { registerOpenApiRoute } from '../http/routes/openapi.ts';
 import type { Server } from '../http/server.ts';
 import { createDemoExamples } from './demo-examples.ts';
 
-/** What integrators read: the API description, as data and as a page, and the closed lists. */
+/** The documentation for integrators: the API document, as data and as a page, and the closed lists. */
 export function registerReference(server: Server, config: Config): void {
   const { DOCS_PROFILE: profile } = config;
   const document = describeOnce(server, config);
@@ -15,7 +15,7 @@ export function registerReference(server: Server, config: Config): void {
   registerDocsRoutes(server, { document, ...(profile !== undefined && { examples: createDemoExamples(profile) }) });
 }
 
-/** When it is first asked for: routes are registered until the server listens. */
+/** Builds the document at the first request, because routes are registered until the server listens. */
 function describeOnce(server: Server, { TAPWIRE_ENV, BASE_URL, AUTH_URL, APP_URL }: Config): () => ApiDocument {
   let document: ApiDocument | undefined;
   return () => {
@@ -27,8 +27,8 @@ function describeOnce(server: Server, { TAPWIRE_ENV, BASE_URL, AUTH_URL, APP_URL
   };
 }
 
-/** Its address is that of one environment; which one it is stands beside it. */
+/** A server entry of the API document is valid in one environment, so the entry names it. */
 function thisInstallation(env: string, url: string): object {
-  const variable = { default: env, enum: ['dev', 'qa', 'prod'], description: 'Which environment this is' };
+  const variable = { default: env, enum: ['dev', 'qa', 'prod'], description: 'Environment of this installation' };
   return { url, description: `This installation (${env})`, variables: { env: variable } };
 }

@@ -22,7 +22,7 @@ import { registerPayments } from './register-payments.ts';
 import { registerTerminals } from './register-terminals.ts';
 import type { RouteParts } from './route-parts.ts';
 
-/** Every route that a caller with a credential reaches, and the public ones beside them. */
+/** All routes that need a credential, and the public ones. */
 export function registerRoutes(server: Server, parts: RouteParts): void {
   const { deps, stores } = parts;
   const guards = createGuards(parts);

@@ -7,7 +7,7 @@ import { TerminalProfileSettings } from '../store/settings/terminal-profile-sett
 import type { createGuards } from './create-guards.ts';
 import type { RouteParts } from './route-parts.ts';
 
-/** Terminals and the devices they are: what they may take, how they learn it, and what is pushed to them. */
+/** Terminals and devices: their profiles, configuration downloads and pushed payments. */
 export function registerTerminals(server: Server, parts: RouteParts, guards: ReturnType<typeof createGuards>): void {
   const { config, database, stores, ownTokens, deps, pushes } = parts;
   const { authenticator, idempotent, appTokens } = guards;

@@ -36,24 +36,25 @@ export interface JobParts {
   readonly log: Log;
   readonly report: Report;
   readonly closers: Closers;
-  /** Done around each job, where traces are wanted. */
+  /** Wraps each job when tracing is enabled. */
   readonly around?: AroundJob | undefined;
 }
 
-/** Everything that works through queues: the pipeline of statuses, the deliverer of webhooks, the opener of handovers. */
+/**
+ * Starts everything that works through queues: the status pipeline, the webhook deliverer and the handover opener.
+ */
 export async function startJobs(parts: JobParts): Promise<Pipeline> {
   const { config, databases, stores, handoverKeys, deps, log, report, closers } = parts;
   const opener =
     config.TAPWIRE_ROLE === 'worker'
-      ? await openHandovers(handoverKeys, report('a handover key could not be published'))
+      ? await openHandovers(handoverKeys, report('handover key could not be published'))
       : undefined;
   if (opener) closers.push(() => opener.stop());
   const lanes = new Lanes(deps.clock.monotonicMs);
   const recoveries = createRecoveries(parts, lanes);
   const deliverer = createDeliverer(parts, lanes, recoveries);
   const pipeline = new Pipeline(stores.jobs, deps, {
-    onError: (error, queue, asked) =>
-      log.error({ error, queue, ...namesOf(asked) }, 'a job failed and will be tried again'),
+    onError: (error, queue, asked) => log.error({ error, queue, ...namesOf(asked) }, 'job failed, it will be retried'),
     openHandover: opener && readHandovers(opener),
     deliverWebhook: (payload, jobId, hand) => deliverer.deliver(payload, jobId, hand),
     around: parts.around,
@@ -68,7 +69,7 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
   return pipeline;
 }
 
-/** Of what a job is about: the rows it names, and nothing else that it carries. */
+/** The ids of the rows that a job concerns; the rest of its data is not logged. */
 function namesOf(asked: object = {}): Readonly<Record<string, unknown>> {
   const { acquirerId, id, eventId, attempt } = asked as Partial<Record<string, unknown>>;
   return { acquirerId, id, eventId, attempt };
@@ -82,12 +83,15 @@ async function openHandovers(
   const opener = new HandoverOpener({ keys, workerId: randomUUID(), longestWaitMs, onError });
   const others = await keys.live();
   await opener.start();
-  // Until api processes seal for this worker too, it would only take taps from those that can open them.
+  // Until the api processes seal for this worker too, it would only take taps from the workers that can open them.
   if (others.length > 0) await sleep(LIVE_KEYS_TRUSTED_MS);
   return opener;
 }
 
-/** Until no api process can be sealing taps for this worker any more: those that are on their way still find it at work. */
+/**
+ * Waits until no api process seals taps for this worker any longer. The worker still opens the taps that are in
+ * transit.
+ */
 async function withdraw(opener: HandoverOpener): Promise<void> {
   await opener.withdraw();
   await sleep(LIVE_KEYS_TRUSTED_MS);
@@ -99,7 +103,7 @@ function createRecoveries({ databases, deps, report }: JobParts, lanes: Lanes): 
     lanes,
     nowMs: deps.clock.monotonicMs,
     random: Math.random,
-    onError: report('webhooks that wait could not be brought forward'),
+    onError: report('waiting webhooks could not be brought forward'),
   });
 }
 

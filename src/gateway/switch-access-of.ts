@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { KeyOwnership } from '../switches/access/key-ownership.ts';
 import { SwitchAccess } from '../switches/access/switch-access.ts';
 
-/** What the operator gives to acquirers for their switches; the same in every process of an installation. */
+/** The operator's grants to acquirers for their switches; identical in every process of an installation. */
 export function switchAccessOf(config: Config): SwitchAccess {
   return new SwitchAccess({
     networks: config.SWITCH_NETWORKS,

@@ -10,7 +10,10 @@ interface WithDeadline {
   readonly profile?: { readonly deadlineMs?: number };
 }
 
-/** How long a tap may wait for a switch, by the processor with the longest deadline, and for who decides when it is silent. */
+/**
+ * The longest time that a tap can wait for a switch: the longest deadline of a processor, plus the time to decide
+ * about a silent switch.
+ */
 export function longestSwitchWaitMs(types: ProcessorTypes, directory: Pick<PostgresDirectory, 'processors'>): number {
   const deadlines = directory.processors().map(({ type, config }) => {
     const own = (config as WithDeadline).profile?.deadlineMs;

@@ -7,23 +7,23 @@ import type { Closers } from './closers.ts';
 
 export interface StartedAs {
   readonly config: Config;
-  /** Where it listens. */
+  /** The address on which it listens. */
   readonly url: string;
-  /** The database's URL. */
+  /** The URL of the database. */
   readonly databaseUrl: string;
-  /** Processors that are configured, and those of them that cannot be used. */
+  /** Number of configured processors, and of those that are unusable. */
   readonly processors: number;
   readonly unusable: number;
 }
 
-/** The line that says who is up: version, role, environment, and on what it stands. */
+/** Logs the start with version, role, environment and database. */
 export function tellStart(log: Log, { config, url, databaseUrl, processors, unusable }: StartedAs): void {
   const { TAPWIRE_ENV: env, TAPWIRE_ROLE: role } = config;
   const database = placeOf(databaseUrl);
   log.info({ version: ownVersion(), role, env, url, database, processors, unusable }, 'Tapwire is up');
 }
 
-/** And what it has done, each minute. */
+/** Logs the figures of each minute. */
 export function tellMinutes(
   log: Log,
   parts: Omit<FiguresParts, 'role'>,
@@ -33,7 +33,7 @@ export function tellMinutes(
   closers.push(startMinuteLog(createFiguresReader({ ...parts, role }), log));
 }
 
-/** Host, port and name of a database: neither user nor password, nor parameters, which may hold one. */
+/** Host, port and name of a database. User, password and parameters, which can contain a password, are omitted. */
 function placeOf(url: string): string {
   const { hostname, port, pathname } = URL.parse(url) ?? { hostname: 'unknown', port: '', pathname: '' };
   return `${hostname}${port === '' ? '' : `:${port}`}${pathname}`;

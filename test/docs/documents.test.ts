@@ -16,7 +16,7 @@ test('a section is replaced, and what is around it stays', () => {
 
 test('a section without a place, and a place without a section, are both told', () => {
   expect(() => withSections('', { one: '' })).toThrow('no place for one');
-  expect(() => withSections('<!-- one -->\n<!-- /one -->', {})).toThrow('Nothing is made for one');
+  expect(() => withSections('<!-- one -->\n<!-- /one -->', {})).toThrow('The section one has no text');
 });
 
 test('the states are told with their prose, their diagram and every declared move', () => {
