@@ -1,8 +1,8 @@
-/** The record of changes: who changed what of whose settings, and what operators did at the console. */
+/** Admin events: who changed which settings of which tenant, and actions of operators at the console. */
 import { z } from 'zod';
 import { pageOf } from './admin.ts';
 
-/** What can be changed or acted on, by the names of the record. */
+/** Kinds of things that can be changed or acted on, with their names in admin events. */
 export const RECORDED_KINDS = [
   'acquirer',
   'integrator',
@@ -16,7 +16,7 @@ export const RECORDED_KINDS = [
   'issuer key',
   'callback',
   'terminal profile',
-  // What operators act on at the console.
+  // Objects of an operator's actions at the console.
   'webhook event',
   'dead letter',
   'reversal',
@@ -26,7 +26,7 @@ export const RECORDED_KINDS = [
 
 export const RECORDED_ACTIONS = ['add', 'change', 'remove', 'act'] as const;
 
-/** The database numbers changes as they come; whole numbers are exact up to here. */
+/** The database numbers admin events in order; integers are exact up to this one. */
 const MAX_NUMBER = Number.MAX_SAFE_INTEGER;
 
 const changeNumber = z
@@ -71,7 +71,7 @@ export const recordedChange = z
   })
   .meta({ id: 'RecordedChange' });
 
-/** Newest first: behind a change come those that were made before it. */
+/** Newest first: the next page has earlier events. */
 export const changePage = pageOf(
   z
     .string()

@@ -1,4 +1,4 @@
-/** Credentials of tenants: API keys, issuer keys, portal users. What is secret is shown once, when it is made. */
+/** Credentials of tenants: API keys, issuer keys, portal users. A secret is shown once, when it is created. */
 import { z } from 'zod';
 import { blocked, name, numberedId, times } from './admin.ts';
 import { MAX_PASSWORD_CHARS } from './login.ts';
@@ -7,7 +7,7 @@ import { plainText } from './plain-text.ts';
 import { SCOPE_NAMES } from './scopes.ts';
 import { SIGNING_ALGORITHMS } from './tokens.ts';
 
-/** Long enough to carry a new key to every server of a large fleet by hand. */
+/** Long enough to deploy a new key to every server of a large fleet by hand. */
 const MAX_OVERLAP_HOURS = 720;
 const USUAL_OVERLAP_HOURS = 24;
 /** An RSA key of 8,192 bits as PEM takes 1,500 characters, a certificate around it twice that. */
@@ -29,7 +29,10 @@ const scopes = z
   .describe('Scopes of the key; each must be a scope of the key that makes this request')
   .meta({ examples: [['transactions:read']] });
 
-/** Without integrator and merchant it is the acquirer's own; a merchant's integrator need not be named. */
+/**
+ * Without integrator and merchant, the key belongs to the acquirer. For a merchant's key, the integrator may be
+ * omitted.
+ */
 export const newApiKey = z.object({
   name,
   scopes,
@@ -70,7 +73,7 @@ export const createdApiKey = z
   .object({ ...apiKey, key: z.string().describe('Key text for the header `x-api-key`; returned only once') })
   .meta({ id: 'CreatedApiKey' });
 
-/** Of an integrator or of a merchant; as PEM, or by the URL of a JWKS, whose keys then have their own `kid`. */
+/** Key of an integrator or merchant: as PEM, or as the URL of a JWKS, whose keys then have their own `kid`. */
 export const newIssuerKey = z.object({
   issuer: plainText(255)
     .describe(

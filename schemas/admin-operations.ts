@@ -42,14 +42,14 @@ import {
 } from './terminal-profile.ts';
 import { callback, callbackRegistration, callbackSecret, secretRotation } from './webhook.ts';
 
-/** Of an answer without a body. */
+/** For a response without a body. */
 const nothing = z.unknown().transform(() => undefined);
 const empty = z.object({});
 const acquirer = '/acquirers/{acquirerId}';
 const profiles = `${acquirer}/softposconfigs`;
 const linkCallback = `${acquirer}/integrators/{id}/callbacks/links`;
 
-/** List, add, show, change, replace and remove of one kind of what belongs to an acquirer. */
+/** List, add, show, change, replace and remove for one kind of an acquirer's settings. */
 const listed = <Answer extends z.ZodType>(path: string, id: z.ZodType<number | string>, answer: Answer) =>
   get(`${acquirer}${path}`, 'key', { params: acquirerPath, query: pageOf(id), answer: z.array(answer) });
 const added = <Body extends z.ZodType, Answer extends z.ZodType>(path: string, body: Body, answer: Answer) =>
@@ -71,7 +71,7 @@ const replaced = <Params extends z.ZodType, Body extends z.ZodType, Answer exten
 const removed = <Params extends z.ZodType>(path: string, params: Params) =>
   remove(`${acquirer}${path}/{id}`, 'key', { params, answer: nothing });
 
-/** Operations on acquirers and on what belongs to them, by operationId. */
+/** Operations on acquirers and on their settings, by operationId. */
 export const ADMIN_OPERATIONS = {
   listAcquirers: get('/acquirers', 'key', { query: pageOf(numberInPath), answer: z.array(storedAcquirer) }),
   addAcquirer: create('/acquirers', 'key', { body: newAcquirer, answer: storedAcquirer }),

@@ -1,9 +1,9 @@
-/** The processors of an acquirer, and the routes that lead taps to them. */
+/** The processors of an acquirer, and the routes that assign transactions to them. */
 import { z } from 'zod';
 import { numberedId, storableObject, times } from './admin.ts';
 import { plainText } from './plain-text.ts';
 
-/** An order among a handful of routes; a thousand steps leave room between any two. */
+/** Orders a handful of routes; a thousand values leave room between any two. */
 const MAX_PRIORITY = 999;
 
 const processorType = plainText(32)
@@ -29,7 +29,9 @@ const xTid = plainText(255)
   .nullable()
   .describe('Terminal (`x-tid`) whose taps the route accepts; null for every terminal');
 
-/** A processor of an acquirer: a type, and what its switch wants; the type's own schema checks the latter. */
+/**
+ * A processor of an acquirer: its type and the options of its switch. The schema of the type validates the options.
+ */
 export const processorSettings = z.object({
   type: processorType,
   config: storableObject
@@ -39,7 +41,7 @@ export const processorSettings = z.object({
     .meta({ examples: [{ addresses: [{ host: 'switch.example', port: 9101 }], acquirerId: '50001' }] }),
 });
 
-/** What the tap must be to go this way; null fits all. Routes are tried by priority, the lowest first. */
+/** Conditions for a transaction to take the route; null matches all. Routes are tried by priority, lowest first. */
 export const routeSettings = z.object({
   processorId: numberedId.describe('Id of the processor that receives the taps of the route').meta({ examples: [1] }),
   priority,

@@ -1,16 +1,16 @@
-/** Tenants: acquirers, their integrators, merchants and terminals, and the devices that they keep out. */
+/** Tenants: acquirers, their integrators, merchants and terminals, and blocked devices. */
 import { z } from 'zod';
 import { blocked, name, numberedId, storableObject, times } from './admin.ts';
 import { deviceInstallationId } from './card-data.ts';
 import { plainText, plainTextOrNone } from './plain-text.ts';
 
-/** DE41 is ans 8, DE42 ans 15 (ISO 8583:1987 4.4.1): printable ASCII, shorter ones are padded with blanks at the right. */
+/** DE41 is ans 8, DE42 ans 15 (ISO 8583:1987 4.4.1): printable ASCII, padded with spaces on the right. */
 const MAX_TID_CHARS = 8;
 const MAX_MID_CHARS = 15;
 const PRINTABLE = /^[!-~](?:[ -~]*[!-~])?$/;
-/** An address on a receipt. */
+/** Length of an address on a receipt. */
 const MAX_ADDRESS_CHARS = 255;
-/** No fee of one transaction is a million. */
+/** No fee of one transaction reaches a million. */
 const MAX_FEE = 1_000_000;
 
 export const newAcquirer = z.object({ name, blocked: blocked.default(false) });
@@ -25,7 +25,7 @@ export const storedIntegrator = z
   .object({ id: numberedId.describe('Id of the integrator within the acquirer, from 1'), name, blocked, ...times })
   .meta({ id: 'Integrator' });
 
-/** Of the unreserved characters of addresses (RFC 3986 2.3). */
+/** Unreserved characters of URLs (RFC 3986 2.3). */
 const merchantId = z
   .string()
   .regex(/^[A-Za-z0-9._~-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, hyphens, underscores or tildes')

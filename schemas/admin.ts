@@ -1,17 +1,17 @@
-/** What every address and list of the admin API has in common. */
+/** Parts that all paths and lists of the admin API share. */
 import { z } from 'zod';
 import { plainText } from './plain-text.ts';
 
-/** What PostgreSQL's integer holds: acquirers, integrators, processors and routes are numbered by it. */
+/** Maximum of PostgreSQL's integer, which numbers acquirers, integrators, processors and routes. */
 const MAX_ID = 2_147_483_647;
-/** As many as a list of transactions gives at once (contract, row 4.1). */
+/** The same as for a list of transactions (contract, row 4.1). */
 const MAX_PAGE = 500;
 const USUAL_PAGE = 100;
-/** As long as the references and names of the interface (section 8). */
+/** The same as for the references and names of the interface (section 8). */
 const MAX_NAME_CHARS = 255;
 
 export const numberedId = z.int().min(1).max(MAX_ID);
-/** A number among the words of an address. */
+/** A number as a path segment. */
 export const numberInPath = z
   .string()
   .regex(/^\d{1,10}$/, 'must be a whole number')
@@ -32,7 +32,7 @@ export const namedPath = acquirerPath.extend({
 });
 export const uuidPath = acquirerPath.extend({ id: z.uuid().describe('Id of the portal user or issuer key (UUID)') });
 
-/** Decimal digits and nothing else, as in the other lists: `1e2`, ` 5` and `0x10` are refused. */
+/** Only decimal digits, as in the other lists: `1e2`, ` 5` and `0x10` are refused. */
 const limit = z
   .string()
   .regex(/^\d{1,9}$/, 'must be a whole number')
@@ -41,7 +41,7 @@ const limit = z
   .default(USUAL_PAGE)
   .describe(`Maximum number of results, 1 to ${MAX_PAGE}`);
 
-/** Of a list; unknown parameters are refused. `after` is what names the last row of the page before. */
+/** Query of a list; unknown parameters are refused. `after` names the last row of the previous page. */
 export const pageOf = <Id extends z.ZodType<number | string>>(id: Id) =>
   z.strictObject({
     limit,
@@ -55,20 +55,20 @@ export const blocked = z
     'Whether the tenant is blocked: neither it nor the tenants that belong to it can take taps. A change takes effect within seconds',
   );
 
-/** Of every row that is shown. */
+/** Timestamps of every row. */
 export const times = {
   createdAt: z.string().describe('Time of creation, ISO 8601 in UTC'),
   updatedAt: z.string().describe('Time of the last change, ISO 8601 in UTC'),
 };
 
-/** Deeper or larger than this is no configuration, which is a page of names and numbers. */
+/** A configuration is a page of names and numbers; it does not exceed this depth and size. */
 const MAX_DEPTH = 8;
 const MAX_VALUES = 1_000;
 const MAX_CHARS = 2_048;
 
 const storableText = plainText(MAX_CHARS).or(z.literal(''));
 
-/** A JSON object that a jsonb column can hold: texts without control characters, neither deep nor large. */
+/** A JSON object that a jsonb column can store: texts without control characters, limited in depth and size. */
 export const storableObject = z
   .custom<Readonly<Record<string, unknown>>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && isStorable(value),
@@ -76,7 +76,7 @@ export const storableObject = z
   )
   .meta({ type: 'object' });
 
-/** Without recursion: what comes may be nested as deep as a body is long. */
+/** Works without recursion, because input can be nested as deeply as a body is long. */
 function isStorable(object: object): boolean {
   let level: unknown[] = [object];
   let count = 0;

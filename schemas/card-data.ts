@@ -1,17 +1,20 @@
-/** The words of the card-data boundary: what a reader sends, and the public keys it seals for. */
+/** The card-data boundary: what a reader sends, and the public keys for which it seals. */
 import { z } from 'zod';
 import { plainText } from './plain-text.ts';
 
-/** 64 KB of BER-TLV, the most that is parsed, in Base64. */
+/** 64 KB of BER-TLV, the parser's maximum, in Base64. */
 export const MAX_GENERAL_CARD_DATA_CHARS = 87_384;
-/** What the body limit of 192 KB leaves beside the general blob: 54 KB of BER-TLV in two layers of Base64, its JWE's and the field's. */
+/**
+ * The rest of the body limit of 192 KB after the general blob: 54 KB of BER-TLV in two layers of Base64, that of the
+ * JWE and that of the field.
+ */
 export const MAX_PAYMENT_CARD_DATA_CHARS = 98_304;
 /** `merchantTransactionReference` in section 8 of the interface. */
 export const MAX_MERCHANT_REFERENCE_CHARS = 255;
-/** Installation ids are UUIDs or platform ids of at most 64 characters; 128 leaves room for a vendor's prefix. */
+/** Installation ids are UUIDs or platform ids of at most 64 characters. 128 leaves room for a vendor's prefix. */
 const MAX_DEVICE_INSTALLATION_ID_CHARS = 128;
 
-/** Tags of our own in the reader's blobs (private class, EMV Book 3 Annex B1). */
+/** The gateway's own tags in the reader's blobs (private class, EMV Book 3 Annex B1). */
 export const READER_TAGS = {
   readerId: 0xdf8a01,
   readerTransactionId: 0xdf8a02,
@@ -21,11 +24,14 @@ export const READER_TAGS = {
   /** 8 bytes, or 16 for ISO format 4. */
   pinBlock: 0xdf8a11,
   ksn: 0xdf8a12,
-  /** SHA-256 of the bytes of `generalCardData` (after Base64), inside the sealed blob: it vouches for the open one. */
+  /**
+   * SHA-256 of the bytes of `generalCardData` (after Base64), inside the sealed blob. It authenticates the blob that
+   * is not sealed.
+   */
   generalDigest: 0xdf8a21,
 } as const;
 
-/** What `generalCardData` carries; every other value is sealed. */
+/** Tags in `generalCardData`; every other value is sealed. */
 export const GENERAL_TAGS: ReadonlySet<number> = new Set([
   ...[0x9f02, 0x5f2a, 0x9c, 0x84, 0x4f, 0x50, 0x9f12, 0x95, 0x9a, 0x9f21, 0x9f27, 0x9f1a, 0x82, 0x9f36, 0x9f37, 0x5f25],
   ...[READER_TAGS.readerId, READER_TAGS.readerTransactionId, READER_TAGS.latitude, READER_TAGS.longitude],
@@ -38,7 +44,7 @@ export const deviceInstallationId = plainText(MAX_DEVICE_INSTALLATION_ID_CHARS).
   'Identifier of the app installation on the device',
 );
 
-/** Only type and length: whether it is Base64 of what it should be is for the opener, whose failures are all one. */
+/** Validates type and length only. The opener checks the content, and reports all failures in the same way. */
 export const generalCardData = z.string().min(1).max(MAX_GENERAL_CARD_DATA_CHARS).meta({
   contentEncoding: 'base64',
   description: 'General card data from the reader: Base64 of BER-TLV without secrets; format in `schemas/README.md`',
@@ -56,7 +62,7 @@ const publicKeyMembers = {
 };
 const coordinate = z.string().describe('Coordinate of the public point, 32 bytes in Base64url');
 
-/** A key to seal card data for, as `GET /.well-known/card-data-keys.json` shows it (RFC 7517, RFC 8037). */
+/** A key for sealing card data, as in `GET /.well-known/card-data-keys.json` (RFC 7517, RFC 8037). */
 const cardDataPublicKey = z
   .discriminatedUnion('kty', [
     z.object({
@@ -75,7 +81,7 @@ const cardDataPublicKey = z
   ])
   .meta({ id: 'CardDataKey' });
 
-/** Newest first: a reader takes the first key of a curve it knows. */
+/** Newest first: a reader uses the first key with a curve that it supports. */
 export const cardDataKeySet = z
   .object({
     keys: z

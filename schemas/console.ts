@@ -1,13 +1,16 @@
-/** What the operations console asks of its gateway: a page's own questions, and no interface for integrators. */
+/**
+ * Requests of the operations console to its gateway. They are internal to the page and not an interface for
+ * integrators.
+ */
 import { z } from 'zod';
 
-/** Room for a reference, which is the longest of what is searched by. */
+/** Length of a reference, the longest search term. */
 const MAX_QUERY_CHARS = 255;
-/** Taps are looked for by STAN, RRN or card among those of so many hours; a month of them is the most. */
+/** A search by STAN, RRN or card covers the transactions of this many hours; the maximum is a month. */
 const MAX_HOURS = 744;
 const DAY_HOURS = 24;
 
-/** In a body and never in an address, since it may be a card number. */
+/** In a body and never in a URL, because it may be a card number. */
 export const consoleSearch = z.strictObject({
   query: z.string().trim().min(1).max(MAX_QUERY_CHARS),
   hours: z.int().min(1).max(MAX_HOURS).default(DAY_HOURS),
@@ -21,10 +24,10 @@ export const consoleTransaction = z.strictObject({
   id: z.uuid(),
 });
 
-/** Names of ours, `1-1-type-1-0a1b2c3d-1`. */
+/** Connection names of the gateway, `1-1-type-1-0a1b2c3d-1`. */
 const lineName = z.string().min(1).max(128);
 
-/** What an operator has done; each is recorded before it is done. */
+/** An action of an operator. Each is recorded before it is carried out. */
 export const consoleAct = z.discriminatedUnion('act', [
   z.strictObject({ act: z.literal('replayWebhook'), acquirerId: z.int().positive(), id: z.uuid() }),
   z.strictObject({ act: z.literal('redriveDeadLetter'), id: z.uuid() }),

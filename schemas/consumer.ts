@@ -1,4 +1,4 @@
-/** What a payment app asks and tells of the link or intent that it was handed (extensions). */
+/** Requests of a payment app about its link or intent (extensions). */
 import { z } from 'zod';
 import { LINK_STATES, shownMandate } from './link.ts';
 

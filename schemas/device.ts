@@ -1,14 +1,14 @@
-/** Devices that payments can be pushed to (interface 2.14, 4.18). */
+/** Devices that can receive payments by push (interface 2.14, 4.18). */
 import { z } from 'zod';
 import { pageOf } from './admin.ts';
 import { deviceInstallationId } from './card-data.ts';
 import { plainText } from './plain-text.ts';
 
-/** FCM promises no length; its tokens have 140 to 200 characters, and none above 4 KB was ever seen. */
+/** FCM guarantees no length. Its tokens have 140 to 200 characters, and none over 4 KB is known. */
 const MAX_PUSH_TOKEN_CHARS = 4_096;
-/** As the contract has it. */
+/** From the contract. */
 const MAX_FRIENDLY_NAME_CHARS = 32;
-/** As the record of a merchant has it. */
+/** The same as in the merchant's record. */
 const MAX_MERCHANT_ID_CHARS = 64;
 
 const friendlyName = plainText(MAX_FRIENDLY_NAME_CHARS)
@@ -16,14 +16,14 @@ const friendlyName = plainText(MAX_FRIENDLY_NAME_CHARS)
   .meta({ examples: ['Till 3'] });
 const id = z.uuid().describe('Id of the device registration');
 
-/** For a credential that has several merchants; any other speaks for its own. */
+/** For a credential with several merchants; any other credential uses its own merchant. */
 const namedMerchant = z
   .union([plainText(MAX_MERCHANT_ID_CHARS), z.int().nonnegative().transform(String)])
   .optional()
   .describe('Id of the merchant; required if the credential covers several merchants')
   .meta({ examples: ['1001'] });
 
-/** The body of a registration. A device that is registered already gets this name and this token. */
+/** The body of a registration. A device that is already registered gets this name and this token. */
 export const newDevice = z
   .object({
     deviceInstallationId,

@@ -1,4 +1,4 @@
-/** Every closed list of the interface with its meanings: what `GET /enums` answers. */
+/** Every closed list of the interface with its meanings, as returned by `GET /enums`. */
 import { z } from 'zod';
 import { ERROR_CODE_RANGES, ERROR_CODES } from './error-codes.ts';
 import { RESPONSE_CODES } from './response-codes.ts';

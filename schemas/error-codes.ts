@@ -1,13 +1,16 @@
 import { ERROR_CODE_NAMES } from './problem.ts';
 
-/** What an errorCode says. Those of the server stand in problems and outcomes, all of them in the intent's result extras. */
+/**
+ * Meaning of an errorCode. Codes of the server are in problems and outcomes, and the intent's result extras have all
+ * codes.
+ */
 export interface ErrorCodeText {
   readonly code: number;
   readonly name: string;
   readonly meaning: string;
 }
 
-/** Of devices and of outcomes (interface 7.4). */
+/** Codes of devices and of outcomes (interface 7.4). */
 const OTHER_CODES: readonly ErrorCodeText[] = [
   { code: 0, name: 'OK', meaning: 'The operation succeeded' },
   { code: 1, name: 'Declined', meaning: 'The transaction was declined' },
@@ -62,7 +65,7 @@ const SERVER_MEANINGS: Readonly<Record<keyof typeof ERROR_CODE_NAMES, string>> =
   213: 'The sale is voided, or its refundable balance is too small',
 };
 
-/** Every code with a name, in ascending order. */
+/** Every named code, in ascending order. */
 export const ERROR_CODES: readonly ErrorCodeText[] = [
   ...OTHER_CODES,
   ...Object.entries(ERROR_CODE_NAMES).map(([code, name]) => ({
@@ -72,7 +75,7 @@ export const ERROR_CODES: readonly ErrorCodeText[] = [
   })),
 ].sort((one, other) => one.code - other.code);
 
-/** What a code without a name is about. A code with one wins over the range that spans it. */
+/** Subject of a code without a name. A named code takes precedence over the range that contains it. */
 export const ERROR_CODE_RANGES = [
   { from: 3, to: 100, name: 'DeviceSecurityError', meaning: 'Device security' },
   { from: 106, to: 116, name: 'DeviceSecurityError', meaning: 'Device security' },
@@ -84,10 +87,10 @@ export const ERROR_CODE_RANGES = [
   { from: 404, to: 405, name: 'ServerAndDeviceError', meaning: 'Server or device' },
 ] as const;
 
-/** From here on codes are nobody's we know. */
+/** Codes from here on are not defined by this interface. */
 export const FIRST_FOREIGN_CODE = 500;
 
-/** What a code says; undefined for one that means nothing. */
+/** @returns the meaning of a code; undefined if it has none */
 export function errorCodeText(code: number): ErrorCodeText | undefined {
   const named = ERROR_CODES.find((each) => each.code === code);
   if (named) return named;

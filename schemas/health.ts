@@ -1,4 +1,4 @@
-/** What load balancers, container runtimes and people ask of a process. Members that are not listed may come with a release. */
+/** Health of a process for load balancers, container runtimes and people. A release may add members. */
 import { z } from 'zod';
 
 export const liveness = z

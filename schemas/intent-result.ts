@@ -1,6 +1,6 @@
 /**
- * For developers of apps that start the payment app by an intent: what its result extras (4.19) mean. Imports nothing but
- * zod and its neighbours, so that it can be taken along as it is.
+ * For developers of apps that start the payment app by an intent: the meaning of its result extras (4.19). It imports
+ * only zod and files of this folder, so that you can copy it.
  */
 import { z } from 'zod';
 import { type ErrorCodeText, errorCodeText } from './error-codes.ts';
@@ -24,25 +24,25 @@ export const RESULT_TYPES = [
 export type ResultType = (typeof RESULT_TYPES)[number];
 export type Disposition = (typeof DISPOSITIONS)[number];
 
-/** What the payment app knows of how it went: an outcome, or the code of what stood in the way of one. */
+/** The end of a payment as the payment app knows it: an outcome, or the code of the fault that prevented one. */
 export interface Ending {
   readonly disposition?: Disposition | null | undefined;
   readonly errorCode?: number | null | undefined;
 }
 
-/** An outcome decides, whatever code comes with it. */
+/** If there is an outcome, it decides, and the code is ignored. */
 const BY_DISPOSITION: Readonly<Record<Disposition, ResultType>> = {
   Approved: 'Approved',
   Declined: 'Declined',
-  // The card refused and no issuer was asked: another card may do.
+  // The card refused, and the issuer was not asked: another card may work.
   DeclinedOffline: 'TryAnotherCard',
   UnableToGoOnline: 'NetworkError',
   Indeterminate: 'Indeterminate',
-  // It was taken back: nothing was paid.
+  // The transaction was voided: nothing was paid.
   Voided: 'Declined',
 };
 
-/** Without an outcome. Every other code is a ProcessingError. */
+/** For an end without an outcome. Every other code is a ProcessingError. */
 const BY_ERROR_CODE: Readonly<Record<number, ResultType>> = {
   0: 'Approved',
   1: 'Declined',
@@ -67,23 +67,23 @@ const BY_ERROR_CODE: Readonly<Record<number, ResultType>> = {
   318: 'CardTapTimeOutExpired',
 };
 
-/** `result_transaction_type` of an ending. */
+/** The `result_transaction_type` of an end. */
 export function resultTypeOf({ disposition, errorCode }: Ending): ResultType {
   if (disposition != null) return BY_DISPOSITION[disposition];
   return BY_ERROR_CODE[errorCode ?? -1] ?? 'ProcessingError';
 }
 
-/** What an app does next. */
+/** The next step of an app. */
 export type NextStep =
-  /** It was paid; wait for the webhook before an order is fulfilled. */
+  /** Paid. Wait for the webhook before you fulfil an order. */
   | 'confirm'
-  /** Nothing was paid: another card, or another way to pay. */
+  /** Not paid. Offer another card or another way to pay. */
   | 'offerAnotherWay'
-  /** Nothing was paid, and the same may work when it is tried again. */
+  /** Not paid. The same request may succeed if it is repeated. */
   | 'tryAgain'
-  /** Ask 4.6 or 4.8 for the outcome before anything else is tried: the switch may have approved. */
+  /** Ask 4.6 or 4.8 for the outcome before any other attempt: the switch may have approved. */
   | 'checkStatus'
-  /** A fault of the app or its backend: the request itself must change. */
+  /** A fault of the app or its backend: the request must change. */
   | 'fix';
 
 const NEXT_STEPS: Readonly<Record<ResultType, NextStep>> = {
@@ -101,10 +101,10 @@ const NEXT_STEPS: Readonly<Record<ResultType, NextStep>> = {
   InvalidJWT: 'fix',
 };
 
-/** The longest integer that a code is sent as. */
+/** Length of the longest integer sent as a code. */
 const MAX_CODE_CHARS = 6;
 
-/** The extras of the result. Others are ignored. */
+/** The extras of the result. Unknown extras are ignored. */
 export const intentResultExtras = z.object({
   result_transaction_id: z.uuid().nullish().describe('Id of the backend transaction; absent or null if none exists'),
   result_transaction_type: z.enum(RESULT_TYPES).describe('Result of the payment in the payment app'),
@@ -119,15 +119,15 @@ export const intentResultExtras = z.object({
 export interface IntentResult {
   readonly transactionId: string | undefined;
   readonly type: ResultType;
-  /** Approved: what the result code of the activity says, too. */
+  /** Approved; the result code of the activity states the same. */
   readonly isSuccess: boolean;
   readonly next: NextStep;
-  /** What the code says; undefined without one. A code that nobody knows has a text of its own. */
+  /** Meaning of the code; undefined without a code. An unknown code has its own text. */
   readonly error: ErrorCodeText | undefined;
 }
 
 /**
- * What the extras of a result mean.
+ * Reads the extras of a result.
  *
  * @throws z.ZodError for extras that no payment app sends
  */

@@ -3,17 +3,17 @@ import { DISPOSITIONS } from './transaction.ts';
 import { WEBHOOK_TYPES } from './webhook.ts';
 
 /**
- * What the jobs of the pipeline carry: names of transactions, never card data (a job's row outlives its work). Checked
- * when a job is taken; a payload that does not fit goes to the dead letters.
+ * Payloads of the jobs. They name transactions and never contain card data, because a job's row remains after its
+ * work. A worker validates a payload when it takes the job; an invalid one becomes a dead letter.
  */
 const transactionAttempt = z.strictObject({
   acquirerId: z.int().positive(),
   id: z.uuid(),
-  /** A message of attempt 1 cannot touch attempt 2. */
+  /** A message of attempt 1 cannot affect attempt 2. */
   attempt: z.int().positive(),
 });
 
-/** What an integrator is to be told of, as it was committed. */
+/** The outcome for an integrator, as it was committed. */
 const webhookOutcome = z.strictObject({
   transactionId: z.uuid(),
   type: z.enum(WEBHOOK_TYPES),
@@ -25,35 +25,35 @@ const webhookOutcome = z.strictObject({
 });
 
 export const jobPayloads = {
-  /** Submit what an `api` process accepted. */
+  /** Submit a tap that an `api` process accepted. */
   authorize: transactionAttempt,
   /** Submit a refund that an `api` process accepted. */
   refund: transactionAttempt,
-  /** The deadline has passed: bring the transaction to where it may rest. */
+  /** The deadline has passed: move the transaction to a status in which it can remain. */
   overdue: transactionAttempt,
-  /** The time for a PIN is over: the decline that asked for it stands. */
+  /** The time for a PIN has ended: the decline that asked for it is final. */
   'expire-pin': transactionAttempt,
-  /** The time of a link is over: its reference is free again, unless a tap holds it. */
+  /** The link has expired: its reference becomes available, unless a tap holds it. */
   'expire-link': z.strictObject({ acquirerId: z.int().positive(), id: z.uuid() }),
-  /** Send one reversal, or a repeat of it. */
+  /** Send or repeat one reversal. */
   reverse: transactionAttempt.extend({ reversalAttempt: z.int().positive() }),
-  /** Tell the switch to post what it has approved, or repeat it. */
+  /** Send or repeat the completion of an approval. */
   complete: transactionAttempt.extend({ completionAttempt: z.int().positive() }),
-  /** Remove what is older than it may be; one such job lives for ever. */
+  /** Remove data past its retention time. One such job exists permanently. */
   purge: z.strictObject({}),
   /** Attempt one delivery of an event to its endpoint. */
   webhook: z.strictObject({
     acquirerId: z.int().positive(),
     eventId: z.uuid(),
     endpointId: z.uuid(),
-    /** A replay begins a new round; a job of an earlier one has nothing left to do. */
+    /** A replay starts a new round; a job of an earlier round does nothing. */
     round: z.int().positive(),
-    /** Its place in the schedule. */
+    /** Position in the schedule. */
     delivery: z.int().positive(),
-    /** With the first job alone, which writes the event. */
+    /** Only in the first job, which writes the event. */
     outcome: webhookOutcome.optional(),
   }),
-  /** Tell a device once more of a payment that it may not have heard of. */
+  /** Send a push message again, because the device may not have received it. */
   push: z.strictObject({
     acquirerId: z.int().positive(),
     /** Of the link. */

@@ -1,7 +1,7 @@
-/** Key sets (RFC 7517): the one that we publish for our own tokens, and those that issuers publish for theirs. */
+/** Key sets (RFC 7517): the set that the gateway publishes for its own tokens, and the sets of issuers. */
 import { z } from 'zod';
 
-/** What verifies tokens that we sign. */
+/** Keys that verify tokens of the gateway. */
 export const tokenKeySet = z
   .object({
     keys: z
@@ -22,18 +22,18 @@ export const tokenKeySet = z
 
 export type TokenKeySet = z.infer<typeof tokenKeySet>;
 
-/** Larger ones are no list of the keys that one issuer signs with. */
+/** A larger set is not a list of one issuer's signing keys. */
 const MAX_KEYS = 100;
-/** As with keys that are registered one by one. */
+/** The same as for keys that are registered individually. */
 const MAX_KID_CHARS = 255;
 const MAX_WORD_CHARS = 32;
 
 const word = z.string().max(MAX_WORD_CHARS);
 
-/** A set as issuers publish it. Its keys are read one by one: one that is none of ours to use does not spoil the others. */
+/** A set as issuers publish it. Keys are read individually, so that an unusable key does not affect the others. */
 export const publishedKeySet = z.object({ keys: z.array(z.unknown()).max(MAX_KEYS) });
 
-/** A public key that verifies signatures. `d` would make it a private one, which nobody should have published. */
+/** A public key that verifies signatures. A key with `d` is private and should not have been published. */
 export const publishedKey = z.looseObject({
   kty: z.enum(['RSA', 'EC', 'OKP']),
   kid: z.string().min(1).max(MAX_KID_CHARS).optional(),

@@ -1,23 +1,25 @@
-/** The words of links and intents: how they are made (4.11 to 4.14) and what has become of them (4.6 to 4.8). */
+/** Links and intents: their creation (4.11 to 4.14) and their status (4.6 to 4.8). */
 import { z } from 'zod';
 import { merchantReference } from './card-data.ts';
 import { moment } from './moment.ts';
 import { plainText } from './plain-text.ts';
 
-/** Major units of twelve digits. */
+/** Major units with twelve digits. */
 const MAX_AMOUNT = 999_999_999_999;
-/** As long as ids of merchants are stored. */
+/** The same as for stored merchant ids. */
 const MAX_MERCHANT_ID_CHARS = 64;
-/** IBANs are the longest account numbers there are (ISO 13616-1). */
+/** IBANs are the longest account numbers (ISO 13616-1). */
 const MAX_ACCOUNT_CHARS = 34;
-/** A side of a QR code: below it a phone cannot read it, above it nobody shows it. */
+/** Side length of a QR code. A phone cannot read a smaller one, and no page shows a larger one than the maximum. */
 const MIN_QR_CODE_PIXELS = 100;
 const MAX_QR_CODE_PIXELS = 1_024;
 const QR_CODE_PIXELS = 512;
 const MIN_SESSION_MINUTES = 60;
 const MAX_SESSION_MINUTES = 720;
 
-/** Decimal text in major units, or the same as a JSON number. Whether the currency has so many decimals is the money's to say. */
+/**
+ * Decimal text in major units, or the same as a JSON number. The money functions check the decimals of the currency.
+ */
 const amount = z
   .union([
     z.string().regex(/^\d{1,12}(\.\d{1,3})?$/, 'must be a decimal amount with at most 12 digits and 3 decimals'),
@@ -82,7 +84,7 @@ export const linkRequest = intentRequest
 
 const INSTALMENT_VISIBILITIES = ['both', 'maximumOnly', 'instalmentOnly'] as const;
 
-/** What 2.4 says of a debit order besides its amounts. */
+/** Fields of a debit order in 2.4 besides its amounts. */
 const mandateTerms = {
   collectionDay: z.int().min(1).max(31).describe('Day of the month on which the debit order is collected, 1 to 31'),
   creditorABSN: merchantReference.describe('Name of the creditor company').meta({ examples: ['ACME INSURE'] }),
@@ -139,7 +141,7 @@ export const intentAnswer = z
   })
   .meta({ id: 'IntentAnswer' });
 
-/** The body of 4.14; it may be left out. */
+/** The body of 4.14; optional. */
 export const sessionRequest = z
   .object({
     expiryMinutes: z
@@ -163,7 +165,7 @@ export const sessionAnswer = z
   })
   .meta({ id: 'IntentSessionAnswer' });
 
-/** The body of an intent by session token; merchant and time are the token's and now. */
+/** The body of an intent with a session token; the merchant comes from the token, and the time is the current one. */
 export const sessionIntentRequest = intentRequest
   .pick({ paymentReference: true, amount: true, currencyCode: true })
   .meta({ id: 'SessionIntentTransaction' });
@@ -180,7 +182,7 @@ export const LINK_STATES = [
   'ResponseReceivedByPhone',
 ] as const;
 
-/** Five, as in every status document: what the card declined itself is Declined here. */
+/** The five dispositions of every status document: a decline by the card is Declined here. */
 const STATUS_DISPOSITIONS = ['Approved', 'Declined', 'UnableToGoOnline', 'Indeterminate', 'Voided'] as const;
 
 const disposition = z
@@ -188,7 +190,7 @@ const disposition = z
   .nullable()
   .describe('Final outcome of the payment; null before an outcome');
 
-/** 2.3. What the tap brings is null before one. */
+/** 2.3. Fields of the transaction are null before a tap. */
 export const linkStatus = z
   .object({
     qrCodeState: z.enum(LINK_STATES).describe('Progress of the payment on the phone'),
@@ -232,7 +234,7 @@ export type LinkStatus = z.infer<typeof linkStatus>;
 
 const decimalText = z.string().meta({ examples: ['250.00'] });
 
-/** A mandate as it is shown. */
+/** A mandate in a response. */
 export const shownMandate = {
   ...mandateTerms,
   instalmentAmount: decimalText.describe('Regular instalment as decimal text in major units'),

@@ -1,9 +1,9 @@
-/** What clients do in a load test, and how often. */
+/** The scenarios of a load test, and their frequency. */
 import { z } from 'zod';
 
-/** A share needs no finer steps; and sums stay exact. */
+/** Finer steps are not needed, and sums remain exact. */
 const MAX_WEIGHT = 1_000_000;
-/** More than there are scenarios. */
+/** More than the number of scenarios. */
 const MAX_SCENARIOS = 128;
 
 /** Scenarios by weight: `{ "approve": 85, "decline": 10, "status": 5 }`. A weight of 0 leaves a scenario out. */

@@ -1,8 +1,8 @@
-/** What a load test came to: written by `tapwire load --json`, read by `tapwire load compare`. */
+/** Result of a load test: written by `tapwire load --json`, read by `tapwire load compare`. */
 import { z } from 'zod';
 
 const count = z.int().min(0);
-/** Null when nothing was answered. */
+/** Null if there was no response. */
 const milliseconds = z.number().min(0).nullable();
 
 const latencies = {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { plainText } from './plain-text.ts';
 
-/** NIST SP 800-63B asks for 64 at least; more than this is no sentence that anybody types. */
+/** NIST SP 800-63B requires at least 64. A longer passphrase is not typed by a person. */
 export const MAX_PASSWORD_CHARS = 256;
-/** As long as the references and names of the interface (section 8). */
+/** The same as for the references and names of the interface (section 8). */
 const MAX_USERNAME_CHARS = 255;
 
 /** The body of 4.15. */

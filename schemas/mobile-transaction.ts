@@ -9,7 +9,7 @@ export const mobileTransaction = z
 
 export const mobileHeaders = z.object({ 'x-device-installation-id': deviceInstallationId });
 
-/** 2.12. `errorCode` is left out when approved; optional fields are left out when unknown. */
+/** 2.12. `errorCode` is omitted if approved; optional fields are omitted if unknown. */
 const onlineAuthorization = z
   .object({
     serviceReference: z.uuid().describe('Backend transaction id; used for PIN submission, refunds, voids and receipts'),
@@ -79,7 +79,7 @@ const onlineAuthorization = z
 
 export type OnlineAuthorization = z.infer<typeof onlineAuthorization>;
 
-/** The answer of 4.4 and 4.5. */
+/** The response of 4.4 and 4.5. */
 export const onlineAuthorizationAnswer = z
   .object({ onlineAuthorizationResponse: onlineAuthorization.describe('Outcome of the tap') })
   .meta({ id: 'OnlineAuthorizationAnswer' });

@@ -1,12 +1,12 @@
-/** Days and moments that the database can compare with: ISO 8601 allows some that PostgreSQL does not know. */
+/** Dates and times that the database can compare: ISO 8601 allows some that PostgreSQL refuses. */
 import { z } from 'zod';
 
-/** PostgreSQL has no year 0, and ISO 8601 calls so what came before the year 1. */
+/** PostgreSQL has no year 0, which in ISO 8601 is the year before year 1. */
 const MIN_YEAR = 1;
-/** PostgreSQL takes no offset from UTC beyond this; the clocks of the world keep within 14 hours. */
+/** PostgreSQL refuses a larger offset from UTC. All time zones are within 14 hours. */
 const MAX_OFFSET_HOURS = 15;
 
-/** A moment with its offset from UTC. */
+/** A time with its offset from UTC. */
 export const moment = z.iso
   .datetime({ offset: true, abort: true })
   .refine(
@@ -14,7 +14,7 @@ export const moment = z.iso
     'must be a valid date and time',
   );
 
-/** A day, without saying where. */
+/** A date without a time zone. */
 export const day = z.iso
   .date({ abort: true })
   .refine((text) => Number(text.slice(0, 4)) >= MIN_YEAR, 'must be a valid date');

@@ -1,16 +1,16 @@
 import type { z } from 'zod';
 
-/** What a request shows: nothing, a key, a token, whichever there is, or both at once. */
+/** Credentials in a request: none, a key, a token, either of them, or both. */
 export type Shows = 'nothing' | 'key' | 'token' | 'either' | 'both';
 
-/** What goes in and what comes out. */
+/** Schemas of request and response. */
 export interface OperationParts {
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly headers?: z.ZodType;
   readonly body?: z.ZodType;
   readonly answer: z.ZodType;
-  /** Under which public URL it is; the base URL unless given. */
+  /** The public URL; the base URL by default. */
   readonly under?: 'auth' | 'app';
 }
 
@@ -19,7 +19,7 @@ export interface Operation extends OperationParts {
   /** `/transactions/{id}` */
   readonly path: string;
   readonly shows: Shows;
-  /** Takes `Idempotency-Key`: a repeat does no harm. */
+  /** Takes `Idempotency-Key`, so that it is safe to repeat. */
   readonly isIdempotent?: true;
 }
 

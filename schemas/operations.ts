@@ -1,6 +1,6 @@
 /**
- * Every operation of the API by its operationId: what goes in, what comes out; and what refuses them. The client is made
- * from it; a contract test holds it to the API description.
+ * Every operation of the API under its operationId, with the schemas of request, response and error. The client is made
+ * from it. A contract test compares it with the API document.
  */
 import { z } from 'zod';
 import { ADMIN_OPERATIONS } from './admin-operations.ts';
@@ -173,7 +173,7 @@ const ofInstallations = {
   getHealth: get('/healthz', 'nothing', { answer: health }),
 } as const satisfies Record<string, Operation>;
 
-/** What refuses any of them. */
+/** The error response of every operation. */
 export { problem } from './problem.ts';
 
 export const OPERATIONS = {

@@ -1,5 +1,5 @@
 /**
- * What a pay page asks of its own gateway besides the API, as rows like those of `operations.ts`. They are none for
+ * Requests of a pay page to its gateway beyond the API, as rows like those of `operations.ts`. They are not for
  * integrators.
  */
 import { get, type Operation, post } from './operation.ts';
@@ -10,7 +10,7 @@ export const PAY_PAGE_OPERATIONS = {
   getPayPageQrCode: get('/pay/{reference}/qr-code', 'token', { params: payPageLink, answer: payPageQrCode }),
 } as const satisfies Record<string, Operation>;
 
-/** Of its virtual phone, in `dev`. */
+/** Requests of its virtual phone in `dev`. */
 export const VIRTUAL_READER_OPERATIONS = {
   readTestCard: post('/dev/virtual-reader/tap', 'token', { body: virtualTap, answer: virtualReading }),
   enterTestPin: post('/dev/virtual-reader/pin', 'token', { body: virtualPin, answer: virtualReading }),

@@ -1,16 +1,19 @@
-/** What the pay page of a link asks of its own gateway, and its virtual phone in `dev`. No operations for integrators. */
+/**
+ * Requests of a link's pay page to its gateway, and of its virtual phone in `dev`. They are not operations for
+ * integrators.
+ */
 import { z } from 'zod';
 import { LINK_STATES, linkStatus, shownMandate } from './link.ts';
 
-/** The page answers at any address of its kind, and says itself which it cannot show. */
+/** The page is served at any path of this form, and itself reports a link that it cannot show. */
 export const payPagePath = z.object({ reference: z.string().describe('Reference of the link, from its URL') });
 
-/** Messengers add words of their own to addresses that they pass on. */
+/** Messengers append their own parameters to URLs. */
 export const payPageQuery = z.looseObject({}).describe('Any parameters; the page ignores them');
 
 export const payPageLink = z.object({ reference: z.uuid().describe('Reference of the link') });
 
-/** What a customer reads of a debit order: neither his account nor his id number, which a bystander could read as well. */
+/** Terms of a debit order for the customer, without account and id number, which a bystander could also read. */
 const shownTerms = z
   .object({
     creditorABSN: shownMandate.creditorABSN,
@@ -47,7 +50,7 @@ export const payPageQrCode = z.object({
   qrCode: z.string().describe('QR code of the URL of the link as a data URL (PNG in Base64)'),
 });
 
-/** Virtual cards are the sample cards by their names. */
+/** Virtual cards are named after the sample cards. */
 const card = z.enum(['visa', 'mastercard', 'maestro', 'amex']).describe('Name of a published test card');
 
 export const virtualTap = z.object({ card });

@@ -1,4 +1,4 @@
-/** The words of the PIN step (4.5): its address, its body, and the claims of a pinToken. */
+/** The PIN step (4.5): its path, its body, and the claims of a pinToken. */
 import { z } from 'zod';
 import { mobileTransaction } from './mobile-transaction.ts';
 import { MAX_TOKEN_CHARS } from './tokens.ts';
@@ -12,7 +12,7 @@ const pinBlock = z.string().regex(/^(?:[0-9A-Fa-f]{16}|[0-9A-Fa-f]{32})$/, 'must
 /** 10 bytes with TDES (ANSI X9.24-1), 12 with AES (X9.24-3). */
 const ksn = z.string().regex(/^(?:[0-9A-Fa-f]{20}|[0-9A-Fa-f]{24})$/, 'must be 10 or 12 bytes in hexadecimal');
 
-/** The body of 4.5: that of 4.4 with the token, and the PIN block unless it lies in the sealed blob. */
+/** The body of 4.5: that of 4.4 with the token, and the PIN block unless the sealed blob contains it. */
 export const mobilePin = mobileTransaction
   .extend({
     pinToken: z.string().min(1).max(MAX_TOKEN_CHARS).describe('Token from the response that required the PIN'),
@@ -29,11 +29,11 @@ export const mobilePin = mobileTransaction
   })
   .meta({ id: 'MobilePin' });
 
-/** Besides what all of our tokens claim. */
+/** Claims in addition to those of all tokens of the gateway. */
 export const pinTokenClaims = z.object({
   /** The transaction. */
   txn: z.uuid(),
-  /** The attempt that asked for the PIN: the next one spends the token. */
+  /** The attempt that asked for the PIN; the next attempt uses up the token. */
   attempt: z.int().positive(),
   /** The device installation that may submit it. */
   device: z.string(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Backend error codes (interface 7.4; names by the contract). */
+/** Backend error codes (interface 7.4; names from the contract). */
 export const ERROR_CODE_NAMES = {
   100: 'Unauthorised',
   101: 'Forbidden',
@@ -41,7 +41,7 @@ const fault = z
   })
   .meta({ id: 'ProblemDetail' });
 
-/** `application/problem+json` (RFC 9457) with our extension members. */
+/** `application/problem+json` (RFC 9457) with the gateway's extension members. */
 export const problem = z
   .object({
     type: z

@@ -1,4 +1,4 @@
-/** Payments that are pushed to a device (interface 4.18). */
+/** Payments sent to a device by push (interface 4.18). */
 import { z } from 'zod';
 import { deviceInstallationId } from './card-data.ts';
 import { intentRequest, linkAnswer, linkRequest } from './link.ts';
@@ -20,7 +20,7 @@ export const newPush = z
 const PUSH_STATUSES = ['sent', 'queued', 'failed'] as const;
 const PUSH_FAILURES = ['NO_PUSH_TOKEN', 'UNREGISTERED', 'REFUSED', 'NOT_CONFIGURED'] as const;
 
-/** The link is there whatever became of the message: as a QR code or by any other way, it can be paid all the same. */
+/** The link exists even if the message fails: a customer can pay it by QR code or in any other way. */
 export const pushAnswer = z
   .object({
     reference: z.uuid().describe('Reference of the created link, for `GET /consumer/QRCode/{reference}`'),

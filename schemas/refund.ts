@@ -2,13 +2,18 @@ import { z } from 'zod';
 import { merchantReference } from './card-data.ts';
 import { DISPOSITIONS } from './transaction.ts';
 
-/** Decimal text in major units, or the same as a JSON number. Whether the currency has so many decimals is the sale's to say. */
+/**
+ * Decimal text in major units, or the same as a JSON number. The currency of the sale determines the allowed
+ * decimals.
+ */
 const amount = z.union([
   z.string().regex(/^\d{1,12}(\.\d{1,3})?$/, 'must be a decimal amount with at most 12 digits and 3 decimals'),
   z.number().positive().max(999_999_999_999),
 ]);
 
-/** The body of a refund. `refundReference` is the refund's own merchantReference: unique among all of the merchant's. */
+/**
+ * The body of a refund. `refundReference` is the refund's own merchantReference, unique among all of the merchant's.
+ */
 export const refundRequest = z
   .object({
     amount: amount.describe('Amount to refund in major units, decimal text or a number').meta({ examples: ['25.00'] }),
@@ -19,8 +24,8 @@ export const refundRequest = z
   .meta({ id: 'Refund' });
 
 /**
- * The answer of a refund: the fields of 2.12 that a transaction without a card at hand has, flat, and the sale that it gives
- * back. Those of the reader, the chip and the PIN step are left out.
+ * The response of a refund: the fields of 2.12 that apply to a transaction without a card, flat, and the refunded
+ * sale. It omits fields of the reader, the chip and the PIN step.
  */
 export const refundAnswer = z
   .object({
@@ -55,7 +60,10 @@ export const refundAnswer = z
 
 export type RefundAnswer = z.infer<typeof refundAnswer>;
 
-/** The answer of a void, with 202: the switch has yet to acknowledge it. The sale is Voided then; a webhook tells it. */
+/**
+ * The response of a void, with 202: the switch has not acknowledged it yet. When it does, the sale becomes Voided and
+ * a webhook reports it.
+ */
 export const voidAnswer = z
   .object({
     serviceReference: z.uuid().describe('Transaction id of the void'),
@@ -67,7 +75,7 @@ export const voidAnswer = z
 
 export type VoidAnswer = z.infer<typeof voidAnswer>;
 
-/** The answer of an acknowledgement: where the transaction stands now. */
+/** The response of an acknowledgement: the current status of the transaction. */
 export const acknowledgement = z
   .object({
     serviceReference: z.uuid().describe('Transaction id of the acknowledged tap'),

@@ -1,4 +1,4 @@
-/** ISO 8583 response codes and their meanings, as 7.5 of the interface lists them; two characters, as DE39 carries them. */
+/** ISO 8583 response codes and their meanings from 7.5 of the interface; two characters, as in DE39. */
 export const RESPONSE_CODES: Readonly<Record<string, string>> = {
   '00': 'Approved or completed successfully',
   '01': 'Refer to card issuer',
@@ -73,7 +73,7 @@ export const RESPONSE_CODES: Readonly<Record<string, string>> = {
   '96': 'System malfunction',
 };
 
-/** The text of a code; codes need not be digits, and unknown ones have a text too. */
+/** The text of a code. A code need not consist of digits, and an unknown one also has a text. */
 export function responseCodeText(code: string): string {
   return RESPONSE_CODES[code] ?? 'Unknown response code';
 }

@@ -1,4 +1,4 @@
-/** What an API key may be allowed to do, and what each scope says to whoever gives it out. */
+/** Scopes of an API key, with a description for the person who grants them. */
 export const SCOPES = {
   'transactions:read': 'read transactions, receipts and audit trails',
   'transactions:refund': 'refund and void sales',

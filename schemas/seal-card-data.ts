@@ -1,16 +1,16 @@
 /**
- * The reader's end of card data, for kernel teams: imports nothing but the words of its boundary, and runs wherever there is
- * Web Crypto (a browser too). What comes out is the body of 4.4.
+ * The reader's side of card data, for kernel teams. It imports only the definitions of the boundary, and runs in
+ * every environment with Web Crypto, including browsers. Its result is the body of 4.4.
  */
 import type { webcrypto } from 'node:crypto';
 import { type CardDataPublicKey, GENERAL_TAGS, READER_TAGS } from './card-data.ts';
 
-/** What a kernel read, by tag: EMV data objects and READER_TAGS. */
+/** Values that a kernel read, by tag: EMV data objects and READER_TAGS. */
 export type TapValues = ReadonlyMap<number, Uint8Array>;
 
-/** What a blob is sealed for, and useless without. */
+/** Binding of a blob: it cannot be opened with other values. */
 export interface SealedFor {
-  /** As the header X-Device-Installation-Id has it. */
+  /** The same as in the header X-Device-Installation-Id. */
   readonly deviceInstallationId: string;
   readonly merchantReference: string;
 }
@@ -27,10 +27,10 @@ const KEY_BITS = 256;
 const ENCRYPTION = 'A256GCM';
 
 /**
- * Both blobs of one tap, or of its PIN step, under an ephemeral key of their own.
+ * Both blobs of one tap or its PIN step, sealed with a new ephemeral key.
  *
- * @param recipient of `GET /.well-known/card-data-keys.json`, the first of a curve that this runtime knows
- * @throws the runtime's error when `recipient` is no point of its curve
+ * @param recipient the first key of `GET /.well-known/card-data-keys.json` with a curve that this runtime supports
+ * @throws the runtime's error if `recipient` is not a point of its curve
  */
 export async function sealCardData(
   recipient: CardDataPublicKey,
@@ -39,7 +39,7 @@ export async function sealCardData(
 ): Promise<SealedTap> {
   const isGeneral = ([tag]: readonly [number, Uint8Array]) => GENERAL_TAGS.has(tag);
   const general = encodeTlv([...values].filter(isGeneral));
-  // Vouches for the blob that is not sealed.
+  // Authenticates the blob that is not sealed.
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', general));
   const secret = [...values].filter((entry) => !isGeneral(entry));
   const payment = encodeTlv([...secret, [READER_TAGS.generalDigest, digest]]);
@@ -71,13 +71,16 @@ async function sealJwe(
   const iv = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
   const gcm = { name: 'AES-GCM', iv, additionalData: utf8(protectedHeader) };
   const sealed = new Uint8Array(await crypto.subtle.encrypt(gcm, key, plaintext));
-  // Web Crypto appends the tag of 16 bytes, a JWE has it apart.
+  // Web Crypto appends the tag of 16 bytes; a JWE has it separately.
   const tagAt = sealed.length - 16;
   const parts = [iv, sealed.subarray(0, tagAt), sealed.subarray(tagAt)].map(base64url);
   return `${protectedHeader}..${parts.join('.')}`;
 }
 
-/** Concat KDF (NIST SP 800-56A 5.8.1) as RFC 7518 4.6.2 fills it; SHA-256 gives the whole key in its first round. */
+/**
+ * Concat KDF (NIST SP 800-56A 5.8.1) with the fields of RFC 7518 4.6.2. The first round of SHA-256 yields the whole
+ * key.
+ */
 async function contentKey(secret: Uint8Array, apu: Uint8Array, apv: Uint8Array): Promise<webcrypto.CryptoKey> {
   const withLength = (bytes: Uint8Array) => [uint32(bytes.length), bytes];
   const input = concat([
@@ -92,7 +95,7 @@ async function contentKey(secret: Uint8Array, apu: Uint8Array, apv: Uint8Array):
   return crypto.subtle.importKey('raw', derived, 'AES-GCM', false, ['encrypt']);
 }
 
-/** BER-TLV (EMV Book 3 Annex B): the tag's bytes as the number has them, the length in as few bytes as it takes. */
+/** BER-TLV (EMV Book 3 Annex B): the tag's bytes as in the number, the length in as few bytes as possible. */
 function encodeTlv(objects: readonly (readonly [tag: number, value: Uint8Array])[]): Uint8Array<ArrayBuffer> {
   return concat(objects.flatMap(([tag, value]) => [bigEndian(tag), lengthOf(value), value]));
 }

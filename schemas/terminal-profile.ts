@@ -1,21 +1,23 @@
-/** Terminal configuration profiles (interface 4.17): what an acquirer lets its readers take, and how they take it. */
+/**
+ * Terminal configuration profiles (interface 4.17): what an acquirer allows its readers to take, and in which way.
+ */
 import { z } from 'zod';
 import { acquirerPath, pageOf, times } from './admin.ts';
 import { plainText } from './plain-text.ts';
 
-/** As the contract has it. */
+/** From the contract. */
 const MAX_NAME_CHARS = 255;
-/** A reader holds an application per scheme and product: the largest kernels ship with forty. */
+/** A reader has one application per scheme and product; the largest kernels have forty. */
 const MAX_OVERRIDES = 64;
 /** ISO 8583 processing codes 00 to 99; a reader uses five of them. */
 const MAX_TRANSACTION_TYPES = 32;
 /** A kernel's database has about a hundred objects that an acquirer may set. */
 const MAX_TLVS = 128;
-/** Terminal data objects are short; the longest lists of EMV (DOLs, TAC lists) stay below this. */
+/** Terminal data objects are short; the longest lists of EMV (DOLs, TAC lists) are below this. */
 const MAX_VALUE_BYTES = 252;
 
 const name = plainText(MAX_NAME_CHARS)
-  // RFC 3986 5.2.4: clients take these two out of an address, so such a profile could never be named again.
+  // RFC 3986 5.2.4: clients remove these two from a URL, so such a profile could not be addressed.
   .refine((text) => text !== '.' && text !== '..', 'cannot be used in a URL')
   .describe('Name of the profile, as used in tokens (claim `spCfg`) and terminals')
   .meta({ examples: ['retail'] });
@@ -141,8 +143,8 @@ const terminalCurrencyCode = currencyCode
   .describe('Only currency that the profile accepts, ISO 4217; every currency if omitted');
 
 /**
- * The body of a creation, in either format: *advanced* with `overrides`, *simple* with `configList`; with neither it is an
- * advanced one.
+ * The body of a creation in either format: *advanced* with `overrides`, *simple* with `configList`. With neither, it
+ * is an advanced one.
  */
 export const newTerminalProfile = z
   .object({
@@ -188,7 +190,10 @@ export const newTerminalProfile = z
     ],
   });
 
-/** The body of an update: the advanced format without the name. What it names is replaced whole, the rest stays. */
+/**
+ * The body of an update: the advanced format without the name. Each given field is replaced completely; the others
+ * stay.
+ */
 export const terminalProfileChange = z
   .object({ terminalCurrencyCode, overrides: overrides.optional() })
   .refine(
@@ -200,11 +205,11 @@ export const terminalProfileChange = z
 export type NewTerminalProfile = z.infer<typeof newTerminalProfile>;
 export type TerminalProfileChange = z.infer<typeof terminalProfileChange>;
 
-/** What a profile says, in its one canonical form: the advanced one, hex in capitals, codes as digits. */
+/** The content of a profile in its canonical form: the advanced one, hex in capitals, codes as digits. */
 export const terminalProfileSettings = z.object({ terminalCurrencyCode, overrides });
 export type TerminalProfileSettings = z.infer<typeof terminalProfileSettings>;
 
-/** A profile as it is stored and shown. */
+/** A profile as it is stored and returned. */
 export const storedTerminalProfile = z
   .object({
     name,
@@ -222,7 +227,7 @@ export const profilePath = acquirerPath.extend({
 /** By name. */
 export const profilePage = pageOf(plainText(MAX_NAME_CHARS));
 
-/** What a reader gets by its proximity token (extension): how to take cards here. */
+/** The configuration that a reader gets for its proximity token (extension). */
 export const terminalConfig = z
   .object({
     profile: z.string().nullable().describe('Name of the terminal profile in force; null if there are no restrictions'),

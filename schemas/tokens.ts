@@ -1,4 +1,4 @@
-/** The words of tokens: what an integrator's backend claims when it signs for a merchant. */
+/** Tokens: the claims of an integrator's backend when it signs for a merchant. */
 import { z } from 'zod';
 import { merchantReference } from './card-data.ts';
 import { plainTextOrNone } from './plain-text.ts';
@@ -7,18 +7,20 @@ import { plainTextOrNone } from './plain-text.ts';
 export const SIGNING_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const;
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
 
-/** Node takes 16 KB of headers in all; a token with every claim at its longest is half of that. */
+/** Node accepts 16 KB of headers in total; a token with every claim at its maximum takes half of that. */
 export const MAX_TOKEN_CHARS = 8_192;
-/** As long as the references and names of the interface (section 8). */
+/** The same as for the references and names of the interface (section 8). */
 const MAX_CLAIM_CHARS = 255;
 /** An issuer names one audience, or one per environment and product. */
 const MAX_AUDIENCES = 16;
 /** There are a dozen permissions. */
 const MAX_PERMISSIONS = 64;
 
-/** Blank ones name nobody, but were never refused, and a tap must not fail for a claim that nothing looks up. */
+/**
+ * Blank texts are meaningless, but were always accepted, and a tap must not fail for a claim that is not looked up.
+ */
 const claimText = plainTextOrNone(MAX_CLAIM_CHARS).min(1);
-/** Ids that some backends write as JSON numbers; they are text from here on. */
+/** Some backends write ids as JSON numbers; they are text from here on. */
 const idText = z.union([claimText, z.int().nonnegative().transform(String)]);
 /** Seconds since 1970 (RFC 7519 2 allows fractions). Never text. */
 const numericDate = z.number().nonnegative().max(Number.MAX_SAFE_INTEGER);
@@ -31,7 +33,7 @@ const mcc = z.union([
     .transform((code) => String(code).padStart(4, '0')),
 ]);
 
-/** Claims of a Bearer token of an integrator's backend (contract, "Authentication"). Others are ignored. */
+/** Claims of a Bearer token of an integrator's backend (contract, "Authentication"). Other claims are ignored. */
 export const merchantTokenClaims = z.object({
   iss: claimText,
   /** The merchant. */
@@ -49,10 +51,10 @@ export const merchantTokenClaims = z.object({
   'x-tid': idText.optional(),
   /** Name of a terminal profile. */
   spCfg: claimText.optional(),
-  /** Rights, separated by blanks (RFC 8693 4.2). */
+  /** Rights, separated by spaces (RFC 8693 4.2). */
   scope: z.string().max(MAX_TOKEN_CHARS).optional(),
   permissions: z.array(claimText).max(MAX_PERMISSIONS).optional(),
-  /** For an issuer that several acquirers registered: whose merchant `sub` is. */
+  /** For an issuer that several acquirers registered: the acquirer of the merchant `sub`. */
   acquirerId: z
     .union([
       z.int(),
@@ -62,31 +64,37 @@ export const merchantTokenClaims = z.object({
         .transform(Number),
     ])
     .optional(),
-  /** Only tokens that we sign have a use, and none of those stands for a merchant's backend. */
+  /** Only tokens of the gateway have a use, and none of them is valid as a token of a merchant's backend. */
   use: z.undefined().optional(),
 });
 
 export type MerchantTokenClaims = z.infer<typeof merchantTokenClaims>;
 
-/** Besides what all of our tokens claim. Whose the user is and what it may do is looked up: rights change while a session lasts. */
+/**
+ * Claims in addition to those of all tokens of the gateway. The user's tenant and rights are looked up, because
+ * rights change during a session.
+ */
 export const loginTokenClaims = z.object({
   /** The user. */
   sub: z.uuid(),
   acquirerId: z.int(),
 });
 
-/** Besides what all of our tokens claim; `sub` is the merchant. */
+/** Claims in addition to those of all tokens of the gateway; `sub` is the merchant. */
 export const intentSessionTokenClaims = z.object({
   sub: claimText,
   acquirerId: z.int(),
-  /** Numeric when it is (contract, "Values"). */
+  /** A number if it is numeric (contract, "Values"). */
   merchantId: idText,
 });
 
-/** Besides what all of our tokens claim; `sub` is the merchant, `txn` the link or intent. */
+/** Claims in addition to those of all tokens of the gateway; `sub` is the merchant, `txn` the link or intent. */
 export const intentTokenClaims = intentSessionTokenClaims.extend({ txn: z.uuid() });
 
-/** Besides what all of our tokens claim: what the integrator's own said of the merchant (`sub`), its user and its terminal. */
+/**
+ * Claims in addition to those of all tokens of the gateway: merchant (`sub`), user and terminal from the integrator's
+ * token.
+ */
 export const proximityTokenClaims = z.object({
   sub: claimText,
   acquirerId: z.int(),
@@ -95,7 +103,7 @@ export const proximityTokenClaims = z.object({
   spCfg: claimText.optional(),
 });
 
-/** The answer of 4.3 (2.11). */
+/** The response of 4.3 (2.11). */
 export const proximityTokenAnswer = z
   .object({
     token: z.string().describe('JWT for the mobile SDK; sent in the header `Authorization: Bearer <token>`'),
@@ -113,7 +121,7 @@ export const proximityTokenAnswer = z
 
 export type ProximityTokenAnswer = z.infer<typeof proximityTokenAnswer>;
 
-/** The answer of 4.16. */
+/** The response of 4.16. */
 export const ownAcquirer = z
   .object({
     id: z
@@ -123,7 +131,7 @@ export const ownAcquirer = z
   })
   .meta({ id: 'OwnAcquirer' });
 
-/** Why a merchant's token is refused, by the check that it fails. Checks come in this order. */
+/** Why a merchant's token is refused: the check that fails. Checks are in this order. */
 export const TOKEN_CHECKS = {
   size: 'The token is too long.',
   shape:
@@ -146,7 +154,7 @@ export const TOKEN_CHECKS = {
 
 export type TokenCheckName = keyof typeof TOKEN_CHECKS;
 
-/** So long that no header of that size would arrive. */
+/** More than the size of any header that can arrive. */
 const MAX_CHECKED_CHARS = 65_536;
 
 /** The body of POST /tokens/check. */

@@ -91,7 +91,7 @@ const detail = z
   })
   .meta({ id: 'TransactionDetail' });
 
-/** 2.1, spelled as the interface spells it. */
+/** 2.1, with the spelling of the interface. */
 export const transaction = z
   .object({
     id: z.uuid().describe('Transaction id (UUID v4)'),
@@ -180,12 +180,12 @@ export const DISPOSITIONS = [
 /** A page is read in one statement; 500 rows are about 1 MB of JSON. */
 const MAX_LIMIT = 500;
 const DEFAULT_LIMIT = 100;
-/** Pages beyond it are reached by `after`: the database reads what it skips. */
+/** Use `after` for later pages: the database reads the rows that an offset skips. */
 const MAX_OFFSET = 100_000;
-/** Major units of twelve digits. */
+/** Major units with twelve digits. */
 const MAX_AMOUNT = 999_999_999_999;
 
-/** Query text is decimal digits and nothing else: `1e3`, ` 5` and `0x10` are no numbers here. */
+/** Only decimal digits are accepted as numbers in a query: `1e3`, ` 5` and `0x10` are refused. */
 const decimal = (max: number) =>
   z
     .string()
@@ -255,7 +255,7 @@ export const transactionQuery = z
 
 export const transactionId = z.object({ id: z.uuid().describe('Transaction id (UUID)') });
 
-/** The audit trail of one transaction (extension): an entry per move, oldest first. */
+/** The audit trail of one transaction (extension): one entry per transition, oldest first. */
 export const transactionEvents = z.array(
   z
     .object({

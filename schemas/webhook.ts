@@ -1,4 +1,4 @@
-/** What integrators are told of outcomes (2.6), and how they see to it that it reaches them (2.7, 4.9, 4.10). */
+/** Webhooks with outcomes for integrators (2.6), and their registration and delivery (2.7, 4.9, 4.10). */
 import { z } from 'zod';
 import { moment } from './moment.ts';
 
@@ -11,7 +11,7 @@ export const WEBHOOK_TYPES = [
 ] as const;
 export type WebhookType = (typeof WEBHOOK_TYPES)[number];
 
-/** Five, as in every status document: what the card declined itself is Declined here, with errorCode 2. */
+/** The five dispositions of every status document: a decline by the card is Declined here, with errorCode 2. */
 const WEBHOOK_DISPOSITIONS = ['Approved', 'Declined', 'UnableToGoOnline', 'Indeterminate', 'Voided'] as const;
 
 const processorValues = z.record(z.string(), z.string());
@@ -56,7 +56,7 @@ export const webhook = z
 
 export type Webhook = z.infer<typeof webhook>;
 
-/** 4.9. What makes a URL usable is more than its shape: see the route. */
+/** 4.9. A valid URL must meet more conditions than its form: see the route. */
 export const callbackRegistration = z
   .object({
     callbackUrl: z
@@ -68,7 +68,7 @@ export const callbackRegistration = z
   })
   .meta({ id: 'CallbackRegistration' });
 
-/** 4.10. `disabledAt` (extension) is there once the receiver answered 410 Gone: registering anew ends that. */
+/** 4.10. `disabledAt` (extension) is present after the receiver answered 410 Gone. A new registration clears it. */
 export const callback = z
   .object({
     callbackUrl: z.string().nullable().describe('Registered URL; null if none is registered'),
@@ -85,7 +85,7 @@ export const callback = z
 const MAX_OVERLAP_HOURS = 168;
 const DEFAULT_OVERLAP_HOURS = 24;
 
-/** With 0 the old secret ends at once: for one that leaked. */
+/** 0 ends the old secret at once, for a secret that leaked. */
 export const secretRotation = z
   .object({
     overlapHours: z
@@ -98,7 +98,7 @@ export const secretRotation = z
   .nullish()
   .transform((body) => body ?? { overlapHours: DEFAULT_OVERLAP_HOURS });
 
-/** The only time that a secret is shown. */
+/** The only response that contains a secret. */
 export const callbackSecret = z
   .object({
     secret: z.string().describe('Signing secret in the format of Standard Webhooks 1.0, `whsec_…`; returned only once'),
@@ -110,8 +110,9 @@ export const callbackSecret = z
   .meta({ id: 'CallbackSecret' });
 
 /**
- * pending: another attempt will come. delivered: answered with 2xx. failed: the schedule is over. stopped: the receiver
- * wants no more, or is no longer registered. The last two wait for a replay.
+ * pending: another attempt follows. delivered: the receiver answered 2xx. failed: the schedule has ended. stopped:
+ * the receiver refuses further webhooks, or its registration was removed. Events in the last two states wait for a
+ * replay.
  */
 const EVENT_STATES = ['pending', 'delivered', 'failed', 'stopped'] as const;
 export type EventState = (typeof EVENT_STATES)[number];
@@ -174,7 +175,9 @@ export const eventQuery = z.strictObject({
 
 export const eventId = z.object({ id: z.uuid().describe('Id of the event, as in the header `webhook-id`') });
 
-/** From `from` on, before `to`. Without `includeDelivered` only what did not arrive. */
+/**
+ * From `from` (inclusive) to `before` (exclusive). Without `includeDelivered`, only events that were not delivered.
+ */
 export const replayRange = z
   .object({
     from: moment

@@ -29,6 +29,7 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/transactions/**/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/transactions/README.md', parts: ['prose'] },
   { glob: 'src/http/**/*.{ts,js}', parts: ['comments'] },
+  { glob: 'schemas/*.ts', parts: ['comments'] },
   { glob: 'src/http/**/*.md', parts: ['prose'] },
   { glob: 'src/errors/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/errors.ts', parts: ['comments'] },
