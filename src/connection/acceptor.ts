@@ -3,17 +3,17 @@ import tls from 'node:tls';
 import type { AcceptOptions } from './pool-options.ts';
 import { acceptedSocket, type SwitchSocket } from './switch-socket.ts';
 
-/** A switch that opens a TLS connection and does not finish the handshake holds it no longer than this. */
+/** Closes the TLS connection of a switch that has not finished the handshake within this time. */
 const HANDSHAKE_TIMEOUT_MS = 5_000;
 
-/** The server's side of TLS, PEM texts. With `ca`, the switch must prove itself with a certificate from it. */
+/** The server side of TLS as PEM texts. With `ca`, the switch must present a certificate that it issued. */
 export interface ServerTls {
   readonly cert: string;
   readonly key: string;
   readonly ca?: string | undefined;
 }
 
-/** A server for `accept` of a pool, listening. @throws the system's error when the address cannot be had */
+/** A listening server for `accept` of a pool. @throws the system's error if the address is not available */
 export function listenForSwitch(address: { host: string; port: number }, secure?: ServerTls): Promise<net.Server> {
   const server = secure
     ? tls.createServer({
@@ -35,16 +35,18 @@ export function listenForSwitch(address: { host: string; port: number }, secure?
   });
 }
 
-/** Takes the connections a switch makes to us, from the addresses it may come from, as many as it may have. */
+/** Accepts connections that a switch opens, from the permitted addresses and up to the permitted number. */
 export class Acceptor {
   readonly #options: AcceptOptions;
   readonly #allowed = new net.BlockList();
   readonly #onAccepted: (socket: SwitchSocket, address: string) => void;
   readonly #event: 'connection' | 'secureConnection';
-  /** What TLS lies on, by the address of the other side: a TLS socket does not say. */
+  /** The TCP socket below each TLS socket, by peer address: a TLS socket does not expose it. */
   readonly #tcp = new Map<string, net.Socket>();
 
-  /** @param onError told what the system says when it cannot accept (no file handles left): it goes on */
+  /**
+   * @param onError called with the system's error if it cannot accept (no file handles left); the acceptor continues
+   */
   constructor(
     options: AcceptOptions,
     onAccepted: (socket: SwitchSocket, address: string) => void,
@@ -66,7 +68,7 @@ export class Acceptor {
     server.off(this.#event, this.#accept);
   }
 
-  /** Before any handshake: an address that may not connect costs us no cryptography. */
+  /** Runs before any handshake: a refused address costs no cryptography. */
   readonly #check = (stream: net.Socket): void => {
     const { from } = this.#options;
     const address = stream.remoteAddress;

@@ -2,13 +2,13 @@ import type { Connection } from './connection.ts';
 import type { ConnectionState } from './connection-state.ts';
 
 /**
- * The connections of a pool. A connection's state is the list it is in:
+ * The connections of a pool. A connection's state is the list that contains it:
  *
- *   connecting   dialled or accepted, not signed on (again) yet; carries nothing new
- *   ready        signed on, with room for another request
- *   full         signed on, without room: its slots are taken, or the switch does not read
- *   draining     finishes what is in flight, then signs off; carries only what held a slot before
- *   down         ended, until a new connection to the same address takes its place
+ *     connecting   dialled or accepted, not signed on (again) yet; carries no new request
+ *     ready        signed on, with room for another request
+ *     full         signed on, without room: its slots are taken, or the switch does not read
+ *     draining     finishes the requests in flight, then signs off; carries only what held a slot before
+ *     down         ended, until a new connection to the same address replaces it
  */
 export class ConnectionLists<Message> {
   readonly connecting = new Set<Connection<Message>>();
@@ -31,7 +31,7 @@ export class ConnectionLists<Message> {
     this[to].add(connection);
   }
 
-  /** Those that have a socket, in a list of their own: walking it may move them. */
+  /** Connections that have a socket, as a copy, because the caller may move them while it iterates. */
   open(): Connection<Message>[] {
     return [...this.connecting, ...this.ready, ...this.full, ...this.draining];
   }
@@ -41,8 +41,8 @@ export class ConnectionLists<Message> {
   }
 
   /**
-   * Of the ready connections of the best rank, the one with the least in flight. A suspect one is chosen only where no other is
-   * ready: a switch that is slow has no other line.
+   * Returns the ready connection of the best rank with the fewest requests in flight. A suspect connection is chosen
+   * only if no other is ready, because a slow switch may have no other connection.
    */
   choose(isSuspect: (connection: Connection<Message>) => boolean): Connection<Message> | undefined {
     return this.#best((connection) => !isSuspect(connection)) ?? this.#best(() => true);

@@ -1,19 +1,19 @@
 /** Why a connection ended. */
 export type CloseCause =
-  /** The socket failed: `detail` is the system's or TLS's code (`ECONNREFUSED`). */
+  /** The socket failed: `detail` is the code of the system or of TLS (`ECONNREFUSED`). */
   | 'socketError'
   /** The switch closed it. */
   | 'peerClosed'
   | 'connectTimeout'
   | 'signOnFailed'
   | 'echoFailed'
-  /** Requests were in flight and nothing was read for too long. */
+  /** Requests were in flight, and nothing was read for too long. */
   | 'silence'
-  /** The stream could not be read any further: `detail` is the error's code. */
+  /** The stream became unreadable: `detail` is the error's code. */
   | 'badFrame'
-  /** A deadline passed while bytes of its request were unsent: they must not reach the switch after its reversal. */
+  /** A deadline passed while bytes of its request were unsent. They must not reach the switch after the reversal. */
   | 'unsentAtDeadline'
-  /** The switch sends requests and does not read the answers. */
+  /** The switch sends requests and does not read the responses. */
   | 'repliesUnread'
   | 'drained'
   | 'destroyed';

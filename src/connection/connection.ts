@@ -9,24 +9,24 @@ import type { PoolLimits } from './pool-options.ts';
 import type { SwitchProtocol } from './switch-protocol.ts';
 import type { SwitchSocket } from './switch-socket.ts';
 
-/** What becomes of a connection, told to whoever keeps it. */
+/** Events of a connection for its owner. */
 export interface ConnectionEvents<Message> {
   onConnected(connection: Connection<Message>): void;
-  /** The socket took bytes that waited, or refuses more. */
+  /** The socket wrote waiting bytes, or accepts no further ones. */
   onRoomChange(connection: Connection<Message>): void;
   /** A request was written, the first since a frame was read. */
   onAsked(connection: Connection<Message>): void;
   onClosed(connection: Connection<Message>, reason: CloseReason): void;
 }
 
-/** What a connection reads. */
+/** Messages and errors that a connection reads. */
 export interface MessageEvents<Message> {
   onResponse(connection: Connection<Message>, response: Message, monotonicMs: number): void;
   onRequest(connection: Connection<Message>, request: Message, reply: (response: Message) => void): void;
   onBadMessage(connection: Connection<Message>, error: unknown, monotonicMs: number): void;
 }
 
-/** What connections of one pool share. */
+/** Dependencies that the connections of a pool share. */
 export interface ConnectionContext<Message> {
   readonly protocol: SwitchProtocol<Message>;
   readonly deadlines: Deadlines;
@@ -37,27 +37,30 @@ export interface ConnectionContext<Message> {
 }
 
 /**
- * One socket to a switch, from its opening to its end: bytes in, messages out, and back. It knows nothing of other
- * connections, of sign-on or of slots; the pool and the session do.
+ * One socket to a switch, from its opening to its end. It reads and writes bytes and messages. The pool and the
+ * session handle other connections, sign-on and slots.
  */
 export class Connection<Message> implements Carrier<Message> {
   readonly id: string;
-  /** `host:port` of the other side. */
+  /** `host:port` of the peer. */
   readonly address: string;
   /** Connections of a lower rank are preferred. */
   readonly rank: number;
-  /** The list of the pool it is in. Only the pool's `move` writes it. */
+  /** The list of the pool that contains it. Only the pool's `move` writes it. */
   state: ConnectionState = 'connecting';
   /** Slots held and requests in flight. */
   load = 0;
-  /** When the last whole frame was read, or the connection opened. */
+  /** When the last complete frame was read, or the connection opened. */
   lastReadMs: number;
-  /** When a request was first written since the last whole frame was read. */
+  /** When the first request after the last complete frame was written. */
   unansweredSinceMs: number | undefined = undefined;
-  /** Requests in a row that had no answer by their deadline, and when the last one was given up. The pool writes these. */
+  /**
+   * Consecutive requests without a response at their deadline, and when the last one was given up. The pool writes
+   * these.
+   */
   timeoutsInARow = 0;
   lastTimeoutMs = Number.NEGATIVE_INFINITY;
-  /** How long answers take of late; undefined before the first one. */
+  /** Recent response time; undefined before the first response. */
   usualRoundTripMs: number | undefined = undefined;
   readonly #context: ConnectionContext<Message>;
   readonly #socket: SwitchSocket;
@@ -65,7 +68,7 @@ export class Connection<Message> implements Carrier<Message> {
   readonly #outgoing: OutgoingFrames<Message>;
   #readAtMs = 0;
   #isFlushScheduled = false;
-  /** Whether a request is among what is about to be written: only requests are owed an answer. */
+  /** Whether the data to be written contains a request, because only a request needs a response. */
   #asks = false;
   #isClosed = false;
 
@@ -89,7 +92,7 @@ export class Connection<Message> implements Carrier<Message> {
     return this.#isClosed;
   }
 
-  /** Whether a request whose slot is on this connection may be written. */
+  /** Whether a request with a slot on this connection may be written. */
   get isUsable(): boolean {
     return this.state === 'ready' || this.state === 'full' || this.state === 'draining';
   }
@@ -100,8 +103,8 @@ export class Connection<Message> implements Carrier<Message> {
   }
 
   /**
-   * Registers the request, starts its deadline and encodes it; it leaves at the end of this tick.
-   * @throws ConnectionError DUPLICATE_KEY, MESSAGE_LENGTH, or what `encode` throws: the request is not pending then
+   * Registers the request, starts its deadline and encodes it. It is written at the end of this tick.
+   * @throws ConnectionError DUPLICATE_KEY, MESSAGE_LENGTH, or what `encode` throws: the request is then not pending
    */
   send(pending: PendingRequest<Message>): void {
     this.#context.pending.add(pending);
@@ -127,14 +130,20 @@ export class Connection<Message> implements Carrier<Message> {
     });
   }
 
-  /** At its deadline a request whose bytes may be unsent takes the connection with it: nothing may follow its reversal. */
+  /**
+   * If bytes of a request may be unsent at its deadline, the connection ends, because nothing may reach the switch
+   * after the reversal.
+   */
   expire(pending: PendingRequest<Message>): void {
     const isUnsent = this.#outgoing.isUnsent(pending);
     this.#context.pending.giveUp(pending, 'deadline', this.#context.deadlines.monotonicMs());
     if (isUnsent) this.destroy({ cause: 'unsentAtDeadline' });
   }
 
-  /** Ends the connection at once; what it carried is given up, and bytes that are not at the switch never get there. */
+  /**
+   * Ends the connection at once. Its requests are given up, and bytes that have not reached the switch are never
+   * sent.
+   */
   destroy(reason: CloseReason): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

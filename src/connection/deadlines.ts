@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { performance } from 'node:perf_hooks';
 
 /**
- * How finely deadlines are told apart. Everything here is measured in seconds at the switch, so 10 ms is exact enough,
- * and all deadlines of one tick share one timer.
+ * Resolution of deadlines. Durations at the switch are seconds, so 10 ms is exact enough. All deadlines of one tick
+ * share one timer.
  */
 const TICK_MS = 10;
 
-/** `setTimeout` takes no longer delay than this; a later deadline is armed again when it has passed. */
+/** The longest delay that `setTimeout` accepts. A later deadline is scheduled again when this has passed. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The monotonic clock and the one timer that deadlines need; a test hands in a clock that it turns by hand. */
+/** The monotonic clock and the single timer for deadlines. A test passes a clock that it advances itself. */
 export interface Clock {
-  /** Milliseconds that never go backwards, since an arbitrary origin. */
+  /** Milliseconds since an arbitrary origin, never decreasing. */
   monotonicMs(): number;
   /** Calls back once after `delayMs`, unless the returned function is called first. */
   wakeAfter(delayMs: number, callback: () => void): () => void;
@@ -26,7 +26,9 @@ export const monotonicClock: Clock = {
   },
 };
 
-/** Something that happens at an instant unless it is cancelled. It links itself into its tick: scheduling allocates nothing. */
+/**
+ * An event at a given time, unless it is cancelled. It links itself into its tick, so scheduling allocates nothing.
+ */
 export abstract class Deadline {
   next: Deadline | undefined = undefined;
   previous: Deadline | undefined = undefined;
@@ -52,7 +54,7 @@ export class Alarm extends Deadline {
   }
 }
 
-/** All deadlines of one tick: the head of a ring, in the order they were scheduled. */
+/** All deadlines of one tick: the head of a ring, in the order of scheduling. */
 class Tick extends Deadline {
   readonly number: number;
 
@@ -86,9 +88,8 @@ function unlink(deadline: Deadline): void {
 }
 
 /**
- * Every deadline of a process on one coarse monotonic clock. Scheduling and cancelling cost the same however many
- * there are; an idle process is woken only for ticks that held a deadline. A deadline is never early, and at most a
- * tick late.
+ * Every deadline of a process on one coarse monotonic clock. Scheduling and cancelling take constant time. An idle
+ * process is woken only for ticks that had a deadline. A deadline never fires early, and at most a tick late.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -108,9 +109,9 @@ export class Deadlines {
     return this.#clock.monotonicMs();
   }
 
-  /** Calls `onDue` once at `dueAtMs` (an instant of `monotonicMs`); a deadline that was already scheduled is moved. */
+  /** Calls `onDue` once at `dueAtMs` (a time of `monotonicMs`). A deadline that is already scheduled is moved. */
   schedule(deadline: Deadline, dueAtMs: number): void {
-    assert(!Number.isNaN(dueAtMs), 'a deadline is an instant');
+    assert(!Number.isNaN(dueAtMs), 'dueAtMs must be a number');
     if (deadline.isScheduled) unlink(deadline);
     else this.#scheduled++;
     const number = Math.max(Math.ceil(dueAtMs / TICK_MS), this.#lastRunTick + 1);
@@ -118,7 +119,7 @@ export class Deadlines {
     tick.append(deadline);
   }
 
-  /** Does nothing when the deadline is not scheduled. Without any left, no timer keeps the process alive. */
+  /** Does nothing if the deadline is not scheduled. If none is left, no timer keeps the process alive. */
   cancel(deadline: Deadline): void {
     if (!deadline.isScheduled) return;
     unlink(deadline);

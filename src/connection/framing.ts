@@ -1,24 +1,30 @@
 import { ConnectionError } from '../errors.ts';
 
-/** No ISO 8583 message comes near it, and a connection keeps room for several of its longest frames. */
+/** Much longer than any ISO 8583 message. A connection reserves room for several of its longest frames. */
 const LARGEST_FRAME_BYTES = 2 ** 20;
 
-/** How messages are told apart in the stream: a big-endian length, an optional transport header, the message. */
+/** How messages are delimited in the stream: a big-endian length, an optional transport header, the message. */
 export interface Framing {
   /** Length of the big-endian length in bytes. */
   readonly lengthBytes: 2 | 4;
   /** Whether the length counts its own bytes. */
   readonly lengthIncludesHeader: boolean;
-  /** Bytes between the length and the message (a TPDU), counted by the length: sent as given, answered swapped. */
+  /**
+   * Bytes between the length and the message (a TPDU), counted by the length. Sent as given; a response swaps its
+   * addresses.
+   */
   readonly transportHeader?: Uint8Array | undefined;
-  /** The longest frame either side may send, in bytes without the length, transport header included. */
+  /** The longest frame that either side may send, in bytes without the length and with the transport header. */
   readonly maxFrameBytes: number;
 }
 
-/** Called with each whole frame; the message is `bytes` from `start` to `end`, its transport header ends at `start`. */
+/**
+ * Called with each complete frame. The message is `bytes` from `start` to `end`; its transport header ends at
+ * `start`.
+ */
 export type OnFrame = (bytes: Uint8Array, start: number, end: number) => void;
 
-/** @throws ConnectionError FRAMING_INVALID when no frame could satisfy the framing. */
+/** @throws ConnectionError FRAMING_INVALID if no frame could satisfy the framing. */
 export function checkFraming(framing: Framing): void {
   const headerBytes = framing.transportHeader?.length ?? 0;
   const countable = 2 ** (8 * framing.lengthBytes) - 1 - (framing.lengthIncludesHeader ? framing.lengthBytes : 0);
@@ -29,7 +35,7 @@ export function checkFraming(framing: Framing): void {
   }
 }
 
-/** Writes the length and the transport header in front of a message that starts at `messageStart`. */
+/** Writes the length and the transport header before a message that starts at `messageStart`. */
 export function writeFrameHeader(
   framing: Framing,
   header: Uint8Array | undefined,
@@ -49,7 +55,7 @@ export function writeFrameHeader(
   }
 }
 
-/** One message as a frame of its own. For the switch's side and for tests; a connection encodes in place. */
+/** One message as a separate frame, for the switch's side and for tests. A connection encodes in place. */
 export function frameOf(framing: Framing, message: Uint8Array, header = framing.transportHeader): Uint8Array {
   const start = framing.lengthBytes + (header?.length ?? 0);
   const frame = new Uint8Array(start + message.length);
@@ -58,7 +64,7 @@ export function frameOf(framing: Framing, message: Uint8Array, header = framing.
   return frame;
 }
 
-/** The header of an answer: a TPDU is an id followed by destination and source, which change places. */
+/** The header of a response. A TPDU is an id followed by destination and source, which swap places. */
 export function answerHeader(header: Uint8Array): Uint8Array {
   const half = (header.length - 1) / 2;
   const answer = Uint8Array.from(header);
@@ -69,15 +75,15 @@ export function answerHeader(header: Uint8Array): Uint8Array {
 }
 
 /**
- * Cuts a stream into frames. A frame that lies whole in a chunk is handed on where it lies, without a copy; only one
- * that is split between chunks is gathered, in a buffer of its own: what is read from a frame may keep views of it.
+ * Splits a stream into frames. A frame that is complete within a chunk is passed on without a copy. Only a frame
+ * split between chunks is collected, in a buffer of its own, because readers may keep views of a frame.
  */
 export class FrameReader {
   readonly #framing: Framing;
   readonly #headerBytes: number;
   readonly #onFrame: OnFrame;
   #stopped = false;
-  /** The beginning of a frame whose end has not come: its length bytes at first, then room for all of it. */
+  /** The start of an incomplete frame: first its length bytes, then room for the whole frame. */
   #split: Uint8Array;
   #splitBytes = 0;
   readonly #splitLength: Uint8Array;
@@ -91,8 +97,8 @@ export class FrameReader {
   }
 
   /**
-   * Takes the next bytes of the stream. The chunk must not be written to afterwards.
-   * @throws ConnectionError FRAME_EMPTY, FRAME_TOO_SHORT or FRAME_TOO_LONG: the stream cannot be read any further.
+   * Takes the next bytes of the stream. The caller must not write to the chunk afterwards.
+   * @throws ConnectionError FRAME_EMPTY, FRAME_TOO_SHORT or FRAME_TOO_LONG: the stream can no longer be read.
    */
   push(chunk: Uint8Array): void {
     if (this.#stopped) return;
@@ -107,12 +113,12 @@ export class FrameReader {
     if (at < chunk.length && !this.#stopped) this.#gather(chunk, at);
   }
 
-  /** Hands on nothing more, not even what is left of the chunk being read. */
+  /** Passes on no further frame, not even from the rest of the current chunk. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** The bytes of the frame that starts at `at`, length included. */
+  /** The length in bytes of the frame that starts at `at`, including the length itself. */
   #frameBytes(bytes: Uint8Array, at: number): number {
     const { lengthBytes, lengthIncludesHeader, maxFrameBytes } = this.#framing;
     let length = 0;
@@ -126,7 +132,7 @@ export class FrameReader {
     return lengthBytes + length;
   }
 
-  /** Gathers the frame that is split between chunks; gives where in the chunk its bytes end. */
+  /** Collects the frame that is split between chunks. @returns the position in the chunk after its bytes */
   #gather(chunk: Uint8Array, from: number): number {
     const { lengthBytes } = this.#framing;
     let at = from;

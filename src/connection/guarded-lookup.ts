@@ -1,10 +1,10 @@
 import dns from 'node:dns';
 import type { LookupFunction } from 'node:net';
 
-/** Whether a connection may be made to this address, IPv4 or IPv6 as text. */
+/** Whether the process may connect to an address, IPv4 or IPv6 as text. */
 export type MayDial = (address: string, port: number) => boolean;
 
-/** The detail of a connection that was not made, see `CloseReason`. */
+/** The detail of a connection that was refused here, see `CloseReason`. */
 export const ADDRESS_REFUSED = 'ADDRESS_REFUSED';
 
 export function addressRefused(): NodeJS.ErrnoException {
@@ -18,11 +18,11 @@ type ResolveAll = (
 ) => void;
 
 /**
- * What `net.connect` asks instead of the operating system. The addresses that are checked are those that are dialled, so a
- * name that changes its address in between (DNS rebinding) gains nothing. One bad address condemns the name: which of them
- * would be dialled is a matter of chance.
+ * Replaces the system's lookup in `net.connect`. The addresses that are checked are those that are dialled, so a name
+ * that changes its address in between (DNS rebinding) gains nothing. One refused address refuses the name, because it
+ * is random which address would be dialled.
  *
- * @param resolve the operating system's resolver, which knows /etc/hosts
+ * @param resolve the operating system's resolver, which uses /etc/hosts
  */
 export function guardedLookup(port: number, mayDial: MayDial, resolve: ResolveAll = dns.lookup): LookupFunction {
   return (name, { family, hints, all }, done) => {

@@ -7,7 +7,7 @@ import type { PoolOptions } from './pool-options.ts';
 import type { PoolCounters } from './pool-stats.ts';
 import type { ProtocolConnection } from './switch-protocol.ts';
 
-/** A switch that misbehaves does it in every message: enough lines to see how. */
+/** A faulty switch repeats its fault in every message; this is enough log lines to diagnose it. */
 const LINES_PER_SECOND = 10;
 
 export interface InboxParts<Message> {
@@ -18,8 +18,8 @@ export interface InboxParts<Message> {
 }
 
 /**
- * Where every message from the switch arrives: responses find their requests, or are reported for what they are;
- * requests are handed to the protocol; what cannot be read is counted and reported without a byte of it.
+ * Receives every message from the switch. A response is matched to its request or reported as unmatched. A request is
+ * passed to the protocol. An unreadable message is counted and reported without any of its bytes.
  */
 export class Inbox<Message> implements MessageEvents<Message> {
   readonly #options: PoolOptions<Message>;
@@ -47,7 +47,7 @@ export class Inbox<Message> implements MessageEvents<Message> {
     const { protocol } = this.#options;
     if (!line) return;
     if (!protocol.onRequest) {
-      this.#warn({ connectionId: connection.id }, 'a request from the switch that nobody serves');
+      this.#warn({ connectionId: connection.id }, 'switch request has no handler, ignored');
       return;
     }
     const answered = (async () => protocol.onRequest!(request, reply, line))();
@@ -60,7 +60,7 @@ export class Inbox<Message> implements MessageEvents<Message> {
     if (pending) this.#parts.pending.answerUnreadable(pending, error, monotonicMs);
   }
 
-  /** The request whose response was refused with `error`, where its whole key could be read. */
+  /** The request whose response was refused with `error`, if its whole key could be read. */
   #requestOf(error: unknown, connection: Connection<Message>): PendingRequest<Message> | undefined {
     const { protocol } = this.#options;
     try {
@@ -69,14 +69,14 @@ export class Inbox<Message> implements MessageEvents<Message> {
       const { pending, key } = this.#parts.pending.match(response, connection);
       return key === undefined ? undefined : pending;
     } catch {
-      return undefined; // A message read in part may break whoever asks about it, and is reported already.
+      return undefined; // A partly read message may break a matching function; the message is already reported.
     }
   }
 
   #reportBadMessage(connection: Connection<Message>, error: unknown): void {
     this.#parts.counters.badMessages++;
     const code = error instanceof TapwireError ? error.code : error instanceof Error ? error.name : 'unknown';
-    this.#warn({ connectionId: connection.id, code }, 'a message from the switch could not be handled');
+    this.#warn({ connectionId: connection.id, code }, 'switch message is invalid, discarded');
   }
 
   #reportUnmatched(unmatched: UnmatchedResponse<Message>): void {
@@ -85,7 +85,7 @@ export class Inbox<Message> implements MessageEvents<Message> {
     if (kind === 'late') counters.late++;
     else if (kind === 'duplicate') counters.duplicates++;
     else counters.unmatched++;
-    this.#warn({ connectionId, kind, missing, sinceMs }, 'a response that no request waits for');
+    this.#warn({ connectionId, kind, missing, sinceMs }, 'switch response matches no request in flight');
     this.#options.onUnmatched?.(unmatched);
   }
 

@@ -1,4 +1,4 @@
-/** What a `KeyTable` holds: the key, and the link to the next entry of the same bucket. */
+/** An entry of a `KeyTable`: the key, and the link to the next entry of the same bucket. */
 export interface KeyTableEntry<Entry> {
   readonly key: string;
   nextInBucket: Entry | undefined;
@@ -7,12 +7,12 @@ export interface KeyTableEntry<Entry> {
 const FIRST_BUCKETS = 256;
 
 /**
- * A hash table for entries that come and go all the time; entries are linked into it, so that adding and removing
- * allocate nothing. A `Map` does: it leaves a table of its own behind every few thousand changes, and each of those
- * keeps its dead entries alive until the next full collection (measured with `npm run bench -- connection` at 256 in
- * flight: p99 of a round trip 8 ms with a `Map`, 2.5 ms with this).
+ * A hash table for entries that are added and removed all the time. Entries are linked into it, so that adding and
+ * removing allocate nothing. A `Map` allocates: it discards an internal table every few thousand changes, and each of
+ * these keeps its dead entries alive until the next full collection (measured with `npm run bench -- connection` at
+ * 256 in flight: p99 of a round trip 8 ms with a `Map`, 2.5 ms with this).
  *
- * Only keys that we made are ever added, so nobody outside can choose them to collide.
+ * Only keys made by the gateway are added, so no outside party can choose colliding keys.
  */
 export class KeyTable<Entry extends KeyTableEntry<Entry>> {
   #buckets: (Entry | undefined)[] = new Array(FIRST_BUCKETS).fill(undefined);
@@ -35,7 +35,7 @@ export class KeyTable<Entry extends KeyTableEntry<Entry>> {
     this.#size++;
   }
 
-  /** Gives whether this very entry was in the table. */
+  /** @returns whether this entry was in the table */
   remove(entry: Entry): boolean {
     const bucket = this.#bucketOf(entry.key);
     const first = this.#buckets[bucket];
@@ -52,7 +52,7 @@ export class KeyTable<Entry extends KeyTableEntry<Entry>> {
     return true;
   }
 
-  /** All entries, in no order, in a list of their own: walking it may change the table. */
+  /** All entries in no order, as a copy, because the caller may change the table while it iterates. */
   entries(): Entry[] {
     const entries: Entry[] = [];
     for (const first of this.#buckets) {

@@ -2,32 +2,32 @@ import { ConnectionError } from '../errors.ts';
 import { writeFrameHeader } from './framing.ts';
 import type { SwitchProtocol } from './switch-protocol.ts';
 
-/** A frame that is encoded and not yet on its way, as its owner sees it. Instants of the monotonic clock. */
+/** An encoded frame that is not yet written, as its owner sees it. Times are of the monotonic clock. */
 export interface OutgoingFrame {
-  /** It is dropped rather than written after this instant. */
+  /** The frame is dropped instead of written after this time. */
   readonly sendByMs: number;
-  /** Set when its bytes are handed to the socket; negative before. */
+  /** Set when its bytes are passed to the socket; negative before. */
   writtenAtMs: number;
-  /** Set when it is encoded: the batch it leaves with. */
+  /** Set when it is encoded: the batch that contains it. */
   batch: number;
 }
 
-/** Enough for a few hundred messages of one tick to leave in one write. */
+/** Enough for a few hundred messages of one tick in one write. */
 const CHUNK_BYTES = 65_536;
 
-/** Spare chunks kept for the next burst: with them, a burst of several thousand messages allocates nothing. */
+/** Spare chunks kept for the next burst. With them, a burst of several thousand messages allocates nothing. */
 const MOST_SPARE_CHUNKS = 16;
 
-/** A stretch of memory that messages are encoded into. */
+/** A block of memory into which messages are encoded. */
 interface Chunk {
   readonly bytes: Buffer;
-  /** The writes that the socket has not finished. */
+  /** The number of writes that the socket has not finished. */
   lent: number;
-  /** Where the bytes end that the socket was handed since the chunk was last wiped. */
+  /** End of the bytes passed to the socket since the chunk was last wiped. */
   lentEnd: number;
 }
 
-/** What is taken out to be written at once, and what came too late for that. */
+/** Frames to be written at once, and frames that are too late. */
 interface Batch {
   readonly number: number;
   readonly chunk: Chunk;
@@ -35,12 +35,12 @@ interface Batch {
   readonly refused: readonly OutgoingFrame[] | undefined;
 }
 
-/** The socket's side: writes the bytes, and calls back once it no longer needs them. */
+/** The socket's side: writes the bytes, and calls back when it no longer needs them. */
 export type WriteBytes = (bytes: Uint8Array, onWritten: () => void) => void;
 
 /**
- * What one connection is about to write. Messages are encoded where they leave from, header and body together, and
- * all of one tick go out in one write. Bytes handed to the socket are not touched until the socket says so.
+ * The output of one connection. Messages are encoded in place, header and body together, and all messages of one tick
+ * leave in one write. Bytes passed to the socket stay unchanged until the socket has finished with them.
  */
 export class OutgoingFrames<Message> {
   readonly #protocol: SwitchProtocol<Message>;
@@ -50,7 +50,7 @@ export class OutgoingFrames<Message> {
   readonly #largestFrameBytes: number;
   #chunk: Chunk;
   readonly #spare: Chunk[] = [];
-  /** The frames encoded since the last write, where the first begins and where each ends. */
+  /** The frames encoded since the last write, with the start of the first and the end of each. */
   #frames: OutgoingFrame[] = [];
   readonly #ends: number[] = [];
   #start = 0;
@@ -59,7 +59,7 @@ export class OutgoingFrames<Message> {
   #batch = 1;
   #lastWrittenBatch = 0;
 
-  /** @param onRefused told of each frame that came to be written after its `sendByMs`, and was not */
+  /** @param onRefused called with each frame that was due to be written after its `sendByMs`, and was not */
   constructor(protocol: SwitchProtocol<Message>, write: WriteBytes, onRefused: (frame: OutgoingFrame) => void) {
     const { framing } = protocol;
     this.#protocol = protocol;
@@ -71,8 +71,8 @@ export class OutgoingFrames<Message> {
   }
 
   /**
-   * Encodes a message behind those that wait for the next `flush`.
-   * @throws whatever the protocol's `encode` throws, ConnectionError MESSAGE_LENGTH; nothing will be written then
+   * Encodes a message after those that wait for the next `flush`.
+   * @throws what the protocol's `encode` throws, or ConnectionError MESSAGE_LENGTH; nothing is written then
    */
   append(message: Message, frame: OutgoingFrame, monotonicMs: () => number, header?: Uint8Array): void {
     const { framing } = this.#protocol;
@@ -87,12 +87,12 @@ export class OutgoingFrames<Message> {
     if (frame.sendByMs < this.#earliestSendByMs) this.#earliestSendByMs = frame.sendByMs;
   }
 
-  /** Hands everything encoded so far to the socket in one write, but for the frames that came too late. */
+  /** Passes everything encoded so far to the socket in one write, except frames that are too late. */
   flush(monotonicMs: number): void {
     this.#handOver(this.#takeBatch(monotonicMs));
   }
 
-  /** Whether bytes of the frame may still lie in this process. */
+  /** Whether bytes of the frame may still be in this process. */
   isUnsent(frame: OutgoingFrame): boolean {
     return frame.batch > this.#lastWrittenBatch;
   }
@@ -102,7 +102,7 @@ export class OutgoingFrames<Message> {
     return { bytes: Buffer.allocUnsafeSlow(lengthBytes), lent: 0, lentEnd: 0 };
   }
 
-  /** What a message that cannot be sent has left behind may be card data: it is wiped. */
+  /** Wipes the remains of a message that cannot be sent, because they may be card data. */
   #encode(message: Message, messageStart: number): number {
     const { bytes } = this.#chunk;
     try {
@@ -116,7 +116,7 @@ export class OutgoingFrames<Message> {
     throw new ConnectionError('MESSAGE_LENGTH');
   }
 
-  /** The next chunk comes before the write: whoever is told of it may have something to send. */
+  /** Takes the next chunk before the write, because a callback of the write may send a message. */
   #continueInNextChunk(monotonicMs: number): void {
     const batch = this.#takeBatch(monotonicMs);
     if (this.#chunk.lent > 0) this.#chunk = this.#spare.pop() ?? this.#newChunk();
@@ -150,7 +150,10 @@ export class OutgoingFrames<Message> {
     if (refused) for (const frame of refused) this.#onRefused(frame);
   }
 
-  /** Once the socket has done with all of a chunk, it is wiped and used again: no card data outlives its write. */
+  /**
+   * When the socket has finished with all of a chunk, the chunk is wiped and reused. Card data does not outlive its
+   * write.
+   */
   #takeBack(chunk: Chunk): void {
     chunk.lent--;
     const isCurrent = chunk === this.#chunk;
@@ -163,7 +166,7 @@ export class OutgoingFrames<Message> {
     } else if (this.#spare.length < MOST_SPARE_CHUNKS) this.#spare.push(chunk);
   }
 
-  /** Moves the frames that may still leave together over those that may not. None of them is the socket's yet. */
+  /** Moves the frames that may still be written over those that may not. The socket has none of them yet. */
   #takeRefused(monotonicMs: number): OutgoingFrame[] {
     const kept: OutgoingFrame[] = [];
     const refused: OutgoingFrame[] = [];

@@ -5,33 +5,36 @@ import type { OutgoingFrame } from './outgoing-frames.ts';
 import { RecentKeys } from './recent-keys.ts';
 import type { SwitchProtocol } from './switch-protocol.ts';
 
-/** Why a request got no answer. */
+/** Why a request got no response. */
 export type RequestFailure =
   /** Its deadline passed. */
   | 'deadline'
-  /** The instant by which it had to be written passed first. Never written. */
+  /** The time by which it had to be written passed first. Never written. */
   | 'sendBy'
   /** The connection that carried it, or was to carry it, was lost. */
   | 'connectionLost'
-  /** No connection was ready, nor could one become ready in time. Never written. */
+  /** No connection was ready or could become ready in time. Never written. */
   | 'noConnection'
-  /** Too many were waiting for a slot already. Never written. */
+  /** Too many callers were already waiting for a slot. Never written. */
   | 'busy'
   /** The pool was closed or destroyed. */
   | 'closed';
 
-/** `written` says whether `socket.write` was ever called for the message: if not, the switch cannot have seen it. */
+/**
+ * `written` states whether `socket.write` was ever called for the message. If not, the switch cannot have received
+ * it.
+ */
 export type RequestResult<Message> =
   | {
       readonly kind: 'answered';
       readonly response: Message;
-      /** The key fields the response lacked; empty when the whole key matched. */
+      /** The key fields that the response lacked; empty if the whole key matched. */
       readonly missing: readonly string[];
       /** The connection that carried the request. */
       readonly connectionId: string;
       readonly roundTripMs: number;
     }
-  /** A response came that could not be decoded, but whose key could: `error` is what `decode` threw. */
+  /** A response that could not be decoded, but whose key could be read: `error` is what `decode` threw. */
   | {
       readonly kind: 'unreadable';
       readonly error: unknown;
@@ -45,26 +48,29 @@ export type RequestResult<Message> =
       readonly connectionId: string | undefined;
     };
 
-/** A response that no request is waiting for. */
+/** A response without a waiting request. */
 export interface UnmatchedResponse<Message> {
-  /** `late`: its request was given up; `duplicate`: its request was answered; `unknown`: as far as this process remembers, neither. */
+  /**
+   * `late`: its request was given up; `duplicate`: its request was answered; `unknown`: this process remembers
+   * neither.
+   */
   readonly kind: 'late' | 'duplicate' | 'unknown';
   readonly response: Message;
   readonly connectionId: string;
-  /** The key fields it lacked. */
+  /** The key fields that it lacked. */
   readonly missing: readonly string[];
-  /** Since its request was given up or answered. */
+  /** Time since its request was given up or answered. */
   readonly sinceMs: number | undefined;
 }
 
 /** What a request needs of the connection that carries it. */
 export interface Carrier<Message> {
   readonly id: string;
-  /** The deadline of `pending` has passed. */
+  /** Called when the deadline of `pending` has passed. */
   expire(pending: PendingRequest<Message>): void;
 }
 
-/** A request that waits for its answer: its own deadline, and its own place in the outgoing bytes. */
+/** A request that waits for its response, with its deadline and its position in the outgoing bytes. */
 export class PendingRequest<Message> extends Deadline implements OutgoingFrame, KeyTableEntry<PendingRequest<Message>> {
   readonly key: string;
   readonly request: Message;
@@ -101,18 +107,18 @@ export class PendingRequest<Message> extends Deadline implements OutgoingFrame, 
   }
 }
 
-/** Instants of the monotonic clock (`performance.now()`), in milliseconds: not durations. */
+/** Times of the monotonic clock (`performance.now()`) in milliseconds, not durations. */
 export interface RequestTimes {
-  /** No answer counts after it. It covers the wait for a slot, the write and the wait for the answer. */
+  /** No later response counts. The deadline covers the wait for a slot, the write and the wait for the response. */
   readonly deadlineAtMs: number;
-  /** The message is not written after it. Default: the deadline. */
+  /** The message is not written after this time; the deadline by default. */
   readonly sendByMs?: number | undefined;
 }
 
-/** Which request a response answers, if any. */
+/** The request that a response answers, if any. */
 export interface Match<Message> {
   readonly pending: PendingRequest<Message> | undefined;
-  /** Undefined when the response lacks a field of it. */
+  /** Undefined if the response lacks a field of the key. */
   readonly key: string | undefined;
   readonly missing: readonly string[];
 }
@@ -120,8 +126,8 @@ export interface Match<Message> {
 const NOTHING_MISSING: readonly string[] = [];
 
 /**
- * The requests of a pool that wait for an answer, by key. A switch may answer on another of its connections, so the
- * table is the pool's; a key that is waiting is never overwritten.
+ * The requests of a pool that wait for a response, by key. A switch may respond on another connection, so all
+ * connections of the pool share the table. A waiting key is never overwritten.
  */
 export class PendingRequests<Message> {
   readonly #protocol: SwitchProtocol<Message>;
@@ -146,13 +152,13 @@ export class PendingRequests<Message> {
     this.#live.add(pending);
   }
 
-  /** Forgets a request whose caller is told otherwise. */
+  /** Removes a request whose caller gets its result in another way. */
   remove(pending: PendingRequest<Message>): void {
     this.#live.remove(pending);
     this.#deadlines.cancel(pending);
   }
 
-  /** Ends a request with its response; gives how long the switch took, in milliseconds. */
+  /** Ends a request with its response. @returns the response time of the switch in milliseconds */
   answer(pending: PendingRequest<Message>, response: Message, missing: readonly string[], monotonicMs: number): number {
     const roundTripMs = this.#end(pending, monotonicMs);
     pending.settle({ kind: 'answered', response, missing, connectionId: pending.carrier.id, roundTripMs });
@@ -176,7 +182,7 @@ export class PendingRequests<Message> {
       if (pending.carrier === carrier) this.giveUp(pending, reason, monotonicMs);
   }
 
-  /** The request that `response`, read on `carrier`, answers. */
+  /** Returns the request that `response`, read on `carrier`, answers. */
   match(response: Message, carrier: Carrier<Message>): Match<Message> {
     const key = this.#protocol.responseKey(response);
     if (key !== undefined) {
@@ -187,7 +193,7 @@ export class PendingRequests<Message> {
     return { pending: this.#onlyCandidate(response, carrier), key, missing };
   }
 
-  /** What is remembered of the request of a response that came too late, twice or out of nowhere. */
+  /** What is remembered of the request of a late, duplicate or unknown response. */
   lookBack(key: string | undefined, monotonicMs: number): Pick<UnmatchedResponse<Message>, 'kind' | 'sinceMs'> {
     const givenUpAtMs = key === undefined ? undefined : this.#givenUp.get(key);
     if (givenUpAtMs !== undefined) return { kind: 'late', sinceMs: monotonicMs - givenUpAtMs };

@@ -8,90 +8,102 @@ import type { SwitchProtocol } from './switch-protocol.ts';
 import type { SwitchAddress, SwitchTls } from './switch-socket.ts';
 
 export interface PoolLimits {
-  /** Slots per connection: what the switch lets be under way on one line. */
+  /** Slots per connection: the number of requests that the switch allows in flight on one connection. */
   readonly inFlight: number;
-  /** Callers that may wait for a slot. More than a few rounds of slots would outlive their own deadlines in the queue. */
+  /** Callers that may wait for a slot. More than a few rounds of slots would reach their deadlines in the queue. */
   readonly waiting: number;
-  /** A connection is full above it: a switch that does not read must not fill our memory. */
+  /**
+   * A connection with more unsent bytes is full: a switch that does not read must not fill the memory of this
+   * process.
+   */
   readonly unsentBytes: number;
-  /** Connections to each address. Switches allow few lines per acquirer. */
+  /** Connections to each address. Switches allow few connections per acquirer. */
   readonly connectionsPerAddress: number;
 }
 
 export const DEFAULT_LIMITS: PoolLimits = {
-  /** What most switches let be under way on a line without being asked; a profile says what its own does. */
+  /** Most switches allow this many without an agreement; a profile sets the number of its own switch. */
   inFlight: 256,
-  /** At 5,000 taps a second, less than a second of them. */
+  /** Less than a second of traffic at 5,000 taps a second. */
   waiting: 4_096,
-  /** Several hundred messages: a switch so far behind is not reading, rather than slow. */
+  /** Several hundred messages: a switch that is so far behind does not read at all. */
   unsentBytes: 262_144,
   connectionsPerAddress: 1,
 };
 
 /** Durations in milliseconds. */
 export interface PoolTimeouts {
-  /** From dialling to an open stream, TLS included. */
+  /** From dialling to an open stream, including TLS. */
   readonly connectMs: number;
-  /** For all of the sign-on step, and again for one exchange within it. */
+  /** Limit of the whole sign-on step, and of each exchange in it. */
   readonly signOnMs: number;
-  /** An echo is sent after nothing was read for so long. */
+  /** An echo is sent if nothing was read for this long. */
   readonly idleEchoMs: number;
   readonly echoMs: number;
   /**
-   * A connection that reads nothing for so long with requests in flight is suspect: an echo is sent, others are preferred. Where
-   * answers have come faster, it is less (see suspicion.ts).
+   * If a connection has requests in flight and reads nothing for this long, it is suspect: an echo is sent, and other
+   * connections are preferred. The time is shorter if responses were faster recently (see suspicion.ts).
    */
   readonly suspectMs: number;
   /**
-   * How long the echo of a suspect connection may take, where that is longer than `echoMs`: a switch that is slow answers it
-   * behind the requests, so it has their deadline.
+   * Limit of the echo on a suspect connection if it is longer than `echoMs`: a slow switch answers the echo after the
+   * requests, so the echo has their deadline.
    */
   readonly suspectEchoMs: number;
-  /** After a few deadlines in a row on a connection, others are preferred for so long. */
+  /** After a few consecutive missed deadlines on a connection, others are preferred for this long. */
   readonly avoidMs: number;
-  /** Without an echo to ask: a connection that reads nothing for so long with requests in flight is taken for dead. */
+  /**
+   * For a switch without echo: a connection with requests in flight that reads nothing for this long is considered
+   * dead.
+   */
   readonly silenceMs: number;
   readonly signOffMs: number;
-  /** A slot neither used nor released is taken back after so long, so that a caller's fault cannot eat the line. */
+  /**
+   * A slot that is neither used nor released is reclaimed after this time, so that a caller's fault cannot block the
+   * connection.
+   */
   readonly slotHoldMs: number;
-  /** A connection ready for so long has proved its address: the next backoff begins anew. */
+  /** A connection that was ready for this long has proved its address: the next backoff starts at its first value. */
   readonly provenMs: number;
   readonly backoff: BackoffLimits;
 }
 
 export const DEFAULT_TIMEOUTS: PoolTimeouts = {
-  /** Longer than any leased line takes, short enough to try the next round soon. */
+  /** Longer than any leased line takes, and short enough to try the next address soon. */
   connectMs: 5_000,
-  /** A switch that is starting answers slowly; one that takes longer is not there. */
+  /** A switch that is starting responds slowly; one that takes longer is unavailable. */
   signOnMs: 10_000,
-  /** Firewalls between us and a switch forget a silent connection after minutes; this is well below. */
+  /** Firewalls on the way to a switch drop a silent connection after minutes; this is well below. */
   idleEchoMs: 60_000,
   echoMs: 10_000,
-  /** Never: only the owner of a pool knows how soon its switch answers. */
+  /** Never: only the owner of a pool knows how soon its switch responds. */
   suspectMs: Number.POSITIVE_INFINITY,
   /** The default deadline of a profile. */
   suspectEchoMs: 30_000,
-  /** Then one request tries it again: one lost tap in half a minute while it stays silent. */
+  /** Then one request tries the connection again: one lost tap per half a minute while it stays silent. */
   avoidMs: 30_000,
-  /** Three deadlines of a usual profile: by then something would have been answered. */
+  /** Three deadlines of a typical profile: by then there would have been a response. */
   silenceMs: 120_000,
-  /** A courtesy: stopping must not wait for a switch that is gone. */
+  /** Sign-off is a courtesy: a stop must not wait for an unavailable switch. */
   signOffMs: 2_000,
-  /** A commit takes milliseconds; a caller that holds a slot longer than any deadline has lost it. */
+  /** A commit takes milliseconds. A caller that holds a slot longer than any deadline has lost it. */
   slotHoldMs: 60_000,
-  /** Longer than a switch that accepts connections only to drop them lets one live. */
+  /** Longer than the connections of a switch that accepts them only to drop them. */
   provenMs: 10_000,
-  /** The first retry is prompt. Tills stand still until the switch is back: they wait five seconds more at most, and few lines knock. */
+  /**
+   * The first retry is prompt. Tills cannot pay until the switch is back: they wait at most five seconds more, and
+   * few connections are attempted.
+   */
   backoff: { firstMs: 200, mostMs: 5_000 },
 };
 
-/** The values given, and the defaults for those left out or undefined. */
+/** Returns the values given, and the defaults for those that are missing or undefined. */
 export function overDefaults<Values extends object>(defaults: Values, given: Partial<Values> = {}): Values {
   const isGiven = ([, value]: [string, unknown]) => value !== undefined;
   return { ...defaults, ...Object.fromEntries(Object.entries(given).filter(isGiven)) };
 }
 
-/** Where log lines go; a pino logger is one. Fields are ids, counts and codes, never a part of a message. */
+/** Receiver of log lines, for example a pino logger. Fields are ids, counts and codes, never a part of a message. */
 export interface ConnectionLog {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;
@@ -106,35 +118,40 @@ export interface StateChange {
   readonly reason?: CloseReason | undefined;
 }
 
-/** Lets a switch connect to us. The server belongs to the pool from then on: closing the pool closes it. */
+/** Lets a switch connect to the gateway. The pool then owns the server: closing the pool closes it. */
 export interface AcceptOptions {
-  /** Listening, or about to; a `tls.Server` for TLS (see `listenForSwitch`). */
+  /** Listening, or about to listen; a `tls.Server` for TLS (see `listenForSwitch`). */
   readonly server: Server;
-  /** The addresses that may connect; any may when absent. */
+  /** The addresses that may connect; any address if absent. */
   readonly from?: readonly string[] | undefined;
-  /** More are refused: a switch that reconnects without closing must not pile up sockets. */
+  /** Further connections are refused: a switch that reconnects without closing must not accumulate sockets. */
   readonly maxConnections: number;
 }
 
 export interface PoolOptions<Message> {
-  /** Stands in connection ids and log lines. */
+  /** Part of connection ids and log lines. */
   readonly name: string;
   readonly protocol: SwitchProtocol<Message>;
-  /** Where to connect to, in order of preference; empty when the switch connects to us. */
+  /** Addresses of the switch in order of preference; empty if the switch connects to the gateway. */
   readonly addresses: readonly SwitchAddress[];
-  /** `primary-backup` (default) prefers the first address with a ready connection, `least-in-flight` spreads over all. */
+  /**
+   * `primary-backup` (default) prefers the first address with a ready connection; `least-in-flight` distributes over
+   * all.
+   */
   readonly balance?: 'primary-backup' | 'least-in-flight' | undefined;
   readonly accept?: AcceptOptions | undefined;
   readonly tls?: SwitchTls | undefined;
-  /** Asked for each address that is dialled, those of names included; all may be when absent. */
+  /**
+   * Called for each address before it is dialled, including those that names resolve to; all are allowed if absent.
+   */
   readonly mayDial?: MayDial | undefined;
   readonly limits?: Partial<PoolLimits> | undefined;
   readonly timeouts?: Partial<PoolTimeouts> | undefined;
   readonly log: ConnectionLog;
   readonly onUnmatched?: ((unmatched: UnmatchedResponse<Message>) => void) | undefined;
-  /** A connection came up, went down or drains. Filling up and having room again are not told. */
+  /** Called when a connection comes up, goes down or drains. Changes between ready and full are not reported. */
   readonly onStateChange?: ((change: StateChange) => void) | undefined;
-  /** Default: deadlines of the pool's own, on the monotonic clock. */
+  /** By default, the pool's own deadlines on the monotonic clock. */
   readonly deadlines?: Deadlines | undefined;
   /** From 0 to 1, for the jitter of backoffs. */
   readonly random?: (() => number) | undefined;

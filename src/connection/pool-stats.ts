@@ -1,18 +1,18 @@
 import type { ConnectionLists } from './connection-lists.ts';
 import { type RoundTripHistogram, RoundTrips } from './round-trips.ts';
 
-/** Plain numbers at one moment; those of the second group only grow. */
+/** Numbers at one moment; those of the second group only increase. */
 export interface PoolStats {
   readonly connecting: number;
   readonly ready: number;
   readonly full: number;
   readonly draining: number;
   readonly down: number;
-  /** Callers waiting for a slot. */
+  /** Callers that wait for a slot. */
   readonly pending: number;
-  /** Slots taken whose request has not begun. */
+  /** Slots taken whose request has not started. */
   readonly held: number;
-  /** Requests waiting for their answer, those of sessions included. */
+  /** Requests that wait for their response, including those of sessions. */
   readonly inFlight: number;
 
   readonly answered: number;
@@ -20,11 +20,11 @@ export interface PoolStats {
   readonly timedOut: number;
   readonly late: number;
   readonly duplicates: number;
-  /** Responses that nothing here was ever waiting for. */
+  /** Responses for which no request of this process ever waited. */
   readonly unmatched: number;
   readonly badMessages: number;
   readonly badFrames: number;
-  /** Connections that were dialled in place of one that had ended. */
+  /** Connections dialled to replace one that had ended. */
   readonly reconnects: number;
   readonly slotsHeldTooLong: number;
   readonly roundTrips: RoundTripHistogram;

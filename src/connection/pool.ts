@@ -16,8 +16,8 @@ import { isSuspect, noteAnswer, noteTimeout } from './suspicion.ts';
 import { type ConnectionSummary, SwitchConnections } from './switch-connections.ts';
 
 /**
- * What a caller can count on right now: a slot at once (`ready`), a slot once another request has ended (`full`) or
- * once a connection has signed on (`connecting`), or none (`down`, `closed`).
+ * What a caller can expect now: a slot at once (`ready`), a slot after another request has ended (`full`) or after a
+ * connection has signed on (`connecting`), or none (`down`, `closed`).
  */
 export type Availability = 'ready' | 'full' | 'connecting' | 'down' | 'closed';
 
@@ -31,8 +31,8 @@ export function openPool<Message>(options: PoolOptions<Message>): Pool<Message> 
 }
 
 /**
- * The connections to one switch, used as one: `request`, `close`, `destroy`; and slots, for those who must commit
- * something to a database after they have a line and before a byte is written to it.
+ * The connections to one switch, used as one: `request`, `close`, `destroy`. Slots are for callers that must commit
+ * something to a database after they have a connection and before a byte is written to it.
  */
 export class Pool<Message> {
   readonly name: string;
@@ -82,7 +82,7 @@ export class Pool<Message> {
     return connecting.size > 0 ? 'connecting' : 'down';
   }
 
-  /** Whether every connection that is signed on may lead nowhere (see suspicion.ts); false when there is none. */
+  /** Whether every signed-on connection is suspect (see suspicion.ts); false if no connection is signed on. */
   get isSuspect(): boolean {
     const { ready, full } = this.#lines.lists;
     const signedOn = [...ready, ...full];
@@ -97,14 +97,17 @@ export class Pool<Message> {
     return this.#counters.snapshot(this.#lines.lists, waits);
   }
 
-  /** Whether the connection, signed on or not, still lives. A reversal goes where its original went, if it can. */
+  /**
+   * Whether the connection, signed on or not, is still open. A reversal uses the connection of its original if
+   * possible.
+   */
   hasConnection(connectionId: string): boolean {
     return this.#lines.lists.find(connectionId) !== undefined;
   }
 
   /**
-   * The right to one request on a signed-on connection, at once or not at all (see `availability`). With
-   * `connectionId`, on that connection and no other.
+   * Takes the right to one request on a signed-on connection, at once or not at all (see `availability`). With
+   * `connectionId`, only on that connection.
    */
   takeSlot(options: { readonly connectionId?: string | undefined } = {}): Slot<Message> | undefined {
     const connection = this.#take(options.connectionId);
@@ -112,8 +115,8 @@ export class Pool<Message> {
   }
 
   /**
-   * Like `takeSlot`, but waits until `untilMs` (an instant of the monotonic clock) as long as a slot can be hoped for:
-   * not when nothing is ready or connecting, nor when too many are waiting already.
+   * Like `takeSlot`, but waits until `untilMs` (a time of the monotonic clock) while a slot can still become
+   * available. It does not wait if nothing is ready or connecting, or if too many callers already wait.
    */
   async waitForSlot(options: {
     readonly untilMs: number;
@@ -127,8 +130,8 @@ export class Pool<Message> {
   }
 
   /**
-   * Sends a request on the best connection, waiting for room as long as there is hope. It resolves by its deadline; a
-   * rejection means that nothing was written.
+   * Sends a request on the best connection, and waits for room while it can still become available. The promise
+   * resolves no later than the deadline; a rejection means that nothing was written.
    * @throws ConnectionError DUPLICATE_KEY, MESSAGE_LENGTH, or what the protocol's `encode` throws
    */
   request(message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
@@ -136,18 +139,21 @@ export class Pool<Message> {
     return connection ? this.#submit(connection, message, times) : this.#requestLater(message, times);
   }
 
-  /** Takes a connection out of use until it has signed on once more, because keys went bad or the switch said so. */
+  /**
+   * Takes a connection out of use until it has signed on again, because its keys became invalid or the switch
+   * requested it.
+   */
   signOnAgain(connectionId: string): void {
     const connection = this.#lines.lists.find(connectionId);
     if (connection) this.#lines.signOnAgain(connection);
   }
 
-  /** @returns false when there is no such connection; see `SwitchConnections.signOff` */
+  /** @returns false if there is no such connection; see `SwitchConnections.signOff` */
   signOff(connectionId: string): boolean {
     return this.#lines.signOff(connectionId);
   }
 
-  /** @returns false when there is no such connection; see `SwitchConnections.signOn` */
+  /** @returns false if there is no such connection; see `SwitchConnections.signOn` */
   signOn(connectionId: string): boolean {
     return this.#lines.signOn(connectionId);
   }
@@ -156,7 +162,10 @@ export class Pool<Message> {
     return this.#lines.states;
   }
 
-  /** Takes no new requests, lets those in flight and the slots held finish, signs off. What is left at the deadline is destroyed. */
+  /**
+   * Accepts no new requests, lets requests in flight and held slots finish, and signs off. Connections that remain at
+   * the deadline are destroyed.
+   */
   async close(options: { readonly deadlineAtMs: number }): Promise<void> {
     this.#isClosing = true;
     const alarm = new Alarm(() => this.destroy());
@@ -166,9 +175,9 @@ export class Pool<Message> {
     this.#deadlines.cancel(alarm);
   }
 
-  /** Ends everything now: requests in flight fail with `closed`, and say whether they were written. */
+  /** Ends everything now. Requests in flight fail with `closed`, and report whether they were written. */
   destroy(error?: Error): void {
-    if (error) this.#options.log.warn({ pool: this.name, error: error.name }, 'a pool is destroyed');
+    if (error) this.#options.log.warn({ pool: this.name, error: error.name }, 'pool destroyed');
     this.#isClosing = true;
     this.#queue.dismiss();
     this.#lines.destroy();
@@ -220,7 +229,7 @@ export class Pool<Message> {
 
   #onSlotHeldTooLong(connectionId: string): void {
     this.#counters.slotsHeldTooLong++;
-    this.#options.log.warn({ connectionId }, 'a slot was held too long and taken back');
+    this.#options.log.warn({ connectionId }, 'slot held too long, reclaimed');
   }
 
   async #requestLater(message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
@@ -235,7 +244,7 @@ export class Pool<Message> {
     return notWritten(this.#isClosing ? 'closed' : 'noConnection');
   }
 
-  /** Why waiting for a slot would be in vain, if it would. */
+  /** Why a wait for a slot would fail, if it would. */
   #whyNotWait(connectionId?: string): RequestFailure | undefined {
     const { availability } = this;
     if (availability === 'closed') return 'closed';

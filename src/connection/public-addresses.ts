@@ -1,15 +1,15 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * Which addresses a URL that somebody gave us may lead to: those of the public Internet. Everything that can mean this
+ * Addresses to which a URL from outside may lead: those of the public Internet. Every address that can mean this
  * machine, its neighbours or the infrastructure below it is refused.
  */
 export interface AddressPolicy {
-  /** 127.0.0.0/8 and ::1 are allowed too: receivers on a developer's own machine. */
+  /** Also allows 127.0.0.0/8 and ::1, for receivers on a developer's own machine. */
   readonly allowLoopback: boolean;
 }
 
-/** IANA IPv4 Special-Purpose Address Registry (RFC 6890), multicast (RFC 5771) and what is reserved (RFC 1112). */
+/** IANA IPv4 Special-Purpose Address Registry (RFC 6890), multicast (RFC 5771) and reserved addresses (RFC 1112). */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8', // this network
   '10.0.0.0/8', // private
@@ -29,16 +29,16 @@ const SPECIAL_IPV4 = [
 ];
 
 /**
- * IPv6 is turned around: only global unicast is public, so that ::/96, ::ffff:0:0/96 (IPv4-mapped), 64:ff9b::/96 (NAT64),
- * fc00::/7, fe80::/10, ff00::/8 and whatever is assigned next are refused without being named.
+ * IPv6 works the other way round: only global unicast is public. ::/96, ::ffff:0:0/96 (IPv4-mapped), 64:ff9b::/96
+ * (NAT64), fc00::/7, fe80::/10, ff00::/8 and future assignments are therefore refused without a list.
  */
 const GLOBAL_UNICAST = '2000::/3';
 
-/** Inside of it (IANA IPv6 Special-Purpose Address Registry). */
+/** Within global unicast (IANA IPv6 Special-Purpose Address Registry). */
 const SPECIAL_IPV6 = [
-  '2001::/23', // protocol assignments, Teredo among them: an IPv4 address travels inside
+  '2001::/23', // protocol assignments, including Teredo, which embeds an IPv4 address
   '2001:db8::/32', // documentation
-  '2002::/16', // 6to4: an IPv4 address travels inside
+  '2002::/16', // 6to4, which embeds an IPv4 address
   '3fff::/20', // documentation
 ];
 

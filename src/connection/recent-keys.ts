@@ -1,10 +1,10 @@
 /**
- * How many keys are remembered at least. At full speed that is a fraction of a second of answers, in ordinary traffic
- * minutes: enough to tell a duplicate at once. What is older is looked up in the database.
+ * Minimum number of keys that are remembered. At full speed it covers a fraction of a second of responses, in
+ * ordinary traffic minutes: enough to recognise a duplicate at once. Older ones are looked up in the database.
  */
 const REMEMBERED_KEYS = 8_192;
 
-/** Keys in the order they ended. They are indexed only when one is asked for: hardly any ever is. */
+/** Keys in the order in which their requests ended. They are indexed only when one is looked up, which is rare. */
 class Generation {
   readonly #keys: string[] = [];
   readonly #endedAtMs = new Float64Array(REMEMBERED_KEYS);
@@ -29,7 +29,7 @@ class Generation {
   }
 }
 
-/** The keys of requests that have ended, with the instant of their end; the oldest are forgotten, many at a time. */
+/** The keys of requests that have ended, with the time of their end. The oldest are dropped in groups. */
 export class RecentKeys {
   #current = new Generation();
   #previous = new Generation();

@@ -2,7 +2,7 @@ import { Backoff, type BackoffLimits } from '../limits/backoff.ts';
 import type { Connection } from './connection.ts';
 import { Deadline, type Deadlines } from './deadlines.ts';
 
-/** Keeps one connection to one address: dials, and when the connection has ended waits and dials again. */
+/** Keeps one connection to one address: it dials, and after the connection has ended it waits and dials again. */
 export class Redialer<Message> extends Deadline {
   readonly #dial: (previous: Connection<Message> | undefined) => Connection<Message>;
   readonly #deadlines: Deadlines;
@@ -10,7 +10,7 @@ export class Redialer<Message> extends Deadline {
   #connection: Connection<Message> | undefined = undefined;
   #isHeld = false;
 
-  /** @param dial begins to connect, in place of the connection that ended before */
+  /** @param dial starts to connect, in place of the connection that ended before */
   constructor(
     dial: (previous: Connection<Message> | undefined) => Connection<Message>,
     deadlines: Deadlines,
@@ -26,30 +26,30 @@ export class Redialer<Message> extends Deadline {
     this.#connection = this.#dial(this.#connection);
   }
 
-  /** Whether nothing is dialled until `release`. */
+  /** Whether dialling is suspended until `release`. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
 
-  /** Whether it is the one that keeps this connection, or would dial in its place. */
+  /** Whether it maintains this connection, or would dial in its place. */
   keeps(connection: Connection<Message>): boolean {
     return this.#connection === connection;
   }
 
-  /** Dials no more once the connection has ended. */
+  /** Does not dial again after the connection has ended. */
   hold(): void {
     this.#isHeld = true;
     this.stop();
   }
 
-  /** Dials again; at once where the connection has ended meanwhile. */
+  /** Dials again; at once if the connection has ended meanwhile. */
   release(): void {
     if (!this.#isHeld) return;
     this.#isHeld = false;
     if (this.#connection?.isClosed) this.dial();
   }
 
-  /** @param hasProvenItself whether the connection was ready for long enough to begin the backoff anew */
+  /** @param hasProvenItself whether the connection was ready for long enough to restart the backoff */
   redialLater(hasProvenItself: boolean): void {
     if (hasProvenItself) this.#backoff.reset();
     if (!this.#isHeld) this.#deadlines.schedule(this, this.#deadlines.monotonicMs() + this.#backoff.nextDelayMs());

@@ -1,16 +1,16 @@
-/** Upper bounds of the histogram in milliseconds; what is slower falls into one more bucket. */
+/** Upper bounds of the histogram in milliseconds. One more bucket counts what is slower. */
 const BOUNDS_MS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000] as const;
 
 export interface RoundTripHistogram {
   /** Upper bounds of the buckets in milliseconds, inclusive. */
   readonly boundsMs: readonly number[];
-  /** How many round trips fell into each bucket; one more than there are bounds. */
+  /** Number of round trips in each bucket; one bucket more than there are bounds. */
   readonly counts: readonly number[];
   readonly count: number;
   readonly sumMs: number;
 }
 
-/** How long answers took, from the write to the reading of the response. */
+/** Response times, from the write of the request to the reading of the response. */
 export class RoundTrips {
   readonly #counts = new Array<number>(BOUNDS_MS.length + 1).fill(0);
   #count = 0;

@@ -7,8 +7,8 @@ import { silentFromMs } from './suspicion.ts';
 import type { ProtocolConnection, SessionStep, SwitchProtocol } from './switch-protocol.ts';
 
 /**
- * The conversation that keeps one connection usable: sign-on before it is ready, an echo when it has read nothing for
- * a while, sign-off at the end. A step that fails, or takes too long, ends the connection.
+ * The session of one connection: sign-on before it is ready, an echo if it has read nothing for a while, and sign-off
+ * at the end. A step that fails or takes too long ends the connection.
  */
 export class Session<Message> implements ProtocolConnection<Message> {
   readonly connectionId: string;
@@ -23,7 +23,7 @@ export class Session<Message> implements ProtocolConnection<Message> {
   #lookAtMs = Number.POSITIVE_INFINITY;
   #isSigningOn = false;
   #isSigningOff = false;
-  /** For one exchange: all the time that the step under way has. */
+  /** Limit of one exchange: the full time of the current step. */
   #exchangeMs: number;
 
   constructor(
@@ -32,10 +32,13 @@ export class Session<Message> implements ProtocolConnection<Message> {
       readonly protocol: SwitchProtocol<Message>;
       readonly timeouts: PoolTimeouts;
       readonly deadlines: Deadlines;
-      /** Asked to give the connection no new requests for now; false when it is in no state to sign on again. */
+      /**
+       * Called when the connection must get no new requests for now; returns false if its state does not allow
+       * another sign-on.
+       */
       readonly onSuspend: () => boolean;
       readonly onSignedOn: () => void;
-      /** Told when the connection is silent, and when it has answered the echo that was sent for that. */
+      /** Called when the connection is silent, and when it has answered the echo that was sent for this reason. */
       readonly onSilence: (isSilent: boolean) => void;
     },
   ) {
@@ -51,7 +54,7 @@ export class Session<Message> implements ProtocolConnection<Message> {
     this.#watch = new Alarm(() => void this.#look());
   }
 
-  /** Signs on; the connection is told ready, or destroyed. */
+  /** Signs on; the connection is then marked ready, or destroyed. */
   async open(): Promise<void> {
     if (this.#isSigningOn) return;
     this.#isSigningOn = true;
@@ -69,7 +72,10 @@ export class Session<Message> implements ProtocolConnection<Message> {
     void this.open();
   }
 
-  /** The first request since a frame was read has been written: without an answer, the connection is looked at soon. */
+  /**
+   * The first request since the last frame was read has been written. Without a response, the connection is checked
+   * soon.
+   */
   noteAsked(): void {
     const atMs = silentFromMs(this.#connection, this.#timeouts);
     if (this.#protocol.echo && this.#watch.isScheduled && atMs < this.#lookAtMs) this.#lookAgainAt(atMs);
@@ -81,7 +87,7 @@ export class Session<Message> implements ProtocolConnection<Message> {
     throw new ConnectionError('EXCHANGE_FAILED', result.kind === 'failed' ? result.reason : result.kind);
   }
 
-  /** Signs off as far as the switch takes part, and ends the connection. */
+  /** Signs off as far as the switch cooperates, and ends the connection. */
   async close(): Promise<void> {
     if (this.#isSigningOff) return;
     this.#isSigningOff = true;
@@ -96,7 +102,7 @@ export class Session<Message> implements ProtocolConnection<Message> {
     this.#deadlines.cancel(this.#watch);
   }
 
-  /** When a connection that goes on reading nothing is to be asked, or given up where it cannot be asked. */
+  /** When to send an echo on a connection that reads nothing, or to give it up if the switch has no echo. */
   #quietUntilMs(): number {
     const { lastReadMs, unansweredSinceMs } = this.#connection;
     if (this.#protocol.echo) {
@@ -125,7 +131,7 @@ export class Session<Message> implements ProtocolConnection<Message> {
     this.#lookAgainAt(this.#quietUntilMs());
   }
 
-  /** Takes a step within its time; a step that is refused, throws or hangs ends the connection. */
+  /** Runs a step within its time. If the step is refused, throws or hangs, the connection ends. */
   async #take(step: SessionStep<Message>, timeoutMs: number, cause: CloseCause): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<string>();
     const alarm = new Alarm(() => resolve('timeout'));
@@ -139,7 +145,7 @@ export class Session<Message> implements ProtocolConnection<Message> {
     return false;
   }
 
-  /** Gives why the step failed, as a name; the empty text when it was accepted. */
+  /** @returns why the step failed, as a name; the empty text if it was accepted */
   async #attempt(step: SessionStep<Message>): Promise<string> {
     try {
       return (await step(this)) ? '' : 'refused';
@@ -149,7 +155,7 @@ export class Session<Message> implements ProtocolConnection<Message> {
   }
 }
 
-/** A name for what a step threw: never its text, which is not ours to trust. */
+/** A name for what a step threw. Its text is not used, because it is not trusted. */
 function causeOf(error: unknown): string {
   if (error instanceof ConnectionError) return error.code;
   return error instanceof Error ? error.name : 'error';

@@ -1,7 +1,7 @@
 import type { Connection } from './connection.ts';
 import { Deadline, type Deadlines } from './deadlines.ts';
 
-/** One caller waiting for a connection with room; undefined is the answer when none came in time. */
+/** One caller that waits for a connection with room; the result is undefined if none came in time. */
 class Waiter<Message> extends Deadline {
   readonly connectionId: string | undefined;
   readonly #settle: (waiter: Waiter<Message>, connection: Connection<Message> | undefined) => void;
@@ -24,7 +24,10 @@ class Waiter<Message> extends Deadline {
   }
 }
 
-/** Callers that wait for a slot, first come, first served. Bounded: one too many is refused at once. */
+/**
+ * Callers that wait for a slot, first come, first served. The queue is limited: if it is full, a caller is refused at
+ * once.
+ */
 export class SlotQueue<Message> {
   readonly #deadlines: Deadlines;
   readonly #maxWaiting: number;
@@ -43,7 +46,7 @@ export class SlotQueue<Message> {
     return this.#waiters.size >= this.#maxWaiting;
   }
 
-  /** Waits for any connection, or for the one named; until `untilMs` at most. */
+  /** Waits for any connection, or for the named one; until `untilMs` at most. */
   wait(untilMs: number, connectionId?: string): Promise<Connection<Message> | undefined> {
     return new Promise((resolve) => {
       const waiter = new Waiter<Message>(connectionId, (settled, connection) => {
@@ -65,7 +68,7 @@ export class SlotQueue<Message> {
     }
   }
 
-  /** Sends away everybody, or those who wait for one connection that is gone. */
+  /** Refuses all callers, or those that wait for one connection that has ended. */
   dismiss(connectionId?: string): void {
     for (const waiter of this.#waiters) {
       if (connectionId === undefined || waiter.connectionId === connectionId) waiter.serve(undefined);

@@ -4,18 +4,21 @@ import { Deadline } from './deadlines.ts';
 import type { RequestResult, RequestTimes } from './pending-requests.ts';
 
 /**
- * The right to one request on a signed-on connection, taken before anything is committed about sending it. It ends by
- * `request` or `release`, whichever comes first; `using slot = …` releases it on every way out.
+ * The right to one request on a signed-on connection. It is taken before anything about sending is committed. It ends
+ * with `request` or `release`, whichever comes first; `using slot = …` releases it on every path.
  */
 export interface Slot<Message> extends Disposable {
-  /** The connection the slot is on. If it is lost before the request, another carries it, unless this one was asked for. */
+  /**
+   * The connection of the slot. If it is lost before the request, another one carries the request, unless the caller
+   * asked for this one.
+   */
   readonly connectionId: string;
   /**
-   * Sends the request and gives what became of it. A rejection means that nothing was written.
+   * Sends the request and returns its result. A rejection means that nothing was written.
    * @throws ConnectionError SLOT_SPENT, DUPLICATE_KEY, MESSAGE_LENGTH, or what the protocol's `encode` throws
    */
   request(message: Message, times: RequestTimes): Promise<RequestResult<Message>>;
-  /** Gives the slot back unused; does nothing when it was used or released before. */
+  /** Returns the slot unused; does nothing if it was used or released before. */
   release(): void;
 }
 
@@ -23,10 +26,10 @@ export interface Slot<Message> extends Disposable {
 export interface SlotOwner<Message> {
   /** Sends on `connection`, which carries the slot's load until the request has ended. */
   submit(connection: Connection<Message>, message: Message, times: RequestTimes): Promise<RequestResult<Message>>;
-  /** A connection of the same pool, its load taken, for a slot whose own was lost. */
+  /** Returns a connection of the same pool, with its load taken, for a slot whose connection was lost. */
   replace(): Connection<Message> | undefined;
   giveBack(connection: Connection<Message>): void;
-  /** Called when a slot was held too long and taken back. */
+  /** Called when a slot was held too long and reclaimed. */
   onHeldTooLong(connectionId: string): void;
   onEnded(slot: HeldSlot<Message>): void;
 }
@@ -37,7 +40,7 @@ export class HeldSlot<Message> extends Deadline implements Slot<Message> {
   readonly #isBound: boolean;
   #isSpent = false;
 
-  /** @param isBound whether the caller wants this connection and no other */
+  /** @param isBound whether the caller wants only this connection */
   constructor(connection: Connection<Message>, owner: SlotOwner<Message>, isBound: boolean) {
     super();
     this.#connection = connection;

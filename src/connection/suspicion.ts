@@ -1,34 +1,41 @@
 import type { Connection } from './connection.ts';
 import type { PoolTimeouts } from './pool-options.ts';
 
-/** One request without an answer is the issuer's, two may be; three without an answer in between are the line's. */
+/**
+ * One missing response can be the issuer's fault, and so can two. Three without a response in between are the
+ * connection's.
+ */
 const TIMEOUTS_IN_A_ROW = 3;
 
-/** Silence counts from so many usual round trips on; a line that is fast is found out soon, before many requests are lost. */
+/**
+ * Silence counts after this many typical round trips. A fault on a fast connection is found soon, before many
+ * requests are lost.
+ */
 const ROUND_TRIPS = 8;
-/** Less is a pause of the network or of this process. */
+/** A shorter silence is a pause of the network or of this process. */
 const LEAST_SUSPECT_MS = 250;
-/** Weight of the last round trip in the usual one. */
+/** Weight of the last round trip in the average. */
 const WEIGHT_OF_LAST = 1 / 8;
 
 type Watched = Pick<Connection<unknown>, 'unansweredSinceMs' | 'timeoutsInARow' | 'lastTimeoutMs' | 'usualRoundTripMs'>;
 
 /**
- * Whether a connection may lead nowhere, so that others are preferred: it has read nothing for a while although requests were
- * written, or its requests have met their deadlines in a row. It stays open and signed on. What it reads next ends the first;
- * an answer to a request, or time, ends the second.
+ * Whether a connection may be dead, so that others are preferred: it has read nothing for a while although requests
+ * were written, or consecutive requests reached their deadlines. It stays open and signed on. The next frame that it
+ * reads ends the first condition; a response to a request, or time, ends the second.
  *
- * To be wrong costs an echo and a detour, so it is told early: where no other connection is there, nothing changes.
+ * A false suspicion costs an echo and a detour, so the limit is low. If there is no other connection, nothing
+ * changes.
  */
 export function isSuspect(connection: Watched, monotonicMs: number, timeouts: PoolTimeouts): boolean {
   return monotonicMs >= silentFromMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts);
 }
 
-/** From when on a connection counts as silent if it goes on reading nothing; infinite while nothing was asked. */
+/** The time from which a connection counts as silent if it reads nothing; infinite while no request was written. */
 export function silentFromMs({ unansweredSinceMs, usualRoundTripMs }: Watched, { suspectMs }: PoolTimeouts): number {
   if (unansweredSinceMs === undefined) return Number.POSITIVE_INFINITY;
   const usualMs = usualRoundTripMs === undefined ? suspectMs : usualRoundTripMs * ROUND_TRIPS;
-  // One that is never suspect is not so early either.
+  // An infinite limit stays infinite.
   const afterMs = Number.isFinite(suspectMs) ? Math.min(Math.max(usualMs, LEAST_SUSPECT_MS), suspectMs) : suspectMs;
   return unansweredSinceMs + afterMs;
 }

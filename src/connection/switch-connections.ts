@@ -13,28 +13,31 @@ import { Redialer } from './redialer.ts';
 import { Session } from './session.ts';
 import { dialSwitch, type SwitchAddress, type SwitchSocket } from './switch-socket.ts';
 
-/** A stop of many lines in a second is told whole; a switch that connects only to hang up is not told every time. */
+/**
+ * Logs a stop of many connections in a second completely, but not every attempt of a switch that connects only to
+ * disconnect.
+ */
 const LINES_PER_SECOND = 100;
 
-/** What belongs to one open connection. */
+/** Resources of one open connection. */
 interface Upkeep<Message> {
   readonly session: Session<Message>;
-  /** Absent when the switch connected to us. */
+  /** Absent if the switch connected to the gateway. */
   readonly redialer: Redialer<Message> | undefined;
   /** Ends a connection that does not open in time. */
   readonly connectAlarm: Alarm;
   readySinceMs: number | undefined;
 }
 
-/** One line at one moment, for people. */
+/** One connection at one moment, for people. */
 export interface ConnectionSummary {
   readonly id: string;
-  /** `host:port` of the other side. */
+  /** `host:port` of the peer. */
   readonly address: string;
   readonly state: ConnectionState;
   /** Slots held and requests in flight. */
   readonly load: number;
-  /** Signed off by a person: it stays down until somebody signs it on. */
+  /** Signed off by a person: it stays down until a person signs it on. */
   readonly isHeld: boolean;
 }
 
@@ -44,14 +47,14 @@ export interface SwitchConnectionsParts<Message> {
   readonly counters: PoolCounters;
   readonly limits: PoolLimits;
   readonly timeouts: PoolTimeouts;
-  /** A ready connection has room. */
+  /** Called when a ready connection has room. */
   readonly onRoom: (connection: Connection<Message>) => void;
   readonly onLost: (connection: Connection<Message>) => void;
 }
 
 /**
- * The lines to one switch: dials and accepts, signs on, dials again what was lost, and keeps every connection in the
- * list of its state. `#move` is the only place where a state changes.
+ * The connections to one switch. It dials and accepts, signs on, dials lost connections again, and keeps every
+ * connection in the list of its state. Only `#move` changes a state.
  */
 export class SwitchConnections<Message> implements ConnectionEvents<Message> {
   readonly lists = new ConnectionLists<Message>();
@@ -61,7 +64,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
   readonly #upkeep = new Map<Connection<Message>, Upkeep<Message>>();
   readonly #redialers: Redialer<Message>[] = [];
   #acceptor: Acceptor | undefined;
-  /** Tells connections of this process from those of another, or of the one before a restart. */
+  /** Distinguishes connections of this process from those of another process or of an earlier start. */
   readonly #idPrefix: string;
   #connectionCount = 0;
   readonly #budget = new LogBudget(LINES_PER_SECOND);
@@ -87,12 +90,12 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     if (this.#options.accept) {
       const add = (socket: SwitchSocket, address: string) => this.#add(socket, { address, rank: 0 }, undefined);
       this.#acceptor = new Acceptor(this.#options.accept, add, ({ code }) => {
-        this.#tell('warn', { code }, 'a connection of the switch could not be accepted');
+        this.#tell('warn', { code }, 'connection from the switch could not be accepted');
       });
     }
   }
 
-  /** Takes room on the connection if it has any. */
+  /** Takes room on the connection if there is any. */
   take(connection: Connection<Message>): boolean {
     if (connection.state !== 'ready') return false;
     connection.load++;
@@ -105,7 +108,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     this.#settle(connection);
   }
 
-  /** Lets what is in flight finish, signs off, and ends every connection; resolves when all have ended. */
+  /** Lets requests in flight finish, signs off, and ends every connection. Resolves when all have ended. */
   drain(): Promise<void> {
     this.#stopOpening();
     for (const connection of this.lists.open()) {
@@ -123,12 +126,12 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     this.#resolveWhenClosed();
   }
 
-  /** Signs on anew without ending the connection. */
+  /** Signs on again without ending the connection. */
   signOnAgain(connection: Connection<Message>): void {
     this.#upkeep.get(connection)?.session.signOnAgain();
   }
 
-  /** Lets what is in flight finish, signs off, ends the connection and dials no other in its place until `signOn`. */
+  /** Lets requests in flight finish, signs off, ends the connection and does not replace it until `signOn`. */
   signOff(connectionId: string): boolean {
     const connection = this.#find(connectionId);
     if (!connection || this.#isClosing) return false;
@@ -138,7 +141,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     return true;
   }
 
-  /** Dials anew what was signed off; what is open signs on again as it is. */
+  /** Dials a connection that was signed off; an open one signs on again. */
   signOn(connectionId: string): boolean {
     const connection = this.#find(connectionId);
     if (!connection || this.#isClosing) return false;
@@ -147,7 +150,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     return true;
   }
 
-  /** What each line is doing, those that are down too. */
+  /** The state of each connection, including those that are down. */
   get states(): ConnectionSummary[] {
     return [...this.lists.open(), ...this.lists.down].map((connection) => {
       const { id, address, state, load } = connection;
@@ -232,8 +235,8 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
       onSignedOn: () => this.#becomeReady(connection),
       onSilence: (isSilent) => {
         const { id: connectionId, address: where } = connection;
-        const text = isSilent ? 'a connection is silent, others are preferred' : 'a silent connection has answered';
-        this.#tell('info', { connectionId, address: where }, text); // a single request without a response is enough for it
+        const text = isSilent ? 'connection is silent, others are preferred' : 'silent connection has responded';
+        this.#tell('info', { connectionId, address: where }, text); // a single request without a response is enough for this
       },
     });
     const connectAlarm = new Alarm(() => connection.destroy({ cause: 'connectTimeout' }));
@@ -261,7 +264,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     this.#settle(connection);
   }
 
-  /** After something ended: puts the connection where its load says, and offers its room to those who wait. */
+  /** After something ended: moves the connection to the state of its load, and offers its room to waiting callers. */
   #settle(connection: Connection<Message>): void {
     this.#place(connection);
     if (connection.state === 'ready') this.#parts.onRoom(connection);
@@ -281,7 +284,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     this.lists.move(connection, to);
     if ((from === 'ready' && to === 'full') || (from === 'full' && to === 'ready')) return;
     const change = { connectionId: connection.id, address: connection.address, from, to, reason };
-    this.#tell('info', change, 'a connection changed its state');
+    this.#tell('info', change, 'connection state changed');
     this.#options.onStateChange?.(change);
   }
 

@@ -7,7 +7,7 @@ export interface SwitchAddress {
   readonly port: number;
 }
 
-/** PEM texts. Without `ca` the system's authorities are trusted; `cert` and `key` make it mutual. */
+/** PEM texts. Without `ca`, the system's certificate authorities are trusted; `cert` and `key` enable mutual TLS. */
 export interface SwitchTls {
   readonly serverName?: string | undefined;
   readonly ca?: string | undefined;
@@ -15,26 +15,26 @@ export interface SwitchTls {
   readonly key?: string | undefined;
 }
 
-/** The kernel asks a silent peer for a sign of life after this long, for switches without an echo. */
+/** After this time the kernel probes a silent peer, for switches without an echo. */
 const KEEP_ALIVE_MS = 30_000;
 
 /** A byte stream to or from a switch, over TCP or TLS. */
 export interface SwitchSocket {
   readonly stream: net.Socket;
-  /** Calls back once bytes can flow: connected and, with TLS, both sides proven. */
+  /** Calls back when bytes can flow: connected and, with TLS, both sides authenticated. */
   whenOpen(callback: () => void): void;
-  /** Ends it in peace: what the kernel still holds is delivered. */
+  /** Ends the stream normally: the kernel delivers what it still holds. */
   end(): void;
   /**
-   * Ends it now, by a reset. What lies unsent in this process or in the kernel is thrown away, never delivered later: nothing
-   * may reach a switch behind its own reversal.
+   * Ends the stream now with a reset. Unsent bytes in this process or in the kernel are discarded and never delivered
+   * later: nothing may reach a switch after its own reversal.
    */
   destroy(): void;
 }
 
 /**
- * Begins to connect; errors, such as a certificate that proves nothing or an address that may not be dialled, are the
- * stream's.
+ * Starts to connect. Errors, such as an invalid certificate or an address that may not be dialled, are emitted by the
+ * stream.
  */
 export function dialSwitch(address: SwitchAddress, secure?: SwitchTls, mayDial?: MayDial): SwitchSocket {
   const tcp = connect(address, mayDial);
@@ -55,7 +55,7 @@ export function dialSwitch(address: SwitchAddress, secure?: SwitchTls, mayDial?:
 function connect({ host, port }: SwitchAddress, mayDial: MayDial | undefined): net.Socket {
   const options = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
   if (!mayDial) return net.connect(options);
-  // An address instead of a name is never looked up.
+  // An IP address is never looked up.
   if (net.isIP(host) === 0 || mayDial(host, port))
     return net.connect({ ...options, lookup: guardedLookup(port, mayDial) });
   const never = new net.Socket();
@@ -64,9 +64,9 @@ function connect({ host, port }: SwitchAddress, mayDial: MayDial | undefined): n
 }
 
 /**
- * A connection that the switch made to us, its handshake done.
+ * A connection that the switch opened, with its handshake done.
  *
- * @param tcp what `stream` lies on, itself where it is not TLS
+ * @param tcp the TCP socket below `stream`, or `stream` itself without TLS
  */
 export function acceptedSocket(stream: net.Socket, tcp: net.Socket): SwitchSocket {
   stream.setNoDelay(true);
@@ -74,7 +74,10 @@ export function acceptedSocket(stream: net.Socket, tcp: net.Socket): SwitchSocke
   return switchSocket(stream, tcp, (callback) => process.nextTick(callback));
 }
 
-/** Only TCP sockets can be reset, which makes the kernel drop its send buffer too: so TLS resets the one it lies on. */
+/**
+ * Only TCP sockets can be reset, which also makes the kernel drop its send buffer. TLS therefore resets the TCP
+ * socket below.
+ */
 function switchSocket(stream: net.Socket, tcp: net.Socket, whenOpen: SwitchSocket['whenOpen']): SwitchSocket {
   return {
     stream,

@@ -131,6 +131,6 @@ describe('deadlines', () => {
 
   test('refuse an instant that is not a number', () => {
     const { deadlines } = open();
-    expect(() => deadlines.schedule(new Alarm(() => {}), Number.NaN)).toThrow('a deadline is an instant');
+    expect(() => deadlines.schedule(new Alarm(() => {}), Number.NaN)).toThrow('dueAtMs must be a number');
   });
 });

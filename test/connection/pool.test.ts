@@ -278,7 +278,7 @@ describe('a request of the switch', () => {
   test('that nobody serves is reported', async () => {
     const { toy, watched, pool } = await connect();
     toy.peer.send(ask('9'));
-    const isReport = (entry: { text: string }) => entry.text === 'a request from the switch that nobody serves';
+    const isReport = (entry: { text: string }) => entry.text === 'switch request has no handler, ignored';
     expect(await eventThat(watched, 'log', isReport)).toMatchObject({ suppressed: 0 });
     expect(pool.availability).toBe('ready');
   });
