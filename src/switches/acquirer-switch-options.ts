@@ -17,12 +17,12 @@ export interface AcquirerSwitchOptions {
   readonly dates: BusinessDates;
   readonly unmatchedResponses: UnmatchedResponses;
   readonly messages: MessageKeeper;
-  /** The HSM's; undefined when the installation has none. */
+  /** From the HSM; undefined if the installation has none. */
   readonly macKeys: MacKeys | undefined;
   readonly pins: PinTranslation | undefined;
-  /** The HSM's, too. */
+  /** Also from the HSM. */
   readonly keyExchange: KeyExchangeParts | undefined;
-  /** What of the machine, its network and its HSM acquirers may reach. */
+  /** Which parts of the machine, its network and its HSM acquirers may use. */
   readonly access: SwitchAccess;
   readonly clock: Clock;
   readonly log: ConnectionLog;

@@ -34,24 +34,30 @@ import { checkTransport, openTransportOptions, type TransportOptions } from './t
 import { UnmatchedIntake } from './unmatched-intake.ts';
 import type { UnmatchedCounters } from './unmatched-responses.ts';
 
-/** How long a tap waits for a slot when connections are busy or just coming up: a fraction of what a person at a till bears. */
+/**
+ * How long a tap waits for a slot when connections are full or still connecting: a fraction of the time that a
+ * customer at a till accepts.
+ */
 const WAIT_FOR_SLOT_MS = 2_000;
-/** Longer than nearly every answer takes; where it is not, an echo too many costs nothing. */
+/** Longer than nearly every response takes. If not, an unnecessary echo does no harm. */
 const SUSPECT_MS = 2_000;
-/** After a deadline and the `overdue` job's start, so long for the job to have decided. */
+/** Time for the `overdue` job to decide, after the deadline and the job's start. */
 const DECIDED_WITHIN_MS = 2_000;
 
-/** Plain numbers of one switch at one moment; those of `strays` and `badMacs` only grow. */
+/** Numbers of one switch at one moment; those of `strays` and `badMacs` only increase. */
 export interface SwitchStats extends PoolStats {
   readonly type: string;
   readonly availability: string;
   readonly unmatchedResponses: Readonly<UnmatchedCounters>;
   readonly badMacs: number;
-  /** Messages that were not sent because the business day had no STAN left. */
+  /** Messages that were not sent because the business date had no STAN left. */
   readonly stanless: number;
-  /** When the switch last answered an echo of ours; null before, and where lines are never idle. */
+  /**
+   * When the switch last answered an echo of the gateway; null before the first one, and if connections are never
+   * idle.
+   */
   readonly lastEchoAtMs: number | null;
-  /** Undefined where keys are not exchanged. */
+  /** Undefined if keys are not exchanged. */
   readonly keyExchange: KeyExchangeStats | undefined;
 }
 
@@ -140,7 +146,7 @@ export class AcquirerSwitch implements Switch {
     return messages.isKeeping ? this.#copies.around(noted) : noted;
   }
 
-  /** @throws StartError BAD_PROCESSOR when keys, files or addresses that the configuration names are not to be had */
+  /** @throws StartError BAD_PROCESSOR if keys, files or addresses in the configuration are not available */
   static async open(options: AcquirerSwitchOptions): Promise<AcquirerSwitch> {
     const { acquirerId, processorId, processor, config, macKeys, pins, stans, dates } = options;
     const where = `processor ${processorId} of acquirer ${acquirerId} (${processor.type})`;
@@ -153,10 +159,10 @@ export class AcquirerSwitch implements Switch {
     let keys: KeyExchange | undefined;
     try {
       let networkStans: NetworkStans | undefined;
-      // Nobody is asked for a key before there is a line.
+      // No key is requested before there is a connection.
       const nextStamp = () => ({ stan: networkStans!.next(), sentAtMs: options.clock.nowMs() });
       keys = await openKeyExchange(options, nextStamp, where);
-      // Numbers are reserved last: a processor that cannot be opened is tried again and again.
+      // STANs are reserved last, because a processor that cannot be opened is retried again and again.
       networkStans = await NetworkStans.open(() => stans.next(scope, dates.current(acquirerId)));
       return new AcquirerSwitch(options, networkStans, lines, keys);
     } catch (fault) {
@@ -194,7 +200,7 @@ export class AcquirerSwitch implements Switch {
     return { type, availability, lastEchoAtMs: this.#lastEchoAtMs, ...this.#pool.stats, ...counts };
   }
 
-  /** For people, who may sign them off and on. */
+  /** For people, who may sign connections off and on. */
   get lines(): Pick<Pool<IsoMessage>, 'lines' | 'signOff' | 'signOn'> {
     return this.#pool;
   }
@@ -277,7 +283,7 @@ export class AcquirerSwitch implements Switch {
     return exchange(parts, slot, outgoing, read);
   }
 
-  /** What every response tells besides its answer: whether the keys still agree, and the switch's business date. */
+  /** Evaluates the rest of each response: whether the keys still match, and the switch's business date. */
   async #note(response: IsoMessage, connectionId: string): Promise<void> {
     await this.#judge(response, connectionId);
     if (isTrusted(response)) this.#settlement.noteResponse(response);
@@ -288,7 +294,7 @@ export class AcquirerSwitch implements Switch {
     if (this.#options.config.macKeys !== undefined) this.#macs.note(connectionId, macVerdictOf(response));
   }
 
-  /** By keys, too, that have come since it was read. */
+  /** Also checks keys that arrived after the message was read. */
   async #isTrustedNow(message: IsoMessage): Promise<boolean> {
     return isTrusted(message) || ((await this.#keys?.isTrusted(message)) ?? false);
   }

@@ -8,7 +8,7 @@ import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import type { ProcessorFault, ProcessorFaults } from './ports.ts';
 import { isTimeout, within } from './within.ts';
 
-/** A processor as the database has it. */
+/** A processor as stored in the database. */
 export interface StoredProcessor {
   readonly acquirerId: number;
   readonly id: number;
@@ -16,7 +16,7 @@ export interface StoredProcessor {
   readonly config: unknown;
 }
 
-/** What all switches share, the processor types that there are, and what is stored of each switch. */
+/** Dependencies that all switches share, the known processor types, and the stored processors. */
 export interface AcquirerSwitchesOptions
   extends Omit<AcquirerSwitchOptions, 'acquirerId' | 'processorId' | 'processor' | 'config' | 'log'> {
   readonly types: ReadonlyMap<string, Processor>;
@@ -29,32 +29,32 @@ export interface AcquirerSwitchesOptions
 interface OpenSwitch {
   readonly fingerprint: string;
   readonly line: AcquirerSwitch;
-  /** Whether the switch connects to us. */
+  /** Whether the switch connects to the gateway. */
   readonly isListening: boolean;
 }
 
 const TIMES = {
-  /** Configuration that changed in the database is followed this often. */
+  /** Interval at which changed configuration in the database is applied. */
   followEveryMs: 2_000,
-  /** An HSM that has not answered by then keeps its own switches waiting, and no others. */
+  /** An HSM that has not responded by then delays only its own switches. */
   openWithinMs: 10_000,
 };
-/** What no stored processor is like. */
+/** Differs from the fingerprint of every stored processor. */
 const CLOSED = '';
-/** A port that the switch dials is free for the next one only then: no time to wait for every answer. */
+/** The next switch can use a dialled port only after this. It is too short to wait for every response. */
 const HAND_OVER_MS = 5_000;
 
 /**
- * Every switch of every acquirer, connected, and kept in step with the database. One that cannot be opened is told (log,
- * readiness, `processor list`) and tried again; its routes lead nowhere meanwhile, and all others work.
+ * Every switch of every acquirer, connected and kept in step with the database. A switch that cannot be opened is
+ * reported (log, readiness, `processor list`) and retried. Meanwhile its routes lead nowhere, and all others work.
  */
 export class AcquirerSwitches implements Switches {
   readonly #options: AcquirerSwitchesOptions;
   readonly #times: typeof TIMES;
   readonly #open = new Map<string, OpenSwitch>();
-  /** Those that are no longer stored so, whose answers are waited for. */
+  /** Switches that are no longer stored in this form and still wait for responses. */
   readonly #leaving = new Set<AcquirerSwitch>();
-  /** Those whose opening has taken too long, and is not over. */
+  /** Keys of switches whose opening took too long and has not ended. */
   readonly #slow = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #faults: readonly ProcessorFault[] = [];
@@ -72,7 +72,7 @@ export class AcquirerSwitches implements Switches {
     return switches;
   }
 
-  /** By name, those that are not open as they are stored, and why. */
+  /** By name: the switches that are not open as stored, with the reason. */
   get faults(): ReadonlyMap<string, string> {
     return new Map(this.#faults.map(({ acquirerId, processorId: id, reason }) => [keyOf({ acquirerId, id }), reason]));
   }
@@ -86,7 +86,7 @@ export class AcquirerSwitches implements Switches {
     for (const [name, { line }] of this.#open) yield [name, line];
   }
 
-  /** Lets what is under way finish, signs off, closes. */
+  /** Lets requests in flight finish, signs off, and closes. */
   async close(deadlineAtMs: number): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -102,20 +102,23 @@ export class AcquirerSwitches implements Switches {
     }, this.#times.followEveryMs).unref();
   }
 
-  /** Each fault once in the log, not every time that it is met again; and what is mended, too. */
+  /** Logs each fault once, not at every retry, and logs when it is fixed. */
   #tell(faults: readonly ProcessorFault[]): void {
     const { log, faults: shared } = this.#options;
     const isAmong = (known: readonly ProcessorFault[]) => (fault: ProcessorFault) =>
       known.some((other) => isDeepStrictEqual(other, fault));
-    for (const fault of faults) if (!isAmong(this.#faults)(fault)) log.error(fault, 'a processor cannot be opened');
+    for (const fault of faults) if (!isAmong(this.#faults)(fault)) log.error(fault, 'processor cannot be opened');
     for (const { acquirerId, processorId } of this.#faults.filter((fault) => !isAmong(faults)(fault)))
-      log.info({ acquirerId, processorId }, 'what kept a processor from being opened is over, or another fault');
+      log.info({ acquirerId, processorId }, 'processor fault changed or cleared');
     this.#faults = faults;
-    // That nobody is told is no reason to stop: the log has it.
+    // A failed report does not stop the switches; the log has the fault.
     if (faults.length > 0) shared.tell(faults).catch(() => {});
   }
 
-  /** Opens what is new, closes what is gone, replaces what has changed. What cannot be opened leaves the others alone. */
+  /**
+   * Opens new switches, closes removed ones, and replaces changed ones. A switch that cannot be opened does not
+   * affect the others.
+   */
   async #follow(): Promise<ProcessorFault[]> {
     const wanted = new Map(this.#options.stored().map((record) => [keyOf(record), record]));
     const faults: ProcessorFault[] = [];
@@ -136,26 +139,32 @@ export class AcquirerSwitches implements Switches {
     const fingerprint = JSON.stringify([record.type, record.config]);
     const current = this.#open.get(key);
     if (current?.fingerprint === fingerprint) return;
-    // A port can be listened on once: so the one before it has to go first.
+    // Only one server can listen on a port, so the previous one must close first.
     if (current?.isListening) {
-      // Closed it is like nothing that is stored, should that come back because the next one cannot be opened.
+      // After the close it matches no stored processor. If the next one cannot be opened and the old configuration
+      // returns, the switch is opened again.
       this.#open.set(key, { ...current, fingerprint: CLOSED });
       await current.line.close(this.#options.clock.monotonicMs() + HAND_OVER_MS);
     }
     const opened = await this.#openInTime(key, record);
-    if (this.#isClosed) return opened.line.close(this.#options.clock.monotonicMs()); // nobody else would
+    if (this.#isClosed) return opened.line.close(this.#options.clock.monotonicMs()); // no other code would close it
     this.#open.set(key, { fingerprint, ...opened });
     if (current && !current.isListening) void this.#closeWhenAnswered(current.line);
   }
 
-  /** What is under way there has its whole deadline: a change of the configuration makes no tap uncertain. */
+  /**
+   * Requests in flight keep their whole deadline, so a change of the configuration makes no transaction uncertain.
+   */
   async #closeWhenAnswered(line: AcquirerSwitch): Promise<void> {
     this.#leaving.add(line);
     await line.close(this.#options.clock.monotonicMs() + line.profile.deadlineMs);
     this.#leaving.delete(line);
   }
 
-  /** One whose opening comes to an end after all is closed, and opened anew as it is stored by then. */
+  /**
+   * If an opening that took too long still succeeds, the switch is closed and opened again with the configuration
+   * stored by then.
+   */
   async #openInTime(key: string, record: StoredProcessor): Promise<Omit<OpenSwitch, 'fingerprint'>> {
     const late = () => new StartError('BAD_PROCESSOR', `${nameOf(record)}: its HSM or the database does not answer`);
     if (this.#slow.has(key)) throw late();

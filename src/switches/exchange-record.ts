@@ -4,7 +4,7 @@ import type { PurchaseAnswer, SendTiming } from '../transactions/ports/switch-po
 import type { MaskedCopies } from './masked-copies.ts';
 import type { Exchange, MessageKeeper } from './ports.ts';
 
-/** A request on its way to a slot, and what people will find it by. */
+/** A request on its way to a slot, with the data by which people find it. */
 export interface Outgoing extends Pick<Exchange, 'about' | 'kind' | 'number'> {
   readonly message: IsoMessage;
   readonly timing: SendTiming;
@@ -17,7 +17,7 @@ export interface RecordParts {
   readonly clock: Clock;
 }
 
-/** What came of a request: the response, or the error that its bytes were refused with, and what it was read as. */
+/** Result of a request: the response, or the error with which its bytes were refused, and how it was read. */
 interface ExchangeEnd {
   readonly outcome: string;
   readonly connectionId: string;
@@ -25,7 +25,9 @@ interface ExchangeEnd {
   readonly value?: unknown;
 }
 
-/** Begins the record of an exchange. @returns what hands it to those who keep messages, once its end is known */
+/**
+ * Starts the record of an exchange. @returns a function that passes it to the message keeper when its end is known
+ */
 export function recordExchange(parts: RecordParts, outgoing: Outgoing): (end: ExchangeEnd) => void {
   const { processorId, copies, messages, clock } = parts;
   const { about, kind, number, message } = outgoing;

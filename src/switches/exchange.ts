@@ -8,15 +8,15 @@ import type { TellFault } from './fault-log.ts';
 
 export interface ExchangeParts extends RecordParts {
   readonly tellFault: TellFault;
-  /** Takes note of what every response tells besides its answer, before it is read. */
+  /** Evaluates the rest of every response before its result is read. */
   readonly note: (response: IsoMessage, connectionId: string) => Promise<void>;
 }
 
 /**
- * Sends a request and reads what comes back.
+ * Sends a request and reads the response.
  *
- * That nothing was written is said only where the slot says so. A response that its processor trips over is garbled: the
- * switch has answered, and may have approved.
+ * The result states that nothing was written only if the slot reports so. If its processor fails to read a response,
+ * the response is garbled: the switch has responded, and may have approved.
  */
 export async function exchange<Value>(
   parts: ExchangeParts,
@@ -30,7 +30,8 @@ export async function exchange<Value>(
   try {
     result = await slot.request(message, { deadlineAtMs: timing.deadlineMs, sendByMs: timing.sendByMs });
   } catch (error) {
-    // A rejection of the slot means that nothing was written: a duplicate key, or a value that does not fit its field.
+    // A rejection of the slot means that nothing was written: a duplicate key, or a value that does not fit its
+    // field.
     const reason = error instanceof Iso8583Error ? 'MESSAGE_INVALID' : 'REFUSED';
     return { kind: 'failed', written: false, reason, connectionId: slot.connectionId };
   }

@@ -2,10 +2,10 @@ import type { ConnectionLog } from '../connection/pool-options.ts';
 import { LogBudget } from '../limits/log-budget.ts';
 import type { ProcessorKey } from './ports.ts';
 
-/** A processor that trips over one message of its switch trips over all that are like it: enough lines to see that it does. */
+/** A processor that fails on one message fails on all similar ones; these lines are enough to notice it. */
 const LINES_PER_SECOND = 10;
 
-/** Logs an error of a processor's own code, which ends nothing but the message at hand. */
+/** Logs an error of a processor's own code. Only the current message is affected. */
 export type TellFault = (error: unknown, connectionId?: string) => void;
 
 export function faultLog(
@@ -18,7 +18,7 @@ export function faultLog(
     const code = error instanceof Error ? error.name : 'unknown';
     budget.spend(monotonicMs(), (suppressed) => {
       const fields = { acquirerId, processorId, connectionId, code, suppressed };
-      log.warn(fields, 'a processor cannot read or build a message');
+      log.warn(fields, 'processor cannot read or build a message');
     });
   };
 }

@@ -15,18 +15,23 @@ import { within } from './within.ts';
 import type { WorkingKeys } from './working-keys.ts';
 
 const TIMES = {
-  /** What other workers have exchanged is looked for this often, and whether a key has its age. */
+  /** Interval at which keys exchanged by other workers are read, and the age of keys is checked. */
   followEveryMs: 2_000,
-  /** For the answer to our request, and again for the key; a sign-on takes no longer than two keys may. */
+  /** Limit for the response to the request, and again for the key. A sign-on takes no longer than two keys. */
   exchangeMs: 2_400,
 };
-/** The right to ask is over by then, also when its owner has died. */
+/** By then the claim expires, also if its owner has crashed. */
 const CLAIM_SECONDS = 15;
-/** A line that is lost so soon after our answer may have lost it, too: then the key is asked for once more. */
+/**
+ * If a connection is lost this soon after the gateway's response, the response may be lost, too. The key is then
+ * requested again.
+ */
 const ANSWER_SETTLED_MS = 5_000;
-/** A message that no key fits makes us look whether another worker has exchanged one; so often at most. */
+/**
+ * If no key fits a message, the gateway checks whether another worker has exchanged one; at most once in this time.
+ */
 const LOOK_AGAIN_MS = 100;
-/** A switch may announce as fast as it can what we must refuse. */
+/** A switch may repeat refused announcements at any rate. */
 const LINES_PER_SECOND = 5;
 const RETRY = { firstMs: 1_000, mostMs: 300_000 };
 
@@ -36,7 +41,7 @@ export interface KeyExchangeOptions {
   readonly config: SwitchConfig & { readonly keyExchange: KeyExchangeConfig };
   readonly keys: WorkingKeys;
   readonly kept: ExchangedKeys;
-  /** Whether the switch has agreed to a request. */
+  /** Whether the switch has accepted a request. */
   readonly isAccepted: (answer: IsoMessage) => boolean;
   readonly nextStamp: () => MessageStamp;
   readonly monotonicMs: () => number;
@@ -44,21 +49,21 @@ export interface KeyExchangeOptions {
   readonly times?: Partial<typeof TIMES> | undefined;
 }
 
-/** Plain facts of one switch's keys; the first two only grow. */
+/** State of one switch's keys; the first two numbers only increase. */
 export interface KeyExchangeStats {
   readonly exchanged: number;
   readonly failed: number;
-  /** Why the last one failed; undefined once one has succeeded since. */
+  /** Why the last exchange failed; undefined after a later one has succeeded. */
   readonly lastFault: string | undefined;
-  /** Of the exchanged keys that are accepted, the newest first. */
+  /** The accepted exchanged keys, newest first. */
   readonly keys: readonly { readonly use: WorkingKeyUse; readonly number: number; readonly kcv: string }[];
-  /** How long the key of each use has been in use; null while that is the one of the configuration. */
+  /** How long the key of each use has been in use; null while it is the key of the configuration. */
   readonly ages: readonly { readonly use: WorkingKeyUse; readonly ageMs: number | null }[];
-  /** At which age we ask for another; null where the switch changes keys when it wants. */
+  /** Age at which the gateway requests a new key; null if the switch decides when keys change. */
   readonly maxAgeMs: number | null;
 }
 
-/** A line that our last answer to an announcement went out on. */
+/** The connection of the last response to an announcement. */
 interface LastAnswer {
   readonly use: WorkingKeyUse;
   readonly connectionId: string;
@@ -66,8 +71,8 @@ interface LastAnswer {
 }
 
 /**
- * Exchanges the working keys of one switch while traffic runs (`processor-kit/key-change.ts` tells the steps). Whatever goes
- * wrong leaves the keys before in their place, and is told, counted and tried again.
+ * Exchanges the working keys of one switch while traffic runs (`processor-kit/key-change.ts` describes the steps).
+ * After any failure the previous keys remain in use, and the failure is logged, counted and retried.
  */
 export class KeyExchange implements KeyChangeSide {
   readonly macKeys: WorkingKeys;
@@ -77,13 +82,13 @@ export class KeyExchange implements KeyChangeSide {
   readonly #lines = new Map<string, ExchangeConnection>();
   readonly #backoff = new Backoff(RETRY);
   readonly #budget = new LogBudget(LINES_PER_SECOND);
-  /** Those who wait for a key that they have asked for. */
+  /** Callers that wait for a requested key. */
   readonly #awaited = new Map<WorkingKeyUse, () => void>();
-  /** Keys that are to be asked for whatever their age. */
+  /** Keys to be requested regardless of their age. */
   readonly #wanted = new Set<WorkingKeyUse>();
   #timer: NodeJS.Timeout | undefined;
   #retryAtMs = 0;
-  /** Those who are going through the keys that are due: a sign-on goes before the clock. */
+  /** The number of callers that are requesting due keys: a sign-on takes precedence over the timer. */
   #askers = 0;
   #nextLook: Promise<void> | undefined;
   #pause: Promise<void> = Promise.resolve();
@@ -115,12 +120,12 @@ export class KeyExchange implements KeyChangeSide {
     return { exchanged: this.#exchanged, failed: this.#failed, lastFault: this.#lastFault, keys, ages, maxAgeMs };
   }
 
-  /** While a PIN key is being changed: no PIN leaves between the announcement and our answer. */
+  /** Set while a PIN key changes: no PIN is sent between the announcement and the gateway's response. */
   get pinGate(): Promise<void> | undefined {
     return this.#intake.pinGate;
   }
 
-  /** The MACs of a line have been bad for too long: whatever the keys' age, new ones are needed. */
+  /** The MACs of a connection were bad for too long, so new keys are needed regardless of the age. */
   distrust(): void {
     if (this.#options.config.keyExchange.keys.includes('mac')) this.#wanted.add('mac');
   }
@@ -138,7 +143,10 @@ export class KeyExchange implements KeyChangeSide {
     clearTimeout(this.#timer);
   }
 
-  /** A line is signed on: keys that are due come before its first tap. False when they must come and do not. */
+  /**
+   * A connection has signed on: due keys are exchanged before its first tap. Returns false if they are required and
+   * do not arrive.
+   */
   async afterSignOn(line: ExchangeConnection, answer: IsoMessage | undefined): Promise<boolean> {
     this.#lines.set(line.connectionId, line);
     if (answer && !(await this.isTrusted(answer))) this.distrust();
@@ -147,7 +155,7 @@ export class KeyExchange implements KeyChangeSide {
     return !(mustHaveMac && missing.includes('mac'));
   }
 
-  /** Whether a message's MAC is good, also by a key that another worker has just exchanged. */
+  /** Whether a message's MAC is valid, also with a key that another worker has just exchanged. */
   async isTrusted(message: IsoMessage): Promise<boolean> {
     if (isTrusted(message)) return true;
     await this.#intake.isIdle;
@@ -159,7 +167,7 @@ export class KeyExchange implements KeyChangeSide {
     return this.#intake.take(announcement, line);
   }
 
-  /** Without waiting for announcements to be taken in. */
+  /** Does not wait for announcements that are being processed. */
   async #isTrustedNow(message: IsoMessage): Promise<boolean> {
     if (isTrusted(message)) return true;
     await this.#lookAgain();
@@ -167,10 +175,10 @@ export class KeyExchange implements KeyChangeSide {
     return isTrusted(message);
   }
 
-  /** The switch has our answer: the key is in use from now on. */
+  /** The switch has the gateway's response: the key is in use from now on. */
   #begin(key: ExchangedKey, { connectionId }: ExchangeConnection): void {
     if (!this.#lines.has(connectionId)) {
-      this.#wanted.add(key.use); // the answer went nowhere: both keys are good until there is another
+      this.#wanted.add(key.use); // the response was not sent: both keys are valid until there is another one
       return;
     }
     const { where, kept, config, log, monotonicMs } = this.#options;
@@ -182,10 +190,10 @@ export class KeyExchange implements KeyChangeSide {
     this.#lastFault = undefined;
     this.#backoff.reset();
     kept.acknowledge(where, { keyId, use }, config.keyExchange.overlapSeconds).catch((error: unknown) => {
-      this.#wanted.add(use); // a restart would not know that it is in use
+      this.#wanted.add(use); // after a restart it would not be known that the key is in use
       this.#tell(new KeyExchangeError('NOT_KEPT', { cause: error, detail: codeOf(error) }));
     });
-    log.info({ ...where, use, number, kcv }, 'a working key was exchanged');
+    log.info({ ...where, use, number, kcv }, 'working key exchanged');
     this.#awaited.get(use)?.();
   }
 
@@ -197,7 +205,7 @@ export class KeyExchange implements KeyChangeSide {
     return ageMs === undefined || ageMs === null || ageMs > maxAgeSeconds * 1_000;
   }
 
-  /** Whether the key has come, or is about to by somebody else's request. */
+  /** Whether the key has arrived, or is about to because of another worker's request. */
   async #askFor(use: WorkingKeyUse, line: ExchangeConnection): Promise<boolean> {
     const { where, kept } = this.#options;
     try {
@@ -211,12 +219,12 @@ export class KeyExchange implements KeyChangeSide {
     } catch (error) {
       return this.#tellAndWait(error);
     } finally {
-      // Nobody gives back the right of another.
+      // A worker releases only its own claim.
       await kept.release(where, use).catch(() => {});
     }
   }
 
-  /** @throws KeyExchangeError for a key that does not come */
+  /** @throws KeyExchangeError if the key does not arrive */
   async #request(use: WorkingKeyUse, line: ExchangeConnection): Promise<void> {
     const { keyChange, config, nextStamp } = this.#options;
     const { promise: isThere, resolve } = Promise.withResolvers<void>();
@@ -241,10 +249,10 @@ export class KeyExchange implements KeyChangeSide {
     return false;
   }
 
-  /** What other workers have stored by now; for all who ask at once, and not too often. */
+  /** Reads the keys that other workers have stored; shared by concurrent callers, and limited in frequency. */
   #lookAgain(): Promise<void> {
     this.#nextLook ??= this.#pause.then(async () => {
-      this.#nextLook = undefined; // who asks from now on may need what is stored only now
+      this.#nextLook = undefined; // later callers may need keys that are stored only now
       this.#pause = sleep(LOOK_AGAIN_MS, undefined, { ref: false });
       await this.macKeys.refresh().catch((error: unknown) => this.#tell(error));
     });
@@ -265,7 +273,7 @@ export class KeyExchange implements KeyChangeSide {
     if (line && this.#askers === 0 && this.#options.monotonicMs() >= this.#retryAtMs) await this.#askForDue(line);
   }
 
-  /** Asks for one key after the other; gives those that did not come. */
+  /** Requests one key after the other. @returns the uses whose key did not arrive */
   async #askForDue(line: ExchangeConnection): Promise<WorkingKeyUse[]> {
     const missing: WorkingKeyUse[] = [];
     this.#askers++;
@@ -286,7 +294,7 @@ export class KeyExchange implements KeyChangeSide {
     const { where, log, monotonicMs } = this.#options;
     const told = { ...where, code: this.#lastFault, reason };
     this.#budget.spend(monotonicMs(), (suppressed) => {
-      log.warn({ ...told, suppressed }, 'working keys were not exchanged: those before go on');
+      log.warn({ ...told, suppressed }, 'key exchange failed, previous keys remain in use');
     });
   }
 }

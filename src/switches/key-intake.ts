@@ -11,13 +11,17 @@ import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
 import { within } from './within.ts';
 import type { WorkingKeys } from './working-keys.ts';
 
-/** To take a key in: the HSM and one commit. PINs wait for it, so it is far shorter than a tap's patience. */
+/**
+ * Limit for importing a key: the HSM and one commit. PINs wait for it, so it is far shorter than the limit of a tap.
+ */
 const TAKE_IN_MS = 2_000;
 
-/** A switch has two keys to announce, and may repeat itself; behind more of them PINs would wait for ever. */
+/**
+ * A switch has two keys to announce, and may repeat itself. Behind more announcements PINs would wait without limit.
+ */
 const MOST_AT_HAND = 8;
 
-/** DE39 of what we refuse (ISO 8583:1987 table A7): format error, security violation, system malfunction. */
+/** DE39 of refusals (ISO 8583:1987 table A7): format error, security violation, system malfunction. */
 const REFUSALS: Partial<Record<KeyExchangeError['code'], string>> = {
   UNREADABLE: '30',
   NOT_AGREED: '30',
@@ -34,14 +38,14 @@ export interface KeyIntakeOptions {
   readonly keys: WorkingKeys;
   readonly kept: ExchangedKeys;
   readonly isTrusted: (announcement: IsoMessage) => Promise<boolean>;
-  /** Whether we have asked for such a key because the two sides no longer agree. */
+  /** Whether the gateway has requested such a key because the keys no longer match. */
   readonly isAskedAnew: (use: WorkingKeyUse) => boolean;
-  /** The switch was told that we have the key. */
+  /** The switch has been informed that the gateway has the key. */
   readonly onTaken: (key: ExchangedKey, line: ExchangeConnection) => void;
   readonly onRefused: (fault: KeyExchangeError) => void;
 }
 
-/** Takes in the keys that a switch announces: into the HSM and the database first, then the switch is told. */
+/** Imports the keys that a switch announces: first into the HSM and the database, then it responds to the switch. */
 export class KeyIntake {
   readonly #options: KeyIntakeOptions;
   #taking: Promise<unknown> = Promise.resolve();
@@ -52,17 +56,17 @@ export class KeyIntake {
     this.#options = options;
   }
 
-  /** While a PIN key is taken in: no PIN leaves between the announcement and our answer. */
+  /** Set while a PIN key is imported: no PIN is sent between the announcement and the gateway's response. */
   get pinGate(): Promise<void> | undefined {
     return this.#pinGate;
   }
 
-  /** Resolves when what was announced by now has been taken in or refused. */
+  /** Resolves when all announcements so far have been imported or refused. */
   get isIdle(): Promise<unknown> {
     return this.#taking;
   }
 
-  /** One announcement at a time. */
+  /** Processes one announcement at a time. */
   take(announcement: IsoMessage, line: ExchangeConnection): Promise<KeyDecision> {
     if (this.#atHand >= MOST_AT_HAND) return Promise.resolve(this.#refuse(new KeyExchangeError('TOO_MANY')));
     this.#atHand++;
@@ -102,14 +106,14 @@ export class KeyIntake {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#pinGate = promise;
     return () => {
-      if (this.#pinGate === promise) this.#pinGate = undefined; // another announcement may hold them by now
+      if (this.#pinGate === promise) this.#pinGate = undefined; // another announcement may have replaced it
       resolve();
     };
   }
 
   /**
-   * Puts the announced key into the HSM and into the database; undefined when it is the one that is current, whose
-   * announcement the switch has repeated.
+   * Imports the announced key into the HSM and the database; undefined if it is the current key, whose announcement
+   * the switch has repeated.
    */
   async #takeIn(announcement: IsoMessage): Promise<ExchangedKey | undefined> {
     const announced = this.#options.keyChange.readKey(announcement);
@@ -117,7 +121,8 @@ export class KeyIntake {
     const { use, number, kcv } = announced;
     const { transportKeyId, form, keys } = this.#options.config.keyExchange;
     if (!keys.includes(use)) throw new KeyExchangeError('NOT_AGREED');
-    // Where the keys no longer agree no MAC can be good; a key that we asked for is taken all the same, under its transport key.
+    // If the keys no longer match, no MAC can be valid. A requested key is accepted nevertheless, because its transport
+    // key protects it.
     const { isAskedAnew, isTrusted } = this.#options;
     if (!isAskedAnew(use) && !(await isTrusted(announcement))) throw new KeyExchangeError('UNTRUSTED');
     const current = this.#options.keys.current(use);
@@ -132,7 +137,7 @@ export class KeyIntake {
     return key;
   }
 
-  /** An announcement of the past may be sent again by somebody who cannot make one. */
+  /** An attacker that cannot create an announcement may replay an old one. */
   #refuseOld({ use, number, kcv }: WrappedKey): void {
     for (const key of this.#options.keys.live) {
       if (key.use !== use || key.acknowledgedMsAgo === null) continue;
@@ -155,7 +160,7 @@ export class KeyIntake {
   }
 }
 
-/** A name for what went wrong: never a text that is not ours. */
+/** A name for an error: never its text, because it may contain foreign data. */
 export function codeOf(error: unknown): string {
   if (error instanceof TapwireError) return error.code;
   return error instanceof Error ? error.name : 'unknown';

@@ -1,9 +1,9 @@
 import type { MacVerdict } from '../processor-kit/mac-verdict.ts';
 
-/** One bad MAC is a damaged message. Three answers in a row, and the two sides no longer have the same key. */
+/** One bad MAC is a damaged message. After three consecutive ones, the two sides no longer have the same key. */
 const BAD_IN_A_ROW = 3;
 
-/** Counts MACs that were not good, line by line, and has a line sign on anew when they do not end. */
+/** Counts bad MACs per connection, and signs a connection on again if they continue. */
 export class MacWatch {
   readonly #signOnAgain: (connectionId: string) => void;
   readonly #inARow = new Map<string, number>();
@@ -13,12 +13,12 @@ export class MacWatch {
     this.#signOnAgain = signOnAgain;
   }
 
-  /** How many there have been. */
+  /** Number of bad MACs. */
   get bad(): number {
     return this.#bad;
   }
 
-  /** @param verdict undefined on a line without MACs */
+  /** @param verdict undefined on a connection without MACs */
   note(connectionId: string, verdict: MacVerdict | undefined): void {
     if (verdict === undefined) return;
     if (verdict === 'good') {

@@ -5,24 +5,24 @@ import { messageClass } from '../processor-kit/mti.ts';
 import type { ProcessorProtocol } from '../processor-kit/switch-protocol.ts';
 import type { MaskedMessage } from './ports.ts';
 
-/** Sign-on, echo, keys: nobody looks for these by a transaction. */
+/** Sign-on, echo and keys do not belong to a transaction, so people do not search for them. */
 const NETWORK_MANAGEMENT = '8';
 
 /**
- * What people may see of each message, taken from its bytes where they leave and where they come in. So nothing else of a
- * message is held for people, however long it waits until it is written down.
+ * What people may see of each message, copied from its bytes when they are sent and received. No other part of a
+ * message is held for people, however long it waits to be stored.
  */
 export class MaskedCopies {
   readonly #masker: Masker | undefined;
-  /** By the message, or by the error that its bytes were refused with. Gone when these are. */
+  /** Keyed by the message, or by the error with which its bytes were refused. Removed together with these. */
   readonly #copies = new WeakMap<object, MaskedMessage>();
 
-  /** @param spec that of the codec; without one nothing can be masked, and lengths are taken */
+  /** @param spec spec of the codec; without one nothing can be masked, and only lengths are kept */
   constructor(spec: Spec | undefined) {
     this.#masker = spec && maskerOf(spec);
   }
 
-  /** The protocol, with a copy taken of everything that it reads and writes. */
+  /** Wraps the protocol and copies everything that it reads and writes. */
   around(protocol: ProcessorProtocol): ProcessorProtocol {
     return {
       ...protocol,
@@ -44,7 +44,7 @@ export class MaskedCopies {
     };
   }
 
-  /** Of a message, or of what was refused with that error; undefined for what was neither read nor written. */
+  /** The copy of a message, or of the bytes refused with that error; undefined if it was neither read nor written. */
   of(messageOrError: unknown): MaskedMessage | undefined {
     return typeof messageOrError === 'object' && messageOrError !== null ? this.#copies.get(messageOrError) : undefined;
   }
@@ -54,7 +54,7 @@ export class MaskedCopies {
     this.#copies.set(message, this.#masked(bytes, start, end) ?? end - start);
   }
 
-  /** What people could see later is no reason for a tap to fail, whatever a field table makes of a message. */
+  /** A failure of this diagnostic copy must not fail a tap, even if a field table does not fit the message. */
   #masked(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
     try {
       return this.#masker?.mask(bytes, start, end);

@@ -1,10 +1,16 @@
-/** Sign-on and echoes are rare: so many are kept at hand, since a connection cannot wait for the database. */
+/**
+ * Sign-on and echoes are rare. This many STANs are kept in reserve, because a connection cannot wait for the
+ * database.
+ */
 const KEPT = 20;
 const REFILL_BELOW = 10;
 
 type NextStan = () => Promise<string | undefined>;
 
-/** STANs of network management messages, ready without waiting. While no more are to be had the last ones are used again. */
+/**
+ * STANs of network management messages, available without waiting. If no more can be reserved, the last ones are used
+ * again.
+ */
 export class NetworkStans {
   readonly #nextStan: NextStan;
   #ready: string[] = [];

@@ -1,6 +1,6 @@
 import type { ProcessorProtocol } from '../processor-kit/switch-protocol.ts';
 
-/** The protocol, with word of every echo of ours that the switch answers. */
+/** Wraps the protocol and reports every echo of the gateway that the switch answers. */
 export function notedEchoes(protocol: ProcessorProtocol, onAnswered: () => void): ProcessorProtocol {
   const { echo } = protocol;
   if (!echo) return protocol;

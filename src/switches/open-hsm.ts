@@ -9,11 +9,13 @@ import type { LocalHsm } from '../crypto/hsm.ts';
 import { SoftHsm } from '../crypto/soft-hsm.ts';
 import { CryptoError, StartError } from '../errors.ts';
 
-/** A thousand keys of an installation with a switch for each; more than one would ever write into a file. */
+/** An installation with a thousand keys and a switch for each; a person would not write more into a file. */
 const MAX_KEYS = 1_000;
 const MAX_FILE_CHARS = 1_048_576;
 
-/** Keys of a software HSM: transport keys, MAC keys, PIN keys and base derivation keys of a dev or qa installation. */
+/**
+ * Keys of a software HSM: transport keys, MAC keys, PIN keys and base derivation keys of a dev or qa installation.
+ */
 const keysFile = z.strictObject({
   keys: z
     .array(
@@ -34,13 +36,13 @@ export interface HsmOptions {
   readonly environment: string;
   /** JSON with the keys of a software HSM. */
   readonly keysFile: string | undefined;
-  /** A path or a package whose `openHsm()` gives a `LocalHsm` (src/crypto/hsm.ts). */
+  /** A path or a package whose `openHsm()` returns a `LocalHsm` (src/crypto/hsm.ts). */
   readonly module: string | undefined;
 }
 
 /**
- * The HSM that holds an installation's switch keys; undefined where none is configured, which is right as long as no
- * switch wants MACs or PINs. The software HSM serves dev and qa alone: prod names a module.
+ * Opens the HSM with an installation's switch keys; undefined if none is configured, which is valid as long as no
+ * switch needs MACs or PINs. The software HSM is for dev and qa only; prod names a module.
  *
  * @throws StartError BAD_CONFIG naming the file or module; never a key
  */
@@ -69,7 +71,7 @@ async function readKeys(path: string): Promise<HsmKeysFile> {
   throw new StartError('BAD_CONFIG', `the HSM's key file ${path} is wrong at ${places.slice(0, 5).join(', ')}`);
 }
 
-/** JSON.parse's own message quotes the text around the mistake, which here is a key. */
+/** The message of JSON.parse quotes the text around the error, which here is a key. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

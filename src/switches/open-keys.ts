@@ -8,7 +8,7 @@ import { KeyExchange } from './key-exchange.ts';
 import type { ExchangedKeys, ProcessorKey } from './ports.ts';
 import { type KeyStore, WorkingKeys } from './working-keys.ts';
 
-/** A line that is to be authenticated and cannot be must not open: every message on it would be refused, or trusted. */
+/** A connection that requires authentication must not open without it: every message would be refused, or trusted. */
 export function checkMacKeys(
   processor: Processor,
   config: SwitchConfig,
@@ -31,27 +31,27 @@ export function checkMacKeys(
   }
 }
 
-/** What exchanged keys need of the installation. */
+/** Dependencies of exchanged keys. */
 export interface KeyExchangeParts {
   readonly hsm: KeyStore;
   readonly kept: ExchangedKeys;
 }
 
-/** The switch whose keys they are. */
+/** The switch that owns the keys. */
 export interface KeyExchangeOwner extends ProcessorKey {
   readonly processor: Processor;
   readonly config: SwitchConfig;
   readonly clock: { readonly monotonicMs: () => number };
   readonly log: ConnectionLog;
-  /** Undefined when the installation has no HSM. */
+  /** Undefined if the installation has no HSM. */
   readonly keyExchange: KeyExchangeParts | undefined;
 }
 
 /**
- * Takes up the exchanged keys of one switch where its workers have left them; undefined where it exchanges none.
+ * Loads the exchanged keys of one switch as its workers have left them; undefined if it exchanges none.
  *
- * @param nextStamp of our requests for keys
- * @throws StartError BAD_PROCESSOR naming what does not go together, or the transport key that is not there
+ * @param nextStamp for the gateway's requests for keys
+ * @throws StartError BAD_PROCESSOR naming the settings that conflict, or the missing transport key
  */
 export async function openKeyExchange(
   { acquirerId, processorId, processor, config, clock, log, keyExchange: parts }: KeyExchangeOwner,
@@ -75,7 +75,7 @@ export async function openKeyExchange(
   const onError = (error: unknown) =>
     log.warn(
       { ...where, reason: error instanceof CryptoError ? error.code : 'unknown' },
-      'an exchanged key is of no use',
+      'HSM refused an exchanged key, other keys remain in use',
     );
   const shared = { ...parts, where, monotonicMs: clock.monotonicMs };
   const keys = await WorkingKeys.open({ ...shared, processor, config, onError });

@@ -8,9 +8,12 @@ import type { ProcessorKey } from './ports.ts';
 import { type PinTranslation, type SwitchPinKey, translatePin } from './translate-pin.ts';
 import { isTimeout, within } from './within.ts';
 
-/** An HSM needs milliseconds. Three seconds leave most of `ANSWER_SLACK_SECONDS`, and the cardholder is still at the till. */
+/**
+ * An HSM needs milliseconds. Three seconds leave most of `ANSWER_SLACK_SECONDS`, and the cardholder is still at the
+ * till.
+ */
 const LIMIT_MS = 3_000;
-/** Translations under way for one switch: at 20 ms each, more than ten thousand PINs a second. */
+/** Concurrent translations for one switch: at 20 ms each, more than ten thousand PINs a second. */
 const MOST_UNDER_WAY = 256;
 const LINES_PER_SECOND = 1;
 
@@ -20,7 +23,10 @@ export interface PinTranslatorOptions extends ProcessorKey {
   readonly limitMs?: number | undefined;
 }
 
-/** Translates the PINs of one switch, each within a limit: an HSM that hangs costs its own taps a few seconds, and no others. */
+/**
+ * Translates the PINs of one switch, each within a limit. An HSM that hangs delays only its own taps, by a few
+ * seconds.
+ */
 export class PinTranslator {
   readonly #options: PinTranslatorOptions;
   readonly #budget = new LogBudget(LINES_PER_SECOND);
@@ -30,7 +36,10 @@ export class PinTranslator {
     this.#options = options;
   }
 
-  /** @throws HsmUnavailable when the HSM does not answer in time or too many wait for it; else as `translatePin` */
+  /**
+   * @throws HsmUnavailable if the HSM does not respond in time or too many translations wait for it; else as
+   * `translatePin`
+   */
   async translate(pins: PinTranslation, key: SwitchPinKey, pin: EnteredPin, pan: string): Promise<PinData> {
     if (this.#underWay >= MOST_UNDER_WAY) throw this.#unavailable('BUSY');
     this.#underWay++;
@@ -46,7 +55,7 @@ export class PinTranslator {
   #unavailable(code: string, cause?: unknown): HsmUnavailable {
     const { acquirerId, processorId, clock, log } = this.#options;
     this.#budget.spend(clock.monotonicMs(), (suppressed) =>
-      log.warn({ acquirerId, processorId, code, suppressed }, 'the HSM did not translate a PIN, its tap was not sent'),
+      log.warn({ acquirerId, processorId, code, suppressed }, 'PIN translation failed, tap not sent'),
     );
     return new HsmUnavailable({ cause });
   }

@@ -5,8 +5,8 @@ const MAX_VALUES = 32;
 const MAX_CHARS = 255;
 
 /**
- * What a plug-in tells integrators, made safe to store and to send: texts alone, of a sane number and length, without
- * control characters. It never throws: an outcome must not depend on what is told beside it.
+ * Makes the values of a plug-in for integrators safe to store and send: only texts, limited in number and length,
+ * without control characters. It never throws, because these values must not affect an outcome.
  */
 export function providerValues(tell: () => unknown): ProviderValues {
   try {

@@ -2,18 +2,18 @@ import type { IsoMessage } from '../processor-kit/iso-message.ts';
 import type { MessageCodec, Processor, Purchase, Refund, SwitchConfig } from '../processor-kit/processor.ts';
 import type { PreparedRequest } from '../transactions/ports/switch-ports.ts';
 
-/** The longest message of any dialect, to try an encoding on. */
+/** The longest message of any dialect, to test an encoding. */
 const MAX_MESSAGE_BYTES = 16_384;
 
-/** A request as this room makes it, and takes it back from its caller. */
+/** A request as this folder builds it and receives it back from the caller. */
 export interface Prepared extends PreparedRequest {
   readonly message: IsoMessage;
   readonly hasPin: boolean;
 }
 
 /**
- * Builds the requests of one switch, and tries each on the codec: what cannot be sent is known before anything is committed.
- * All of them throw an Iso8583Error when a value does not fit its field.
+ * Builds the requests of one switch and encodes each once as a test, so that a request that cannot be sent is known
+ * before anything is committed. All methods throw an Iso8583Error if a value does not fit its field.
  */
 export class RequestBuilder {
   readonly #processor: Processor;
@@ -37,13 +37,13 @@ export class RequestBuilder {
     return this.#processor.mandateAuthorization !== undefined;
   }
 
-  /** Only where mandates are taken. */
+  /** Only if the processor takes mandates. */
   mandate(purchase: Purchase): Prepared {
     if (!this.#processor.mandateAuthorization) throw new Error('The switch takes no mandates');
     return this.#prepared(this.#processor.mandateAuthorization(purchase, this.#config), purchase.pin !== undefined);
   }
 
-  /** Undefined when the switch takes no refunds. */
+  /** Undefined if the switch takes no refunds. */
   refund(refund: Refund): Prepared | undefined {
     return this.#processor.refund && this.#prepared(this.#processor.refund(refund, this.#config), false);
   }

@@ -3,21 +3,24 @@ import type { Processor } from '../processor-kit/processor.ts';
 import type { BusinessDates, ProcessorKey } from './ports.ts';
 import type { StandardFields } from './standard-fields.ts';
 
-/** A switch tells each of its lines, at once: so many may have their MAC judged, and what is beyond is not a cut-over. */
+/**
+ * A switch informs each of its connections at once. This many messages may have their MAC checked; further ones are
+ * not a cut-over.
+ */
 const MOST_JUDGED = 64;
 
 export interface SettlementWatchParts extends ProcessorKey {
   readonly processor: Processor;
   readonly dates: Pick<BusinessDates, 'announce'>;
   readonly fieldsOf: (message: IsoMessage) => StandardFields;
-  /** Whether the MAC is good, also by keys that have just come. */
+  /** Whether the MAC is valid, also with keys that have just arrived. */
   readonly isTrusted: (message: IsoMessage) => Promise<boolean>;
 }
 
-/** Hears of a switch's business date: in the settlement date of its answers (DE15), and when it says that it cuts over. */
+/** Reads a switch's business date from the settlement date of its responses (DE15) and from its cut-over messages. */
 export class SettlementWatch {
   readonly #parts: SettlementWatchParts;
-  /** The last one that an answer named: nearly all of a day name the same. */
+  /** The last date in a response: nearly all responses of a day name the same. */
   #lastDate: string | undefined;
   #judged = 0;
 
@@ -25,7 +28,7 @@ export class SettlementWatch {
     this.#parts = parts;
   }
 
-  /** @param response whose MAC is good */
+  /** @param response with a valid MAC */
   noteResponse(response: IsoMessage): void {
     const { settlementDate } = this.#parts.fieldsOf(response);
     if (settlementDate === undefined || settlementDate === this.#lastDate) return;
@@ -33,7 +36,7 @@ export class SettlementWatch {
     this.#announce(settlementDate);
   }
 
-  /** @param request that the switch sent by itself */
+  /** @param request that the switch sent on its own initiative */
   async noteRequest(request: IsoMessage): Promise<void> {
     const { processor, isTrusted, fieldsOf } = this.#parts;
     if (this.#judged >= MOST_JUDGED || processor.readRequest(request).network !== 'cutOver') return;

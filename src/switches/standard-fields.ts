@@ -1,7 +1,7 @@
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
 import type { Processor } from '../processor-kit/processor.ts';
 
-/** What every dialect has, whatever it calls it; as far as a message has it. */
+/** Fields of every dialect, under any name, as far as a message has them. */
 export interface StandardFields {
   /** DE7, MMDDhhmmss. */
   readonly transmissionDateTime: string | undefined;
@@ -15,7 +15,7 @@ export interface StandardFields {
   readonly tid: string | undefined;
 }
 
-/** Reads data elements by the standard's numbers: the field table says what a dialect calls them. */
+/** Reads data elements by the standard's numbers: the field table maps them to the names of a dialect. */
 export function standardFieldReader({ spec }: Pick<Processor, 'spec'>): (message: IsoMessage) => StandardFields {
   const nameOf = (number: number) => spec.fields[number]?.name;
   const names = { at: nameOf(7), stan: nameOf(11), settled: nameOf(15), rrn: nameOf(37), tid: nameOf(41) };

@@ -13,18 +13,18 @@ export interface SwitchSlotParts {
   readonly processor: Processor;
   readonly config: SwitchConfig;
   readonly fieldsOf: (message: IsoMessage) => StandardFields;
-  /** Sends on the slot, and gives what `read` makes of the response. */
+  /** Sends on the slot, and returns what `read` makes of the response. */
   readonly exchange: <Value>(
     slot: Slot<IsoMessage>,
     outgoing: Outgoing,
     read: (response: IsoMessage, request: IsoMessage) => Value,
   ) => Promise<SwitchAnswer<Value>>;
-  /** Until it resolves no PIN leaves; undefined when any may. */
+  /** No PIN is sent until it resolves; undefined if no wait is needed. */
   readonly pinGate: () => Promise<void> | undefined;
   readonly tellFault: TellFault;
 }
 
-/** A slot of the pool as the domain sees it: in terms of what is asked and what it means, not of messages. */
+/** A slot of the pool as the domain sees it: in terms of requests and outcomes, not of messages. */
 export function switchSlot(
   slot: Slot<IsoMessage>,
   { processor, config, fieldsOf, exchange, pinGate, tellFault }: SwitchSlotParts,
@@ -56,7 +56,7 @@ export function switchSlot(
       try {
         message = buildFor(slot, () => processor.reversal(reversal, config));
       } catch (error) {
-        // The attempt is committed by now, so its caller must learn that nothing was written.
+        // The attempt is committed by now, so the caller must learn that nothing was written.
         tellFault(error, slot.connectionId);
         return { kind: 'failed', written: false, reason: 'MESSAGE_INVALID', connectionId: slot.connectionId };
       }
@@ -65,13 +65,13 @@ export function switchSlot(
       );
       if (answer.kind !== 'answered') return answer;
       const { value, connectionId } = answer;
-      // What cannot be trusted says nothing, not even no: a void that was refused ends.
+      // An untrusted response means nothing, not even a refusal: a refused void would end.
       return value === undefined ? { kind: 'garbled', connectionId } : { kind: 'answered', value, connectionId };
     },
   };
 }
 
-/** A message for a slot, which is given back when there is none. */
+/** Builds a message for a slot, and releases the slot if that fails. */
 export function buildFor(slot: Pick<Slot<IsoMessage>, 'release'>, build: () => IsoMessage): IsoMessage {
   try {
     return build();

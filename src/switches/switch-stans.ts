@@ -2,8 +2,8 @@ import { LogBudget } from '../limits/log-budget.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 
 /**
- * STANs of a business day that no new request gets. Reversals and completions of a type that gives each a STAN of its own need
- * them: twenty thousand are enough for every tap of a minute at 300 a second to be uncertain and reversed.
+ * STANs of a business date that no new request gets. Reversals and completions need them if their type gives each its
+ * own STAN. Twenty thousand are enough if every tap of a minute at 300 a second is uncertain and reversed.
  */
 const RESERVED = 20_000;
 const LINES_PER_SECOND = 1;
@@ -13,7 +13,10 @@ type SwitchStansOptions = Pick<
   'acquirerId' | 'processorId' | 'stans' | 'dates' | 'clock' | 'log'
 >;
 
-/** The STANs of one switch. That none is left is counted and logged: its taps end as if no switch could be reached. */
+/**
+ * The STANs of one switch. If none is left, this is counted and logged, and its taps end as if no switch were
+ * available.
+ */
 export class SwitchStans {
   readonly #options: SwitchStansOptions;
   readonly #budget = new LogBudget(LINES_PER_SECOND);
@@ -35,7 +38,7 @@ export class SwitchStans {
     if (stan !== undefined) return stan;
     this.#refused++;
     this.#budget.spend(clock.monotonicMs(), (suppressed) =>
-      log.warn({ acquirerId, processorId, tid, suppressed }, 'no STAN is left before the cut-over, nothing was sent'),
+      log.warn({ acquirerId, processorId, tid, suppressed }, 'no STAN left before the cut-over, nothing sent'),
     );
     return undefined;
   }

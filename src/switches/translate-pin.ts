@@ -4,7 +4,7 @@ import type { PinData } from '../processor-kit/processor.ts';
 import type { SwitchConfig } from '../processor-kit/switch-config.ts';
 import type { EnteredPin } from '../transactions/ports/pin-ports.ts';
 
-/** What turns the PINs of an installation's readers into PINs of its switches. */
+/** Dependencies that translate the PINs of an installation's readers into PINs for its switches. */
 export interface PinTranslation {
   readonly hsm: Pick<Hsm, 'translatePin' | 'kcv'>;
   readonly reader: ReaderPins;
@@ -12,16 +12,16 @@ export interface PinTranslation {
 
 /** How readers encipher PINs. */
 export interface ReaderPins {
-  /** Of their base derivation key in the HSM. */
+  /** Id of their base derivation key in the HSM. */
   readonly keyId: string;
-  /** Of blocks of 8 bytes (ISO 9564-1:2017 9.3); those of 16 are format 4. */
+  /** Format of blocks of 8 bytes (ISO 9564-1:2017 9.3); blocks of 16 bytes are format 4. */
   readonly format: 0 | 1 | 3;
 }
 
-/** The key of a switch for PINs, by its configuration. */
+/** A switch's PIN key from its configuration. */
 export type SwitchPinKey = NonNullable<SwitchConfig['pinKey']>;
 
-/** Enough to see which ones are meant. */
+/** Enough to identify the terminals. */
 const MAX_NAMED_TERMINALS = 5;
 
 /** Format 4: two AES blocks, and a key serial number of AES DUKPT (ANSI X9.24-3:2017 6.3). */
@@ -29,11 +29,11 @@ const AES_BLOCK_BYTES = 16;
 const AES_KSN_BYTES = 12;
 
 /**
- * Enciphers a PIN anew for a switch, inside the HSM. Under a zone PIN key, or under the acquirer's base derivation key: then
- * the reader's own key serial number goes along, which no other PIN has, so that no counter of ours has to survive a
- * crash. Both base derivation keys are of one kind for that.
+ * Re-enciphers a PIN for a switch inside the HSM, under a zone PIN key or under the acquirer's base derivation key.
+ * In the second case the reader's own key serial number is sent, which no other PIN has, so that no counter of the
+ * gateway must survive a crash. This requires that both base derivation keys are of one kind.
  *
- * @throws PinUnusable when the HSM finds no PIN of this card in the block; CryptoError when a key is wrongly set up
+ * @throws PinUnusable if the HSM finds no PIN of this card in the block; CryptoError if a key is configured wrongly
  */
 export async function translatePin(
   { hsm, reader }: PinTranslation,
@@ -54,9 +54,9 @@ export async function translatePin(
 }
 
 /**
- * Makes sure that a switch which takes PINs gets them.
+ * Checks that a switch which takes PINs can receive them.
  *
- * @param pins undefined when the installation has no HSM
+ * @param pins undefined if the installation has no HSM
  * @throws StartError BAD_PROCESSOR naming what is missing
  */
 export async function checkPinKeys(
@@ -80,10 +80,10 @@ export async function checkPinKeys(
 }
 
 /**
- * Without an HSM no PIN can go on, and cards at a terminal that says it takes them would wait for what never comes.
+ * Without an HSM no PIN can be forwarded, and a card at a terminal with PIN support would wait in vain.
  *
- * @param terminals those that take PINs, by name
- * @throws StartError BAD_CONFIG when there is one
+ * @param terminals names of the terminals that take PINs
+ * @throws StartError BAD_CONFIG if there is one
  */
 export function refusePinTerminals(terminals: readonly string[]): void {
   if (terminals.length === 0) return;

@@ -14,10 +14,10 @@ import { framingOf } from '../processor-kit/profile-of.ts';
 import type { SwitchConfig } from '../processor-kit/switch-config.ts';
 import type { SwitchAccess } from './access/switch-access.ts';
 
-/** A bundle of every public authority is a quarter of this. */
+/** A bundle of every public authority has a quarter of this size. */
 const MAX_PEM_BYTES = 1_048_576;
 
-/** What a switch's configuration says of its lines, as the pool takes it. */
+/** The connection settings of a switch's configuration in the form that the pool takes. */
 export interface TransportOptions {
   readonly addresses: readonly SwitchAddress[];
   readonly balance: SwitchConfig['balance'];
@@ -27,7 +27,10 @@ export interface TransportOptions {
   readonly mayDial: MayDial;
 }
 
-/** @throws StartError BAD_PROCESSOR when the configuration's transport header is none for the dialect, or no frame could be one */
+/**
+ * @throws StartError BAD_PROCESSOR if the dialect does not allow the transport header of the configuration, or no
+ * frame could satisfy the framing
+ */
 export function checkTransport(processor: Processor, config: SwitchConfig, where: string): void {
   try {
     checkFraming(framingOf(processor, config));
@@ -39,9 +42,10 @@ export function checkTransport(processor: Processor, config: SwitchConfig, where
 }
 
 /**
- * Reads the files that the configuration names and, where the switch connects to us, begins to listen.
+ * Reads the files that the configuration names and starts to listen if the switch connects to the gateway.
  *
- * @throws StartError BAD_PROCESSOR when a file cannot be read, the address cannot be had, or there is no line at all
+ * @throws StartError BAD_PROCESSOR if a file cannot be read, the address is not available, or no connection is
+ * configured
  */
 export async function openTransportOptions(
   config: SwitchConfig,
@@ -75,7 +79,7 @@ async function readTls({ serverName, ...files }: TlsFiles, directory: string, wh
   };
   const pem = { ca: await read('caFile'), cert: await read('certFile'), key: await read('keyFile') };
   try {
-    // A file of authorities that holds none would be passed over, and the system's trusted instead.
+    // Node ignores an authorities file without a certificate and trusts the system's authorities instead.
     if (pem.ca !== undefined) new X509Certificate(pem.ca);
     tls.createSecureContext(pem);
   } catch (cause) {
@@ -85,7 +89,7 @@ async function readTls({ serverName, ...files }: TlsFiles, directory: string, wh
   return { serverName, ...pem };
 }
 
-/** @throws Error whose `code` says why; OUTSIDE when the path, links followed, leads out of the directory */
+/** @throws Error whose `code` has the reason; OUTSIDE if the path, with links followed, leads out of the directory */
 async function readBelow(directory: string, path: string): Promise<string> {
   const root = await realpath(directory);
   const file = await realpath(resolve(root, path));

@@ -8,12 +8,13 @@ import type { ProcessorKey } from './ports.ts';
 import type { StandardFields } from './standard-fields.ts';
 import { UnmatchedCounters, type UnmatchedResponses } from './unmatched-responses.ts';
 
-/** Authorizations and financial requests: what can be approved late. */
+/** Authorizations and financial requests: messages that can be approved late. */
 const MONEY_CLASSES: readonly string[] = ['1', '2'];
 const REVERSAL_CLASS = '4';
 /**
- * Responses whose MAC is being judged. It takes the database where keys are exchanged, so that a switch could fill the memory
- * with bad ones while the database is away; what is beyond is counted and dropped.
+ * Limit of responses whose MAC is being checked. The check reads the database if keys are exchanged, so a switch
+ * could fill the memory with bad responses while the database is unavailable. Responses above the limit are counted
+ * and dropped.
  */
 const MOST_JUDGED = 4_096;
 
@@ -21,14 +22,14 @@ export interface UnmatchedIntakeParts extends ProcessorKey {
   readonly processor: Processor;
   readonly unmatchedResponses: Pick<UnmatchedResponses, 'take'>;
   readonly fieldsOf: (message: IsoMessage) => StandardFields;
-  /** Judges the MAC by the keys that there are, and takes note of it. */
+  /** Checks the MAC with the current keys and records the result. */
   readonly judge: (response: IsoMessage, connectionId: string) => Promise<void>;
-  /** Until then every request that is under way now will have been decided. */
+  /** By then every request that is in flight now will have been decided. */
   readonly decidedAfterMs: number;
   readonly tellFault: TellFault;
 }
 
-/** The responses of one switch that no request waits for: those about money or reversals are looked up in the database. */
+/** The unmatched responses of one switch. Those about money or reversals are looked up in the database. */
 export class UnmatchedIntake {
   readonly counters = new UnmatchedCounters();
   readonly #parts: UnmatchedIntakeParts;
@@ -60,14 +61,16 @@ export class UnmatchedIntake {
     else this.counters.unknown++;
   }
 
-  /** Undefined when the response names no request about money and no reversal, or must not be believed about the latter. */
+  /**
+   * Undefined if the response names neither a request about money nor a reversal, or is not trusted for a reversal.
+   */
   #strayOf(response: IsoMessage): UnmatchedResponse | undefined {
     const { acquirerId, processorId, processor, fieldsOf } = this.#parts;
     const { stan, tid, rrn, transmissionDateTime } = fieldsOf(response);
     if (stan === undefined || tid === undefined) return undefined;
     const identity = { acquirerId, processorId, stan, tid, rrn, transmissionDateTime };
     if (messageClass(response) === REVERSAL_CLASS) {
-      // What cannot be trusted says nothing, not even no.
+      // An untrusted response means nothing, not even a refusal.
       return isTrusted(response) ? { ...identity, answer: processor.readReversalAnswer(response) } : undefined;
     }
     if (!MONEY_CLASSES.includes(messageClass(response))) return undefined;

@@ -2,52 +2,55 @@ import { isStoreCondition } from '../errors/store-conditions.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type { UnmatchedKind, UnmatchedResponse } from '../transactions/reversal/late-response.ts';
 
-/** Looked up by one statement. */
+/** Responses looked up by one statement. */
 const MAX_BATCH = 256;
-/** Between two statements, of which there is never more than one at a time: 5,120 responses a second at most. */
+/** Pause between two statements, of which at most one runs at a time: at most 5,120 responses a second. */
 const PAUSE_MS = 50;
 /**
- * Responses that wait to be looked up. A switch that hung for a deadline and then answers everything sends so many at
- * once; one that sends more makes them up, and what is beyond is counted and dropped.
+ * Limit of responses that wait to be looked up. A switch that hung for a deadline and then answers everything sends
+ * this many at once. If a switch sends more, it makes them up; responses above the limit are counted and dropped.
  */
 const MAX_WAITING = 8_192;
-/** The commit that made a tap uncertain may be under way: so the first look comes again so soon. */
+/**
+ * The commit that made a transaction uncertain may still be running, so the first look-up is repeated after this
+ * time.
+ */
 const FIRST_AGAIN_MS = 1_000;
 /**
- * While the database is unavailable a look counts for nothing and is repeated: the switch may never repeat its response, which
- * may be an approval of a tap that was declined. After an hour of this the response is counted as dropped.
+ * While the database is unavailable, a look-up does not count and is repeated: the switch may never repeat its
+ * response, which may be an approval of a tap that was declined. After an hour the response is counted as dropped.
  */
 const LONGEST_RETRY_MS = 60_000;
 const MOST_RETRIES = 64;
 
-/** What became of the responses of one switch that no request waited for. They only grow. */
+/** Counters of the unmatched responses of one switch. They only increase. */
 export class UnmatchedCounters {
   late = 0;
   duplicates = 0;
-  /** They answer nothing that is uncertain. */
+  /** Responses that match nothing uncertain. */
   unknown = 0;
-  /** Too many came to look them all up, or the database was unavailable for too long. */
+  /** Too many responses came to look them all up, or the database was unavailable for too long. */
   dropped = 0;
 }
 
 interface Waiting {
   readonly unmatched: UnmatchedResponse;
   readonly counters: UnmatchedCounters;
-  /** When to look again, counted from the look before. */
+  /** When to look up again, counted from the previous look-up. */
   readonly againMs: readonly number[];
-  /** Looks in a row that failed because the database was unavailable. */
+  /** Consecutive look-ups that failed because the database was unavailable. */
   readonly failures: number;
 }
 
 type RecordUnmatchedResponses = (unmatchedResponses: readonly UnmatchedResponse[]) => Promise<readonly UnmatchedKind[]>;
 
 /**
- * Responses that no request of this process waits for, on their way to the database: batched, so many a second and no
- * more, because a switch that misbehaves may send thousands.
+ * Unmatched responses on their way to the database: in batches and at a limited rate, because a faulty switch may
+ * send thousands.
  *
- * A response can come before its transaction is known to be uncertain: to another worker, or after a restart, while the
- * `overdue` job has not decided yet. What is not found is therefore looked for again, for the last time when every request
- * that it could answer has been decided.
+ * A response can come before its transaction is known to be uncertain: to another worker, or after a restart, while
+ * the `overdue` job has not decided yet. A response that is not found is therefore looked up again, for the last time
+ * when every request that it could answer has been decided.
  */
 export class UnmatchedResponses {
   readonly #onError: (error: unknown) => void;
@@ -60,24 +63,24 @@ export class UnmatchedResponses {
   #pause: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** @param onUnknown told of each response that was looked for in vain, for the last time */
+  /** @param onUnknown called for each response that the last look-up did not find */
   constructor(onError: (error: unknown) => void, onUnknown: (unmatched: UnmatchedResponse) => void = () => {}) {
     this.#onError = onError;
     this.#onUnknown = onUnknown;
   }
 
-  /** Nothing is looked up before. */
+  /** Starts the look-ups. */
   open(settle: RecordUnmatchedResponses): void {
     this.#settle = settle;
     this.#lookSoon();
   }
 
-  /** Those at hand, those being looked up, and those to be looked for again. */
+  /** Number of responses that wait, are being looked up, or will be looked up again. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** @param decidedAfterMs until then every request that is under way now will have been decided */
+  /** @param decidedAfterMs by then every request that is in flight now will have been decided */
   take(unmatched: UnmatchedResponse, counters: UnmatchedCounters, decidedAfterMs: number): void {
     if (this.#isClosed || this.#waiting >= MAX_WAITING) {
       counters.dropped++;
@@ -87,7 +90,7 @@ export class UnmatchedResponses {
     this.#put({ unmatched, counters, againMs: [FIRST_AGAIN_MS, decidedAfterMs], failures: 0 });
   }
 
-  /** Looks up what is at hand, and ends. */
+  /** Looks up the responses that wait, and ends. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#pause);

@@ -2,13 +2,13 @@ import { setTimeout as after } from 'node:timers/promises';
 
 const TIMEOUT = 'TimeoutError';
 
-/** What the promise gives, unless it takes longer. @throws Error named `TimeoutError` */
+/** Resolves with the promise's value unless it takes too long. @throws Error named `TimeoutError` */
 export async function within<Value>(milliseconds: number, promise: Promise<Value>): Promise<Value> {
   const giveUp = new AbortController();
   const timeout = after(milliseconds, undefined, { signal: giveUp.signal, ref: false }).then(() => {
     throw Object.assign(new Error('it took too long'), { name: TIMEOUT });
   });
-  timeout.catch(() => {}); // that nobody waits for it any more is no fault
+  timeout.catch(() => {}); // a rejection after the wait has ended is not a fault
   try {
     return await Promise.race([promise, timeout]);
   } finally {

@@ -6,10 +6,10 @@ import { configuredMacKeys } from '../processor-kit/message-codec.ts';
 import type { Processor, SwitchConfig, WorkingKeyUse } from '../processor-kit/processor.ts';
 import type { ExchangedKey, ExchangedKeys, LiveKey, ProcessorKey } from './ports.ts';
 
-/** What of the HSM a key change needs. */
+/** The HSM functions that a key change needs. */
 export type KeyStore = Pick<LocalHsm, 'importKey' | 'forgetKey' | 'kcv' | 'keyMac'>;
 
-/** A key that no message is under any more leaves the HSM so much later: another worker may not have noticed yet. */
+/** Delay before a key that no message uses leaves the HSM: another worker may not have noticed the change yet. */
 const FORGET_AFTER_MS = 60_000;
 
 export interface WorkingKeysOptions {
@@ -19,21 +19,21 @@ export interface WorkingKeysOptions {
   readonly hsm: KeyStore;
   readonly kept: ExchangedKeys;
   readonly monotonicMs: () => number;
-  /** Told of a key that the HSM does not take; the others serve. */
+  /** Called with a key that the HSM refuses; the others work. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * The working keys of one switch as they are now: those that its configuration begins with, and those that were exchanged
- * since. The newest one that the switch knows we have is used; every one that has not retired is accepted.
+ * The current working keys of one switch: those of its configuration, and those exchanged since. The newest one that
+ * the switch knows the gateway has is used. Every key that has not retired is accepted.
  */
 export class WorkingKeys implements MacKeySet {
   readonly #options: WorkingKeysOptions;
   readonly #configured: readonly NumberedMacKey[];
   readonly #macs = new Map<string, NumberedMacKey>();
-  /** Every key that the HSM was given, with the moment from which on it was no longer accepted. */
+  /** Every key in the HSM, with the time from which it was no longer accepted. */
   readonly #inHsm = new Map<string, number | undefined>();
-  /** The switch was told of them here, whether or not the database knows. */
+  /** Keys that this process acknowledged to the switch, whether or not the database has recorded it. */
   readonly #acknowledged = new Set<string>();
   #live: readonly LiveKey[] = [];
   #changes = 0;
@@ -54,35 +54,37 @@ export class WorkingKeys implements MacKeySet {
     return keys;
   }
 
-  /** The MAC keys that are accepted; the first makes MACs. */
+  /** The accepted MAC keys; the first one makes MACs. */
   get keys(): readonly NumberedMacKey[] {
     return this.#macKeys;
   }
 
-  /** Those that were exchanged and are accepted, the newest first. */
+  /** The accepted exchanged keys, newest first. */
   get live(): readonly LiveKey[] {
     return this.#live;
   }
 
-  /** The newest that the switch knows we have; undefined when none was exchanged. */
+  /** The newest key that the switch knows the gateway has; undefined if none was exchanged. */
   current(use: WorkingKeyUse): LiveKey | undefined {
     return this.#live.find((key) => key.use === use && key.acknowledgedMsAgo !== null);
   }
 
-  /** Looks for what other workers have exchanged: one look at a time, and never one that began before it was asked for. */
+  /**
+   * Reads the keys that other workers have exchanged: one read at a time, and never one that started before the call.
+   */
   refresh(): Promise<void> {
     const look = this.#reading.then(() => this.#read());
     this.#reading = look.catch(() => {});
     return look;
   }
 
-  /** Gives a key to the HSM. @throws {CryptoError} what is wrong with it, KEY_CHECK_VALUE before all */
+  /** Imports a key into the HSM. @throws {CryptoError} what is wrong with it, especially KEY_CHECK_VALUE */
   async import(key: ExchangedKey): Promise<void> {
     const { hsm } = this.#options;
     try {
       await hsm.importKey(importRequest(key));
     } catch (error) {
-      // A module that several workers share has it from the first of them.
+      // If several workers share a module, the first of them imported the key.
       const isThere =
         error instanceof CryptoError && error.code === 'KEY_EXISTS' && (await hsm.kcv(key.keyId)) === key.kcv;
       if (!isThere) throw error;
@@ -91,7 +93,7 @@ export class WorkingKeys implements MacKeySet {
     if (key.use === 'mac') this.#readyMac(key);
   }
 
-  /** What was imported is accepted from now on, and used once it `isCurrent`. */
+  /** An imported key is accepted from now on, and used when it `isCurrent`. */
   accept(key: ExchangedKey, isCurrent: boolean): void {
     if (isCurrent) this.#acknowledged.add(key.keyId);
     this.#changes++;
@@ -108,7 +110,7 @@ export class WorkingKeys implements MacKeySet {
   async #read(): Promise<void> {
     let changes: number;
     let usable: readonly LiveKey[];
-    // A key that comes while they are read may not be among them.
+    // A key that arrives during the read may be missing from the result.
     do {
       changes = this.#changes;
       usable = await this.#readUsable();
@@ -141,11 +143,13 @@ export class WorkingKeys implements MacKeySet {
     const ordered = [...macs.filter((key) => key === current), ...macs.filter((key) => key !== current)];
     const exchanged = ordered.flatMap(({ keyId }) => this.#macs.get(keyId) ?? []);
     const configured = this.#acceptsConfigured() ? this.#configured : [];
-    // One that is not acknowledged yet makes no MACs: the one before does.
+    // A key that is not acknowledged yet makes no MACs: the previous one does.
     this.#macKeys = current ? [...exchanged, ...configured] : [...configured, ...exchanged];
   }
 
-  /** They begin a line, and retire like any key when the first exchanged one has taken their place. */
+  /**
+   * The configured keys are valid at first, and retire like any key after the first exchanged one has replaced them.
+   */
   #acceptsConfigured(): boolean {
     const acknowledged = this.#live.filter(({ use, acknowledgedMsAgo }) => use === 'mac' && acknowledgedMsAgo !== null);
     const [first] = acknowledged;

@@ -201,7 +201,7 @@ describe('a gateway goes on without a switch that it cannot serve, and says why'
     await storeProcessor(installation, 90, 'no-such-type', {});
     await installation.startGateway({}, { isSwitchDown: true });
 
-    const told = () => installation.logLines.filter(({ msg }) => msg === 'a processor cannot be opened');
+    const told = () => installation.logLines.filter(({ msg }) => msg === 'processor cannot be opened');
     for (const [index, [, reason]] of broken.entries()) {
       expect(told().find(({ processorId }) => processorId === index + 2)?.reason, `${index}`).toMatch(reason);
     }
@@ -233,7 +233,7 @@ describe('a gateway goes on without a switch that it cannot serve, and says why'
       );
     await setAcquirer('not a number');
     await eventually(() =>
-      expect(installation.logLines).toContainEqual(expect.objectContaining({ msg: 'a processor cannot be opened' })),
+      expect(installation.logLines).toContainEqual(expect.objectContaining({ msg: 'processor cannot be opened' })),
     );
     await expectApproved(installation);
     await setAcquirer('50777');

@@ -36,7 +36,7 @@ async function faultWith(settings: NodeJS.ProcessEnv): Promise<unknown> {
   installation.logLines.length = 0;
   const gateway = await installation.startGateway(settings, { isSwitchDown: true });
   await gateway.stop();
-  return installation.logLines.find(({ msg }) => msg === 'a processor cannot be opened')?.reason;
+  return installation.logLines.find(({ msg }) => msg === 'processor cannot be opened')?.reason;
 }
 
 test('a switch that takes PINs is left alone without an HSM, in whatever environment', async () => {

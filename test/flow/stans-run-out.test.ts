@@ -49,7 +49,7 @@ test('a tap without a STAN is UnableToGoOnline, and everybody who should can see
     { acquirerId: 1, left: 0, msg: expect.stringContaining('no STAN is left') },
   ]);
   expect(installation.logLines).toContainEqual(
-    expect.objectContaining({ processorId: 1, msg: 'no STAN is left before the cut-over, nothing was sent' }),
+    expect.objectContaining({ processorId: 1, msg: 'no STAN left before the cut-over, nothing sent' }),
   );
   expect(await installation.switchStats()).toMatchObject({ stanless: 1 });
   const metrics = await (await fetch(new URL('/metrics', installation.url))).text();

@@ -31,6 +31,7 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/http/**/*.{ts,js}', parts: ['comments'] },
   { glob: 'schemas/*.ts', parts: ['comments'] },
   { glob: 'src/connection/*.ts', parts: ['comments', 'texts'] },
+  { glob: 'src/switches/**/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/http/**/*.md', parts: ['prose'] },
   { glob: 'src/errors/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/errors.ts', parts: ['comments'] },

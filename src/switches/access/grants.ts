@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** What the operator lets one acquirer have; every one, where none is named. */
+/** What the operator grants to one acquirer; to every acquirer if none is named. */
 export interface Grant<What> {
   readonly acquirerId: number | undefined;
   readonly what: What;
@@ -13,7 +13,7 @@ export interface NetworkGrant {
   readonly toPort: number;
 }
 
-/** Where an acquirer's switches may connect to us. */
+/** Addresses on which an acquirer's switches may connect to the gateway. */
 export interface ListenerGrant {
   readonly host: string;
   readonly fromPort: number;
@@ -24,9 +24,9 @@ const LAST_PORT = 65_535;
 const PLACE = /^(?:\[(?<six>[^\]]+)\]|(?<four>[^:[\]]+))(?::(?<from>\d{1,5})(?:-(?<to>\d{1,5}))?)?$/;
 
 /**
- * Reads `ACQUIRER=WHAT`, `*` being every acquirer.
+ * Reads `ACQUIRER=WHAT`; `*` means every acquirer.
  *
- * @returns undefined when it is not written so, or `read` cannot read what is granted
+ * @returns undefined if the text has another form, or `read` refuses what is granted
  */
 export function readGrant<What>(text: string, read: (what: string) => What | undefined): Grant<What> | undefined {
   const [acquirer = '', granted = ''] = text.split(/=(.*)/s, 2);
@@ -34,7 +34,7 @@ export function readGrant<What>(text: string, read: (what: string) => What | und
   return what === undefined ? undefined : { acquirerId: acquirer === '*' ? undefined : Number(acquirer), what };
 }
 
-/** Reads `10.1.0.0/16`, `10.1.0.5:9101`, `[fd00::]:9000-9099`, `[fd00::/8]`; without a port all of them. */
+/** Reads `10.1.0.0/16`, `10.1.0.5:9101`, `[fd00::]:9000-9099`, `[fd00::/8]`; without a port, all ports. */
 export function readNetworkGrant(text: string): NetworkGrant | undefined {
   const place = readPlace(text);
   const [address = '', prefix, ...more] = place?.host.split('/') ?? [];
@@ -55,7 +55,7 @@ export function readListenerGrant(text: string): ListenerGrant | undefined {
   return { host: place.host, fromPort: place.fromPort, toPort: place.toPort ?? place.fromPort };
 }
 
-/** Reads the id of a key, or the beginning of ids with a `*` behind it. */
+/** Reads the id of a key, or the beginning of ids followed by `*`. */
 export function readKeyGrant(text: string): string | undefined {
   return /^[^*]{0,64}\*?$/.test(text) ? text : undefined;
 }
@@ -68,7 +68,10 @@ export function hasPort({ fromPort, toPort }: { readonly fromPort: number; reado
   return port >= fromPort && port <= toPort;
 }
 
-/** Without the zone of a link-local address, which is no part of it. An IPv4-mapped address is in the networks of its IPv4 one. */
+/**
+ * Ignores the zone of a link-local address, which is not part of the address. An IPv4-mapped address is in the
+ * networks of its IPv4 address.
+ */
 export function isInNetwork(network: BlockList, address: string): boolean {
   const [bare = ''] = address.split('%', 1);
   return isIP(bare) !== 0 && network.check(bare, isIPv4(bare) ? 'ipv4' : 'ipv6');

@@ -1,23 +1,23 @@
 import type { SwitchConfig } from '../../processor-kit/switch-config.ts';
 import { type Grant, isGrantedTo } from './grants.ts';
 
-/** Working keys that were exchanged. They are the gateway's: no configuration names one. */
+/** Exchanged working keys. The gateway owns them; no configuration names one. */
 const EXCHANGED = 'exchanged-';
 /** `acquirer/1/zone-pin` belongs to acquirer 1. */
 const OWN_KEY = /^acquirer\/([1-9]\d{0,9})\/./;
 
 export interface KeyOwnershipRules {
-  /** Keys whose names do not say whose they are: ids, or beginnings of ids with a `*`. */
+  /** Keys whose names do not identify the owner: ids, or beginnings of ids with a `*`. */
   readonly grants: readonly Grant<string>[];
   /** The base derivation key of the installation's readers. */
   readonly readerKeyId: string;
 }
 
 /**
- * Whose the keys of the HSM are. One HSM holds the keys of every acquirer, and a switch's configuration names keys by their
- * ids: without owners an acquirer would authenticate messages, and take over PINs, under keys of another one. Every place
- * that takes the id of a key from a tenant asks here, before it asks the HSM, so that an answer does not tell whether there
- * is such a key.
+ * Ownership of the HSM's keys. One HSM holds the keys of every acquirer, and a switch's configuration names keys by
+ * id. Without owners, an acquirer could authenticate messages and translate PINs with the keys of another one. Every
+ * place that takes a key id from a tenant checks here before it calls the HSM, so that a response does not reveal
+ * whether the key exists.
  */
 export class KeyOwnership {
   readonly #rules: KeyOwnershipRules;
@@ -31,7 +31,7 @@ export class KeyOwnership {
     const owner = OWN_KEY.exec(keyId)?.[1];
     if (owner !== undefined) return Number(owner) === acquirerId;
     const { grants, readerKeyId } = this.#rules;
-    // A pattern never means the key of the readers, whose PINs are everybody's.
+    // A pattern never matches the key of the readers, because it protects the PINs of all acquirers.
     const matches = (pattern: string) => pattern === keyId || (keyId !== readerKeyId && hasPattern(pattern, keyId));
     return grants.some((grant) => isGrantedTo(grant, acquirerId) && matches(grant.what));
   }
@@ -42,7 +42,7 @@ export function exchangedKeyId(acquirerId: number, processorId: number, use: str
   return `${EXCHANGED}${acquirerId}-${processorId}-${use}-${unique}`;
 }
 
-/** Every key that a switch's configuration names, by where it does. */
+/** Every key that a switch's configuration names, with the setting that names it. */
 export function keysNamedBy({
   macKeys = [],
   pinKey,

@@ -11,11 +11,11 @@ export interface SwitchAccessRules {
   readonly networks: readonly Grant<NetworkGrant>[];
   readonly listeners: readonly Grant<ListenerGrant>[];
   readonly keys: KeyOwnership;
-  /** Each acquirer has a folder in it, named by its number. */
+  /** Contains a folder for each acquirer, named with its number. */
   readonly tlsFilesDirectory: string;
 }
 
-/** RFC 6761 6.3: these names are the machine itself, whatever a server says. */
+/** RFC 6761 6.3: these names always mean this machine, regardless of DNS. */
 const LOCALHOST = /(^|\.)localhost\.?$/i;
 const LOOPBACK = ['127.0.0.1', '::1'];
 
@@ -26,10 +26,10 @@ const DENIED = {
 } as const;
 
 /**
- * What of the machine, its network and its HSM a switch's configuration may reach. Acquirers configure their switches
- * themselves, so each address, port, file and key has an owner, and what the operator has not given to an acquirer is
- * refused: when it is stored, when the line is opened (it may have been stored before), and for names each time they are
- * dialled.
+ * Controls which parts of the machine, its network and its HSM a switch's configuration may use. Acquirers configure
+ * their own switches, so each address, port, file and key has an owner. Resources that the operator has not granted
+ * to an acquirer are refused: when the configuration is stored, when the connection is opened (the configuration may
+ * be older than the check), and for names each time they are dialled.
  */
 export class SwitchAccess {
   readonly #rules: SwitchAccessRules;
@@ -39,8 +39,8 @@ export class SwitchAccess {
   }
 
   /**
-   * An address that is given to somebody is theirs, a public one too: a switch may trust whoever comes from here. Public
-   * addresses that are given to nobody are free; all others are not.
+   * A granted address belongs to the acquirers that have the grant, also if it is public: a switch may trust every
+   * connection from this machine. Public addresses without a grant are free; all other addresses are refused.
    */
   mayDial(acquirerId: number, address: string, port: number): boolean {
     const given = this.#rules.networks.filter(({ what }) => hasPort(what, port) && isInNetwork(what.network, address));
@@ -48,12 +48,12 @@ export class SwitchAccess {
     return isAllowedAddress(address, { allowLoopback: false }) && !isOwnAddress(address);
   }
 
-  /** Where the PEM files lie that the acquirer's configurations name. */
+  /** Folder of the PEM files that the acquirer's configurations name. */
   tlsFolder(acquirerId: number): string {
     return join(this.#rules.tlsFilesDirectory, String(acquirerId));
   }
 
-  /** What the configuration names that is not the acquirer's. */
+  /** Resources in the configuration that do not belong to the acquirer. */
   faults(acquirerId: number, config: SwitchConfig): Fault[] {
     const { keys } = this.#rules;
     const addresses = config.addresses.flatMap(({ host, port }, at) =>
@@ -70,11 +70,11 @@ export class SwitchAccess {
   }
 
   /**
-   * As `faults`, before anything is asked of the HSM, read or dialled: a configuration may have been stored before owners were
-   * asked for.
+   * Like `faults`, but runs before the HSM is called or anything is read or dialled, because a configuration may have
+   * been stored before this check existed.
    *
    * @param where names the processor
-   * @throws StartError BAD_PROCESSOR naming each setting whose value is not the acquirer's
+   * @throws StartError BAD_PROCESSOR naming each setting whose value does not belong to the acquirer
    */
   check(acquirerId: number, config: SwitchConfig, where: string): void {
     const faults = this.faults(acquirerId, config).map(({ path, detail }) => `${path.join('.')}: ${detail}`);
@@ -89,7 +89,7 @@ export class SwitchAccess {
 }
 
 /**
- * The addresses that a host is known to mean before anybody is asked; none for a name. As `inet_aton` reads them: `0x7f.1`
+ * The addresses of a host that are known without a lookup; none for a name. They are read as by `inet_aton`: `0x7f.1`
  * and `2130706433` are 127.0.0.1.
  */
 function literalAddresses(host: string): readonly string[] {
@@ -99,7 +99,10 @@ function literalAddresses(host: string): readonly string[] {
   return isIPv4(normal) ? [normal] : [];
 }
 
-/** Of this machine's interfaces, which are as good as loopback: what listens on all of them listens there. */
+/**
+ * An address of this machine's interfaces is equivalent to loopback: a service that listens on all interfaces listens
+ * there.
+ */
 function isOwnAddress(address: string): boolean {
   const own = new BlockList();
   for (const interfaces of Object.values(networkInterfaces()))
