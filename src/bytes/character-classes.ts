@@ -1,14 +1,14 @@
 /**
- * Which kinds of characters a piece of text is made of, told by one table look-up a byte and no branch: the kinds of all
- * bytes are OR-ed together and compared once at the end.
+ * Determines the kinds of characters in a text with one table look-up per byte and no branch: the kinds of all bytes
+ * are OR-ed together and compared once at the end.
  */
 export const DIGIT = 1;
 export const UPPER = 2;
 export const LOWER = 4;
 export const SPACE = 8;
-/** Printable ASCII that is no letter, digit, space or `=`. */
+/** Printable ASCII except letters, digits, space and `=`. */
 export const SPECIAL = 16;
-/** `D`: the separator of track 2 where it was packed. Its own bit, since it is a letter as well. */
+/** `D`: the separator of packed track 2. It has a bit of its own because it is a letter as well. */
 export const LETTER_D = 32;
 export const EQUALS = 64;
 /** Control characters and everything above 0x7E. */
@@ -28,14 +28,14 @@ function kindOf(code: number): number {
   return code > 0x20 && code < 0x7f ? SPECIAL : OTHER;
 }
 
-/** The kinds seen from `from` to `to`, one bit each. `kinds` is the table of the encoding. */
+/** The kinds that occur from `from` to `to`, one bit each. `kinds` is the table of the encoding. */
 export function kindsOf(bytes: Uint8Array, from: number, to: number, kinds: Uint8Array): number {
   let seen = 0;
   for (let at = from; at < to; at++) seen |= kinds[bytes[at]!]!;
   return seen;
 }
 
-/** Where the first byte stands whose kind is not allowed; -1 when there is none. */
+/** Position of the first byte whose kind is not allowed; -1 if every kind is allowed. */
 export function firstOfOtherKind(
   bytes: Uint8Array,
   from: number,

@@ -2,7 +2,7 @@ import { DigitError } from '../errors.ts';
 
 const ZERO = 0x30;
 
-/** True when `text` has at least one character and nothing but the digits 0 to 9. */
+/** True if `text` has at least one character and only the digits 0 to 9. */
 export function isDigits(text: string): boolean {
   for (let position = 0; position < text.length; position++) {
     const digit = text.charCodeAt(position) - ZERO;
@@ -26,7 +26,7 @@ export function readBcd(bytes: Uint8Array, start = 0, end = bytes.length): strin
   return text;
 }
 
-/** The two digits of each byte whose nibbles are both decimal; nothing for the others. */
+/** The two digits of each byte whose nibbles are both decimal; empty for the others. */
 const BCD_PAIRS = Array.from({ length: 256 }, (_, octet) =>
   octet >> 4 <= 9 && (octet & 0x0f) <= 9 ? `${octet >> 4}${octet & 0x0f}` : undefined,
 );

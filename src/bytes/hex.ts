@@ -2,7 +2,10 @@ import { DigitError } from '../errors.ts';
 
 const OCTETS = Array.from({ length: 256 }, (_, octet) => octet.toString(16).toUpperCase().padStart(2, '0'));
 
-/** Up to here joining table entries beats the native encoder and its lower case: 37 ns to 155 at 4 bytes, even at 12. */
+/**
+ * Up to this length, joining table entries is faster than the native encoder and its lower case: 37 ns against 155
+ * at 4 bytes, equal at 12.
+ */
 const SHORT_BYTES = 12;
 
 /** Upper-case hex of `bytes`, from `start` to `end` (exclusive). */
@@ -18,7 +21,7 @@ export function toHex(bytes: Uint8Array, start = 0, end = bytes.length): string 
 }
 
 /**
- * The bytes that `text` writes in hex, either case, two digits a byte and nothing else between them.
+ * The bytes of a hex text, either case, two digits per byte without separators.
  *
  * @throws {DigitError} ODD_COUNT or NOT_HEX, with the offset of the character
  */
@@ -34,7 +37,7 @@ export function fromHex(text: string): Uint8Array {
   return bytes;
 }
 
-/** 0 to 15, or -1 when the character is no hex digit. */
+/** 0 to 15, or -1 if the character is not a hex digit. */
 export function hexDigit(charCode: number): number {
   if (charCode >= 0x30 && charCode <= 0x39) return charCode - 0x30;
   const lower = charCode | 0x20;

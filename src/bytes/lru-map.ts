@@ -1,12 +1,16 @@
 /**
- * A map that never holds more than `capacity` entries: when it is full, the half of them goes that was not used since the other
- * half came. So what is used stays, and what was used the longest ago goes first.
+ * A map that never holds more than `capacity` entries. When it is full, it drops the half whose entries were not
+ * used since the other half began. Used entries therefore stay, and the longest unused ones are dropped first.
  *
- * To keep one exact order, by inserting again what is used, takes 1.7 us for a new entry in a full map; this takes 0.1.
+ * Keeping one exact order, by inserting each used entry again, takes 1.7 us for a new entry in a full map; this
+ * takes 0.1 us.
  */
 export class LruMap<K, V> {
   readonly #half: number;
-  /** What came or was used lately. When it is full it becomes the older half, and what was that is dropped. */
+  /**
+   * Entries that were recently added or used. When this half is full it becomes the older half, and the previous
+   * older half is dropped.
+   */
   #newer = new Map<K, V>();
   #older = new Map<K, V>();
 

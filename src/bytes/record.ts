@@ -1,7 +1,7 @@
-/** A plain object that is filled by name, in the order in which its values turn up. */
+/** A plain object that is filled by name, in the order in which its values are read. */
 export type PlainRecord = Record<string, unknown>;
 
-/** V8 settles the size of a constructor's objects by the most that its first seven held. */
+/** V8 fixes the object size of a constructor at the largest of its first seven objects. */
 const OBJECTS_TO_SETTLE = 8;
 
 const SMALL = settledConstructor(8);
@@ -10,11 +10,11 @@ const LARGE = settledConstructor(32);
 const HUGE = settledConstructor(64);
 
 /**
- * An empty plain object with room for about `expected` values.
+ * An empty plain object with space for about `expected` values.
  *
- * An object literal that grows by computed names becomes a hash table at its 17th: 54 ns a value, and slow to read.
- * These keep their values in themselves, so equal sequences of names share a hidden class: 13 ns a value (bench:
- * iso8583, "records"). More values than expected cost a second allocation, nothing else.
+ * An object literal with computed names becomes a hash table at its 17th name: 54 ns per value, and slow to read.
+ * These objects keep their values inline, so equal sequences of names share a hidden class: 13 ns per value (bench:
+ * iso8583, "records"). More values than expected cost only a second allocation.
  */
 export function newRecord(expected: number): PlainRecord {
   if (expected <= 16) return expected <= 8 ? new SMALL() : new MEDIUM();
@@ -32,7 +32,7 @@ function settledConstructor(slots: number): RecordConstructor {
   return PlainObject;
 }
 
-/** How many assignments a constructor's source has is how much room V8 gives its objects at most; these are never run. */
+/** V8 reserves at most as much space as the source of a constructor has assignments; these are never executed. */
 function plainConstructor(): RecordConstructor {
   const PlainObject = function (this: PlainRecord, isNeverSet?: true): void {
     if (isNeverSet === undefined) return;

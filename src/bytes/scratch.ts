@@ -1,6 +1,6 @@
 /**
- * A place to write to when nobody knows yet how long the result is. It grows to the longest that was asked for, and is
- * wiped after each use: what passes through it can be card data.
+ * A buffer for results of unknown length. It grows to the longest result, and is wiped after each use, because its
+ * content can be card data.
  */
 export class Scratch {
   readonly #most: number;
@@ -12,9 +12,9 @@ export class Scratch {
   }
 
   /**
-   * Gives a copy of what `write` writes from the beginning of its target on; it returns where it ended.
+   * Returns a copy of the bytes that `write` puts at the start of its target; `write` returns their end.
    *
-   * @param isTooSmall tells the errors of `write` by which it asks for a longer target
+   * @param isTooSmall recognises the errors with which `write` asks for a longer target
    */
   copyOf(write: (target: Uint8Array) => number, isTooSmall: (error: unknown) => boolean): Uint8Array {
     for (;;) {

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** A value that must never be printed: it shows as `[secret]` in logs, errors, JSON and templates. */
+/** A value that must never be printed: it appears as `[secret]` in logs, errors, JSON and templates. */
 export class Secret<T> {
   readonly #value: T;
 
@@ -8,7 +8,7 @@ export class Secret<T> {
     this.#value = value;
   }
 
-  /** The value itself. Each call is a place to look at in a review. */
+  /** The value itself. A review must look at each call. */
   reveal(): T {
     return this.#value;
   }

@@ -1,4 +1,4 @@
-/** A place in bytes that are being written: `position` moves, nothing is written at or behind `end`. */
+/** A writing position in bytes. `position` moves; nothing is written at or after `end`. */
 export class Sink {
   readonly target: Uint8Array;
   /** Where the message begins. */

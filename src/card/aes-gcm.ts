@@ -1,15 +1,18 @@
-/** AES-256-GCM (NIST SP 800-38D) with a key that was derived for this one call and is zeroed by it. */
+/** AES-256-GCM (NIST SP 800-38D) with a key that was derived for this one call and is then zeroed. */
 import { createCipheriv, createDecipheriv, createSecretKey, randomFillSync } from 'node:crypto';
 
 export const GCM_NONCE_BYTES = 12;
 export const GCM_TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
 
-/** One call of the system's random source serves 512 nonces: it costs as much for 12 bytes as for these. */
+/**
+ * One call of the system's random source supplies 512 nonces, because it costs as much for 12 bytes as for all of
+ * these.
+ */
 const POOL_BYTES = 512 * GCM_NONCE_BYTES;
 const pool = { bytes: Buffer.alloc(POOL_BYTES), used: POOL_BYTES };
 
-/** A random nonce, never given out twice. It is overwritten before long: to be copied where it is used. */
+/** A random nonce, never returned twice. The buffer is overwritten soon, so the caller must copy it at once. */
 export function freshNonce(): Uint8Array {
   if (pool.used === POOL_BYTES) {
     randomFillSync(pool.bytes);
@@ -19,14 +22,14 @@ export function freshNonce(): Uint8Array {
   return pool.bytes.subarray(pool.used - GCM_NONCE_BYTES, pool.used);
 }
 
-/** The ciphertext with its tag behind it. */
+/** The ciphertext with its tag at the end. */
 export function encryptGcm(key: Buffer, nonce: Uint8Array, plaintext: Uint8Array, associatedData: Uint8Array): Buffer {
   const cipher = createCipheriv(CIPHER, takeKey(key), nonce);
   cipher.setAAD(associatedData);
   return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** The plaintext, or undefined when the tag of GCM_TAG_BYTES is not the right one. */
+/** The plaintext, or undefined if the tag of GCM_TAG_BYTES is wrong. */
 export function decryptGcm(
   key: Buffer,
   nonce: Uint8Array,

@@ -1,4 +1,7 @@
-/** What is kept of a card for reversal and refund, sealed to its transaction under keys used for nothing else. */
+/**
+ * Seals the card data that reversal and refund need. The data are sealed to their transaction, under keys with no
+ * other use.
+ */
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { LruMap } from '../bytes/lru-map.ts';
@@ -16,20 +19,27 @@ const keptCard = z.strictObject({
   original: z.record(z.string(), z.string()),
 });
 
-/** More than are under way in a process at once, or on the pages that somebody looks at again; an expiry without its PAN is no card data to protect (PCI DSS 3.3). */
+/**
+ * More than one process has in progress at once, or shows on pages that are read again. An expiry date without its
+ * PAN needs no protection (PCI DSS 3.3).
+ */
 const MAX_REMEMBERED_EXPIRIES = 8_192;
 
-/** The vault, and the search that spans a rotation of the hash key. */
+/** The vault, with a search that covers rotations of the hash key. */
 export interface SearchableCardVault extends CardVault {
-  /** A PAN's hashes under every key of the ring, newest first: rows written before a rotation have an older one. */
+  /** The hashes of a PAN under every key of the ring, newest first: rows from before a rotation have an older one. */
   panHashes(pan: string): string[];
 }
 
-/** A vault over the keys of an installation. A PAN's hash is `<key id>:<HMAC-SHA-256 over all its digits, Base64url>`. */
+/**
+ * Creates a vault over the keys of an installation. The hash of a PAN is `<key id>:<HMAC-SHA-256 over all its
+ * digits, Base64url>`.
+ */
 export function createCardVault({ panSealing, panHash }: Pick<KeyRing, 'panSealing' | 'panHash'>): SearchableCardVault {
-  // The phone's answer has the expiry: a sale that was sealed here a moment ago need not be opened for it.
+  // The response to the phone contains the expiry date: a sale that this process sealed recently need not be opened
+  // for it.
   const sealed = new LruMap<string, string>(MAX_REMEMBERED_EXPIRIES);
-  // Apart from them, so that whoever reads lists makes no tap wait. To open a page's 100 takes 2 ms.
+  // Separate, so that reading lists does not slow down taps. Opening the 100 rows of a page takes 2 ms.
   const opened = new LruMap<string, string>(MAX_REMEMBERED_EXPIRIES);
   const openExpiry = (transactionId: string, bytes: Uint8Array) => {
     const { expiry } = open(panSealing, transactionId, bytes);
@@ -58,8 +68,8 @@ function seal(keys: SecretKeys, transactionId: string, card: KeptCard): Buffer {
 }
 
 /**
- * @throws {SealError} KEY_GONE when its key is no longer in the ring, SEAL_BROKEN when it was changed, moved from another
- *   transaction or never was one
+ * @throws {SealError} KEY_GONE if its key is no longer in the ring, SEAL_BROKEN if the value was changed, moved from
+ * another transaction or never was a sealed card
  */
 function open(keys: SecretKeys, transactionId: string, sealed: Uint8Array): KeptCard {
   const card = parseCard(openBytes(keys, { purpose: 'card', owner: transactionId }, sealed));
@@ -67,7 +77,7 @@ function open(keys: SecretKeys, transactionId: string, sealed: Uint8Array): Kept
   return card;
 }
 
-/** Zeroes the plaintext. JSON.parse quotes what it cannot read, so its error goes no further. */
+/** Zeroes the plaintext. The error of JSON.parse quotes its input, so it is not passed on. */
 function parseCard(plaintext: Buffer): KeptCard | undefined {
   try {
     return keptCard.parse(JSON.parse(plaintext.toString()));
@@ -78,13 +88,13 @@ function parseCard(plaintext: Buffer): KeptCard | undefined {
   }
 }
 
-/** Under the key that the hash names, whichever it is; false when it is gone. */
+/** Uses the key that the hash names; false if that key no longer exists. */
 function isHashOf(keys: SecretKeys, hash: string, pan: string): boolean {
   const key = keys.find(hash.split(':', 1)[0]!);
   return key !== undefined && hashPan(key, pan) === hash;
 }
 
-/** A plain hash would give the PAN away: there are few enough to try them all. */
+/** A plain hash would reveal the PAN: there are few enough PANs to try them all. */
 function hashPan({ id, key }: NamedSecretKey, pan: string): string {
   return `${id}:${createHmac('sha256', key).update(pan).digest('base64url')}`;
 }

@@ -4,18 +4,18 @@ import { freshCardDataKeys, freshSecret, freshSigningKey } from './fresh-keys.ts
 import type { KeyRingFile } from './key-ring-file.ts';
 
 /**
- * Writes a key file with fresh keys, mode 0600, and leaves one that is already there as it is. It appears whole or not at
- * all, so that two processes starting at once end up with the same keys.
+ * Writes a key file with fresh keys, mode 0600. An existing file is not changed. The file appears complete or not at
+ * all, so that two processes that start at once end up with the same keys.
  *
- * @returns whether the file was made by this call
- * @throws the file system's error, when the folder is missing or cannot be written
+ * @returns whether this call created the file
+ * @throws the error of the file system, if the folder is missing or not writable
  */
 export async function createKeyRing(path: string): Promise<boolean> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const file = await open(draft, 'wx', 0o600);
   try {
     await file.writeFile(`${JSON.stringify(freshKeys(), undefined, 2)}\n`);
-    // A PAN sealed under a key that a power cut then loses can never be reversed.
+    // If a power cut lost the key after a PAN was sealed under it, that PAN could never be reversed.
     await file.sync();
     await link(draft, path);
     return true;

@@ -5,14 +5,14 @@ import type { NamedSecretKey, SecretKeys } from './key-ring.ts';
 type Blobs = Pick<TapRequest, 'generalCardData' | 'paymentCardData'> & Partial<Pick<PinRequest, 'pinBlock' | 'ksn'>>;
 
 /**
- * What is kept of a tap's blobs, or of a PIN's, to recognise the same request submitted again: `<key id>:<HMAC-SHA-256,
- * Base64url>`. Each blob has one spelling only (canonical Base64), so their texts are compared.
+ * The fingerprint of the blobs of a tap or PIN, which recognises a repeat of the same request: `<key
+ * id>:<HMAC-SHA-256, Base64url>`. Each blob has only one spelling (canonical Base64), so the texts are compared.
  */
 export function fingerprintBlobs(keys: SecretKeys, blobs: Blobs): string {
   return fingerprintWith(keys.current, blobs);
 }
 
-/** Whether `fingerprint` was made of these blobs, under whichever key of the ring; false when its key is gone. */
+/** Whether `fingerprint` was made from these blobs, under any key of the ring; false if its key no longer exists. */
 export function isFingerprintOf(keys: SecretKeys, fingerprint: string, blobs: Blobs): boolean {
   const key = keys.find(fingerprint.split(':', 1)[0]!);
   if (key === undefined) return false;
@@ -21,7 +21,7 @@ export function isFingerprintOf(keys: SecretKeys, fingerprint: string, blobs: Bl
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** The dot is in no Base64 and no hex, so it keeps them apart. */
+/** The dot occurs in neither Base64 nor hex, so it separates the parts. */
 function fingerprintWith(
   { id, key }: NamedSecretKey,
   { generalCardData, paymentCardData, pinBlock, ksn = '' }: Blobs,

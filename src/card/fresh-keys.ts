@@ -5,7 +5,10 @@ type CardDataEntry = KeyRingFile['cardData'][number];
 type SecretEntry = KeyRingFile['panSealing'][number];
 type SigningEntry = KeyRingFile['tokenSigning'][number];
 
-/** X25519 first: opening a blob with it costs two thirds of P-256, which stays for readers whose secure element lacks it. */
+/**
+ * X25519 first: opening a blob with it costs two thirds of P-256, which remains for readers whose secure element
+ * lacks X25519.
+ */
 export function freshCardDataKeys(): CardDataEntry[] {
   const x25519 = privateJwk(generateKeyPairSync('x25519').privateKey);
   return [
@@ -14,7 +17,7 @@ export function freshCardDataKeys(): CardDataEntry[] {
   ];
 }
 
-/** @param name what its id begins with */
+/** @param name the prefix of the id */
 export function freshSecret(name: string): SecretEntry {
   return { id: freshId(name), secret: randomBytes(32).toString('base64url') };
 }

@@ -1,18 +1,19 @@
 /**
- * How a sealed handover lies in bytes:
+ * The byte layout of a sealed handover:
  *
- *   version (1) · sender's public key (32) · salt (16) · count (1) · count times: key id (8), wrapped content key (32 + 16)
- *   · ciphertext · tag (16)
+ * - version (1), sender's public key (32), salt (16), count (1)
+ * - for each recipient: key id (8), wrapped content key (32 + 16)
+ * - ciphertext, tag (16)
  *
- * The plaintext is the length of the general blob (4), the general blob and the payment blob. Each key encrypts once (the
- * content key is random, a wrapping key belongs to one salt and recipient), so the nonces are zeros.
+ * The plaintext is the length of the general blob (4), the general blob and the payment blob. Each key encrypts once
+ * (the content key is random, a wrapping key belongs to one salt and recipient), so the nonces are zeros.
  */
 import { MAX_TLV_BYTES } from '../emv/tlv.ts';
 import { SealError } from '../errors.ts';
 import { decryptGcm, encryptGcm, GCM_NONCE_BYTES, GCM_TAG_BYTES } from './aes-gcm.ts';
 import { KEY_ID_BYTES, PUBLIC_KEY_BYTES } from './memory-key-pair.ts';
 
-/** More workers than any switch gives lines to. A value sealed for 16 is 900 bytes longer than its blobs. */
+/** More workers than any switch gives connections to. A value sealed for 16 is 900 bytes longer than its blobs. */
 export const MAX_RECIPIENTS = 16;
 export const SALT_BYTES = 16;
 export const CONTENT_KEY_BYTES = 32;
@@ -24,16 +25,16 @@ const WRAPPED_BYTES = KEY_ID_BYTES + CONTENT_KEY_BYTES + GCM_TAG_BYTES;
 const SALT_AT = 1 + PUBLIC_KEY_BYTES;
 const COUNT_AT = SALT_AT + SALT_BYTES;
 const WRAPS_AT = COUNT_AT + 1;
-/** Both blobs at their longest. */
+/** Both blobs at their maximum length. */
 const MAX_SEALED_BYTES = WRAPS_AT + MAX_RECIPIENTS * WRAPPED_BYTES + LENGTH_BYTES + 2 * MAX_TLV_BYTES + GCM_TAG_BYTES;
 
-/** The attempt a tap is handed over for; sealed in, so that it opens for no other. */
+/** The attempt for which a tap is handed over. The seal is bound to it, so the value opens for no other attempt. */
 export interface HandoverAttempt {
   readonly id: string;
   readonly attempt: number;
 }
 
-/** The bytes of both blobs, opened. */
+/** The bytes of both blobs, unsealed. */
 export interface HandoverBlobs {
   readonly general: Uint8Array;
   readonly payment: Uint8Array;
@@ -56,7 +57,7 @@ export function encodeEnvelope({ sender, salt, keys, ciphertext }: HandoverEnvel
   return Buffer.concat([Buffer.of(VERSION), sender, salt, Buffer.of(keys.length), ...wraps, ciphertext]);
 }
 
-/** @throws {SealError} SEAL_BROKEN when the bytes are not laid out so */
+/** @throws {SealError} SEAL_BROKEN if the bytes do not have this layout */
 export function decodeEnvelope(bytes: Uint8Array): HandoverEnvelope {
   const count = bytes[COUNT_AT] ?? 0;
   const ciphertextAt = WRAPS_AT + count * WRAPPED_BYTES;
@@ -95,7 +96,7 @@ export function decodeBlobs(plaintext: Buffer): HandoverBlobs {
   return { general: plaintext.subarray(LENGTH_BYTES, paymentAt), payment: plaintext.subarray(paymentAt) };
 }
 
-/** Encrypts with a key that is then zeroed; the tag, at the end, also covers the attempt. */
+/** Encrypts with a key that is then zeroed. The tag, at the end, also covers the attempt. */
 export function encryptOnce(key: Buffer, plaintext: Uint8Array, attempt: HandoverAttempt): Buffer {
   return encryptGcm(key, ZERO_NONCE, plaintext, associatedData(attempt));
 }

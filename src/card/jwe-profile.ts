@@ -1,6 +1,6 @@
 /**
- * The one JWE profile that card data travels in: ECDH-ES direct key agreement (P-256 or X25519) and A256GCM.
- * What both ends share stands here; `seal-card-data.ts` is the reader's end and `open-jwe.ts` ours.
+ * The only JWE profile for card data: ECDH-ES direct key agreement (P-256 or X25519) and A256GCM. This file contains
+ * what both ends share. `seal-card-data.ts` is the reader's end and `open-jwe.ts` the gateway's.
  */
 import { hash } from 'node:crypto';
 import type { TapRequest } from '../transactions/ports/card-ports.ts';
@@ -10,21 +10,21 @@ export const JWE_ENCRYPTION = 'A256GCM';
 
 export type Curve = 'X25519' | 'P-256';
 
-/** The device (`apu`) and the reference (`apv`) that a blob is sealed for and useless without. */
+/** The device (`apu`) and the reference (`apv`) for which a blob is sealed; the blob opens for no other. */
 export type TapBinding = Pick<TapRequest, 'deviceInstallationId' | 'merchantReference'>;
 
 /** Both curves give 32 bytes. */
 const SECRET_BYTES = 32;
-/** AlgorithmID of OtherInfo: the name of `enc` behind its 32-bit length (RFC 7518 4.6.2). */
+/** AlgorithmID of OtherInfo: the name of `enc` after its 32-bit length (RFC 7518 4.6.2). */
 const ALGORITHM_ID = lengthPrefixed(Buffer.from(JWE_ENCRYPTION));
-/** SuppPubInfo: the wanted key length in bits. */
+/** SuppPubInfo: the key length in bits. */
 const KEY_LENGTH_BITS = uint32(256);
-/** One round of SHA-256 gives the whole key, so the counter of the Concat KDF is always 1. */
+/** One round of SHA-256 produces the whole key, so the counter of the Concat KDF is always 1. */
 const FIRST_ROUND = uint32(1);
 
 /**
- * The content key of one JWE: Concat KDF (NIST SP 800-56A 5.8.1) as RFC 7518 4.6.2 fills it. `apu` and `apv` go in, so a
- * secret used again with another merchant reference gives another key.
+ * The content key of one JWE: Concat KDF (NIST SP 800-56A 5.8.1) with the inputs of RFC 7518 4.6.2. `apu` and `apv`
+ * are inputs, so the same secret with another merchant reference produces another key.
  *
  * @param secret the 32-byte ECDH shared secret
  * @returns 32 bytes, to be zeroed after use

@@ -1,10 +1,10 @@
-/** The shape of the key file. Written by `create-key-ring.ts`, read by `key-ring.ts`. */
+/** The schema of the key file. `create-key-ring.ts` writes it, `key-ring.ts` reads it. */
 import { z } from 'zod';
 import { decodeBase64Url } from '../bytes/base64.ts';
 
 /** Six lists of at most 16 keys, each under 400 characters. */
 export const MAX_KEY_RING_BYTES = 65_536;
-/** Keys rotate yearly and their data lives 180 days: 16 is many times what overlaps. */
+/** Keys rotate yearly and their data live 180 days, so far fewer than 16 keys overlap. */
 const MAX_KEYS = 16;
 
 /** An id is a map key and part of a stored text: letters, digits and hyphens, never a path or a separator. */
@@ -28,7 +28,7 @@ const p256PrivateJwk = z.strictObject({
 const cardDataKey = z.strictObject({
   kid: keyId,
   privateKey: z.discriminatedUnion('kty', [x25519PrivateJwk, p256PrivateJwk]),
-  /** When a previous key stops opening; the current one has none. */
+  /** When a previous key stops opening; undefined for the current one. */
   retireAt: z.iso.datetime().optional(),
 });
 const secretKey = z.strictObject({ id: keyId, secret: octets32 });

@@ -1,6 +1,7 @@
 /**
- * The keys of one installation, from one JSON file that only its owner may read. Newest first in each list: the first key
- * seals, hashes or signs, the others still open, find and verify what they once did. No key serves two purposes.
+ * The keys of one installation, from one JSON file that only its owner may read. Each list is newest first: the
+ * first key seals, hashes or signs, and the others still open, find and verify older values. No key serves two
+ * purposes.
  */
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -10,7 +11,10 @@ import type { Curve } from './jwe-profile.ts';
 import { type KeyRingFile, keyRingFile, MAX_KEY_RING_BYTES, type PrivateJwk } from './key-ring-file.ts';
 import { importPrivateJwk } from './private-jwk.ts';
 
-/** Opens the blobs that readers sealed for `kid`, until `retireAtMs` (Infinity while it is announced as current). */
+/**
+ * Opens the blobs that readers sealed for `kid`, until `retireAtMs` (Infinity while the key is announced as
+ * current).
+ */
 export interface CardDataKey {
   readonly kid: string;
   readonly curve: Curve;
@@ -19,7 +23,7 @@ export interface CardDataKey {
   readonly retireAtMs: number;
 }
 
-/** A 256-bit key whose `id` stands beside everything made with it. */
+/** A 256-bit key. Its `id` is stored with everything that was made with it. */
 export interface NamedSecretKey {
   readonly id: string;
   readonly key: KeyObject;
@@ -32,7 +36,7 @@ export interface SecretKeys {
   find(id: string): NamedSecretKey | undefined;
 }
 
-/** Signs our own tokens with ES256. */
+/** Signs the gateway's own tokens with ES256. */
 export interface TokenSigningKey {
   readonly kid: string;
   readonly privateKey: KeyObject;
@@ -40,9 +44,9 @@ export interface TokenSigningKey {
 }
 
 export interface KeyRing {
-  /** The key a blob names, retired or not: whether it may still open is the opener's to say. */
+  /** The key that a blob names, retired or not: the caller decides whether the key may still open. */
   cardDataKey(kid: string): CardDataKey | undefined;
-  /** What readers are told: every key that opens at `nowMs`, newest first. */
+  /** The public keys for readers: every key that opens at `nowMs`, newest first. */
   publicCardDataKeys(nowMs: number): CardDataKeySet;
   readonly panSealing: SecretKeys;
   readonly panHash: SecretKeys;
@@ -51,15 +55,15 @@ export interface KeyRing {
   readonly webhookSealing: SecretKeys;
   /** Newest first; the first one signs. */
   readonly tokenSigning: readonly TokenSigningKey[];
-  /** The key a token names. */
+  /** The key that a token names. */
   tokenKey(kid: string): TokenSigningKey | undefined;
 }
 
 /**
  * Reads and checks the key file of an installation.
  *
- * @throws {StartError} BAD_CONFIG when it cannot be read, is no key ring, or a key in it is unusable; the text names the
- *   place inside the file, never a value
+ * @throws {StartError} BAD_CONFIG if the file cannot be read, is not a key ring, or contains an unusable key; the
+ * text names the place inside the file, never a value
  */
 export async function readKeyRing(path: string): Promise<KeyRing> {
   const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
@@ -68,16 +72,16 @@ export async function readKeyRing(path: string): Promise<KeyRing> {
   return buildKeyRing(parseKeyRingFile(text, path), path);
 }
 
-/** @throws {StartError} BAD_CONFIG, as `readKeyRing` has it */
+/** @throws {StartError} BAD_CONFIG, as `readKeyRing` does */
 export function parseKeyRingFile(text: string, path: string): KeyRingFile {
   if (text.length > MAX_KEY_RING_BYTES) throw new StartError('BAD_CONFIG', `the key file ${path} is too large`);
   const parsed = keyRingFile.safeParse(parseJson(text, path));
   if (parsed.success) return parsed.data;
   const places = parsed.error.issues.map(({ path: place, code }) => `/${place.join('/')} ${code}`);
-  throw new StartError('BAD_CONFIG', `the key file ${path} is wrong at ${places.slice(0, 5).join(', ')}`);
+  throw new StartError('BAD_CONFIG', `the key file ${path} is not valid at ${places.slice(0, 5).join(', ')}`);
 }
 
-/** JSON.parse's own message quotes the text around the mistake, which here is a key. */
+/** The message of JSON.parse quotes the text around the mistake, which here is a key. */
 function parseJson(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
@@ -86,7 +90,7 @@ function parseJson(text: string, path: string): unknown {
   }
 }
 
-/** @throws {StartError} BAD_CONFIG when a key is unusable */
+/** @throws {StartError} BAD_CONFIG if a key is unusable */
 export function buildKeyRing(file: KeyRingFile, path: string): KeyRing {
   const importKey = (jwk: PrivateJwk, place: string) => {
     const key = importPrivateJwk(jwk);

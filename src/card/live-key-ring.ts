@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { buildKeyRing, type KeyRing, parseKeyRingFile, readKeyRing, type SecretKeys } from './key-ring.ts';
 
-/** What a rotation has changed every process knows within so long. */
+/** Every process learns of a rotation within this time. */
 const LOOK_EVERY_MS = 2_000;
-/** Who asks for keys that do not exist must not have us read the file each time. */
+/** Requests for unknown keys must not cause a read of the file each time. */
 const LEAST_BETWEEN_LOOKS_MS = 200;
 
 /** A ring that follows its file. */
@@ -12,14 +12,14 @@ export interface LiveKeyRing extends KeyRing {
 }
 
 /**
- * The keys of an installation, as the file has them now: a rotation needs no restart. A file that cannot be used leaves
- * everything as it was.
+ * The keys of an installation as they are in the file now, so a rotation needs no restart. A file that cannot be
+ * used changes nothing.
  *
- * Another process may have seen a rotation first, and used the new key at once: so a key that is not in the ring is
- * looked for in the file before it counts as gone.
+ * Another process may have seen a rotation first and used the new key at once. A key that is not in the ring is
+ * therefore looked up in the file before it counts as missing.
  *
- * @param onError told when the file is there and cannot be used
- * @throws {StartError} BAD_CONFIG when it cannot be used from the start
+ * @param onError called if the file exists and cannot be used
+ * @throws {StartError} BAD_CONFIG if the file cannot be used at the start
  */
 export async function openLiveKeyRing(path: string, onError: (error: unknown) => void): Promise<LiveKeyRing> {
   const file = new FollowedFile(path, await readKeyRing(path), onError);
@@ -39,7 +39,7 @@ export async function openLiveKeyRing(path: string, onError: (error: unknown) =>
   };
 }
 
-/** The same object for as long as the process lives: its users hold on to it. */
+/** The same object for the lifetime of the process, because its users keep a reference to it. */
 function liveSecrets(
   file: FollowedFile,
   purpose: 'panSealing' | 'panHash' | 'blobHmac' | 'webhookSealing',
@@ -75,7 +75,10 @@ class FollowedFile {
     return look(this.ring);
   }
 
-  /** Synchronous, because whoever misses a key cannot wait; a file of 64 KB at most, read when it was replaced. */
+  /**
+   * Synchronous, because a caller that misses a key cannot wait. The file has at most 64 KB and is read only after
+   * it was replaced.
+   */
   look(): void {
     this.#lookedAtMs = performance.now();
     try {

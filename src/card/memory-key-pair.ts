@@ -10,22 +10,25 @@ import {
 import { SealError } from '../errors.ts';
 
 export const PUBLIC_KEY_BYTES = 32;
-/** How a wrapped key says whom it is for: the beginning of the public key's SHA-256. Colliding by chance takes 2^32 live keys. */
+/**
+ * Length of the recipient id in a wrapped key: the beginning of the public key's SHA-256. A collision by chance
+ * takes 2^32 live keys.
+ */
 export const KEY_ID_BYTES = 8;
 /** Peers are the processes of one installation: 16 workers, or as many api nodes, each with a new key every hour. */
 const MAX_PEERS = 256;
 
-/** The name of a public key inside a sealed value. */
+/** The id of a public key inside a sealed value. */
 export function keyIdOf(publicKey: Uint8Array): Buffer {
   return hash('sha256', publicKey, 'buffer').subarray(0, KEY_ID_BYTES);
 }
 
-/** An X25519 key pair that is never written anywhere, with the secrets it shares with its peers. */
+/** An X25519 key pair that is never written anywhere, with the secrets that it shares with its peers. */
 export class MemoryKeyPair {
   readonly publicKey: Buffer;
   readonly id: Buffer;
   #privateKey: KeyObject | undefined;
-  /** By peer, as Base64url: agreeing costs 60 µs, and there are a handful of peers. */
+  /** Keyed by peer, in Base64url: an agreement costs 60 µs, and there are only a few peers. */
   readonly #secrets = new Map<string, KeyObject>();
 
   constructor() {
@@ -38,8 +41,8 @@ export class MemoryKeyPair {
   /**
    * A key for one message between this pair and a peer (HKDF-SHA-256, RFC 5869), the same on both sides.
    *
-   * @param sender, recipient the two public keys: a message between others gives another key
-   * @throws {SealError} KEY_GONE after `destroy`, SEAL_BROKEN when the peer's key is no point that shares a secret
+   * @param sender, recipient the two public keys: a message between other parties has another key
+   * @throws {SealError} KEY_GONE after `destroy`, SEAL_BROKEN if the peer's key is not a point that shares a secret
    */
   deriveKey(peer: Uint8Array, salt: Uint8Array, sender: Uint8Array, recipient: Uint8Array): Buffer {
     const info = Buffer.concat([Buffer.from('tapwire handover\0'), sender, recipient]);
@@ -47,8 +50,8 @@ export class MemoryKeyPair {
   }
 
   /**
-   * Forgets the private key and everything agreed with it: what was sealed with the pair is lost from here on. OpenSSL wipes
-   * a key's memory when the key is collected.
+   * Discards the private key and everything agreed with it. Values that were sealed with the pair can no longer be
+   * opened. OpenSSL wipes the memory of a key when the key is collected.
    */
   destroy(): void {
     this.#privateKey = undefined;

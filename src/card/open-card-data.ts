@@ -11,9 +11,12 @@ import { CardDataRefusal, type CardDataRefusalReason } from './refusal.ts';
 
 export interface CardDataOpenerOptions {
   readonly keys: Pick<KeyRing, 'cardDataKey' | 'blobHmac'>;
-  /** Also takes `paymentCardData` that is Base64 of bare TLV. Only where the environment is `dev` and the config says so. */
+  /**
+   * Also accepts `paymentCardData` that is Base64 of bare TLV. Only if the environment is `dev` and the config
+   * allows it.
+   */
   readonly allowBare?: boolean;
-  /** Told why a blob was refused, for metrics and for whoever builds a kernel in dev. */
+  /** Receives the reason for each refusal, for metrics and for kernel developers in dev. */
   readonly onRefused?: (reason: CardDataRefusalReason) => void;
   /** Milliseconds since 1970, for `retireAt`. */
   readonly nowMs?: () => number;
@@ -22,7 +25,7 @@ export interface CardDataOpenerOptions {
 /** Every compact JWE begins with the Base64url of `{"`. */
 const JWE_BEGINNING = 'eyJ';
 
-/** Opens blobs of the reference format (`seal-card-data.ts` makes them). Whatever is wrong with them is one CardDataError. */
+/** Opens blobs of the reference format (`seal-card-data.ts` produces them). Every fault is the same CardDataError. */
 export function createCardDataOpener(options: CardDataOpenerOptions): CardDataOpener {
   const { keys, allowBare = false, onRefused, nowMs = Date.now } = options;
   const jwe = new JweOpener(keys, nowMs);
@@ -52,7 +55,7 @@ function openBoth(jwe: JweOpener, request: TapRequest, allowBare: boolean): Open
   const payment = indexTlv(opened);
 
   const digest = payment.single(READER_TAGS.generalDigest);
-  // Bare TLV is typed by hand in dev, where a missing digest proves as little as a present one.
+  // Bare TLV is typed by hand in dev, where a digest proves nothing.
   const vouches = digest === undefined ? isBare : hash('sha256', generalBytes, 'buffer').equals(digest);
   if (!vouches) throw new CardDataRefusal('digest');
   if (!agrees(general, generalBytes, payment) || !agrees(payment, opened, general))
@@ -67,7 +70,9 @@ function decodeCapped(text: string, maxChars: number): Buffer {
   return bytes;
 }
 
-/** Whether every value of `left`, in its bytes, that `right` also has is the same there. Templates are compared by what is in them. */
+/**
+ * Whether every value of `left`, in its bytes, that `right` also has is the same there. Templates are compared object by object.
+ */
 function agrees(left: TlvIndex, bytes: Uint8Array, right: TlvIndex): boolean {
   let agree = true;
   left.visit((tag, start, end, hasChildren) => {

@@ -10,21 +10,26 @@ import type { HandoverKeys } from './handover-keys.ts';
 import { MemoryKeyPair } from './memory-key-pair.ts';
 import { LIVE_KEYS_TRUSTED_MS } from './seal-handover.ts';
 
-/** A key takes new taps for this long, which leaves ten minutes of its hour for those that are under way. */
+/** A key accepts new taps for this long, which leaves ten minutes of its hour for taps in progress. */
 const ROTATED_AFTER_MS = 50 * 60 * 1_000;
 const PAIR_LIVES_MS = 60 * 60 * 1_000;
-/** Publishing is the worker's sign of life: three may fail before the api processes leave it out. */
+/** Publishing is the worker's sign of life: after three failures the api processes leave it out. */
 const PUBLISHED_EVERY_MS = 15_000;
 const LIVE_FOR_MS = 60_000;
-/** From the acceptance of a tap to the last moment it may still be submitted; what the ten minutes leave. */
+/**
+ * Maximum time from the acceptance of a tap to the last moment for its submission: the remainder of the ten minutes.
+ */
 export const MAX_LONGEST_WAIT_MS = PAIR_LIVES_MS - ROTATED_AFTER_MS - LIVE_FOR_MS - LIVE_KEYS_TRUSTED_MS;
 
 export interface HandoverOpenerOptions {
   readonly keys: HandoverKeys;
   readonly workerId: string;
-  /** From the acceptance of a tap to the last moment it may still be submitted: the processors' longest deadline and its slack. */
+  /**
+   * Time from the acceptance of a tap to the last moment for its submission: the processors' longest deadline and
+   * its slack.
+   */
   readonly longestWaitMs: number;
-  /** Told when a publication fails; it is tried again 15 s later. */
+  /** Called when a publication fails; the next try follows 15 s later. */
   readonly onError: (error: unknown) => void;
   readonly monotonicMs?: () => number;
 }
@@ -32,13 +37,14 @@ export interface HandoverOpenerOptions {
 interface HeldPair {
   readonly pair: MemoryKeyPair;
   readonly madeAtMs: number;
-  /** When the last tap sealed for it is over; moves on with each publication. */
+  /** When the last tap sealed for the key is over; each publication extends it. */
   neededUntilMs: number;
 }
 
 /**
- * The worker's half of the handover: makes a key pair in memory, publishes its public half while the worker lives, takes a
- * new one every 50 minutes, and forgets the old one once no tap can need it, at the latest when it is an hour old.
+ * The worker's half of the handover. It creates a key pair in memory, publishes the public half while the worker
+ * lives, and creates a new pair every 50 minutes. It discards the old pair when no tap can need it any longer, at
+ * the latest when the pair is an hour old.
  */
 export class HandoverOpener {
   readonly #options: HandoverOpenerOptions;
@@ -49,26 +55,29 @@ export class HandoverOpener {
 
   constructor(options: HandoverOpenerOptions) {
     if (options.longestWaitMs > MAX_LONGEST_WAIT_MS) {
-      throw new RangeError(`a tap may wait ${MAX_LONGEST_WAIT_MS} ms for its worker at most`);
+      throw new RangeError(`a tap may wait at most ${MAX_LONGEST_WAIT_MS} ms for its worker`);
     }
     this.#options = options;
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
   }
 
-  /** Publishes the first key; from here on api processes seal for this worker. Throws what publishing throws. */
+  /** Publishes the first key; from then on api processes seal for this worker. Throws the errors of publishing. */
   async start(): Promise<void> {
     this.#rotate();
     await this.#publish(LIVE_FOR_MS);
     this.#timer = setInterval(() => this.#keepUp(), PUBLISHED_EVERY_MS).unref();
   }
 
-  /** Tells the api processes to seal for this worker no longer; what they sealed still opens. Throws what publishing throws. */
+  /**
+   * Stops api processes from sealing for this worker; values that they sealed before still open. Throws the errors
+   * of publishing.
+   */
   async withdraw(): Promise<void> {
     clearInterval(this.#timer);
     await this.#publish(0);
   }
 
-  /** Forgets every key. Taps sealed for this worker are opened by the others, or by nobody. */
+  /** Discards every key. Other workers can still open taps that were sealed for them as well. */
   stop(): void {
     clearInterval(this.#timer);
     for (const { pair } of this.#held) pair.destroy();
@@ -78,8 +87,8 @@ export class HandoverOpener {
   /**
    * Opens what a `HandoverSealer` sealed for the same attempt.
    *
-   * @throws {SealError} KEY_GONE when it was sealed for other workers or too long ago, SEAL_BROKEN when it was changed or
-   *   belongs to another attempt
+   * @throws {SealError} KEY_GONE if it was sealed for other workers or too long ago, SEAL_BROKEN if it was changed
+   * or belongs to another attempt
    */
   open(attempt: HandoverAttempt, sealed: Uint8Array): HandoverBlobs {
     this.#forgetOld();
@@ -124,7 +133,7 @@ export class HandoverOpener {
     try {
       await keys.publish({ workerId, publicKey: held.pair.publicKey, liveForMs });
     } finally {
-      // Also after a failure: it may have been published, and only the answer was lost.
+      // Also after a failure, because the key may have been published and only the response lost.
       held.neededUntilMs = this.#monotonicMs() + liveForMs + LIVE_KEYS_TRUSTED_MS + longestWaitMs;
     }
   }

@@ -1,9 +1,10 @@
 /**
- * Opens the compact JWEs of card data: RFC 7516 narrowed to one profile (`jwe-profile.ts`). Written for node:crypto because
- * opening is the dearest step of a tap; the package `jose` checks every part of it in the tests.
+ * Opens the compact JWEs of card data: RFC 7516 restricted to one profile (`jwe-profile.ts`). It uses node:crypto
+ * directly because opening is the most expensive step of a tap. The tests check every part of it against the package
+ * `jose`.
  *
- * Nothing here depends on a secret before the tag is checked: what is refused earlier (a header, a kid, a point off the
- * curve) is known to whoever sent it, and all refusals become one error in `open-card-data.ts`.
+ * Nothing here depends on a secret before the tag is checked. The sender already knows the reason for any earlier
+ * refusal (a header, a kid, a point off the curve), and all refusals become one error in `open-card-data.ts`.
  */
 import { createPublicKey, diffieHellman, type KeyObject } from 'node:crypto';
 import { decodeBase64Url } from '../bytes/base64.ts';
@@ -13,26 +14,35 @@ import { type Curve, deriveContentKey, JWE_ALGORITHM, JWE_ENCRYPTION, type TapBi
 import type { CardDataKey, KeyRing } from './key-ring.ts';
 import { CardDataRefusal } from './refusal.ts';
 
-/** `apu` and `apv` at their longest (512 and 1,020 characters) in Base64url, with twice what the rest of a header takes. */
+/**
+ * `apu` and `apv` at their maximum length (512 and 1,020 characters) in Base64url, with twice what the rest of a
+ * header needs.
+ */
 const MAX_HEADER_CHARS = 4_096;
 /** Proximity sessions in use at once on one node. An entry takes about 300 bytes. */
 const MAX_CACHED_SECRETS = 4_096;
 
-/** Everything a header may hold; `typ` and `cty` change nothing. What else RFC 7515 and 7516 define would change the meaning. */
+/**
+ * All members that a header may have; `typ` and `cty` change nothing. Other members of RFC 7515 and 7516 would
+ * change the meaning.
+ */
 const HEADER_NAMES = new Set(['alg', 'enc', 'kid', 'epk', 'apu', 'apv', 'typ', 'cty']);
 /** The members of an ephemeral key: `kty`, and which coordinates a point of the curve has (RFC 7518 6.2.1, RFC 8037 2). */
 const EPK_TYPES = { X25519: 'OKP', 'P-256': 'EC' };
 const EPK_NAMES = { X25519: new Set(['kty', 'crv', 'x']), 'P-256': new Set(['kty', 'crv', 'x', 'y']) };
 
 interface CachedSecret {
-  /** The key that the secret was agreed with, so that a kid given to another key never meets an old secret. */
+  /**
+   * The key that the secret was agreed with, so that a kid that is reassigned to another key never uses an old
+   * secret.
+   */
   readonly privateKey: KeyObject;
   readonly secret: Buffer;
 }
 
 type Ecdh = (keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject }) => Buffer;
 
-/** Opens blobs sealed for the keys of an installation, and remembers the secrets of readers' sessions. */
+/** Opens blobs sealed for the keys of an installation, and caches the secrets of readers' sessions. */
 export class JweOpener {
   readonly #keys: Pick<KeyRing, 'cardDataKey'>;
   readonly #now: () => number;
@@ -40,7 +50,7 @@ export class JweOpener {
   /** ECDH secrets by kid and ephemeral key: a reader may keep one `epk` for a proximity session (design: card data). */
   readonly #secrets = new LruMap<string, CachedSecret>(MAX_CACHED_SECRETS);
 
-  /** @param ecdh a test counts with one of its own */
+  /** @param ecdh tests replace it to count calls */
   constructor(keys: Pick<KeyRing, 'cardDataKey'>, now: () => number, ecdh: Ecdh = diffieHellman) {
     this.#keys = keys;
     this.#now = now;
@@ -50,7 +60,8 @@ export class JweOpener {
   /**
    * The plaintext of a compact JWE.
    *
-   * @throws {CardDataRefusal} for everything that is not a blob of this profile, bound as `binding` says, under a live key
+   * @throws {CardDataRefusal} for everything that is not a blob of this profile with this `binding`, under a live
+   * key
    */
   open(compact: string, binding: TapBinding): Buffer {
     const parts = compact.split('.', 6);
@@ -70,12 +81,12 @@ export class JweOpener {
     const secret = known ?? agree(key, epk, this.#ecdh);
     const contentKey = deriveContentKey(secret, apu, apv);
     const plaintext = decrypt(contentKey, protectedHeader, iv, ciphertext, tag);
-    // Only after the tag was right: whoever guesses cannot push sessions out.
+    // Only after the tag was right, so that an attacker who guesses cannot evict sessions.
     if (known === undefined) this.#secrets.set(sessionId, { privateKey: key.privateKey, secret });
     return plaintext;
   }
 
-  /** `kid` is a map key and nothing else (RFC 7515 4.1.4 leaves it open; a path or a query it never is). */
+  /** `kid` is only a map key (RFC 7515 4.1.4 leaves its meaning open). It is never a path or a query. */
   #liveKey(kid: unknown): CardDataKey {
     const key = typeof kid === 'string' ? this.#keys.cardDataKey(kid) : undefined;
     if (key === undefined) throw new CardDataRefusal('unknown-key');
@@ -133,8 +144,8 @@ function readEphemeralKey(epk: Members, curve: Curve): EphemeralKey {
 }
 
 /**
- * The ECDH secret of our key and the sender's. A point off the curve is refused by the import, a point of low order by the
- * derivation (all-zero secret, RFC 7748 6.1).
+ * The ECDH secret of the gateway's key and the sender's. The import refuses a point off the curve. The derivation
+ * refuses a point of low order (all-zero secret, RFC 7748 6.1).
  */
 function agree({ privateKey }: CardDataKey, epk: EphemeralKey, ecdh: Ecdh): Buffer {
   if (!isCoordinate(epk.x) || (epk.y !== undefined && !isCoordinate(epk.y))) throw new CardDataRefusal('ephemeral-key');
@@ -151,7 +162,7 @@ function isCoordinate(text: string): boolean {
   return decodeBase64Url(text)?.length === 32;
 }
 
-/** Decrypts and zeroes the key. The protected header is what the tag also covers (RFC 7516 5.2 step 15). */
+/** Decrypts and zeroes the key. The tag also covers the protected header (RFC 7516 5.2 step 15). */
 function decrypt(
   key: Buffer,
   protectedHeader: string,

@@ -2,8 +2,8 @@ import { createECDH, createPrivateKey, createPublicKey, type KeyObject } from 'n
 import type { PrivateJwk } from './key-ring-file.ts';
 
 /**
- * The private key of a JWK, or undefined when its halves do not belong together. Node takes `x` and `y` as they stand, and
- * a pair that does not fit would announce a key for which nothing can be opened.
+ * The private key of a JWK, or undefined if its halves do not belong together. Node imports `x` and `y` without a
+ * check, and a mismatched pair would announce a key for which nothing can be opened.
  */
 export function importPrivateJwk(jwk: PrivateJwk): KeyObject | undefined {
   try {

@@ -3,7 +3,10 @@ import { SealError } from '../errors.ts';
 import type { OpenHandover } from '../transactions/tap/submit-handover.ts';
 import type { HandoverOpener } from './open-handover.ts';
 
-/** A worker's way to a tap that an api process sealed: undefined when it was sealed for other workers, or too long ago. */
+/**
+ * Opens a tap for a worker that an api process sealed; undefined if it was sealed for other workers, or too long
+ * ago.
+ */
 export function readHandovers(opener: HandoverOpener): OpenHandover {
   return (attempt, sealed) => {
     try {

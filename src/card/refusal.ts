@@ -1,4 +1,4 @@
-/** Why a blob was refused: for the operator's metrics and a kernel team's log in dev, never for the answer. */
+/** Why a blob was refused: for the operator's metrics and a kernel team's log in dev, never for the response. */
 export type CardDataRefusalReason =
   | 'too-large'
   | 'not-base64'
@@ -15,7 +15,10 @@ export type CardDataRefusalReason =
   | 'digest'
   | 'tags-differ';
 
-/** Carries the reason from where it is found to `open-card-data.ts`, which turns every one into the same CardDataError. */
+/**
+ * Carries the reason from where it is found to `open-card-data.ts`, which turns every reason into the same
+ * CardDataError.
+ */
 export class CardDataRefusal extends Error {
   readonly reason: CardDataRefusalReason;
 

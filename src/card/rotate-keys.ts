@@ -6,7 +6,7 @@ import { freshCardDataKeys, freshSecret, freshSigningKey } from './fresh-keys.ts
 import { parseKeyRingFile } from './key-ring.ts';
 import { type KeyRingFile, keyRingFile } from './key-ring-file.ts';
 
-/** What keys are for, as `tapwire keys rotate --purpose` has it, and where they are in the file. */
+/** The purposes of keys, as named by `tapwire keys rotate --purpose`, and their place in the file. */
 const SECRETS = {
   'pan-sealing': { list: 'panSealing', name: 'pan' },
   'pan-hash': { list: 'panHash', name: 'hash' },
@@ -25,22 +25,22 @@ export const KEY_PURPOSES = [
 export type KeyPurpose = (typeof KEY_PURPOSES)[number];
 
 export interface RotatedKeys {
-  /** Ids of the keys that are current now. */
+  /** Ids of the new current keys. */
   readonly added: readonly string[];
-  /** Ids of those that were, and still open, find or verify what they once did. */
+  /** Ids of the previous keys, which still open, find or verify older values. */
   readonly kept: readonly string[];
-  /** When the kept ones stop; undefined when they have no end. */
+  /** When the kept keys stop; undefined if they have no end. */
   readonly retireAt: string | undefined;
-  /** Ids of keys that had retired before, and were taken out. */
+  /** Ids of keys that had retired before, and were removed. */
   readonly dropped: readonly string[];
 }
 
 /**
- * Puts new keys of one purpose in front of the old ones. The file is replaced whole or not at all, and belongs to whom it
- * belonged before: running gateways read it again by themselves.
+ * Puts new keys of one purpose in front of the old ones. The file is replaced completely or not at all, and keeps
+ * its owner. Running gateways read it again automatically.
  *
  * @param retireAfterMs for `card-data`: how long blobs sealed to the old keys still open
- * @throws StartError BAD_CONFIG when the file cannot be used, is full, or another rotation is under way
+ * @throws StartError BAD_CONFIG if the file cannot be used, is full, or another rotation is in progress
  */
 export async function rotateKeys(
   path: string,
@@ -61,7 +61,7 @@ export async function rotateKeys(
     if (!keyRingFile.safeParse(file).success) {
       throw new StartError(
         'BAD_CONFIG',
-        `the key file ${path} is full: take out ${purpose} keys that nothing needs any more`,
+        `the key file ${path} is full: take out ${purpose} keys that are no longer needed`,
       );
     }
     await replaceFile(path, `${JSON.stringify(file, undefined, 2)}\n`);
@@ -91,7 +91,7 @@ function withFreshKeys(
   return { file: { ...before, [list]: [fresh, ...before[list]] }, added: [fresh.id], kept, ...none };
 }
 
-/** The current ones get an end, those that have one keep it, and those past it open nothing any more. */
+/** Current keys get an end date, keys with one keep it, and keys past it no longer open anything. */
 function withFreshCardDataKeys(
   before: KeyRingFile,
   nowMs: number,
@@ -106,7 +106,7 @@ function withFreshCardDataKeys(
   return { file, added: idsOf(fresh), kept: idsOf(kept), retireAt, dropped: idsOf(dropped) };
 }
 
-/** Under another name first, on the disk, then in its place: a power cut leaves the old file or the new one. */
+/** Writes and syncs the file under another name, then renames it: a power cut leaves the old file or the new one. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const { uid, gid } = await stat(path);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;

@@ -1,4 +1,7 @@
-/** Taps of published test cards as a kernel would have read them, for the CLI, the demo, load and tests. Cryptograms are random. */
+/**
+ * Taps of published test cards as a kernel would have read them, for the CLI, the demo, load and tests. Cryptograms
+ * are random.
+ */
 import { randomBytes } from 'node:crypto';
 import { READER_TAGS } from '#schemas/card-data';
 import { fromHex } from '../bytes/hex.ts';
@@ -7,13 +10,16 @@ interface SampleCard {
   readonly pan: string;
   readonly aid: string;
   readonly label: string;
-  /** What differs by scheme: interchange profile, issuer application data, transaction qualifiers, form factor. */
+  /**
+   * The values that differ between schemes: interchange profile, issuer application data, transaction qualifiers,
+   * form factor.
+   */
   readonly chip: Readonly<Record<number, string>>;
 }
 
 const MCHIP = { 130: '1980', 40720: '0110A04003220000000000000000000000FF' };
 
-/** By the name that `tapwire tap --card` takes. */
+/** Keyed by the name for `tapwire tap --card`. */
 export const SAMPLE_CARDS = {
   visa: {
     pan: '4111111111111111',
@@ -46,11 +52,11 @@ export interface SampleTap {
   readonly currencyNumeric: string;
   readonly countryNumeric?: string;
   readonly at: Date;
-  /** The PIN step's values; 9F34 then says that an online PIN was entered. */
+  /** The values of the PIN step; 9F34 then states that an online PIN was entered. */
   readonly pin?: { readonly block: Uint8Array; readonly ksn: Uint8Array };
 }
 
-/** Of every sample card, in the order of track 2. */
+/** The expiry date of every sample card, in the order of track 2. */
 const EXPIRY_YYMM = '3112';
 const ONLINE_PIN = '420300';
 const NO_CVM = '1F0302';
@@ -58,11 +64,11 @@ const NO_CVM = '1F0302';
 /** Transaction counter, unpredictable number, cryptogram and the reader's transaction id. */
 const RANDOM_BYTES = 2 + 4 + 8 + 8;
 
-/** The values of one tap, ready for a `CardDataSealer`; change the map to make a card misbehave. */
+/** The values of one tap, ready for a `CardDataSealer`. Tests change the map to make a card misbehave. */
 export function sampleTap(tap: SampleTap): Map<number, Uint8Array> {
   const card: SampleCard = SAMPLE_CARDS[tap.card ?? 'visa'];
   const stamp = tap.at.toISOString().replace(/\D/g, '');
-  // Drawn at once: a draw costs more than what it gives, and load tests make thousands of taps a second.
+  // One draw for all values: a draw has a high fixed cost, and load tests create thousands of taps a second.
   const random = randomBytes(RANDOM_BYTES).toString('hex');
   const hexValues: Record<number, string> = {
     40706: String(tap.amountMinor).padStart(12, '0'),

@@ -1,7 +1,7 @@
 /**
- * Bytes at rest under the keys of one purpose: AES-256-GCM, bound to what they belong to. A sealed value is
+ * Encrypts bytes for storage under the keys of one purpose: AES-256-GCM, bound to their owner. A sealed value is
  *
- *   version (1) · length of the key id (1) · key id · nonce (12) · ciphertext · tag (16)
+ * version (1) · length of the key id (1) · key id · nonce (12) · ciphertext · tag (16)
  */
 import { createHmac, type KeyObject } from 'node:crypto';
 import { SealError } from '../errors.ts';
@@ -10,7 +10,7 @@ import type { SecretKeys } from './key-ring.ts';
 
 const VERSION = 1;
 
-/** What is sealed, in a word, and the id of the thing that it belongs to: sealed for the one, it opens for no other. */
+/** The kind of data in one word, and the id of its owner. A sealed value opens for no other purpose or owner. */
 export interface SealedFor {
   readonly purpose: string;
   readonly owner: string;
@@ -25,8 +25,8 @@ export function sealBytes({ current: { id, key } }: SecretKeys, sealedFor: Seale
 }
 
 /**
- * @throws {SealError} KEY_GONE when its key is no longer in the ring, SEAL_BROKEN when it was changed, belongs to something
- *   else or never was one
+ * @throws {SealError} KEY_GONE if its key is no longer in the ring, SEAL_BROKEN if it was changed, belongs to
+ * another owner or never was a sealed value
  */
 export function openBytes(keys: SecretKeys, sealedFor: SealedFor, sealed: Uint8Array): Buffer {
   const nonceAt = 2 + (sealed[1] ?? 0);
@@ -47,8 +47,8 @@ export function openBytes(keys: SecretKeys, sealedFor: SealedFor, sealed: Uint8A
 }
 
 /**
- * A key of its own for each owner. Random 96-bit nonces allow 2^32 seals under one key (NIST SP 800-38D 8.3), which 5,000
- * taps a second would use up in ten days.
+ * A separate key for each owner. Random 96-bit nonces allow 2^32 seals under one key (NIST SP 800-38D 8.3), which
+ * 5,000 taps a second would use up in ten days.
  */
 function ownKey(key: KeyObject, { purpose, owner }: SealedFor): Buffer {
   return createHmac('sha256', key).update(`tapwire ${purpose}\0`).update(owner).digest();

@@ -1,4 +1,7 @@
-/** The reader's end of card data for our own CLI, demo and load. Kernel teams have a reference in schemas/seal-card-data.ts. */
+/**
+ * The reader's end of card data for the gateway's own CLI, demo and load. schemas/seal-card-data.ts is the reference
+ * for kernel teams.
+ */
 import {
   createPublicKey,
   diffieHellman,
@@ -14,7 +17,7 @@ import type { TapRequest } from '../transactions/ports/card-ports.ts';
 import { encryptGcm, GCM_NONCE_BYTES, GCM_TAG_BYTES } from './aes-gcm.ts';
 import { deriveContentKey, JWE_ALGORITHM, JWE_ENCRYPTION, type TapBinding } from './jwe-profile.ts';
 
-/** What a kernel read, by tag: EMV data objects and READER_TAGS. */
+/** The values that a kernel read, by tag: EMV data objects and READER_TAGS. */
 export type TapValues = ReadonlyMap<number, Uint8Array>;
 
 export interface CardDataSealer {
@@ -31,9 +34,9 @@ interface Ephemeral {
 /**
  * Seals taps for one of the installation's public keys.
  *
- * @param options.keepEphemeral one ephemeral key for all taps of this sealer, as a reader does within one proximity session;
- *   otherwise each tap has its own
- * @throws node's error when `recipient` is no point of its curve
+ * @param options.keepEphemeral one ephemeral key for all taps of this sealer, as a reader does within one proximity
+ * session; otherwise each tap has its own
+ * @throws node's error if `recipient` is not a point of its curve
  */
 export function createCardDataSealer(
   recipient: CardDataPublicKey,

@@ -15,15 +15,18 @@ import {
 import type { HandoverKeys, WorkerPublicKey } from './handover-keys.ts';
 import { keyIdOf, MemoryKeyPair } from './memory-key-pair.ts';
 
-/** How long the list of workers is used before it is read again; a worker keeps its key for that long after it withdrew it. */
+/**
+ * How long the list of workers is used before it is read again. A worker keeps its key for that long after
+ * withdrawing it.
+ */
 export const LIVE_KEYS_TRUSTED_MS = 2_000;
-/** As the workers' own: nothing that could open a value outlives the hour. */
+/** The same lifetime as that of the workers' pairs: no key that could open a value is older than an hour. */
 const PAIR_LIVES_MS = 60 * 60 * 1_000;
 
 /**
- * The api process's half of the handover: seals the opened blobs of a tap for every live worker. Neither the key it seals with
- * nor any key that opens is ever on disk, so what the database keeps of it (dead rows, WAL, backups) opens for nobody an
- * hour later.
+ * The api process's half of the handover: seals the opened blobs of a tap for every live worker. Neither the sealing
+ * key nor any opening key is ever on disk. The copies in the database (dead rows, WAL, backups) can therefore no
+ * longer be opened after an hour.
  */
 export class HandoverSealer implements Handover {
   readonly #keys: HandoverKeys;
@@ -38,7 +41,7 @@ export class HandoverSealer implements Handover {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** @throws {SealError} NO_WORKER when none is live, TOO_LARGE; and what `HandoverKeys.live` throws */
+  /** @throws {SealError} NO_WORKER if none is live, TOO_LARGE; and the errors of `HandoverKeys.live` */
   async seal(attempt: HandoverAttempt, blobs: HandoverBlobs): Promise<Uint8Array> {
     const workers = (await this.#liveWorkers()).slice(0, MAX_RECIPIENTS);
     if (workers.length === 0) throw new SealError('NO_WORKER');
@@ -55,7 +58,7 @@ export class HandoverSealer implements Handover {
     return encodeEnvelope({ sender: pair.publicKey, salt, keys, ciphertext });
   }
 
-  /** Forgets the key pair. */
+  /** Discards the key pair. */
   close(): void {
     clearTimeout(this.#retirement);
     this.#pair?.destroy();
@@ -66,7 +69,7 @@ export class HandoverSealer implements Handover {
     if (this.#pair !== undefined) return this.#pair;
     const pair = new MemoryKeyPair();
     this.#pair = pair;
-    // A timer, not a look at the clock when the next tap comes: that could be tomorrow.
+    // A timer, because a check at the next tap could happen a day later.
     this.#retirement = setTimeout(() => this.close(), PAIR_LIVES_MS).unref();
     return pair;
   }

@@ -1,7 +1,10 @@
-/** Tags whose bits have names: terminal verification results, what reader and card can do, how the cardholder was verified. */
+/**
+ * Tags whose bits have names: terminal verification results, capabilities of reader and card, cardholder
+ * verification.
+ */
 import type { Kernel } from './tags.ts';
 
-/** One thing that a value says: where it says so ("byte 1 bit 8", "byte 2") and what. */
+/** One statement of a value: its position ("byte 1 bit 8", "byte 2") and its meaning. */
 export interface BitRow {
   readonly at: string;
   readonly meaning: string;
@@ -191,9 +194,10 @@ const CVM_CONDITIONS: readonly string[] = [
 const CVM_RESULTS = ['Unknown', 'Failed', 'Successful'];
 
 /**
- * What the bits of a value say, one row for each that is set, reserved ones too; undefined for tags without a table.
+ * The meaning of the bits of a value, one row for each that is set, reserved ones too; undefined for tags without a
+ * table.
  *
- * @param kernel tells apart what byte 2 of the AIP means, and that 9F66 and 9F6C are Visa's
+ * @param kernel selects the meaning of byte 2 of the AIP, and states whether 9F66 and 9F6C are Visa's
  */
 export function describeBits(tag: number, value: Uint8Array, kernel?: Kernel): BitRow[] | undefined {
   switch (tag) {
@@ -221,7 +225,10 @@ export function describeBits(tag: number, value: Uint8Array, kernel?: Kernel): B
   }
 }
 
-/** 9F66 and 9F6C were Visa's first and are read so when nothing says otherwise; JCB, UnionPay and others took them over. */
+/**
+ * 9F66 and 9F6C were defined by Visa first and are read so without a kernel. JCB, UnionPay and others reuse the
+ * tags.
+ */
 function isVisa(kernel: Kernel | undefined): boolean {
   return kernel !== 'mastercard' && kernel !== 'amex';
 }

@@ -1,19 +1,22 @@
-/** PANs and tracks whose secret digits are overwritten: as long as before, and `parsePan` and `parseTrack2` read them as before. */
+/**
+ * Overwrites the secret digits of PANs and tracks. The length stays, and `parsePan` and `parseTrack2` still accept
+ * the result.
+ */
 import { MAX_PAN_DIGITS, MAX_TRACK2_CHARACTERS, MIN_PAN_DIGITS, maskedSpan } from './card.ts';
 
 const ZERO = 0x30;
 const NINE = 0x39;
-/** YYMM, which every track has behind its separator (ISO/IEC 7813). */
+/** YYMM, which follows the separator of every track (ISO/IEC 7813). */
 const LEAST_BEHIND_SEPARATOR = 4;
 
-/** A PAN of which those digits are left that `maskPan` shows; undefined for what is no PAN. `F` at its end stays. */
+/** A PAN that keeps only the digits that `maskPan` shows; undefined for anything but a PAN. Trailing `F` stays. */
 export function blankPan(text: string, filler = '0'): string | undefined {
   const digits = endOfDigits(text, 0);
   if (!isPanLength(digits) || digits < endOfContent(text)) return undefined;
   return withoutSecrets(text, digits, filler) + text.substring(digits);
 }
 
-/** Track 2 of which the same digits are left, and none behind its separator; undefined for what is no track. */
+/** Track 2 that keeps the same digits, and none after its separator; undefined for anything but a track. */
 export function blankTrack2(text: string, filler = '0'): string | undefined {
   const end = endOfContent(text);
   const panDigits = endOfDigits(text, 0);
@@ -40,7 +43,7 @@ function endOfDigits(text: string, from: number): number {
   return at;
 }
 
-/** Where the padding begins with which an odd count of digits is filled up. */
+/** Where the padding begins that fills up an odd number of digits. */
 function endOfContent(text: string): number {
   let end = text.length;
   while (end > 0 && text[end - 1] === 'F') end--;

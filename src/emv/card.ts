@@ -1,4 +1,7 @@
-/** What identifies a card: PAN, track 2, expiry, service code and sequence number, read and checked but never judged. */
+/**
+ * The data that identify a card: PAN, track 2, expiry, service code and sequence number. They are read and checked
+ * for form; their meaning is not judged.
+ */
 import { inspect } from 'node:util';
 import { isDigits } from '../bytes/digits.ts';
 import { toHex } from '../bytes/hex.ts';
@@ -7,9 +10,12 @@ import type { TlvValues } from './tlv-values.ts';
 
 /** ISO/IEC 7812-1: at most 19 digits, check digit included. */
 export const MAX_PAN_DIGITS = 19;
-/** ISO/IEC 7812-1: an 8-digit issuer number at least; shorter values are no PAN. */
+/** ISO/IEC 7812-1: an issuer number has at least 8 digits, so shorter values are not PANs. */
 export const MIN_PAN_DIGITS = 8;
-/** Shorter than this, first 6 and last 4 would leave too little hidden (PCI DSS 3.4.1 lets no more than these be shown). */
+/**
+ * A shorter PAN would have too few hidden digits with first 6 and last 4 shown (PCI DSS 3.4.1 allows no more than
+ * these).
+ */
 const MASKED_HEAD_FROM_DIGITS = 13;
 /** ISO/IEC 7813 and DE35: 37 characters between the sentinels. */
 export const MAX_TRACK2_CHARACTERS = 37;
@@ -19,7 +25,7 @@ const PAN = 0x5a;
 const EXPIRATION_DATE = 0x5f24;
 const SEQUENCE_NUMBER = 0x5f34;
 
-/** Prints as what may be shown of it, in logs, errors, JSON and templates; its parts must be asked for by name. */
+/** Prints only what may be shown of it, in logs, errors, JSON and templates; callers must access its parts by name. */
 abstract class CardData {
   abstract toString(): string;
 
@@ -32,7 +38,7 @@ abstract class CardData {
   }
 }
 
-/** Track 2, taken apart. All of it is sensitive authentication data. */
+/** Track 2 in its parts. All of it is sensitive authentication data. */
 export class Track2 extends CardData {
   readonly #pan: string;
   readonly #rest: string;
@@ -48,7 +54,7 @@ export class Track2 extends CardData {
     return this.#pan;
   }
 
-  /** YYMM as the card states it; whether it has passed is the issuer's to say. */
+  /** YYMM as the card states it; the issuer decides whether it has passed. */
   get expiry(): string {
     return this.#rest.slice(0, 4);
   }
@@ -59,7 +65,7 @@ export class Track2 extends CardData {
     return code.length === 3 ? code : undefined;
   }
 
-  /** What DE35 carries: no sentinels, no padding, at most 37 characters. */
+  /** The content of DE35: no sentinels, no padding, at most 37 characters. */
   text(separator: 'D' | '='): string {
     return `${this.#pan}${separator}${this.#rest}`;
   }
@@ -73,9 +79,9 @@ export class Track2 extends CardData {
 export class Card extends CardData {
   readonly #pan: string;
   readonly #expiry: string | undefined;
-  /** Undefined when the tap carries a PAN (5A) alone. */
+  /** Undefined if the tap carries only a PAN (5A). */
   readonly track2: Track2 | undefined;
-  /** n3, as DE23 wants it; undefined when the card has none. */
+  /** n3, as in DE23; undefined if the card has none. */
   readonly sequenceNumber: string | undefined;
 
   constructor(pan: string, expiry: string | undefined, track2: Track2 | undefined, sequenceNumber: string | undefined) {
@@ -105,10 +111,11 @@ export class Card extends CardData {
 }
 
 /**
- * The card of a tap.
+ * Reads the card of a tap.
  *
- * @throws {CardError} for a PAN, track, expiry or sequence number that is missing or not well-formed, or a PAN in 5A that is not the one in 57
- * @throws {TlvError} CONFLICTING_VALUES when a blob carries two different ones
+ * @throws {CardError} for a PAN, track, expiry or sequence number that is missing or not well-formed, or if the PANs
+ * of 5A and 57 differ
+ * @throws {TlvError} CONFLICTING_VALUES if a blob carries two different values
  */
 export function readCard(tap: TlvValues): Card {
   const track2 = track2Of(tap);
@@ -117,17 +124,17 @@ export function readCard(tap: TlvValues): Card {
 }
 
 /**
- * The PAN alone: from 57 or 5A, equal when both are there, with a right check digit.
+ * Only the PAN: from 57 or 5A, equal if both are present, with a correct check digit.
  *
- * @throws {CardError} PAN_MISSING, PAN_MALFORMED, PAN_LUHN, PAN_MISMATCH, or what is wrong with track 2
- * @throws {TlvError} CONFLICTING_VALUES when a blob carries two different ones
+ * @throws {CardError} PAN_MISSING, PAN_MALFORMED, PAN_LUHN, PAN_MISMATCH, or the fault of track 2
+ * @throws {TlvError} CONFLICTING_VALUES if a blob carries two different values
  */
 export function panOf(tap: TlvValues): string {
   return checkedPan(track2Of(tap)?.pan, panFrom5a(tap));
 }
 
 /**
- * Track 2 of tag 57, undefined without it.
+ * Track 2 from tag 57; undefined if the tag is missing.
  *
  * @throws {CardError} TRACK2_MALFORMED or TRACK2_TOO_LONG
  */
@@ -137,7 +144,7 @@ export function track2Of(tap: TlvValues): Track2 | undefined {
 }
 
 /**
- * A PAN as text; `F` padding at the end is dropped. Its check digit is not looked at.
+ * Parses a PAN; trailing `F` padding is dropped. The check digit is not verified.
  *
  * @throws {CardError} PAN_MALFORMED
  */
@@ -148,7 +155,7 @@ export function parsePan(text: string): string {
 }
 
 /**
- * Track 2 as text: PAN, `D` or `=`, YYMM, then whatever digits follow. `F` padding at the end is dropped.
+ * Parses track 2: PAN, `D` or `=`, YYMM, then any digits. Trailing `F` padding is dropped.
  *
  * @throws {CardError} TRACK2_MALFORMED or TRACK2_TOO_LONG
  */
@@ -161,9 +168,10 @@ export function parseTrack2(text: string): Track2 {
 }
 
 /**
- * The sequence number of 5F34 as n3, undefined without it (EMV Book 3 Annex A: it tells apart the cards of one PAN).
+ * The sequence number of 5F34 as n3; undefined if missing (EMV Book 3 Annex A: it distinguishes the cards of one
+ * PAN).
  *
- * @throws {CardError} SEQUENCE_NUMBER_MALFORMED when it is not two digits
+ * @throws {CardError} SEQUENCE_NUMBER_MALFORMED unless it is two digits
  */
 export function sequenceNumberOf(tap: TlvValues): string | undefined {
   const digits = hexOf(tap, SEQUENCE_NUMBER);
@@ -172,18 +180,21 @@ export function sequenceNumberOf(tap: TlvValues): string | undefined {
   return `0${digits}`;
 }
 
-/** What may be shown of a PAN: first 6, stars, last 4, as long as the PAN; under 13 digits only the last 4, under 5 nothing. */
+/**
+ * The part of a PAN that may be shown: first 6, stars, last 4, in the length of the PAN. Under 13 digits only the
+ * last 4 are shown, under 5 none.
+ */
 export function maskPan(pan: string): string {
   const { first, last } = maskedSpan(pan.length);
   return pan.slice(0, first) + '*'.repeat(last - first) + pan.slice(last);
 }
 
-/** From the first to behind the last of the digits of a PAN that may not be shown. */
+/** The range of the digits of a PAN that must not be shown; the end is exclusive. */
 export function maskedSpan(panDigits: number): { readonly first: number; readonly last: number } {
   return { first: panDigits < MASKED_HEAD_FROM_DIGITS ? 0 : 6, last: panDigits < 5 ? panDigits : panDigits - 4 };
 }
 
-/** Luhn's check digit, ISO/IEC 7812-1 Annex B. `digits` has digits only. */
+/** Checks Luhn's check digit, ISO/IEC 7812-1 Annex B. `digits` must contain digits only. */
 export function isLuhnValid(digits: string): boolean {
   let sum = 0;
   for (let fromRight = 0; fromRight < digits.length; fromRight++) {

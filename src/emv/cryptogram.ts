@@ -3,17 +3,17 @@ import type { TlvValues } from './tlv-values.ts';
 
 const CRYPTOGRAM_INFORMATION = 0x9f27;
 const APPLICATION_CRYPTOGRAM = 0x9f26;
-/** Track 1, track 2, and track 2 as Mastercard's magstripe mode names it. */
+/** Track 1, track 2, and track 2 under the tag of Mastercard's magstripe mode. */
 const TRACKS = [0x56, 0x57, 0x9f6b];
 
-/** What the card decided (EMV Book 3 6.5.5.4): decline, approve offline, or ask the issuer. */
+/** The card's decision (EMV Book 3 6.5.5.4): decline, approve offline, or ask the issuer. */
 export type CryptogramType = 'AAC' | 'TC' | 'ARQC';
 
 /**
- * The kind of cryptogram that 9F27 announces in its two top bits.
+ * The kind of cryptogram that the two top bits of 9F27 announce.
  *
- * @throws {CardError} CRYPTOGRAM_MISSING, CRYPTOGRAM_RFU (the fourth value, or not one byte), MAGSTRIPE_MODE when there is a
- *   track but neither 9F27 nor a cryptogram
+ * @throws {CardError} CRYPTOGRAM_MISSING, CRYPTOGRAM_RFU (the fourth value, or not one byte), MAGSTRIPE_MODE if
+ * there is a track but neither 9F27 nor a cryptogram
  */
 export function cryptogramType(tap: TlvValues): CryptogramType {
   const information = tap.single(CRYPTOGRAM_INFORMATION);
@@ -26,13 +26,14 @@ export function cryptogramType(tap: TlvValues): CryptogramType {
   return type;
 }
 
-/** By the two top bits of 9F27; 11 is reserved. */
+/** Indexed by the two top bits of 9F27; 11 is reserved. */
 const TYPES: readonly (CryptogramType | undefined)[] = ['AAC', 'TC', 'ARQC', undefined];
 
 /**
- * Whether the issuer is asked: only with an ARQC. An AAC is the card's own decline and is never sent.
+ * Whether to ask the issuer: only with an ARQC. An AAC is the card's own decline and is never sent.
  *
- * @throws {CardError} APPROVED_OFFLINE for a TC, which no contactless terminal of ours may accept, or as `cryptogramType`
+ * @throws {CardError} APPROVED_OFFLINE for a TC, which the gateway's contactless terminals must not accept, or as
+ * `cryptogramType`
  */
 export function decideOnline(tap: TlvValues): 'goOnline' | 'declinedOffline' {
   const type = cryptogramType(tap);

@@ -1,4 +1,4 @@
-/** TLV as an engineer wants to read it. A value is withheld unless the dictionary says that it may be shown. */
+/** Formats TLV for engineers. A value is withheld unless the dictionary allows it to be shown. */
 import { toHex } from '../bytes/hex.ts';
 import { TapwireError } from '../errors.ts';
 import { describeBits } from './bits.ts';
@@ -9,7 +9,7 @@ import { type Kernel, kernelOf, mayShow, type TagFormat, tagFacts, tagName } fro
 import { type TlvIndex, type TlvObject, tagText } from './tlv.ts';
 
 export interface DescribeOptions {
-  /** Whose meanings to use where schemes differ; by the AID of the blob when left out. */
+  /** The kernel whose meanings apply if schemes differ; derived from the AID of the blob by default. */
   readonly kernel?: Kernel;
   /** Shows every value, card data too: for test cards on an engineer's own screen, never for a log. */
   readonly unmasked?: boolean;
@@ -19,13 +19,13 @@ export interface DescribeOptions {
 export interface TlvRow {
   readonly tag: string;
   readonly depth: number;
-  /** Undefined when no dictionary knows the tag. */
+  /** Undefined if no dictionary knows the tag. */
   readonly name: string | undefined;
   readonly lengthBytes: number;
-  /** Upper-case hex; undefined when withheld, and for templates, whose objects follow. */
+  /** Upper-case hex; undefined if withheld, and for templates, whose objects follow. */
   readonly value: string | undefined;
   readonly withheld: boolean;
-  /** What the value says in words: its text, its bits, the tags it lists, the masked PAN. */
+  /** The value in words: its text, its bits, the tags that it lists, the masked PAN. */
   readonly details: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export function tlvRows(index: TlvIndex, options: DescribeOptions = {}): TlvRow[
   const kernel = options.kernel ?? kernelOf(schemeOfAid(aidOf(index) ?? ''));
   return Array.from(index, (object) => {
     const { tag, depth, constructed, hasChildren, value } = object;
-    // A template kept as bytes can hold anything, whatever its name says.
+    // A template kept as bytes can contain anything, regardless of its name.
     const shown = !hasChildren && (options.unmasked === true || (!constructed && mayShow(tag, value.length, kernel)));
     return {
       tag: tagText(tag),
@@ -71,13 +71,13 @@ const FORMAT_DETAILS: Partial<Record<TagFormat, (value: Uint8Array, kernel: Kern
   dol: dolDetails,
 };
 
-/** The text, when all of it can be printed. */
+/** The text, if all of it is printable. */
 function textDetails(value: Uint8Array): string[] {
   const printable = value.length > 0 && value.every((octet) => octet >= 0x20 && octet <= 0x7e);
   return printable ? [`"${Buffer.from(value).toString('latin1')}"`] : [];
 }
 
-/** The tags that a data object list asks for, with what it wants of each. */
+/** The tags that a data object list requests, with the requested length. */
 function dolDetails(value: Uint8Array, kernel: Kernel | undefined): string[] {
   return wellFormed(() =>
     parseDol(value).map(({ tag, lengthBytes }) => {
@@ -90,14 +90,14 @@ function countBytes(bytes: number): string {
   return bytes === 1 ? '1 byte' : `${bytes} bytes`;
 }
 
-/** Of a PAN, also inside track 2, what may be shown. */
+/** The part of a PAN that may be shown, also inside track 2. */
 function withheldDetails({ tag, value }: TlvObject): string[] {
   if (tag === 0x5a) return wellFormed(() => [`PAN ${maskPan(parsePan(toHex(value)))}`]);
   if (tag === 0x57) return wellFormed(() => [`PAN ${maskPan(parseTrack2(toHex(value)).pan)}`]);
   return [];
 }
 
-/** Details of a value that is what its tag says; none of one that is not, as a description is no check. */
+/** Details of a value that matches its tag; none of one that does not, because a description is not a check. */
 function wellFormed(details: () => string[]): string[] {
   try {
     return details();

@@ -1,4 +1,4 @@
-/** Data object lists (EMV Book 3 5.4): what a card wants to be told, tag and length without a value, in its order. */
+/** Data object lists (EMV Book 3 5.4): the values that a card requests, as tags and lengths in its order. */
 import { TlvError } from '../errors.ts';
 import { isConstructed, isTag, readTag, TAG_TRUNCATED, tagBytes } from './tag-number.ts';
 import { type Kernel, tagFacts } from './tags.ts';
@@ -6,7 +6,7 @@ import type { TlvValues } from './tlv-values.ts';
 
 /** PDOL, CDOL and DDOL have at most 252 bytes (EMV Book 3 Annex A). */
 export const MAX_DOL_BYTES = 252;
-/** What a list asks for travels in one command, whose data has at most 255 bytes (EMV Book 1 9.4.1). */
+/** The requested values travel in one command, whose data have at most 255 bytes (EMV Book 1 9.4.1). */
 export const MAX_DOL_DATA_BYTES = 255;
 
 export interface DolEntry {
@@ -17,8 +17,8 @@ export interface DolEntry {
 /**
  * The entries of a DOL, in order.
  *
- * @throws {TlvError} TAG_TRUNCATED, TAG_TOO_LONG, TAG_INVALID (padding has no place in a list), LENGTH_MISSING, TOO_LARGE
- *   (the list, or what it asks for), each with its offset in the list
+ * @throws {TlvError} TAG_TRUNCATED, TAG_TOO_LONG, TAG_INVALID (a list must not contain padding), LENGTH_MISSING,
+ * TOO_LARGE (the list, or the requested data), each with its offset in the list
  */
 export function parseDol(bytes: Uint8Array): DolEntry[] {
   if (bytes.length > MAX_DOL_BYTES) throw new TlvError('TOO_LARGE', MAX_DOL_BYTES);
@@ -41,8 +41,8 @@ export function parseDol(bytes: Uint8Array): DolEntry[] {
 }
 
 /**
- * The data that a DOL asks for: each value cut or padded to the length wanted, zeros for what is missing or a template.
- * Formats come from the dictionary, so a kernel's own tags need its name.
+ * The data that a DOL requests. Each value is cut or padded to its length; a missing value or a template becomes
+ * zeros. Formats come from the dictionary, so the tags of a kernel need its name.
  */
 export function fillDol(entries: readonly DolEntry[], values: TlvValues, kernel?: Kernel): Uint8Array {
   const target = new Uint8Array(entries.reduce((bytes, { lengthBytes }) => bytes + lengthBytes, 0));
@@ -55,7 +55,10 @@ export function fillDol(entries: readonly DolEntry[], values: TlvValues, kernel?
   return target;
 }
 
-/** EMV Book 3 5.4: numbers keep their right end, everything else its left; compressed numbers are padded with F, the rest with 0. */
+/**
+ * EMV Book 3 5.4: numbers keep their right end, other values their left; compressed numbers are padded with F, the
+ * rest with 0.
+ */
 function fit(value: Uint8Array, format: string | undefined, target: Uint8Array): void {
   const surplus = value.length - target.length;
   if (format === 'n') {

@@ -2,12 +2,12 @@ import { TlvError } from '../errors.ts';
 import { isConstructed, isTag, tagBytes } from './tag-number.ts';
 import { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';
 
-/** What `encodeTlv` writes: the value's bytes, or the objects inside a template. */
+/** Input of `encodeTlv`: the bytes of the value, or the objects inside a template. */
 export type TlvNode =
   | { readonly tag: number; readonly value: Uint8Array; readonly children?: undefined }
   | { readonly tag: number; readonly children: readonly TlvNode[]; readonly value?: undefined };
 
-/** A header to write, in the order of the bytes, and the value where it is not the objects that follow. */
+/** A header to write, in the order of the bytes, with its value unless the objects of a template follow. */
 interface PlannedObject {
   readonly tag: number;
   readonly value: Uint8Array | undefined;
@@ -15,11 +15,11 @@ interface PlannedObject {
 }
 
 /**
- * Encodes objects in their order, duplicates too, each length in its minimal form. What it writes, `indexTlv` reads, unless a
- * template was given a `value` that is no TLV (then with `onBadChild: 'opaque'`).
+ * Encodes objects in their order, duplicates too, each length in its minimal form. `indexTlv` can read the result.
+ * If a template has a `value` that is not TLV, this needs `onBadChild: 'opaque'`.
  *
- * @throws {TlvError} TAG_INVALID for a tag that would not read back or children under a primitive one, TOO_DEEP,
- *   TOO_MANY_OBJECTS, TOO_LARGE; the offset is 0, as there are no bytes yet
+ * @throws {TlvError} TAG_INVALID for a tag that would not be read as itself or children under a primitive tag,
+ * TOO_DEEP, TOO_MANY_OBJECTS, TOO_LARGE; the offset is 0, because there are no bytes yet
  */
 export function encodeTlv(objects: readonly TlvNode[]): Uint8Array {
   const planned: PlannedObject[] = [];
@@ -35,10 +35,10 @@ export function encodeTlv(objects: readonly TlvNode[]): Uint8Array {
 }
 
 /**
- * Writes one object at `offset` of `target`, the value as it is.
+ * Writes one object at `offset` of `target`, with its value unchanged.
  *
  * @returns the offset after it
- * @throws {TlvError} TAG_INVALID, or TOO_LARGE when `target` has no room left for it
+ * @throws {TlvError} TAG_INVALID, or TOO_LARGE if `target` has too little space
  */
 export function writeTlv(tag: number, value: Uint8Array, target: Uint8Array, offset: number): number {
   if (!isTag(tag)) throw new TlvError('TAG_INVALID', offset, tag);
@@ -48,7 +48,7 @@ export function writeTlv(tag: number, value: Uint8Array, target: Uint8Array, off
   return valueAt + value.length;
 }
 
-/** Lists what is to be written and returns its bytes. The recursion ends at MAX_TLV_DEPTH. */
+/** Lists what to write and returns its size in bytes. The recursion ends at MAX_TLV_DEPTH. */
 function planObjects(objects: readonly TlvNode[], depth: number, planned: PlannedObject[]): number {
   let bytes = 0;
   for (const { tag, value, children } of objects) {

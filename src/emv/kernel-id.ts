@@ -3,12 +3,12 @@ import { aidOf } from './scheme.ts';
 import type { TlvValues } from './tlv-values.ts';
 
 const KERNEL_IDENTIFIER = 0x9f2a;
-/** The two bits that say whose numbers they are: 00 EMVCo's, 10 and 11 a country's (EMV Book B 3.3.2.5). */
+/** The two bits that name the owner of the number: 00 EMVCo, 10 and 11 a country (EMV Book B 3.3.2.5). */
 const KERNEL_TYPE = 0xc0;
 const DOMESTIC = 0x80;
 const SHORT_KERNEL_ID = 0x3f;
 
-/** The kernels of registered identifiers, for cards that name none (EMV Book B 3.3.2.5). */
+/** The kernels of registered identifiers, for cards that name no kernel (EMV Book B 3.3.2.5). */
 const DEFAULT_KERNELS: Readonly<Record<string, string>> = {
   A000000004: '02',
   A000000003: '03',
@@ -20,8 +20,8 @@ const DEFAULT_KERNELS: Readonly<Record<string, string>> = {
 const RID_DIGITS = 10;
 
 /**
- * The kernel that a tap ran on, in hex: `02`, or three bytes for a domestic one. By 9F2A where the reader hands it over,
- * by the registered identifier otherwise; undefined when neither tells.
+ * The kernel of a tap in hex: `02`, or three bytes for a domestic one. It comes from 9F2A if the reader sends that
+ * tag, otherwise from the registered identifier; undefined if neither names a kernel.
  */
 export function kernelIdOf(tap: TlvValues): string | undefined {
   const identifier = tap.value(KERNEL_IDENTIFIER);

@@ -7,16 +7,19 @@ import { indexTlv, isConstructed } from './tlv.ts';
 const TRACK2 = 0x57;
 const PAN = 0x5a;
 
-/** A length of 80 is refused (EMV Book 3 Annex B2): what consists of these is never taken for a template with objects. */
+/**
+ * A length of 80 is refused (EMV Book 3 Annex B2), so a value of these bytes is never taken for a template with
+ * objects.
+ */
 const NO_TLV = 0x80;
-/** Nibbles that no PAN and no track has. */
+/** Nibbles that occur in no PAN and no track. */
 const NO_DIGITS = 0xaa;
 
 /**
- * Overwrites every value that `tlvRows` withholds, in place: objects, order and lengths stay, and of 57 and 5A the digits
- * that may be shown of a PAN. So it is described as it was before.
+ * Overwrites in place every value that `tlvRows` withholds. Objects, order and lengths stay, and 57 and 5A keep the
+ * digits of a PAN that may be shown. The description of the result is therefore unchanged.
  *
- * @throws {TlvError} for what is no TLV; nothing is overwritten then
+ * @throws {TlvError} if the bytes are not TLV; then nothing is overwritten
  */
 export function maskTlv(bytes: Uint8Array): void {
   const index = indexTlv(bytes, { onBadChild: 'opaque' });
@@ -40,7 +43,7 @@ function blank(tag: number, bytes: Uint8Array, start: number, end: number): void
   else bytes.set(fromHex(kept), start);
 }
 
-/** The longest value of a tag that may be shown, in bytes, and -1 where none may: by kernel, of tags in the dictionary. */
+/** The longest value of a tag that may be shown, in bytes, or -1 if none may; by kernel, for tags in the dictionary. */
 const LIMITS = new Map<string, Map<number, number>>();
 
 function limitsOf(kernel: Kernel | undefined): Map<number, number> {
@@ -53,7 +56,7 @@ function limitsOf(kernel: Kernel | undefined): Map<number, number> {
 
 function mostShown(tag: number, kernel: Kernel | undefined, known: Map<number, number>): number {
   const facts = tagFacts(tag, kernel);
-  if (facts === undefined) return -1; // not remembered: there are sixteen million of these
+  if (facts === undefined) return -1; // not cached: there are sixteen million of these
   const most = mayShow(tag, 0, kernel) ? (facts.max ?? Number.POSITIVE_INFINITY) : -1;
   known.set(tag, most);
   return most;

@@ -1,7 +1,7 @@
 import { toHex } from '../bytes/hex.ts';
 import type { TlvValues } from './tlv-values.ts';
 
-/** The international schemes as answers name them. A domestic scheme is any other name of the table below. */
+/** The international schemes as responses name them. A domestic scheme is any other name in the table below. */
 export type Scheme = 'Visa' | 'Mastercard' | 'Maestro' | 'Amex' | 'JCB' | 'UnionPay' | 'Discover' | DomesticScheme;
 
 export type DomesticScheme =
@@ -47,10 +47,13 @@ const AID_PREFIXES: readonly (readonly [prefix: string, scheme: Scheme])[] = [
   ['A000000727', 'NAPAS'],
 ];
 
-/** Every name that a scheme can have. */
+/** Every name of a scheme. */
 export const SCHEMES: ReadonlySet<string> = new Set(AID_PREFIXES.map(([, scheme]) => scheme));
 
-/** First digits of a PAN, both ends included. Ranges that two schemes share without an AID to tell are left out. */
+/**
+ * First digits of a PAN, both ends included. Ranges that two schemes share are left out, because only an AID
+ * distinguishes them.
+ */
 const BIN_RANGES: readonly (readonly [from: string, to: string, scheme: Scheme])[] = [
   ['4', '4', 'Visa'],
   ['51', '55', 'Mastercard'],
@@ -73,7 +76,10 @@ const BIN_RANGES: readonly (readonly [from: string, to: string, scheme: Scheme])
   ['2200', '2204', 'Mir'],
 ];
 
-/** DF name of the selected application, then the ADF name, then the terminal's own: what was really selected comes first. */
+/**
+ * DF name of the selected application, then the ADF name, then the terminal's own: the actual selection has
+ * priority.
+ */
 const AID_TAGS = [0x84, 0x4f, 0x9f06];
 
 /** The AID of a tap in upper-case hex: 84, else 4F, else 9F06. */
@@ -86,15 +92,15 @@ export function aidOf(tap: TlvValues): string | undefined {
 }
 
 /**
- * The scheme of a tap: by its AID, and by the PAN only when there is no AID at all, since one PAN can carry two schemes.
- * Undefined when the AID or the PAN is in no table.
+ * The scheme of a tap: from the AID. If there is no AID at all, from the PAN, because one PAN can carry two schemes.
+ * Undefined if the AID or the PAN is in no table.
  */
 export function schemeOf(tap: TlvValues, pan: string): Scheme | undefined {
   const aid = aidOf(tap);
   return aid === undefined ? schemeOfPan(pan) : schemeOfAid(aid);
 }
 
-/** By the longest prefix of the AID (hex, either case, or bytes). */
+/** Matches the longest prefix of the AID (hex in either case, or bytes). */
 export function schemeOfAid(aid: string | Uint8Array): Scheme | undefined {
   const text = typeof aid === 'string' ? aid.toUpperCase() : toHex(aid);
   return AID_PREFIXES_LONGEST_FIRST.find(([prefix]) => text.startsWith(prefix))?.[1];
@@ -102,7 +108,7 @@ export function schemeOfAid(aid: string | Uint8Array): Scheme | undefined {
 
 const AID_PREFIXES_LONGEST_FIRST = AID_PREFIXES.toSorted(([a], [b]) => b.length - a.length);
 
-/** By the first digits of a PAN. Digits of equal length compare as text as they do as numbers. */
+/** Matches the first digits of a PAN. Digits of equal length have the same order as text and as numbers. */
 export function schemeOfPan(pan: string): Scheme | undefined {
   return BIN_RANGES.find(([from, to]) => {
     const digits = pan.slice(0, from.length);

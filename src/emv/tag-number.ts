@@ -1,6 +1,6 @@
 /**
- * EMV tags as numbers: 0x9F26 is the tag 9F26. A tag is 1 to 3 bytes (EMV Book 3 Annex B1), and its first byte is never 00,
- * so the number says how many bytes there are.
+ * EMV tags as numbers: 0x9F26 is the tag 9F26. A tag has 1 to 3 bytes (EMV Book 3 Annex B1), and its first byte is
+ * never 00, so the number determines how many bytes there are.
  */
 
 /** A tag as EMV writes it: upper-case hex, two digits a byte. */
@@ -8,11 +8,14 @@ export function tagText(tag: number): string {
   return tag.toString(16).toUpperCase().padStart(2, '0');
 }
 
-/** What `readTag` gives instead of a tag. */
+/** Results of `readTag` other than a tag. */
 export const TAG_TRUNCATED = -1;
 export const TAG_TOO_LONG = -2;
 
-/** The tag at `position` of `bytes`, which has a byte there; TAG_TRUNCATED when it goes on at `end`, TAG_TOO_LONG over 3 bytes. */
+/**
+ * The tag at `position` of `bytes`, where a byte exists; TAG_TRUNCATED if it continues at `end`, TAG_TOO_LONG over 3
+ * bytes.
+ */
 export function readTag(bytes: Uint8Array, position: number, end: number): number {
   const first = bytes[position]!;
   if ((first & 0x1f) !== 0x1f) return first;
@@ -24,17 +27,17 @@ export function readTag(bytes: Uint8Array, position: number, end: number): numbe
   return third < 0x80 ? (first << 16) | (second << 8) | third : TAG_TOO_LONG;
 }
 
-/** How many bytes a tag takes, 1 to 3. */
+/** The number of bytes of a tag, 1 to 3. */
 export function tagBytes(tag: number): number {
   return tag > 0xffff ? 3 : tag > 0xff ? 2 : 1;
 }
 
-/** Bit 6 of the first byte: the value is made of objects. */
+/** Bit 6 of the first byte: the value consists of objects. */
 export function isConstructed(tag: number): boolean {
   return (firstByte(tag) & 0x20) !== 0;
 }
 
-/** True when the number is a tag that reads back as itself: whole, no padding, at most 3 bytes. */
+/** True if the number is a tag that is read as itself: complete, no padding, at most 3 bytes. */
 export function isTag(tag: number): boolean {
   if (!Number.isInteger(tag) || tag <= 0 || tag > 0xffffff) return false;
   const first = firstByte(tag);

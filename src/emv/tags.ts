@@ -1,11 +1,14 @@
-/** What each tag means, and whether its value may be shown. One tag can mean another thing to each scheme's kernel. */
+/** The meaning of each tag, and whether its value may be shown. Kernels can give one tag different meanings. */
 import facts from './emv-tags.json' with { type: 'json' };
 import type { Scheme } from './scheme.ts';
 
 /** Schemes whose kernels give some tags a meaning of their own. */
 export type Kernel = 'visa' | 'mastercard' | 'amex' | 'jcb' | 'unionpay';
 
-/** EMV Book 3 Annex A: n digits two a byte, cn the same with F padding, text (a, an, ans), bytes, lists of tags. */
+/**
+ * EMV Book 3 Annex A: n has two digits per byte, cn the same with F padding, text (a, an, ans), bytes, lists of
+ * tags.
+ */
 export type TagFormat = 'n' | 'cn' | 'a' | 'an' | 'ans' | 'b' | 'var' | 'dol' | 'taglist';
 
 /** PCI DSS: sensitive authentication data, PAN, other cardholder data. */
@@ -15,15 +18,15 @@ export interface TagFacts {
   readonly tag: number;
   readonly name: string;
   readonly format: TagFormat;
-  /** Bytes of the value, where the books say. */
+  /** Number of bytes of the value, if the books define it. */
   readonly min: number | undefined;
   readonly max: number | undefined;
-  /** Who defines it: EMVCo, a scheme, a reader of ours, or nobody that binds others. */
+  /** Who defines the tag: EMVCo, a scheme, the gateway's readers, or a private use that binds no one else. */
   readonly scheme: 'emv' | Kernel | 'reader' | 'proprietary';
   readonly secrecy: TagSecrecy | undefined;
 }
 
-/** The private tags in which our readers hand over what EMV has no tag for. */
+/** The private tags in which the gateway's readers pass data for which EMV has no tag. */
 const READER_TAGS: readonly TagFacts[] = [
   readerTag(0xdf8a01, 'Reader Id', 'ans'),
   readerTag(0xdf8a02, 'Reader Transaction Id', 'ans'),
@@ -35,8 +38,8 @@ const READER_TAGS: readonly TagFacts[] = [
 ];
 
 /**
- * Tags that no book marks as card data, and that yet give it away: issuer scripts (PIN change), IBAN, certificates of the
- * card (a public key recovers the PAN), DS ID (PAN and sequence number), CVC3, and data envelopes (anything at all).
+ * Tags that no book marks as card data although they reveal it: issuer scripts (PIN change), IBAN, certificates of
+ * the card (a public key recovers the PAN), DS ID (PAN and sequence number), CVC3, and data envelopes (any content).
  */
 const WITHHELD: ReadonlySet<number> = new Set([
   0x86, 0x5f53, 0x9f2d, 0x9f46, 0x9f5e, 0x9f60, 0x9f61, 0x9f70, 0x9f71, 0x9f72, 0x9f73, 0x9f74, 0x9f75, 0x9f76, 0x9f77,
@@ -48,14 +51,14 @@ const MEANINGS: ReadonlyMap<number, readonly TagFacts[]> = Map.groupBy(
   ({ tag }) => tag,
 );
 
-/** Every meaning of a tag, whoever gives it. */
+/** Every meaning of a tag, from all sources. */
 export function tagMeanings(tag: number): readonly TagFacts[] {
   return MEANINGS.get(tag) ?? [];
 }
 
 /**
- * What a tag means to a kernel: its own meaning, else EMV's (or our readers'), else what cards use it for privately.
- * Without a kernel, a tag that schemes use differently is undefined.
+ * The meaning of a tag for a kernel: its own, else that of EMV or the gateway's readers, else the private use of
+ * cards. Without a kernel, a tag that schemes use differently is undefined.
  */
 export function tagFacts(tag: number, kernel?: Kernel): TagFacts | undefined {
   const meanings = tagMeanings(tag);
@@ -66,8 +69,8 @@ export function tagFacts(tag: number, kernel?: Kernel): TagFacts | undefined {
 }
 
 /**
- * True when a value of this tag may be shown: the tag is known, no scheme keeps PAN, cardholder or authentication data in
- * it, and the value is no longer than the tag's may be. Deny otherwise.
+ * True if a value of this tag may be shown: the tag is known, no scheme uses it for PAN, cardholder or
+ * authentication data, and the value is no longer than the tag allows. False otherwise.
  */
 export function mayShow(tag: number, lengthBytes: number, kernel?: Kernel): boolean {
   const meaning = tagFacts(tag, kernel);
@@ -76,7 +79,7 @@ export function mayShow(tag: number, lengthBytes: number, kernel?: Kernel): bool
   return meaning.max === undefined || lengthBytes <= meaning.max;
 }
 
-/** What people read for a tag; the alternatives when no kernel tells them apart. */
+/** The name of a tag for people; the alternatives if no kernel decides between them. */
 export function tagName(tag: number, kernel?: Kernel): string | undefined {
   const meaning = tagFacts(tag, kernel);
   if (meaning !== undefined) return meaning.name;
@@ -84,7 +87,7 @@ export function tagName(tag: number, kernel?: Kernel): string | undefined {
   return names.length === 0 ? undefined : names.join(' or ');
 }
 
-/** The kernel that a scheme's cards run on, undefined for those that add no meaning of their own. */
+/** The kernel of a scheme's cards; undefined for schemes that add no meaning of their own. */
 export function kernelOf(scheme: Scheme | undefined): Kernel | undefined {
   switch (scheme) {
     case 'Visa':

@@ -1,6 +1,6 @@
 import { TlvError } from '../errors.ts';
 
-/** Values by tag: one `TlvIndex`, or several joined. Reading a tap asks for no more than this. */
+/** Values by tag: one `TlvIndex`, or several joined. Reading a tap requires nothing else. */
 export interface TlvValues {
   has(tag: number): boolean;
   /** The first value of the tag, a view of the blob. */
@@ -8,9 +8,9 @@ export interface TlvValues {
   /** The first value of the tag in upper-case hex. */
   hex(tag: number): string | undefined;
   /**
-   * The one value of the tag, however often it stands there.
+   * The only value of the tag, which may occur repeatedly.
    *
-   * @throws {TlvError} CONFLICTING_VALUES when two of its values differ
+   * @throws {TlvError} CONFLICTING_VALUES if two of its values differ
    */
   single(tag: number): Uint8Array | undefined;
 }

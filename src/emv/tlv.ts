@@ -1,6 +1,6 @@
 /**
- * BER-TLV as EMV uses it (Book 3 Annex B): one pass writes down where each object lies, values are views made when asked for.
- * Nesting follows bit 6 of the tag alone, never a guess at the content.
+ * BER-TLV as EMV uses it (Book 3 Annex B). One pass records the position of each object; values are views that are
+ * created on request. Only bit 6 of the tag determines the nesting, never a guess at the content.
  */
 import { toHex } from '../bytes/hex.ts';
 import { TlvError, type TlvErrorCode } from '../errors.ts';
@@ -14,14 +14,17 @@ export { isConstructed, tagText } from './tag-number.ts';
 export { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';
 
 export interface TlvOptions {
-  /** What a template does whose value is no TLV: `refuse` (default) throws, `opaque` keeps it as bytes, as issuer scripts need. */
+  /**
+   * What to do with a template whose value is not TLV: `refuse` (default) throws, `opaque` keeps it as bytes, as
+   * issuer scripts need.
+   */
   readonly onBadChild?: 'refuse' | 'opaque';
 }
 
 /** One object, in the order of the bytes. `value` is a view of the input, not a copy. */
 export interface TlvObject {
   readonly tag: number;
-  /** How many templates are open around it, 0 at the top. */
+  /** Number of templates that contain it, 0 at the top. */
   readonly depth: number;
   /** Bit 6 of the tag's first byte: the object is a template. */
   readonly constructed: boolean;
@@ -30,14 +33,14 @@ export interface TlvObject {
   readonly value: Uint8Array;
 }
 
-/** A `TlvNode` as people and vectors write it: tags and values in upper-case hex. */
+/** A `TlvNode` for people and test vectors: tags and values in upper-case hex. */
 export type TlvTree =
   | { readonly tag: string; readonly value: string; readonly children?: undefined }
   | { readonly tag: string; readonly children: readonly TlvTree[]; readonly value?: undefined };
 
 /**
- * Two words are kept for an object: its tag with its depth above, and its place. So an index takes at most 8 times the bytes
- * of its blob, which counts where the blob is all empty objects.
+ * Each object takes two words: its tag with its depth in the upper bits, and its place. An index therefore takes at
+ * most 8 times the bytes of its blob, which matters for a blob of empty objects.
  */
 const WORDS = 2;
 const TAG = 0xff_ffff;
@@ -45,7 +48,7 @@ const DEPTH_SHIFT = 24;
 const DEPTH = 0xf;
 const OPAQUE = 1 << 28;
 
-/** Where a value lies. It starts at byte 2 or later, so one less than its start takes 16 bits, as its length does. */
+/** The position of a value. It starts at byte 2 or later, so its start minus one takes 16 bits, as its length does. */
 function placeOf(start: number, length: number): number {
   return ((start - 1) << 16) | length;
 }
@@ -61,7 +64,9 @@ function endOf(place: number): number {
 /** Bit 6 of a tag's first byte. */
 const CONSTRUCTED = 0x20;
 
-/** Where every object of a blob lies. Made by `indexTlv`; the blob must not change while the index is in use. */
+/**
+ * The positions of all objects in a blob. `indexTlv` creates it; the blob must not change while the index is in use.
+ */
 export class TlvIndex implements TlvValues, Iterable<TlvObject> {
   readonly #bytes: Uint8Array;
   readonly #words: readonly number[];
@@ -71,7 +76,7 @@ export class TlvIndex implements TlvValues, Iterable<TlvObject> {
     this.#words = words;
   }
 
-  /** How many objects there are, templates and their children alike. */
+  /** The number of objects, templates and their children alike. */
   get count(): number {
     return this.#words.length / WORDS;
   }
@@ -95,7 +100,7 @@ export class TlvIndex implements TlvValues, Iterable<TlvObject> {
   }
 
   /**
-   * `value(tag)` for a tag that may have one value only, however often it stands there.
+   * `value(tag)` for a tag that may have only one value but may occur repeatedly.
    *
    * @throws {TlvError} CONFLICTING_VALUES at the first value that differs
    */
@@ -114,7 +119,10 @@ export class TlvIndex implements TlvValues, Iterable<TlvObject> {
     for (let at = 0; at < this.#words.length; at += WORDS) yield this.#object(at);
   }
 
-  /** Tells of every object where its value lies in the input: for who needs no views, of which each costs more than the rest. */
+  /**
+   * Calls `tell` with the position of each value in the input, for callers that need no views: each view costs more
+   * than the rest.
+   */
   visit(tell: (tag: number, start: number, end: number, hasChildren: boolean) => void): void {
     const words = this.#words;
     for (let at = 0; at < words.length; at += WORDS) {
@@ -124,7 +132,10 @@ export class TlvIndex implements TlvValues, Iterable<TlvObject> {
     }
   }
 
-  /** Every object in upper-case hex, templates as well as what is in them. No views are made: those took most of the time. */
+  /**
+   * Every object in upper-case hex, templates as well as their contents. No views are created, because those took
+   * most of the time.
+   */
   texts(): { tag: string; value: string }[] {
     const hex = toHex(this.#bytes);
     const texts: { tag: string; value: string }[] = [];
@@ -135,7 +146,7 @@ export class TlvIndex implements TlvValues, Iterable<TlvObject> {
     return texts;
   }
 
-  /** The objects nested as they were, ready for `encodeTlv`. */
+  /** The objects in their nesting, ready for `encodeTlv`. */
   nodes(): TlvNode[] {
     const top: TlvNode[] = [];
     const open: TlvNode[][] = [top];
@@ -147,7 +158,7 @@ export class TlvIndex implements TlvValues, Iterable<TlvObject> {
     return top;
   }
 
-  /** `nodes()` in hex, for people and vectors. */
+  /** `nodes()` in hex, for people and test vectors. */
   tree(): TlvTree[] {
     return this.nodes().map(hexNode);
   }
@@ -172,18 +183,22 @@ export class TlvIndex implements TlvValues, Iterable<TlvObject> {
   }
 }
 
-/** Filled by the one pass and copied at its end at exact size: a growing array took 490 ns, not 300, and thrice the bytes. */
+/**
+ * Filled in the pass and copied at its end in the exact size: a growing array took 490 ns instead of 300, and three
+ * times the bytes.
+ */
 const scratch: number[] = new Array(MAX_TLV_OBJECTS * WORDS).fill(0);
-/** Where in `scratch` the open templates stand, outermost first. */
+/** Indices in `scratch` of the open templates, outermost first. */
 const open: number[] = new Array(MAX_TLV_DEPTH).fill(0);
 
 /**
  * Finds every object of a BER-TLV blob in one pass, without copying a value.
  *
- * `00` between objects is padding, and so is `FF` unless it begins FF60, FF62, FF63 or FF8101 to FF8106, which are tags
- * of kernels. Limits (size, depth, count) are refused whatever `onBadChild` says, depth aside: too deep is a bad child.
+ * `00` between objects is padding, and so is `FF` unless it begins FF60, FF62, FF63 or FF8101 to FF8106, which are
+ * tags of kernels. Exceeded limits (size, count) are refused with either value of `onBadChild`. Exceeded depth is a
+ * bad child.
  *
- * @throws {TlvError} with the absolute offset of what is wrong; nothing of the input is in its text
+ * @throws {TlvError} with the absolute offset of the fault; its text contains nothing of the input
  */
 export function indexTlv(bytes: Uint8Array, options?: TlvOptions): TlvIndex {
   if (bytes.length > MAX_TLV_BYTES) throw new TlvError('TOO_LARGE', MAX_TLV_BYTES);
@@ -207,7 +222,7 @@ export function indexTlv(bytes: Uint8Array, options?: TlvOptions): TlvIndex {
 
     const tag = readTag(bytes, position, end);
     const lengthAt = position + tagBytes(tag);
-    // Nearly every length is short: decided here, it saves a quarter of the pass (440 to 300 ns for 25 objects).
+    // Nearly every length is short. This check saves a quarter of the pass (440 to 300 ns for 25 objects).
     const isShort = tag > 0 && lengthAt < end && bytes[lengthAt]! < 0x80;
     const length = isShort ? bytes[lengthAt]! : tag < 0 ? tag : readLength(bytes, lengthAt, end);
     const valueAt = lengthAt + (isShort ? 1 : lengthBytes(bytes[lengthAt]!));
@@ -234,13 +249,13 @@ export function indexTlv(bytes: Uint8Array, options?: TlvOptions): TlvIndex {
   }
 }
 
-/** 00 always, FF unless it begins one of the few tags that kernels gave it. */
+/** 00 always; FF unless it begins one of the few tags that kernels define. */
 function isPadding(bytes: Uint8Array, position: number, end: number): boolean {
   const first = bytes[position]!;
   return first === 0x00 || (first === 0xff && !isTagWithFf(readTag(bytes, position, end)));
 }
 
-/** Refusals of `readLength`, negative as those of `readTag` are: the hot loop makes no object for them. */
+/** Refusals of `readLength`, negative like those of `readTag`, so that the hot loop creates no object for them. */
 const LENGTH_MISSING = -3;
 const LENGTH_TRUNCATED = -4;
 const LENGTH_TOO_LONG = -5;
@@ -268,12 +283,12 @@ function readLength(bytes: Uint8Array, position: number, end: number): number {
   return length;
 }
 
-/** How many bytes a length takes that begins with `first`. */
+/** The number of bytes of a length that begins with `first`. */
 function lengthBytes(first: number): number {
   return first < 0x80 ? 1 : 1 + (first & 0x7f);
 }
 
-/** Why the object at `position` was refused, read once more so that the hot loop carries nothing for it. */
+/** Why the object at `position` was refused. It is read again, so that the hot loop needs no extra state. */
 function refusal(bytes: Uint8Array, position: number, end: number): TlvError {
   const tag = readTag(bytes, position, end);
   if (tag < 0) return new TlvError(REFUSAL_CODES[tag]!, position);

@@ -1,22 +1,22 @@
-/** Between the bounds of a backoff, both in milliseconds. */
+/** The bounds of a backoff, both in milliseconds. */
 export interface BackoffLimits {
   readonly firstMs: number;
   readonly mostMs: number;
 }
 
-/** Past this many doublings every backoff in use has reached its bound; stopping here keeps the power finite. */
+/** Every backoff in use has reached its bound after this many doublings; the limit keeps the power finite. */
 const MOST_DOUBLINGS = 30;
 
 /**
- * How long to wait before the next attempt: anything from nothing up to a bound that doubles with each attempt ("full
- * jitter"), so that a thousand clients of a switch that came back do not all knock at once.
+ * The time to wait before the next attempt: a random time from zero to a bound that doubles with each attempt ("full
+ * jitter"). A thousand clients of a restarted switch therefore do not all reconnect at once.
  */
 export class Backoff {
   readonly #limits: BackoffLimits;
   readonly #random: () => number;
   #attempts = 0;
 
-  /** @param random gives a number from 0 up to but not including 1 */
+  /** @param random returns a number from 0 (inclusive) to 1 (exclusive) */
   constructor(limits: BackoffLimits, random: () => number = Math.random) {
     this.#limits = limits;
     this.#random = random;
@@ -28,7 +28,10 @@ export class Backoff {
     return this.#random() * boundMs;
   }
 
-  /** To be called only once a connection has proved itself, or a switch that accepts and drops would be hammered. */
+  /**
+   * Call this only after the connection has proved to work. Otherwise a switch that accepts and drops connections
+   * would be flooded.
+   */
   reset(): void {
     this.#attempts = 0;
   }

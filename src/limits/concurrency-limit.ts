@@ -1,6 +1,6 @@
 import { Overloaded } from '../errors.ts';
 
-/** Work that is too dear to be done for everybody at once: so many at a time, so many more wait, the rest are sent away. */
+/** Limits expensive work: a fixed number of calls run at a time, a fixed number wait, and the rest are refused. */
 export class ConcurrencyLimit {
   readonly #atOnce: number;
   readonly #waitMost: number;
@@ -12,11 +12,11 @@ export class ConcurrencyLimit {
     this.#waitMost = waitMost;
   }
 
-  /** @throws Overloaded when the line is full */
+  /** @throws Overloaded if the queue is full */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#running >= this.#atOnce) {
       if (this.#waiting.length >= this.#waitMost) throw new Overloaded();
-      // Whoever is done hands its place on, so nobody slips in between.
+      // A finished call passes its slot to the next waiting call, so no new call can take it.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else this.#running++;
     try {

@@ -1,6 +1,9 @@
 const SECOND_MS = 1_000;
 
-/** How many lines a second may have, for what a misbehaving switch does in every message. The counters count them all. */
+/**
+ * Limits log lines per second for faults that a misbehaving switch causes in every message. The counters still count
+ * all of them.
+ */
 export class LogBudget {
   readonly #linesPerSecond: number;
   #secondStartMs = Number.NEGATIVE_INFINITY;
@@ -11,7 +14,7 @@ export class LogBudget {
     this.#linesPerSecond = linesPerSecond;
   }
 
-  /** Writes a line unless this second has had its share; a line tells how many were left out before it. */
+  /** Writes a line unless the limit of this second is used up. A line states how many were suppressed before it. */
   spend(monotonicMs: number, write: (suppressed: number) => void): void {
     if (monotonicMs - this.#secondStartMs >= SECOND_MS) {
       this.#secondStartMs = monotonicMs;

@@ -36,6 +36,9 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/errors/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/errors.ts', parts: ['comments'] },
   { glob: 'src/links/*.ts', parts: ['comments'] },
+  { glob: 'src/card/*.ts', parts: ['comments', 'texts'] },
+  { glob: 'src/card/README.md', parts: ['prose'] },
+  { glob: 'src/{bytes,emv,limits}/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/links/README.md', parts: ['prose'] },
   { glob: 'test/style/clean-files.ts', parts: ['comments'] },
 ];
