@@ -47,8 +47,8 @@ export function openFront(parts: RouteParts, { log, health, metrics, tracing }: 
 export function followCertificate(server: Server, config: Config, log: Log, closers: Closers): void {
   const files = tlsFiles(config);
   if (!files || !isHttps(server.server)) return;
-  const onReplaced = () => log.info('new tls files in use');
-  const onError = (error: unknown) => log.error({ error }, 'new tls files are unusable, previous files remain in use');
+  const onReplaced = () => log.info('new TLS files in use');
+  const onError = (error: unknown) => log.error({ error }, 'new TLS files are unusable, previous files remain in use');
   closers.push(followTlsFiles(server.server, files, { onReplaced, onError }));
 }
 

@@ -17,11 +17,11 @@ import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
 import type { Closers } from './closers.ts';
 import { switchAccessOf } from './switch-access-of.ts';
 
-const ANOTHER_DATABASE = 'database was replaced by a backup or a standby, stans skip ahead';
+const ANOTHER_DATABASE = 'database was replaced by a backup or a standby, STANs skip ahead';
 
 /** Logged on level error, because a person must act. */
-const FEW_LEFT = 'few stans are left before the cut-over, taps without a stan will not be sent';
-const NONE_LEFT = 'no stan is left before the cut-over, taps are not sent';
+const FEW_LEFT = 'few STANs are left before the cut-over, taps without a STAN will not be sent';
+const NONE_LEFT = 'no STAN is left before the cut-over, taps are not sent';
 
 export interface SwitchParts {
   readonly config: Config;

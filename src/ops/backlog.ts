@@ -3,20 +3,20 @@ import type { Database } from '../store/postgres/open-database.ts';
 import { FEW_STANS, STANS } from '../store/switches/stan-blocks.ts';
 import { OPEN_REVERSAL_STATES } from '../transactions/model/transaction.ts';
 
-/** What waits in the whole installation, the same from each of its processes. */
+/** Pending work of the whole installation; every process reports the same. */
 export interface Backlog {
   readonly queues: readonly QueueFigures[];
-  /** Uncertain at a switch: the reversal is under way. */
+  /** The outcome at a switch is uncertain and a reversal is in progress. */
   readonly reversalsOwed: number;
-  /** A person must look. */
+  /** A person must resolve these transactions. */
   readonly needsReview: number;
   readonly webhooks: readonly PendingWebhooks[];
-  /** The scopes of STANs that may run out before their switch cuts over, the fewest first. */
+  /** Scopes whose STANs may run out before the switch's cut-over, fewest first. */
   readonly fewStans: readonly FewStans[];
   readonly databaseBytes: number;
 }
 
-/** Events that an endpoint has not taken yet. */
+/** Events that an endpoint has not accepted yet. */
 export interface PendingWebhooks {
   readonly acquirerId: number;
   readonly integratorId: number;
@@ -25,29 +25,29 @@ export interface PendingWebhooks {
   readonly pending: number;
 }
 
-/** A scope of STANs with few left: of an acquirer, or of one of its terminals. */
+/** A scope with few STANs left: an acquirer, or one of its terminals. */
 export interface FewStans {
   /** `<acquirer>` or `<acquirer> <terminal>`. */
   readonly scope: string;
   readonly left: number;
 }
 
-/** One row for each scope. Of one that nobody has used for a business day nothing can run out. */
+/** One row per scope. A scope that was unused for a business day cannot run out. */
 const FEW = `
 select scope, greatest(${STANS} - (next_value - day_first), 0)::int as left from stan_blocks
 where next_value - day_first > ${STANS - FEW_STANS} and reserved_at > clock_timestamp() - interval '5 days'
 order by 2, 1 limit $1`;
 
-/** A scope that runs out is a fault of its own; a hundred of them have one cause. */
+/** One exhausted scope is a fault of its own; a hundred have a common cause. */
 const MAX_SCOPES = 100;
 
-/** Partial indexes hold the few rows that these count. */
+/** Partial indexes contain the few rows that these queries count. */
 const MONEY = `
 select (select count(*)::int from transactions where reversal_state in (${OPEN_REVERSAL_STATES.join()})) as "reversalsOwed",
   (select count(*)::int from transactions where needs_review) as "needsReview",
   pg_database_size(current_database()) as "databaseBytes"`;
 
-/** Of an event that is pending a job lives, and jobs of events that were delivered are gone. */
+/** A pending event has a live job; the jobs of delivered events are deleted. */
 const WEBHOOKS = `
 select endpoint.acquirer_id as "acquirerId", endpoint.integrator_id as "integratorId", serves, disabled_at is not null as "isDisabled",
   coalesce(waiting.pending, 0)::int as pending
@@ -57,12 +57,12 @@ from webhook_endpoints endpoint left join (
 where $2::integer is null or endpoint.acquirer_id = $2
 order by pending desc, 1, 2, 3 limit $1`;
 
-/** Those that wait longest matter; the rest would be a page of zeros. */
+/** Endpoints with the most pending events matter; the others would fill a page with zeros. */
 const MAX_ENDPOINTS = 100;
-/** Scrapers and consoles ask as often as they like; the database is asked no more than this. */
+/** Scrapers and consoles can ask at any rate; the database is queried at most at this interval. */
 const TRUSTED_FOR_MS = 5_000;
 
-/** A reader of the backlog that spares the database. */
+/** Reads the backlog with a cache, which limits the load on the database. */
 export function createBacklogReader(database: Database, monotonicMs = () => performance.now()): () => Promise<Backlog> {
   let last: { readonly atMs: number; readonly backlog: Promise<Backlog> } | undefined;
   return () => {
@@ -87,7 +87,7 @@ async function readBacklog(database: Database): Promise<Backlog> {
   return { queues, webhooks, fewStans: few.rows, ...money.rows[0]! };
 }
 
-/** Of each endpoint, those that wait for most first. @param acquirerId whose; undefined for all */
+/** Counts per endpoint, most pending first. @param acquirerId undefined for all acquirers */
 export async function readPendingWebhooks(database: Database, acquirerId?: number): Promise<PendingWebhooks[]> {
   const { rows } = await database.query<PendingWebhooks>(WEBHOOKS, [MAX_ENDPOINTS, acquirerId ?? null]);
   return rows;

@@ -8,11 +8,11 @@ import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { overriding } from './overriding.ts';
 
 /**
- * The moments at which a crash test ends this process: between two effects, where what is in memory is lost and what is
- * committed or on the wire is not. Where they stand in the life of a tap (reliability, "Order of writes"):
+ * The moments at which a crash test ends this process. Each lies between two effects, where the memory is lost and
+ * what is committed or on the wire is not. Their order in the life of a tap (reliability, "Order of writes"):
  *
- *   before-submit-commit · (B) · after-submit-commit · the bytes · after-write · the answer · after-response · (C) ·
- *   after-outcome-commit · the phone's answer
+ *    before-submit-commit · (B) · after-submit-commit · the bytes · after-write · the response · after-response ·
+ *    (C) · after-outcome-commit · the phone's response
  */
 export const FAILPOINTS = [
   'before-submit-commit',
@@ -44,11 +44,11 @@ interface Armed {
   passesLeft: number;
 }
 
-/** What is to happen at which moments, `after-write:kill` or `after-write:freeze@3`: the third time. For dev alone. */
+/** The effects by moment, `after-write:kill` or `after-write:freeze@3` (the third time). Only for dev. */
 export class Failpoints {
   readonly #armed = new Map<FailpointName, Armed>();
 
-  /** Reads a list with commas; undefined when a part of it names no failpoint. */
+  /** Reads a comma-separated list; undefined when an entry names no failpoint. */
   static parse(text: string): Failpoints | undefined {
     const failpoints = new Failpoints();
     for (const entry of text.split(',')) {
@@ -60,14 +60,14 @@ export class Failpoints {
     return failpoints;
   }
 
-  /** A moment has come. The signal is this process's own, so nothing runs between it and the end. */
+  /** Reports that a moment is reached. The process sends the signal to itself, so it executes nothing in between. */
   pass(name: FailpointName): void {
     const armed = this.#armed.get(name);
     if (armed && --armed.passesLeft === 0) process.kill(process.pid, armed.signal);
   }
 }
 
-/** The world with failpoints around its effects; without any, the world itself. */
+/** The dependencies with failpoints around their effects; without failpoints, the dependencies unchanged. */
 export function armFailpoints(
   deps: TransactionDependencies,
   failpoints: Failpoints | undefined,
@@ -94,7 +94,7 @@ export function armFailpoints(
   };
 }
 
-/** Webhooks with failpoints around each attempt. */
+/** The webhook fetcher with failpoints around each attempt. */
 export function armFetcher(
   fetcher: Pick<GuardedFetch, 'request'>,
   failpoints: Failpoints | undefined,
@@ -111,7 +111,7 @@ export function armFetcher(
 }
 
 function armStore(store: TransactionStore, failpoints: Failpoints): TransactionStore {
-  /** (B) for taps that are submitted by this very commit; those of an `api` process are by the worker's. */
+  /** (B) for taps that this commit submits; those of an `api` process are submitted by a commit of the worker. */
   const submitting = async <T>(status: number, write: () => Promise<T>, isDone: (outcome: T) => boolean) => {
     const isSubmission = status === Status.SubmittedToPaymentProcessor;
     if (isSubmission) failpoints.pass('before-submit-commit');
@@ -177,7 +177,7 @@ function armSlot(slot: SwitchSlot, failpoints: Failpoints): SwitchSlot {
   return overriding(slot, {
     authorize: async (request, timing, about) => {
       const answering = slot.authorize(request, timing, about);
-      // A connection writes what was given to it at the end of the same turn.
+      // A connection writes its queued bytes at the end of the same turn of the event loop.
       setImmediate(() => failpoints.pass('after-write'));
       const answer = await answering;
       if (answer.kind === 'answered') failpoints.pass('after-response');

@@ -1,7 +1,7 @@
 import type { Database } from '../store/postgres/open-database.ts';
 import type { AcquirerSwitch, SwitchStats } from '../switches/acquirer-switch.ts';
 
-/** A readiness probe asks often; the database is asked no more than this. */
+/** Readiness probes can ask at any rate; the database is checked at most at this interval. */
 const CHECKED_EVERY_MS = 1_000;
 const TIMEOUT_MS = 2_000;
 
@@ -13,11 +13,14 @@ export interface Readiness {
   readonly isReady: boolean;
   readonly database: 'up' | 'down';
   readonly isDraining: boolean;
-  /** By acquirer and processor id; `unusable` where what is stored cannot be opened (the log says why). A switch that is down does not make the process unready: taps are answered, too. */
+  /**
+   * By acquirer and processor id; `unusable` when the stored configuration cannot be opened (the log has the
+   * reason). A switch that is down does not make the process unready, because taps are still answered.
+   */
   readonly switches: Readonly<Record<string, string>>;
 }
 
-/** Whether this process should be sent traffic. */
+/** Whether load balancers should send traffic to this process. */
 export class Health {
   readonly #database: Database;
   readonly #switches: WatchedSwitches | undefined;
@@ -42,17 +45,20 @@ export class Health {
     };
   }
 
-  /** Every switch's counters and lists at this moment, by acquirer and processor id: numbers and names, nothing of a message. */
+  /**
+   * The present counters and lists of every switch, by acquirer and processor id: numbers and names, no message
+   * content.
+   */
   switchStats(): Readonly<Record<string, SwitchStats>> {
     return Object.fromEntries([...(this.#switches ?? [])].map(([name, { stats }]) => [name, stats]));
   }
 
-  /** From now on unready: load balancers send nothing new while what is under way finishes. */
+  /** Reports unready from now on, so that load balancers send no new requests while the open ones complete. */
   drain(): void {
     this.#isDraining = true;
   }
 
-  /** Ready again: for a process that is to stay after all. */
+  /** Reports ready again, for a process that continues after all. */
   resume(): void {
     this.#isDraining = false;
   }

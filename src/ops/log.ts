@@ -5,8 +5,8 @@ export type Log = Logger;
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /**
- * JSON lines on standard output. Nothing is logged that is not named at its call: errors are reduced to their class and
- * code (and, for errors that are not ours, the place they came from), because a message may quote what it choked on.
+ * JSON lines on standard output. Only explicitly named fields are logged. Errors are reduced to class and code, and
+ * foreign errors also to their origin, because a message may quote input.
  */
 export function createLog(level: LogLevel, name = 'tapwire'): Log {
   return pino({
@@ -18,7 +18,7 @@ export function createLog(level: LogLevel, name = 'tapwire'): Log {
   });
 }
 
-/** An error as it may be logged. */
+/** The parts of an error that may be logged. */
 export function safeError(error: unknown): object {
   if (error instanceof TapwireError) return { class: error.name, code: error.code };
   if (!(error instanceof Error)) return { class: typeof error };

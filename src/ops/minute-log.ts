@@ -5,25 +5,25 @@ const EVERY_MS = 60_000;
 const MEGABYTE = 1_048_576;
 
 /**
- * One line a minute with what the process has done in it, on info, quiet or not: so that a log tells what is usual, and silence
- * means that nobody is there.
+ * Logs one line per minute on info with the figures of the process, also when idle. The log thus shows the normal
+ * state, and silence means that the process does not run.
  *
- * @returns what ends it
+ * @returns a function that stops the log
  */
 export function startMinuteLog(read: () => Promise<ProcessFigures>, log: Log, everyMs = EVERY_MS): () => void {
   let before: ProcessFigures | undefined;
   const tell = async () => {
     const now = await read();
-    if (before) log.info(minuteOf(before, now), 'the last minute');
+    if (before) log.info(minuteOf(before, now), 'figures of the last minute');
     before = now;
   };
-  const report = (error: unknown) => log.error({ error }, 'the figures of the last minute cannot be read');
+  const report = (error: unknown) => log.error({ error }, 'figures of the last minute could not be read');
   void tell().catch(report);
   const timer = setInterval(() => void tell().catch(report), everyMs).unref();
   return () => clearInterval(timer);
 }
 
-/** What came between two looks. */
+/** The difference of two readings. */
 export function minuteOf(before: ProcessFigures, now: ProcessFigures): Readonly<Record<string, unknown>> {
   const counts = now.taps.counts.map((count, at) => count - (before.taps.counts[at] ?? 0));
   const taps = { ...now.taps, counts };
@@ -40,7 +40,7 @@ export function minuteOf(before: ProcessFigures, now: ProcessFigures): Readonly<
   };
 }
 
-/** The bound below which that share lies; null without any, and beyond the last bound. */
+/** The bound of the bucket that contains the quantile; null without values, and beyond the last bound. */
 function quantileMs({ bounds, counts }: Timings, share: number): number | null {
   const wanted = sum(counts) * share;
   if (wanted === 0) return null;

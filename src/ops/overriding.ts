@@ -1,4 +1,4 @@
-/** An object with some of its methods replaced; private members stay within reach of the others. */
+/** An object with some methods replaced. The other methods can still access private members. */
 export function overriding<T extends object>(target: T, overrides: Partial<T>): T {
   return new Proxy(target, {
     get: (_, name) => {

@@ -1,7 +1,9 @@
 import type { Log } from './log.ts';
 import type { Trace } from './traceparent.ts';
 
-/** Of a request, what may be logged: its ids and its route's pattern. Never a URL, a header or a body. */
+/**
+ * The parts of a request that may be logged: its ids and the pattern of its route. Never a URL, a header or a body.
+ */
 interface LoggedRequest {
   readonly correlationId: string;
   readonly trace: Trace;
@@ -14,13 +16,16 @@ interface LoggedReply {
   readonly elapsedTime: number;
 }
 
-/** What the HTTP front tells the log. */
+/** The events that the HTTP server reports to the log. */
 export interface RequestLog {
   answered(request: LoggedRequest, reply: LoggedReply): void;
   unforeseen(error: unknown, request: LoggedRequest): void;
 }
 
-/** One line per request on level debug (a busy gateway answers thousands a second), every fault on level error. */
+/**
+ * One line per request on level debug, because a busy gateway serves thousands per second, and every fault on level
+ * error.
+ */
 export function createRequestLog(log: Log): RequestLog {
   return {
     answered({ correlationId, trace: { traceId }, method, routeOptions }, { statusCode: status, elapsedTime }) {

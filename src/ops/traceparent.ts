@@ -1,33 +1,36 @@
 import { randomBytes } from 'node:crypto';
 
-/** Where a request stands in its trace, in lower-case hex (W3C Trace Context). */
+/** Position of a request in its trace, in lower-case hex (W3C Trace Context). */
 export interface Trace {
-  /** 16 bytes, the caller's own or ours. */
+  /** 16 bytes, from the caller or generated here. */
   readonly traceId: string;
   /** 8 bytes: this process's part of the request. */
   readonly spanId: string;
-  /** Of the caller's span; undefined where the trace begins here. */
+  /** Id of the caller's span; undefined when the trace begins here. */
   readonly parentSpanId: string | undefined;
-  /** Whether somebody records the trace: the only flag that has a meaning to us (3.2.2.5.1). */
+  /** Whether the trace is recorded: the only flag that is used here (3.2.2.5.1). */
   readonly isSampled: boolean;
 }
 
-/** `version-traceid-parentid-flags`; versions after 00 may append more, behind a dash (3.2.4). */
+/** `version-traceid-parentid-flags`; versions after 00 can append more after a dash (3.2.4). */
 const FORM = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?![^-])/;
 const AT = { traceId: 3, spanId: 36, flags: 53, end: 55 } as const;
 const CURRENT = '00';
-/** A later version may be longer; nobody sends us a book. */
+/** A later version can be longer; the limit bounds the work. */
 const MAX_CHARS = 256;
 const SAMPLED = 1;
 
 const TRACE_CHARS = 32;
 const SPAN_CHARS = 16;
-/** Entropy for some hundred requests: asking the system for each would cost more than all else that is done here. */
+/**
+ * Entropy for some hundred requests, because one system call per request would cost more than the rest of this
+ * work.
+ */
 const POOL_BYTES = 4_096;
 let pool = '';
 let taken = 0;
 
-/** Random hex that nobody has had before: of ids, never of secrets. */
+/** Unique random hex for ids, not for secrets. */
 function freshHex(chars: number): string {
   if (taken + chars > pool.length) {
     pool = randomBytes(POOL_BYTES).toString('hex');
@@ -37,7 +40,10 @@ function freshHex(chars: number): string {
   return pool.substring(taken - chars, taken);
 }
 
-/** The trace that a request goes on with: the caller's when its `traceparent` is well-formed, a new one otherwise (3.2.2, 4.3). */
+/**
+ * The trace that a request continues: the caller's when its `traceparent` is well-formed, otherwise a new one
+ * (3.2.2, 4.3).
+ */
 export function takeTrace(header: string | readonly string[] | undefined): Trace {
   if (typeof header !== 'string' || !isWellFormed(header)) {
     return { traceId: freshHex(TRACE_CHARS), spanId: freshHex(SPAN_CHARS), parentSpanId: undefined, isSampled: false };
@@ -55,7 +61,7 @@ function isWellFormed(header: string): boolean {
   return header.length === AT.end || !header.startsWith(CURRENT);
 }
 
-/** As it stands in a header: version 00. */
+/** The header value, version 00. */
 export function formatTraceparent({ traceId, spanId, isSampled }: Trace): string {
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 }

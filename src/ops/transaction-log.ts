@@ -10,26 +10,28 @@ import type { UnmatchedResponse } from '../transactions/reversal/late-response.t
 import type { Log } from './log.ts';
 import { overriding } from './overriding.ts';
 
-/** Per kind of line: an outage makes thousands of them a second, and each says the same. */
+/** Limit per kind of line, because an outage produces thousands of equal lines per second. */
 const LINES_PER_SECOND = 20;
 
 /**
- * A tap's way in log lines: each names the transaction, the correlation id of its HTTP request, and STAN, RRN and terminal of
- * its message to the switch, so that what HTTP, jobs and the switch's own log tell can be joined by any of them.
+ * Logs the progress of a tap. Each line contains the transaction, the correlation id of its HTTP request, and STAN,
+ * RRN and terminal of its message to the switch. Each of them joins the records of HTTP, jobs and the switch's own
+ * log.
  *
- * On debug every submission and outcome; on info what is uncertain: no response, reversals, late responses.
+ * Level debug: every submission and outcome. Level info: uncertain events, that is no response, reversals and late
+ * responses.
  */
 export function logTransactions(deps: TransactionDependencies, log: Log): TransactionDependencies {
   const transactionLog = new TransactionLog(log, deps.clock.monotonicMs);
   return { ...deps, store: logging(deps.store, transactionLog), refunds: tellingRefunds(deps.refunds, transactionLog) };
 }
 
-/** Tells of responses that answer nothing we know, by the names that the switch has for their requests. */
+/** Logs responses without a request in flight, by the identifiers that the switch uses for requests. */
 export function createUnmatchedLog(log: Log): (unmatched: UnmatchedResponse) => void {
   const budget = new LogBudget(LINES_PER_SECOND);
   return ({ acquirerId, processorId, stan, rrn, tid }) =>
     budget.spend(performance.now(), (suppressed) =>
-      log.warn({ acquirerId, processorId, stan, rrn, tid, suppressed }, 'a response answers no request of ours'),
+      log.warn({ acquirerId, processorId, stan, rrn, tid, suppressed }, 'response without a request in flight'),
     );
 }
 
@@ -66,7 +68,7 @@ function namesOf({ acquirerId, id, attempt, correlationId, routeId, tid, stan, r
   return { acquirerId, id, attempt, correlationId, routeId, tid, stan, rrn };
 }
 
-/** A commit with both: accepted, and already on its way. */
+/** A commit that contains both acceptance and submission. */
 function logAttempt({ transaction }: Pick<NewAttempt, 'transaction'>, transactionLog: TransactionLog): void {
   const isSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
   transactionLog.debug(transaction, isSubmitted ? 'submitted to the switch' : 'accepted', {
@@ -75,7 +77,7 @@ function logAttempt({ transaction }: Pick<NewAttempt, 'transaction'>, transactio
 }
 
 function logging(store: TransactionStore, transactionLog: TransactionLog): TransactionStore {
-  // The beginning of every tap: not even looked at unless somebody asked for it.
+  // Every tap begins here, so this work is skipped unless level debug is enabled.
   return loggingOutcomes(transactionLog.isDetailed ? loggingAttempts(store, transactionLog) : store, transactionLog);
 }
 
@@ -109,7 +111,7 @@ function loggingOutcomes(store: TransactionStore, transactionLog: TransactionLog
       const outcome = await store.recordLate(record);
       const { kind, responseCode } = record.late;
       if (outcome !== 'moved')
-        transactionLog.info(record.transaction, 'a response came late', { kind, responseCode, outcome });
+        transactionLog.info(record.transaction, 'late response received', { kind, responseCode, outcome });
       return outcome;
     },
   });
@@ -121,7 +123,7 @@ function logSettlement(
 ) {
   const { disposition, responseCode } = result;
   if (disposition === Disposition.Indeterminate) {
-    transactionLog.info(transaction, 'the outcome is uncertain: a reversal is owed', { isOverdue });
+    transactionLog.info(transaction, 'outcome is uncertain, a reversal is required', { isOverdue });
   } else if (disposition !== null) {
     transactionLog.debug(transaction, 'decided', { disposition: dispositionName(disposition), responseCode });
   }
@@ -129,7 +131,7 @@ function logSettlement(
 
 function logReversal({ transaction, auditEntries }: ReversalStep, transactionLog: TransactionLog): void {
   for (const { attempt, ...step } of auditEntries) {
-    const what = 'reversal' in step ? 'a reversal went on' : 'an answer left a reversal as it was';
+    const what = 'reversal' in step ? 'reversal advanced' : 'response did not change the reversal';
     transactionLog.info(transaction, what, { ...step, reversalAttempt: attempt });
   }
 }
@@ -144,7 +146,7 @@ function tellingRefunds(refunds: RefundStore, transactionLog: TransactionLog): R
     startVoid: async (wanted) => {
       const isStarted = await refunds.startVoid(wanted);
       const { transaction } = wanted.attempt;
-      if (isStarted) transactionLog.info(transaction, 'a void was asked for', { originalId: transaction.originalId });
+      if (isStarted) transactionLog.info(transaction, 'void requested', { originalId: transaction.originalId });
       return isStarted;
     },
   });

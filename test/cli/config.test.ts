@@ -58,10 +58,10 @@ describe('a secret', () => {
     expect(captured(() => readConfig({ ...both, DATABASE_URL_FILE: missing })).reason).toBe(
       'The configuration is invalid:\n' +
         '  DATABASE_URL_FILE: cannot be read (ENOENT)\n' +
-        '  METRICS_TOKEN_FILE: METRICS_TOKEN is set, too: one of them must go',
+        '  METRICS_TOKEN_FILE: METRICS_TOKEN is also set; remove one of them',
     );
     const long = captured(() => readConfig({ METRICS_TOKEN_FILE: fileOf('x'.repeat(100_000)) }));
-    expect(long.reason).toContain('METRICS_TOKEN_FILE: cannot be read (no file, or too large)');
+    expect(long.reason).toContain('METRICS_TOKEN_FILE: cannot be read (not a file, or too large)');
     expect(captured(() => readConfig({ METRICS_TOKEN_FILE: '/dev/zero' })).reason).toContain('METRICS_TOKEN_FILE');
     const short = captured(() => readConfig({ METRICS_TOKEN_FILE: fileOf('hush') }));
     expect(short.reason).toContain('METRICS_TOKEN');

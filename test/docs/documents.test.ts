@@ -15,13 +15,13 @@ test('a section is replaced, and what is around it stays', () => {
 });
 
 test('a section without a place, and a place without a section, are both told', () => {
-  expect(() => withSections('', { one: '' })).toThrow('no place for one');
+  expect(() => withSections('', { one: '' })).toThrow('no place for the section one');
   expect(() => withSections('<!-- one -->\n<!-- /one -->', {})).toThrow('The section one has no text');
 });
 
 test('the states are told with their prose, their diagram and every declared move', () => {
   const { status, 'pin-step': pinStep } = transactionStates();
-  expect(status).toContain('Where a transaction stands');
+  expect(status).toContain('The status is the position of a transaction');
   expect(status).toContain('  [*] --> RequestReceived\n');
   expect(status).toContain('| `AcknowledgedByPhone` | nothing | 10, may rest |');
   expect(pinStep).toContain('| `awaiting` | `submitted`, `expired` |');

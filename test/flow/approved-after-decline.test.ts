@@ -28,7 +28,7 @@ async function declinedTap(): Promise<{ id: string; sale: ReceivedRequest }> {
 }
 
 const alarmsOf = (id: string) =>
-  faultsIn(scene.installation.logLines).filter((line) => line.id === id && line.msg.includes('a person must look'));
+  faultsIn(scene.installation.logLines).filter((line) => line.id === id && line.msg.includes('needs review'));
 
 async function expectReversed(id: string, sale: ReceivedRequest): Promise<void> {
   const reversal = await scene.scripted.next('0420');

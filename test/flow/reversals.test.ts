@@ -223,7 +223,7 @@ describe('when the time for a reversal is over', () => {
     await scene.scripted.next('0421');
     await eventually(() =>
       expect(faultsIn(scene.installation.logLines)).toMatchObject([
-        { id, msg: expect.stringContaining('a person must look') },
+        { id, msg: expect.stringContaining('needs review') },
       ]),
     );
     expect(await scene.untilReversal(id, 'needsReview', 2)).toMatchObject({
@@ -274,7 +274,7 @@ describe('a reversal that cannot be built', () => {
     return id;
   }
 
-  const alarms = () => faultsIn(scene.installation.logLines).filter(({ msg }) => msg.includes('a person must look'));
+  const alarms = () => faultsIn(scene.installation.logLines).filter(({ msg }) => msg.includes('needs review'));
 
   test('because its card data is not kept any more calls a person at once, and its job ends', async () => {
     const id = await repeatAfter('sealed_card = null', 10);

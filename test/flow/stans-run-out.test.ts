@@ -78,7 +78,7 @@ test('a reversal for which there is no STAN at all needs review when its time is
     });
   });
   expect(faultsIn(installation.logLines)).toContainEqual(
-    expect.objectContaining({ id, msg: expect.stringContaining('a person must look') }),
+    expect.objectContaining({ id, msg: expect.stringContaining('needs review') }),
   );
   expect(installation.asked.reversals).toBe(0);
 });

@@ -60,9 +60,9 @@ async function expectJourney(id: string): Promise<void> {
   const correlationId = expect.stringMatching(/^[0-9a-f]{8}-/);
   const lines = installation.logLines.filter((line) => line.id === id);
   expect(lines.map(({ msg, reversal }) => [msg, reversal])).toEqual([
-    ['the outcome is uncertain: a reversal is owed', undefined],
-    ['a reversal went on', 'sent'],
-    ['a reversal went on', 'acknowledged'],
+    ['outcome is uncertain, a reversal is required', undefined],
+    ['reversal advanced', 'sent'],
+    ['reversal advanced', 'acknowledged'],
   ]);
   for (const line of lines) expect(line).toMatchObject({ acquirerId: 1, correlationId, stan, rrn, tid: 'TW101001' });
 }

@@ -110,7 +110,7 @@ describe('a configuration of qa or prod is refused', () => {
     ['with AUTH_URL in plain HTTP', { AUTH_URL: 'http://pay.example' }, /AUTH_URL: must begin with https/],
     ['trusting every address', { TRUSTED_PROXIES: '10.0.0.1,0.0.0.0/0' }, /TRUSTED_PROXIES: .*every address/],
     ['trusting every address of IPv6', { TRUSTED_PROXIES: '::/0' }, /TRUSTED_PROXIES: .*every address/],
-    ['trusting what is no address', { TRUSTED_PROXIES: 'proxy.example' }, /TRUSTED_PROXIES: .*no IP address/],
+    ['trusting what is no address', { TRUSTED_PROXIES: 'proxy.example' }, /TRUSTED_PROXIES: .*must be an IP address/],
   ])('%s', (_what, change, reason) => {
     for (const TAPWIRE_ENV of ['qa', 'prod']) {
       expect(() => readConfig({ TAPWIRE_ENV, ...RIGHT, ...change })).toThrow(reason);

@@ -75,7 +75,7 @@ describe('a process', () => {
     await vi.advanceTimersByTimeAsync(60_000);
     isReadable = true;
     await vi.advanceTimersByTimeAsync(60_000);
-    const [TOLD, FAILED] = ['the last minute', 'the figures of the last minute cannot be read'];
+    const [TOLD, FAILED] = ['figures of the last minute', 'figures of the last minute could not be read'];
     expect(lines.map(({ msg }) => msg)).toEqual([TOLD, FAILED, TOLD]);
     stop();
     await vi.advanceTimersByTimeAsync(300_000);

@@ -10,7 +10,7 @@ import { Relay } from '../support/relay.ts';
 import { restoreTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { letDoubtPass, letTimePass, storedTransaction } from '../support/transactions.ts';
 
-const ANOTHER_DATABASE = 'database was replaced by a backup or a standby, stans skip ahead';
+const ANOTHER_DATABASE = 'database was replaced by a backup or a standby, STANs skip ahead';
 
 let installation: Installation;
 let relay: Relay;

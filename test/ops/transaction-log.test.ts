@@ -75,7 +75,7 @@ test('on info what is certain is not told, and what is uncertain not more often 
   expect(lines).toHaveLength(20);
   const auditEntries = [{ reversal: 'sent', attempt: 2 }] as const;
   await store.stepReversal({ transaction: submitted, auditEntries } as unknown as ReversalStep);
-  expect(lines[20]).toMatchObject({ msg: 'a reversal went on', reversal: 'sent', reversalAttempt: 2, rrn: NAMES.rrn });
+  expect(lines[20]).toMatchObject({ msg: 'reversal advanced', reversal: 'sent', reversalAttempt: 2, rrn: NAMES.rrn });
 });
 
 test('a response to nothing of ours is told by the names that the switch has for it, and not without end', () => {

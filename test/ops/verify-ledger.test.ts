@@ -235,7 +235,7 @@ describe('I7: one event for each outcome', () => {
     const whats = (await books.faults()).I7!.map(({ what }) => what);
     expect(whats).toEqual([
       '2 events of sequence 1',
-      expect.stringContaining('is pending, and nobody will deliver it'),
+      expect.stringContaining('is pending without a job that delivers it'),
     ]);
   });
 
@@ -296,7 +296,7 @@ test('J: a void whose sale nobody reverses', async () => {
       reversalState,
       sale.id,
     ]);
-  const fault = { id: asked.id, what: 'is a void that nobody drives' };
+  const fault = { id: asked.id, what: 'is a void without a reversal in progress' };
   expect((await books.faults()).J).toEqual([fault]);
   await drive(VoidState.asked, ReversalState.acknowledged);
   expect((await books.faults()).J).toEqual([fault]);
@@ -355,7 +355,7 @@ describe('tapwire verify-ledger', () => {
 
   test('says in a sentence that nobody serves a ledger there', async () => {
     const ended = await run('http://127.0.0.1:1/ledger');
-    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('serves no ledger') });
+    expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('does not serve a complete ledger') });
   });
 
   test('reads a ledger of a hundred thousand entries as they come', async () => {

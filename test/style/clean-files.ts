@@ -18,6 +18,8 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/cli/README.md', parts: ['prose'] },
   { glob: 'src/{config,main}.ts', parts: ['comments', 'texts'] },
   { glob: 'src/{docs,gateway}/*.ts', parts: ['comments', 'texts'] },
+  { glob: 'src/ops/*.ts', parts: ['comments', 'texts'] },
+  { glob: 'src/ops/{doctor,metrics,tracing,verify-ledger}/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/http/*.ts', parts: ['texts'] },
   { glob: 'src/http/{docs,openapi,routes}/*.ts', parts: ['texts'] },
   { glob: 'src/{links,push}/*.ts', parts: ['texts'] },

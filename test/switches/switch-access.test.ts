@@ -175,5 +175,5 @@ test.each([
   ['SWITCH_KEYS', '1='],
   ['SWITCH_KEYS', '1=a*b'],
 ])('%s=%s stops the start', (name, value) => {
-  expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`${name}: .*is not ACQUIRER=WHAT`));
+  expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`${name}: .*is not ACQUIRER=VALUE`));
 });

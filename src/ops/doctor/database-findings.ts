@@ -3,21 +3,24 @@ import type { Database } from '../../store/postgres/open-database.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
 
 const PART = 'database';
-/** A gateway follows the database's clock, its log does not. A second is what an honest NTP keeps by far. */
+/**
+ * A gateway follows the database's clock, but its log does not. A machine with working NTP deviates much less than
+ * a second.
+ */
 const MAX_CLOCK_DIFFERENCE_MS = 1_000;
-/** Room for a person, a backup and the next process during a rolling restart. */
+/** Connections for a person, a backup and the next process during a rolling restart. */
 const CONNECTIONS_TO_SPARE = 10;
 
-/** Without these a commit that was confirmed can be lost, and with it the proof that money must be reversed. */
+/** Without these settings a confirmed commit can be lost, and with it the proof that a reversal is required. */
 const DURABILITY = ['fsync', 'full_page_writes', 'synchronous_commit'] as const;
 
 export interface DatabaseQuestions {
   readonly isProduction: boolean;
-  /** How many clients one process of ours opens. */
+  /** Number of connections that one gateway process opens. */
   readonly connectionsPerProcess: number;
 }
 
-/** Version, schema, durability, clock and room of the database. */
+/** Version, schema, durability, clock and free connections of the database. */
 export async function databaseFindings(
   database: Database,
   { isProduction, connectionsPerProcess }: DatabaseQuestions,
@@ -53,13 +56,13 @@ async function durability(database: Database, isProduction: boolean): Promise<Fi
   const findings: Finding[] = [];
   if (off.length === 0) findings.push(good(PART, `${DURABILITY.join(', ')} are on`));
   else {
-    const description = `${off.join(', ')}: a confirmed commit can be lost in a crash, and a reversal with it`;
+    const description = `${off.join(', ')}: a crash can lose a confirmed commit, and a reversal with it`;
     const advice = `set ${off.map((name) => `${name} = on`).join(', ')}`;
     findings.push(isProduction ? fault(PART, description, advice) : warning(PART, description, advice));
   }
   if (standbys.rows.length > 0 && !isSynchronous) {
-    const description = 'there is a standby, and none is synchronous: a failover can lose confirmed commits';
-    const advice = 'name it in synchronous_standby_names';
+    const description = 'no standby is synchronous: a failover can lose confirmed commits';
+    const advice = 'add a standby to synchronous_standby_names';
     findings.push(isProduction ? fault(PART, description, advice) : warning(PART, description, advice));
   }
   return findings;
@@ -71,12 +74,16 @@ async function clock(database: Database): Promise<Finding> {
     'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
   );
   const afterMs = Date.now();
-  // Anywhere between the two is right.
+  // The server's time lies between the two local times, so any value between them counts as no difference.
   const { ms } = rows[0]!;
   const differenceMs = Math.round(Math.max(0, beforeMs - ms, ms - afterMs));
   if (differenceMs <= MAX_CLOCK_DIFFERENCE_MS) return good('clock', `${differenceMs} ms from the database's`);
-  const description = `${differenceMs} ms from the database's: log lines and the ends of certificates are dated wrong`;
-  return warning('clock', description, 'keep both machines on NTP; a gateway itself follows the clock of the database');
+  const description = `${differenceMs} ms from the database's: log times and certificate expiry are wrong`;
+  return warning(
+    'clock',
+    description,
+    'synchronise both machines by NTP; transactions follow the clock of the database',
+  );
 }
 
 async function room(database: Database, connectionsPerProcess: number): Promise<Finding> {
@@ -85,11 +92,11 @@ async function room(database: Database, connectionsPerProcess: number): Promise<
      where backend_type = 'client backend'`,
   );
   const { most, used } = rows[0]!;
-  const description = `${used} of ${most} connections in use, ${connectionsPerProcess} per process of ours`;
+  const description = `${used} of ${most} connections in use, ${connectionsPerProcess} per gateway process`;
   if (most - used >= connectionsPerProcess + CONNECTIONS_TO_SPARE) return good(PART, description);
   return warning(
     PART,
     description,
-    'raise max_connections, or lower DATABASE_CONNECTIONS: another process may not start',
+    'raise max_connections or lower DATABASE_CONNECTIONS, otherwise another process may not start',
   );
 }

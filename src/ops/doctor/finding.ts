@@ -1,6 +1,6 @@
-/** What the doctor saw of one thing, and what to do where it is not well. */
+/** The result of one examination, and advice if there is a fault. */
 export interface Finding {
-  /** What was looked at: `database`, `keys`, `switch 1 of acquirer 2`. */
+  /** The examined part: `database`, `keys`, `switch 1 of acquirer 2`. */
   readonly part: string;
   readonly verdict: 'good' | 'warning' | 'fault';
   readonly description: string;

@@ -6,8 +6,8 @@ select issuer, array_agg(distinct acquirer_id order by acquirer_id) as acquirers
 group by issuer having count(distinct acquirer_id) > 1 order by issuer limit 20`;
 
 /**
- * Names of issuers that several acquirers have registered, which only the operator may know. It is in order for an integrator
- * of both; otherwise one of them may want tokens of the other one's integrator.
+ * Names of issuers that several acquirers have registered; only the operator sees this. It is correct for an
+ * integrator that works for both. Otherwise one acquirer may try to accept the tokens of another one's integrator.
  */
 export async function issuerFindings(database: Database): Promise<Finding[]> {
   const { rows } = await database.query<{ issuer: string; acquirers: number[] }>(SHARED);
@@ -16,7 +16,7 @@ export async function issuerFindings(database: Database): Promise<Finding[]> {
     warning(
       `issuer ${issuer}`,
       `acquirers ${acquirers.join(', ')} have registered it`,
-      'check that its owner knows; its tokens should have the claim acquirerId',
+      'check with the owner of the issuer; its tokens should have the claim acquirerId',
     ),
   );
 }

@@ -5,11 +5,11 @@ import { type Finding, fault, good, warning } from './finding.ts';
 
 const PART = 'keys';
 const DAY_MS = 86_400_000;
-/** PCI DSS 3.7.4: keys are changed at the end of their cryptoperiod; ours is a year. */
+/** PCI DSS 3.7.4: keys are changed at the end of their cryptoperiod, which is a year here. */
 const CRYPTOPERIOD_DAYS = 365;
 const OTHERS_MAY = 0o077;
 
-/** Whether the key file can be read, by its owner alone, and how old it is: each rotation writes it anew. */
+/** Whether the key file is readable only for its owner, and its age; each rotation rewrites the file. */
 export async function keyFindings(
   path: string,
   open: (path: string) => Promise<KeyRing>,
@@ -28,17 +28,21 @@ export async function keyFindings(
 }
 
 function permissions(path: string, mode: number): Finding {
-  if ((mode & OTHERS_MAY) === 0) return good(PART, `${path} is for its owner alone`);
-  return fault(PART, `${path} can be reached by others (mode ${(mode & 0o777).toString(8)})`, `chmod 600 ${path}`);
+  if ((mode & OTHERS_MAY) === 0) return good(PART, `only the owner can access ${path}`);
+  return fault(
+    PART,
+    `${path} can be accessed by other users (mode ${(mode & 0o777).toString(8)})`,
+    `chmod 600 ${path}`,
+  );
 }
 
 function age(changedMs: number, nowMs: number): Finding {
   const days = Math.floor((nowMs - changedMs) / DAY_MS);
   if (days <= CRYPTOPERIOD_DAYS) return good(PART, `last changed ${days} days ago`);
-  return warning(PART, `no key was changed for ${days} days`, 'tapwire keys rotate --purpose …, for each of them');
+  return warning(PART, `no key was changed for ${days} days`, 'run tapwire keys rotate --purpose … for each purpose');
 }
 
-/** A previous card data key that has retired opens nothing any more: readers that still seal for it are refused. */
+/** A retired card data key opens nothing. The gateway refuses readers that still seal with it. */
 function retiring(keys: KeyRing, nowMs: number): Finding[] {
   const { keys: published } = keys.publicCardDataKeys(nowMs);
   return [good(PART, `${published.length} card data keys are published`)];

@@ -3,7 +3,7 @@ import { SESSION_LIMITS, serverSettings, TCP_SETTINGS } from '../../store/postgr
 import { type Finding, fault, good, warning } from './finding.ts';
 
 const PART = 'database sessions';
-/** Postgres 17 brought it. Before that, what a dead client left behind ends by the other limits. */
+/** Introduced in Postgres 17. In older versions the other limits end the transactions of a dead client. */
 const RECENT = 'transaction_timeout';
 
 interface Seen {
@@ -13,7 +13,10 @@ interface Seen {
   readonly port: number | null;
 }
 
-/** Whether the limits by which the server ends what a dead gateway left behind took effect, in a session as a gateway opens it. */
+/**
+ * Checks, in a session that is opened as a gateway opens it, whether the limits took effect with which the server
+ * ends the sessions of a dead gateway.
+ */
 export async function sessionFindings(url: string): Promise<Finding[]> {
   const wanted = serverSettings(SESSION_LIMITS.tap);
   const pool = openPool(url, { maxConnections: 1, limits: SESSION_LIMITS.tap });
@@ -28,7 +31,7 @@ export async function sessionFindings(url: string): Promise<Finding[]> {
   }
 }
 
-/** @param wanted by their names; a Unix socket has none of those of TCP */
+/** @param wanted limits by name; those of TCP do not apply to a Unix socket */
 export function judge(wanted: Readonly<Record<string, number>>, seen: readonly Seen[]): Finding[] {
   const settings = new Map(seen.map(({ name, setting }) => [name, Number(setting)]));
   const isOnSocket = seen[0]?.port == null;
@@ -39,13 +42,13 @@ export function judge(wanted: Readonly<Record<string, number>>, seen: readonly S
     const found = ineffective.map(
       ([name, value]) => `${name} is ${settings.get(name) ?? 'unknown'} instead of ${value}`,
     );
-    const description = `${found.join(', ')}: a gateway whose host loses its power keeps its locks`;
-    const advice = 'a pooler in front of the server must give each client a session of its own (pool_mode = session)';
+    const description = `${found.join(', ')}: a gateway whose host loses power keeps its locks`;
+    const advice = 'a pooler must give each client its own session (pool_mode = session)';
     findings.push(fault(PART, description, advice));
-  } else findings.push(good(PART, 'their limits took effect: the server ends those of a dead gateway within 10 s'));
+  } else findings.push(good(PART, 'limits are in effect; the server ends the sessions of a dead gateway within 10 s'));
   if (settings.get(RECENT) === undefined) {
-    const description = `the server has no ${RECENT}: a transaction that goes on is not limited as a whole`;
-    findings.push(warning(PART, description, 'Postgres 17 and newer have it'));
+    const description = `the server has no ${RECENT}, so the total duration of a transaction is not limited`;
+    findings.push(warning(PART, description, 'use Postgres 17 or newer'));
   } else if (settings.get(RECENT) !== wanted[RECENT])
     findings.push(fault(PART, `${RECENT} is ${settings.get(RECENT)} instead of ${wanted[RECENT]}`, 'see above'));
   return findings;

@@ -8,34 +8,34 @@ import type { StoredProcessor } from '../../switches/acquirer-switches.ts';
 import { certificateFindings } from './certificate-findings.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
 
-/** A switch in another country answers a SYN within this. */
+/** A switch in another country answers a SYN within this time. */
 const DIAL_TIMEOUT_MS = 3_000;
 const GIVE =
-  'give it to the acquirer in every process (SWITCH_NETWORKS, SWITCH_LISTENERS, SWITCH_KEYS), or change the processor';
+  'grant it to the acquirer in every process (SWITCH_NETWORKS, SWITCH_LISTENERS, SWITCH_KEYS), or change the processor';
 
 export interface SwitchQuestions {
   readonly types: ReadonlyMap<string, Processor>;
   readonly stored: readonly StoredProcessor[];
-  /** Acquirers that have a processor and no route to it. */
+  /** Acquirers that have a processor but no route to it. */
   readonly withoutRoute: readonly number[];
-  /** What acquirers may reach. */
+  /** The grants of the acquirers. */
   readonly access: SwitchAccess;
   readonly nowMs: number;
 }
 
-/** Whether each stored processor has its type, settings that fit, certificates that are valid, and a switch that answers. */
+/** Checks each stored processor: its type, settings and certificates, and whether its switch accepts connections. */
 export async function switchFindings(questions: SwitchQuestions): Promise<Finding[]> {
   const { stored, withoutRoute } = questions;
   const each = await Promise.all(stored.map((processor) => findingsOf(processor, questions)));
   const unrouted = withoutRoute.map((acquirerId) =>
     warning(
       `acquirer ${acquirerId}`,
-      'has processors and no route: its taps are ErrorFindingConfig',
-      'tapwire route add',
+      'has processors but no route, so its taps end in ErrorFindingConfig',
+      'run tapwire route add',
     ),
   );
   if (stored.length === 0)
-    return [warning('switches', 'there is none', 'tapwire processor add, then tapwire route add')];
+    return [warning('switches', 'no processor is configured', 'run tapwire processor add, then tapwire route add')];
   return [...each.flat(), ...unrouted];
 }
 
@@ -44,17 +44,17 @@ async function findingsOf(stored: StoredProcessor, questions: SwitchQuestions): 
   const part = `processor ${stored.id} of acquirer ${stored.acquirerId}`;
   const type = types.get(stored.type);
   if (!type) {
-    return [fault(part, `there is no processor type ${stored.type}`, 'name its folder or package in PROCESSORS')];
+    return [fault(part, `unknown processor type ${stored.type}`, 'add its folder or package to PROCESSORS')];
   }
   const checked = type.configSchema.safeParse(stored.config);
   if (!checked.success) {
     const description = checked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
-    return [fault(part, description, 'tapwire processor change')];
+    return [fault(part, description, 'run tapwire processor change')];
   }
   const config: SwitchConfig = checked.data;
   const { access } = questions;
   const foreign = access.faults(stored.acquirerId, config).map(({ path, detail }) => `${path.join('.')}: ${detail}`);
-  // What is not the acquirer's is not dialled on its behalf.
+  // The doctor does not connect to addresses that the acquirer has no grant for.
   if (foreign.length > 0) return [fault(part, foreign.join('; '), GIVE)];
   const mayDial: MayDial = (address, port) => access.mayDial(stored.acquirerId, address, port);
   return [...(await tlsFindings(part, stored, config, questions)), ...(await dialFindings(part, config, mayDial))];
@@ -74,17 +74,17 @@ async function tlsFindings(
   return (await Promise.all(files.map((pair) => certificateFindings(part, pair, nowMs)))).flat();
 }
 
-/** A connection is opened and closed again: a switch counts that as no more than a line that came and went. */
+/** Opens a connection and closes it again. A switch sees one short connection without a message. */
 async function dialFindings(part: string, { addresses }: SwitchConfig, mayDial: MayDial): Promise<Finding[]> {
-  if (addresses.length === 0) return [good(part, 'the switch connects to us')];
+  if (addresses.length === 0) return [good(part, 'the switch connects to the gateway')];
   const dialled = await Promise.all(
     addresses.map(async (address) => ({ ...address, answers: await answers(address, mayDial) })),
   );
   const silent = dialled.filter(({ answers: did }) => !did).map(({ host, port }) => `${host}:${port}`);
   const told = dialled.map(({ host, port }) => `${host}:${port}`).join(', ');
-  if (silent.length === 0) return [good(part, `${told} takes connections`)];
-  const description = `${silent.join(', ')} takes no connection`;
-  const advice = 'check address, firewall and whether the switch is up; tapwire simulate stands in for one';
+  if (silent.length === 0) return [good(part, `${told} accepts connections`)];
+  const description = `${silent.join(', ')} accepts no connection`;
+  const advice = 'check address, firewall and whether the switch runs; tapwire simulate provides a test switch';
   return [silent.length === dialled.length ? fault(part, description, advice) : warning(part, description, advice)];
 }
 

@@ -4,12 +4,15 @@ import { registerSnapshot, type Sample } from './snapshot-metric.ts';
 
 const JOB_STATES = ['ready', 'active', 'waiting', 'retry', 'dead'] as const;
 
-/** Queues, reversals and webhooks of the installation. A database that is away leaves them out, not the whole scrape. */
+/**
+ * Queues, reversals and webhooks of the installation. While the database is unavailable, a scrape omits only these
+ * metrics.
+ */
 export function registerBacklogMetrics(registry: Registry, read: () => Promise<Backlog>): void {
   const gauge = (name: string, help: string, samples: (backlog: Backlog) => readonly Sample[]) =>
     registerSnapshot(registry, { name, help, type: 'gauge', read: () => read().then(samples, () => []) });
 
-  gauge('tapwire_jobs', 'Jobs by queue and state; dead ones were given up', ({ queues }) =>
+  gauge('tapwire_jobs', 'Jobs by queue and state; dead jobs failed permanently', ({ queues }) =>
     queues.flatMap(({ queue, ...figures }) =>
       JOB_STATES.map((state) => ({ labels: { queue, state }, value: figures[state] })),
     ),
@@ -17,25 +20,25 @@ export function registerBacklogMetrics(registry: Registry, read: () => Promise<B
   gauge('tapwire_job_oldest_ready_seconds', 'How long the oldest job that is due has waited', ({ queues }) =>
     queues.map(({ queue, oldestReadySeconds }) => ({ labels: { queue }, value: oldestReadySeconds ?? 0 })),
   );
-  gauge('tapwire_reversals_owed', 'Transactions that are uncertain at a switch', ({ reversalsOwed }) => [
+  gauge('tapwire_reversals_owed', 'Transactions whose outcome at a switch is uncertain', ({ reversalsOwed }) => [
     { labels: {}, value: reversalsOwed },
   ]);
-  gauge('tapwire_needs_review', 'Transactions that a person must look at', ({ needsReview }) => [
+  gauge('tapwire_needs_review', 'Transactions that need review by a person', ({ needsReview }) => [
     { labels: {}, value: needsReview },
   ]);
-  gauge('tapwire_webhooks_pending', 'Events that a receiver has not taken yet', ({ webhooks }) =>
+  gauge('tapwire_webhooks_pending', 'Events that a receiver has not accepted yet', ({ webhooks }) =>
     webhooks.map(({ acquirerId, integratorId, serves, pending }) => ({
       labels: { acquirer: acquirerId, integrator: integratorId, serves },
       value: pending,
     })),
   );
-  gauge('tapwire_stans_left', 'STANs left before the cut-over, of scopes with few', ({ fewStans }) =>
+  gauge('tapwire_stans_left', 'STANs left before the cut-over, for scopes with few', ({ fewStans }) =>
     fewStans.map(({ scope, left }) => {
       const [acquirer, ...terminal] = scope.split(' ');
       return { labels: { acquirer: acquirer!, terminal: terminal.join(' ') }, value: left };
     }),
   );
-  gauge('tapwire_database_bytes', 'The size of the database', ({ databaseBytes }) => [
+  gauge('tapwire_database_bytes', 'Size of the database', ({ databaseBytes }) => [
     { labels: {}, value: databaseBytes },
   ]);
 }

@@ -5,7 +5,7 @@ import type { TransactionDependencies } from '../../transactions/ports/transacti
 import { overriding } from '../overriding.ts';
 import type { Metrics } from './metrics.ts';
 
-/** The world, in which every outcome that this process commits is counted. */
+/** The dependencies, extended to count every outcome that this process commits. */
 export function countOutcomes(deps: TransactionDependencies, metrics: Metrics): TransactionDependencies {
   const { store, directory } = deps;
   const count = (transaction: Transaction, disposition: DispositionId | null) => {

@@ -5,12 +5,12 @@ import type { Database } from '../../store/postgres/open-database.ts';
 import type { Metrics } from './metrics.ts';
 import { registerSnapshot } from './snapshot-metric.ts';
 
-/** The pools of database clients by what they are for, under OpenTelemetry's names. */
+/** The database connection pools by purpose, under OpenTelemetry's names. */
 export function registerDatabaseMetrics(registry: Registry, pools: Readonly<Record<string, Database>>): void {
   const named = Object.entries(pools).map(([name, pool]) => [{ db_client_connection_pool_name: name }, pool] as const);
   registerSnapshot(registry, {
     name: 'db_client_connection_count',
-    help: 'Database clients by state',
+    help: 'Database connections by state',
     type: 'gauge',
     read: () =>
       named.flatMap(([name, pool]) => [
@@ -20,13 +20,13 @@ export function registerDatabaseMetrics(registry: Registry, pools: Readonly<Reco
   });
   registerSnapshot(registry, {
     name: 'db_client_connection_pending_requests',
-    help: 'Callers that wait for a database client',
+    help: 'Callers that wait for a database connection',
     type: 'gauge',
     read: () => named.map(([labels, pool]) => ({ labels, value: pool.waitingCount })),
   });
 }
 
-/** Measures every group commit of this process. @returns what ends it */
+/** Measures every group commit of this process. @returns a function that stops the measurement */
 export function watchCommits(metrics: Metrics): () => void {
   const record = (report: unknown) => {
     const { seconds, writes } = report as CommitReport;

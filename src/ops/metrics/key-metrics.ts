@@ -5,7 +5,7 @@ import { labelsOf, type WatchedSwitches } from './switch-metrics.ts';
 
 const MS = 1_000;
 
-/** What becomes of the working keys of switches that exchange them while traffic runs. */
+/** Working keys of switches that exchange them during operation. */
 export function registerKeyMetrics(registry: Registry, switches: WatchedSwitches): void {
   const each = (read: (keys: KeyExchangeStats, labels: Sample['labels']) => readonly Sample[]) => () =>
     [...switches].flatMap(([name, { stats }]) =>
@@ -14,7 +14,7 @@ export function registerKeyMetrics(registry: Registry, switches: WatchedSwitches
 
   registerSnapshot(registry, {
     name: 'tapwire_key_exchanges_total',
-    help: 'Working keys that were exchanged, and tries that failed: the keys before go on then',
+    help: 'Working keys exchanged, and failed exchanges, after which the previous keys remain in use',
     type: 'counter',
     read: each(({ exchanged, failed }, labels) => [
       { labels: { ...labels, result: 'exchanged' }, value: exchanged },
@@ -23,7 +23,7 @@ export function registerKeyMetrics(registry: Registry, switches: WatchedSwitches
   });
   registerSnapshot(registry, {
     name: 'tapwire_working_key_age_seconds',
-    help: 'How long the key in use has been in use; absent while it is still the one of the configuration',
+    help: 'Age of the key in use; absent while the key of the configuration is in use',
     type: 'gauge',
     read: each(({ ages }, labels) =>
       ages.flatMap(({ use, ageMs }) =>
@@ -33,7 +33,7 @@ export function registerKeyMetrics(registry: Registry, switches: WatchedSwitches
   });
   registerSnapshot(registry, {
     name: 'tapwire_working_key_max_age_seconds',
-    help: 'The age at which we ask the switch for another key; absent where the switch changes keys when it wants',
+    help: 'Age at which the gateway requests a new key; absent if the switch decides when to change keys',
     type: 'gauge',
     read: each(({ ages, maxAgeMs }, labels) =>
       maxAgeMs === null ? [] : ages.map(({ use }) => ({ labels: { ...labels, use }, value: maxAgeMs / MS })),

@@ -1,16 +1,16 @@
 import type { Registry } from 'prom-client';
 import { registerSnapshot } from './snapshot-metric.ts';
 
-/** What a process has done about keeping messages. */
+/** Counters of stored and dropped messages of a process. */
 export interface WatchedMessages {
   readonly counts: { readonly kept: number; readonly dropped: number; readonly waitingBytes: number };
 }
 
-/** The messages that are kept, masked, for people. */
+/** Metrics of the masked messages that are kept for people. */
 export function registerMessageMetrics(registry: Registry, messages: WatchedMessages): void {
   registerSnapshot(registry, {
     name: 'tapwire_exchanges_total',
-    help: 'Exchanges with switches whose messages were kept, and those that the database did not take in time',
+    help: 'Exchanges with switches whose messages were stored, and those dropped because the database was too slow',
     type: 'counter',
     read: () => {
       const { kept, dropped } = messages.counts;

@@ -3,24 +3,24 @@ import type { RequestLog } from '../request-log.ts';
 
 /** From an echo to a switch's longest deadline. */
 const REQUEST_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 35, 60];
-/** One fsync of a good disk is a millisecond; a commit of a second is an alarm. */
+/** One fsync of a good disk takes a millisecond; a commit of a second is an alarm. */
 const COMMIT_BUCKETS_S = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 type RequestLabel = 'http_request_method' | 'http_route' | 'http_response_status_code';
 type RequestSeries = Histogram.Internal<RequestLabel>;
 
-/** An outcome that was committed, in words of the interface. */
+/** A committed outcome, in the terms of the interface. */
 export interface CountedOutcome {
   readonly disposition: string;
   readonly scheme: string;
-  /** Of acquirer and processor; empty where no switch was asked. */
+  /** Ids of acquirer and processor; empty if no switch was involved. */
   readonly processor: string;
 }
 
 /**
- * The figures of this process for Prometheus, under OpenTelemetry's names where it has any. Labels are patterns, states and ids
- * of configuration: never a reference, an address or anything of a card.
+ * The metrics of this process for Prometheus, under OpenTelemetry's names where they exist. Labels are patterns,
+ * states and ids of configuration, never a reference, an address or card data.
  */
 export class Metrics {
   readonly registry = new Registry();
@@ -35,7 +35,7 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
     this.#requests = new Histogram({
       name: 'http_server_request_duration_seconds',
-      help: 'From the request line to the last byte of the answer',
+      help: 'Time from the request line to the last byte of the response',
       labelNames: ['http_request_method', 'http_route', 'http_response_status_code'],
       buckets: REQUEST_BUCKETS_S,
       registers,
@@ -48,13 +48,13 @@ export class Metrics {
     });
     this.#commits = new Histogram({
       name: 'tapwire_commit_duration_seconds',
-      help: 'A group commit from BEGIN to the answer to COMMIT',
+      help: 'Duration of a group commit, from BEGIN to the result of COMMIT',
       buckets: COMMIT_BUCKETS_S,
       registers,
     });
     this.#batches = new Histogram({
       name: 'tapwire_commit_writes',
-      help: 'How many writes shared one commit',
+      help: 'Number of writes that shared one commit',
       buckets: BATCH_BUCKETS,
       registers,
     });
@@ -82,12 +82,15 @@ export class Metrics {
     this.#batches.observe(writes);
   }
 
-  /** What a scrape is answered. */
+  /** The response to a scrape. */
   text(): Promise<string> {
     return this.registry.metrics();
   }
 
-  /** Routes and status codes are few; making the label's key anew for each request would cost more than the rest. */
+  /**
+   * There are few routes and status codes. Building the key of the labels for each request would cost more than the
+   * rest.
+   */
   #seriesOf(method: string, route: string, status: number): RequestSeries {
     const key = `${method} ${route} ${status}`;
     let series = this.#requestSeries.get(key);

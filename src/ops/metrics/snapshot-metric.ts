@@ -11,11 +11,11 @@ export interface SnapshotMetric {
   readonly name: string;
   readonly help: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
-  /** Asked at each scrape. */
+  /** Called at each scrape. */
   readonly read: () => readonly Sample[] | Promise<readonly Sample[]>;
 }
 
-/** Figures that somebody else keeps are read when they are asked for, instead of being kept a second time. */
+/** Registers figures that another object keeps. They are read at each scrape instead of being stored twice. */
 export function registerSnapshot(registry: Registry, { name, help, type, read }: SnapshotMetric): void {
   const get = async () => ({
     name,

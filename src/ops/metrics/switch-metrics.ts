@@ -5,28 +5,28 @@ import { registerSnapshot, type Sample } from './snapshot-metric.ts';
 /** Every switch of the process, by `<acquirer> <processor>`. */
 export type WatchedSwitches = Iterable<readonly [string, { readonly stats: SwitchStats }]>;
 
-/** In which state connections are: each is in one. */
+/** The states of a connection; each connection is in exactly one. */
 const CONNECTION_STATES = ['connecting', 'ready', 'full', 'draining', 'down'] as const;
 
 const GAUGES = {
-  pending: 'Callers that wait for a place on a connection',
-  inFlight: 'Requests that wait for their answer',
+  pending: 'Callers that wait for a slot on a connection',
+  inFlight: 'Requests that wait for their response',
 } as const;
 
 const COUNTERS = {
-  answered: 'Requests that were answered',
-  timedOut: 'Requests given up at their deadline',
-  late: 'Answers that came after their deadline',
-  duplicates: 'Answers that came twice',
-  unmatched: 'Responses that nothing here was waiting for',
-  badMessages: 'Frames that are no message',
-  badFrames: 'Bytes that are no frame: each cost a connection',
+  answered: 'Requests with a response',
+  timedOut: 'Requests that timed out at their deadline',
+  late: 'Responses received after the deadline',
+  duplicates: 'Responses received twice',
+  unmatched: 'Responses without a request in flight',
+  badMessages: 'Frames that are not a message',
+  badFrames: 'Bytes that are not a frame; each occurrence closed a connection',
   badMacs: 'Messages whose MAC is bad or missing',
   stanless: 'Messages that were not sent because no STAN was left before the cut-over',
-  reconnects: 'Connections dialled in place of one that ended',
+  reconnects: 'Connections opened to replace a closed one',
 } as const satisfies Partial<Record<keyof SwitchStats, string>>;
 
-/** What the pools of connections have seen; their labels are the processor's type and ids of ours. */
+/** Counters of the connection pools; their labels are the processor type and ids of configuration. */
 export function registerSwitchMetrics(registry: Registry, switches: WatchedSwitches): void {
   const each = (read: (stats: SwitchStats, labels: Sample['labels']) => readonly Sample[]) => () =>
     [...switches].flatMap(([name, { stats }]) => read(stats, labelsOf(name, stats.type)));
@@ -59,7 +59,7 @@ export function registerSwitchMetrics(registry: Registry, switches: WatchedSwitc
   }
   registerSnapshot(registry, {
     name: 'tapwire_switch_round_trip_seconds',
-    help: 'From the write of a request to the reading of its answer',
+    help: 'Time from the write of a request to the read of its response',
     type: 'histogram',
     read: each(({ roundTrips }, labels) => histogramSamples(roundTrips, labels)),
   });
@@ -82,7 +82,7 @@ function histogramSamples(
   ];
 }
 
-/** A switch by the name under which it is watched. */
+/** The labels of a switch, from its name in the metrics. */
 export function labelsOf(name: string, type: string): Sample['labels'] {
   const [acquirer = '', processor = ''] = name.split(' ');
   return { acquirer, processor, type };

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Context, type ContextManager, ROOT_CONTEXT } from '@opentelemetry/api';
 
-/** OpenTelemetry's notion of where a piece of work belongs, carried along by Node through awaits, timers and callbacks. */
+/** OpenTelemetry's context manager on Node's AsyncLocalStorage, which follows awaits, timers and callbacks. */
 export class AsyncContexts implements ContextManager {
   readonly #storage = new AsyncLocalStorage<Context>();
 
@@ -18,7 +18,7 @@ export class AsyncContexts implements ContextManager {
     return this.#storage.run(context, () => work.call(self, ...args));
   }
 
-  /** Event emitters are left as they are: nobody here binds them. */
+  /** Event emitters are returned unchanged, because no code here binds them. */
   bind<T>(context: Context, target: T): T {
     if (typeof target !== 'function') return target;
     return ((...args: unknown[]) => this.#storage.run(context, () => target(...args))) as T;

@@ -8,16 +8,18 @@ import type { Log } from '../log.ts';
 import { AsyncContexts } from './async-contexts.ts';
 import { Tracing } from './tracing.ts';
 
-/** A collector that is away is told of this often, whatever the exporter has to say of each batch. */
+/** Limits the warnings about an unavailable collector; the exporter reports each batch. */
 const WARNINGS_PER_SECOND = 1;
-/** A collector that does not answer by then costs its batch of spans, and no stop of a process. */
+/** After this time a batch of spans is dropped, so that a collector without a response does not delay a stop. */
 const SEND_WITHIN_MS = 3_000;
 const SCOPE = 'tapwire';
 
 export interface TracingSettings {
-  /** The collector's base URL (OTLP over HTTP); undefined where no traces are wanted. */
+  /** The collector's base URL (OTLP over HTTP); undefined when tracing is disabled. */
   readonly endpoint: string | undefined;
-  /** Of the traces that begin here, 0 to 1; a caller's decision about its own trace goes first. */
+  /**
+   * Recorded share of the traces that begin here, 0 to 1; a caller's decision about its own trace takes precedence.
+   */
   readonly share: number;
   readonly env: string;
   readonly role: string;
@@ -26,12 +28,13 @@ export interface TracingSettings {
 
 export interface OpenTracing {
   readonly tracing: Tracing;
-  /** Sends what is left, if the collector takes it soon, and ends. */
+  /** Sends the remaining spans, if the collector accepts them in time, and ends. */
   close(): Promise<void>;
 }
 
 /**
- * Spans to a collector, by the packages of OpenTelemetry that npm installs unless told to omit optional ones.
+ * Sends spans to a collector with the OpenTelemetry packages, which npm installs unless optional dependencies are
+ * omitted.
  *
  * @throws StartError BAD_CONFIG when an endpoint is set and the packages are missing
  */
@@ -50,7 +53,7 @@ export async function openTracing(settings: TracingSettings): Promise<OpenTracin
   return recordTraces(new BatchSpanProcessor({ exporter }), settings);
 }
 
-/** The same with another way for spans to leave. */
+/** Like `openTracing`, with another exporter. */
 async function recordTraces(
   processor: SpanProcessor,
   { share, env, role }: Pick<TracingSettings, 'share' | 'env' | 'role'>,
@@ -67,14 +70,14 @@ async function recordTraces(
     }),
     spanProcessors: [processor],
   });
-  // Plug-ins that make spans of their own find ours as their parents.
+  // With a global provider, spans of plug-ins get the spans of the gateway as parents.
   trace.setGlobalTracerProvider(provider);
   context.setGlobalContextManager(new AsyncContexts());
   return {
     tracing: new Tracing(provider.getTracer(SCOPE)),
     close: async () => {
       const late = sleep(SEND_WITHIN_MS, undefined, { ref: false });
-      const sent = provider.shutdown().catch(() => diag.warn('the last spans are lost'));
+      const sent = provider.shutdown().catch(() => diag.warn('last spans were lost'));
       await Promise.race([sent, late]);
       trace.disable();
       context.disable();
@@ -85,12 +88,12 @@ async function recordTraces(
 function missing(cause: unknown): never {
   throw new StartError(
     'BAD_CONFIG',
-    'OTEL_EXPORTER_OTLP_ENDPOINT is set, and the packages of OpenTelemetry that it needs are not installed: they come with "npm ci" unless optional ones are omitted.',
+    'OTEL_EXPORTER_OTLP_ENDPOINT is set, but the OpenTelemetry packages are not installed. Run "npm ci" without omitting optional dependencies.',
     { cause },
   );
 }
 
-/** In words of ours: what the exporter says may quote addresses and headers. */
+/** Uses constant texts, because the exporter's messages may quote addresses and headers. */
 function warnOfExporter(log: Log): void {
   const budget = new LogBudget(WARNINGS_PER_SECOND);
   const warn = () =>

@@ -6,7 +6,10 @@ import type { TransactionDependencies } from '../../transactions/ports/transacti
 import { overriding } from '../overriding.ts';
 import type { Tracing } from './tracing.ts';
 
-/** The world, in which every commit and every round trip to a switch is a span of whatever asked for it. */
+/**
+ * The dependencies with a span around every commit and every round trip to a switch, as a child of the calling
+ * work.
+ */
 export function traceDependencies(
   deps: TransactionDependencies,
   tracing: Tracing | undefined,
@@ -20,7 +23,7 @@ export function traceDependencies(
   };
 }
 
-/** As the caller sees it: from the wish to the end of the commit that carried it, with others' writes. */
+/** From the caller's point of view: from the call to the end of the group commit that contains the write. */
 function traceStore(store: TransactionStore, tracing: Tracing): TransactionStore {
   const commit = <Result>(operation: string, { id }: TransactionKey, write: () => Promise<Result>) =>
     tracing.within(

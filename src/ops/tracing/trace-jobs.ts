@@ -2,8 +2,8 @@ import { SpanKind } from '@opentelemetry/api';
 import type { Tracing } from './tracing.ts';
 
 /**
- * What runs each job inside a span of its own. A job begins a trace: whoever made it was answered long ago, and whoever woke the
- * pump that found it has nothing to do with it.
+ * Runs each job in its own span. A job begins a trace, because the request that enqueued it has ended, and the one
+ * that woke the job pump is unrelated.
  */
 export function traceJobs(tracing: Tracing) {
   return <Result>(queue: string, asked: object, work: () => Promise<Result>): Promise<Result> => {

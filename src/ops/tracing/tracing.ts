@@ -13,18 +13,18 @@ import {
 import { TapwireError } from '../../errors.ts';
 import type { Trace } from '../traceparent.ts';
 
-/** A piece of work as its span tells of it: names of ours, ids and states; never a value of a card, a key or a header. */
+/** The description of a span: constant names, ids and states, never card data, a key or a header. */
 export interface TracedWork {
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes?: Attributes;
-  /** It begins a trace, wherever it was called from. */
+  /** Begins a new trace, also inside another span. */
   readonly root?: true;
 }
 
 /**
- * Makes spans, where traces are wanted: an installation without an exporter has no such object, and nothing below is called.
- * What is done within a span finds it as its parent, however many awaits later.
+ * Creates spans. Without an exporter this object does not exist, and no tracing code runs. Work within a span has
+ * it as parent, also after any number of awaits.
  */
 export class Tracing {
   readonly #tracer: Tracer;
@@ -33,7 +33,7 @@ export class Tracing {
     this.#tracer = tracer;
   }
 
-  /** The span of work that ends where it returns, or fails by what it throws. */
+  /** Runs work in a span, which ends when the work returns and fails when it throws. */
   async within<Result>(
     { name, ...options }: TracedWork,
     work: () => Promise<Result>,
@@ -52,7 +52,7 @@ export class Tracing {
     }
   }
 
-  /** A span that somebody else ends: it goes on with the caller's trace, or begins one. */
+  /** Begins a span that the caller ends. It continues the caller's trace or begins one. */
   begin({ name, ...options }: TracedWork, caller: Trace): { readonly span: Span; readonly context: Context } {
     const parent = parentOf(caller);
     const span = this.#tracer.startSpan(name, options, parent);
@@ -60,7 +60,7 @@ export class Tracing {
   }
 }
 
-/** Which trace a span is of, as `traceparent` tells it. */
+/** The trace of a span, for a `traceparent` header. */
 export function traceOf(span: Span, { parentSpanId }: Trace): Trace {
   const { traceId, spanId, traceFlags } = span.spanContext();
   return { traceId, spanId, parentSpanId, isSampled: (traceFlags & TraceFlags.SAMPLED) !== 0 };
@@ -76,7 +76,7 @@ function parentOf({ traceId, parentSpanId, isSampled }: Trace): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: parentSpanId, traceFlags, isRemote: true });
 }
 
-/** Its class and code: a message may quote what it choked on. */
+/** Class and code only, because a message may quote input. */
 function errorType(error: unknown): string {
   if (error instanceof TapwireError) return error.code;
   return error instanceof Error ? error.constructor.name : typeof error;

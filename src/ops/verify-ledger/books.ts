@@ -1,24 +1,27 @@
 import type pg from 'pg';
 import type { LedgerLine } from './ledger-lines.ts';
 
-/** One connection that joins a day's rows: what does not fit into it goes through the disk, several times. */
+/** Memory for one connection that joins the rows of a day; larger joins would use the disk repeatedly. */
 const WORK_MEMORY = '128MB';
 
 /**
- * Every check reads whole tables and joins them, so a hash or a merge is right whatever is in them. The planner would know
- * that from statistics, which are missing after a load test or a restored backup: it then takes the tables for empty, joins
- * each row with all others, and 40,000 rows take minutes. What has no other join (a function of each row) still has a loop.
- * A cursor is read to its end, and compiling a plan for rows that were estimated wrongly costs more than it saves.
+ * Every check reads and joins whole tables, so a hash or merge join is always right. The planner would know this
+ * from statistics, which are missing after a load test or a restored backup. It then assumes empty tables and joins
+ * each row with all others, so 40,000 rows take minutes. A loop remains possible where no other join exists (a
+ * function of each row). Cursors are read to the end, and compiling a plan for wrongly estimated rows costs more
+ * than it saves.
  */
 const PLANS = ['enable_nestloop = off', 'cursor_tuple_fraction = 1', 'jit = off'];
 
-/** Entries that travel to the database in one statement. */
+/** Ledger entries per INSERT statement. */
 const BATCH_ENTRIES = 5_000;
 
-/** Both books side by side, for as long as a connection lives: `ledger_entries`, and `matched`, which joins them to rows. */
+/**
+ * Both ledgers for the lifetime of a connection: `ledger_entries`, and `matched`, which joins its entries to rows.
+ */
 export interface Books {
   readonly client: pg.ClientBase;
-  /** Rows of the database that were submitted earlier are none of the ledger's; null: all of them are. */
+  /** Rows that were submitted earlier are not in the ledger; null when all rows are. */
   readonly since: Date | null;
 }
 
@@ -31,8 +34,9 @@ const INSERT = `insert into ledger_entries (processor, key, kind, stan, rrn, tid
   from json_to_recordset($1::text::json) as x(processor text, key text, kind text, stan text, rrn text, tid text,
     "currencyNumeric" text, "amountMinor" bigint, "approvedMinor" bigint, state text, said json)`;
 
-// DE37, DE11 and DE41 name an authorization for a year; the processor's type keeps two switches with the same terminal apart.
-// A request that an attempt with a PIN has superseded belongs to the same transaction, and has a reversal of its own.
+// DE37, DE11 and DE41 identify an authorization for a year. The processor type distinguishes two switches with the
+// same terminal. A request that an attempt with a PIN superseded belongs to the same transaction and has its own
+// reversal.
 const MATCH = `create temp table matched as
   with requests as (
     select acquirer_id, id, attempt, rrn, stan, tid, route_id, reversal_state, false as is_superseded from transactions
@@ -46,8 +50,8 @@ const MATCH = `create temp table matched as
   join processors p on p.acquirer_id = r.acquirer_id and p.id = r.processor_id and p.type = e.processor`;
 
 /**
- * Copies the ledger beside the database, so that the two are compared by joins, whatever their size, and begins a
- * transaction that sees the database as it is then. The client must not be used for anything else afterwards.
+ * Copies the ledger beside the database, so that joins compare the two at any size, and begins a transaction with a
+ * snapshot of the database. The client must not be used for anything else afterwards.
  */
 export async function openBooks(
   client: pg.ClientBase,

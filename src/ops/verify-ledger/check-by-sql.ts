@@ -1,19 +1,19 @@
 import type { Books } from './books.ts';
 import { type Finding, MAX_NAMED, type Violation } from './finding.ts';
 
-/** An invariant as three questions to the database, whose answers stay small whatever is in it. */
+/** An invariant as queries whose results are small for any number of rows. */
 export interface SqlCheck {
   readonly check: string;
   readonly description: string;
-  /** How many there are to look at: a query of one number. */
+  /** Query for the number of checked items. */
   readonly lookedAt: string;
-  /** How many of them are visibly not settled yet. */
+  /** Query for the number of items that are visibly unresolved. */
   readonly open?: string;
-  /** How many of them a person must settle. */
+  /** Query for the number of items that a person must resolve. */
   readonly inReview?: string;
-  /** How many of them disagree by what a switch said, and are no violations. */
+  /** Query for the number of items that differ because a switch reported something false, and are not violations. */
   readonly misstated?: string;
-  /** Those that must not be: `id` and `what`. */
+  /** Query for the violations: `id` and `what`. */
   readonly violations: string;
   readonly values?: readonly unknown[];
 }

@@ -4,7 +4,7 @@ import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
-/** What a client was told of a transaction in the end. */
+/** The last outcome of a transaction that a client received. */
 export interface ClientAnswer {
   readonly id: string;
   readonly outcome: string;
@@ -13,11 +13,11 @@ export interface ClientAnswer {
 const BATCH_ANSWERS = 5_000;
 
 const TOLD = 'client_answers a left join transactions t on t.id = a.id';
-/** A void was asked for, or the transaction is about to be reversed, or a person looks at it. */
+/** A void was requested, or a reversal is in progress, or the transaction needs review. */
 const HAS_CHANGED = `(t.void_state is not null or t.needs_review
   or t.reversal_state in (${OPEN_REVERSAL_STATES.join()}))`;
 
-/** To be called before the books are opened: they are read only afterwards. */
+/** Call this before opening the books, which are read-only afterwards. */
 export async function keepAnswers(books: Pick<Books, 'client'>, answers: AsyncIterable<ClientAnswer>): Promise<void> {
   const { client } = books;
   await client.query('create temp table client_answers (id uuid, outcome text)');
@@ -31,22 +31,22 @@ export async function keepAnswers(books: Pick<Books, 'client'>, answers: AsyncIt
   await insert();
 }
 
-/** C: what a client was told is what the books have. */
+/** C: the outcome that a client received is the recorded one. */
 export function checkClients(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'C',
-    description: 'what a client was told is booked so, or was voided, or is in review',
+    description: 'the outcome that a client received is recorded, was voided, or is in review',
     lookedAt: 'select count(*) from client_answers',
     inReview: `select count(*) from ${TOLD} where a.outcome = 'Approved' and t.disposition <> ${Disposition.Approved} and t.needs_review`,
     violations: `
-      select a.id::text, concat('a client was told ', a.outcome, ', and there is no such transaction') as what
+      select a.id::text, concat('a client received ', a.outcome, ', but the transaction does not exist') as what
       from ${TOLD} where t.id is null
       union all
-      select a.id::text, concat('a client was told Approved, and the disposition is ', t.disposition) from ${TOLD}
+      select a.id::text, concat('a client received Approved, but the disposition is ', t.disposition) from ${TOLD}
       where a.outcome = 'Approved' and t.disposition is distinct from ${Disposition.Approved} and t.id is not null
         and not ${HAS_CHANGED}
       union all
-      select a.id::text, concat('a client was told ', a.outcome, ', and it is Approved') from ${TOLD}
+      select a.id::text, concat('a client received ', a.outcome, ', but the transaction is Approved') from ${TOLD}
       where a.outcome <> 'Approved' and t.disposition = ${Disposition.Approved}`,
   });
 }

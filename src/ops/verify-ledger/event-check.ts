@@ -4,18 +4,19 @@ import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
-/** Processes learn of a new endpoint within so long; what was decided before then was told to nobody. */
+/** Processes know a new endpoint after at most this time; earlier outcomes cause no event. */
 const ENDPOINT_KNOWN_AFTER = '30 s';
 
-/** Transactions, each with the endpoint that wants to be told of it. */
+/** Transactions with the endpoint that receives their events. */
 const TOLD_OF = `transactions t
   join webhook_endpoints w on w.acquirer_id = t.acquirer_id and w.integrator_id = t.integrator_id
     and w.serves = case when t.consumer_id is null then 'taps' else 'links' end
     and w.disabled_at is null and w.created_at < t.created_at - interval '${ENDPOINT_KNOWN_AFTER}'`;
 const SINCE = `t.created_at >= greatest($1::timestamptz, (select up_to from purge_marks where kind = 'webhooks'), '-infinity')`;
 
-// An outcome has the sequence 2 n - 1 in attempt n, that a sale is voided 2 n; of a void row it is told that it failed (2), or
-// needs review (1) (see webhook-job.ts). Voids whose attempts nobody recorded are older than these events.
+// Sequence numbers: in attempt n the outcome has 2 n - 1, and the voiding of a sale 2 n. For the row of a void, 2
+// reports that it failed and 1 that it needs review (see webhook-job.ts). Voids without recorded attempts are older
+// than these events.
 const DUE = `
   select t.acquirer_id, t.id, case t.disposition when ${Disposition.Declined} then 2 else 1 end as sequence
   from ${TOLD_OF}
@@ -36,11 +37,11 @@ const TOLD = `
   from (${LIVE}) as live where data -> 'outcome' is not null and not exists (
     select from webhook_events e where e.acquirer_id = (data ->> 'acquirerId')::integer and e.id = (data ->> 'eventId')::uuid)`;
 
-/** I7: one event for each outcome that somebody wants to be told of, delivered or visibly pending. */
+/** I7: one event per outcome for each registered endpoint, delivered or visibly pending. */
 export function checkEvents(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'I7',
-    description: 'one event for each outcome of which an integrator is told, delivered or visibly pending',
+    description: 'one event for each outcome that an endpoint receives, delivered or visibly pending',
     lookedAt: `select count(*) from (${DUE}) as due`,
     open: `select count(*) from webhook_events where state = 'pending' and created_at >= coalesce($1::timestamptz, '-infinity')`,
     violations: `
@@ -51,7 +52,7 @@ export function checkEvents(books: Books): Promise<Finding> {
       select id::text, concat(count(*), ' events of sequence ', sequence) from (${TOLD}) as event
       group by acquirer_id, id, sequence having count(*) > 1
       union all
-      select transaction_id::text, concat('event ', id, ' is pending, and nobody will deliver it') from webhook_events e
+      select transaction_id::text, concat('event ', id, ' is pending without a job that delivers it') from webhook_events e
       where state = 'pending' and not exists (select from (${LIVE}) as live where data ->> 'eventId' = e.id::text)`,
     values: [books.since],
   });

@@ -2,7 +2,7 @@ import { REVERSAL_MOVES } from '../../transactions/decisions/reversal-steps.ts';
 import type { AuditEntry, ReversalAnswerEntry, ReversalEntry } from '../../transactions/model/audit-entry.ts';
 import { STATUS_MOVES, type StatusId, type StatusName, statusName } from '../../transactions/model/status.ts';
 
-/** An audit row: what one commit told of one attempt. */
+/** An audit row: the entries of one commit about one attempt. */
 export interface TrailEntryRow {
   readonly attempt: number;
   readonly moves: readonly AuditEntry[];
@@ -14,7 +14,7 @@ const MOVES: ReadonlyMap<StatusName | null, readonly StatusName[]> = new Map(
   [...STATUS_MOVES].map(([from, to]) => [from === null ? null : statusName(from), to.map(statusName)]),
 );
 
-/** Where a transaction may stand when its next attempt is born. */
+/** Statuses in which a transaction's next attempt can begin. */
 const MAY_BEGIN_AGAIN: readonly (StatusName | null)[] = [
   'BadRequestReceived',
   'ErrorFindingConfig',
@@ -23,11 +23,11 @@ const MAY_BEGIN_AGAIN: readonly (StatusName | null)[] = [
 ];
 
 /**
- * What is wrong with the audit trail of one transaction; undefined when it is a path of the declared moves that ends where
- * the row is.
+ * The fault in the audit trail of one transaction; undefined when the trail is a path of declared transitions that
+ * ends in the status of the row.
  *
  * @param rows oldest first
- * @param status where the row stands
+ * @param status status of the row
  */
 export function faultOfTrail(rows: readonly TrailEntryRow[], status: StatusId): string | undefined {
   const walk = new Walk();
@@ -39,13 +39,16 @@ export function faultOfTrail(rows: readonly TrailEntryRow[], status: StatusId): 
   }
   return walk.at === statusName(status)
     ? undefined
-    : `the trail ends at ${walk.at}, and the row is ${statusName(status)}`;
+    : `the trail ends in ${walk.at}, but the status of the row is ${statusName(status)}`;
 }
 
 class Walk {
   at: StatusName | null = null;
   #attempt = 0;
-  /** Each attempt at a switch has a reversal of its own: one that asked for a PIN may be approved when the next is under way. */
+  /**
+   * Each attempt at a switch has its own reversal: an attempt that requested a PIN can be approved while the next
+   * one runs.
+   */
   readonly #reversals = new Map<number, ReversalWalk>();
 
   step(attempt: number, entry: AuditEntry): string | undefined {
@@ -64,36 +67,39 @@ class Walk {
 
   #move(attempt: number, { from, to }: { from: StatusName | null; to: StatusName }): string | undefined {
     const said = `attempt ${attempt}: ${from ?? 'new'} -> ${to}`;
-    // A PIN proves that the phone has the answer that asked for it: its attempt's row tells so first, where nobody had.
+    // A PIN proves that the phone has the response that requested it. If that delivery is not recorded yet, the row
+    // of the PIN's attempt records it first.
     const isOfLast = attempt === this.#attempt + 1 && this.#attempt > 0 && to === 'RespondedToPhone';
     const isNew = attempt !== this.#attempt && !isOfLast;
     if (isNew && attempt !== this.#attempt + 1) return `${said} follows attempt ${this.#attempt}`;
     if (isNew && this.#attempt > 0 && !MAY_BEGIN_AGAIN.includes(this.at)) return `${said} begins again from ${this.at}`;
     if (!(isNew && from === null) && from !== this.at) return `${said} does not follow ${this.at}`;
-    if (!MOVES.get(from)?.includes(to)) return `${said} is no declared move`;
+    if (!MOVES.get(from)?.includes(to)) return `${said} is not a declared transition`;
     this.at = to;
     if (isNew) this.#attempt = attempt;
     return undefined;
   }
 }
 
-/** These follow the answer to an attempt that was made, the last one or not: it may come at any time. */
+/** Results of any attempt that was made, last or not, because a response can arrive at any time. */
 const OF_ANY_ATTEMPT: readonly ReversalStepName[] = ['confirming', 'acknowledged', 'refused'];
 
 class ReversalWalk {
   #reversal: ReversalStepName = 'owed';
-  /** What it was before each of the attempts that count. */
+  /** The states before each of the attempts that count. */
   #before: ReversalStepName[] = [];
   #mostAttempts = 0;
 
-  /** A void is a reversal of its own; one that was refused may be followed by another. */
+  /** A void is a separate reversal; after a refused one another can follow. */
   beginVoid(): undefined {
     this.#reversal = 'owed';
     this.#before = [];
   }
 
   answer({ reversalAnswer, attempt }: ReversalAnswerEntry): string | undefined {
-    return this.#wasMade(attempt) ? undefined : `answer ${reversalAnswer} is to attempt ${attempt}, which was not made`;
+    return this.#wasMade(attempt)
+      ? undefined
+      : `response ${reversalAnswer} is to attempt ${attempt}, which was not made`;
   }
 
   #wasMade(attempt: number): boolean {
@@ -110,8 +116,8 @@ class ReversalWalk {
     if (!isInTurn) return `${said} is out of turn: ${expected} is due`;
     if (reversal === 'sent') this.#before.push(this.#reversal);
     this.#mostAttempts = Math.max(this.#mostAttempts, this.#before.length);
-    if (reversal === 'refused') this.#before = []; // the next void begins anew
-    // Who sent the attempt before may still have its answer, or find that it was not written either.
+    if (reversal === 'refused') this.#before = []; // the next void starts over
+    // The sender of the previous attempt may still receive its response, or find that it was not written either.
     this.#reversal = reversal === 'unsent' ? this.#before.pop()! : reversal;
     return undefined;
   }

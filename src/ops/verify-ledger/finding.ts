@@ -1,26 +1,26 @@
-/** Something that must not be: which transaction or entry, and what is wrong with it. */
+/** A violation of an invariant: the transaction or entry, and what is wrong. */
 export interface Violation {
   readonly id: string;
   readonly what: string;
 }
 
-/** What one check found. */
+/** The result of one check. */
 export interface Finding {
-  /** The invariant (design: I1 to I8; J for the jobs that drive states on). */
+  /** The invariant (design: I1 to I8; J for the jobs that advance states). */
   readonly check: string;
   readonly description: string;
-  /** Rows, entries or trails that it looked at. */
+  /** Number of checked rows, entries or trails. */
   readonly lookedAt: number;
-  /** Those of them that are not settled yet, and visibly so. */
+  /** Number of these that are visibly unresolved. */
   readonly open: number;
-  /** Those of them that a person must settle, and that say so. */
+  /** Number of these that are flagged for a person to resolve. */
   readonly inReview: number;
-  /** Those that do not agree because a switch said what was not true: nobody but the switch can know. */
+  /** Number of these that differ because a switch reported something false, which only the switch can know. */
   readonly misstated: number;
   readonly violationCount: number;
-  /** The first of them. */
+  /** The first violations. */
   readonly violations: readonly Violation[];
 }
 
-/** So many are named; of a thousand more nobody reads the names. */
+/** Most violations that are named; a person would not read a longer list. */
 export const MAX_NAMED = 20;

@@ -17,15 +17,18 @@ const RESTLESS = `t.status in (${MUST_NOT_REST.join()})`;
 const AWAITING_PIN = `t.pin_state = ${PinState.awaiting}`;
 const REVERSING = `t.reversal_state in (${RUNNING_REVERSAL_STATES.join()})`;
 const OPEN_VOID = `t.type = ${TransactionType.Void} and t.disposition is null`;
-/** Whatever else may move a tap on (`authorize`, `refund`), its `overdue` job is there besides and lets it rest. */
+/**
+ * Other jobs can also advance a tap (`authorize`, `refund`), but its `overdue` job always exists and gives it a
+ * final status.
+ */
 const LIVE = `select name, data ->> 'id' as id, (data ->> 'attempt')::integer as attempt from pgboss.job
   where state < 'completed' and name in ('overdue', 'reverse', 'expire-pin')`;
 
-/** J: whatever must not rest has a live job that will move it on. */
+/** J: each transaction in a status that requires a job has a live one. */
 export function checkJobs(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'J',
-    description: 'what must not rest has a live job that will move it on',
+    description: 'each transaction in a status that requires a job has a live job',
     lookedAt: `select count(*) from transactions t where ${RESTLESS} or ${AWAITING_PIN} or ${REVERSING} or (${OPEN_VOID})`,
     open: `select count(*) from transactions t where ${RESTLESS} or ${AWAITING_PIN} or ${REVERSING}`,
     inReview: `select count(*) from transactions t where t.reversal_state = ${needsReview}`,
@@ -48,7 +51,7 @@ export function checkJobs(books: Books): Promise<Finding> {
       where s.reversal_state in (${RUNNING_REVERSAL_STATES.join()}) and not exists (
         select from live where name = 'reverse' and live.id = s.transaction_id::text and live.attempt = s.attempt)
       union all
-      select t.id::text, 'is a void that nobody drives' from transactions t
+      select t.id::text, 'is a void without a reversal in progress' from transactions t
       join transactions sale on sale.acquirer_id = t.acquirer_id and sale.id = t.original_id
       where ${OPEN_VOID} and (sale.void_state is distinct from ${VoidState.asked}
         or sale.reversal_state not in (${OPEN_REVERSAL_STATES.join()}))`,

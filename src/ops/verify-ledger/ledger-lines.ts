@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { StartError } from '../../errors.ts';
 
-/** What the check must know of an authorization that a switch approved. */
+/** The properties of an approved authorization that the check needs. */
 const ledgerLine = z.object({
   processor: z.string(),
   key: z.string(),
@@ -16,7 +16,7 @@ const ledgerLine = z.object({
   approvedMinor: z.number(),
   approvedAtMs: z.number(),
   state: z.enum(['approved', 'reversed', 'unbooked']),
-  /** Of a switch that may say what is not true: what it said (see src/simulator/ledger.ts). */
+  /** For a switch that may report something false: what it reported (see src/simulator/ledger.ts). */
   said: z
     .object({
       received: z.number(),
@@ -32,13 +32,14 @@ const ledgerLine = z.object({
 export type LedgerLine = z.infer<typeof ledgerLine>;
 
 /**
- * The entries of a simulated switch's ledger, one after the other as they come: a million of them fit no string.
+ * The entries of a simulated switch's ledger, streamed one by one, because a million of them do not fit into a
+ * string.
  *
  * @param url of the ledger, `http://127.0.0.1:9000/ledger`
- * @throws StartError BAD_CONFIG when nobody serves a ledger there, or it ends before its end
+ * @throws StartError BAD_CONFIG when the URL serves no ledger, or the ledger is truncated
  */
 export async function* readLedger(url: string): AsyncGenerator<LedgerLine> {
-  const fault = (cause: unknown) => new StartError('BAD_CONFIG', `${url} serves no ledger`, { cause });
+  const fault = (cause: unknown) => new StartError('BAD_CONFIG', `${url} does not serve a complete ledger.`, { cause });
   try {
     const response = await fetch(`${url.replace(/\/$/, '')}/entries`);
     if (!response.ok || !response.body) throw new Error(`status ${response.status}`);

@@ -8,40 +8,43 @@ import type { Finding } from './finding.ts';
 
 const { needsReview } = ReversalState;
 
-/** Nothing was promised yet, or a reversal is under way: visible to whoever looks at the transaction. */
+/** The transaction has no outcome yet, or a reversal is in progress; both are visible in the transaction. */
 const IS_OPEN = `(m.of_reversal_state in (${RUNNING_REVERSAL_STATES.join()})
   or (t.disposition is null and t.status in (${MUST_NOT_REST.join()})))`;
-/** A person must settle it with the acquirer, and it says so. */
+/** A person must resolve the transaction with the acquirer, and it is flagged. */
 const IS_IN_REVIEW = `(t.reversal_state = ${needsReview} or t.needs_review)`;
 
 const SAID_AT = (field: string) => `(e.said ->> '${field}')::float8`;
-/** What one line says and what another says may arrive in another order than they left. */
+/** Responses on different connections can arrive in another order than they were sent, within this time. */
 const CROSSING_MS = 10_000;
-/** The switch denied what it had booked, and no approval of it arrived for certain. */
+/** The switch declined what it had booked, and no approval of it certainly arrived. */
 const WAS_DENIED = `(coalesce((e.said ->> 'declines')::integer, 0) > 0 and ${SAID_AT('approvedAtMs')} is null)`;
 /**
- * The switch acknowledged a reversal that it did not make, and did not approve the original after that. Of a void, the approval
- * was known before; when it comes once more it says nothing new.
+ * The switch acknowledged a reversal that it did not make, and did not approve the original afterwards. For a void
+ * the approval was known before; a repeated one adds no information.
  */
 const WAS_RELEASED = `(${SAID_AT('acknowledgedAtMs')} is not null
   and coalesce(t.void_state is not null or ${SAID_AT('approvedAtMs')} <= ${SAID_AT('acknowledgedAtMs')} + ${CROSSING_MS}, true))`;
-/** The switch refused twice to reverse what it then reversed. */
+/** The switch refused a reversal twice and made it afterwards. */
 const WAS_KEPT = `coalesce((e.said ->> 'refusedReversals')::integer, 0) >= 2`;
-/** The switch approved what it did not book. */
+/** The switch approved a request that it did not book. */
 const WAS_PROMISED = `coalesce((e.said ->> 'approvals')::integer, 0) > 0`;
 
-/** Asked for, or done: whoever asked was told of the void, and not of an approval that stands. */
+/** A void is requested or completed; its requester was informed of the void and does not rely on the approval. */
 const IS_BEING_VOIDED = 't.void_state is not null';
-/** A void that the switch has refused: the row that tells of it asks for a person. */
+/** A void that the switch refused; its row is flagged for review. */
 const HAS_VOID_IN_REVIEW = `exists (select from transactions v where v.acquirer_id = t.acquirer_id and v.original_id = t.id
   and v.type = ${TransactionType.Void} and v.needs_review)`;
 
 const ENTRY = `concat('entry ', e.processor, ' ', e.key)`;
 const ENTRIES_WITH_ROWS = `ledger_entries e join matched m using (n) join transactions t using (acquirer_id, id)`;
-/** Void rows ask a switch for no approval of their own. */
+/** Void rows request no approval of their own from a switch. */
 const OF_THE_LEDGER = `t.type <> ${TransactionType.Void} and t.sent_at >= coalesce($1::timestamptz, '-infinity')`;
 
-/** I1 to I4: no money taken that the merchant was not told of, none promised that was not taken, none taken twice. */
+/**
+ * I1 to I4: no money charged without the merchant's knowledge, none reported as charged that was not, none charged
+ * twice.
+ */
 export async function checkMoney(books: Books): Promise<Finding[]> {
   return [
     await checkApprovedOrReversed(books),
@@ -58,7 +61,7 @@ function checkApprovedOrReversed(books: Books): Promise<Finding> {
   const entries = 'ledger_entries e left join matched m using (n) left join transactions t using (acquirer_id, id)';
   return checkBySql(books, {
     check: 'I1',
-    description: 'what a switch approved is Approved to the merchant, or reversed, or visibly open',
+    description: 'an approval of a switch is Approved for the merchant, or reversed, or visibly open',
     lookedAt: `select count(*) from ledger_entries where state <> 'unbooked'`,
     open: `select count(*) from ${ENTRIES_WITH_ROWS} where e.state = 'approved' and ${IS_OPEN}`,
     inReview: `select count(*) from ${ENTRIES_WITH_ROWS} where ${differs} and not ${IS_OPEN} and ${IS_IN_REVIEW}`,
@@ -68,7 +71,7 @@ function checkApprovedOrReversed(books: Books): Promise<Finding> {
       select ${ENTRY} as id, 'approved at the switch, and in no transaction' as what
       from ${entries} where ${isOrphan} and not ${isMisstated}
       union all
-      select t.id::text, concat('stands at the switch, and the merchant was told disposition ', coalesce(t.disposition::text, 'none'))
+      select t.id::text, concat('approved at the switch, but the disposition of the merchant is ', coalesce(t.disposition::text, 'none'))
       from ${ENTRIES_WITH_ROWS}
       where ${differs} and not ${IS_OPEN} and not ${IS_IN_REVIEW} and not ${isMisstated}`,
   });
@@ -79,7 +82,7 @@ function checkNoneReversedThatIsApproved(books: Books): Promise<Finding> {
       where e.state = 'reversed' and t.disposition = ${Disposition.Approved} and not m.is_superseded and not ${IS_BEING_VOIDED}`;
   return checkBySql(books, {
     check: 'I2',
-    description: 'nothing is reversed that the merchant was told is Approved, unless by a void',
+    description: 'nothing that is Approved for the merchant is reversed, except by a void',
     lookedAt: `select count(*) from ledger_entries where state = 'reversed'`,
     inReview: `select count(*) from ${differs} and ${HAS_VOID_IN_REVIEW}`,
     misstated: `select count(*) from ${differs} and not ${HAS_VOID_IN_REVIEW} and ${WAS_KEPT}`,
@@ -94,7 +97,7 @@ function checkNoneApprovedWithoutEntry(books: Books): Promise<Finding> {
         where m.acquirer_id = t.acquirer_id and m.id = t.id and not m.is_superseded and ${condition})`;
   return checkBySql(books, {
     check: 'I3',
-    description: 'nothing is Approved that no switch approved',
+    description: 'nothing is Approved without an approval of a switch',
     lookedAt: `select count(*) ${approved}`,
     misstated: `select count(*) ${approved} and ${known(`e.state = 'unbooked' and ${WAS_PROMISED}`)}`,
     violations: `
@@ -118,16 +121,16 @@ function checkOneAuthorization(books: Books): Promise<Finding> {
   });
 }
 
-/** A mandate proves the card for nothing, and its integrator is told what it was asked with. */
+/** A mandate requests 0 to verify the card, and its integrator receives the amount of the request. */
 const ASKED_OF_THE_SWITCH = `case when t.type = ${TransactionType.TT3} then 0 else t.amount_minor end`;
 const TOLD = `case when t.type = ${TransactionType.TT3} then t.amount_minor else t.approved_minor end`;
 
-/** I8: amount and currency are the same in the row, at the switch and in what the integrator was sent. */
+/** I8: amount and currency are equal in the row, at the switch and in the event for the integrator. */
 export async function checkAmounts(books: Books): Promise<Finding> {
   const currencies = await currenciesOf(books);
   return checkBySql(books, {
     check: 'I8',
-    description: 'amount and currency are the same in the row, at the switch and in the webhook',
+    description: 'amount and currency are equal in the row, at the switch and in the webhook',
     lookedAt: 'select count(*) from matched where $1::text is not null',
     violations: `
       with currencies as (select * from json_to_recordset($1::text::json) as x(code text, numeric text, exponent integer))

@@ -4,14 +4,14 @@ import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
 const STANDS_STILL = `t.reversal_state = ${ReversalState.needsReview}`;
-/** A void that was refused or given up leaves the question whether the switch has made it. */
+/** A void that was refused or abandoned leaves open whether the switch has made it. */
 const REFUSED_VOID = `(t.type = ${TransactionType.Void} and t.disposition = 1)`;
 
-/** R: what nobody but a person can settle is flagged, so that list, console and metrics show it. */
+/** R: transactions that only a person can resolve are flagged, so that list, console and metrics show them. */
 export function checkReviews(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'R',
-    description: 'what a person must settle is flagged for review',
+    description: 'each transaction that a person must resolve is flagged for review',
     lookedAt: `select count(*) from transactions t where ${STANDS_STILL} or ${REFUSED_VOID} or t.needs_review`,
     inReview: 'select count(*) from transactions t where t.needs_review',
     violations: `

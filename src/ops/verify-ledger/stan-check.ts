@@ -4,13 +4,13 @@ import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
-/** The longest business day there is, as the dates that switches announce have it: an older one counts no more. */
+/** The longest business day, in the dates that switches announce; an older date is ignored. */
 const LONGEST_DAY = '5 days';
 
-/** I5: no STAN twice in its scope (the terminal, or the acquirer) and business day. */
+/** I5: no STAN occurs twice in its scope (the terminal, or the acquirer) and business day. */
 export async function checkStans(books: Books, types: ReadonlyMap<string, Processor>): Promise<Finding> {
   const scopes = await readScopes(books, types);
-  // First those that occur twice at all: of these few the business day is found out.
+  // First selects the STANs that occur twice at all; the business day is determined only for these few.
   const violations = `
     with scopes as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, "processorId" integer, scope text)),
     numbered as (
@@ -38,7 +38,7 @@ export async function checkStans(books: Books, types: ReadonlyMap<string, Proces
     from dated group by acquirer_id, scope, stan, day having count(*) > 1`;
   return checkBySql(books, {
     check: 'I5',
-    description: 'no STAN twice in its scope and business day',
+    description: 'no STAN occurs twice in its scope and business day',
     lookedAt: `select count(*) from transactions where stan is not null and $1::text is not null
       and sent_at >= coalesce($2::timestamptz, '-infinity')`,
     violations,
@@ -53,7 +53,10 @@ interface StoredProcessor {
   readonly config: unknown;
 }
 
-/** The scope of each processor's STANs; one whose type is not there, or whose settings are broken, sends nothing either. */
+/**
+ * The scope of each processor's STANs. A processor with a missing type or invalid settings sends nothing and is
+ * skipped.
+ */
 async function readScopes({ client }: Books, types: ReadonlyMap<string, Processor>) {
   const { rows } = await client.query<StoredProcessor>(
     'select acquirer_id as "acquirerId", id as "processorId", type, config from processors',

@@ -4,7 +4,7 @@ import type { Books } from './books.ts';
 import { faultOfTrail, type TrailEntryRow } from './fault-of-trail.ts';
 import { type Finding, MAX_NAMED, type Violation } from './finding.ts';
 
-/** Audit rows that are held at once. */
+/** Audit rows in memory at once. */
 const FETCH_ROWS = 5_000;
 
 interface TrailRow {
@@ -15,7 +15,7 @@ interface TrailRow {
   readonly moves: readonly AuditEntry[] | null;
 }
 
-// A row without a trail comes, too: its audit was lost.
+// Includes rows without a trail, because their audit entries were lost.
 const DECLARE = `declare trails no scroll cursor for
   select t.acquirer_id as "acquirerId", t.id, t.status, e.attempt, e.moves
   from transactions t
@@ -23,7 +23,10 @@ const DECLARE = `declare trails no scroll cursor for
   where t.created_at >= greatest($1::timestamptz, (select up_to from purge_marks where kind = 'audit'), '-infinity')
   order by t.acquirer_id, t.id, e.id`;
 
-/** I6: every audit trail is a path of the declared moves and ends where its row is. Read by a cursor, one trail at a time. */
+/**
+ * I6: every audit trail is a path of declared transitions and ends in the status of its row. A cursor reads one
+ * trail at a time.
+ */
 export async function checkTrails({ client, since }: Books): Promise<Finding> {
   const violations: Violation[] = [];
   let lookedAt = 0;
@@ -53,6 +56,6 @@ export async function checkTrails({ client, since }: Books): Promise<Finding> {
   }
   finish();
   await client.query('close trails');
-  const description = 'every audit trail is a path of the declared moves, and ends where the row is';
+  const description = 'every audit trail is a path of declared transitions and ends in the status of its row';
   return { check: 'I6', description, lookedAt, open: 0, inReview: 0, misstated: 0, violationCount, violations };
 }

@@ -14,25 +14,25 @@ import { checkTrails } from './trail-check.ts';
 
 export interface BooksToVerify {
   readonly database: Database;
-  /** What the switches approved, in any order. */
+  /** The approvals of the switches, in any order. */
   readonly ledger: AsyncIterable<LedgerLine> | Iterable<LedgerLine>;
   /** Processor types, for the scopes of their STANs. */
   readonly types: ReadonlyMap<string, Processor>;
-  /** The ledger begins here: what was submitted before is not looked for in it. */
+  /** Start of the ledger; earlier submissions are not expected in it. */
   readonly since?: Date | undefined;
-  /** What clients were told; nothing is compared with it when absent. */
+  /** The outcomes that clients received; without them check C is skipped. */
   readonly answers?: AsyncIterable<ClientAnswer> | undefined;
 }
 
 /**
- * Compares the books of the gateway with those of the switches: the invariants I1 to I8 as far as the two tell, and that
- * every transaction under way has its job. I9 to I12 (card data, answers, tenants, sockets) show in neither book.
+ * Compares the ledgers of the gateway and the switches: the invariants I1 to I8 as far as these two show them, and
+ * that every open transaction has its job. I9 to I12 (card data, responses, tenants, sockets) appear in neither.
  *
- * The ledger is read first, then the database as it is at one moment. So it is to be run when no taps come in: one that was
- * approved between the two would seem to be missing in the ledger.
+ * The ledger is read first, then a snapshot of the database. Run this when no taps arrive: a tap approved between
+ * the two would seem to be missing in the ledger.
  */
 export async function verifyLedger({ database, ledger, types, since, answers }: BooksToVerify): Promise<Finding[]> {
-  // Its temporary tables go with the session.
+  // Its temporary tables end with the session.
   return inLongSession(database, SESSION_LIMITS.ledger, async (client) => {
     if (answers) await keepAnswers({ client }, answers);
     const books = await openBooks(client, ledger, since ?? null);

@@ -36,7 +36,7 @@ describe('tapwire doctor', () => {
     expect(faultsOf(findings)).toEqual([]);
     expect(told(findings)).toContain('schema up to date');
     expect(told(findings)).toMatch(/clock: \d+ ms from the database's/);
-    expect(told(findings)).toMatch(/processor 1 of acquirer 1: 127\.0\.0\.1:\d+ takes connections/);
+    expect(told(findings)).toMatch(/processor 1 of acquirer 1: 127\.0\.0\.1:\d+ accepts connections/);
   });
 
   test('names a switch that takes no connection, and a processor whose settings do not fit', async () => {
@@ -46,9 +46,9 @@ describe('tapwire doctor', () => {
       (1, 91, 'type-1', '{"adresses":[]}'), (1, 92, 'no-such-type', '{}')`);
     const findings = faultsOf(await look());
     await database.query('delete from processors where acquirer_id = 1 and id >= 90');
-    expect(told(findings)).toMatch(/processor 90 of acquirer 1: 127\.0\.0\.1:1 takes no connection/);
+    expect(told(findings)).toMatch(/processor 90 of acquirer 1: 127\.0\.0\.1:1 accepts no connection/);
     expect(told(findings)).toMatch(/processor 91 of acquirer 1: .*adresses/s);
-    expect(told(findings)).toMatch(/processor 92 of acquirer 1: there is no processor type no-such-type/);
+    expect(told(findings)).toMatch(/processor 92 of acquirer 1: unknown processor type no-such-type/);
     expect(findings).toHaveLength(3);
   });
 
@@ -74,12 +74,12 @@ describe('tapwire doctor', () => {
     expect(told(await look())).toContain('https: is not required in dev');
     const qa = { TAPWIRE_ENV: 'qa', BASE_URL: 'https://api.example', APP_URL: 'https://pay.example' };
     const narrow = told(await look({ ...qa, TRUSTED_PROXIES: '10.0.0.7', METRICS_TOKEN: 'a scraper shows this' }));
-    expect(narrow).toContain('https: 10.0.0.7 must send X-Forwarded-Proto: https; everyone else is refused');
+    expect(narrow).toContain('https: 10.0.0.7 must send X-Forwarded-Proto: https; other clients are refused');
     expect(narrow).toContain('addresses: links begin with https://pay.example');
     const wide = await look({ ...qa, TRUSTED_PROXIES: '10.0.0.0/7' });
     const warnings = told(wide.filter(({ verdict }) => verdict === 'warning'));
     expect(warnings).toContain('proxies: TRUSTED_PROXIES has 10.0.0.0/7');
-    expect(warnings).toContain('figures: nobody sees /metrics');
+    expect(warnings).toContain('figures: /metrics and the switches');
   });
 
   test('names what waits for somebody', async () => {
@@ -96,7 +96,7 @@ describe('tapwire doctor', () => {
     utimesSync(keysFile, new Date(), new Date(NOW_MS - 400 * 86_400_000));
     const findings = await look();
     chmodSync(keysFile, 0o600);
-    expect(told(faultsOf(findings))).toMatch(/can be reached by others \(mode 644\)/);
+    expect(told(faultsOf(findings))).toMatch(/can be accessed by other users \(mode 644\)/);
     expect(told(findings.filter(({ verdict }) => verdict === 'warning'))).toContain('no key was changed for 400 days');
   });
 
