@@ -13,10 +13,10 @@ import { openSwitches } from './gateway/open-switches.ts';
 import { openTraces } from './gateway/open-traces.ts';
 import { openWakeups } from './gateway/open-wakeups.ts';
 import type { PreparedDatabase } from './gateway/prepare-database.ts';
-import { startJobs } from './gateway/start-jobs.ts';
+import { type JobParts, startJobs } from './gateway/start-jobs.ts';
 import { tellMinutes, tellStart } from './gateway/tell-log.ts';
 import type { RouteTable } from './http/route-table.ts';
-import type { Pipeline } from './jobs/pipeline.ts';
+import { PipelineHandle } from './jobs/pipeline-handle.ts';
 import { armFailpoints } from './ops/failpoints.ts';
 import { Health } from './ops/health.ts';
 import type { Log } from './ops/log.ts';
@@ -27,6 +27,7 @@ import { createUnmatchedLog, logTransactions } from './ops/transaction-log.ts';
 import { loadProcessors } from './processor-kit/load-processors.ts';
 import { DatabaseClock } from './store/postgres/database-clock.ts';
 import { postgresHandoverKeys } from './store/switches/handover-keys.ts';
+import type { AcquirerSwitches } from './switches/acquirer-switches.ts';
 import { UnmatchedResponses } from './switches/unmatched-responses.ts';
 import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from './transactions/model/time-limits.ts';
 import type { TransactionDependencies } from './transactions/ports/transaction-dependencies.ts';
@@ -64,19 +65,54 @@ export async function startGateway(config: Config, prepared: PreparedDatabase, l
 
 async function compose(config: Config, { url }: PreparedDatabase, log: Log, closers: Closers): Promise<Gateway> {
   const report: Report = (what) => (error) => log.error({ error }, what);
-  const tracing = await openTraces(config, log, closers);
   const types = await loadProcessors({ external: config.PROCESSORS });
+  const base = { config, url, types, log, report, closers };
+  const domain = await openDomain({ ...base, tracing: await openTraces(config, log, closers) });
+  const { databases, messages, switches, metrics, tracing, stores } = domain;
+  const database = databases.taps;
+
+  const fetcher = new GuardedFetch({ policy: callbackPolicy(config.TAPWIRE_ENV) });
+  closers.push(() => fetcher.close());
+  const common = { ...base, ...domain, database, fetcher };
+  const pushes = await openPushes({ ...common, origin: () => server.listeningOrigin });
+  if (switches) await openWork({ ...common, switches, pushes });
+
+  const health = new Health(database, switches);
+  closers.push(() => health.stop());
+  const counted = { metrics, databases, health, switches, messages };
+  reportFigures(counted, config, closers);
+  tellMinutes(log, counted, config, closers);
+  const server = openFront({ ...common, pushes }, { log, health, metrics, tracing });
+  followCertificate(server, config, log, closers);
+  const listening = await listen(server, config);
+  closers.push(() => server.close());
+  closers.push(() => health.drain());
+  const known = { processors: stores.directory.processors().length, unusable: switches?.faults.size ?? 0 };
+  tellStart(log, { config, url: listening, databaseUrl: url, ...known });
+  return { url: listening, routes: server.routeTable, stop: () => closeAll(closers) };
+}
+
+interface DomainParts {
+  readonly config: Config;
+  readonly url: string;
+  readonly types: Awaited<ReturnType<typeof loadProcessors>>;
+  readonly tracing: Awaited<ReturnType<typeof openTraces>>;
+  readonly log: Log;
+  readonly report: Report;
+  readonly closers: Closers;
+}
+
+/** Everything that the use cases need: databases, clock, connections to switches, and the dependencies made of them. */
+async function openDomain({ config, url, types, tracing, log, report, closers }: DomainParts) {
   const databases = openDatabases(url, config.DATABASE_CONNECTIONS, closers);
   const database = databases.taps;
   const stores = await openStores(config, databases, report, closers);
   const { keys, directory } = stores;
-
-  let pipeline: Pipeline | undefined;
-  const onAuthorize = () => pipeline?.wake('authorize');
+  const pipeline = new PipelineHandle();
+  const onAuthorize = () => pipeline.wake('authorize');
   const wakeups = openWakeups({ config, database, url, onAuthorize, report, closers });
   const clock = await DatabaseClock.open(database);
   closers.push(() => clock.close());
-  const handoverKeys = postgresHandoverKeys(database);
   const unmatchedResponses = new UnmatchedResponses(
     report('late responses could not be recorded'),
     createUnmatchedLog(log),
@@ -86,41 +122,26 @@ async function compose(config: Config, { url }: PreparedDatabase, log: Log, clos
   const lines = { config, types, directory, database, clock, unmatchedResponses, messages, log, closers };
   const switches = config.TAPWIRE_ROLE === 'api' ? undefined : await openSwitches(lines);
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });
-  const parts = { config, stores, ownTokens, clock, wakeups, switches, handoverKeys, log };
-  const plain = createTransactionDependencies({ ...parts, pipeline: () => pipeline });
+  const handoverKeys = postgresHandoverKeys(database);
+  const parts = { config, stores, ownTokens, clock, wakeups, switches, handoverKeys, log, pipeline };
+  const plain = createTransactionDependencies(parts);
   const metrics = openMetrics(databases, messages, switches, closers);
   const watched = (unwatched: TransactionDependencies) =>
     countOutcomes(logTransactions(traceDependencies(unwatched, tracing), log), metrics);
   const deps = armFailpoints(watched(plain), config.TAPWIRE_FAILPOINTS);
   const depsOfJobs = armFailpoints(watched({ ...plain, ...stores.ofJobs }), config.TAPWIRE_FAILPOINTS);
+  const made = { databases, stores, ownTokens, handoverKeys, messages, switches, metrics, unmatchedResponses };
+  return { ...made, pipeline, tracing, deps, depsOfJobs };
+}
 
-  const fetcher = new GuardedFetch({ policy: callbackPolicy(config.TAPWIRE_ENV) });
-  closers.push(() => fetcher.close());
-  const common = { config, database, databases, stores, ownTokens, deps, fetcher, log, report, closers };
-  const pushes = await openPushes({ ...common, origin: () => server.listeningOrigin });
-  if (switches) {
-    unmatchedResponses.open((responses) => recordUnmatchedResponses(depsOfJobs, responses));
-    closers.push(() => switches.close(clock.monotonicMs() + DRAIN_MS));
-    pipeline = await startJobs({
-      ...common,
-      deps: depsOfJobs,
-      pushes,
-      handoverKeys,
-      around: tracing && traceJobs(tracing),
-    });
-  }
+type WorkParts = Omit<JobParts, 'deps' | 'around'> &
+  Pick<Awaited<ReturnType<typeof openDomain>>, 'depsOfJobs' | 'unmatchedResponses' | 'pipeline' | 'tracing'> & {
+    readonly switches: AcquirerSwitches;
+  };
 
-  const health = new Health(database, switches);
-  closers.push(() => health.stop());
-  const counted = { metrics, databases, health, switches, messages };
-  reportFigures(counted, config, closers);
-  tellMinutes(log, counted, config, closers);
-  const server = openFront({ ...common, pushes, types }, { log, health, metrics, tracing });
-  followCertificate(server, config, log, closers);
-  const listening = await listen(server, config);
-  closers.push(() => server.close());
-  closers.push(() => health.drain());
-  const known = { processors: directory.processors().length, unusable: switches?.faults.size ?? 0 };
-  tellStart(log, { config, url: listening, databaseUrl: url, ...known });
-  return { url: listening, routes: server.routeTable, stop: () => closeAll(closers) };
+/** What a process with connections to switches does besides answering requests: late responses and jobs. */
+async function openWork({ switches, unmatchedResponses, depsOfJobs, pipeline, tracing, ...common }: WorkParts) {
+  unmatchedResponses.open((responses) => recordUnmatchedResponses(depsOfJobs, responses));
+  common.closers.push(() => switches.close(depsOfJobs.clock.monotonicMs() + DRAIN_MS));
+  pipeline.connect(await startJobs({ ...common, deps: depsOfJobs, around: tracing && traceJobs(tracing) }));
 }

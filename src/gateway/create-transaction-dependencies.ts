@@ -5,7 +5,7 @@ import { createCardVault } from '../card/card-vault.ts';
 import { createCardDataOpener } from '../card/open-card-data.ts';
 import { HandoverSealer } from '../card/seal-handover.ts';
 import type { Config } from '../config.ts';
-import type { Pipeline } from '../jobs/pipeline.ts';
+import type { PipelineHandle } from '../jobs/pipeline-handle.ts';
 import type { Log } from '../ops/log.ts';
 import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
 import type { AcquirerSwitches } from '../switches/acquirer-switches.ts';
@@ -30,8 +30,7 @@ export interface DependencyParts extends Pick<TransactionDependencies, 'clock' |
   readonly switches: AcquirerSwitches | undefined;
   readonly handoverKeys: ReturnType<typeof postgresHandoverKeys>;
   readonly log: Log;
-  /** Undefined before the start, and in a process without connections to switches. */
-  readonly pipeline: () => Pipeline | undefined;
+  readonly pipeline: PipelineHandle;
 }
 
 /** All dependencies of the use cases. */
@@ -51,7 +50,7 @@ export function createTransactionDependencies(parts: DependencyParts): Transacti
       needsReview: ({ acquirerId, id }, reason, fault) =>
         log.error({ acquirerId, id, reason: fault ?? reason }, REVIEWS[reason]),
     },
-    reverseAhead: (asked, jobId) => pipeline()?.reverseAhead(asked, jobId),
+    reverseAhead: (asked, jobId) => pipeline.reverseAhead(asked, jobId),
     path: switches ? { kind: 'direct', switches } : { kind: 'handover', handover: new HandoverSealer(handoverKeys) },
   };
 }
