@@ -10,11 +10,11 @@ import { CryptoError } from '../errors.ts';
 
 export type KeyAlgorithm = 'tdes' | 'aes';
 
-/** A TDES key of 8 bytes is single DES, which nothing but an X9.9 MAC and the inside of DUKPT may still use. */
+/** A TDES key of 8 bytes is single DES, which only an X9.9 MAC and the inside of DUKPT may still use. */
 const KEY_LENGTHS: Record<KeyAlgorithm, readonly number[]> = { tdes: [8, 16, 24], aes: [16, 24, 32] };
 
 /**
- * A TDES or AES key and what it does to whole blocks. The material lives in a KeyObject, outside of the JavaScript heap:
+ * A TDES or AES key and its operations on whole blocks. The key is in a KeyObject, outside of the JavaScript heap:
  * it is not printed, not serialised, and wiped when freed.
  */
 export class BlockKey {
@@ -24,7 +24,7 @@ export class BlockKey {
   readonly #material: KeyObject;
   readonly #cipher: 'des-ede' | 'des-ede3' | 'aes-128' | 'aes-192' | 'aes-256';
 
-  /** Open from the first use on: without chaining and padding a cipher remembers nothing from one call to the next. */
+  /** Stays open after the first use: without chaining and padding a cipher keeps no state between calls. */
   #encipher: Cipheriv | undefined;
   #decipher: Decipheriv | undefined;
 
@@ -46,7 +46,7 @@ export class BlockKey {
     }
   }
 
-  /** Each block by itself (ECB). */
+  /** Encrypts each block separately (ECB). */
   encrypt(blocks: Uint8Array): Uint8Array {
     this.#requireWhole(blocks);
     this.#encipher ??= createCipheriv(`${this.#cipher}-ecb`, this.#material, null).setAutoPadding(false);
@@ -69,12 +69,12 @@ export class BlockKey {
     return createDecipheriv(`${this.#cipher}-cbc`, this.#material, iv).setAutoPadding(false).update(blocks);
   }
 
-  /** A CBC cipher with a zero IV that stays open from message to message: for `CbcChain` alone. */
+  /** A CBC cipher with a zero IV that stays open across messages; only for `CbcChain`. */
   openCbc(): Cipheriv {
     return createCipheriv(`${this.#cipher}-cbc`, this.#material, new Uint8Array(this.blockBytes));
   }
 
-  /** Hands the key's bytes to `use` and wipes that copy afterwards. Each call is a place to look at in a review. */
+  /** Passes the key's bytes to `use` and wipes that copy afterwards. A review must look at each call. */
   useBytes<Result>(use: (bytes: Uint8Array) => Result): Result {
     const bytes = this.#material.export();
     try {
@@ -89,7 +89,7 @@ export class BlockKey {
   }
 }
 
-/** Makes a key of bytes that nobody else needs, and wipes them. */
+/** Creates a key from bytes that have no other use, and wipes them. */
 export function takeKey(algorithm: KeyAlgorithm, bytes: Uint8Array): BlockKey {
   try {
     return new BlockKey(algorithm, bytes);

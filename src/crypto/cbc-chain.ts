@@ -1,9 +1,9 @@
 import type { BlockKey } from './block-key.ts';
 
 /**
- * The last block of CBC with a zero IV, for one message after another over one open cipher: opening one for each message
- * costs as much again as the AES-CMAC of an authorization (bench: mac). The cipher goes on chaining where the last
- * message ended; mixing that block into the first of the next message cancels it, which leaves a zero IV.
+ * Computes the last block of CBC with a zero IV for many messages over one open cipher: opening a cipher for each
+ * message would double the cost of the AES-CMAC of an authorization (bench: mac). The cipher continues to chain from
+ * the last message. XOR-ing that block into the first block of the next message cancels it, which leaves a zero IV.
  */
 export class CbcChain {
   readonly #cipher;

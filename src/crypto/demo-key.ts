@@ -3,15 +3,15 @@ import { Secret } from '../bytes/secret.ts';
 import type { KeyUsage } from './hsm.ts';
 import type { SoftHsmKey } from './soft-hsm.ts';
 
-/** The base derivation key of demo readers, by the id that gateways know it under unless they are told another. */
+/** Default id of the base derivation key of demo readers in gateways. */
 export const DEMO_READER_KEY = 'reader-bdk';
 
-/** Two DES keys: what MACs, zone PIN keys and base derivation keys of DUKPT take. */
+/** Two DES keys: the length for MACs, zone PIN keys and base derivation keys of DUKPT. */
 const KEY_BYTES = 16;
 
 /**
- * The key of that id, for simulated switches, demo readers and the software HSM between them. Anyone can compute it from
- * the id, so it protects nothing: it lets both sides agree without a ceremony.
+ * The key with this id for simulated switches, demo readers and the software HSM between them. Anyone can compute it
+ * from the id, so it protects nothing: both sides agree on it without a key ceremony.
  */
 export function demoKey(keyId: string, usage: KeyUsage): SoftHsmKey {
   const bytes = createHash('sha256').update(`tapwire demo key ${keyId}`).digest().subarray(0, KEY_BYTES);

@@ -1,4 +1,4 @@
-/** The lowest bit of each byte of a DES key makes its count of one bits odd (FIPS 46-3); the cipher does not look at it. */
+/** The lowest bit of each byte of a DES key makes its number of one bits odd (FIPS 46-3); the cipher ignores it. */
 export function hasOddParity(key: Uint8Array): boolean {
   return key.every((byte) => isOdd(byte));
 }

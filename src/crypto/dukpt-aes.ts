@@ -1,7 +1,7 @@
 import { CryptoError } from '../errors.ts';
 import { type BlockKey, type KeyAlgorithm, takeKey } from './block-key.ts';
 
-/** What a derived key is used for, as the terminal sees it (ANSI X9.24-3:2017 6.3.2, table 2). */
+/** The use of a derived key from the terminal's point of view (ANSI X9.24-3:2017 6.3.2, table 2). */
 export type AesDukptUsage = keyof typeof USAGE_INDICATORS;
 
 const USAGE_INDICATORS = {
@@ -33,10 +33,16 @@ const KEY_TYPES = {
 const AES_KSN_BYTES = 12;
 const INITIAL_KEY_ID_BYTES = 8;
 
-/** Devices skip every counter with more one bits, so that a host needs no more derivations than this (X9.24-3 6.1). */
+/**
+ * Devices skip every counter with more one bits, so that a host never needs more derivations than this (X9.24-3
+ * 6.1).
+ */
 const COUNTER_ONES_MOST = 16;
 
-/** The counter that no transaction has: the key under which a device's next initial key is sent (X9.24-3 6.6). */
+/**
+ * The counter that no transaction uses: it selects the key under which a device's next initial key is sent (X9.24-3
+ * 6.6).
+ */
 const UPDATE_COUNTER = 0xffff_ffff;
 
 /**
@@ -51,9 +57,9 @@ export function deriveAesInitialKey(bdk: BlockKey, initialKeyId: Uint8Array): Bl
 }
 
 /**
- * The key of one transaction, from which the keys in use are derived.
+ * The key of one transaction, from which its working keys are derived.
  *
- * @throws {CryptoError} KEY_LENGTH; KSN when no device would come to this counter
+ * @throws {CryptoError} KEY_LENGTH; KSN if no device reaches this counter
  */
 export function deriveAesTransactionKey(initialKey: BlockKey, ksn: Uint8Array): BlockKey {
   return keyAtCounter(initialKey, transactionContext(ksn));
@@ -62,7 +68,7 @@ export function deriveAesTransactionKey(initialKey: BlockKey, ksn: Uint8Array): 
 /**
  * The key for one use in one transaction.
  *
- * @param keyType no stronger than the transaction key, as X9.24-3 6.3.1 asks; the same kind by default
+ * @param keyType no stronger than the transaction key, as X9.24-3 6.3.1 requires; the same kind by default
  * @throws {CryptoError} KEY_LENGTH, KEY_TOO_WEAK, KSN
  */
 export function deriveAesWorkingKey(
@@ -131,7 +137,7 @@ function deriveKey(from: BlockKey, keyType: AesDukptKeyType, usage: number, cont
   return key;
 }
 
-/** What a transaction's derivations are bound to: the right half of the initial key id, and the counter. */
+/** The values that a transaction's derivations are bound to: the right half of the initial key id, and the counter. */
 function transactionContext(ksn: Uint8Array): Uint8Array {
   if (ksn.length !== AES_KSN_BYTES) throw new CryptoError('KSN');
   const context = Uint8Array.from(ksn.subarray(4));

@@ -2,7 +2,10 @@ import { CryptoError } from '../errors.ts';
 import { BlockKey, takeKey } from './block-key.ts';
 import { xor } from './xor.ts';
 
-/** What a transaction's key is used for, as the terminal sees it: a request goes to the host, a response comes back. */
+/**
+ * The use of a transaction's key from the terminal's point of view: requests are sent to the host, responses are
+ * received.
+ */
 export type TdesDukptUsage = 'pin' | 'macRequest' | 'macResponse' | 'dataRequest' | 'dataResponse';
 
 /** FFFF, a key set id, a device id, 21 bits of counter (ANSI X9.24-1:2009 figure 3). */
@@ -10,7 +13,10 @@ export const TDES_KSN_BYTES = 10;
 
 const COUNTER_BITS = 21;
 
-/** Devices skip every counter with more one bits, so that a host needs no more derivations than this (X9.24-1 A.2). */
+/**
+ * Devices skip every counter with more one bits, so that a host never needs more derivations than this (X9.24-1
+ * A.2).
+ */
 const COUNTER_ONES_MOST = 10;
 
 /** Mixed into a key for its left half's derivation (X9.24-1 A.2, A.6). */
@@ -29,7 +35,7 @@ const VARIANT_BYTE: Record<TdesDukptUsage, number> = {
  * The key that is injected into one device.
  *
  * @param bdk base derivation key, double length
- * @param ksn 10 bytes, of any counter
+ * @param ksn 10 bytes, with any counter
  * @throws {CryptoError} KEY_LENGTH, KSN
  */
 export function deriveTdesInitialKey(bdk: BlockKey, ksn: Uint8Array): BlockKey {
@@ -41,9 +47,9 @@ export function deriveTdesInitialKey(bdk: BlockKey, ksn: Uint8Array): BlockKey {
 }
 
 /**
- * The key of one transaction, from which the keys in use are derived.
+ * The key of one transaction, from which its working keys are derived.
  *
- * @throws {CryptoError} KEY_LENGTH; KSN when no device would come to this counter
+ * @throws {CryptoError} KEY_LENGTH; KSN if no device reaches this counter
  */
 export function deriveTdesTransactionKey(initialKey: BlockKey, ksn: Uint8Array): BlockKey {
   requireDoubleLength(initialKey);
@@ -61,7 +67,7 @@ export function deriveTdesTransactionKey(initialKey: BlockKey, ksn: Uint8Array):
   return key;
 }
 
-/** The key for one use in one transaction; data keys are besides encrypted under themselves (X9.24-1 A.4.1). */
+/** The key for one use in one transaction. Data keys are also encrypted under themselves (X9.24-1 A.4.1). */
 export function deriveTdesWorkingKey(transactionKey: BlockKey, usage: TdesDukptUsage): BlockKey {
   requireDoubleLength(transactionKey);
   const variant = transactionKey.useBytes((bytes) => {

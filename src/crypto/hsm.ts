@@ -4,66 +4,69 @@ import type { MacFunction, MacMethod } from './mac.ts';
 import type { OnlinePinFormat, Pin } from './pin-block.ts';
 
 /**
- * The port to a hardware security module. Keys are named by id and stay inside; so does every PIN. One key serves one
- * use. All methods answer later, since a module is usually on the network, and each rejects with a CryptoError, whose
- * codes KEY_UNKNOWN and KEY_USAGE any of them can have.
+ * The port to a hardware security module. Keys are named by id and never leave it; nor does any PIN. One key has one
+ * use. All methods are asynchronous, because a module is usually on the network. Each rejects with a CryptoError;
+ * any of them can have the codes KEY_UNKNOWN and KEY_USAGE.
  */
 export interface Hsm {
   /**
-   * Takes in a key that was sent under another one.
+   * Imports a key that was sent under another one.
    *
-   * @throws {CryptoError} KEY_EXISTS, TOO_MANY_KEYS, KEY_CHECK_VALUE, KEY_TOO_WEAK, KEY_LENGTH, KEY_PARITY, KEY_BLOCK,
-   *   KEY_BLOCK_MAC, KEY_BLOCK_UNSUPPORTED
+   * @throws {CryptoError} KEY_EXISTS, TOO_MANY_KEYS, KEY_CHECK_VALUE, KEY_TOO_WEAK, KEY_LENGTH, KEY_PARITY,
+   * KEY_BLOCK, KEY_BLOCK_MAC, KEY_BLOCK_UNSUPPORTED
    */
   importKey(request: ImportKeyRequest): Promise<KeyDescription>;
 
-  /** Destroys a key. Nothing happens when there is none: a key exchange that is repeated may say so twice. */
+  /** Destroys a key. Does nothing if the key does not exist, because a repeated key exchange may destroy it twice. */
   forgetKey(keyId: string): Promise<void>;
 
   /** The key check value, 6 hex digits in upper case. */
   kcv(keyId: string): Promise<string>;
 
   /**
-   * Enciphers a PIN anew for its next hop, bound to the same PAN.
+   * Translates a PIN for its next hop, bound to the same PAN.
    *
-   * @throws {CryptoError} PIN_BLOCK for everything that is wrong with the block, its format or the PAN; KSN
+   * @throws {CryptoError} PIN_BLOCK for every fault of the block, its format or the PAN; KSN
    */
   translatePin(request: TranslatePinRequest): Promise<TranslatedPin>;
 
   /** @throws {CryptoError} DATA_LENGTH */
   mac(request: MacRequest): Promise<Uint8Array>;
 
-  /** Whether `mac` is the message's, compared in constant time; false too for one of another length than `lengthBytes`. */
+  /**
+   * Whether `mac` is the MAC of the message, compared in constant time; also false if its length differs from
+   * `lengthBytes`.
+   */
   verifyMac(request: MacRequest & { readonly mac: Uint8Array }): Promise<boolean>;
 }
 
 /**
- * A module in this machine, which can authenticate without waiting. The wait itself would be cheap (under 1 µs), but what
- * happens in it is not: a message is encoded into a shared buffer, authenticated and written in one turn, so that its
+ * A module in this machine, which can authenticate synchronously. The wait itself would be cheap (under 1 µs). But a
+ * message must be encoded into a shared buffer, authenticated and written in one turn of the event loop, so that its
  * deadline is checked in the turn of writing.
  */
 export interface LocalHsm extends Hsm {
   /**
-   * Readies a key for many messages of a line, to make MACs and to check them; the key stays inside. The result throws
-   * KEY_UNKNOWN once the key is forgotten, and DATA_LENGTH.
+   * Prepares a key for computing and checking the MACs of many messages of a connection; the key stays inside. The
+   * result throws KEY_UNKNOWN after the key is forgotten, and DATA_LENGTH.
    *
    * @throws {CryptoError} KEY_UNKNOWN, KEY_USAGE, KEY_LENGTH
    */
   keyMac(keyId: string, method: MacMethod): MacFunction;
 }
 
-/** What the far side of a line needs besides: the simulated switch and card issuer. */
+/** Additional operations of the far side of a connection: the simulated switch and card issuer. */
 export interface SwitchHsm extends Hsm {
-  /** Whether the block holds this PIN. @throws {CryptoError} PIN_BLOCK when it holds none; KSN */
+  /** Whether the block contains this PIN. @throws {CryptoError} PIN_BLOCK if it contains none; KSN */
   verifyPin(request: VerifyPinRequest): Promise<boolean>;
 
-  /** Makes a random working key and gives it out under a transport key, for a key change. */
+  /** Creates a random working key and exports it under a transport key, for a key change. */
   generateKey(request: GenerateKeyRequest): Promise<GeneratedKey>;
 }
 
 /**
- * What a key may do: carry keys as bare cryptograms, or as TR-31 key blocks; encipher PINs between two parties (a zone
- * PIN key); authenticate messages; give a DUKPT device its keys.
+ * The permitted use of a key: wrap keys as bare cryptograms, or as TR-31 key blocks; encipher PINs between two
+ * parties (a zone PIN key); authenticate messages; derive the keys of a DUKPT device.
  */
 export type KeyUsage = 'keyEncryption' | 'keyBlockProtection' | 'pin' | 'mac' | 'dukptBase';
 
@@ -76,23 +79,23 @@ export interface KeyDescription {
 }
 
 export type ImportKeyRequest = {
-  /** The name that the key gets. */
+  /** The id of the imported key. */
   readonly keyId: string;
-  /** What it is wanted for; a key block that says otherwise is refused. */
+  /** The intended use; a key block with another use is refused. */
   readonly usage: KeyUsage;
   /** The key it was sent under: `keyBlockProtection` for a key block, `keyEncryption` for a cryptogram. */
   readonly transportKeyId: string;
 } & (KeyBlockSource | CryptogramSource);
 
-/** A TR-31 key block, which says and proves what it holds; a check value is compared when there is one. */
+/** A TR-31 key block, which describes and authenticates its key; a check value is compared if there is one. */
 export interface KeyBlockSource {
   readonly block: string;
   readonly kcv?: string | undefined;
 }
 
 /**
- * A TDES key under a TDES key, each block by itself (ANSI X9.17). Nothing authenticates it: the check value, 6 hex
- * digits, is mandatory and parity must be odd unless the sender is known not to set it.
+ * A TDES key under a TDES key, each block encrypted separately (ANSI X9.17). It is not authenticated. The check
+ * value, 6 hex digits, is therefore mandatory, and parity must be odd unless the sender is known not to set it.
  */
 export interface CryptogramSource {
   readonly cryptogram: Uint8Array;
@@ -100,7 +103,7 @@ export interface CryptogramSource {
   readonly parity?: 'odd' | 'any' | undefined;
 }
 
-/** A zone PIN key by its id, or a transaction's DUKPT PIN key by the base derivation key and the KSN. */
+/** A zone PIN key with its id, or a transaction's DUKPT PIN key with the base derivation key and the KSN. */
 export interface PinKey {
   readonly keyId: string;
   /** 10 bytes with a TDES base derivation key, 12 with an AES one. */
@@ -117,7 +120,7 @@ export type EncipheredPin = PinKey & {
 
 export interface TranslatePinRequest {
   readonly from: EncipheredPin;
-  /** Never format 1, which would let go of the PAN (ISO 9564-1:2017 9.5). */
+  /** Never format 1, which would drop the PAN (ISO 9564-1:2017 9.5). */
   readonly to: PinKey & { readonly format: Exclude<OnlinePinFormat, 1> };
   /** The whole PAN, 8 to 19 digits. */
   readonly pan: string;
@@ -125,7 +128,7 @@ export interface TranslatePinRequest {
 
 export interface TranslatedPin {
   readonly block: Uint8Array;
-  /** The KSN of `to`, when it has one: it travels beside the block. */
+  /** The KSN of `to`, if it has one: it is sent with the block. */
   readonly ksn?: Uint8Array | undefined;
 }
 
@@ -133,7 +136,7 @@ export interface MacRequest {
   readonly keyId: string;
   readonly method: MacMethod;
   readonly message: Uint8Array;
-  /** How many bytes of the MAC, from its left, a message carries: 4 to the cipher's block. */
+  /** How many bytes of the MAC, from the left, a message carries: 4 to the block length of the cipher. */
   readonly lengthBytes: number;
 }
 
@@ -148,7 +151,7 @@ export interface GenerateKeyRequest {
   readonly usage: 'pin' | 'mac';
   readonly algorithm: KeyAlgorithm;
   readonly lengthBytes: number;
-  /** Decides the form: a `keyEncryption` key gives a cryptogram, a `keyBlockProtection` key a key block. */
+  /** Selects the form: a `keyEncryption` key produces a cryptogram, a `keyBlockProtection` key a key block. */
   readonly transportKeyId: string;
 }
 

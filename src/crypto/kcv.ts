@@ -2,7 +2,7 @@ import { toHex } from '../bytes/hex.ts';
 import type { BlockKey } from './block-key.ts';
 import { cmac } from './mac.ts';
 
-/** 3 bytes are what key ceremonies compare; more would give away a part of a TDES key's only known ciphertext. */
+/** Key ceremonies compare 3 bytes; more would reveal part of a TDES key's only known ciphertext. */
 export const KCV_BYTES = 3;
 
 /**

@@ -4,18 +4,18 @@ import type { KeyUsage } from './hsm.ts';
 import type { MacMethod } from './mac.ts';
 import type { Tr31Header } from './tr31-header.ts';
 
-/** What is done with a key: a mode of use allows some of it. */
+/** An operation with a key: a mode of use allows some of them. */
 export type KeyAction = 'encrypt' | 'decrypt' | 'generate' | 'verify' | 'derive';
 
-/** What one key is allowed. */
+/** The permissions of one key. */
 export interface KeyPermission {
   readonly usage: KeyUsage;
   readonly actions: readonly KeyAction[];
-  /** The one algorithm of a MAC key whose key block names it. */
+  /** The only algorithm of a MAC key whose key block names one. */
   readonly macAlgorithm?: MacMethod['algorithm'] | undefined;
 }
 
-/** ANSI X9.143:2021 table 5, as far as it concerns keys that are not asymmetric. */
+/** ANSI X9.143:2021 table 5, restricted to symmetric keys. */
 const MODES_OF_USE: Record<string, readonly KeyAction[]> = {
   B: ['encrypt', 'decrypt'],
   C: ['generate', 'verify'],
@@ -27,7 +27,7 @@ const MODES_OF_USE: Record<string, readonly KeyAction[]> = {
   X: ['derive'],
 };
 
-/** ANSI X9.143:2021 table 2: the uses that a gateway has. */
+/** ANSI X9.143:2021 table 2: the uses that a gateway needs. */
 const KEY_USAGES: Record<string, Omit<KeyPermission, 'actions'>> = {
   B0: { usage: 'dukptBase' },
   K0: { usage: 'keyEncryption' },
@@ -49,15 +49,15 @@ const STRENGTH_BITS: Record<string, number> = {
   aes32: 256,
 };
 
-/** A key that came without a statement of its own is allowed what its use asks for. */
+/** A key without stated permissions is allowed what its use requires. */
 export function unrestricted(usage: KeyUsage): KeyPermission {
   return { usage, actions: MODES_OF_USE.N! };
 }
 
 /**
- * What a key block's header allows.
+ * The permissions in a key block's header.
  *
- * @throws {CryptoError} KEY_BLOCK_UNSUPPORTED for a use or a mode that no gateway has
+ * @throws {CryptoError} KEY_BLOCK_UNSUPPORTED for a use or a mode that a gateway does not support
  */
 export function readPermission(header: Pick<Tr31Header, 'keyUsage' | 'modeOfUse'>): KeyPermission {
   const { keyUsage, modeOfUse } = header;
@@ -86,8 +86,9 @@ export function headerFor(
 }
 
 /**
- * Single DES is taken for X9.9 MACs alone, and a longer key whose neighbouring parts are equal is single DES in disguise:
- * what becomes of a cryptogram of which one half was put in twice. TDES DUKPT knows double length only (X9.24-1:2009 A.2).
+ * Single DES is accepted only for X9.9 MACs. A longer key whose neighbouring parts are equal is single DES as well;
+ * it results if one half of a cryptogram is entered twice. TDES DUKPT supports only double length (X9.24-1:2009
+ * A.2).
  *
  * @throws {CryptoError} KEY_LENGTH, KEY_TOO_WEAK
  */
@@ -99,7 +100,7 @@ export function requireFit(usage: KeyUsage, key: BlockKey): void {
   if (key.useBytes(hasEqualNeighbours)) throw new CryptoError('KEY_TOO_WEAK');
 }
 
-/** @throws {CryptoError} KEY_TOO_WEAK when `transport` is easier to find than the key that it carries (X9.143:2021 5.2) */
+/** @throws {CryptoError} KEY_TOO_WEAK if `transport` is easier to find than the key that it wraps (X9.143:2021 5.2) */
 export function requireStrength(transport: BlockKey, key: BlockKey): void {
   if (strengthBits(transport) < strengthBits(key)) throw new CryptoError('KEY_TOO_WEAK');
 }
@@ -108,7 +109,7 @@ function strengthBits({ algorithm, lengthBytes }: BlockKey): number {
   return STRENGTH_BITS[`${algorithm}${lengthBytes}`]!;
 }
 
-/** Whether two neighbouring DES keys of a TDES key are one and the same, parity bits aside. */
+/** Whether two neighbouring DES keys of a TDES key are equal, parity bits aside. */
 function hasEqualNeighbours(bytes: Uint8Array): boolean {
   for (let start = 8; start < bytes.length; start += 8) {
     const part = bytes.subarray(start, start + 8);

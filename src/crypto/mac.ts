@@ -3,32 +3,40 @@ import { CryptoError } from '../errors.ts';
 import { BlockKey } from './block-key.ts';
 import { CbcChain } from './cbc-chain.ts';
 
-/** How a message is brought to whole blocks (ISO 9797-1:2011 6.3): zeros; a one bit and zeros; its length, then zeros. */
+/**
+ * How a message is padded to whole blocks (ISO 9797-1:2011 6.3): zeros; a one bit and zeros; its length, then zeros.
+ */
 export type MacPadding = 1 | 2 | 3;
 
-/** Which MAC, as data, so that a switch's profile can name it. DES or AES is a matter of the key. */
+/** The MAC algorithm as data, so that a switch's profile can name it. The key determines whether DES or AES is used. */
 export type MacMethod =
-  /** ISO 9797-1 algorithm 3: CBC under the left half of the key, the last block again through the right and the left. */
+  /**
+   * ISO 9797-1 algorithm 3: CBC under the left half of the key, then the last block through the right and the left
+   * half.
+   */
   | { readonly algorithm: 'retail'; readonly padding: MacPadding }
   /** ISO 9797-1 algorithm 1: plain CBC; with a single DES key and padding 1 it is the MAC of ANSI X9.9. */
   | { readonly algorithm: 'cbc'; readonly padding: MacPadding }
   /** ISO 9797-1 algorithm 5: NIST SP 800-38B, RFC 4493 for AES. */
   | { readonly algorithm: 'cmac' };
 
-/** Message in, the whole MAC out: one block of the cipher. What a message carries is often its leftmost 4 bytes. */
+/**
+ * Takes a message and returns the whole MAC: one block of the cipher. A message often carries only its leftmost 4
+ * bytes.
+ */
 export type MacFunction = (message: Uint8Array) => Uint8Array;
 
-/** The longest message to be authenticated: no frame with a 2-byte length can hold a longer one. */
+/** The longest message to authenticate: no frame with a 2-byte length can contain a longer one. */
 export const MAC_MESSAGE_BYTES_MOST = 65_535;
 
-/** The shortest MAC that is taken for one: 4 bytes are the shortest in use (ANSI X9.9, ISO 16609 clause 5). */
+/** The shortest accepted MAC: 4 bytes are the shortest in use (ANSI X9.9, ISO 16609 clause 5). */
 export const MAC_BYTES_LEAST = 4;
 
 /**
- * Readies a key for many messages; the result keeps a cipher open and may be used for as long as the key lives.
+ * Prepares a key for many messages. The result keeps a cipher open and may be used for the lifetime of the key.
  *
- * @throws {CryptoError} KEY_LENGTH when a retail MAC's key is no pair of DES keys; the result throws DATA_LENGTH above
- *   MAC_MESSAGE_BYTES_MOST
+ * @throws {CryptoError} KEY_LENGTH if the key of a retail MAC is not a pair of DES keys; the result throws
+ * DATA_LENGTH above MAC_MESSAGE_BYTES_MOST
  */
 export function keyMac(key: BlockKey, method: MacMethod): MacFunction {
   switch (method.algorithm) {
@@ -41,7 +49,7 @@ export function keyMac(key: BlockKey, method: MacMethod): MacFunction {
   }
 }
 
-/** ISO 9797-1 MAC algorithm 3 over any block cipher: CBC under `outer`, and its result through `inner` and `outer`. */
+/** ISO 9797-1 MAC algorithm 3 over any block cipher: CBC under `outer`, then its result through `inner` and `outer`. */
 export function retailMac(outer: BlockKey, inner: BlockKey, padding: MacPadding): MacFunction {
   const chain = new CbcChain(outer);
   return (message) => {
@@ -50,7 +58,10 @@ export function retailMac(outer: BlockKey, inner: BlockKey, padding: MacPadding)
   };
 }
 
-/** ISO 9797-1 MAC algorithm 1. Safe only where all messages have one length, or say it first: prefer the others. */
+/**
+ * ISO 9797-1 MAC algorithm 1. It is safe only if all messages have one length, or begin with their length: prefer
+ * the others.
+ */
 export function cbcMac(key: BlockKey, padding: MacPadding): MacFunction {
   const chain = new CbcChain(key);
   return (message) => chain.lastBlock(padMessage(message, padding, key.blockBytes));
@@ -73,8 +84,8 @@ export function cmac(key: BlockKey): MacFunction {
 }
 
 /**
- * Whether two MACs are the same, in a time that tells nothing of where they differ. Nothing under MAC_BYTES_LEAST is a
- * MAC: two empty ones are not the same.
+ * Whether two MACs are equal, in a time that does not depend on where they differ. A value shorter than
+ * MAC_BYTES_LEAST is not a MAC: two empty ones are not equal.
  */
 export function isSameMac(expected: Uint8Array, received: Uint8Array): boolean {
   const isLength = expected.length === received.length && expected.length >= MAC_BYTES_LEAST;

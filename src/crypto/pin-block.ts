@@ -6,25 +6,26 @@ import type { BlockKey } from './block-key.ts';
 import { xor } from './xor.ts';
 
 /**
- * PIN blocks (ISO 9564-1:2017 9.3): a PIN field of 16 hex digits (the format, the PIN's length, the PIN, a fill) which
- * formats 0, 3 and 4 bind to the PAN.
+ * PIN blocks (ISO 9564-1:2017 9.3): a PIN field of 16 hex digits with the format, the PIN's length, the PIN and a
+ * fill. Formats 0, 3 and 4 bind it to the PAN.
  *
- *   format  fill            bound by                                 enciphered as
- *   0       F               XOR with 12 digits of the PAN            one TDES block
- *   1       anything        nothing                                  one TDES block
- *   2       F               nothing; for the card's own check        not here: it stays between terminal and card
- *   3       random A to F   XOR with 12 digits of the PAN            one TDES block
- *   4       A, 8 random     XOR with the PAN between two AES blocks  two AES blocks, one over the other
+ * - Format 0: fill F; XOR with 12 digits of the PAN; enciphered as one TDES block.
+ * - Format 1: any fill; bound to nothing; one TDES block.
+ * - Format 2: fill F; bound to nothing; for the card's own check. It stays between terminal and card and is not
+ *   enciphered here.
+ * - Format 3: random fill A to F; XOR with 12 digits of the PAN; one TDES block.
+ * - Format 4: fill A, then 8 random bytes; XOR with the PAN between two AES blocks; two AES blocks, one over the
+ *   other.
  *
- * Whatever is wrong with a block, a PIN or a PAN is one same error: the answer to a made-up block must not tell what
- * the block decrypts to.
+ * Every fault of a block, a PIN or a PAN is the same error, because the response to a forged block must not reveal
+ * what the block decrypts to.
  */
 export type PinFormat = 0 | 1 | 2 | 3 | 4;
 
 /** The formats whose clear block is 8 bytes. */
 export type ShortPinFormat = Exclude<PinFormat, 4>;
 
-/** The formats that travel enciphered. */
+/** The formats that are sent enciphered. */
 export type OnlinePinFormat = Exclude<PinFormat, 2>;
 
 /** The digits of a PIN, a value from 0 to 9 in each byte, so that they can be wiped. */
@@ -38,13 +39,13 @@ export const PIN_DIGITS_MOST = 12;
 const PAN_DIGITS_LEAST = 8;
 const PAN_DIGITS_MOST = 19;
 
-/** The digits of a PAN that a format 0 or 3 block holds, and the fewest that a format 4 block does not pad. */
+/** The digits of a PAN in a format 0 or 3 block, and the fewest that a format 4 block does not pad. */
 const PAN_FIELD_DIGITS = 12;
 
 /** Nibbles of a PIN field after the format and the length. */
 const PIN_AND_FILL_NIBBLES = 14;
 
-/** The nibbles that may follow the PIN, and what a random nibble string becomes there. */
+/** The nibbles that may follow the PIN; random nibbles are mapped into this range. */
 const FILL_RANGE: Record<PinFormat, readonly [least: number, most: number]> = {
   0: [0xf, 0xf],
   1: [0x0, 0xf],
@@ -57,7 +58,7 @@ const FILL_RANGE: Record<PinFormat, readonly [least: number, most: number]> = {
 const RANDOM_BYTES = 8;
 
 /**
- * The PIN that a row of decimal digits spells.
+ * Parses a sequence of decimal digits into a PIN.
  *
  * @throws {CryptoError} PIN_BLOCK
  */
@@ -70,7 +71,7 @@ export function parsePin(digits: string): Pin {
  * The clear block of formats 0 to 3.
  *
  * @param pan the whole PAN, 8 to 19 digits; formats 1 and 2 do not use it
- * @param random 8 bytes for the fill of formats 1 and 3: only a test gives its own
+ * @param random 8 bytes for the fill of formats 1 and 3; only tests pass it
  * @throws {CryptoError} PIN_BLOCK
  */
 export function encodePinBlock(
@@ -91,10 +92,10 @@ export function decodePinBlock(format: ShortPinFormat, block: Uint8Array, pan: s
 }
 
 /**
- * The block as it travels: 8 bytes, 16 in format 4.
+ * The enciphered block: 8 bytes, 16 in format 4.
  *
  * @param key TDES for formats 0, 1 and 3, AES for format 4
- * @param random 8 bytes: only a test gives its own
+ * @param random 8 bytes; only tests pass it
  * @throws {CryptoError} PIN_BLOCK; KEY_USAGE for a key of the other algorithm
  */
 export function encipherPin(
@@ -111,9 +112,9 @@ export function encipherPin(
 }
 
 /**
- * The PIN of a block that was received. The caller wipes it: `pin.reveal().fill(0)`.
+ * The PIN of a received block. The caller wipes it: `pin.reveal().fill(0)`.
  *
- * @throws {CryptoError} PIN_BLOCK for everything that is wrong with the block; KEY_USAGE for a key of the other algorithm
+ * @throws {CryptoError} PIN_BLOCK for every fault of the block; KEY_USAGE for a key of the other algorithm
  */
 export function decipherPin(format: OnlinePinFormat, block: Uint8Array, pan: string, key: BlockKey): Pin {
   requireCipher(format, key);
@@ -131,8 +132,8 @@ export function longPinField(pin: Pin, random: Uint8Array): Uint8Array {
 }
 
 /**
- * The 16 bytes of PAN in format 4: how many digits it has beyond 12, the digits, zeros (ISO 9564-1:2017 9.4.2.2.3). A
- * shorter PAN gets zeros on its left.
+ * The 16 bytes of PAN in format 4: the number of digits beyond 12, the digits, zeros (ISO 9564-1:2017 9.4.2.2.3). A
+ * shorter PAN is padded with zeros on the left.
  *
  * @throws {CryptoError} PIN_BLOCK
  */
@@ -157,7 +158,10 @@ function pinField(format: PinFormat, pin: Pin, random: Uint8Array): Uint8Array {
   return wiping(nibbles, packNibbles);
 }
 
-/** Random bits written in as many digits as the format's fill allows: 16 in format 1, six in format 3, one in others. */
+/**
+ * Writes random bits into as many digits as the format's fill allows: 16 in format 1, six in format 3, one in
+ * others.
+ */
 function fill(format: PinFormat, nibbleCount: number, random: Uint8Array): Uint8Array {
   const [least, most] = FILL_RANGE[format];
   const base = BigInt(most - least + 1);
@@ -171,7 +175,7 @@ function fill(format: PinFormat, nibbleCount: number, random: Uint8Array): Uint8
   return nibbles;
 }
 
-/** Reads and wipes a PIN field. Every nibble is looked at whatever the others are, and there is one verdict. */
+/** Reads and wipes a PIN field. It checks every nibble regardless of the others, and returns one verdict. */
 function readPinField(format: PinFormat, field: Uint8Array): Pin {
   const digitCount = field[0]! & 0x0f;
   const [fillLeast, fillMost] = FILL_RANGE[format];

@@ -29,10 +29,10 @@ import { decipherPin, encipherPin, PIN_DIGITS_MOST, type Pin } from './pin-block
 import { SoftKeyStore } from './soft-key-store.ts';
 import { unwrapTr31, wrapTr31 } from './tr31.ts';
 
-/** Named one by one: a misspelt environment is no licence to hold keys in memory. */
+/** An allow-list: a misspelt environment must not permit keys in memory. */
 const ENVIRONMENTS = ['dev', 'qa'];
 
-/** A key that the module has from its start: a transport key or base derivation key of a test installation. */
+/** A key that the module has from the start: a transport key or base derivation key of a test installation. */
 export interface SoftHsmKey {
   readonly keyId: string;
   readonly usage: KeyUsage;
@@ -40,7 +40,10 @@ export interface SoftHsmKey {
   readonly bytes: Secret<Uint8Array>;
 }
 
-/** An Hsm in this process, for tests and simulated switches. Keys live as long as it does, nothing is written anywhere. */
+/**
+ * An Hsm in this process, for tests and simulated switches. Its keys exist only in memory; nothing is written
+ * anywhere.
+ */
 export class SoftHsm implements LocalHsm, SwitchHsm {
   readonly #keys = new SoftKeyStore();
 
@@ -158,7 +161,7 @@ export class SoftHsm implements LocalHsm, SwitchHsm {
   }
 }
 
-/** Bare cryptograms are the way of TDES (ANSI X9.17); AES keys travel in key blocks alone. */
+/** Bare cryptograms are for TDES only (ANSI X9.17); AES keys are sent only in key blocks. */
 function requireCryptogramKeys(transport: BlockKey, key: BlockKey): void {
   if (transport.algorithm !== 'tdes' || key.algorithm !== 'tdes') throw new CryptoError('KEY_USAGE');
   requireStrength(transport, key);
@@ -171,7 +174,7 @@ function requireKcv(key: BlockKey, announced: string): void {
   if (!isSame) throw new CryptoError('KEY_CHECK_VALUE');
 }
 
-/** All PINs as long as the longest, so that the comparison does not depend on how long they are. */
+/** Pads all PINs to the maximum length, so that the time of a comparison does not depend on their length. */
 function padPin(pin: Pin): Uint8Array {
   const padded = new Uint8Array(PIN_DIGITS_MOST).fill(0xff);
   padded.set(pin.reveal());

@@ -5,7 +5,7 @@ import { kcv } from './kcv.ts';
 import { type KeyAction, type KeyPermission, requireFit } from './key-policy.ts';
 import { keyMac, type MacFunction, type MacMethod } from './mac.ts';
 
-/** More than a simulation of many terminals needs; a key exchange that forgets to forget stops here. */
+/** More than a simulation of many terminals needs; stops a key exchange that never removes old keys. */
 export const SOFT_KEYS_MOST = 10_000;
 
 interface StoredKey {
@@ -16,7 +16,7 @@ interface StoredKey {
   readonly macs: Map<string, MacFunction>;
 }
 
-/** The keys of a software HSM by id, given out for what they may be used for and nothing else. */
+/** The keys of a software HSM by id; it releases a key only for its permitted use. */
 export class SoftKeyStore {
   readonly #keys = new Map<string, StoredKey>();
 

@@ -1,10 +1,10 @@
 import { isDigits } from '../bytes/digits.ts';
 import { CryptoError } from '../errors.ts';
 
-/** B binds a TDES key block by key derivation and CMAC, D does the same with AES (ANSI X9.143:2021 7.1). */
+/** B binds a TDES key block with key derivation and CMAC, D does the same with AES (ANSI X9.143:2021 7.1). */
 export type Tr31Version = 'B' | 'D';
 
-/** What a key block says of its key in clear, authenticated (X9.143:2021 6.2, table 1). */
+/** The clear, authenticated description of the key in a key block (X9.143:2021 6.2, table 1). */
 export interface Tr31Header {
   readonly version: Tr31Version;
   /** Two characters, `P0` for PIN encryption (X9.143:2021 table 2). */
@@ -13,11 +13,11 @@ export interface Tr31Header {
   readonly algorithm: string;
   /** `E` encrypt only, `N` no restriction (X9.143:2021 table 5). */
   readonly modeOfUse: string;
-  /** Two characters: `00` when keys are not numbered. */
+  /** Two characters: `00` if keys are not numbered. */
   readonly keyVersion: string;
   /** `E` under a trusted key, `N` never, `S` otherwise (X9.143:2021 table 6). */
   readonly exportability: string;
-  /** In their order; `KS` holds a key serial number in hex, `PB` is padding (X9.143:2021 6.3). */
+  /** In their order; `KS` contains a key serial number in hex, `PB` is padding (X9.143:2021 6.3). */
   readonly optionalBlocks: readonly Tr31OptionalBlock[];
 }
 
@@ -32,18 +32,18 @@ const TR31_CHARS_MOST = 9_999;
 /** Version, length, usage, algorithm, mode, key version, exportability, count of optional blocks, reserved. */
 export const TR31_FIXED_CHARS = 16;
 
-/** Id and length of an optional block, and the same where the length follows as `02` and four hex digits. */
+/** Id and length of an optional block; the second value applies if the length follows as `02` and four hex digits. */
 const OPTIONAL_CHARS_LEAST = 4;
 const EXTENDED_CHARS_LEAST = 10;
 
-/** Bytes of the MAC, and of the cipher's block. */
+/** Bytes of the MAC and of the cipher's block. */
 export const TR31_BLOCK_BYTES: Record<Tr31Version, 8 | 16> = { B: 8, D: 16 };
 
 /**
  * The header of a key block, and where it ends.
  *
- * @throws {CryptoError} KEY_BLOCK; KEY_BLOCK_UNSUPPORTED for versions other than B and D: A and C have a 4-byte MAC and
- *   keys that differ by a constant, E belongs to ISO 20038
+ * @throws {CryptoError} KEY_BLOCK; KEY_BLOCK_UNSUPPORTED for versions other than B and D: A and C have a 4-byte MAC
+ * and keys that differ by a constant, E belongs to ISO 20038
  */
 export function parseTr31Header(block: string): { header: Tr31Header; headerChars: number } {
   if (block.length < TR31_FIXED_CHARS || block.length > TR31_CHARS_MOST || !isPrintable(block)) {
@@ -70,7 +70,7 @@ export function parseTr31Header(block: string): { header: Tr31Header; headerChar
   return { header, headerChars: end };
 }
 
-/** @param count at most 99, by the two digits that it is written in */
+/** @param count at most 99, because it is written in two digits */
 function parseOptionalBlocks(block: string, count: number): { optionalBlocks: Tr31OptionalBlock[]; end: number } {
   const optionalBlocks: Tr31OptionalBlock[] = [];
   let start = TR31_FIXED_CHARS;
@@ -87,7 +87,7 @@ function parseOptionalBlocks(block: string, count: number): { optionalBlocks: Tr
   return { optionalBlocks, end: start };
 }
 
-/** `02`, the bytes of the length, and the length: two bytes hold more than a key block may have. */
+/** `02`, the bytes of the length, and the length: two bytes can express more than a key block may have. */
 function parseExtendedLength(text: string): number {
   if (!text.startsWith('02')) throw new CryptoError('KEY_BLOCK');
   return parseHexLength(text.substring(2), 4);

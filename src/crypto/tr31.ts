@@ -12,9 +12,9 @@ import {
 } from './tr31-header.ts';
 
 /**
- * TR-31 key blocks (ANSI X9.143:2021), versions B and D: a clear header, then in hex the enciphered key and a MAC. The
- * MAC is a CMAC over the header and the clear key, and at once the IV of the encipherment; one key for each of both is
- * derived from the key block protection key.
+ * TR-31 key blocks (ANSI X9.143:2021), versions B and D: a clear header, then the enciphered key and a MAC in hex.
+ * The MAC is a CMAC over the header and the clear key, and is also the IV of the encipherment. Both use keys that
+ * are derived from the key block protection key.
  */
 export interface Tr31Key extends Tr31Header {
   readonly key: BlockKey;
@@ -26,7 +26,10 @@ const ALGORITHMS: Record<string, { readonly algorithm: KeyAlgorithm; readonly le
   A: { algorithm: 'aes', lengthsBytes: [16, 24, 32] },
 };
 
-/** Keys are padded to the longest of their algorithm, so that a key block does not show how long its key is (7.3.1). */
+/**
+ * Keys are padded to the longest of their algorithm, so that a key block does not reveal the length of its key
+ * (7.3.1).
+ */
 const PADDED_KEY_BYTES: Record<KeyAlgorithm, number> = { tdes: 24, aes: 32 };
 
 /** Two bytes before the key: its length in bits. */
@@ -55,9 +58,9 @@ export function unwrapTr31(block: string, protectionKey: BlockKey): Tr31Key {
 }
 
 /**
- * Makes a key block without optional blocks.
+ * Creates a key block without optional blocks.
  *
- * @throws {CryptoError} KEY_USAGE when the protection key does not fit the version
+ * @throws {CryptoError} KEY_USAGE if the protection key does not fit the version
  */
 export function wrapTr31(key: BlockKey, header: Omit<Tr31Header, 'optionalBlocks'>, protectionKey: BlockKey): string {
   const { version } = header;
@@ -78,7 +81,7 @@ export function wrapTr31(key: BlockKey, header: Omit<Tr31Header, 'optionalBlocks
 }
 
 /**
- * The two keys of a key block, each of the protection key's own kind: CMACs over what the key is for and how long it is
+ * The two keys of a key block, each of the same kind as the protection key: CMACs over their use and length
  * (X9.143:2021 7.3.2.1 and 7.3.3.1).
  */
 export function deriveTr31Keys(protectionKey: BlockKey): { encryptionKey: BlockKey; macKey: BlockKey } {
@@ -112,7 +115,7 @@ function authenticate(macKey: BlockKey, header: string, clear: Uint8Array): Uint
   }
 }
 
-/** The two parts in hex behind the header: at least one block of key, and a MAC of one block. */
+/** The two parts in hex after the header: at least one block of key, and a MAC of one block. */
 function readSealed(text: string, blockBytes: 8 | 16): { payload: Uint8Array; mac: Uint8Array } {
   const bytes = bytesOfHex(text);
   if (bytes.length < 2 * blockBytes || bytes.length % blockBytes !== 0) throw new CryptoError('KEY_BLOCK');

@@ -12,11 +12,11 @@ const BLOCK_BYTES = 8;
 const WORDS_PER_BLOCK = 2;
 const FIRST_BIT = 0x80000000 | 0;
 
-/** Which bitmap an error is about: the second and third are fields 1 and 65. */
+/** The bitmap that an error names: the second and third are fields 1 and 65. */
 const BLOCK_PATHS = ['bitmap', '1', '65'] as const;
 
 /**
- * A set of field numbers, 32 to a word, number 1 in the highest bit of the first. A codec owns one and fills it anew for
+ * A set of field numbers, 32 per word, number 1 in the highest bit of the first. A codec owns one and refills it for
  * each message.
  */
 export type Bits = Int32Array;
@@ -42,7 +42,7 @@ export function countBits(bits: Bits): number {
   return count;
 }
 
-/** The bitmaps of a message, ready to be read and written. `bits` never holds the bits that announce a bitmap. */
+/** The bitmaps of a message, ready to read and write. `bits` never contains the bits that announce a bitmap. */
 export interface MessageBitmap {
   read(cursor: Cursor, bits: Bits): void;
   write(sink: Sink, bits: Bits): void;
@@ -67,7 +67,7 @@ function fixedBitmaps(coding: BitmapCoding, blocks: number): MessageBitmap {
   };
 }
 
-/** The first bit of each bitmap says whether another one follows; the last one's first bit would be a field. */
+/** The first bit of each bitmap announces another one; the last one's first bit would be a field. */
 function chainedBitmaps(coding: BitmapCoding, least: number, most: number): MessageBitmap {
   return {
     read(cursor, bits) {
@@ -135,11 +135,11 @@ export function writeBits(
   sink.position = end;
 }
 
-/** How a bitmap lies on the wire. */
+/** The encoding of a bitmap. */
 export interface BitmapCoding {
-  /** Bytes on the wire for one byte of bitmap. */
+  /** Encoded bytes per byte of bitmap. */
   readonly wireBytes: number;
-  /** Fills words of `bits`; gives the offset of the first byte that is no part of a bitmap, or -1. */
+  /** Fills words of `bits`; returns the offset of the first byte that is not part of a bitmap, or -1. */
   read(bytes: Uint8Array, from: number, to: number, bits: Bits, firstWord: number): number;
   write(target: Uint8Array, from: number, to: number, bits: Bits, firstWord: number): void;
 }

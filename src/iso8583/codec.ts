@@ -13,31 +13,30 @@ import type { BinaryField } from './rows.ts';
 import { type CheckRules, compileRules } from './rules.ts';
 import type { MessageOf, Spec } from './spec.ts';
 
-/**
- * The longest message that is read or written: a field of LLLLLL reaches 999,999 bytes, and no switch sends two.
- */
+/** The longest message to read or write: a field of LLLLLL reaches 999,999 bytes, and no switch sends two. */
 export const MAX_MESSAGE_BYTES = 1_048_576;
 
-/** What is tried first by `toBytes`; card messages seldom reach a quarter of it. */
+/** The first size that `toBytes` tries; card messages seldom reach a quarter of it. */
 const FIRST_TARGET_BYTES = 4_096;
 
-/** A compiled spec. It keeps nothing of a message between two calls. */
+/** A compiled spec. It keeps no state of a message between two calls. */
 export interface Codec<Message> {
-  /** What it was compiled from. */
+  /** The spec that it was compiled from. */
   readonly spec: Spec;
   /**
-   * Writes `message` into `target` from `offset` on, bitmaps and lengths included; nothing is allocated for it.
+   * Writes `message` into `target` at `offset`, bitmaps and lengths included, without allocating.
    *
-   * @returns the offset behind the last byte written
-   * @throws {Iso8583Error} when a value does not fit its field or the message the target; what was written is then no message
+   * @returns the offset after the last byte written
+   * @throws {Iso8583Error} if a value does not fit its field or the message does not fit the target; then the
+   * written bytes are not a message
    */
   encode(message: Message, target: Uint8Array, offset: number): number;
-  /** `encode` into bytes of their own. */
+  /** Encodes into a new array. */
   toBytes(message: Message): Uint8Array;
   /**
-   * Reads the message that lies from `start` to `end` and nothing else. Every field is checked and made. Binary values are
-   * views of `bytes`, so these must not be overwritten while the message is in use; text of 13 characters and more is cut
-   * from the text of the whole message and keeps that in memory for as long as it is kept itself.
+   * Reads the message that occupies `start` to `end` completely. Every field is checked and decoded. Binary values
+   * are views of `bytes`, so do not overwrite these while the message is in use. Text of 13 characters and more is
+   * cut from the text of the whole message, which stays in memory as long as such a text.
    *
    * @throws {Iso8583Error} with the field, the offset from `start`, and what was decoded before
    */
@@ -45,9 +44,9 @@ export interface Codec<Message> {
 }
 
 /**
- * Makes the codec of a spec: each field becomes a closure that knows its place, its lengths and its tables.
+ * Creates the codec of a spec: each field becomes a closure with its place, its lengths and its tables.
  *
- * @throws {Iso8583Error} SPEC_INVALID when the spec cannot be used
+ * @throws {Iso8583Error} SPEC_INVALID if the spec is not usable
  */
 export function compileSpec<S extends Spec>(spec: S): Codec<MessageOf<S>> {
   const codec = new MessageCodec(spec);
@@ -156,7 +155,7 @@ function headerCodec(spec: Spec): FieldCodec | undefined {
   return field && leafCodec(field, 'header', spec.encodings);
 }
 
-/** What stands in front of the MTI, as a field. */
+/** The bytes before the MTI, as a field. */
 export function headerField({ headerBytes: bytes = 0 }: Spec): BinaryField | undefined {
   return bytes === 0 ? undefined : { kind: 'binary', name: 'header', encoding: 'binary', min: bytes, max: bytes };
 }

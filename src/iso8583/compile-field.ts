@@ -14,11 +14,11 @@ import type { Encodings } from './spec.ts';
 export const MAX_DEPTH = 4;
 
 const NAME_PATTERN = /^[a-z][A-Za-z0-9]{0,63}$/;
-/** Names that a message or a composite has for itself. */
+/** Names with a fixed meaning in a message or a composite. */
 const TAKEN_NAMES: readonly string[] = ['mti', 'header', 'others', 'tlv'];
 
 /**
- * Compiles one field. `path` is its number, with those of the composites around it in front.
+ * Compiles one field. `path` is its number, preceded by those of the composites that contain it.
  *
  * @throws {Iso8583Error} SPEC_INVALID
  */
@@ -54,13 +54,13 @@ function bodyOf(
 function checkName(name: string, path: string): void {
   const isTaken = TAKEN_NAMES.includes(name) || name in Object.prototype;
   if (isTaken || !NAME_PATTERN.test(name)) {
-    throw specError(path, 'its name is taken, or is not letters and digits with a small letter in front');
+    throw specError(path, 'its name is reserved, or is not letters and digits that begin with a small letter');
   }
 }
 
 function checkLengths({ min, max, prefix }: Field, path: string): void {
   if (!Number.isSafeInteger(max) || !Number.isSafeInteger(min) || min < 0 || max < 1 || min > max) {
-    throw specError(path, 'its lengths are no whole numbers from 0 and 1 up, least before most');
+    throw specError(path, 'min and max must be integers with 0 <= min <= max and max >= 1');
   }
-  if (prefix === undefined && min !== max) throw specError(path, 'without a prefix it can have one length only');
+  if (prefix === undefined && min !== max) throw specError(path, 'a field without a prefix must have one fixed length');
 }

@@ -1,9 +1,9 @@
 import { ANYTHING, DIGIT, EQUALS, LETTER_D, LOWER, SPACE, SPECIAL, UPPER } from '../bytes/character-classes.ts';
 
 /**
- * What text may consist of, in the letters of ISO 8583:1987 4.3: n digits, a letters, s special characters, p the pad
- * character (a space), z the characters of tracks, `x+n` a sign (C credit, D debit) and digits. `any` is every character
- * of ISO 8859-1, for fields that dialects use as they like.
+ * The allowed characters of a text, in the letters of ISO 8583:1987 4.3: n digits, a letters, s special characters,
+ * p the pad character (a space), z the characters of tracks, `x+n` a sign (C credit, D debit) and digits. `any` is
+ * every character of ISO 8859-1, for fields that dialects use freely.
  */
 export type Content = 'n' | 'a' | 'an' | 'anp' | 'ns' | 'as' | 'ans' | 'z' | 'x+n' | 'any';
 
@@ -20,7 +20,7 @@ export const KINDS_OF_CONTENT: Readonly<Record<Content, number>> = {
   as: LETTERS | SIGNS,
   ans: LETTERS | DIGIT | SIGNS,
   z: DIGIT | LETTER_D | EQUALS,
-  // The sign is checked by itself; letters are only let through here.
+  // The sign is checked separately; letters are only admitted here.
   'x+n': LETTERS | DIGIT,
   any: ANYTHING,
 };

@@ -20,10 +20,10 @@ export interface MessageRow {
   readonly name: string;
   /** `n 6`, `ans ..40`, `b 8`; empty for composites, whose values follow. */
   readonly type: string;
-  /** What may be shown of the value: itself, its masked form, or that it is withheld. */
+  /** The visible form of the value: itself, its masked form, or that it is withheld. */
   readonly value: string;
   readonly withheld: boolean;
-  /** What the value says in words: its objects when it is TLV, its bits, the masked PAN of a track. */
+  /** The value in words: its objects if it is TLV, its bits, the masked PAN of a track. */
   readonly details: readonly string[];
 }
 
@@ -31,20 +31,20 @@ export interface MessageRow {
 const PAN = '2';
 
 /**
- * One row for each value of a message, in the order of the wire. Values are withheld unless their row is marked `safe`; of a
- * PAN the masked form is shown, of TLV what the dictionary of tags allows.
+ * One row for each value of a message, in the order of the message. Values are withheld unless their row is marked
+ * `safe`. A PAN is shown masked, and TLV as the dictionary of tags allows.
  */
 export function messageRows(spec: Spec, message: object, options?: DescribeOptions): MessageRow[] {
   return Array.from(describedValues(spec, message, options), ({ row }) => row);
 }
 
-/** A row, and the value that it describes: whole, withheld or not. */
+/** A row with the complete value that it describes, withheld or not. */
 export interface DescribedValue {
   readonly row: MessageRow;
   readonly value: unknown;
 }
 
-/** The rows of `messageRows` with their values, for whoever compares messages. */
+/** The rows of `messageRows` with their values, for callers that compare messages. */
 export function* describedValues(
   spec: Spec,
   message: object,
@@ -111,7 +111,7 @@ function withheldContent(path: string, field: Field | undefined, value: unknown)
   return pan === undefined ? content : { ...content, details: [`- PAN ${pan}`] };
 }
 
-/** What track 2 consists of, or the bits of a chip element that stands outside of TLV, as hex text or as bytes. */
+/** The parts of track 2, or the bits of a chip element outside of TLV, as hex text or as bytes. */
 function shownDetails(field: Field, value: unknown, { kernel }: DescribeOptions): string[] {
   const { emvTag } = field;
   if (field.kind === 'text' && field.content === 'z' && typeof value === 'string') return trackDetails(value);
@@ -158,14 +158,14 @@ function count(amount: number, unit: string): string {
   return amount === 1 ? `1 ${unit}` : `${amount} ${unit}s`;
 }
 
-/** Characters that a terminal would obey, or nobody would see, as escapes. */
+/** Escapes characters that a terminal would interpret or that are invisible. */
 function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, (character) => {
     return `\\x${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
   });
 }
 
-/** What `make` gives; undefined for a value that is not what its field says, as a description is no check. */
+/** The result of `make`; undefined for a value that does not match its field, because a description is not a check. */
 function wellFormed<Result>(make: () => Result): Result | undefined {
   try {
     return make();

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type DescribedValue, type DescribeOptions, describedValues, type MessageRow } from './describe.ts';
 import type { Spec } from './spec.ts';
 
-/** A place at which two messages differ; a row is undefined where a message has no value there. */
+/** A place where two messages differ; a row is undefined if the message has no value there. */
 export interface Difference {
   readonly path: string;
   readonly name: string;
@@ -11,8 +11,8 @@ export interface Difference {
 }
 
 /**
- * Where two messages of a spec differ, in order of the paths of the first. Values are compared whole and shown as
- * `messageRows` shows them: two withheld ones are told apart without being told.
+ * The places where two messages of a spec differ, in order of the paths of the first. Complete values are compared
+ * and then shown as `messageRows` shows them, so a difference of withheld values is reported without the values.
  */
 export function diffMessages(spec: Spec, before: object, after: object, options?: DescribeOptions): Difference[] {
   const left = placesOf(spec, before, options);
@@ -26,7 +26,10 @@ export function diffMessages(spec: Spec, before: object, after: object, options?
     });
 }
 
-/** Values by path, the second of a repeated tag by its path and its turn; composites are left out for what is in them. */
+/**
+ * Values by path; a repeated tag also has its repetition number. Composites are left out, because their contents are
+ * listed.
+ */
 function placesOf(spec: Spec, message: object, options?: DescribeOptions): Map<string, DescribedValue> {
   const places = new Map<string, DescribedValue>();
   for (const described of describedValues(spec, message, options)) {

@@ -1,6 +1,6 @@
 /**
- * Rows of a spec. A row is plain data: what the value consists of, how it lies in bytes, how its length is told, how it
- * is filled up. The four are independent, so there is one constructor per kind of content and none per combination.
+ * Rows of a spec. A row is plain data: the content of the value, its encoding, its length and its padding. The four
+ * are independent, so there is one constructor per kind of content and none per combination.
  */
 import type { Content } from './content.ts';
 import type { Padding } from './padding.ts';
@@ -30,9 +30,9 @@ interface RowOptions<Name extends string> {
 }
 
 interface TextOptions<Name extends string> extends RowOptions<Name> {
-  /** Length in characters; the most there may be when there is a prefix. */
+  /** Length in characters; the maximum if there is a prefix. */
   readonly characters: number;
-  /** The fewest characters; 0 when absent and there is a prefix, otherwise equal to `characters`. */
+  /** Minimum characters; by default 0 with a prefix, otherwise equal to `characters`. */
   readonly minCharacters?: number;
   readonly unit?: LengthUnit;
   readonly encoding?: TextEncoding;
@@ -40,7 +40,7 @@ interface TextOptions<Name extends string> extends RowOptions<Name> {
 }
 
 interface DigitOptions<Name extends string> extends RowOptions<Name> {
-  /** Length in digits; the most there may be when there is a prefix. */
+  /** Length in digits; the maximum if there is a prefix. */
   readonly digits: number;
   readonly minDigits?: number;
   readonly unit?: LengthUnit;
@@ -55,17 +55,17 @@ interface BinaryOptions<Name extends string> extends CompositeOptions<Name> {
 }
 
 interface CompositeOptions<Name extends string> extends RowOptions<Name> {
-  /** Length in bytes; the most there may be when there is a prefix. */
+  /** Length in bytes; the maximum if there is a prefix. */
   readonly bytes: number;
   readonly minBytes?: number;
 }
 
-/** n: digits, as text: leading zeros count. */
+/** n: digits, as text, because leading zeros count. */
 export function numeric<const Name extends string>(options: DigitOptions<Name>): TextField<Name> {
   return digitField('n', options);
 }
 
-/** z: track 2, at most 37 characters, `D` or `=` between PAN and expiry; packed, an odd count is filled up with `F`. */
+/** z: track 2, at most 37 characters, `D` or `=` between PAN and expiry; packed, an odd number is padded with `F`. */
 export function track2<const Name extends string>(
   options: Omit<DigitOptions<Name>, 'digits'> & { readonly digits?: number },
 ): TextField<Name> {
@@ -87,7 +87,7 @@ export function alphanumeric<const Name extends string>(options: TextOptions<Nam
   return textField('an', options);
 }
 
-/** Text of any content, `ans` when nothing is said. */
+/** Text of any content, `ans` by default. */
 export function text<const Name extends string>(
   options: TextOptions<Name> & { readonly content?: Content },
 ): TextField<Name> {
@@ -100,14 +100,14 @@ export function binary<const Name extends string>(options: BinaryOptions<Name>):
   return { kind: 'binary', ...sized(options) };
 }
 
-/** BER-TLV, as DE55: the value is its bytes, and they are checked to be TLV. */
+/** BER-TLV, as in DE55: the value is its bytes, which are checked to be TLV. */
 export function tlv<const Name extends string>(
   options: CompositeOptions<Name> & Pick<TlvField, 'allow' | 'onBadChild'>,
 ): TlvField<Name> {
   return { kind: 'tlv', ...sized(options) };
 }
 
-/** Subfields one behind the other. Those at the end may be absent when there is a prefix. */
+/** Consecutive subfields. With a prefix, those at the end may be absent. */
 export function positional<const Name extends string, const Fields extends readonly Field[]>(
   options: CompositeOptions<Name> & { readonly fields: Fields },
 ): PositionalField<Name, Fields> {
@@ -122,7 +122,7 @@ export function tagged<const Name extends string, const Fields extends TagTable>
   return { kind: 'tagged', ...sized(options) };
 }
 
-/** Subfields by number behind a bitmap of their own, as DE127 of PostBridge has it. */
+/** Subfields by number after a bitmap of their own, as in DE127 of PostBridge. */
 export function bitmapped<const Name extends string, const Fields extends FieldTable>(
   options: CompositeOptions<Name> & { readonly bitmap: BitmappedField['bitmap']; readonly fields: Fields },
 ): BitmappedField<Name, Fields> {
@@ -166,7 +166,7 @@ function sized<Options extends CompositeOptions<string>>(
   return { ...rest, ...sizes(bytes, minBytes, options.prefix) };
 }
 
-/** A value without a prefix has one length, unless something around it tells the length. */
+/** A value without a prefix has one length, unless the composite that contains it determines the length. */
 function sizes(max: number, min: number | undefined, prefix: Prefix | undefined): Sizes {
   return { min: min ?? (prefix === undefined ? max : 0), max };
 }

@@ -7,9 +7,9 @@ import type { BinaryEncoding, Field, PrefixEncoding, TextEncoding } from './rows
 import { defineSpec, extendSpec, type Spec } from './spec.ts';
 
 /**
- * The JSON form of a spec: the same axes as the code form, so that a dialect can be written down without code. A field's
- * `type` is its content in the letters of the standard, or the kind of composite. Its size is a `length`, or a `max` (and
- * `min`) told by a `prefix`.
+ * The JSON form of a spec, with the same axes as the code form, so that a dialect can be defined without code. A
+ * field's `type` is its content in the letters of the standard, or the kind of composite. Its size is a `length`, or
+ * a `max` (and `min`) with a `prefix`.
  */
 const textEncoding = z.enum([
   'ascii',
@@ -67,7 +67,7 @@ const leaves = [
   }),
 ] as const;
 
-/** Rows down to a depth: JSON nested any deeper is refused without being followed. */
+/** Rows down to a depth: deeper JSON is refused without being parsed. */
 function fieldSchema(depth: number): z.ZodType<Field> {
   const inner = depth === MAX_DEPTH ? z.never() : fieldSchema(depth + 1);
   const composites = [
@@ -142,14 +142,14 @@ const changedSpec = z.strictObject({
 });
 
 export interface ParseSpecOptions {
-  /** Finds the spec that another one extends by its name. */
+  /** Finds the spec that another one extends, using its name. */
   readonly find?: (name: string) => Spec | undefined;
 }
 
 /**
- * A spec from its JSON form. Whether its parts go together is for `compileSpec` to find out.
+ * Parses a spec from its JSON form. `compileSpec` checks whether its parts fit together.
  *
- * @throws {Iso8583Error} SPEC_INVALID, with the path of the first thing that is wrong
+ * @throws {Iso8583Error} SPEC_INVALID, with the path of the first fault
  */
 export function parseSpec(json: unknown, { find }: ParseSpecOptions = {}): Spec {
   const isChange = typeof json === 'object' && json !== null && 'extends' in json;
@@ -165,7 +165,7 @@ export function parseSpec(json: unknown, { find }: ParseSpecOptions = {}): Spec 
   return extendSpec(base, changes);
 }
 
-/** The JSON form of a spec: `parseSpec` gives the same spec back. */
+/** The JSON form of a spec: `parseSpec` returns the same spec. */
 export function specToJson({ fields, ...spec }: Spec): Record<string, unknown> {
   return withoutAbsent({ ...spec, fields: tableToJson(fields) });
 }

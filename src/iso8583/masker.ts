@@ -11,21 +11,21 @@ import { fieldMask } from './masks/mask-field.ts';
 import { leafMask } from './masks/mask-leaf.ts';
 import type { Spec } from './spec.ts';
 
-/** A spec, compiled to what goes over the bytes of its messages and makes no value of them. */
+/** A compiled spec that processes the bytes of messages without creating values. */
 export interface Masker {
   /**
-   * A copy of the message that lies from `start` to `end`, with everything overwritten that `messageRows` withholds: as long as
-   * it was, and decoded it is described as it was. It is for messages that the codec of the same spec has read or written:
-   * of others its fields may lie elsewhere.
+   * A copy of the message from `start` to `end` in which everything that `messageRows` withholds is overwritten. Its
+   * length is unchanged, and its description is the same. Use it only for messages that the codec of the same spec
+   * has read or written: in others the fields may have other positions.
    *
-   * @returns undefined for what cannot be followed to its end
+   * @returns undefined if the message cannot be followed to its end
    */
   mask(bytes: Uint8Array, start?: number, end?: number): Uint8Array | undefined;
 }
 
 const MASKERS = new WeakMap<Spec, Masker>();
 
-/** The masker of a spec that `compileSpec` takes; made once. */
+/** The masker of a spec that `compileSpec` accepts; created once. */
 export function maskerOf(spec: Spec): Masker {
   const known = MASKERS.get(spec);
   if (known !== undefined) return known;

@@ -4,7 +4,7 @@ import { nameForError } from './field-codec.ts';
 import { type Field, type OtherElement, subfieldsOf, type TaggedField } from './rows.ts';
 import type { MessageOf, Spec } from './spec.ts';
 
-/** A message as JSON has it: by name, text as it is, bytes in upper-case hex. */
+/** A message as JSON: by name, text unchanged, bytes in upper-case hex. */
 export type JsonMessage = { readonly [name: string]: JsonValue };
 export type JsonValue = string | JsonMessage | readonly JsonElement[];
 
@@ -15,7 +15,7 @@ export interface JsonElement {
   readonly value: JsonValue;
 }
 
-/** The whole message, card data too: for the eyes of whoever may see them, never for a log (`messageRows` masks). */
+/** The whole message, including card data: only for authorised readers, never for a log (`messageRows` masks). */
 export function messageToJson(message: object): JsonMessage {
   return recordToJson(message);
 }
@@ -35,10 +35,10 @@ function valueToJson(value: unknown): JsonValue {
 }
 
 /**
- * The message that JSON describes, ready to be encoded: hex becomes bytes where the spec has bytes. What the values must
- * look like is for `encode` to check.
+ * The message that JSON describes, ready to encode: hex becomes bytes where the spec has bytes. `encode` checks the
+ * content of the values.
  *
- * @throws {Iso8583Error} FIELD_UNKNOWN, VALUE_TYPE or CONTENT_INVALID (no hex)
+ * @throws {Iso8583Error} FIELD_UNKNOWN, VALUE_TYPE or CONTENT_INVALID (not hex)
  */
 export function messageFromJson<S extends Spec>(spec: S, json: unknown): MessageOf<S> {
   const { mti, header, ...rest } = objectOf(json, 'message');

@@ -47,7 +47,7 @@ export interface MtiParts {
   readonly origin: (typeof ORIGINS)[keyof typeof ORIGINS];
 }
 
-/** What an MTI says; undefined when it is not four digits or one of them is reserved. */
+/** The meaning of an MTI; undefined if it is not four digits or one of them is reserved. */
 export function parseMti(mti: string): MtiParts | undefined {
   if (mti.length !== 4) return undefined;
   const version = VERSIONS[mti.charAt(0) as keyof typeof VERSIONS];
@@ -68,27 +68,27 @@ export function isRepeat(mti: string): boolean {
   return (mti.charCodeAt(3) & 1) === 1;
 }
 
-/** The MTI that answers a request or an advice, repeats of it like the first: 0420 and 0421 are answered by 0430. */
+/** The MTI of the response to a request or an advice. A repeat has the same response: 0430 answers 0420 and 0421. */
 export function responseMti(mti: string): string | undefined {
   if (parseMti(mti) === undefined || isResponse(mti)) return undefined;
   return mti.substring(0, 2) + (Number(mti.charAt(2)) + 1) + (Number(mti.charAt(3)) & ~1);
 }
 
-/** The MTI with which a message is sent again: 0420 becomes 0421, 0421 stays. */
+/** The MTI of a repeated message: 0420 becomes 0421, 0421 stays. */
 export function repeatMti(mti: string): string | undefined {
   if (parseMti(mti) === undefined) return undefined;
   return mti.substring(0, 3) + (Number(mti.charAt(3)) | 1);
 }
 
-/** A message as far as pairing is concerned. */
+/** The parts of a message that pairing needs. */
 export interface PairedMessage {
   readonly mti: string;
   readonly [name: string]: unknown;
 }
 
 /**
- * What a request and its response have in common: version and class of the MTI and the text of these fields. Undefined when
- * one of them is missing, since a pair must never be made of what is not there.
+ * The values that a request and its response share: version and class of the MTI and the text of these fields.
+ * Undefined if one of them is missing, because missing values must never form a pair.
  */
 export function pairingKey(message: PairedMessage, fields: readonly string[]): string | undefined {
   let key = message.mti.substring(0, 2);
@@ -100,7 +100,7 @@ export function pairingKey(message: PairedMessage, fields: readonly string[]): s
   return key;
 }
 
-/** Whether `response` answers `request`: by its MTI, and by fields that are there in both and equal. */
+/** Whether `response` answers `request`: its MTI matches, and the fields are present in both and equal. */
 export function isPair(request: PairedMessage, response: PairedMessage, fields: readonly string[]): boolean {
   if (response.mti !== responseMti(request.mti)) return false;
   const key = pairingKey(request, fields);

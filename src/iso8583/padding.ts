@@ -1,15 +1,15 @@
-/** How a value shorter than its fixed length is filled up. */
+/** How a value shorter than its fixed length is padded. */
 export interface Padding {
   readonly side: 'left' | 'right';
   /** One character. */
   readonly with: string;
-  /** True when decoding takes the padding off again. Otherwise the value is read as it stands on the wire. */
+  /** True if decoding removes the padding. Otherwise the value includes it. */
   readonly strip?: boolean;
 }
 
-/** `1` in six digits is `000001`; read back as it stands. */
+/** `1` in six digits is `000001`, which is also the decoded value. */
 export const ZEROS_LEFT: Padding = { side: 'left', with: '0' };
-/** `ACME` in eight characters is `ACME    `; read back as it stands. */
+/** `ACME` in eight characters is `ACME    `, which is also the decoded value. */
 export const SPACES_RIGHT: Padding = { side: 'right', with: ' ' };
 export const SPACES_LEFT: Padding = { side: 'left', with: ' ' };
 
@@ -17,7 +17,7 @@ export function padTo(value: string, length: number, padding: Padding): string {
   return padding.side === 'left' ? value.padStart(length, padding.with) : value.padEnd(length, padding.with);
 }
 
-/** Takes off every pad character on its side; a value of nothing else becomes empty. */
+/** Removes every pad character on its side; a value of pad characters only becomes empty. */
 export function stripPadding(value: string, padding: Padding): string {
   const pad = padding.with.charCodeAt(0);
   let from = 0;

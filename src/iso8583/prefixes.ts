@@ -2,13 +2,13 @@ import { hexDigit } from '../bytes/hex.ts';
 import { LATIN1_TO_EBCDIC } from './encodings/ebcdic.ts';
 import type { Prefix, PrefixEncoding } from './rows.ts';
 
-/** A length in front of a value, ready to be read and written. */
+/** The length prefix of a value, ready to read and write. */
 export interface PrefixCoder {
-  /** Bytes that the length takes. */
+  /** Bytes of the prefix. */
   readonly width: number;
-  /** The greatest length it can tell. */
+  /** The greatest length that the prefix can express. */
   readonly most: number;
-  /** The length at `at`, or -1 when it is not written as it should be. The caller has checked the bounds. */
+  /** The length at `at`, or -1 if it is not well-formed. The caller has checked the bounds. */
   read(bytes: Uint8Array, at: number): number;
   /** Writes `length`, which is at most `most`. The caller has checked the bounds. */
   write(target: Uint8Array, at: number, length: number): void;
@@ -55,7 +55,7 @@ function decimalLength(width: number, zero: number): PrefixCoder {
   };
 }
 
-/** An odd count of digits has a zero in front: LLL takes two bytes. */
+/** An odd number of digits has a leading zero: LLL takes two bytes. */
 function packedLength(digits: number): PrefixCoder {
   const width = Math.ceil(digits / 2);
   const most = 10 ** digits - 1;

@@ -2,17 +2,17 @@ import type { Content } from './content.ts';
 import type { EbcdicPage } from './encodings/ebcdic.ts';
 import type { Padding } from './padding.ts';
 
-/** How characters lie in bytes. `bcd` pads an odd count of digits on the left, `bcd-right` on the right. */
+/** The byte encoding of characters. `bcd` pads an odd number of digits on the left, `bcd-right` on the right. */
 export type TextEncoding = 'ascii' | EbcdicPage | 'bcd' | 'bcd-right' | 'x+bcd';
 
-/** How bytes lie in bytes: as they are, or as hex digits in ASCII or EBCDIC. Both cases of hex are read. */
+/** The encoding of bytes: unchanged, or as hex digits in ASCII or EBCDIC. Decoding accepts both cases of hex. */
 export type BinaryEncoding = 'binary' | 'hex' | 'hex-lower' | 'ebcdic-hex';
 
 /** How the digits of a length are written. `hex`: in base 16, as ASCII digits. */
 export type PrefixEncoding = 'ascii' | 'bcd' | 'ebcdic' | 'binary' | 'hex';
 
 /**
- * The length in front of a value of variable length: its digits as `LL`, or with an encoding of its own. `binary`
+ * The length prefix of a value of variable length: its digits as `LL`, or with an encoding of its own. `binary`
  * lengths are big-endian numbers of that many bytes.
  */
 export type Prefix =
@@ -25,17 +25,17 @@ export type Prefix =
   | { readonly digits: number; readonly encoding: Exclude<PrefixEncoding, 'binary'> }
   | { readonly bytes: number; readonly encoding: 'binary' };
 
-/** What a length counts: bytes of the packed value, or its half bytes (digits and nibbles are two words for these). */
+/** What a length counts: bytes of the packed value, or its half bytes (digits and nibbles are synonyms here). */
 export type LengthUnit = 'bytes' | 'digits' | 'nibbles';
 
 interface Row<Name extends string> {
-  /** What code calls the field: `message.amount`. */
+  /** The name of the field in code: `message.amount`. */
   readonly name: Name;
-  /** What people call it, when the name does not say it all. */
+  /** The name for people, if `name` is not enough. */
   readonly title?: string | undefined;
-  /** True when `describe` may show the value. Everything else is masked. */
+  /** True if `describe` may show the value. Every other value is masked. */
   readonly safe?: boolean | undefined;
-  /** The EMV tag whose value it carries outside of TLV, as subfields of 127.25 do: its bits are explained by it. */
+  /** The EMV tag whose value the field carries outside of TLV, as subfields of 127.25 do. The tag explains its bits. */
   readonly emvTag?: number | undefined;
 }
 
@@ -52,7 +52,7 @@ export interface TextField<Name extends string = string> extends Row<Name>, Size
   readonly encoding?: TextEncoding | undefined;
   readonly unit?: LengthUnit | undefined;
   readonly pad?: Padding | undefined;
-  /** The half byte that fills up an odd count of packed digits; `F` for track 2, otherwise `0`. */
+  /** The half byte that pads an odd number of packed digits; `F` for track 2, otherwise `0`. */
   readonly fill?: '0' | 'F' | undefined;
 }
 
@@ -62,16 +62,16 @@ export interface BinaryField<Name extends string = string> extends Row<Name>, Si
   readonly unit?: LengthUnit | undefined;
 }
 
-/** BER-TLV. The value is the bytes, checked; `src/emv` reads them. */
+/** BER-TLV. The value is the checked bytes; `src/emv` reads them. */
 export interface TlvField<Name extends string = string> extends Row<Name>, Sized {
   readonly kind: 'tlv';
-  /** The tags that may stand there, at any depth; every tag when absent. */
+  /** The allowed tags, at any depth; every tag if absent. */
   readonly allow?: readonly number[] | undefined;
-  /** `opaque` keeps a template that is no TLV inside, as issuer scripts need; `refuse` is the default. */
+  /** `opaque` keeps a template whose content is not TLV, as issuer scripts need; `refuse` is the default. */
   readonly onBadChild?: 'refuse' | 'opaque' | undefined;
 }
 
-/** Subfields one behind the other. Those at the end may be absent when the length is told. */
+/** Consecutive subfields. Those at the end may be absent if the length is variable. */
 export interface PositionalField<Name extends string = string, Fields extends readonly Field[] = readonly Field[]>
   extends Row<Name>,
     Sized {
@@ -79,7 +79,7 @@ export interface PositionalField<Name extends string = string, Fields extends re
   readonly fields: Fields;
 }
 
-/** How a tag in front of an element is written; `length` counts characters, digits or bytes of it. */
+/** The form of an element's tag; `length` counts its characters, digits or bytes. */
 export interface TagForm {
   readonly encoding: 'ascii' | 'ebcdic' | 'bcd' | 'binary';
   readonly length: number;
@@ -91,14 +91,14 @@ export interface TaggedField<Name extends string = string, Fields extends TagTab
     Sized {
   readonly kind: 'tagged';
   readonly tag: TagForm;
-  /** The length in front of every element, those of unknown tags included; their fields name no prefix. */
+  /** The length prefix of every element, including unknown tags; the fields of the elements have no prefix. */
   readonly elementPrefix: Prefix;
   /** Whether elements with a tag that `fields` lacks are refused (default) or kept in `others`. */
   readonly unknown?: 'refuse' | 'keep' | undefined;
   readonly fields: Fields;
 }
 
-/** A dataset of ISO 8583:2003 (4.5) with a bitmap: elements by number, and TLV behind them when bit 16 says so. */
+/** A dataset of ISO 8583:2003 (4.5) with a bitmap: elements by number, followed by TLV if bit 16 is set. */
 export interface DatasetField<Name extends string = string, Fields extends FieldTable = FieldTable>
   extends Row<Name>,
     Sized {
@@ -107,17 +107,17 @@ export interface DatasetField<Name extends string = string, Fields extends Field
 }
 
 /**
- * An element of a tagged composite that has no place under a name: its tag is unknown, or was there before. `at` is its
- * place among all elements, from 0.
+ * An element of a tagged composite without a name of its own: its tag is unknown or repeated. `at` is its position
+ * among all elements, from 0.
  */
 export interface OtherElement {
   readonly at: number;
   readonly tag: string;
-  /** Bytes for an unknown tag, otherwise what the field of that tag gives. */
+  /** Bytes for an unknown tag, otherwise the decoded value of that tag's field. */
   readonly value: unknown;
 }
 
-/** Subfields by number, present as a bitmap of their own says. */
+/** Subfields by number, whose presence a bitmap of their own records. */
 export interface BitmappedField<Name extends string = string, Fields extends FieldTable = FieldTable>
   extends Row<Name>,
     Sized {
@@ -126,13 +126,13 @@ export interface BitmappedField<Name extends string = string, Fields extends Fie
   readonly fields: Fields;
 }
 
-/** What a value is: text, bytes, or a record of other values. */
+/** The kind of a value: text, bytes, or a record of other values. */
 export type Field = TextField | BinaryField | TlvField | PositionalField | TaggedField | BitmappedField | DatasetField;
 
-/** Fields by their number. */
+/** Fields, keyed by number. */
 export type FieldTable = { readonly [number: number]: Field };
 
-/** Fields by their tag. */
+/** Fields, keyed by tag. */
 export type TagTable = { readonly [tag: string]: Field };
 
 /** Subfields by the keys that paths use: numbers, tags, positions from 1. */

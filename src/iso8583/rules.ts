@@ -2,24 +2,24 @@ import type { PlainRecord } from '../bytes/record.ts';
 import { specError } from './field-codec.ts';
 import { type Field, subfieldsOf } from './rows.ts';
 
-/** A field by its path of numbers and tags: `4` or `'127.25.24'`. */
+/** A field, as a path of numbers and tags: `4` or `'127.25.24'`. */
 export type FieldPath = number | string;
 
-/** Whether a field is there, or what its text looks like: `x` stands for any character. */
+/** Whether a field is present, or the pattern of its text: `x` matches any character. */
 export interface Condition {
   readonly field: FieldPath;
-  /** True: the field must be there; false: it must not. */
+  /** True: the field must be present; false: it must be absent. */
   readonly present?: boolean | undefined;
   readonly matches?: string | undefined;
 }
 
-/** Which fields messages of a kind must have or must not have. A message obeys every rule that applies to it. */
+/** The fields that messages of a kind must or must not have. A message obeys every rule that applies to it. */
 export interface MessageRule {
-  /** `0200`, or with `x` for any digit: `04x0`. Every message when absent. */
+  /** `0200`, or with `x` for any digit: `04x0`. Every message if absent. */
   readonly mti?: string | undefined;
   /** The processing code, DE3, with `x` for any digit: `00xxxx` is a purchase. */
   readonly processingCode?: string | undefined;
-  /** What else must hold for the rule to apply. */
+  /** Further conditions for the rule to apply. */
   readonly when?: readonly Condition[] | undefined;
   readonly required?: readonly FieldPath[] | undefined;
   readonly forbidden?: readonly FieldPath[] | undefined;
@@ -32,7 +32,7 @@ export interface Breach {
   readonly path: string;
 }
 
-/** Gives the first breach in a message, or nothing. */
+/** Returns the first breach in a message, or undefined. */
 export type CheckRules = (message: PlainRecord) => Breach | undefined;
 
 const PROCESSING_CODE = 3;
@@ -46,7 +46,7 @@ interface Place {
 /**
  * Compiles rules against the fields of a spec.
  *
- * @throws {Iso8583Error} SPEC_INVALID when a rule speaks of a field that the spec lacks
+ * @throws {Iso8583Error} SPEC_INVALID if a rule names a field that the spec lacks
  */
 export function compileRules(rules: readonly MessageRule[], fields: Readonly<Record<string, Field>>): CheckRules {
   const compiled = rules.map((rule) => compileRule(rule, fields));
@@ -87,7 +87,7 @@ function placeOf(path: FieldPath, fields: Readonly<Record<string, Field>>): Plac
   let level: Readonly<Record<string, Field>> = fields;
   for (const key of text.split('.')) {
     const field = Object.hasOwn(level, key) ? level[key] : undefined;
-    if (field === undefined) throw specError(text, 'a rule speaks of it, and the spec has no such field');
+    if (field === undefined) throw specError(text, 'a rule names this field, which the spec does not define');
     names.push(field.name);
     level = subfieldsOf(field);
   }

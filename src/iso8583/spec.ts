@@ -18,23 +18,23 @@ export interface Encodings {
 export interface BitmapLayout {
   readonly encoding: BinaryEncoding;
   /**
-   * Bitmaps of 8 bytes: `chained` (default) announces the next by its first bit, as the standard does; `fixed` writes
-   * `blocks` of them always, and no bit announces anything.
+   * Bitmaps of 8 bytes: `chained` (default) announces the next one in its first bit, as the standard does; `fixed`
+   * always writes `blocks` of them, and no bit announces anything.
    */
   readonly form?: 'chained' | 'fixed' | undefined;
-  /** `chained`: how many are written at least (default 1); `fixed`: how many there are. At most 3. */
+  /** `chained`: the minimum number written (default 1); `fixed`: the exact number. At most 3. */
   readonly blocks?: number | undefined;
 }
 
 export interface Spec<Fields extends FieldTable = FieldTable> {
   readonly name: string;
-  /** Bytes in front of the MTI that belong to the message; `message.header`. */
+  /** Bytes of the message before the MTI; `message.header`. */
   readonly headerBytes?: number | undefined;
   readonly mti: { readonly encoding: TextEncoding };
   readonly bitmap: BitmapLayout;
   readonly encodings: Encodings;
   readonly fields: Fields;
-  /** Which fields must and must not be there. Checked both ways: such a message is neither written nor read. */
+  /** Required and forbidden fields. Checked both ways: encoding and decoding refuse a message that breaks a rule. */
   readonly rules?: readonly MessageRule[] | undefined;
 }
 
@@ -50,18 +50,18 @@ const ASCII_ENCODINGS: Encodings = {
   prefix: 'ascii',
 };
 
-/** A spec, with the names of its fields kept for the types of its messages. Encodings default to ASCII and binary. */
+/** A spec that keeps the names of its fields for the types of its messages. Encodings default to ASCII and binary. */
 export function defineSpec<const Fields extends FieldTable>(definition: SpecDefinition<Fields>): Spec<Fields> {
   return { ...definition, encodings: { ...ASCII_ENCODINGS, ...definition.encodings } };
 }
 
-/** What a dialect changes of another one: fields it has more or otherwise, and `null` for those it lacks. */
+/** The changes of a dialect to another one: additional or different fields, and `null` for fields that it lacks. */
 export type SpecChanges<Fields extends ChangeTable> = Omit<Partial<SpecDefinition<FieldTable>>, 'fields'> & {
   readonly name: string;
   readonly fields?: Fields;
 };
 
-/** Fields by number, `null` for one that is taken away. */
+/** Fields by number, `null` for one that is removed. */
 export type ChangeTable = { readonly [number: number]: Field | null };
 
 /** The fields of a spec after changes. */
@@ -69,7 +69,7 @@ export type Changed<Fields, Changes> = Omit<Fields, keyof Changes> & {
   readonly [K in keyof Changes as Changes[K] extends null ? never : K]: Exclude<Changes[K], null>;
 };
 
-/** A spec that differs from `base` as told; its rules come on top of those of `base`. */
+/** A spec that is `base` with the changes; its rules are added to those of `base`. */
 export function extendSpec<Fields extends FieldTable, const Changes extends ChangeTable = Record<never, never>>(
   base: Spec<Fields>,
   { fields, encodings, rules, ...changes }: SpecChanges<Changes>,

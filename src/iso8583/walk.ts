@@ -3,11 +3,11 @@ import { TlvError } from '../errors.ts';
 import { type Field, type OtherElement, subfieldsOf, type TaggedField } from './rows.ts';
 import type { Spec } from './spec.ts';
 
-/** One value of a message and the row that it belongs to. */
+/** One value of a message with its row. */
 export interface Entry {
   /** By number: `127.25.24`. */
   readonly path: string;
-  /** How many composites are around it. */
+  /** Number of composites that contain it. */
   readonly depth: number;
   readonly name: string;
   /** Undefined for an element that the spec does not know. */
@@ -15,7 +15,7 @@ export interface Entry {
   readonly value: unknown;
 }
 
-/** What a message is made of, MTI and header aside, in the order of the wire; a composite comes before what is in it. */
+/** The values of a message without MTI and header, in the order of the message; a composite precedes its contents. */
 export function* walkMessage(spec: Spec, message: object): Generator<Entry, void, undefined> {
   yield* walkRecord(spec.fields, message, '', 0);
 }
@@ -60,7 +60,7 @@ function* walkElements(
   }
 }
 
-/** The objects of a TLV value; undefined when it is none, as a description is no check. */
+/** The objects of a TLV value; undefined if it is not TLV, because a description is not a check. */
 export function tlvOf(value: Uint8Array): TlvIndex | undefined {
   try {
     return indexTlv(value, { onBadChild: 'opaque' });

@@ -35,7 +35,7 @@ interface Fault {
   readonly offset: number;
 }
 
-/** What is wrong with a value, if anything. The tag is not told: behind a wrong length it can be a piece of a PAN. */
+/** The fault of a value, if any. The tag is withheld, because after a wrong length it can be part of a PAN. */
 function tlvFault(
   value: Uint8Array,
   index: (bytes: Uint8Array) => TlvIndex,

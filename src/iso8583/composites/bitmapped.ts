@@ -6,7 +6,7 @@ import type { Encodings } from '../spec.ts';
 import type { Body } from './bounded.ts';
 import { type CompileField, NumberedFields } from './numbered-fields.ts';
 
-/** Subfields by number behind a bitmap of their own. */
+/** Subfields by number after a bitmap of their own. */
 export function bitmappedBody(field: BitmappedField, path: string, encodings: Encodings, compile: CompileField): Body {
   const lengthBytes = field.bitmap.bytes;
   const coding = bitmapCoding(field.bitmap.encoding ?? encodings.binary);

@@ -5,9 +5,9 @@ import { type PrefixCoder, prefixCoder } from '../prefixes.ts';
 import type { Prefix } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
 
-/** What a composite is filled with, whatever its length is told by. */
+/** The content of a composite, independent of how its length is encoded. */
 export interface Body {
-  /** Reads up to `cursor.end`; bytes that it leaves are refused. */
+  /** Reads up to `cursor.end`; remaining bytes are refused. */
   decode(cursor: Cursor): unknown;
   encode(value: unknown, sink: Sink): void;
 }
@@ -18,7 +18,7 @@ interface Bounds {
   readonly prefix?: Prefix | undefined;
 }
 
-/** Puts the length of a composite around its body, in bytes: in front of it when there is a prefix, fixed otherwise. */
+/** Adds the length of a composite, in bytes, to its body: as a prefix if there is one, fixed otherwise. */
 export function bounded(body: Body, { min, max, prefix }: Bounds, path: string, encodings: Encodings): FieldCodec {
   const length = prefix === undefined ? undefined : prefixCoder(prefix, encodings.prefix);
   if (length !== undefined && max > length.most) throw specError(path, `a length of ${max} does not fit its prefix`);

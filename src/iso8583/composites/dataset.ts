@@ -9,8 +9,9 @@ import type { Body } from './bounded.ts';
 import { type CompileField, NumberedFields } from './numbered-fields.ts';
 
 /**
- * The bitmap of a dataset (ISO 8583:2003 4.5.3): two bytes, then single ones. The first bit of each part announces another
- * part; bit 16 announces TLV behind the elements. What is left numbers the elements: 1 to 14, then 16 to 22, 23 to 29 …
+ * The bitmap of a dataset (ISO 8583:2003 4.5.3): two bytes, then single ones. The first bit of each part announces
+ * another part; bit 16 announces TLV after the elements. The remaining bits number the elements: 1 to 14, then 16 to
+ * 22, 23 to 29 …
  */
 const FIRST_PART_BITS = 16;
 const PART_BITS = 8;
@@ -18,10 +19,10 @@ const TLV_BIT = 16;
 /** The number that bit 16 would have. */
 const TLV_ELEMENT = TLV_BIT - 1;
 
-/** Elements of one dataset; the standard's own have under 30. */
+/** Maximum number of elements of one dataset; those of the standard have under 30. */
 export const MAX_ELEMENT = 71;
 
-/** The property with the TLV behind the elements. */
+/** The property with the TLV after the elements. */
 const TLV = 'tlv';
 
 /** A dataset with a bitmap. */
@@ -53,7 +54,7 @@ export function datasetBody(field: DatasetField, path: string, compile: CompileF
   };
 }
 
-/** Fills `bits` with the numbers of the elements; true when TLV follows them. */
+/** Fills `bits` with the numbers of the elements; returns true if TLV follows them. */
 export function readDatasetBitmap(cursor: Cursor, bits: Bits, path: string): boolean {
   bits.fill(0);
   const { bytes } = cursor;

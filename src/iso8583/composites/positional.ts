@@ -4,14 +4,17 @@ import type { PositionalField } from '../rows.ts';
 import type { Body } from './bounded.ts';
 import type { CompileField } from './numbered-fields.ts';
 
-/** Subfields one behind the other; their paths count from 1. */
+/** Consecutive subfields; their paths count from 1. */
 export function positionalBody(field: PositionalField, path: string, compile: CompileField): Body {
   const names = field.fields.map(({ name }) => name);
   if (new Set(names).size < names.length) throw specError(path, 'two subfields have the same name');
   const codecs = field.fields.map((subfield, index) => compile(subfield, `${path}.${index + 1}`));
   const known = new Set(names);
   return {
-    /** Where the bytes end, the rest is absent; that there are enough of them is the length's business. */
+    /**
+     * After the end of the bytes, the remaining subfields are absent; the length check ensures that there are enough
+     * bytes.
+     */
     decode(cursor) {
       const record = newRecord(codecs.length);
       for (let index = 0; index < codecs.length && cursor.position < cursor.end; index++) {
@@ -35,7 +38,7 @@ export function positionalBody(field: PositionalField, path: string, compile: Co
   };
 }
 
-/** How many subfields there are up to the last one with a value: none before it may be absent. */
+/** Number of subfields up to the last one with a value: none before it may be absent. */
 function countPresent(record: PlainRecord, names: readonly string[], codecs: readonly FieldCodec[]): number {
   let present = codecs.length;
   while (present > 0 && record[names[present - 1]!] === undefined) present--;

@@ -3,16 +3,16 @@ import { LATIN1_TO_EBCDIC } from '../encodings/ebcdic.ts';
 import { specError } from '../field-codec.ts';
 import type { TagForm } from '../rows.ts';
 
-/** Tags on the wire and as text: characters as they are, binary ones in upper-case hex. */
+/** Encodes tags as bytes and as text: characters unchanged, binary tags in upper-case hex. */
 export interface TagCoding {
   readonly wireBytes: number;
-  /** The tag at `at`; undefined when there is none of that form. The caller has checked the bounds. */
+  /** The tag at `at`; undefined if the bytes are not a tag. The caller has checked the bounds. */
   read(bytes: Uint8Array, at: number): string | undefined;
-  /** The bytes of a tag; undefined when it is none of that form. */
+  /** The bytes of a tag; undefined if the text is not a tag. */
   toBytes(tag: string): Uint8Array | undefined;
 }
 
-/** A tag of more than eight characters is none that any dialect has. */
+/** No dialect has tags of more than eight characters. */
 const MAX_TAG_LENGTH = 8;
 
 export function tagCoding({ encoding, length }: TagForm, path: string): TagCoding {
@@ -34,7 +34,7 @@ function binaryTags(wireBytes: number): TagCoding {
 
 const DECIMAL = /^[0-9]+$/;
 
-/** An odd count of digits has a zero in front. */
+/** An odd number of digits has a leading zero. */
 function packedTags(digits: number): TagCoding {
   const wireBytes = Math.ceil(digits / 2);
   const isTag = (text: string) => DECIMAL.test(text) && (text.length === digits || text.startsWith('0'));

@@ -11,12 +11,12 @@ import type { CompileField } from './numbered-fields.ts';
 import { type TagCoding, tagCoding } from './tag-coding.ts';
 
 /**
- * Elements in all tagged composites of a message. Private fields carry a dozen; the cap keeps a message of empty elements
- * from making an object for every two of its bytes.
+ * Maximum number of elements in all tagged composites of a message. Private fields carry a dozen. Without this limit
+ * a message of empty elements would create an object for every two of its bytes.
  */
 export const MAX_ELEMENTS = 256;
 
-/** The property with the elements that have no name, or not the first one of their tag. */
+/** The property for elements without a name, and for repeated elements of a tag. */
 const OTHERS = 'others';
 
 /** An element that the spec knows. */
@@ -28,8 +28,9 @@ interface KnownElement {
 }
 
 /**
- * Elements that each begin with a tag and a length. They come by name in the order of the wire, and are written in the
- * order of the object; `others` says where repeated and unknown ones stood between them.
+ * Elements that each begin with a tag and a length. Decoding returns them by name in the order of the message, and
+ * encoding writes them in the order of the object. `others` records where repeated and unknown elements were between
+ * them.
  */
 export function taggedBody(field: TaggedField, path: string, encodings: Encodings, compile: CompileField): Body {
   const tags = tagCoding(field.tag, path);
@@ -52,7 +53,8 @@ function knownElements(field: TaggedField, path: string, tags: TagCoding, compil
     const tagBytes = tags.toBytes(tag);
     const elementPath = `${path}.${tag}`;
     if (tagBytes === undefined) throw specError(elementPath, 'no tag of the form that its composite has');
-    if (row.prefix !== undefined) throw specError(elementPath, 'its length is told by the elementPrefix around it');
+    if (row.prefix !== undefined)
+      throw specError(elementPath, 'its length is given by the elementPrefix of the composite');
     if (names.has(row.name)) throw specError(elementPath, `the name ${row.name} is taken`);
     names.add(row.name);
     return { name: row.name, tag, tagBytes, codec: compile({ ...row, prefix: field.elementPrefix }, elementPath) };
@@ -89,7 +91,7 @@ function decodeElements(
     if (tag === undefined) throw decodeError('TAG_INVALID', path, tagAt, cursor);
     const element = byTag.get(tag);
     const codec = element === undefined ? unknown : element.codec;
-    // The tag is not told: behind a wrong length it can be a piece of a PAN.
+    // The tag is withheld, because after a wrong length it can be part of a PAN.
     if (codec === undefined) throw decodeError('TAG_UNKNOWN', path, tagAt, cursor);
     cursor.position = tagAt + tags.wireBytes;
     const value = codec.decode(cursor);

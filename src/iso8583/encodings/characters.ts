@@ -4,7 +4,7 @@ import { copyLatin1 } from '../../bytes/text-run.ts';
 import { EBCDIC_TO_LATIN1, type EbcdicPage, LATIN1_TO_EBCDIC } from './ebcdic.ts';
 import type { ValueCoding } from './value-coding.ts';
 
-/** Text of one byte a character. `allowed` are the kinds of characters it may have (`character-classes.ts`). */
+/** Text with one byte per character. `allowed` are the permitted kinds of characters (`character-classes.ts`). */
 export function characterCoding(encoding: 'ascii' | EbcdicPage, allowed: number): ValueCoding<string> {
   return encoding === 'ascii' ? asciiCoding(allowed) : ebcdicCoding(encoding, allowed);
 }

@@ -1,22 +1,25 @@
 import type { Cursor } from '../../bytes/cursor.ts';
 import type { ValueCoding } from './value-coding.ts';
 
-/** Nibbles that may stand in a value, one bit each. */
+/** Nibbles that a value may contain, one bit each. */
 export const DIGIT_NIBBLES = 0x03ff;
 /** The separator of track 2: `D` or `=` in text. */
 export const SEPARATOR_NIBBLE = 1 << 0x0d;
 export const FILL_NIBBLE = 1 << 0x0f;
 
 export interface PackedOptions {
-  /** Where an odd count of digits is filled up. */
+  /** The side on which an odd number of digits is padded. */
   readonly side: 'left' | 'right';
-  /** What an odd count is filled up with. Another nibble there is wrong: it would not survive a round trip. */
+  /**
+   * The fill for an odd number of digits. Another nibble there is a fault, because it would not survive a round
+   * trip.
+   */
   readonly fill: '0' | 'F';
-  /** The nibbles that may stand in a value. */
+  /** The nibbles that a value may contain. */
   readonly nibbles: number;
 }
 
-/** Digits, two a byte. */
+/** Digits, two per byte. */
 export function packedCoding({ side, fill, nibbles }: PackedOptions): ValueCoding<string> {
   const fillNibble = fill === 'F' ? 0x0f : 0;
   const isLeft = side === 'left';
@@ -25,7 +28,7 @@ export function packedCoding({ side, fill, nibbles }: PackedOptions): ValueCodin
   const nibbleOf = nibbleTable(nibbles);
   const isAllowed = (nibble: number) => ((nibbles >> nibble) & 1) === 1;
 
-  /** Whether the byte that holds the fill nibble and one digit is right. */
+  /** Whether the byte with the fill nibble and one digit is correct. */
   function isEdge(byte: number): boolean {
     const high = byte >> 4;
     const low = byte & 0x0f;
@@ -69,7 +72,10 @@ function pairTable(nibbles: number): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => (nibbles >> (byte >> 4)) & (nibbles >> (byte & 0x0f)) & 1);
 }
 
-/** The nibble of each ASCII character, -1 for those that may not stand in a value. `=` is the separator of track 2, as `D` is. */
+/**
+ * The nibble of each ASCII character, -1 for those that a value must not contain. `=` is the separator of track 2,
+ * like `D`.
+ */
 function nibbleTable(nibbles: number): Int8Array {
   const table = new Int8Array(128).fill(-1);
   for (let nibble = 0; nibble < 16; nibble++) {

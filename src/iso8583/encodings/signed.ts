@@ -1,7 +1,7 @@
 import { DIGIT_NIBBLES, packedCoding } from './packed.ts';
 import type { ValueCoding } from './value-coding.ts';
 
-/** A sign character in ASCII and packed digits behind it: `C00000100` in five bytes. `isSign` tells which signs there are. */
+/** A sign character in ASCII followed by packed digits: `C00000100` in five bytes. `isSign` accepts the valid signs. */
 export function signedPackedCoding(isSign: (code: number) => boolean): ValueCoding<string> {
   const digits = packedCoding({ side: 'left', fill: '0', nibbles: DIGIT_NIBBLES });
   return {

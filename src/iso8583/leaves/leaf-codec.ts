@@ -11,7 +11,7 @@ import { halfBytes, type LengthUnits, valueUnits } from './length-units.ts';
 import { textParts } from './text-parts.ts';
 import { textRun } from './text-runs.ts';
 
-/** `path` is the field's number and those of the composites around it. */
+/** `path` is the field's number, preceded by those of the composites that contain it. */
 export function leafCodec(field: TextField | BinaryField, path: string, encodings: Encodings): FieldCodec {
   const prefix = field.prefix === undefined ? undefined : prefixCoder(field.prefix, encodings.prefix);
   const { min, max } = field;
@@ -35,7 +35,10 @@ export function leafCodec(field: TextField | BinaryField, path: string, encoding
   };
 }
 
-/** Reads and writes the usual field in one go. At the first doubt the codec made of parts is asked, which knows what is wrong. */
+/**
+ * Reads and writes the most common kind of field in one step. On any fault, the general codec runs and reports the
+ * cause.
+ */
 function textRunCodec(run: TextRun, inDoubt: FieldCodec): FieldCodec {
   return {
     run,
@@ -66,8 +69,8 @@ function leafDecoder<Value>(
 }
 
 /**
- * Goes over a field without making its value: `visit` is told where it lies, moves the cursor behind it, and checks what it
- * wants checked of the bytes.
+ * Visits a field without creating its value: `visit` receives its position, moves the cursor past it, and checks the
+ * bytes as required.
  */
 export function leafVisitor(
   field: TextField | BinaryField,
@@ -83,7 +86,7 @@ export function leafVisitor(
     : variableDecoder(path, units, min, max, prefix, visit);
 }
 
-/** Reads the value of `count` that lies from `from` to `to`; the bounds are checked, what is between them is not. */
+/** Reads the value of `count` between `from` and `to`; the bounds are checked, the content is not. */
 type ReadValue<Value> = (cursor: Cursor, from: number, to: number, count: number) => Value;
 
 function valueReader<Value>(path: string, { coding, firstWrong, strip }: LeafParts<Value>): ReadValue<Value> {

@@ -1,12 +1,12 @@
 import type { ValueCoding } from '../encodings/value-coding.ts';
 
-/** How the number in a prefix and the length of a value come from each other, by what the prefix counts. */
+/** Converts between the number in a prefix and the length of a value, depending on what the prefix counts. */
 export interface LengthUnits {
-  /** The number that tells a value of `count`. */
+  /** The prefix of a value of `count`. */
   toLength(count: number): number;
-  /** Bytes on the wire behind a prefix that says `length`. */
+  /** Encoded bytes after a prefix of `length`. */
   wireBytes(length: number): number;
-  /** Length of the value at `from` behind a prefix that says `length`; -1 when no value has that length. */
+  /** Length of the value at `from` after a prefix of `length`; -1 if no value has that length. */
   toCount(length: number, bytes: Uint8Array, from: number): number;
 }
 
@@ -25,8 +25,9 @@ export function halfBytes(coding: Pick<ValueCoding<never>, 'wireBytes'>): Length
 }
 
 /**
- * Packed digits, counted in the bytes that they take. A fill nibble `F` shows that the count is odd; a `0` cannot be told
- * from a digit, so an odd count filled with `0` comes back with it, unless that would be one more than `max`.
+ * Packed digits, counted in the bytes that they take. A fill nibble `F` shows that the count is odd. A `0` cannot be
+ * distinguished from a digit, so an odd count filled with `0` is decoded with the fill, unless it would then exceed
+ * `max`.
  */
 export function packedBytes(side: 'left' | 'right', fill: '0' | 'F', max: number): LengthUnits {
   return {

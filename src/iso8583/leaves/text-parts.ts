@@ -11,10 +11,10 @@ import type { Encodings } from '../spec.ts';
 import type { LeafParts } from './leaf-parts.ts';
 import { packedBytes, valueUnits } from './length-units.ts';
 
-/** Contents that consist of nibbles 0 to 9, `D` of track 2 aside. */
+/** Contents that consist of nibbles 0 to 9, except `D` of track 2. */
 const PACKABLE: readonly Content[] = ['n', 'z'];
 
-/** Puts a text field together: encoding, unit of length, content and padding know nothing of each other before. */
+/** Combines the parts of a text field: encoding, unit of length, content and padding are independent of each other. */
 export function textParts(field: TextField, path: string, encodings: Encodings): LeafParts<string> {
   const encoding = field.encoding ?? defaultEncoding(field.content, encodings);
   const coding = textCoding(field, encoding, path);
@@ -80,7 +80,7 @@ function firstWrongOfSigned(value: string): number {
   return -1;
 }
 
-/** The pad character is allowed on its side only, unless the content has it anyway. */
+/** The pad character is allowed only on its side, unless the content includes it anyway. */
 function firstWrongOfPadded(value: string, content: Content, pad: Padding): number {
   const stripped = stripPadding(value, pad);
   const from = pad.side === 'left' ? value.length - stripped.length : 0;

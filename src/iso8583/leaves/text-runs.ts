@@ -5,7 +5,10 @@ import type { Prefix, TextField } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
 import { defaultEncoding } from './text-parts.ts';
 
-/** The usual field: ASCII, behind nothing or its length in ASCII digits. Undefined when it takes more to say what it is. */
+/**
+ * The most common kind of field: ASCII, of fixed length or with a prefix in ASCII digits. Undefined for any other
+ * field.
+ */
 export function textRun(field: TextField, encodings: Encodings): TextRun | undefined {
   if (field.content === 'x+n') return undefined;
   if ((field.encoding ?? defaultEncoding(field.content, encodings)) !== 'ascii') return undefined;

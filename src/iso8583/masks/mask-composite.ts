@@ -8,14 +8,17 @@ import type { BitmappedField, DatasetField, Field, FieldTable, PositionalField, 
 import type { Encodings } from '../spec.ts';
 import type { Mask, MaskOf } from './mask.ts';
 
-/** Fields of which a bitmap tells the present ones. */
+/** Fields whose presence a bitmap records. */
 export class NumberedMasks {
   readonly bits: Bits;
   readonly #path: string;
   /** By number. */
   readonly #masks: (Mask | undefined)[];
 
-  /** `path` is that of the composite with a dot behind it, empty for a message; `size` the greatest number there can be. */
+  /**
+   * `path` is that of the composite with a trailing dot, empty for a message; `size` is the greatest possible
+   * number.
+   */
   constructor(fields: FieldTable, path: string, size: number, maskOf: MaskOf<Field>) {
     this.bits = new Int32Array(Math.ceil(size / 32));
     this.#path = path;
@@ -23,7 +26,7 @@ export class NumberedMasks {
     for (const [key, field] of Object.entries(fields)) this.#masks[Number(key)] = maskOf(field, path + key);
   }
 
-  /** Goes over the fields that `bits` tells, in order. */
+  /** Processes the fields that `bits` names, in order. */
   mask(cursor: Cursor): void {
     const { bits } = this;
     for (let word = 0; word < bits.length; word++) {
@@ -70,7 +73,7 @@ export function positionalMask({ fields }: PositionalField, path: string, maskOf
   };
 }
 
-/** Elements that the spec does not know are bytes, of which nothing is shown. */
+/** Elements that the spec does not know are masked completely. */
 export function taggedMask(field: TaggedField, path: string, maskOf: MaskOf<Field>): Mask {
   const { elementPrefix: prefix, max } = field;
   const tags = tagCoding(field.tag, path);

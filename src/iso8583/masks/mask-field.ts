@@ -6,7 +6,7 @@ import type { Mask, MaskOf } from './mask.ts';
 import { bitmappedMask, datasetMask, positionalMask, taggedMask } from './mask-composite.ts';
 import { leafMask } from './mask-leaf.ts';
 
-/** Compiles the mask of one field of a spec that has been compiled before: what is wrong with a spec has come out then. */
+/** Compiles the mask of one field. The spec was compiled before, which has revealed any fault of it. */
 export function fieldMask(field: Field, path: string, encodings: Encodings): Mask {
   if (field.kind === 'text' || field.kind === 'binary') return leafMask(field, path, encodings);
   const decode = bodyMask(field, path, encodings);
@@ -29,7 +29,7 @@ function bodyMask(field: Exclude<Field, { kind: 'text' | 'binary' }>, path: stri
   }
 }
 
-/** TLV marks its own values: by the dictionary of tags. */
+/** TLV masks its values according to the dictionary of tags. */
 const tlvMask: Mask = (cursor) => {
   maskTlv(cursor.view(cursor.position, cursor.end));
   cursor.position = cursor.end;

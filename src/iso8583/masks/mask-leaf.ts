@@ -12,7 +12,10 @@ import type { Mask } from './mask.ts';
 /** The primary account number, in every version of the standard. */
 const PAN = '2';
 
-/** Leaves a value that may be shown as it is, and overwrites every other one with what decodes to a value of its length. */
+/**
+ * Leaves a value unchanged if it may be shown, and overwrites any other one with bytes that decode to a value of its
+ * length.
+ */
 export function leafMask(field: TextField | BinaryField, path: string, encodings: Encodings): Mask {
   if (field.safe === true) return leafVisitor(field, path, encodings, moveOn);
   return field.kind === 'text' ? textMask(field, path, encodings) : bytesMask(field, path, encodings);
@@ -42,20 +45,20 @@ function textMask(field: TextField, path: string, encodings: Encodings): Mask {
   const blank = masked ?? ((text) => fillerOf(field).repeat(text.length));
   return leafVisitor(field, path, encodings, (cursor, from, to, count) => {
     const text = coding.read(cursor, from, count);
-    // Whatever becomes of the next line, the value is gone.
+    // The value is erased even if the next line fails.
     cursor.bytes.fill(0, from, to);
     coding.write(blank(text), cursor.bytes, from);
     cursor.position = to;
   });
 }
 
-/** The byte of a character; undefined where characters are no bytes. */
+/** The byte of a character; undefined if characters are not single bytes. */
 function oneByte(coding: ValueCoding<string>, character: string): number | undefined {
   const byte = new Uint8Array(1);
   return coding.wireBytes(2) === 2 && coding.write(character, byte, 0) < 0 ? byte[0] : undefined;
 }
 
-/** What is left of a text, as long as it was, where that depends on the text; undefined where nothing is left in any case. */
+/** The masked text, of the same length, if it depends on the text; undefined if everything is masked. */
 function maskedText(field: TextField, path: string): ((text: string) => string) | undefined {
   const { content, pad } = field;
   const filler = fillerOf(field);
@@ -69,12 +72,12 @@ function maskedText(field: TextField, path: string): ((text: string) => string) 
   return pad === undefined ? blank : (text) => repadded(text, pad, blank);
 }
 
-/** Padding stays: where it is taken off, it tells how long the value is. */
+/** Padding stays: if decoding removes it, it determines the length of the value. */
 function repadded(text: string, pad: Padding, blank: (value: string) => string): string {
   return padTo(blank(stripPadding(text, pad)), text.length, pad);
 }
 
-/** A character that every text of that content may consist of, that is no digit if it can be, and no padding. */
+/** A character that is valid in every text of that content: if possible no digit, and not the padding. */
 function fillerOf({ content, pad }: TextField): string {
   const isOfDigits = content === 'n' || content === 'ns' || content === 'z' || content === 'x+n';
   const [defaultValue, other] = isOfDigits ? ['0', '1'] : ['A', 'B'];
