@@ -11,29 +11,29 @@ import type { TapRequest } from '../transactions/ports/card-ports.ts';
 import { PinPad, valuesOfPin } from './pin-pad.ts';
 import type { Profile } from './profile.ts';
 
-/** A token per hour is what a careful backend issues. */
+/** A careful backend issues tokens that are valid for an hour. */
 const TOKEN_SECONDS = 3_600;
 
-/** What one tap is to be. */
+/** The properties of one tap. */
 export interface PhoneTap {
   /** Decimal text in major units. */
   readonly amount: string;
   readonly currency: string;
   readonly card?: SampleCardName | undefined;
   readonly merchantReference?: string | undefined;
-  /** Changes the card's values before they are sealed: to make a card misbehave. */
+  /** Changes the card's values before they are sealed, to simulate a faulty card. */
   readonly tamper?: ((values: Map<number, Uint8Array>) => void) | undefined;
-  /** Entered when the issuer asks for it. */
+  /** Submitted when the issuer requests a PIN. */
   readonly pin?: string | undefined;
 }
 
-/** What the reader has of one tap until the phone is done with it: its PIN step seals the same values again. */
+/** The reader's values of one tap, kept until the phone is done, because its PIN step seals the same values again. */
 export interface TapReading {
   readonly merchantReference: string;
   readonly values: ReadonlyMap<number, Uint8Array>;
 }
 
-/** A PIN request, as 4.5 has it. */
+/** A PIN request (interface 4.5). */
 export interface PinSubmission extends TapRequest {
   readonly transactionId: string;
   readonly pinToken: string;
@@ -50,7 +50,7 @@ export interface PhoneAnswer {
 
 const TRACK_2 = 0x57;
 
-/** A phone with a reader and a merchant's backend in one: signs tokens, seals card data, submits taps. */
+/** A phone with its reader and the merchant's backend: signs tokens, seals card data, submits taps. */
 export class Phone {
   readonly #profile: Profile;
   readonly deviceInstallationId: string;
@@ -59,7 +59,7 @@ export class Phone {
   #token: string | undefined;
   #keys: readonly CardDataPublicKey[] | undefined;
 
-  /** @param fetcher instead of the runtime's own `fetch` */
+  /** @param fetcher replaces the runtime's `fetch` */
   constructor(profile: Profile, deviceInstallationId: string = randomUUID(), fetcher: typeof fetch = fetch) {
     this.#profile = profile;
     const credentials = { token: () => this.token() };
@@ -67,7 +67,10 @@ export class Phone {
     this.deviceInstallationId = deviceInstallationId;
   }
 
-  /** Submits a tap as 4.4 has it and waits for the answer; where that asks for a PIN and there is one, for the next. */
+  /**
+   * Submits a tap (4.4) and waits for the response. If the response requests a PIN and the tap has one, submits it,
+   * too.
+   */
   async tap(tap: PhoneTap): Promise<PhoneAnswer> {
     const reading = this.read(tap);
     const answer = await this.submit(await this.sealReading(reading));
@@ -82,7 +85,7 @@ export class Phone {
     return this.sealReading(this.read(tap));
   }
 
-  /** What the reader reads of a card. */
+  /** The values that the reader reads from a card. */
   read({ amount, currency, card, merchantReference = randomUUID(), tamper }: PhoneTap): TapReading {
     const known = currencyOf(currency);
     const values = sampleTap({
@@ -121,7 +124,7 @@ export class Phone {
     return { 'x-device-installation-id': this.deviceInstallationId };
   }
 
-  /** A refusal is an answer, too. */
+  /** A refusal is also a result, not an error. */
   async #answered(asked: Promise<object>): Promise<PhoneAnswer> {
     const startMs = performance.now();
     const [status, body] = await asked.then(
@@ -134,7 +137,7 @@ export class Phone {
     return { status, body, ms: performance.now() - startMs };
   }
 
-  /** A merchant JWT, signed as an integrator's backend would. */
+  /** A merchant JWT, signed as an integrator's backend would sign it. */
   async token(): Promise<string> {
     this.#token ??= await signMerchantToken(this.#profile);
     return this.#token;
@@ -147,7 +150,7 @@ export class Phone {
   }
 }
 
-/** What the gateway says of a tap that it processed; undefined when it refused it. */
+/** The result of a processed tap; undefined for a refused one. */
 export function authorizationOf({ status, body }: PhoneAnswer): OnlineAuthorization | undefined {
   if (status !== 200) return undefined;
   return (body as { onlineAuthorizationResponse: OnlineAuthorization }).onlineAuthorizationResponse;

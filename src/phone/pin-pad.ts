@@ -11,20 +11,22 @@ import {
 import { encipherPin, parsePin } from '../crypto/pin-block.ts';
 import type { EnteredPin } from '../transactions/ports/pin-ports.ts';
 
-/** FFFF, and a key set id of our own (ANSI X9.24-1:2009 figure 3). */
+/** FFFF and a key set id of this project (ANSI X9.24-1:2009 figure 3). */
 const KEY_SET = [0xff, 0xff, 0x54, 0x41, 0x50];
 /** Ids have 19 bits. */
 const DEVICES = 1 << 19;
-/** Counters up to here have ten one bits at most, so a device skips none of them (X9.24-1 A.2). */
+/** Counters up to this one have at most ten one bits, so a device skips none of them (X9.24-1 A.2). */
 const LAST_COUNTER = 1_023;
 
-/** The PIN pad of a demo reader: a TDES DUKPT device with a random id. A real one would never show its keys to software. */
+/**
+ * The PIN pad of a demo reader: a TDES DUKPT device with a random id. A real one never shows its keys to software.
+ */
 export class PinPad {
   readonly #base = demoKey(DEMO_READER_KEY, 'dukptBase').bytes;
   #device = randomInt(DEVICES);
   #counter = 0;
 
-  /** Enciphers a PIN as an ISO format 0 block, under a key that no other PIN gets. */
+  /** Enciphers a PIN as an ISO format 0 block, under a key that is used only once. */
   enter(pin: string, pan: string): EnteredPin {
     const ksn = this.#nextKsn();
     const initial = deriveTdesInitialKey(takeKey('tdes', Uint8Array.from(this.#base.reveal())), ksn);
@@ -32,7 +34,7 @@ export class PinPad {
     return { block: encipherPin(0, parsePin(pin), pan, key), ksn };
   }
 
-  /** A device whose counters are used up makes room for the next one, so that no key serves twice. */
+  /** When the counters of a device are used up, a new device replaces it, so that no key is used twice. */
   #nextKsn(): Uint8Array {
     if (this.#counter === LAST_COUNTER) {
       this.#device = (this.#device + 1) % DEVICES;
@@ -47,10 +49,10 @@ export class PinPad {
 }
 
 const CVM_RESULTS = 0x9f34;
-/** 9F34: enciphered PIN verified online, and what came of it the issuer will say (EMV Book 3 Annex C3). */
+/** 9F34: enciphered PIN verified online, result unknown until the issuer responds (EMV Book 3 Annex C3). */
 const ONLINE_PIN = Uint8Array.of(0x42, 0x03, 0x00);
 
-/** What a PIN adds to the values of its tap. */
+/** The values that a PIN adds to its tap. */
 export function valuesOfPin({ block, ksn }: EnteredPin): ReadonlyMap<number, Uint8Array> {
   return new Map([
     [CVM_RESULTS, ONLINE_PIN],

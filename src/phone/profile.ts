@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { StartError } from '../errors.ts';
 
-/** Everything a client of an installation needs: where it is, and as whom to speak. Holds secrets; written with mode 0600. */
+/**
+ * The data that a client of an installation needs: the URL and the credentials. Contains secrets; written with mode
+ * 0600.
+ */
 export const profile = z.object({
   url: z.url(),
   apiKey: z.string(),
   login: z.object({ username: z.string(), password: z.string() }),
-  /** Of the console. */
+  /** For the console. */
   operator: z.object({ username: z.string(), password: z.string() }).optional(),
   merchant: z.object({ id: z.string(), name: z.string(), mcc: z.string(), xTid: z.string(), user: z.string() }),
   issuer: z.object({
@@ -23,19 +26,19 @@ export const profile = z.object({
 
 export type Profile = z.infer<typeof profile>;
 
-/** Where `npm start` writes one down, in the folder that keeps everything. */
+/** The file that `npm start` writes, in the data folder. */
 export function demoProfilePath(folder: string): string {
   return join(folder, 'demo.json');
 }
 
-/** @throws StartError BAD_CONFIG when there is none, or it is none */
+/** @throws StartError BAD_CONFIG when the file is missing or invalid */
 export function readProfile(path: string): Profile {
   try {
     return profile.parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch (cause) {
     throw new StartError(
       'BAD_CONFIG',
-      `There is no usable profile at ${path}: run npm start first, or name one with --profile.`,
+      `There is no usable profile at ${path}. Run npm start first, or name a profile with --profile.`,
       { cause },
     );
   }

@@ -1,23 +1,23 @@
 import { type Framing, writeFrameHeader } from '../connection/framing.ts';
 
-/** Enough for the answers to a few hundred requests that came in one chunk. */
+/** Enough for the responses to a few hundred requests that arrive in one chunk. */
 const CHUNK_BYTES = 65_536;
 
-/** A peer that asks and does not read: with this many chunks unread (16 MB or more) it is given up. */
+/** A peer that sends requests without reading is disconnected at this number of unread chunks (16 MB or more). */
 const MAX_LENT_CHUNKS = 256;
 
-/** Chunks kept for the next answers; the rest of a burst goes back to the heap. */
+/** Chunks kept for the next responses; further chunks of a burst are freed. */
 const MAX_SPARE_CHUNKS = 8;
 
-/** Writes a message at an offset and gives its end. */
+/** Writes a message at an offset and returns its end. */
 export type WriteMessage = (target: Uint8Array, offset: number) => number;
 
-/** The socket's side: takes the bytes, and calls back once it no longer needs them. */
+/** The socket's side: accepts the bytes, and calls back once it no longer needs them. */
 export type WriteBytes = (bytes: Uint8Array, onWritten: () => void) => void;
 
 /**
- * Answers on their way out: encoded one behind the other into memory that is used again, handed to the socket in one
- * write. Memory that the socket holds is not touched until it says so.
+ * Outgoing responses, encoded one after the other into reused memory and passed to the socket in one write. Memory
+ * that the socket uses is not changed until the socket releases it.
  */
 export class AnswerBuffer {
   readonly #framing: Framing;
@@ -35,12 +35,12 @@ export class AnswerBuffer {
     this.#chunk = this.#newChunk();
   }
 
-  /** True when the peer has left more unread than it may. */
+  /** True when the peer has more unread data than allowed. */
   get isOverfull(): boolean {
     return this.#lent > MAX_LENT_CHUNKS;
   }
 
-  /** Adds one frame. Whatever `writeMessage` throws leaves the buffer as it was. */
+  /** Adds one frame. If `writeMessage` throws, the buffer is unchanged. */
   append(writeMessage: WriteMessage, header: Uint8Array | undefined): void {
     if (this.#chunk.length - this.#end < this.#frameBytes) this.flush();
     const start = this.#end + this.#framing.lengthBytes + (header?.length ?? 0);
@@ -49,7 +49,7 @@ export class AnswerBuffer {
     this.#end = end;
   }
 
-  /** Hands everything to the socket; only the first `bytesMost` of it, when given. */
+  /** Passes everything to the socket, or only the first `bytesMost` bytes. */
   flush(bytesMost = this.#end): void {
     if (this.#end === 0) return;
     const chunk = this.#chunk;

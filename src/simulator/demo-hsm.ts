@@ -6,7 +6,7 @@ import type { SwitchConfig } from '../processor-kit/index.ts';
 import type { HsmKeysFile } from '../switches/open-hsm.ts';
 
 /**
- * A software HSM that knows a demo key for every key the configurations name.
+ * A software HSM with a demo key for every key that the configurations name.
  *
  * @param environment `dev` or `qa`
  * @throws {CryptoError} SOFT_HSM_FORBIDDEN in any other environment
@@ -28,7 +28,7 @@ export function demoKeys(configs: readonly SwitchConfig[]): SoftHsmKey[] {
   return Array.from(usages, ([keyId, usage]) => demoKey(keyId, usage));
 }
 
-/** The same keys as a file for HSM_KEYS_FILE, and those of demo readers: what a gateway between the two starts with. */
+/** The same keys and those of demo readers as a file for HSM_KEYS_FILE, for a gateway between the two. */
 export function demoKeysFile(configs: readonly SwitchConfig[]): string {
   const all = [...demoKeys(configs), demoKey(DEMO_READER_KEY, 'dukptBase')];
   const keys = all.map(({ bytes, ...key }) => ({ ...key, key: toHex(bytes.reveal()) }));

@@ -1,21 +1,21 @@
 import { SimulatorError } from '../errors.ts';
 import type { Random } from './random.ts';
 
-/** What can go wrong with an answer, beside the scenarios: each with its share of the requests, 0 to 1. */
+/** Faults of a response besides the scenarios, each with its share of the requests, 0 to 1. */
 export const FAULT_KINDS = ['drop', 'late', 'duplicate', 'garble', 'disconnect', 'decline'] as const;
 
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export type FaultRates = Readonly<Partial<Record<FaultKind, number>>>;
 
-/** Draws the fault of one answer; undefined for most. */
+/** Draws the fault of one response; usually undefined. */
 export type FaultDraw = (random: Random) => FaultKind | undefined;
 
 /**
- * One draw per answer decides among all faults, so that their shares add up and a seed replays them in order.
+ * One draw per response decides among all faults, so that their shares add up and a seed repeats them in order.
  * Undefined when every share is zero: no number is drawn then.
  *
- * @throws SimulatorError `FAULT_INVALID` when a share is no share, or together they exceed one
+ * @throws SimulatorError `FAULT_INVALID` when a share is invalid, or the shares exceed one
  */
 export function faultDraw(rates: FaultRates): FaultDraw | undefined {
   const steps: { kind: FaultKind; below: number }[] = [];
@@ -36,7 +36,7 @@ export function faultDraw(rates: FaultRates): FaultDraw | undefined {
 }
 
 /**
- * A share as people write it: `0.1%` or `0.001`.
+ * Parses a share: `0.1%` or `0.001`.
  *
  * @throws SimulatorError `FAULT_INVALID`
  */

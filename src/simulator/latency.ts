@@ -1,13 +1,13 @@
 import { SimulatorError } from '../errors.ts';
 import type { Random } from './random.ts';
 
-/** Draws the delay of one answer in milliseconds. */
+/** Draws the delay of one response in milliseconds. */
 export type Latency = (random: Random) => number;
 
 /** The 99th percentile of the standard normal distribution. */
 const Z_99 = 2.3263478740408408;
 
-/** An answer held longer than any deadline allows would only fill the memory. */
+/** A longer delay exceeds every deadline and would only fill the memory. */
 const MAX_DELAY_MS = 300_000;
 
 /**

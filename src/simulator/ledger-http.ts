@@ -3,29 +3,29 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Ledger, LedgerEntry } from './ledger.ts';
 
-/** Entries are written in pieces of about this size, so that a large ledger needs no copy of itself in memory. */
+/** Entries per written piece, so that a large ledger is not copied completely into memory. */
 const PIECE_ENTRIES = 1_000;
 
 /**
- * Serves the books: `GET /ledger` gives `{ totals, entries, orphanReversals }`, oldest first; `GET /ledger/entries` the
- * entries alone, one on each line, for whoever cannot hold them all. `processor`, `state`, `rrn`, `stan` and `tid` as query
- * parameters choose among the entries.
+ * Serves the ledger. `GET /ledger` returns `{ totals, entries, orphanReversals }`, oldest first. `GET
+ * /ledger/entries` returns only the entries, one per line, for clients that cannot keep them all in memory. The
+ * query parameters `processor`, `state`, `rrn`, `stan` and `tid` filter the entries.
  */
 export function ledgerServer(ledger: Ledger): Server {
   return createServer((request, response) => {
     const url = URL.parse(request.url ?? '/', 'http://ledger');
     const book = url && BOOKS.get(url.pathname);
-    if (!book) return refuse(response, 404, 'only /ledger and /ledger/entries are here');
+    if (!book) return refuse(response, 404, 'only /ledger and /ledger/entries exist');
     if (request.method !== 'GET') return refuse(response.setHeader('allow', 'GET'), 405, 'GET only');
     response.setHeader('content-type', book.contentType);
-    // Destroys the response when its client is gone: there is nobody to report that to.
+    // Destroys the response when its client disconnects; no one receives the error.
     pipeline(Readable.from(book.write(ledger, url.searchParams), { highWaterMark: 1 }), response).catch(() => {});
   });
 }
 
 interface Book {
   readonly contentType: string;
-  /** The text in pieces, made as fast as the client reads. */
+  /** The text in pieces, produced as fast as the client reads. */
   readonly write: (ledger: Ledger, query: URLSearchParams) => Generator<string>;
 }
 

@@ -16,20 +16,20 @@ export interface ActParts {
   readonly webhooks: EventReplayer;
 }
 
-/** Who acts. */
+/** The person who acts. */
 export type Actor = Pick<PortalSession, 'user' | 'acquirerId'>;
 
-/** What is acted on, by the names of the record of changes. */
+/** The object of an act, in the terms of the admin events. */
 interface Subject {
-  /** Whose it is: 0 is the installation. */
+  /** The owner: an acquirer, or 0 for the installation. */
   readonly acquirerId: number;
   readonly kind: RecordedKind;
   readonly id: string;
 }
 
 /**
- * What operators do at the console. Each act is looked up first (what is somebody else's is not there), then recorded, then
- * done: what was done stands in the record even when it failed half-way.
+ * The acts of operators at the console. An act first looks up its object, which must be visible to the actor. It is
+ * then recorded, then performed, so the record exists even if the act fails half-way.
  */
 export class ConsoleActs {
   readonly #parts: ActParts;
@@ -38,7 +38,10 @@ export class ConsoleActs {
     this.#parts = parts;
   }
 
-  /** @throws NotFound for what is not there or somebody else's, AuthError FORBIDDEN for what only the installation's own people may do */
+  /**
+   * @throws NotFound for an object that does not exist or belongs to another acquirer, AuthError FORBIDDEN for acts
+   * that only users of the installation can do
+   */
   async do(actor: Actor, act: ConsoleAct): Promise<void> {
     switch (act.act) {
       case 'replayWebhook':
@@ -69,7 +72,7 @@ export class ConsoleActs {
     const { database, jobs } = this.#parts;
     const owner = await acquirerOfDeadLetter(database, id);
     if (owner === undefined) throw new NotFound();
-    // One that names no acquirer is the installation's.
+    // A job that names no acquirer belongs to the installation.
     checkSight(actor, owner ?? INSTALLATION);
     await this.#record(actor, act, { acquirerId: owner ?? INSTALLATION, kind: 'dead letter', id });
     await jobs.redrive({ ids: [id] });
@@ -86,7 +89,7 @@ export class ConsoleActs {
   async #switchLine(actor: Actor, act: Extract<ConsoleAct, { act: 'signOff' | 'signOn' }>) {
     const { acquirerId, processorId, line, processId } = act;
     checkSight(actor, acquirerId);
-    // Lines are named after their acquirer and processor: nobody reaches into another's by its name.
+    // The name of a connection begins with its acquirer and processor, so a name of another acquirer is refused.
     if (!line.startsWith(`${acquirerId}-${processorId}-`)) throw new NotFound();
     await this.#record(actor, act.act, { acquirerId, kind: 'line', id: line });
     await this.#ask(processId, { do: act.act, name: `${acquirerId} ${processorId}`, line });
@@ -110,7 +113,7 @@ export class ConsoleActs {
   }
 }
 
-/** As the record of changes has room for. */
+/** The limit of the column in the admin events. */
 const MOST_ACTOR_CHARS = 255;
 
 function checkSight({ acquirerId: own }: Actor, acquirerId: number): void {

@@ -6,23 +6,23 @@ import { momentOf } from './moment.ts';
 import { ProcessRates } from './process-rates.ts';
 import type { ReadConsoleBacklog } from './read-backlog.ts';
 
-/** One frame a second: more is not read by anybody. */
+/** One frame per second; a person does not read faster. */
 const FRAME_EVERY_MS = 1_000;
-/** What a console that is opened shows of the time before: a quarter of an hour. */
+/** A newly opened console shows the last quarter of an hour. */
 const MOST_KEPT = 900;
-/** Each is sent every frame; an installation has a handful of operators. */
+/** Each console receives every frame; an installation has few operators. */
 const MOST_CONSOLES = 100;
-/** Acquirers' people leave so many of them to the installation's own, who must see when it burns. */
+/** Reserved for users of the installation, who must see the figures during an incident. */
 const KEPT_FOR_INSTALLATION = 20;
-/** A person has a screen or two; a script that opens one after the other takes nobody else's place. */
+/** A person has one or two screens. The limit stops a script from taking the places of other users. */
 const MOST_OF_A_USER = 5;
 
-/** A console that is open. */
+/** An open console. */
 export interface Viewer {
-  /** Whose switches and outcomes it shows; undefined for all. */
+  /** The acquirer whose switches and outcomes it shows; undefined for all. */
   readonly acquirerId: number | undefined;
   readonly userId: string;
-  /** @param frame as JSON: the same for everybody who sees the same */
+  /** @param frame JSON text, identical for all viewers with the same rights */
   show(frame: string): void;
   /** The process stops. */
   end(): void;
@@ -39,11 +39,11 @@ export type HistoryPoint = readonly [
 
 export interface FeedParts {
   readonly database: Database;
-  /** Asked while somebody looks, and not otherwise; spares the database itself. */
+  /** Called only while a console is open. It limits its own database queries. */
   readonly readBacklog: ReadConsoleBacklog;
 }
 
-/** The figures of all processes, made one frame a second, for every console at this process. */
+/** The figures of all processes, as one frame per second for every console at this process. */
 export class ConsoleFeed {
   readonly #parts: FeedParts;
   readonly #processes = new Map<string, ProcessRates>();
@@ -57,7 +57,7 @@ export class ConsoleFeed {
     this.#frameLater();
   }
 
-  /** @returns what ends it; undefined when so many look already that one more may not */
+  /** @returns a function that ends the feed; undefined when the limit of viewers is reached */
   watch(viewer: Viewer): (() => void) | undefined {
     const most = viewer.acquirerId === undefined ? MOST_CONSOLES : MOST_CONSOLES - KEPT_FOR_INSTALLATION;
     const own = [...this.#viewers].filter(({ userId }) => userId === viewer.userId).length;
@@ -66,7 +66,7 @@ export class ConsoleFeed {
     return () => void this.#viewers.delete(viewer);
   }
 
-  /** The time before, for the charts. */
+  /** The previous points, for the charts. */
   history(acquirerId: number | undefined): HistoryPoint[] {
     return this.#kept.map((moment) => {
       const { perSecond, p50, p95, p99 } = tapsOf(moment, acquirerId);
@@ -84,7 +84,7 @@ export class ConsoleFeed {
   #frameLater(): void {
     this.#timer = setTimeout(() => {
       this.#frame()
-        .catch(() => {}) // without the database there is no frame; the page says since when
+        .catch(() => {}) // without the database no frame is sent; the page shows since when
         .finally(() => this.#isClosed || this.#frameLater());
     }, FRAME_EVERY_MS).unref();
   }

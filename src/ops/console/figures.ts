@@ -1,21 +1,21 @@
 import type { ConnectionSummary } from '../../connection/switch-connections.ts';
 
-/** A histogram that only grows: how many were at most so long, bound by bound, and how many there were. */
+/** A cumulative histogram: the counts per bound, and the total. */
 export interface Timings {
-  /** Seconds; a last bucket without bound follows. */
+  /** In seconds; a last bucket without an upper bound follows. */
   readonly bounds: readonly number[];
   readonly counts: readonly number[];
 }
 
 export interface CountedOutcomes {
-  /** `<acquirer> <processor>`; empty where no switch was asked. */
+  /** `<acquirer> <processor>`; empty when no switch was involved. */
   readonly processor: string;
   readonly scheme: string;
   readonly disposition: string;
   readonly count: number;
 }
 
-/** What one switch's lines have seen in one process. */
+/** The counters of one switch's connections in one process. */
 export interface SwitchFigures {
   /** `<acquirer> <processor>`. */
   readonly name: string;
@@ -34,7 +34,7 @@ export interface SwitchFigures {
   readonly lines: readonly ConnectionSummary[];
 }
 
-/** What one process counts since its start. Rates are made of two of them, by whoever looks. */
+/** The counters of one process since its start. The console computes rates from two readings. */
 export interface ProcessFigures {
   readonly role: string;
   readonly host: string;
@@ -43,7 +43,7 @@ export interface ProcessFigures {
   /** On the process's monotonic clock. */
   readonly atMs: number;
   readonly isDraining: boolean;
-  /** Share of the time that the event loop was busy, since the last ones. */
+  /** Share of time during which the event loop was busy, since the previous reading. */
   readonly busy: number;
   readonly rssBytes: number;
   readonly taps: Timings & { readonly failed: number };
@@ -52,11 +52,11 @@ export interface ProcessFigures {
   readonly clients: { readonly idle: number; readonly used: number; readonly waiting: number };
   readonly outcomes: readonly CountedOutcomes[];
   readonly switches: readonly SwitchFigures[];
-  /** Attempts' messages, and those for which there was no time. */
+  /** Exchanges whose messages were stored, and those that were dropped. */
   readonly messages: { readonly kept: number; readonly dropped: number };
 }
 
-/** What was asked of a process by a person at a console, which may be that of another one. */
+/** A command from a console, which may be served by another process. */
 export type ProcessCommand =
   | { readonly do: 'drain' | 'resume' }
   | { readonly do: 'signOff' | 'signOn'; readonly name: string; readonly line: string };

@@ -1,7 +1,7 @@
 import type { Backlog, PendingWebhooks } from '../backlog.ts';
 import type { ProcessFigures, SwitchFigures } from './figures.ts';
 
-/** What the console shows of one moment, all processes together. */
+/** The figures of one moment for all processes, as the console shows them. */
 export interface Frame {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -14,14 +14,14 @@ export interface Frame {
 }
 
 /**
- * Latencies in milliseconds, null while there are none: of the installation from the request line to the answer's last byte, of an
- * acquirer the round trips to its switches.
+ * Latencies in milliseconds, null without values. For the installation: from the request line to the last byte of
+ * the response. For an acquirer: the round trips to its switches.
  */
 export interface TapRates {
   readonly perSecond: number;
-  /** Indeterminate, or nothing could go online. */
+  /** Indeterminate or UnableToGoOnline. */
   readonly undecidedPerSecond: number;
-  /** Answered with 5xx; null for an acquirer, since a tap that failed so may be nobody's. */
+  /** Responses with 5xx; null for an acquirer, because such a tap may not belong to a known acquirer. */
   readonly failedPerSecond: number | null;
   readonly p50: number | null;
   readonly p95: number | null;
@@ -32,7 +32,7 @@ export interface OutcomeRate {
   readonly processor: string;
   readonly scheme: string;
   readonly disposition: string;
-  /** Since the processes began. */
+  /** Since the start of the processes. */
   readonly total: number;
   readonly perSecond: number;
 }
@@ -40,7 +40,7 @@ export interface OutcomeRate {
 export interface SwitchRates extends Omit<SwitchFigures, 'roundTrips'> {
   readonly processId: string;
   readonly answeredPerSecond: number;
-  /** Milliseconds of round trips. */
+  /** Round trip in milliseconds. */
   readonly p50: number | null;
   readonly p99: number | null;
 }
@@ -53,7 +53,7 @@ export interface ProcessState
   readonly id: string;
 }
 
-/** A job that was given up. */
+/** A permanently failed job. */
 export interface ShownDeadLetter {
   readonly id: string;
   readonly queue: string;
@@ -62,7 +62,7 @@ export interface ShownDeadLetter {
   readonly diedAt: Date;
 }
 
-/** What waits, and what the database says of itself. */
+/** Pending work, and the state of the database. */
 export interface ConsoleBacklog {
   readonly queues: Backlog['queues'];
   readonly owed: readonly OwedReversals[];
@@ -84,9 +84,9 @@ export interface DatabaseState {
   readonly mostConnections: number;
 }
 
-/** One moment of the whole installation, before it is shown to anybody. */
+/** One moment of the whole installation, before it is reduced to what a viewer may see. */
 export interface Moment extends Omit<Frame, 'backlog'> {
-  /** What each acquirer's own switches were asked and answered. */
+  /** Taps per acquirer, as its own switches decided them. */
   readonly tapsOfAcquirers: ReadonlyMap<number, TapRates>;
 }
 
@@ -100,8 +100,8 @@ const NO_TAPS: TapRates = {
 };
 
 /**
- * A moment as it is shown: whole, or to an acquirer's people its own switches, outcomes and troubles, and nothing of the
- * installation.
+ * The frame for a viewer: everything, or for users of an acquirer only its switches, outcomes and problems, without
+ * the installation.
  */
 export function frameOf(moment: Moment, acquirerId: number | undefined, backlog: ConsoleBacklog | null): Frame {
   const { tapsOfAcquirers: _, ...whole } = moment;
@@ -117,7 +117,7 @@ export function frameOf(moment: Moment, acquirerId: number | undefined, backlog:
   };
 }
 
-/** Of the whole installation, or of one acquirer. */
+/** Rates of the whole installation, or of one acquirer. */
 export function tapsOf(
   { taps, tapsOfAcquirers }: Pick<Moment, 'taps' | 'tapsOfAcquirers'>,
   acquirerId?: number,
@@ -125,7 +125,10 @@ export function tapsOf(
   return acquirerId === undefined ? taps : (tapsOfAcquirers.get(acquirerId) ?? NO_TAPS);
 }
 
-/** Switches are named after their acquirer: `1 3`. Where no switch was asked there is no name, and 0 is nobody. */
+/**
+ * Names of switches begin with the acquirer: `1 3`. Without a switch the name is empty and the result is 0, which
+ * is no acquirer.
+ */
 export function acquirerOf(name: string): number {
   return Number(name.split(' ', 1)[0]);
 }

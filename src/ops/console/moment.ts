@@ -4,7 +4,7 @@ import { acquirerOf, type Frame, type Moment, type OutcomeRate, type TapRates } 
 import type { ProcessRates } from './process-rates.ts';
 import { countOf, percentileMs, sumOf } from './timings.ts';
 
-/** What all processes did lately, together. @param processes by their ids */
+/** Combines the recent figures of all processes. @param processes by id */
 export function momentOf(processes: ReadonlyMap<string, ProcessRates>): Moment {
   const all = [...processes.values()];
   const together = (of: (figures: ProcessFigures) => Timings) => sumOf(all.map((rates) => rates.timings(of)));
@@ -32,7 +32,10 @@ export function momentOf(processes: ReadonlyMap<string, ProcessRates>): Moment {
   };
 }
 
-/** An acquirer's taps are those that its switches decided, and their time is that of the switches: the rest is not its own. */
+/**
+ * The taps of an acquirer are those that its switches decided, with the times of the switches; the rest is not its
+ * own.
+ */
 function tapsOfAcquirers(
   all: readonly ProcessRates[],
   outcomes: readonly OutcomeRate[],
@@ -55,7 +58,7 @@ function tapsOfAcquirers(
   return new Map([...acquirers].map((acquirerId) => [acquirerId, ofOne(acquirerId)]));
 }
 
-/** What becomes of a tap that had another outcome before. */
+/** The disposition of a tap that had another outcome before. */
 const AFTERWARDS: DispositionName = 'Voided';
 const UNDECIDED: readonly string[] = ['Indeterminate', 'UnableToGoOnline'] satisfies DispositionName[];
 
@@ -71,7 +74,7 @@ function percentilesOf(timings: Timings): Pick<TapRates, 'p50' | 'p95' | 'p99'> 
   return { p50: percentileMs(timings, 0.5), p95: percentileMs(timings, 0.95), p99: percentileMs(timings, 0.99) };
 }
 
-/** Of all processes, those that are alike together. */
+/** Outcomes of all processes; equal ones are added up. */
 function outcomesOf(all: readonly ProcessRates[]): OutcomeRate[] {
   const byName = Map.groupBy(
     all.flatMap((rates) => rates.outcomes),

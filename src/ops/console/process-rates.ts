@@ -2,10 +2,10 @@ import type { ProcessFigures, SwitchFigures, Timings } from './figures.ts';
 import type { OutcomeRate, SwitchRates } from './frame.ts';
 import { between, percentileMs, sumOf } from './timings.ts';
 
-/** A second of quiet traffic has too few taps for a percentile: so many readings together make one. */
+/** One quiet second has too few taps for a percentile, so this many readings are combined. */
 const READINGS = 5;
 
-/** What a process did lately, from its last few readings. */
+/** The recent rates of a process, computed from its last few readings. */
 export class ProcessRates {
   #readings: ProcessFigures[];
 
@@ -17,14 +17,14 @@ export class ProcessRates {
     return this.#readings.at(-1)!;
   }
 
-  /** A reading that was seen before changes nothing. */
+  /** A reading that was already added is ignored. */
   add(figures: ProcessFigures): void {
     if (figures.atMs === this.latest.atMs) return;
     const isAnotherStart = figures.startedAtMs !== this.latest.startedAtMs;
     this.#readings = isAnotherStart ? [figures] : [...this.#readings, figures].slice(-READINGS - 1);
   }
 
-  /** The last reading but one: rates are those of the last second. */
+  /** The second-last reading: rates cover the last second. */
   get #before(): ProcessFigures {
     return this.#readings.at(-2) ?? this.latest;
   }
@@ -34,7 +34,7 @@ export class ProcessRates {
     return seconds > 0 ? Math.max(0, count(this.latest) - count(this.#before)) / seconds : 0;
   }
 
-  /** Of the last few readings together. */
+  /** The last few readings combined. */
   timings(of: (figures: ProcessFigures) => Timings | undefined): Timings {
     const now = of(this.latest);
     return now ? between(of(this.#readings[0]!), now) : sumOf([]);
@@ -48,7 +48,7 @@ export class ProcessRates {
     }));
   }
 
-  /** Of the last few readings, switch by switch. */
+  /** The last few readings by switch. */
   get roundTrips(): { readonly name: string; readonly timings: Timings }[] {
     return this.latest.switches.map(({ name }) => ({
       name,

@@ -15,11 +15,11 @@ export interface ReporterParts {
 }
 
 /**
- * Tells consoles, once a second, what this process counts, and does what they ask of it. Without the database it is silent:
- * readiness says so already.
+ * Publishes the figures of this process to consoles once a second, and executes their commands. Without the
+ * database it is silent; readiness already reports that fault.
  */
 export class ProcessReporter {
-  /** By which consoles name this process. */
+  /** The name of this process in consoles. */
   readonly id = randomUUID();
   readonly #parts: ReporterParts;
   #timer: NodeJS.Timeout | undefined;

@@ -4,7 +4,7 @@ import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
 import { createBacklogReader, readPendingWebhooks } from '../backlog.ts';
 import type { ConsoleBacklog, DatabaseState, OwedReversals } from './frame.ts';
 
-/** Partial indexes hold the few rows that these count. */
+/** Partial indexes contain the few rows that these queries count. */
 const OWED = `
 select acquirer_id as "acquirerId", sum(owed)::int as "reversalsOwed", sum(review)::int as "needsReview" from (
   select acquirer_id, 1 as owed, 0 as review from transactions where reversal_state in (${OPEN_REVERSAL_STATES.join()})
@@ -16,10 +16,10 @@ select pg_database_size(current_database()) as bytes, count(*)::int as connectio
   (count(*) filter (where state = 'active'))::int as active, current_setting('max_connections')::int as "mostConnections"
 from pg_stat_activity where datname = current_database()`;
 
-/** However many consoles look, the database is asked no more than this for each acquirer that does. */
+/** The database is queried at most at this interval for each acquirer that is viewed, for any number of consoles. */
 const TRUSTED_FOR_MS = 4_000;
 
-/** What waits; of one acquirer, or with undefined of the installation, and then what the database says of itself, too. */
+/** The pending work of one acquirer. With undefined: of the installation, with the state of the database. */
 export type ReadConsoleBacklog = (acquirerId: number | undefined) => Promise<ConsoleBacklog>;
 
 export function createConsoleBacklog(database: Database): ReadConsoleBacklog {
@@ -51,7 +51,7 @@ async function readInstallation(
   return { queues, webhooks, owed, deadLetters, database: state.rows[0] ?? null };
 }
 
-/** Its own are looked for, and not picked from everybody's: of those only so many are ever listed. */
+/** The acquirer's own rows are queried, because a list of all acquirers is limited and may lack them. */
 async function readAcquirer(database: Database, acquirerId: number): Promise<ConsoleBacklog> {
   const [webhooks, owed, deadLetters] = await Promise.all([
     readPendingWebhooks(database, acquirerId),

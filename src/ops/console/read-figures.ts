@@ -17,9 +17,9 @@ export interface FiguresParts {
   readonly messages: { readonly counts: ProcessFigures['messages'] };
 }
 
-/** Where phones submit taps. */
+/** The path on which phones submit taps. */
 const TAP_ROUTE = '/transactions/mobile';
-/** A row of figures must stay small: an installation with more is looked at by Grafana. */
+/** Limits the size of a row of figures; Grafana serves larger installations. */
 const MOST_SWITCHES = 200;
 const MOST_LINES = 32;
 const MOST_OUTCOMES = 500;
@@ -30,7 +30,7 @@ interface Value {
   readonly value: number;
 }
 
-/** Makes what reads the figures of this process. */
+/** Creates the reader for the figures of this process. */
 export function createFiguresReader(parts: FiguresParts): () => Promise<ProcessFigures> {
   const { role, metrics, databases, health, switches, messages } = parts;
   const startedAtMs = Date.now() - Math.round(process.uptime() * 1_000);
@@ -79,7 +79,7 @@ function outcomeOf({ labels, value }: Value): CountedOutcomes {
   return { processor: String(processor), scheme: String(scheme), disposition: String(disposition), count: value };
 }
 
-/** Prometheus counts what is below each bound; here each bucket stands for itself. All series together. */
+/** In Prometheus a bucket includes all lower ones; here each bucket counts only its own. Adds up all series. */
 function timingsOf(values: readonly Value[]): Timings {
   const below = new Map<number, number>();
   for (const { metricName, labels, value } of values) {

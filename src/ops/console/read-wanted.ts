@@ -2,23 +2,23 @@ import { isLuhnValid } from '../../emv/card.ts';
 import type { Wanted } from '../../store/console/console-search.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** ISO/IEC 7812-1 has 8 to 19 digits; shorter than 13 is no card that is issued. */
+/** ISO/IEC 7812-1 allows 8 to 19 digits; issued card numbers have at least 13. */
 const PAN = /^\d{13,19}$/;
 const MASKED_PAN = /^\d{0,6}\*{3,15}\d{0,4}$/;
 const PAN_HASH = /^[\w-]{1,64}:[\w-]{43}$/;
 const RRN = /^\d{12}$/;
 const STAN = /^\d{6}$/;
-/** What the page asks for by a button; no reference of a merchant's is lost by it but these two. */
+/** Queries of the page's buttons; only these two words cannot be searched as a merchant's reference. */
 const UNCERTAIN = new Map<string, Wanted>([
   ['is:owed', { by: 'owed' }],
   ['is:review', { by: 'review' }],
 ]);
 
 /**
- * Everything that a person can mean by what was typed, the likeliest first. A PAN is nothing but a PAN: it goes no further than
- * `panHashes`.
+ * All possible meanings of the input, most likely first. A PAN is only treated as a PAN, and only `panHashes`
+ * receives it.
  *
- * @param panHashes under every key of the installation
+ * @param panHashes hashes of a PAN under every key of the installation
  */
 export function readWanted(text: string, panHashes: (pan: string) => readonly string[]): readonly Wanted[] {
   const plain = text.trim();

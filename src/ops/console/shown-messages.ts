@@ -6,10 +6,10 @@ import type { KeptExchange } from '../../store/transactions/attempt-messages.ts'
 import type { StoredProcessor } from '../../switches/acquirer-switches.ts';
 import type { MaskedMessage } from '../../switches/ports.ts';
 
-/** An exchange with its messages field by field: a row for each value, in the order of the wire. */
+/** An exchange with its messages field by field: a row for each value, in the order on the wire. */
 export interface ShownExchange extends Omit<KeptExchange, 'request' | 'response'> {
   readonly request: readonly MessageRow[];
-  /** Null when nothing came. */
+  /** Null when no response arrived. */
   readonly response: readonly MessageRow[] | null;
 }
 
@@ -20,7 +20,7 @@ export interface MessageTables {
 
 type Dialect = MessageCodec & { readonly spec: Spec };
 
-/** Decodes what was kept of a transaction's exchanges, by the dialect that its processor is configured with now. */
+/** Decodes the stored messages of a transaction with the present dialect of its processor. */
 export function showMessages(
   tables: MessageTables,
   acquirerId: number,
@@ -36,7 +36,7 @@ export function showMessages(
   });
 }
 
-/** Undefined when the processor is gone, or is not usable as it is configured. */
+/** Undefined when the processor was removed or its configuration is invalid. */
 function dialectOf({ types, processors }: MessageTables, acquirerId: number, processorId: number): Dialect | undefined {
   const stored = processors().find((row) => row.acquirerId === acquirerId && row.id === processorId);
   const processor = stored && types.get(stored.type);

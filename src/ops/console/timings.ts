@@ -1,6 +1,6 @@
 import type { Timings } from './figures.ts';
 
-/** What came between two readings; a process that began anew has only what is new. */
+/** The difference of two readings; after a restart of the process, only the new values. */
 export function between(before: Timings | undefined, now: Timings): Timings {
   const counts = now.counts.map((count, at) => {
     const known = before?.counts[at] ?? 0;
@@ -9,7 +9,7 @@ export function between(before: Timings | undefined, now: Timings): Timings {
   return { bounds: now.bounds, counts };
 }
 
-/** All together. Histograms of other bounds, from a process of another release, are left out. */
+/** The sum of all histograms. Those with other bounds, from a process of another release, are omitted. */
 export function sumOf(all: readonly Timings[]): Timings {
   const [first, ...others] = all;
   if (!first) return { bounds: [], counts: [] };
@@ -25,8 +25,8 @@ export function countOf({ counts }: Timings): number {
 }
 
 /**
- * Milliseconds that a share of them took at most, a straight line drawn within each bucket; null when there were none. What is
- * beyond the last bound is told as that.
+ * The percentile in milliseconds, interpolated linearly within its bucket; null without values. For a value beyond
+ * the last bound, the last bound.
  */
 export function percentileMs(timings: Timings, share: number): number | null {
   const { bounds, counts } = timings;

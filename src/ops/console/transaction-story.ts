@@ -21,7 +21,7 @@ import { indexChipTags } from '../../transactions/tap/chip-tags.ts';
 import type { EventReader } from '../../webhooks/ports.ts';
 import { type MessageTables, type ShownExchange, showMessages } from './shown-messages.ts';
 
-/** Each event with what became of it: an integrator is told two or three times of a transaction. */
+/** Each event with its deliveries; a transaction has two or three events. */
 const MAX_EVENTS = 20;
 const MAX_RELATED = 50;
 
@@ -33,14 +33,14 @@ export interface StoryParts {
   readonly tables: MessageTables;
 }
 
-/** Refunds and voids of a sale, or the sale that they are of. */
+/** Refunds and voids of a sale, or the sale of a refund or void. */
 export interface RelatedTransaction {
   readonly id: string;
   readonly type: string;
   readonly disposition: string | null;
 }
 
-/** Everything that there is to see of a transaction: nothing of it is secret, and nothing of the card but its masked PAN. */
+/** All data about a transaction for the console; it contains no secret, and of the card only the masked PAN. */
 export interface TransactionStory {
   readonly summary: ReturnType<typeof summaryOf>;
   readonly trail: readonly ({ readonly attempt: number } & AuditEntry)[];
@@ -50,7 +50,7 @@ export interface TransactionStory {
   readonly related: readonly RelatedTransaction[];
 }
 
-/** Undefined when there is none of that name. */
+/** Undefined when the transaction does not exist. */
 export async function tellTransaction(parts: StoryParts, key: TransactionKey): Promise<TransactionStory | undefined> {
   const { database, transactions, directory } = parts;
   const transaction = await transactions.findOwned({ acquirerId: key.acquirerId }, key.id);
@@ -141,7 +141,7 @@ function amountText({ currency }: Transaction, minor: number | null): string | n
   return minor === null || currency === null ? null : `${currency} ${formatAmount(minor, currencyOf(currency))}`;
 }
 
-/** One line of a list, in words. */
+/** The summary of a transaction in a list. */
 export function foundLine<
   Row extends Pick<Transaction, 'status' | 'disposition' | 'type' | 'amountMinor' | 'currency'>,
 >({ status, disposition, type, amountMinor, currency, ...row }: Row) {

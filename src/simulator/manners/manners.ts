@@ -1,8 +1,9 @@
 import { SimulatorError } from '../../errors.ts';
 
 /**
- * How a simulated switch behaves. `good`: it answers each request once, truly. `poor`: requests and answers get lost, late,
- * doubled and spoilt, but what it says is true. `none`: besides, it says anything about anything, at any time.
+ * The behaviour of a simulated switch. `good`: it responds to each request once, correctly. `poor`: requests and
+ * responses are lost, late, duplicated and corrupted, but their content is correct. `none`: it also sends arbitrary
+ * responses to any request, at any time.
  */
 export const MANNERS = ['good', 'poor', 'none'] as const;
 
@@ -10,20 +11,20 @@ export type Manners = (typeof MANNERS)[number];
 
 /** Shares of requests, 0 to 1. */
 export interface Rates {
-  /** Authorizations, refunds and completions that are dealt with in some other way than they should be. */
+  /** Authorizations, refunds and completions that are handled incorrectly. */
   readonly authorizations: number;
   readonly reversals: number;
-  /** Sign-ons and echoes that get no answer. */
+  /** Sign-ons and echoes without a response. */
   readonly network: number;
-  /** After how many requests an earlier one is answered once more. */
+  /** Number of requests between two repeated responses to earlier requests. */
   readonly unmatchedResponses: number;
-  /** After how many requests a line is closed, goes silent or is signed off. */
+  /** Number of requests between two connections that are closed, go silent or are signed off. */
   readonly lines: number;
 }
 
 /**
- * Of 200 taps a second for ten minutes each kind of misdeed gets some hundred, a line is lost every ten seconds or so, and most
- * transactions still come to an end.
+ * With 200 taps per second for ten minutes, each kind of misdeed occurs some hundred times, a connection is lost
+ * about every ten seconds, and most transactions still complete.
  */
 export const RATES: Readonly<Record<Exclude<Manners, 'good'>, Rates>> = {
   poor: { authorizations: 0.04, reversals: 0.1, network: 0.005, unmatchedResponses: 0.005, lines: 0.000_1 },

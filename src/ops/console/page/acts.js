@@ -8,7 +8,7 @@ export function setMayAct(may) {
   document.body.classList.toggle('may-act', may);
 }
 
-/** A button for an act, which asks before it acts; nothing for who only looks. */
+/** A button for an act, with a confirmation; nothing for a user who may only look. */
 export function actButton({ label, name, title, text, yes, body, onDone }) {
   if (!mayAct) return null;
   return h(

@@ -1,14 +1,14 @@
-/** What the page asks of its gateway. */
+/** The requests of the page to its gateway. */
 
 let csrfToken = '';
 let onOver = () => {};
 
-/** @param listener told when a session is over, or none was there */
+/** @param listener called when the session ends or does not exist */
 export function whenOver(listener) {
   onOver = listener;
 }
 
-/** @throws Error with words for a person */
+/** @throws Error with a message for a person */
 async function ask(path, { method = 'GET', body } = {}) {
   const headers = { ...(body && { 'content-type': 'application/json' }), 'x-csrf-token': csrfToken };
   const answer = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(() => {

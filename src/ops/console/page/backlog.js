@@ -50,7 +50,7 @@ export function owedRow() {
   ]);
 }
 
-/** What is counted can be looked at. */
+/** Each counter has a button that lists the transactions. */
 function showFinders({ reversalsOwed, needsReview }, cell) {
   cell.owed ??= finder('Show open reversals', 'is:owed');
   cell.review ??= finder('Show transactions for review', 'is:review');

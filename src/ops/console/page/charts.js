@@ -1,11 +1,11 @@
 import uPlot from '/ops/uPlot.esm.js';
 import { byId } from './dom.js';
 
-/** A quarter of an hour, a point a second. */
+/** A quarter of an hour with one point per second. */
 const MOST_POINTS = 900;
 const probe = document.body.appendChild(document.createElement('i'));
 probe.hidden = true;
-/** A colour of the style sheet as a canvas takes it: the one that holds by day, or by night. */
+/** A colour of the style sheet in the form that a canvas accepts, for the present light or dark scheme. */
 function color(name) {
   probe.style.color = `var(${name})`;
   return getComputedStyle(probe).color;
@@ -14,7 +14,7 @@ const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 const whole = new Intl.NumberFormat('en');
 const times = (_plot, seconds) => seconds.map((at) => clock.format(at * 1_000));
 
-/** Milliseconds of which the powers of ten are labelled: the typical and the worst lie a thousandfold apart. */
+/** Milliseconds with labels at powers of ten, because typical and worst values differ by a factor of a thousand. */
 const LOGARITHMIC = {
   scale: {
     distr: 3,
@@ -33,7 +33,7 @@ const LOGARITHMIC = {
 };
 const FROM_ZERO = { scale: { range: (_plot, _low, high) => [0, Math.max(high * 1.15, 1)] }, axis: {} };
 
-/** A chart that fills its box, takes its colours from the style sheet and goes on as points come. */
+/** A chart that fills its box, uses the colours of the style sheet and grows with new points. */
 class Chart {
   #box;
   #series;
@@ -50,7 +50,7 @@ class Chart {
     new ResizeObserver(() => this.#plot.setSize(this.#size())).observe(this.#box);
   }
 
-  /** Anew, in the colours that hold now. */
+  /** Redraws the chart in the present colours. */
   draw() {
     this.#plot?.destroy();
     const axis = {

@@ -18,7 +18,7 @@ function begin({ username, role, acquirerId, mayAct }) {
   follow(askWho);
 }
 
-/** A stream that ended may only have lost its gateway: who is logged in still is. */
+/** A stream may end because its gateway stopped; the user can still be logged in. */
 async function askWho() {
   try {
     begin(await readSession());
@@ -71,7 +71,7 @@ dark.addEventListener('change', redrawCharts);
 const kept = localStorage.getItem('theme');
 if (kept) document.documentElement.dataset.theme = kept;
 whenOver(() => askToLogIn('Your session has expired. Log in to continue.'));
-// What can be scrolled must be reached by key, too.
+// Regions that scroll must be reachable by keyboard.
 for (const region of document.querySelectorAll('.scroll')) region.tabIndex = 0;
 openSearch();
 await askWho();

@@ -1,4 +1,4 @@
-/** Everything that is shown comes through here, as text: nothing of it is ever read as markup. */
+/** All content is inserted by these functions as text; none is parsed as markup. */
 
 export const byId = (id) => document.getElementById(id);
 
@@ -14,17 +14,17 @@ export function h(tag, props = {}, ...children) {
   return element;
 }
 
-/** Writes only what has changed: what a screen reader or a selection holds on to stays. */
+/** Writes only changed text, so that a screen reader or a selection keeps its position. */
 export function setText(element, text) {
   const shown = String(text);
   if (element.textContent !== shown) element.textContent = shown;
 }
 
 /**
- * Keeps the children of `parent` in step with `items`: each under its key, made once and then brought up to date, so that a
- * focus survives.
+ * Synchronises the children of `parent` with `items` by key. An element is created once and then updated, so that
+ * it keeps the focus.
  *
- * @param make gives `{ element, update(item) }`
+ * @param make returns `{ element, update(item) }`
  */
 export function keepInStep(parent, items, keyOf, make) {
   parent.kept ??= new Map();
@@ -44,7 +44,7 @@ export function keepInStep(parent, items, keyOf, make) {
   }
 }
 
-/** A row whose cells are given by functions: text, or an element. Cells of figures stand on the right. */
+/** A row whose cells are functions that return a text or an element. Cells with figures are right-aligned. */
 export function rowOf(cells) {
   const tds = cells.map(({ isFigure }) => h('td', { class: isFigure ? 'n' : undefined }));
   const element = h('tr', {}, tds);
@@ -60,17 +60,17 @@ export function rowOf(cells) {
   };
 }
 
-/** A cell of a row: a figure, and what marks it. */
+/** A cell with a figure and an optional mark. */
 export const figure = (of, mark) => ({ isFigure: true, of, mark });
 
-/** A word in a colour that says the same; made once in a cell, and then brought up to date. */
+/** A word in a colour with the same meaning; created once in a cell and then updated. */
 export const chip = (cell, text, state) => {
   cell.chip ??= cell.appendChild(h('span', { class: 'chip' }));
   setText(cell.chip, text);
   cell.chip.dataset.state = state;
 };
 
-/** As `keepInStep` for the rows of a table; where there are none, a row that says so. */
+/** Like `keepInStep` for table rows; an empty table shows a row that says so. */
 export function keepRows(tbody, items, keyOf, make, { columns, none }) {
   if (items.length > 0) keepInStep(tbody, items, keyOf, make);
   else

@@ -7,16 +7,16 @@ import { switchRow, withWorkers } from './switches.js';
 import { showTiles } from './tiles.js';
 import { setTitle, showTroubles } from './troubles.js';
 
-/** Frames come every second: after so long without one, what is shown is the past. */
+/** Frames arrive every second; after this time without one, the figures are marked as old. */
 const OLD_AFTER_SECONDS = 5;
-/** A gateway that refuses the stream is asked again so much later, and not at once. */
+/** Delay before the next request to a gateway that refused the stream. */
 const ASK_AGAIN_MS = 3_000;
 
 let source;
 let watching;
 let lastFrameMs;
 
-/** Follows the figures until the session ends. */
+/** Shows the figures until the session ends. */
 export function follow(onOver) {
   stop();
   source = new EventSource('/ops/stream');
@@ -39,7 +39,7 @@ export function stop() {
   clearInterval(watching);
 }
 
-/** A stream can be open and silent: without its database a gateway has nothing to tell. */
+/** A stream can be open and silent, because a gateway without its database sends nothing. */
 function showAge() {
   const seconds = (performance.now() - lastFrameMs) / 1_000;
   if (seconds < OLD_AFTER_SECONDS) return;

@@ -1,6 +1,6 @@
 import { h } from './dom.js';
 
-/** A message field by field, as it was masked when it was kept. */
+/** A message field by field, masked when it was stored. */
 export function messageTable(rows, caption) {
   if (!rows) return h('p', { class: 'none' }, 'No response was received.');
   if (rows.length === 0) return h('p', { class: 'none' }, 'The message was too long to store.');
@@ -43,7 +43,7 @@ function messageRow({ path, depth, name, type, value, withheld, details }) {
   );
 }
 
-/** TLV as a tree: what is in a template stands under it. */
+/** TLV as a tree, with the content of a template below it. */
 export function tlvTable(rows) {
   if (rows.length === 0) return h('p', { class: 'none' }, 'No chip data is stored.');
   return h(

@@ -1,6 +1,6 @@
 import { count, figure, h, rate, rowOf, sum } from './dom.js';
 
-/** By processor and scheme. */
+/** Groups outcomes by processor and scheme. */
 export function groupOutcomes(outcomes) {
   const groups = Map.groupBy(outcomes, ({ processor, scheme }) => `${processor}|${scheme}`);
   return [...groups]
@@ -11,7 +11,7 @@ export function groupOutcomes(outcomes) {
           each.filter(({ disposition }) => names.includes(disposition)),
           ({ total }) => total,
         );
-      // What was voided had an outcome before.
+      // A voided transaction had an outcome before.
       const first = each.filter(({ disposition }) => disposition !== 'Voided');
       const total = sum(first, (outcome) => outcome.total);
       const [approved, declined] = [of('Approved'), of('Declined', 'DeclinedOffline')];
@@ -45,7 +45,7 @@ export function outcomeRow() {
   ]);
 }
 
-/** A bar of three parts; the figures beside it say the same. */
+/** A bar with three parts; the figures beside it have the same values. */
 function showShare({ approved, declined, undecided, total }, cell) {
   cell.parts ??= ['good', 'warn', 'bad'].map((state) => h('i', { 'data-state': state }));
   if (!cell.firstChild) cell.append(h('span', { class: 'share', 'aria-hidden': 'true' }, cell.parts));

@@ -1,6 +1,6 @@
 import { byId } from './dom.js';
 
-/** The panel in which a transaction, or a list of them, is shown over the figures. */
+/** The panel that shows a transaction, or a list of transactions, over the figures. */
 export function openPanel(title, content, back) {
   const dialog = byId('panel');
   byId('panel-title').textContent = title;

@@ -13,7 +13,7 @@ const BY = {
   owed: 'open reversals',
   review: 'need for review',
 };
-/** A day, for what is not looked for by its time. */
+/** Default period of one day for searches that do not select a time. */
 const USUAL_HOURS = 24;
 
 export function openSearch() {
@@ -32,7 +32,7 @@ export function openSearch() {
 }
 
 export async function find(query, hours = USUAL_HOURS) {
-  // A card number stays in no field: what was found tells it masked.
+  // A card number is removed from the input; the result shows it masked.
   if (/^\d{13,19}$/.test(query.replace(/[ -]/g, ''))) byId('query').value = '';
   try {
     const { by, found } = await search(query, hours);

@@ -8,7 +8,7 @@ const trouble = (of) =>
     (item) => (of(item) > 0 ? 'warn' : ''),
   );
 
-/** Where several workers have lines to the same switch, each row says whose it is. */
+/** If several workers have connections to the same switch, each row names its worker. */
 export function withWorkers({ switches, processes }) {
   const ids = [...new Set(switches.map(({ processId }) => processId))].sort();
   if (ids.length < 2) return switches;

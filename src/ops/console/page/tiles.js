@@ -2,10 +2,10 @@ import { byId, count, h, keepInStep, ms, rate, setText, sum } from './dom.js';
 import { groupOutcomes } from './outcomes.js';
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact' });
-/** A tile has room for so much; the tables tell it exactly. */
+/** A tile has little space; the tables show exact figures. */
 const few = (value) => (value < 100_000 ? count(value) : compact.format(value));
 
-/** The figures of now. */
+/** The present figures. */
 export function showTiles({ taps, outcomes, backlog, commits }) {
   const groups = groupOutcomes(outcomes);
   const [total, approved] = [sum(groups, (group) => group.total), sum(groups, (group) => group.approved)];
@@ -13,7 +13,7 @@ export function showTiles({ taps, outcomes, backlog, commits }) {
   const review = backlog ? sum(backlog.owed, ({ needsReview }) => needsReview) : 0;
   const pending = backlog ? sum(backlog.webhooks, (endpoint) => endpoint.pending) : 0;
   const dead = backlog?.deadLetters.length ?? 0;
-  // Of an acquirer there are its switches' answers, and no time of the phones.
+  // For an acquirer the figures contain the responses of its switches, not the times of phones.
   const latency = taps.failedPerSecond === null ? 'Round trip' : 'Latency';
   const tiles = [
     { name: 'Taps/s', value: rate(taps.perSecond) },

@@ -4,7 +4,7 @@ import { h, time } from './dom.js';
 import { messageTable, tlvTable } from './message.js';
 import { openPanel } from './panel.js';
 
-/** Everything that there is to see of a transaction. */
+/** All stored data about a transaction. */
 export async function openTransaction(acquirerId, id, back) {
   try {
     const story = await readTransaction(acquirerId, id);
@@ -109,7 +109,7 @@ function summaryOf(summary, related, again) {
   );
 }
 
-/** Each entry with the milliseconds since the one before. */
+/** Each entry with the milliseconds since the previous one. */
 function trailOf(trail) {
   if (trail.length === 0) return h('p', { class: 'none' }, 'The audit trail is empty.');
   const startMs = Date.parse(trail[0].at);

@@ -1,10 +1,10 @@
 import { byId, count, h, keepInStep, setText } from './dom.js';
 
-/** Beyond this, the next process may find none left. */
+/** Above this share, the next process may find no free connection. */
 const MOST_CONNECTIONS_SHARE = 0.9;
 const TITLE = document.title;
 
-/** What a person should look at, in words, the worst first. */
+/** Problems that a person should examine, worst first. */
 function troublesOf({ switches, backlog, taps }) {
   const named = ({ name }) => name.replace(' ', ' · ');
   const down = switches.filter(({ availability }) => availability === 'down' || availability === 'closed');
@@ -27,7 +27,10 @@ function troublesOf({ switches, backlog, taps }) {
   ].filter(Boolean);
 }
 
-/** Says it above the figures, and how much of it there is in the title, for who has the page behind another one. */
+/**
+ * Shows the problems above the figures, and their number in the title for users who have the page in the
+ * background.
+ */
 export function showTroubles(frame) {
   const troubles = troublesOf(frame);
   const shown = troubles.length > 0 ? troubles : [['good', 'No problems.']];
@@ -40,7 +43,7 @@ export function showTroubles(frame) {
   setTitle(troubles.length === 0 ? '' : `(${troubles.length}) `);
 }
 
-/** @param mark what stands before the page's name in its tab */
+/** @param mark text before the page's name in the tab */
 export function setTitle(mark) {
   const title = `${mark}${TITLE}`;
   if (document.title !== title) setText(document.querySelector('title'), title);
