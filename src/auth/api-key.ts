@@ -1,6 +1,6 @@
 /**
- * API keys: `tw_test_<id>_<secret>` and `tw_live_<id>_<secret>`. The id is for finding the row, the secret has 256 bits and is
- * kept as SHA-256 alone: nobody guesses it, so a slow hash would only slow us.
+ * API keys: `tw_test_<id>_<secret>` and `tw_live_<id>_<secret>`. The id finds the row. The secret has 256 bits and is
+ * stored only as SHA-256: it cannot be guessed, so a slow hash would bring only delay.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { LruMap } from '../bytes/lru-map.ts';
@@ -11,19 +11,19 @@ import { RecentReads } from './recent-reads.ts';
 
 const ID_BYTES = 8;
 const SECRET_BYTES = 32;
-/** Hex throughout: one spelling only, and a double click selects the whole key. */
+/** Hex only: there is a single spelling, and a double click selects the whole key. */
 const API_KEY = /^tw_(test|live)_([0-9a-f]{16})_([0-9a-f]{64})$/;
-/** Keys in use at once, whose last use was told. */
+/** Keys in use at once whose last use was recorded. */
 const MAX_KEYS_IN_USE = 4_096;
-/** `last use` is told to the minute; a write per request would be the costliest part of the check. */
+/** The last use is recorded to the minute. A write per request would be the most expensive part of the check. */
 const USE_RECORDED_EVERY_MS = 60_000;
-/** Compared with when the id is unknown, so that this takes as long as a wrong secret. */
+/** Compared if the id is unknown, so that the check takes as long as with a wrong secret. */
 const NOBODYS_HASH = randomBytes(32);
 
-/** `live` keys work in prod alone, `test` keys everywhere else. */
+/** `live` keys work only in prod, `test` keys everywhere else. */
 export type ApiKeyMode = 'test' | 'live';
 
-/** Whose key it is: the operator of the installation, or a tenant. */
+/** Owner of a key: the operator of the installation, or a tenant. */
 export type ApiKeyOwner = 'operator' | Tenant;
 
 /** A key as it is stored. */
@@ -44,7 +44,7 @@ export interface ApiKeyRecord {
 
 export interface ApiKeys {
   find(id: string): Promise<ApiKeyRecord | undefined>;
-  /** Told once a minute at most for a key in use; must not throw. */
+  /** Called at most once a minute for a key in use; must not throw. */
   recordUse(id: string, atMs: number): void;
 }
 
@@ -57,7 +57,8 @@ export interface ApiKeyPrincipal {
 export interface ApiKeyVerifier {
   /**
    * @param text the `x-api-key` header
-   * @throws {AuthError} API_KEY_INVALID, the same for a key that is malformed, unknown, wrong, expired, revoked or of another mode
+   * @throws {AuthError} API_KEY_INVALID, the same for a key that is malformed, unknown, wrong, expired, revoked or of
+   * another mode
    */
   verify(text: string): Promise<ApiKeyPrincipal>;
 }
@@ -69,7 +70,7 @@ export interface ApiKeyVerifierOptions {
   readonly monotonicMs?: () => number;
 }
 
-/** Makes a key: `text` is shown once and never again, `record` is what is stored. */
+/** Creates a key. `text` is shown once and never again; `record` is stored. */
 export function createApiKey(wanted: Pick<ApiKeyRecord, 'mode' | 'owner' | 'scopes' | 'name' | 'expiresAtMs'>): {
   readonly text: Secret<string>;
   readonly record: ApiKeyRecord;
@@ -86,7 +87,7 @@ export function createApiKeyVerifier(options: ApiKeyVerifierOptions): ApiKeyVeri
   return new CachingVerifier(options);
 }
 
-/** @throws {AuthError} FORBIDDEN when the key does not have the scope */
+/** @throws {AuthError} FORBIDDEN if the key does not have the scope */
 export function requireScope({ scopes }: ApiKeyPrincipal, scope: string): void {
   if (!scopes.has(scope)) throw new AuthError('FORBIDDEN', 'scope');
 }
@@ -112,7 +113,7 @@ class CachingVerifier implements ApiKeyVerifier {
     const isRight = timingSafeEqual(hashSecret(secret), record?.secretHash ?? NOBODYS_HASH);
     if (record === undefined) throw invalid('unknown');
     if (!isRight) throw invalid('secret');
-    // The mode of the row decides, so that a test key cannot be spelled into a live one.
+    // The mode of the row decides, so that a test key cannot be rewritten as a live one.
     if (mode !== record.mode || mode !== this.#mode) throw invalid('mode');
     if (record.revokedAtMs !== null) throw invalid('revoked');
     const nowMs = this.#nowMs();

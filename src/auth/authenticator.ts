@@ -26,14 +26,14 @@ export interface AuthenticatorOptions {
   readonly directory: Pick<Directory, 'merchant' | 'user'>;
 }
 
-/** Who a Bearer token is. */
+/** Identity of a Bearer token. */
 type Bearer =
   | { readonly kind: 'merchant'; readonly principal: MerchantPrincipal }
   | { readonly kind: 'login'; readonly user: PortalUser }
-  /** Of another use: made for a device or an app. */
+  /** Another use: a token for a device or an app. */
   | { readonly kind: 'device'; readonly token: OwnToken };
 
-/** As whom a request speaks: by `x-api-key`, by Bearer, or by both, which must then be of the same owner. */
+/** Determines the identity of a request from `x-api-key`, Bearer, or both, which must then have the same owner. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
 
@@ -42,27 +42,28 @@ export class Authenticator {
   }
 
   /**
-   * Who may read transactions, or do what else takes `scope`: whoever the key or the token is of. Tokens are those of a
-   * merchant's backend, and those of portal users whose role or rights allow it.
+   * Returns the tenant that may read transactions or use another `scope`: the owner of the key or token. Accepted
+   * tokens are those of a merchant's backend, and those of portal users whose role or rights allow it.
    *
-   * @throws AuthError for a credential that is missing, refused, or of somebody else than the other one; Forbidden for a
-   *   blocked user
+   * @throws AuthError for a credential that is missing, refused, or of another tenant than the second one; Forbidden
+   * for a blocked user
    */
   async owner(headers: CredentialHeaders, scope: Scope = 'transactions:read'): Promise<Tenant> {
     return this.#owner(headers, scope, (bearer) => this.#ownerOfBearer(bearer, scope));
   }
 
-  /** As `owner`, with whatever rights: whoever holds a credential may know whose it is. */
+  /** As `owner`, but with any rights: a caller may always learn to whom its credential belongs. */
   async holder(headers: CredentialHeaders): Promise<Tenant> {
     return this.#owner(headers, undefined, (bearer) => this.#ownerOfBearer(bearer, undefined));
   }
 
   /**
-   * Who may create payments, or do what else is for servers and people alone: a key with the scope, or a portal user whose
-   * role or rights allow it. Tokens that devices hold do not, be they a merchant's or ours.
+   * Returns the tenant that may create payments, or do what else only servers and people may do: the owner of a key
+   * with the scope, or of a portal user whose role or rights allow it. Tokens that devices hold are refused, both
+   * those of merchants' backends and those of the gateway.
    *
-   * @throws AuthError for a credential that is missing, refused, a device's, or of somebody else than the other one;
-   *   Forbidden for a blocked user
+   * @throws AuthError for a credential that is missing, refused, a device's, or of another tenant than the second
+   * one; Forbidden for a blocked user
    */
   async creator(headers: CredentialHeaders, scope: Scope): Promise<Tenant> {
     return this.#owner(headers, scope, (bearer) => {
@@ -72,10 +73,11 @@ export class Authenticator {
   }
 
   /**
-   * The integrator whose own key it is: a merchant's key or token alone does not speak for all the others. `needsBearer`:
-   * there must also be a token, signed by the integrator itself; one that is there anyway must be, too.
+   * Returns the integrator of its own key. A merchant's key or token alone cannot act for the integrator's other
+   * merchants. With `needsBearer`, a token signed by the integrator itself is also required. An optional token must
+   * be signed by it, too.
    *
-   * @throws AuthError for a credential that is missing, refused, or of somebody else
+   * @throws AuthError for a credential that is missing, refused, or of another tenant
    */
   async integrator(
     headers: CredentialHeaders,
@@ -96,12 +98,12 @@ export class Authenticator {
   }
 
   /**
-   * Whoever may configure an acquirer: the operator, or the acquirer by a key of its own. No token does it, whoever signed
-   * it: devices hold tokens.
+   * Accepts callers that may configure an acquirer: the operator, or the acquirer with its own key. No token is
+   * accepted, because devices hold tokens.
    *
-   * @param acquirerId as the address has it
-   * @throws AuthError for a credential that is missing, refused, or of somebody with lesser rights; NotFound for a key of
-   *   another acquirer, which is answered as if there were no such acquirer
+   * @param acquirerId from the URL
+   * @throws AuthError for a credential that is missing, refused, or has lesser rights; NotFound for a key of another
+   * acquirer, as if this acquirer did not exist
    */
   async administrator(headers: CredentialHeaders, acquirerId: string, scope: Scope): Promise<ApiKeyPrincipal> {
     const principal = await this.keyAlone(headers, scope);
@@ -113,9 +115,9 @@ export class Authenticator {
   }
 
   /**
-   * The holder of an API key, whoever it is, where no token is taken.
+   * Returns the holder of any API key, for routes that accept no token.
    *
-   * @param scope none where any key will do
+   * @param scope undefined if any key is accepted
    * @throws AuthError for a key that is missing, refused or without the scope, and for any token
    */
   async keyAlone(headers: CredentialHeaders, scope?: Scope): Promise<ApiKeyPrincipal> {
@@ -132,8 +134,8 @@ export class Authenticator {
   }
 
   /**
-   * Refuses what a device holds where no credential is needed. Anything else passes: whoever logs in again may still send
-   * the session that is over.
+   * Refuses credentials of devices where no credential is needed. Anything else is accepted: a user who logs in again
+   * may still send the expired session.
    *
    * @throws AuthError FORBIDDEN
    */
@@ -144,8 +146,8 @@ export class Authenticator {
   }
 
   /**
-   * Names the credential of a request, the same for each request by it: a key's id, a user, as whom an issuer's tokens
-   * speak, or one token of ours.
+   * Names the credential of a request, the same for each of its requests: a key's id, a user, the identity for which
+   * an issuer signs, or one token of the gateway.
    *
    * @throws AuthError for one that is missing or refused
    */
@@ -191,7 +193,10 @@ export class Authenticator {
     return { acquirerId, integratorId, merchantId };
   }
 
-  /** Phones hold these tokens, too: one that was lost must not give money back unless its backend, or its user's record, says so. */
+  /**
+   * Phones also hold these tokens. A lost one must not refund money unless its backend, or its user's record, allows
+   * it.
+   */
   #mayRefund({ permissions, acquirerId, merchantId, userClaim }: MerchantPrincipal): boolean {
     const { directory } = this.#options;
     const merchant = directory.merchant(acquirerId, merchantId);
@@ -202,12 +207,15 @@ export class Authenticator {
   async #ownerOfKey(text: string, scope: Scope | undefined): Promise<Tenant> {
     const principal = await this.#options.apiKeys.verify(text);
     if (scope !== undefined) requireScope(principal, scope);
-    // The operator has nothing of this kind of its own: it uses a key of the acquirer.
+    // The operator owns nothing of this kind; it uses a key of the acquirer.
     if (principal.owner === 'operator') throw new AuthError('FORBIDDEN', 'owner');
     return principal.owner;
   }
 
-  /** Who is blocked is so with all keys and users, and so is all that belongs to him. @throws AuthError FORBIDDEN */
+  /**
+   * A blocked tenant is blocked with all its keys and users, and so are all tenants that belong to it. @throws
+   * AuthError FORBIDDEN
+   */
   async #unblocked<Owner extends Tenant>(owner: Owner): Promise<Owner> {
     if (await this.#options.merchants.isBlocked(owner)) throw new AuthError('FORBIDDEN', 'blocked');
     return owner;

@@ -1,6 +1,6 @@
 import type { Tenant } from '../transactions/ports/store-ports.ts';
 
-/** Whether `inner` is `outer` or one of its own. */
+/** Whether `inner` is `outer` or belongs to it. */
 export function includesTenant(outer: Tenant, inner: Tenant): boolean {
   return (
     outer.acquirerId === inner.acquirerId &&

@@ -2,16 +2,16 @@ import { LruMap } from '../bytes/lru-map.ts';
 
 interface RecentRead<Value> {
   readonly value: Promise<Value>;
-  /** When the reading began. */
+  /** When the read started. */
   readonly asOfMs: number;
 }
 
-/** A key revoked and a user blocked must stop working within 5 s (contract, "Authentication"). */
+/** A revoked key and a blocked user must stop working within 5 s (contract, "Authentication"). */
 const TRUSTED_FOR_MS = 4_000;
-/** Those in use at once, unknown ones too. */
+/** Ids in use at once, including unknown ones. */
 const MAX_READS = 4_096;
 
-/** Rows behind credentials, by id, as they were at most 4 s ago. A reading that fails is not remembered. */
+/** Rows of credentials by id, at most 4 s old. A failed read is not cached. */
 export class RecentReads<Value> {
   readonly #read: (id: string) => Promise<Value>;
   readonly #monotonicMs: () => number;

@@ -2,35 +2,35 @@ import type pg from 'pg';
 import { jobPayloads, type QueueName } from '#schemas/jobs';
 import { DEAD_LETTERS, QUEUE_NAMES } from './queues.ts';
 
-/** A screen of them: whoever has more of one kind redrives a queue, not names. */
+/** One screen. An operator with more of one kind redrives the whole queue. */
 export const MAX_LISTED = 100;
 
-/** What is in a queue. */
+/** Numbers of a queue. */
 export interface QueueFigures {
   readonly queue: QueueName;
-  /** Due, and nobody has them yet. */
+  /** Due, and not taken yet. */
   readonly ready: number;
-  /** In hand. */
+  /** Taken by a worker. */
   readonly active: number;
   /** Due later, for the first time. */
   readonly waiting: number;
-  /** To be tried again after a failure. */
+  /** Due for another try after a failure. */
   readonly retry: number;
-  /** Given up: in the dead letters. */
+  /** Given up: among the dead letters. */
   readonly dead: number;
-  /** Seconds that the oldest one has been due; null when none is. */
+  /** Seconds for which the oldest job has been due; null if none is. */
   readonly oldestReadySeconds: number | null;
 }
 
-/** A job that was given up, told without what it carries but for names of rows. */
+/** A job that was given up. Of its payload, only names of rows are shown. */
 export interface DeadLetter {
   readonly id: string;
   readonly queue: string;
-  /** Why it was given up: what is wrong with its payload, or the last failure's kind. */
+  /** Why it was given up: what is wrong with its payload, or the kind of the last failure. */
   readonly reason: string;
-  /** The numbers and ids of its payload by the names that the queue's schema has for them. */
+  /** The numbers and ids of its payload, under their field names in the queue's schema. */
   readonly names: Readonly<Record<string, string | number>>;
-  /** Tries beyond the first. */
+  /** Tries after the first. */
   readonly retries: number;
   readonly enqueuedAt: Date;
   readonly diedAt: Date;
@@ -46,14 +46,14 @@ select coalesce(source_name, name) as queue,
   extract(epoch from now() - min(start_after) filter (where source_name is null and state < 'active' and start_after <= now()))::float8 as "oldestReadySeconds"
 from pgboss.job where state < 'completed' group by 1`;
 
-/** Every queue of the pipeline, those without a job too. */
+/** Every queue, including those without a job. */
 export async function queueFigures(database: pg.Pool): Promise<QueueFigures[]> {
   const { rows } = await database.query<QueueFigures>(FIGURES);
   const none = { ready: 0, active: 0, waiting: 0, retry: 0, dead: 0, oldestReadySeconds: null };
   return QUEUE_NAMES.map((queue) => rows.find((row) => row.queue === queue) ?? { queue, ...none });
 }
 
-// A failure tells its reason as our pump wrote it; a claim that lapsed tells pg-boss's message.
+// For a failure the reason is the pump's text; for an expired claim it is pg-boss's message.
 const LIST = `
 select id, source_name as queue, coalesce(source_output ->> 'reason', source_output ->> 'message', 'unknown') as reason,
   data, source_retry_count as retries, source_created_on as "enqueuedAt", created_on as "diedAt"
@@ -62,9 +62,9 @@ from pgboss.job where name = $1 and state < 'active' and ($2::text is null or so
 order by created_on desc, id limit $4`;
 
 /**
- * The newest first, at most `MAX_LISTED`.
+ * Newest first, at most `MAX_LISTED`.
  *
- * @param acquirerId whose; those that name no acquirer are nobody's
+ * @param acquirerId owner of the jobs; jobs without an acquirer belong to none
  */
 export async function listDeadLetters(
   database: pg.Pool,
@@ -76,10 +76,10 @@ export async function listDeadLetters(
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** No count or id of ours is larger, and every card number is. */
+/** No count or id of the gateway is larger, and every card number is. */
 const LARGEST_NUMBER = 2 ** 31;
 
-/** What a payload names, of all that may be in one that nobody could read. */
+/** The names in a payload. An unreadable payload may contain anything else. */
 function namesIn(queue: string, data: unknown): DeadLetter['names'] {
   const schema = jobPayloads[queue as QueueName];
   if (schema === undefined || typeof data !== 'object' || data === null) return {};

@@ -8,33 +8,35 @@ import type { JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
 import type { JobRequest } from '../transactions/model/jobs.ts';
 import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART } from './queues.ts';
 
-/** Finished jobs are deleted by the outcome's commit or soon after; the few completed ones need no long memory. */
+/**
+ * Finished jobs are deleted in the outcome's commit or soon after, so the few completed ones need not be kept long.
+ */
 const KEEP_COMPLETED_SECONDS = 3_600;
-/** A reversal may be due in 72 hours; a job that waits a month has lost its meaning. */
+/** A reversal may be due in 72 hours. A job that has waited for a month is obsolete. */
 const KEEP_WAITING_SECONDS = 30 * 86_400;
 
-/** pg-boss's monitor runs beside its installation by then. */
+/** pg-boss's monitor runs at the same time as its installation. */
 const INSTALLING_CONNECTIONS = 2;
 
-/** In one commit: more would hold the table's rows for long. */
+/** Limit of one commit: more would lock the table's rows for long. */
 const REDRIVEN_AT_ONCE = 1_000;
 
-/** A job whose work is done, and the one that takes its place if it is not done for good. */
+/** A finished job, and the one that replaces it if more work remains. */
 export interface SettledJob {
   readonly queue: QueueName;
-  /** Which claim of the job this was. */
+  /** Identifies the claim of the job. */
   readonly attempt: { readonly id: string; readonly retryCount: number };
   readonly again?: JobRequest | undefined;
 }
 
-/** What Postgres it is, as far as pg-boss must know. */
+/** The kind of Postgres, as far as pg-boss must know. */
 export type DatabaseBackend = Extract<BackendProfile, 'postgres' | 'citus' | 'yugabytedb'>;
 
 type Statement = { readonly name: string; readonly text: string };
 
 /**
- * The pipeline's jobs, in pg-boss. Inserting, taking and removing them joins whatever commit its caller is in, so a job
- * and the status it follows from exist together or not at all.
+ * The gateway's jobs, in pg-boss. Jobs are inserted, taken and removed in the caller's commit, so a job and the
+ * status from which it follows are stored together or not at all.
  */
 export class JobTable implements JobsInCommit {
   readonly boss: PgBoss;
@@ -52,8 +54,8 @@ export class JobTable implements JobsInCommit {
   }
 
   /**
-   * Installs pg-boss's schema and our queues, and starts its monitor: an orphaned job is noticed within seconds. To bring its
-   * schema up to date pg-boss may write large tables anew, so that has the limits of a migration.
+   * Installs pg-boss's schema and the gateway's queues, and starts its monitor, which detects an orphaned job within
+   * seconds. An update of its schema may rewrite large tables, so it has the limits of a migration.
    */
   static async open(
     database: pg.Pool,
@@ -69,7 +71,7 @@ export class JobTable implements JobsInCommit {
       backend,
       db: { executeSql: (text, values) => pool.query(text, values) },
       schedule: false,
-      // Both, or the monitor stays at a minute.
+      // Both are required, or the monitor's interval stays at a minute.
       monitorIntervalSeconds: 1,
       superviseIntervalSeconds: 1,
     });
@@ -119,7 +121,7 @@ export class JobTable implements JobsInCommit {
     }
   }
 
-  /** Sees to it that a job lives that never ends; any number of processes may ask at once. */
+  /** Ensures that a permanent job exists. Any number of processes may call this at once. */
   async keepOne(job: JobRequest): Promise<void> {
     await inTransaction(this.#database, async (client) => {
       await client.query('select pg_advisory_xact_lock(hashtext($1))', [`keep one ${job.queue}`]);
@@ -133,7 +135,10 @@ export class JobTable implements JobsInCommit {
     await this.boss.deleteJob(queue, [...ids], { db: this.#joining(client) });
   }
 
-  /** Ends a job, in one commit with all that end at the same time. One whose claim lapsed belongs to somebody else and stays. */
+  /**
+   * Ends a job, in one commit with all that end at the same time. A job with an expired claim belongs to another
+   * worker and stays.
+   */
   async settle(settled: SettledJob): Promise<void> {
     await this.#settlements.submit(settled);
   }
@@ -148,10 +153,10 @@ export class JobTable implements JobsInCommit {
     return settled.map(() => true as const);
   }
 
-  /** Puts a job that no retry would help among the dead letters, with the reason. */
+  /** Moves a job that no retry can complete to the dead letters, with the reason. */
   async giveUp(queue: QueueName, attempt: SettledJob['attempt'], reason: string): Promise<void> {
     await inTransaction(this.#database, async (client) => {
-      // pg-boss gives up what has no retries left, and keeps where it came from.
+      // pg-boss gives up a job that has no retries left, and keeps the name of its queue.
       const last = 'update pgboss.job set retry_limit = retry_count, dead_letter = $3 where name = $1 and id = $2';
       await client.query(last, [queue, attempt.id, DEAD_LETTERS]);
       const joining = { db: this.#joining(client) };
@@ -160,7 +165,7 @@ export class JobTable implements JobsInCommit {
     });
   }
 
-  /** Gives dead letters back to the queues that they came from; their retries begin anew. @returns how many it moved */
+  /** Returns dead letters to their queues with all their retries. @returns the number of moved jobs */
   async redrive(which: { readonly ids?: string[]; readonly queue?: QueueName }): Promise<number> {
     const filter = { ...(which.ids && { ids: which.ids }), ...(which.queue && { sourceName: which.queue }) };
     let moved = 0;
@@ -171,7 +176,7 @@ export class JobTable implements JobsInCommit {
     }
   }
 
-  /** pg-boss speaks through the commit's own connection; its texts repeat, so they are named and planned once. */
+  /** pg-boss uses the connection of the commit. Its statements repeat, so they are named and planned once. */
   #joining(client: pg.ClientBase) {
     return {
       executeSql: (text: string, values?: unknown[]) =>

@@ -13,9 +13,9 @@ import { PACES } from './paces.ts';
 import { type Hand, type JobResult, Pump } from './pump.ts';
 import { rationByLoad } from './ration-by-load.ts';
 
-/** An outcome may still be committed: look again when the grace is surely over. */
+/** An outcome may still be committed: check again when the grace has surely ended. */
 const NOT_YET_SECONDS = 1;
-/** Between two purges that found nothing more to remove. */
+/** Between two purges that found nothing further to remove. */
 const PURGE_AGAIN_SECONDS = 3_600;
 
 type Handler<Queue extends QueueName> = (
@@ -24,25 +24,25 @@ type Handler<Queue extends QueueName> = (
   hand: Hand,
 ) => Promise<JobResult<JobPayloads[Queue]>>;
 
-/** What is done for a job of each queue; a queue without a handler is another process's. */
+/** The handler of each queue; a queue without a handler belongs to another process. */
 type Handlers = { readonly [Queue in QueueName]?: Handler<Queue> };
 
-/** Runs a job's work inside something of its own, a span. */
+/** Runs a job's work inside a wrapper, such as a span. */
 export type AroundJob = <Result>(queue: QueueName, asked: object, work: () => Promise<Result>) => Promise<Result>;
 
 export interface PipelineOptions {
   readonly onError: (error: unknown, queue: QueueName, asked?: JobPayloads[QueueName]) => void;
-  /** Role `worker` alone: opens what api processes hand over. */
+  /** Only in role `worker`: opens handovers of api processes. */
   readonly openHandover: OpenHandover | undefined;
   readonly deliverWebhook: Handler<'webhook'>;
   readonly retryPush: (payload: JobPayloads['push']) => Promise<JobResult<JobPayloads['push']>>;
-  /** Removes one batch of what is older than it may be. */
+  /** Removes one batch of data that is past its retention time. */
   readonly purge: () => Promise<'more' | 'done'>;
-  /** Done around each job; nothing unless given. */
+  /** Wraps each job; nothing by default. */
   readonly around?: AroundJob | undefined;
 }
 
-/** The jobs that drive every status on when nobody else does; one use case behind each queue. */
+/** The jobs that move every transaction on if no request does; one use case for each queue. */
 export class Pipeline {
   readonly #pumps = new Map<QueueName, Pump<QueueName>>();
   readonly #deps: TransactionDependencies;
@@ -60,17 +60,17 @@ export class Pipeline {
     }
   }
 
-  /** There is work in this queue: look now. */
+  /** Polls the queue now, because it has work. */
   wake(queue: QueueName): void {
     this.#pumps.get(queue)?.wake();
   }
 
-  /** Sends a reversal that was just committed, without waiting for its job to be found. */
+  /** Sends a reversal that was just committed, without waiting for a poll to find its job. */
   reverseAhead(asked: ReversalAttempt, jobId: string | undefined): void {
     this.#pumps.get('reverse')?.runAhead(() => sendReversal(this.#deps, asked, jobId));
   }
 
-  /** Takes no more jobs and lets those at hand finish. */
+  /** Takes no further jobs and lets those in progress finish. */
   async stop(): Promise<void> {
     await Promise.all([...this.#pumps.values()].map((pump) => pump.stop()));
   }

@@ -5,50 +5,52 @@ import type { JobRequest } from '../transactions/model/jobs.ts';
 import type { JobTable } from './job-table.ts';
 
 /**
- * What a handler says of its job: finished, or to be tried again at a time of its own (with another payload, if it got on
- * with it), or gone already with a commit of the handler's.
+ * The result of a handler: the job is finished, must be tried again at a given time (with another payload if it has
+ * progressed), or was already removed in a commit of the handler.
  */
 export type JobResult<Payload = unknown> =
   | 'done'
   | 'settled'
   | { readonly againAfterSeconds: number; readonly payload?: Payload };
 
-/** All that was in flight on the lines of a process may have to be reversed at once; beyond it the jobs wait to be found. */
+/** All requests in flight of a process may have to be reversed at once. Above this number, polls find the jobs. */
 const MAX_AHEAD = 10_000;
-/** As long as a database takes to come back as a rule; then the claim expires. */
+/** Covers the usual recovery of a database; after that the claim expires. */
 const MOST_GIVE_BACKS = 30;
 const GIVE_BACK_AGAIN_MS = 1_000;
 
-/** One of the credits of a pump, as its job sees it. */
+/** One worker slot of a pump, as its job sees it. */
 export interface Hand {
-  /** Lets another job have it while this one has nothing to do but wait. False when too many wait like that already. */
+  /** Lets another job have the slot while this one only waits. False if too many wait like that already. */
   release(): boolean;
 }
 
 export interface PumpOptions<Queue extends QueueName> {
   readonly queue: Queue;
-  /** How many jobs may be worked on at once. */
+  /** Limit of jobs in progress. */
   readonly credits: number;
-  /** The longest a ready job lies unseen. */
+  /** The longest time until a ready job is noticed. */
   readonly pollMs: number;
-  /** For a queue that must not have its way: how many jobs one look may take; the next look is then a poll later. */
+  /**
+   * For a queue with limited use: how many jobs one poll may take. The next poll then follows at the normal interval.
+   */
   readonly ration?: () => number;
-  /** How many jobs more may be worked on that have released their hands; none unless given. */
+  /** Limit of further jobs in progress that have released their slots; none by default. */
   readonly released?: number;
   readonly handle: (payload: JobPayloads[Queue], jobId: string, hand: Hand) => Promise<JobResult<JobPayloads[Queue]>>;
-  /** `asked`: of the job that failed; nothing when none could be taken. */
+  /** `asked` is the payload of the failed job; undefined if none could be taken. */
   readonly onError: (error: unknown, queue: QueueName, asked?: JobPayloads[QueueName]) => void;
 }
 
 /**
- * Takes jobs as fast as there are hands for them, and no faster: each free credit may fetch one job, and each job
- * settles on its own, so one slow switch never stalls its neighbours (`boss.work` awaits its whole batch).
+ * Takes only as many jobs as there are free slots. Each free slot may fetch one job, and each job ends on its own, so
+ * one slow switch never delays other jobs (`boss.work` awaits its whole batch).
  */
 export class Pump<Queue extends QueueName> {
   readonly #table: JobTable;
   readonly #options: PumpOptions<Queue>;
   readonly #running = new Set<Promise<void>>();
-  /** How many of those that run have released their hands. */
+  /** Number of running jobs that have released their slots. */
   #released = 0;
   readonly #ahead: (() => Promise<unknown>)[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -62,13 +64,16 @@ export class Pump<Queue extends QueueName> {
     void this.#turn();
   }
 
-  /** There may be work: look now instead of at the next poll. */
+  /** Polls now instead of at the next interval, because there may be work. */
   wake(): void {
     this.#wasWoken = true;
     void this.#turn();
   }
 
-  /** Does what a job of this queue asks for ahead of its turn, as soon as a hand is free. The job stays, and finds it done. */
+  /**
+   * Does the work of a job before the job is taken, as soon as a slot is free. The job remains, and finds its work
+   * done.
+   */
   runAhead(work: () => Promise<unknown>): void {
     if (this.#isStopped || this.#ahead.length >= MAX_AHEAD) return;
     this.#ahead.push(work);
@@ -87,12 +92,12 @@ export class Pump<Queue extends QueueName> {
     return this.#running.size;
   }
 
-  /** Takes no more jobs and resolves when those at hand are settled. */
+  /** Takes no further jobs and resolves when those in progress have ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#ahead.length = 0;
     clearTimeout(this.#timer);
-    await this.#fetching?.catch(() => {}); // whatever it takes yet is at hand, too
+    await this.#fetching?.catch(() => {}); // jobs that it still takes are in progress, too
     await Promise.all(this.#running);
   }
 
@@ -162,7 +167,7 @@ export class Pump<Queue extends QueueName> {
     }
   }
 
-  /** While the database takes nothing, again and again: without it the job would be nobody's until its claim expires. */
+  /** Retries while the database is unavailable: otherwise no worker would have the job until its claim expires. */
   async #giveBack(attempt: { id: string; retryCount: number }, reason: string): Promise<void> {
     const { queue } = this.#options;
     for (let tries = 1; ; tries++) {

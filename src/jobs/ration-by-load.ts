@@ -1,22 +1,22 @@
 import { performance } from 'node:perf_hooks';
 
-/** Above this share of busy time, what else the process does begins to wait. */
+/** Above this share of busy time, less urgent work begins to wait. */
 const FULL_LOAD = 0.8;
 
-/** How much of what can wait may be taken at once. */
+/** How much of the less urgent work may be taken at once. */
 export interface Ration {
-  /** By a process that has nothing else to do. */
+  /** In a process without other work. */
   readonly idle: number;
-  /** By one whose event loop was full since the last look. */
+  /** In a process whose event loop was fully busy since the last poll. */
   readonly busy: number;
 }
 
-/** A ration as it is now; between its two ends in proportion to the load. */
+/** The current ration: between its two ends in proportion to the load. */
 export function rationByLoad({ idle, busy }: Ration, utilizationSince = utilizationSinceAsked()): () => number {
   return () => busy + Math.round((idle - busy) * (1 - Math.min(utilizationSince() / FULL_LOAD, 1)));
 }
 
-/** The share of time, from 0 to 1, that the event loop was busy since it was asked before. */
+/** The share of time, from 0 to 1, in which the event loop was busy since the previous call. */
 export function utilizationSinceAsked(read = () => performance.eventLoopUtilization()): () => number {
   let before = read();
   return () => {

@@ -7,9 +7,9 @@ import type { ServiceAccount } from './service-account.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging';
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
-/** Google takes no assertion that lives longer than an hour; it is used once, at once. */
+/** Google refuses an assertion that lives longer than an hour; this one is used once, at once. */
 const ASSERTION_SECONDS = 300;
-/** A token that ends while a message is on its way is refused: it is renewed this much before. */
+/** A token that expires while a message is being sent is refused, so it is renewed this much earlier. */
 const RENEW_BEFORE_MS = 60_000;
 /** Access tokens have up to 2 KB. */
 const MAX_ANSWER_BYTES = 16_384;
@@ -28,7 +28,7 @@ interface HeldToken {
   readonly untilMs: number;
 }
 
-/** OAuth 2 access tokens of a service account (RFC 7523 2.1), each used until it is about to end. */
+/** OAuth 2 access tokens of a service account (RFC 7523 2.1), each used until it is about to expire. */
 export class AccessTokens {
   readonly #options: AccessTokensOptions;
   #held: HeldToken | undefined;
@@ -39,10 +39,10 @@ export class AccessTokens {
   }
 
   /**
-   * However many ask at once, one request goes out.
+   * Concurrent callers share one request.
    *
-   * @returns undefined when the authorization server gives none
-   * @throws OutboundError when it gives no answer
+   * @returns undefined if the authorization server gives no token
+   * @throws OutboundError if it does not respond
    */
   async get(timeoutMs: number): Promise<Secret<string> | undefined> {
     const nowMs = this.#options.clock.monotonicMs();
@@ -54,7 +54,7 @@ export class AccessTokens {
     return this.#held?.token;
   }
 
-  /** The push service refuses this token: the next one is a new one. */
+  /** The push service refused this token: the next call gets a new one. */
   forget(token: Secret<string>): void {
     if (this.#held?.token === token) this.#held = undefined;
   }

@@ -12,7 +12,10 @@ export interface DeviceRegistryOptions {
   readonly directory: Pick<Directory, 'isBlockedDevice'>;
 }
 
-/** The devices of merchants: registered by the SDK or a backend, seen to by whoever the merchant belongs to. */
+/**
+ * The devices of merchants. The SDK or a backend registers them, and the tenants to which the merchant belongs manage
+ * them.
+ */
 export class DeviceRegistry {
   readonly #options: DeviceRegistryOptions;
 
@@ -21,10 +24,10 @@ export class DeviceRegistry {
   }
 
   /**
-   * Registers a device, or renews the name and token of one that is registered.
+   * Registers a device, or renews the name and token of a registered one.
    *
-   * @throws NotFound for a merchant that is not the owner's; Forbidden for a blocked merchant or device;
-   *   RequestRejected (INVALID_VALUES where the merchant must be named, DEVICE_LIMIT_REACHED)
+   * @throws NotFound for a merchant that does not belong to the owner; Forbidden for a blocked merchant or device;
+   * RequestRejected (INVALID_VALUES if the merchant must be named, DEVICE_LIMIT_REACHED)
    */
   async register(owner: Tenant, given: NewDevice): Promise<{ device: Device; isNew: boolean }> {
     const { devices, vault, directory } = this.#options;
@@ -66,7 +69,7 @@ export class DeviceRegistry {
   }
 }
 
-/** Nobody's, or somebody else's: answered alike. */
+/** The same for an unknown device and a device of another tenant. */
 export function unknownDevice(): RequestRejected {
   return new RequestRejected('DEVICE_NOT_REGISTERED');
 }

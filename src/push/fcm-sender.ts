@@ -7,7 +7,7 @@ import { AccessTokens } from './access-tokens.ts';
 import type { PushMessage, PushResult, PushSender } from './ports.ts';
 import type { ServiceAccount } from './service-account.ts';
 
-/** An answer names a message or an error, with a paragraph of help at most. */
+/** A response names a message or an error, with a paragraph of help at most. */
 const MAX_ANSWER_BYTES = 8_192;
 const FCM_ERROR = 'type.googleapis.com/google.firebase.fcm.v1.FcmError';
 
@@ -42,7 +42,7 @@ export class FcmSender implements PushSender {
     const untilMs = this.#options.clock.monotonicMs() + timeoutMs;
     try {
       const result = await this.#attempt(message, untilMs);
-      // The access token was revoked before its time: once more, with a new one.
+      // The access token was revoked early: one more attempt with a new one.
       return result === 'unauthenticated' ? await this.#secondAttempt(message, untilMs) : result;
     } catch (error) {
       if (error instanceof OutboundError) return { kind: 'unavailable', retryAfterSeconds: undefined };
@@ -80,14 +80,17 @@ export class FcmSender implements PushSender {
   }
 }
 
-/** Data alone, so that the app itself decides what to show; at once, since somebody stands at a till. */
+/**
+ * Data only, so that the app itself decides what to show; with high priority, because a customer is waiting at a
+ * till.
+ */
 function bodyOf({ pushToken, data, ttlSeconds }: PushMessage): object {
   return {
     message: { token: pushToken.reveal(), data, android: { priority: 'HIGH', ttl: `${ttlSeconds}s` } },
   };
 }
 
-/** FCM's error codes: UNREGISTERED ends a token, quotas and outages pass, the rest would be the same the next time. */
+/** FCM's error codes: UNREGISTERED ends a token, quotas and outages are temporary, and the others would repeat. */
 function resultOf({ status, headers, body }: GuardedAnswer, nowMs: number): PushResult {
   if (status >= 200 && status < 300) return { kind: 'sent' };
   if (status === 429 || status >= 500) {

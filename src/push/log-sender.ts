@@ -1,6 +1,6 @@
 import type { PushMessage, PushSender } from './ports.ts';
 
-/** For development: tells the log that a message would have gone, and nothing of what is in it. */
+/** For development: logs that a message would have been sent, without its content. */
 export function createLogSender(told: (message: Pick<PushMessage, 'reference'>) => void): PushSender {
   return {
     async send({ reference }) {
@@ -10,7 +10,7 @@ export function createLogSender(told: (message: Pick<PushMessage, 'reference'>) 
   };
 }
 
-/** Where no push service is set up: every push falls back on its link. */
+/** Used if no push service is configured: every push falls back to its link. */
 export const NO_PUSH_SENDER: PushSender = {
   send: async () => ({ kind: 'failed', reason: 'NOT_CONFIGURED' }),
 };

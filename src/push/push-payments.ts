@@ -13,37 +13,37 @@ import type { DeviceStore, PushDevice, PushedPayment, PushFailure, PushResult, P
 import { pushData } from './push-message.ts';
 import type { PushTokenVault } from './push-token-vault.ts';
 
-/** The caller waits for it, and has the link as its way out. */
+/** The caller waits for it, and has the link as an alternative. */
 const FIRST_ATTEMPT_MS = 3_000;
 const ATTEMPT_MS = 10_000;
-/** Whoever stood at the till has gone after five minutes (contract: TTL 300 s). */
+/** After five minutes the customer has left the till (contract: TTL 300 s). */
 const TTL_SECONDS = 300;
-/** Between attempts; together a little less than the TTL. */
+/** Between attempts; in total a little less than the TTL. */
 const DELAYS_SECONDS = [5, 10, 20, 40, 60, 60, 60];
-/** A push service that asks for more patience than this asks for more than a till has. */
+/** If a push service asks for a longer pause, it exceeds what a customer at a till accepts. */
 const MAX_DELAY_SECONDS = 60;
 
 export interface PushPaymentsOptions {
   readonly devices: DeviceStore;
   readonly vault: PushTokenVault;
-  /** Where links are made. */
+  /** Creates the links. */
   readonly services: LinkServices;
   readonly links: Pick<LinkFinder, 'find'>;
   readonly sender: PushSender;
   readonly directory: Pick<Directory, 'isBlockedDevice'>;
   readonly enqueue: (job: JobRequest) => Promise<void>;
-  /** Told of each push that will not arrive. */
+  /** Called for each push that cannot be delivered. */
   readonly onFailed: (push: FailedPush) => void;
 }
 
 export interface FailedPush {
   readonly acquirerId: number;
-  /** Of the link. */
+  /** Reference of the link. */
   readonly reference: string;
   readonly reason: PushFailure | 'UNAVAILABLE';
 }
 
-/** What a device is to be asked for; `amount` is decimal text in major units. */
+/** The payment to request on a device; `amount` is decimal text in major units. */
 export interface PushRequest extends Pick<LinkRequest, 'amount' | 'qrCodeSize'> {
   readonly deviceId: string;
   readonly currency: string;
@@ -52,7 +52,7 @@ export interface PushRequest extends Pick<LinkRequest, 'amount' | 'qrCodeSize'> 
 
 type PushJob = JobPayloads['push'];
 
-/** Sends payments to devices: at once, or by jobs while the push service is away. */
+/** Sends payments to devices: at once, or by jobs while the push service is unavailable. */
 export class PushPayments {
   readonly #options: PushPaymentsOptions;
 
@@ -61,10 +61,10 @@ export class PushPayments {
   }
 
   /**
-   * Makes a link for the payment and tells the device of it. Whatever becomes of the message, the link stands.
+   * Creates a link for the payment and sends it to the device. The link remains valid even if the message fails.
    *
-   * @throws RequestRejected (DEVICE_NOT_REGISTERED, DEVICE_OF_SEVERAL_MERCHANTS), Forbidden for a blocked device, and the errors
-   *   of createLink
+   * @throws RequestRejected (DEVICE_NOT_REGISTERED, DEVICE_OF_SEVERAL_MERCHANTS), Forbidden for a blocked device, and
+   * the errors of createLink
    */
   async push(owner: Tenant, { deviceId, currency, merchantReference, ...request }: PushRequest): Promise<PushAnswer> {
     const device = await this.#findDevice(owner, deviceId);
@@ -86,7 +86,7 @@ export class PushPayments {
     };
   }
 
-  /** Runs one job: at most one attempt. Done, too, when the link was paid or ran out, or the device is gone. */
+  /** Runs one job: at most one attempt. Also done if the link was paid or has expired, or the device was removed. */
   async retry(job: PushJob): Promise<'done' | { readonly againAfterSeconds: number; readonly payload: PushJob }> {
     const { devices, links, services, directory, onFailed } = this.#options;
     const { acquirerId, reference, deviceId, attempt } = job;
@@ -134,7 +134,7 @@ function firstRetry({ acquirerId, id }: PushDevice, reference: string, result: U
   return { queue: 'push', data, startAfterSeconds: delayAfter(1, result) ?? MAX_DELAY_SECONDS };
 }
 
-/** Undefined when the attempts are over. */
+/** Undefined after the last attempt. */
 function delayAfter(attempt: number, { retryAfterSeconds = 0 }: Unavailable): number | undefined {
   const defaultValue = DELAYS_SECONDS[attempt - 1];
   return defaultValue === undefined

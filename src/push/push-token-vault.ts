@@ -4,10 +4,16 @@ import { openBytes, type SealedFor, sealBytes } from '../card/seal-bytes.ts';
 import { SealError } from '../errors.ts';
 import type { DeviceKey } from './ports.ts';
 
-/** Push tokens at rest: sealed to their device and its merchant. Whoever has one can send that app anything in our name. */
+/**
+ * Stored push tokens: sealed to their device and its merchant. A token allows sending any message to that app in the
+ * gateway's name.
+ */
 export interface PushTokenVault {
   seal(device: DeviceKey, pushToken: string): Uint8Array;
-  /** Undefined when its key is gone, or it belongs to another device: the device then has none until it registers anew. */
+  /**
+   * Undefined if its key was removed, or it belongs to another device. The device then has no token until it
+   * registers again.
+   */
   open(device: DeviceKey, sealed: Uint8Array): Secret<string> | undefined;
 }
 

@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { StartError } from '../errors.ts';
 
-/** Google's files have 2.4 KB; an RSA key of 8,192 bits would make them 8. */
+/** Google's files have 2.4 KB; an RSA key of 8,192 bits would increase them to 8 KB. */
 const MAX_FILE_CHARS = 16_384;
 
-/** What of a Google service account's key file is needed; the file has more. */
+/** The required fields of a Google service account's key file, which has more. */
 const accountFile = z.object({
   type: z.literal('service_account'),
   project_id: z.string().regex(/^[a-z0-9:.-]{1,64}$/),
@@ -16,20 +16,20 @@ const accountFile = z.object({
   token_uri: z.url(),
 });
 
-/** As whom we speak to the push service. */
+/** The gateway's identity at the push service. */
 export interface ServiceAccount {
   readonly projectId: string;
   readonly email: string;
   readonly keyId: string | undefined;
   readonly privateKey: KeyObject;
-  /** Where access tokens are. */
+  /** URL for access tokens. */
   readonly tokenUrl: URL;
 }
 
 /**
  * Reads the key file of a Google service account.
  *
- * @throws StartError BAD_CONFIG naming the place that is wrong, never a value
+ * @throws StartError BAD_CONFIG naming the wrong field, never a value
  */
 export async function readServiceAccount(path: string): Promise<ServiceAccount> {
   const bad = (what: string) => new StartError('BAD_CONFIG', `FCM_SERVICE_ACCOUNT_FILE: ${path} ${what}`);

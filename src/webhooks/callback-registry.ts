@@ -13,18 +13,21 @@ export interface CallbackRegistryOptions {
   readonly vault: SecretVault;
   readonly policy: UrlPolicy;
   readonly fetcher: Pick<GuardedFetch, 'check'>;
-  /** Told of every change, so that this process knows of it at once. */
+  /** Called for every change, so that this process uses it at once. */
   readonly onChange: () => Promise<void>;
 }
 
 /** A secret that is shown now and never again. */
 export interface IssuedSecret {
   readonly secret: Secret<string>;
-  /** Until then the one before signs, too. */
+  /** Until then the previous secret also signs. */
   readonly previousUntilMs: number | null;
 }
 
-/** Where integrators are told of outcomes, and what signs it: taps as they register it, links as the operator sets it. */
+/**
+ * Callback URLs for outcomes, and the secrets that sign them. Integrators register those for taps, the operator those
+ * for links.
+ */
 export class CallbackRegistry {
   readonly #options: CallbackRegistryOptions;
 
@@ -33,10 +36,10 @@ export class CallbackRegistry {
   }
 
   /**
-   * Registers a URL, in the place of any other, and wakes an endpoint that was disabled. The name is looked up, so that what
-   * can never be reached is refused here; each connection is checked again.
+   * Registers a URL in place of any other, and enables an endpoint that was disabled. The name is looked up, so that
+   * an unreachable one is refused here. Each connection is checked again.
    *
-   * @returns what is wrong with the URL, to be read after its name; undefined when it was taken
+   * @returns what is wrong with the URL, as a phrase after its name; undefined if it was accepted
    */
   async register(owner: Integrator, serves: WebhookOrigin, text: string): Promise<string | undefined> {
     const { endpoints, vault, policy, fetcher, onChange } = this.#options;
@@ -55,12 +58,12 @@ export class CallbackRegistry {
     return this.#options.endpoints.find(owner, serves);
   }
 
-  /** Nothing more is sent there. False when nothing was. */
+  /** Stops further webhooks. False if there was no endpoint. */
   async disable(owner: Integrator, serves: WebhookOrigin): Promise<boolean> {
     return this.#options.endpoints.disable(owner, serves);
   }
 
-  /** Undefined when there is no endpoint. */
+  /** Undefined if there is no endpoint. */
   async issueSecret(
     owner: Integrator,
     serves: WebhookOrigin,

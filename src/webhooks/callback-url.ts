@@ -1,24 +1,24 @@
 import { isIP } from 'node:net';
 import { type AddressPolicy, isAllowedAddress } from '../connection/public-addresses.ts';
 
-/** What URLs of strangers may be. */
+/** Rules for URLs from outside. */
 export interface UrlPolicy extends AddressPolicy {
-  /** `http:` besides `https:`: for receivers on a developer's own machine. */
+  /** Also allows `http:`, for receivers on a developer's own machine. */
   readonly allowHttp: boolean;
 }
 
-/** Receivers on the developer's own machine are for dev alone. */
+/** Only dev allows receivers on the developer's own machine. */
 export function callbackPolicy(environment: 'dev' | 'qa' | 'prod'): UrlPolicy {
   return { allowHttp: environment === 'dev', allowLoopback: environment === 'dev' };
 }
 
-/** What browsers and proxies take without trouble. */
+/** Browsers and proxies accept this length. */
 export const MAX_URL_CHARS = 2_048;
-/** Ports below belong to other protocols, whose servers may take a request for commands (SMTP, for one). */
+/** Lower ports belong to other protocols, whose servers may read a request as commands (for example SMTP). */
 const FIRST_FREE_PORT = 1_024;
 const OPEN_PORTS: readonly string[] = ['', '443'];
 
-/** Why a URL is none of ours to call. */
+/** Why the gateway does not call a URL. */
 export type UrlFault = keyof typeof URL_FAULTS;
 
 export const URL_FAULTS = {
@@ -38,7 +38,7 @@ export function readCallbackUrl(text: string, policy: UrlPolicy): URL | UrlFault
   return fault ?? url;
 }
 
-/** Undefined when nothing is wrong, as far as can be told without asking for the address of a name. */
+/** Undefined if nothing is wrong, as far as can be decided without a DNS lookup. */
 export function urlFault(url: URL, policy: UrlPolicy): UrlFault | undefined {
   if (url.protocol !== 'https:' && !(policy.allowHttp && url.protocol === 'http:')) return 'SCHEME';
   if (url.username !== '' || url.password !== '') return 'CREDENTIALS';

@@ -10,7 +10,7 @@ import { createNameResolver, type ResolveName } from './resolve-name.ts';
 export interface GuardedFetchOptions {
   readonly policy: UrlPolicy;
   readonly resolve?: ResolveName;
-  /** PEM: certificates to trust instead of the usual ones. */
+  /** PEM: certificates to trust instead of the default ones. */
   readonly ca?: string | undefined;
 }
 
@@ -19,9 +19,9 @@ export interface GuardedRequest {
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** For everything: the name, the connection, the answer to its last byte. */
+  /** Limit of the whole exchange: lookup, connection, and response up to its last byte. */
   readonly timeoutMs: number;
-  /** The rest of a longer answer is not read. */
+  /** The rest of a longer response is not read. */
   readonly maxAnswerBytes: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -35,15 +35,15 @@ export interface GuardedAnswer {
   readonly isCut: boolean;
 }
 
-/** Connections to one receiver that wait for its next request, and how long: well below what servers usually grant. */
+/** Idle connections to one receiver and their lifetime, which is well below the usual limit of servers. */
 const MAX_IDLE_CONNECTIONS = 16;
 const IDLE_MS = 4_000;
 const MAX_HEADER_BYTES = 8_192;
 
 /**
- * HTTP to URLs of strangers. Where a connection leads is decided when it is made: the addresses that were checked are
- * those that are dialled, so a name that changes its mind in between (DNS rebinding) gains nothing. Redirects are not
- * followed, proxies of the environment are not used, nothing is unpacked, and time and bytes are capped.
+ * HTTP requests to URLs from outside. The destination is checked when a connection is made: the checked addresses are
+ * those that are dialled, so a name that changes its address in between (DNS rebinding) gains nothing. Redirects are
+ * not followed, proxies of the environment are not used, nothing is decompressed, and time and bytes are limited.
  */
 export class GuardedFetch {
   readonly #policy: UrlPolicy;
@@ -62,7 +62,7 @@ export class GuardedFetch {
   }
 
   /**
-   * Whether a request to `url` would be made, as things are now.
+   * Checks whether a request to `url` would currently be made.
    *
    * @throws OutboundError URL_REFUSED, ADDRESS_REFUSED, NAME_NOT_FOUND, NAME_LOOKUP_FAILED
    */
@@ -71,9 +71,9 @@ export class GuardedFetch {
     if (isIP(hostOf(url)) === 0) await this.#addressesOf(hostOf(url));
   }
 
-  /** @throws OutboundError when there is no answer; every status is one */
+  /** @throws OutboundError if there is no response; any status is a response */
   async request(request: GuardedRequest): Promise<GuardedAnswer> {
-    // An address instead of a name is never looked up: what it leads to is decided here.
+    // An IP address is never looked up, so it is checked here.
     if (urlFault(request.url, this.#policy)) throw new OutboundError('URL_REFUSED');
     const exchange = new Exchange(request, this.#agents[request.url.protocol as 'http:' | 'https:']);
     return exchange.run();
@@ -85,14 +85,14 @@ export class GuardedFetch {
 
   async #addressesOf(name: string): Promise<readonly string[]> {
     const addresses = await this.#resolve(name);
-    // One bad address condemns the name: which of them would be dialled is a matter of chance.
+    // One refused address refuses the name, because it is random which address would be dialled.
     if (!addresses.every((address) => isAllowedAddress(address, this.#policy))) {
       throw new OutboundError('ADDRESS_REFUSED');
     }
     return addresses;
   }
 
-  /** What `net.connect` asks instead of the operating system. It dials what it is given here and nothing else. */
+  /** Replaces the system's lookup in `net.connect`, which dials only the addresses from here. */
   #lookUp(name: string, { all }: { all?: boolean | undefined }, done: Parameters<LookupFunction>[2]): void {
     this.#addressesOf(name).then(
       (addresses) => {
@@ -105,7 +105,7 @@ export class GuardedFetch {
   }
 }
 
-/** One request and its answer, or the reason why there is none. */
+/** One request and its response, or the reason why there was no response. */
 class Exchange {
   readonly #request: GuardedRequest;
   readonly #agent: http.Agent;
@@ -159,7 +159,7 @@ class Exchange {
     this.#bytesLeft -= chunk.length;
   }
 
-  /** With a status there is an answer, whatever became of its body. */
+  /** With a status there is a response, even if its body failed. */
   #finish(failure?: OutboundError): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -171,7 +171,7 @@ class Exchange {
     if (failure) this.#sent?.destroy();
   }
 
-  /** A kept connection may have been closed by the other side while this request was on its way: once more, on a new one. */
+  /** The receiver may have closed a kept connection while this request was sent: one repeat, on a new connection. */
   #mayRepeat({ reusedSocket }: http.ClientRequest, { code }: NodeJS.ErrnoException): boolean {
     if (this.#isOver || this.#isRepeated || this.#response || !reusedSocket) return false;
     this.#isRepeated = code === 'ECONNRESET' || code === 'EPIPE';
@@ -186,7 +186,7 @@ const CODES: Readonly<Record<string, OutboundErrorCode>> = {
   EPIPE: 'CONNECTION_LOST',
 };
 
-/** By node's and OpenSSL's codes. */
+/** Matches the codes of node and OpenSSL. */
 const TLS_CODE = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|INVALID_CA|HOSTNAME_MISMATCH|EPROTO)/;
 
 function outboundError(error: NodeJS.ErrnoException): OutboundError {

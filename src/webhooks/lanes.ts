@@ -1,42 +1,49 @@
 /**
- * One lane per endpoint, so that a receiver that is slow or dead is in nobody's way but its own. A lane lets a few
- * deliveries run at once. Behind them a delivery may wait, if its turn comes within a second; otherwise it is put off to
- * the time when its turn should come, and its hand is free for other endpoints.
+ * One lane per endpoint, so that a slow or dead receiver delays only its own deliveries. A lane lets a few deliveries
+ * run at once. A further delivery may wait if its turn comes within a second. Otherwise it is put off to the expected
+ * time of its turn, and its worker slot is free for other endpoints.
  *
- * The width of a lane follows the receiver: two deliveries at first, and each success doubles it. After a few failures in a row,
- * or one that took long, the endpoint counts as failing, and one delivery at a time probes it. The lane also remembers that deliveries of its endpoint may
- * wait for a later time, so that they can be brought forward once the endpoint takes deliveries again (`recoveries.ts`).
+ * The width of a lane follows the receiver: two deliveries at first, doubled with each success. After a few
+ * consecutive failures, or a slow one, the endpoint counts as failing, and one delivery at a time probes it. The lane
+ * also remembers that deliveries of its endpoint may wait for a later time, so that they can be brought forward when
+ * the endpoint takes deliveries again (`recoveries.ts`).
  */
 import { LruMap } from '../bytes/lru-map.ts';
 
-/** At once to one endpoint. */
+/** Concurrent deliveries to one endpoint. */
 const WIDTH = 8;
-/** To an endpoint that has taken nothing yet: if it hangs, few hang with it, and one that is lost holds up no other. */
+/**
+ * For an endpoint that has taken nothing yet: if it hangs, few deliveries hang with it, and a lost one delays no
+ * other.
+ */
 const FIRST_WIDTH = 2;
-/** A receiver may refuse one event and take all others; several refusals in a row concern the receiver. */
+/** A receiver may refuse one event and take all others; several consecutive refusals concern the receiver. */
 const FAILING_AFTER = 3;
-/** An endpoint whose answers take longer is let alone but for one delivery at a time: hands are for the others. */
+/** A slower endpoint gets one delivery at a time, because worker slots are for the others. */
 const SLOW_MS = 5_000;
-/** What is worth waiting for with a hand. */
+/** A longer wait is not worth a worker slot. */
 const MAX_WAIT_MS = 1_000;
-/** Each put-off costs a write: never so short that it is cheaper to wait. */
+/** Each postponement costs a write, so it must be long enough to be cheaper than waiting. */
 const MIN_PUT_OFF_SECONDS = 1;
-/** An endpoint that has recovered must notice it: nothing is put off for longer. */
+/** A recovered endpoint must get deliveries soon, so nothing is put off for longer. */
 const MAX_PUT_OFF_SECONDS = 600;
-/** A slot this far ahead of an idle lane was reserved for a receiver that was slower than it is now. */
+/** A turn this far in the future of an idle lane was computed when the receiver was slower. */
 const IDLE_RESERVATION_MS = 2_000;
-/** Of a new endpoint nothing is known. */
+/** Assumed response time of a new endpoint. */
 const ASSUMED_MS = 100;
-/** How much the last answer says about the next one. */
+/** Weight of the last response time in the average. */
 const WEIGHT_OF_LAST = 0.25;
-/** More endpoints than an installation has; a lane is some hundred bytes. One that is forgotten starts anew. */
+/** More endpoints than an installation has; a lane takes some hundred bytes. A dropped lane starts again. */
 const MAX_LANES = 100_000;
 
-/** How a delivery ended: the receiver took it, it did not, or there was no attempt. */
+/** How a delivery ended: the receiver took it, it failed, or no attempt was made. */
 export type DeliveryEnd = 'taken' | 'failed' | 'notMade';
 
 export type Turn =
-  /** Deliver, and leave. A probe of an endpoint that is failing or slow must not keep others from a hand. */
+  /**
+   * Deliver, and leave the lane afterwards. A probe of a failing or slow endpoint must not keep a worker slot from
+   * others.
+   */
   | { readonly kind: 'go'; readonly isProbe: boolean; readonly leave: (end: DeliveryEnd) => void }
   | { readonly kind: 'putOff'; readonly seconds: number };
 
@@ -46,16 +53,16 @@ interface Waiter {
 }
 
 interface Lane {
-  /** When each that is running began, the oldest first. */
+  /** Start times of the running deliveries, oldest first. */
   readonly running: number[];
   readonly waiting: Waiter[];
   averageMs: number;
   width: number;
   failuresInARow: number;
-  /** When the last of those that were put off should have its turn. */
+  /** The turn of the last delivery that was put off. */
   lastSlotMs: number;
   pausedUntilMs: number;
-  /** Deliveries may wait for later: of a lane that is new, another process may have left some. */
+  /** Deliveries may wait for later. True for a new lane, because another process may have left some. */
   mayHaveWaiting: boolean;
 }
 
@@ -63,7 +70,7 @@ export class Lanes {
   readonly #nowMs: () => number;
   readonly #lanes = new LruMap<string, Lane>(MAX_LANES);
 
-  /** @param nowMs a clock that only goes forward */
+  /** @param nowMs a clock that never goes backwards */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
@@ -82,7 +89,7 @@ export class Lanes {
     });
   }
 
-  /** The receiver asked for patience. */
+  /** The receiver requested a pause. */
   pause(endpointId: string, seconds: number): void {
     const lane = this.#lane(endpointId);
     lane.pausedUntilMs = this.#nowMs() + Math.min(seconds, MAX_PUT_OFF_SECONDS) * 1_000;
@@ -94,7 +101,7 @@ export class Lanes {
     return lane.mayHaveWaiting && !isFailing(lane);
   }
 
-  /** Nothing waits for later. */
+  /** No delivery waits for later. */
   setNoneWaiting(endpointId: string): void {
     this.#lane(endpointId).mayHaveWaiting = false;
   }
@@ -103,7 +110,7 @@ export class Lanes {
     return isFailing(this.#lane(endpointId));
   }
 
-  /** How many more deliveries the endpoint would take within this time. */
+  /** The number of further deliveries that the endpoint would take within this time. */
   room(endpointId: string, withinMs: number): number {
     const lane = this.#lane(endpointId);
     if (isFailing(lane) || this.#nowMs() < lane.pausedUntilMs) return 0;
@@ -128,7 +135,7 @@ export class Lanes {
     return this.#nowMs() >= lane.pausedUntilMs && lane.running.length < widthOf(lane);
   }
 
-  /** While one hangs that began long ago, the others probably do, too. */
+  /** If a delivery that started long ago still hangs, the others probably hang, too. */
   #isWorthWaiting(lane: Lane): boolean {
     const nowMs = this.#nowMs();
     const isStuck = nowMs - (lane.running[0] ?? nowMs) > MAX_WAIT_MS;
@@ -154,7 +161,7 @@ export class Lanes {
   #widen(lane: Lane, tookMs: number): void {
     const nowMs = this.#nowMs();
     if (isFailing(lane)) {
-      // What the endpoint was like while it failed says nothing any more.
+      // Response times from before the recovery no longer apply.
       lane.averageMs = tookMs;
       lane.lastSlotMs = nowMs;
     }
@@ -200,7 +207,7 @@ function widthOf(lane: Lane): number {
   return isSlow(lane) ? 1 : lane.width;
 }
 
-/** How often a turn comes, once the lane is as wide as it gets. */
+/** Time between two turns at the lane's full width. */
 function spacingMs(lane: Lane): number {
   return lane.averageMs / (isSlow(lane) || isFailing(lane) ? 1 : WIDTH);
 }

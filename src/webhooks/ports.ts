@@ -2,31 +2,31 @@ import type { JobPayloads, WebhookOutcome } from '#schemas/jobs';
 import type { EventState, WebhookAttemptView, WebhookEventView, WebhookType } from '#schemas/webhook';
 import type { WebhookOrigin } from '../transactions/ports/directory-ports.ts';
 
-/** What webhooks ask of the store. */
+/** Ports of the webhooks to the store. */
 
-/** Whose endpoints and events: an integrator sees its own and nothing else. */
+/** Owner of endpoints and events: an integrator sees only its own. */
 export interface Integrator {
   readonly acquirerId: number;
   readonly integratorId: number;
 }
 
-/** Where an integrator is told of outcomes, and what signs it. */
+/** The URL to which an integrator's outcomes are sent, and the secret that signs them. */
 export interface WebhookEndpoint extends Integrator {
   readonly id: string;
   readonly serves: WebhookOrigin;
   readonly url: string;
   readonly sealedSecret: Uint8Array;
-  /** The secret before, which signs besides until `previousUntilMs`. */
+  /** The previous secret, which also signs until `previousUntilMs`. */
   readonly previousSealedSecret: Uint8Array | null;
   readonly previousUntilMs: number | null;
-  /** The receiver answered 410 Gone; registering anew ends that. */
+  /** The receiver answered 410 Gone; a new registration ends that. */
   readonly isDisabled: boolean;
 }
 
 export interface Registration extends Integrator {
   readonly serves: WebhookOrigin;
   readonly url: string;
-  /** For an endpoint that is new; one that exists keeps its own. */
+  /** For a new endpoint; an existing one keeps its own. */
   readonly id: string;
   readonly sealedSecret: Uint8Array;
 }
@@ -37,18 +37,17 @@ export interface RegisteredCallback {
   readonly disabledAtMs: number | null;
 }
 
-/** Writes and reads of endpoints, as they are in the database. */
+/** Writes and reads of endpoints in the database. */
 export interface EndpointStore {
-  /** Makes the endpoint, or gives it this URL and wakes it from being disabled. */
+  /** Creates the endpoint, or gives it this URL and enables it. */
   register(registration: Registration): Promise<void>;
   find(owner: Integrator, serves: WebhookOrigin): Promise<RegisteredCallback | undefined>;
-  /** Nothing more is sent there until it is registered anew. False when there was nothing to end. */
+  /** Stops further webhooks until the next registration. False if there was no endpoint. */
   disable(owner: Integrator, serves: WebhookOrigin): Promise<boolean>;
   /**
-   * Puts a new secret in the place of the present one, which goes on signing for `overlapSeconds` if anybody was ever shown
-   * it.
+   * Replaces the current secret. The old one continues to sign for `overlapSeconds` if it was ever shown.
    *
-   * @returns when the one before ends, null when it ended at once
+   * @returns when the old one ends; null if it ended at once
    */
   replaceSecret(
     endpoint: { acquirerId: number; id: string },
@@ -57,26 +56,26 @@ export interface EndpointStore {
   ): Promise<number | null>;
 }
 
-/** An event and where it goes, as both are right now. */
+/** An event and its endpoint in their current state. */
 export interface StoredEvent {
   readonly acquirerId: number;
   readonly id: string;
-  /** Sent as it is, to the byte, on every attempt. */
+  /** Sent unchanged on every attempt. */
   readonly body: string;
   readonly state: EventState;
-  /** With `delivery`: the one job that may go on with it. */
+  /** With `delivery`, identifies the only job that may continue the event. */
   readonly round: number;
   readonly delivery: number;
-  /** How long it is until the schedule asks for this delivery; 0 when it is due, more when it was brought forward. */
+  /** Time until the schedule requires this delivery; 0 if it is due, more if it was brought forward. */
   readonly dueInSeconds: number;
   /** Attempts that were brought forward since the last one of the schedule. */
   readonly earlyAttempts: number;
-  /** Of the request that the event follows from, where that had one. */
+  /** Of the request that caused the event, if any. */
   readonly correlationId: string | null;
   readonly endpoint: WebhookEndpoint;
 }
 
-/** One attempt to deliver: an answer, or why there was none. */
+/** One delivery attempt: a response, or why there was none. */
 export interface Attempt {
   readonly atMs: number;
   readonly url: string;
@@ -90,33 +89,33 @@ export interface Attempt {
 export interface NextDelivery {
   readonly delivery: number;
   readonly afterSeconds: number;
-  /** It may not be brought forward before. */
+  /** It may not be brought forward before this time. */
   readonly notEarlyForSeconds: number;
   readonly earlyAttempts: number;
 }
 
-/** What a job came to, for one commit. The job goes with it. */
+/** The result of a job, for one commit that also removes the job. */
 export interface JobOutcome {
   readonly event: StoredEvent;
   readonly jobId: string;
-  /** Null when the endpoint wants no more. */
+  /** Null if the endpoint takes no further webhooks. */
   readonly attempt: Attempt | null;
   readonly state: EventState;
-  /** The next delivery, when there is one. */
+  /** The next delivery, if any. */
   readonly next: NextDelivery | null;
-  /** The receiver is gone: nothing more is sent to this URL. */
+  /** The receiver answered 410: nothing further is sent to this URL. */
   readonly disablesEndpoint: boolean;
 }
 
-/** What a job is worked on with; released while there is nothing to do but wait. */
+/** A worker slot; released while the job only waits. */
 export interface Hand {
-  /** Lets another job have it. False when too many wait without one already: it is kept then. */
+  /** Lets another job have the slot. False if too many already wait without one; the slot is then kept. */
   release(): boolean;
 }
 
-/** What deliveries ask of the store. */
+/** Port of deliveries to the store. */
 export interface DeliveryStore {
-  /** Writes the event of a first job, unless it was written before, and gives it. */
+  /** Writes the event of a first job, unless it exists, and returns it. */
   write(job: JobPayloads['webhook'] & { readonly outcome: WebhookOutcome }): Promise<StoredEvent | undefined>;
   open(job: JobPayloads['webhook']): Promise<StoredEvent | undefined>;
   settle(outcome: JobOutcome): Promise<void>;
@@ -131,16 +130,16 @@ export interface ForwardRequest {
 
 export interface Forwarded {
   readonly moved: number;
-  /** When the first of those may be brought forward that may not yet; null when there are none. */
+  /** When the next delivery may be brought forward; null if no delivery waits. */
   readonly laterSeconds: number | null;
 }
 
 /** Deliveries that wait for a later time. */
 export interface WaitingDeliveries {
   /**
-   * Makes the oldest of them due, at random moments within so many seconds.
+   * Makes the oldest of them due, at random times within the given seconds.
    *
-   * @returns by endpoint; undefined when another process is at it
+   * @returns the results by endpoint; undefined if another process is doing this
    */
   bringForward(
     wanted: readonly ForwardRequest[],
@@ -158,18 +157,18 @@ export interface EventFilter {
   readonly limit: number;
 }
 
-/** What integrators see of their events. */
+/** An integrator's view of its events. */
 export interface EventReader {
   list(owner: Integrator, filter: EventFilter): Promise<WebhookEventView[]>;
-  /** Oldest first; undefined when there is no such event of this integrator. */
+  /** Oldest first; undefined if this integrator has no such event. */
   attempts(owner: Integrator, eventId: string): Promise<WebhookAttemptView[] | undefined>;
 }
 
-/** Sends events again, under their own ids, beginning with the first step of the schedule. */
+/** Sends events again with their ids, from the first step of the schedule. */
 export interface EventReplayer {
-  /** False when there is no such event of this integrator. */
+  /** False if this integrator has no such event. */
   replay(owner: Integrator, eventId: string): Promise<boolean>;
-  /** @returns how many; undefined, and nothing is replayed, when there are more than `limit` */
+  /** @returns how many; undefined if there are more than `limit`, and then nothing is replayed */
   replayRange(
     owner: Integrator,
     range: { from: string; to: string; includeDelivered: boolean },

@@ -1,7 +1,7 @@
 import type { ProviderValues, Transaction } from '../transactions/model/transaction.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 
-/** Who the merchant is at the processor of its transaction, as integrators are told; undefined when none was chosen. */
+/** The merchant's id at the processor of its transaction, for integrators; undefined if no processor was chosen. */
 export function providerIdOf(
   { directory, path }: TransactionDependencies,
   transaction: Transaction,

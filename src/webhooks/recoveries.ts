@@ -1,33 +1,32 @@
 /**
- * What follows when an endpoint takes deliveries again: those of its deliveries that wait for a later time, by the schedule or
- * because they were put off, are brought forward. The pace doubles with each look while the endpoint takes them, within what
- * its lane has room for, and begins anew after a failure. So a receiver that is back gets what it missed within a minute, and
- * not all of it at once.
+ * Brings forward the waiting deliveries of an endpoint that takes deliveries again, both scheduled and put-off ones.
+ * The pace doubles with each run while the endpoint takes them, within the room of its lane, and starts again after a
+ * failure. A recovered receiver thus gets what it missed within a minute, and not all of it at once.
  *
- * A look reads through all deliveries that wait, once for all endpoints: looks take a tenth of the time at most, and only
- * one process of an installation looks at a time.
+ * A run reads all waiting deliveries once for all endpoints. Runs take at most a tenth of the time, and only one
+ * process of an installation does this at a time.
  */
 import type { DeliveryEnd, Lanes } from './lanes.ts';
 import type { WaitingDeliveries } from './ports.ts';
 
 const LOOK_EVERY_MS = 1_000;
-/** What a receiver gets in the first second after it is back: as many as its lane is wide. */
+/** Deliveries in the first second after a recovery: the width of a lane. */
 const FIRST_PACE = 8;
-/** In a second, to one endpoint: more than a process delivers. */
+/** Limit per second and endpoint: more than a process delivers. */
 const MOST_PACE = 512;
-/** Endpoints in one statement; the others wait for the next look. */
+/** Endpoints in one statement; the others wait for the next run. */
 const ENDPOINTS_PER_LOOK = 1_000;
-/** After a look, the database rests for so many times as long as it took. */
+/** After a run, the database rests for this multiple of the run's duration. */
 const REST_FACTOR = 9;
-/** What may be sent early only after so long is left to its schedule. */
+/** Deliveries that may be brought forward only near their scheduled time wait this long at most. */
 const WAIT_MOST_SECONDS = 3_600;
 
 export interface RecoveriesOptions {
   readonly waiting: WaitingDeliveries;
   readonly lanes: Pick<Lanes, 'mayHaveWaiting' | 'setNoneWaiting' | 'isFailing' | 'room'>;
-  /** A clock that only goes forward. */
+  /** A clock that never goes backwards. */
   readonly nowMs: () => number;
-  /** From 0 to 1: what recovers together must not be looked for together. */
+  /** From 0 to 1: endpoints that recover together must not be processed at the same moment. */
   readonly random: () => number;
   readonly onError: (error: unknown) => void;
 }
@@ -55,7 +54,7 @@ export class Recoveries {
     this.#options = options;
   }
 
-  /** To be called after each delivery, when its lane has been left. */
+  /** Call this after each delivery, when its lane has been left. */
   after({ acquirerId, id }: { readonly acquirerId: number; readonly id: string }, end: DeliveryEnd): void {
     const { lanes, nowMs } = this.#options;
     const recovery = this.#recoveries.get(id);
@@ -66,7 +65,7 @@ export class Recoveries {
     this.#schedule(LOOK_EVERY_MS);
   }
 
-  /** Looks no more; resolves when the look under way is over. */
+  /** Starts no further run; resolves when the current run has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -98,7 +97,7 @@ export class Recoveries {
     }
   }
 
-  /** Endpoints whose turn it is and whose lanes have room; one that fails again is left to its schedule. */
+  /** Endpoints that are due and whose lanes have room. One that fails again is left to its schedule. */
   #choose(): Wanted[] {
     const { lanes, nowMs } = this.#options;
     const wanted: Wanted[] = [];
@@ -108,7 +107,7 @@ export class Recoveries {
       const most = Math.min(pace, lanes.room(endpointId, LOOK_EVERY_MS));
       if (lookAtMs > nowMs() || most === 0) continue;
       wanted.push({ acquirerId, endpointId, most });
-      // Before the look: a failure during it leaves something that the look does not see.
+      // Before the run: a failure during it leaves a delivery that the run does not see.
       lanes.setNoneWaiting(endpointId);
     }
     return wanted;
@@ -123,7 +122,7 @@ export class Recoveries {
     const { moved = 0, laterSeconds = null } = found ?? {};
     this.#recoveries.delete(endpointId);
     if (moved < most && (laterSeconds === null || laterSeconds > WAIT_MOST_SECONDS)) return;
-    // Behind the others, whose turn is next.
+    // After the others, which are next.
     this.#recoveries.set(endpointId, recovery);
     if (moved === most) recovery.pace = Math.min(recovery.pace * 2, MOST_PACE);
     else recovery.lookAtMs = this.#options.nowMs() + laterSeconds! * 1_000;

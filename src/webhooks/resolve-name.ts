@@ -4,24 +4,24 @@ import { OutboundError } from '../errors.ts';
 /** The addresses of a name, IPv4 and IPv6 as text. @throws OutboundError NAME_NOT_FOUND, NAME_LOOKUP_FAILED */
 export type ResolveName = (name: string) => Promise<readonly string[]>;
 
-/** Per server and try: well inside the time of a whole request. */
+/** Per server and try: well within the time of a whole request. */
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
-/** More say nothing new; a zone may have thousands. */
+/** A zone may have thousands; more than these add no information. */
 const MAX_ADDRESSES = 8;
-/** RFC 6761 6.3: these names are the machine itself, whatever a server says. */
+/** RFC 6761 6.3: these names always mean this machine, regardless of DNS. */
 const LOCALHOST = /(^|\.)localhost\.?$/i;
 
 export interface NameResolverOptions {
-  /** Instead of the machine's own: `address` or `address:port`. */
+  /** Replaces the machine's own name servers: `address` or `address:port`. */
   readonly servers?: readonly string[];
   /** Per server and try. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Asks the name servers themselves, not the operating system: `getaddrinfo` takes a thread of the pool that checks
- * signatures, for as long as a slow name server likes.
+ * Queries the name servers directly. The system's `getaddrinfo` would occupy a thread of the pool that verifies
+ * signatures for as long as a slow name server takes.
  */
 export function createNameResolver({ servers, timeoutMs = TIMEOUT_MS }: NameResolverOptions = {}): ResolveName {
   const resolver = new Resolver({ timeout: timeoutMs, tries: TRIES });
@@ -36,5 +36,5 @@ export function createNameResolver({ servers, timeoutMs = TIMEOUT_MS }: NameReso
   };
 }
 
-/** No such name, or none of this kind under it. */
+/** The name does not exist, or has no address of this kind. */
 const MISSING: readonly unknown[] = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];

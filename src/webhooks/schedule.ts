@@ -1,49 +1,52 @@
 /**
- * When an event is tried again. Pure: what came of an attempt, and which attempt it was, decide.
+ * When an event is tried again. Pure: the result and the number of an attempt decide.
  *
- * An attempt may be brought forward when the endpoint takes deliveries again (`recoveries.ts`). It is an extra one: when it
- * fails, the schedule goes on as if it had not been made.
+ * An attempt may be brought forward when the endpoint takes deliveries again (`recoveries.ts`). It is additional: if
+ * it fails, the schedule continues as if it had not been made.
  */
 
 import type { NextDelivery } from './ports.ts';
 
 /**
- * Seconds before each attempt, counted from the end of the one before (Standard Webhooks 1.0, "Deliverability and
- * reliability"): three days in all, so that a receiver may be down over a weekend.
+ * Seconds before each attempt, counted from the end of the previous one (Standard Webhooks 1.0, "Deliverability and
+ * reliability"): three days in total, so that a receiver may be down over a weekend.
  */
 const DELAYS_SECONDS = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
 
 export const MAX_DELIVERIES = DELAYS_SECONDS.length;
 
-/** Up to a fifth more: what failed together must not come back together. Never less, so that no attempt is early. */
+/**
+ * Adds up to a fifth, so that deliveries that failed together are not repeated together. It never subtracts, so no
+ * attempt is early.
+ */
 const JITTER = 0.2;
-/** A receiver may ask for patience; beyond the longest step it would be asking us to forget. */
+/** A receiver may request a pause; a pause beyond the longest step would amount to dropping the event. */
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 
-/** An early attempt that failed says that the event, or its receiver, needs longer: each further one waits four times as long. */
+/** If an early attempt failed, the event or its receiver needs longer: each further one waits four times as long. */
 const EARLY_AGAIN_SECONDS = 60;
 const EARLY_AGAIN_FACTOR = 4;
-/** Clocks and commits: what is due within a second is due. */
+/** Tolerance for clocks and commits: a delivery due within a second counts as due. */
 const EARLY_FROM_SECONDS = 1;
 
-/** What came of one attempt: an answer, or why there was none. */
+/** Result of one attempt: a response, or why there was none. */
 export type AttemptResult =
   | { readonly status: number; readonly retryAfterSeconds?: number | undefined }
   | { readonly error: string };
 
 export type NextStep =
   | { readonly kind: 'delivered' }
-  /** 410: the receiver wants no more of anything. */
+  /** 410: the receiver refuses all further webhooks. */
   | { readonly kind: 'gone' }
   | ({ readonly kind: 'again' } & NextDelivery)
-  /** The schedule is over. Only a replay sends it again. */
+  /** The schedule has ended. Only a replay sends the event again. */
   | { readonly kind: 'failed' };
 
 /** An attempt as the schedule sees it. */
 export interface ScheduledAttempt {
-  /** Which one of the schedule it was, from 1. */
+  /** Its number in the schedule, from 1. */
   readonly delivery: number;
-  /** How long before the schedule's time it ended; 0 unless it was brought forward. */
+  /** How long before the scheduled time it ended; 0 unless it was brought forward. */
   readonly dueInSeconds: number;
   /** How many were brought forward since the last one of the schedule. */
   readonly earlyAttempts: number;
@@ -69,7 +72,7 @@ export function nextStep(attempt: ScheduledAttempt, result: AttemptResult, rando
   };
 }
 
-/** It takes nothing from the schedule: the same delivery stays due at the same time. */
+/** The schedule is unchanged: the same delivery stays due at the same time. */
 function afterEarly({ delivery, dueInSeconds, earlyAttempts }: ScheduledAttempt, patienceSeconds: number): NextStep {
   const againSeconds = EARLY_AGAIN_SECONDS * EARLY_AGAIN_FACTOR ** earlyAttempts;
   return {
@@ -82,13 +85,13 @@ function afterEarly({ delivery, dueInSeconds, earlyAttempts }: ScheduledAttempt,
 }
 
 /**
- * `Retry-After` (RFC 9110 10.2.3) as seconds from now: a number of seconds or a date. Undefined when it is neither, or
- * when the date has passed.
+ * `Retry-After` (RFC 9110 10.2.3) as seconds from now: a number of seconds or a date. Undefined if it is neither, or
+ * if the date has passed.
  */
 export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}$/.test(value)) return Number(value);
-  // Of the date formats only the preferred one: others need a guess at the century.
+  // Only the preferred date format: others require a guess at the century.
   if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(value)) return undefined;
   const seconds = Math.ceil((Date.parse(value) - nowMs) / 1_000);
   return seconds > 0 ? seconds : undefined;

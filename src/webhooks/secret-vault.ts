@@ -4,12 +4,12 @@ import { openBytes, sealBytes } from '../card/seal-bytes.ts';
 
 const PURPOSE = 'webhook';
 
-/** Webhook secrets at rest: sealed to their endpoint under keys used for nothing else. */
+/** Stored webhook secrets: sealed to their endpoint with keys for this purpose only. */
 export interface SecretVault {
   seal(endpointId: string, secret: Secret<string>): Uint8Array;
   /**
-   * @throws {SealError} KEY_GONE when its key is no longer in the ring, SEAL_BROKEN when it was changed or belongs to another
-   *   endpoint
+   * @throws {SealError} KEY_GONE if its key is no longer in the ring, SEAL_BROKEN if it was changed or belongs to
+   * another endpoint
    */
   open(endpointId: string, sealed: Uint8Array): Secret<string>;
 }

@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { Webhook as Signer } from 'standardwebhooks';
 import { type Webhook, webhook } from '#schemas/webhook';
 
-/** Each check, in the order in which they are made; the first that fails is told. */
+/** The checks in their order; the first that fails is reported. */
 export type WebhookCheck = keyof typeof WEBHOOK_CHECKS;
 
 export const WEBHOOK_CHECKS = {
@@ -22,21 +22,21 @@ export type VerifiedWebhook =
   | { readonly isGenuine: false; readonly check: WebhookCheck; readonly reason: string };
 
 export interface ReceivedWebhook {
-  /** As they came, under names in lower case. */
+  /** As received, with names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The raw body, before any JSON parser. */
   readonly body: Uint8Array;
 }
 
-/** What the libraries of Standard Webhooks grant. */
+/** The default of the Standard Webhooks libraries. */
 const TOLERANCE_SECONDS = 300;
 
 /**
- * What a receiver does with a webhook before it believes it (Standard Webhooks 1.0, "Verifying signatures"). A genuine one
- * may still be a repeat: its `id` tells.
+ * Verifies a webhook as a receiver must before it uses the content (Standard Webhooks 1.0, "Verifying signatures"). A
+ * genuine one may still be a repeat, which has the same `id`.
  *
  * @param secret `whsec_…`
- * @param nowMs milliseconds since 1970 by the receiver's clock
+ * @param nowMs milliseconds since 1970 on the receiver's clock
  */
 export function verifyWebhook(secret: string, { headers, body }: ReceivedWebhook, nowMs = Date.now()): VerifiedWebhook {
   const signer = signerOf(secret);
@@ -50,7 +50,7 @@ export function verifyWebhook(secret: string, { headers, body }: ReceivedWebhook
   const text = isUtf8(body) ? Buffer.from(body).toString() : undefined;
   const value = text === undefined ? undefined : parsed(text);
   if (text === undefined || !isSigned(text)) {
-    // Ours are written without blanks: so this is what was sent, if only its bytes were changed.
+    // The gateway writes JSON without spaces. If this text is signed, only the formatting was changed on the way.
     return refused(value !== undefined && isSigned(JSON.stringify(value)) ? 'rawBody' : 'signature');
   }
   const event = webhook.safeParse(value);
@@ -70,7 +70,7 @@ function signerOf(secret: string): Signer | undefined {
   }
 }
 
-/** Signatures stand side by side while a secret is rotated; those of other versions are passed over. */
+/** There are several signatures while a secret is rotated; those of other versions are ignored. */
 function includes(signatures: string, expected: string): boolean {
   const wanted = Buffer.from(expected);
   return signatures.split(' ').some((signature) => {

@@ -4,16 +4,17 @@ import { ERROR_CODES } from '../transactions/decisions/settle-outcome.ts';
 import { currencyOf, formatAmount } from '../transactions/model/money.ts';
 import type { ProviderValues, Transaction } from '../transactions/model/transaction.ts';
 
-/** What an outcome says besides its disposition. */
+/** Fields of an outcome besides its disposition. */
 type Facts = Pick<Webhook, 'disposition' | 'errorCode' | 'authorisationCode'> & Partial<Webhook>;
 
 /**
  * The body of a webhook (2.6, flat), as it is signed and sent.
  *
- * @param transaction as it is when the event is written; its outcome may be a later one by then
- * @param outcome as it was committed
- * @param providerId who the merchant is at the processor, when one is known
- * @param paymentReference of the link that a tap was for: its creator knows it by that, whatever the app submitted it under
+ * @param transaction state when the event is written; it may have a later outcome by then
+ * @param outcome as committed
+ * @param providerId the merchant's id at the processor, if known
+ * @param paymentReference reference of the link of the tap: its creator knows the payment by it, under any reference
+ * that the app submitted
  */
 export function webhookBody(
   transaction: Transaction,
@@ -42,8 +43,8 @@ export function webhookBody(
 }
 
 /**
- * The row tells of its last outcome. One that no switch heard of may have been followed by another attempt, so what it was
- * is said here; any other has kept what belongs to it.
+ * The row contains the last outcome. If no switch received the attempt, another one may have followed, so the earlier
+ * outcome is written here; in other cases the row still has its fields.
  */
 function factsOf(
   transaction: Transaction,

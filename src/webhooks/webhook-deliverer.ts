@@ -9,15 +9,15 @@ import { type AttemptResult, nextStep, parseRetryAfter } from './schedule.ts';
 import type { SecretVault } from './secret-vault.ts';
 import { signWebhook } from './webhook-secret.ts';
 
-/** Standard Webhooks 1.0 recommends 15 to 30 s; a receiver should answer first and work then. */
+/** Standard Webhooks 1.0 recommends 15 to 30 s; a receiver should respond first and process afterwards. */
 const TIMEOUT_MS = 15_000;
-/** What is kept of an answer. */
+/** Limit of the stored part of a response. */
 const MAX_ANSWER_BYTES = 1_024;
-/** An answer that takes longer is waited for without a hand: those are for endpoints that answer. */
+/** A slower response is awaited without a worker slot, because slots are for endpoints that respond. */
 const HAND_FOR_MS = 1_000;
-/** A probe that found no room beside too many others. */
+/** For a probe that found no room among too many others. */
 const PROBE_AGAIN_SECONDS = { least: 15, most: 60 } as const;
-/** A stop lets answers that are just coming in arrive. */
+/** A stop waits this long for responses that are about to arrive. */
 const STOP_AFTER_MS = 500;
 
 export interface WebhookDelivererOptions {
@@ -33,7 +33,7 @@ export interface WebhookDelivererOptions {
 
 type WebhookJob = JobPayloads['webhook'];
 
-/** What became of a job: gone with the commit that tells what came of it, or to be taken up again. */
+/** The result of a job: removed in the commit of its result, or to be taken again. */
 export type DeliveryResult = 'settled' | 'done' | { readonly againAfterSeconds: number; readonly payload: WebhookJob };
 
 interface Made {
@@ -41,7 +41,7 @@ interface Made {
   readonly result: AttemptResult;
 }
 
-/** Makes the attempts that the schedule asks for, and records each with what follows from it. */
+/** Makes the attempts of the schedule, and records each with its consequences. */
 export class WebhookDeliverer {
   readonly #options: WebhookDelivererOptions;
   readonly #stopping = new AbortController();
@@ -53,7 +53,7 @@ export class WebhookDeliverer {
   /**
    * Runs one job: at most one attempt.
    *
-   * @throws StoreUnavailable; the job then comes again
+   * @throws StoreUnavailable; the job is then repeated
    */
   async deliver(job: WebhookJob, jobId: string, hand: Hand): Promise<DeliveryResult> {
     const { store, lanes } = this.#options;
@@ -76,7 +76,7 @@ export class WebhookDeliverer {
     return 'settled';
   }
 
-  /** Makes the attempt, and lets the lane and what waits behind it know how it ended. */
+  /** Makes the attempt, and informs the lane and waiting deliveries how it ended. */
   async #take(turn: Extract<Turn, { kind: 'go' }>, event: StoredEvent, hand: Hand): Promise<Made | undefined> {
     const { lanes, recoveries } = this.#options;
     const slow = setTimeout(() => hand.release(), HAND_FOR_MS);
@@ -105,12 +105,12 @@ export class WebhookDeliverer {
     return least + (most - least) * this.#options.random();
   }
 
-  /** Attempts under way are given up soon; their jobs are taken up by the next process. */
+  /** Attempts in progress are given up soon; the next process takes their jobs. */
   stop(): void {
     setTimeout(() => this.#stopping.abort(), STOP_AFTER_MS);
   }
 
-  /** Undefined when we stopped before there was an answer: that was no attempt. */
+  /** Undefined if the process stopped before there was a response: that does not count as an attempt. */
   async #post(event: StoredEvent): Promise<Made | undefined> {
     const { fetcher, clock } = this.#options;
     const { url } = event.endpoint;
@@ -156,7 +156,7 @@ export class WebhookDeliverer {
   }
 }
 
-/** Anything else was replayed, delivered or taken up by somebody else since the job was made. */
+/** Any other event was replayed, delivered or taken by another job meanwhile. */
 function isDue({ state, round, delivery }: StoredEvent, job: WebhookJob): boolean {
   return state === 'pending' && round === job.round && delivery === job.delivery;
 }
@@ -181,7 +181,7 @@ function decide(step: ReturnType<typeof nextStep>): Pick<JobOutcome, 'state' | '
   }
 }
 
-/** As text that a column can hold. */
+/** Text that a database column can hold. */
 function textOf({ body }: GuardedAnswer): string {
   return body.toString().replaceAll('\0', '\ufffd');
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { Secret } from '../bytes/secret.ts';
 
-/** Standard Webhooks 1.0 asks for 24 to 64. */
+/** Standard Webhooks 1.0 requires 24 to 64. */
 const SECRET_BYTES = 32;
 
 /** A fresh signing secret, `whsec_` and Base64. */
@@ -11,10 +11,10 @@ export function createWebhookSecret(): Secret<string> {
 }
 
 /**
- * The headers that prove a webhook: signed with each secret, so that a receiver may know the one or the other (Standard
- * Webhooks 1.0, "Webhook headers").
+ * The headers that authenticate a webhook. It is signed with each secret, so that a receiver may know either
+ * (Standard Webhooks 1.0, "Webhook headers").
  *
- * @param atMs of this attempt, not of the event
+ * @param atMs time of this attempt, not of the event
  */
 export function signWebhook(
   secrets: readonly Secret<string>[],

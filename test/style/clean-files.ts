@@ -34,6 +34,8 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'schemas/*.ts', parts: ['comments'] },
   { glob: 'src/connection/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/switches/**/*.ts', parts: ['comments', 'texts'] },
+  { glob: 'src/{auth,jobs,webhooks,push}/**/*.ts', parts: ['comments'] },
+  { glob: 'src/{auth,jobs,webhooks,push}/README.md', parts: ['prose'] },
   { glob: 'src/http/**/*.md', parts: ['prose'] },
   { glob: 'src/errors/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/errors.ts', parts: ['comments'] },

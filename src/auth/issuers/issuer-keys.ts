@@ -3,13 +3,13 @@ import { publishedKey, publishedKeySet } from '#schemas/key-set';
 import type { SigningAlgorithm } from '#schemas/tokens';
 import type { Tenant } from '../../transactions/ports/store-ports.ts';
 
-/** A public key that an integrator or merchant registered, by PEM or by way of a JWKS URL. */
+/** A public key of an integrator or merchant, registered as PEM or published at a JWKS URL. */
 export interface IssuerKey {
-  /** Ours, never the `kid`: stable for as long as the key is registered. */
+  /** The gateway's id, never the `kid`: stable while the key is registered. */
   readonly id: string;
-  /** The `kid` that its tokens carry, when they carry one. */
+  /** The `kid` in its tokens, if any. */
   readonly kid: string | undefined;
-  /** What it may sign with: one algorithm, or RS256 and PS256 for an RSA key. */
+  /** Permitted algorithms: one, or RS256 and PS256 for an RSA key. */
   readonly algorithms: readonly SigningAlgorithm[];
   readonly publicKey: KeyObject;
   /** Signs only for merchants of this tenant. */
@@ -17,8 +17,8 @@ export interface IssuerKey {
 }
 
 /**
- * An issuer as one acquirer registered it. Names of issuers are not unique: another acquirer may use the same one, and its
- * keys then sign for its own merchants alone.
+ * An issuer as one acquirer registered it. Issuer names are not unique: another acquirer may use the same name, and
+ * its keys then sign only for its own merchants.
  */
 export interface ScopedIssuer {
   readonly acquirerId: number;
@@ -27,38 +27,38 @@ export interface ScopedIssuer {
 }
 
 /**
- * The keys that may sign. What is registered comes from memory and is at most 4 s behind what was committed, because a
- * revoked key must stop working within 5 s (contract, "Authentication"). What issuers publish is waited for when it is not
- * known yet.
+ * The keys that may sign. Registered keys come from memory and are at most 4 s behind the last commit, because a
+ * revoked key must stop working within 5 s (contract, "Authentication"). For published keys that are not known yet,
+ * the call waits.
  */
 export interface IssuerKeys {
   /**
-   * The acquirers where an issuer of this name has live keys, from memory. The one that registered the name first comes
-   * first, also when its first key is revoked by now.
+   * The acquirers that have live keys of an issuer with this name, from memory. The acquirer that registered the name
+   * first comes first, also if its first key is revoked by now.
    */
   acquirersOf(name: string): readonly number[];
   /**
-   * The live keys of an issuer, newest first; none when nobody registered it.
+   * The live keys of an issuer, newest first; empty if the issuer is not registered.
    *
-   * @param kid that is looked for: worth another look at what the issuer publishes
+   * @param kid if unknown, the issuer's published keys are fetched again
    */
   find(issuer: ScopedIssuer, kid?: string): Promise<readonly IssuerKey[]>;
   /**
-   * A text that changes with everything `find` and `Merchants.findOwned` may answer: a key registered, revoked or rotated, an
-   * issuer removed, a merchant moved or blocked.
+   * A text that changes with everything that `find` and `Merchants.findOwned` may return: a key registered, revoked
+   * or rotated, an issuer removed, a merchant moved or blocked.
    */
   generation(): Promise<string>;
 }
 
-/** Where an issuer publishes its keys, instead of registering each. */
+/** The URL at which an issuer publishes its keys, instead of registering each. */
 export interface KeySetRegistration {
   readonly url: string;
-  /** What its keys may sign with, whatever they say. */
+  /** Permitted algorithms, regardless of what the keys state. */
   readonly algorithms: readonly SigningAlgorithm[];
   readonly owner: Tenant;
 }
 
-/** What is registered of issuers, from memory. */
+/** The registered issuers, from memory. */
 export interface RegisteredIssuers extends IssuerKeys {
   keySets(issuer: ScopedIssuer): readonly KeySetRegistration[];
 }
@@ -72,24 +72,24 @@ export interface OwnedMerchant {
 
 /** As `IssuerKeys`, from memory. */
 export interface Merchants {
-  /** The merchant, when it is the tenant itself or one of the tenant's. */
+  /** The merchant, if it is the tenant itself or belongs to it. */
   findOwned(owner: Tenant, merchantId: string): Promise<OwnedMerchant | undefined>;
-  /** Whether the tenant is blocked, or one that it belongs to: nothing of it is let in then, but by the operator's keys. */
+  /** Whether the tenant, or one to which it belongs, is blocked. Then only the operator's keys are accepted. */
   isBlocked(tenant: Tenant): Promise<boolean>;
 }
 
-/** NIST SP 800-131A: less is no longer a signature. */
+/** NIST SP 800-131A: shorter keys do not make secure signatures. */
 const MIN_RSA_BITS = 2_048;
-/** RFC 8017 sets no limit; verification takes cubic time in this. */
+/** RFC 8017 sets no limit; the time of a verification grows with the cube of this. */
 const MAX_RSA_BITS = 8_192;
 /** An RSA key of 8,192 bits as PEM takes 1,500 characters. */
 const MAX_PEM_CHARS = 4_096;
 
 /**
- * Reads the PEM that an integrator registers (`PUBLIC KEY`, or `CERTIFICATE` for its key alone).
+ * Reads the PEM that an integrator registers (`PUBLIC KEY`, or `CERTIFICATE`, of which only the key is used).
  *
- * @returns the key and every algorithm that it can verify, or undefined when it is none of RSA (2,048 to 8,192 bits), P-256 and
- *   Ed25519, or when it is a private key, which nobody should have sent
+ * @returns the key and every algorithm that it can verify; undefined if it is not RSA (2,048 to 8,192 bits), P-256 or
+ * Ed25519, or if it is a private key, which should not have been sent
  */
 export function readIssuerPem(
   pem: string,
@@ -114,7 +114,7 @@ export interface PublishedKey {
 /**
  * Reads a key set (RFC 7517 5) as an issuer publishes it.
  *
- * @returns the keys among it that verify signatures of ours to take, or undefined when it is no key set at all
+ * @returns the keys that can verify signatures for the gateway; undefined if it is not a key set
  */
 export function readKeySet(json: string): readonly PublishedKey[] | undefined {
   const set = publishedKeySet.safeParse(parseJson(json));
@@ -129,7 +129,7 @@ function parseJson(json: string): unknown {
   }
 }
 
-/** None for what is not understood (RFC 7517 5), or is for something else. */
+/** Empty for an entry that is not understood (RFC 7517 5) or has another purpose. */
 function readPublishedKey(entry: unknown): PublishedKey[] {
   const { data: key } = publishedKey.safeParse(entry);
   if (key === undefined) return [];

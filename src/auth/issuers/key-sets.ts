@@ -1,16 +1,17 @@
 /**
- * The key sets that issuers publish, as they were when they were last fetched.
+ * The key sets that issuers publish, in the last fetched version.
  *
- * A set is fetched when it is first asked for, then kept fresh in the background for as long as it is used: a key that is
- * withdrawn is known to be so within minutes, and nobody waits. A kid that is not in it is worth one more look, but not one
- * for every token that somebody makes up. While the URL is away the last known set stands in, for half a day.
+ * A set is fetched when it is first needed, then refreshed in the background while it is used. A withdrawal of a key
+ * is therefore known within minutes, and no request waits for it. A kid that is not in the set causes one more fetch,
+ * but not one for every invented token. While the URL is unavailable, the last known set remains in use for half a
+ * day.
  */
 import { hash } from 'node:crypto';
 import { OutboundError } from '../../errors.ts';
 import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
 import { type PublishedKey, readKeySet } from './issuer-keys.ts';
 
-/** @throws OutboundError when there is no answer of status 200, in time and within the limits */
+/** @throws OutboundError if there is no response with status 200, in time and within the limits */
 export type FetchKeySet = (url: string) => Promise<string>;
 
 export interface KeySetsOptions {
@@ -19,29 +20,31 @@ export interface KeySetsOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** How long a key may be used that its issuer has withdrawn; others keep a set for as long and longer. */
+/** Maximum use of a key after its issuer has withdrawn it; other verifiers keep a set as long or longer. */
 const FRESH_MS = 5 * 60_000;
-/** Fetched again from this age on, so that nobody finds a set that is not fresh any more. */
+/** Age for a refresh, so that a request never finds an expired set. */
 const REFRESH_FROM_MS = FRESH_MS / 2;
 const REFRESH_EVERY_MS = 60_000;
-/** Between any two fetches of one URL: tokens with made-up kids make no more of them. */
+/** Minimum time between two fetches of one URL: tokens with invented kids do not cause more. */
 const FETCH_EVERY_MS = 30_000;
-/** A night without the issuer's web server stops no shop; a key that leaked is revoked with us, at once. */
+/** A night without the issuer's web server stops no shop. To stop a leaked key at once, revoke it in the gateway. */
 const STAND_IN_MS = 12 * 3_600_000;
-/** No token lives longer, so nothing that a set has verified is still in use. */
+/** No token lives longer, so no token that a set has verified is still in use. */
 const UNUSED_FOR_MS = 24 * 3_600_000;
-/** Issuers with a URL of their own. The one that was added first makes room. */
+/** Issuers with their own URL. If there are too many, the oldest is dropped. */
 const MAX_SETS = 4_096;
-/** A fetch, and a little while in line for it; a tap then goes on with what is known, before its phone gives up. */
+/**
+ * Time for a fetch and a short wait in its queue. A tap then continues with the known keys before its phone gives up.
+ */
 const AWAITED_MS = 5_000;
-/** URLs hang; the sockets are for webhooks, too. */
+/** URLs can hang, and webhooks need sockets, too. */
 const FETCHES_AT_ONCE = 16;
 const FETCHES_WAITING = 1_024;
 
 interface KeySet {
   readonly url: string;
   keys: readonly PublishedKey[];
-  /** Of what was fetched, to tell whether it changed. */
+  /** Digest of the fetched text, to detect a change. */
   digest: string;
   fetchedAtMs: number;
   triedAtMs: number;
@@ -61,7 +64,7 @@ export class KeySets {
     this.#timer = setInterval(() => this.refresh(), REFRESH_EVERY_MS).unref();
   }
 
-  /** Grows with every change of a set. */
+  /** Increases with every change of a set. */
   get changes(): number {
     return this.#changes;
   }
@@ -71,7 +74,7 @@ export class KeySets {
   }
 
   /**
-   * The keys at a URL; none while it has never answered, or has not for too long.
+   * The keys at a URL; empty if it has never responded, or not for too long.
    *
    * @param kid that is looked for
    */
@@ -82,7 +85,10 @@ export class KeySets {
     return this.#ageOf(set) < STAND_IN_MS ? set.keys : [];
   }
 
-  /** What the timer does: fetches what is no longer young, and forgets what is used no more or has stood in too long. */
+  /**
+   * Called by the timer: fetches ageing sets, and drops sets that are unused or were kept for too long without a
+   * fetch.
+   */
   refresh(): void {
     const nowMs = this.#options.monotonicMs();
     for (const set of this.#sets.values()) {
@@ -113,7 +119,7 @@ export class KeySets {
     clearTimeout(timer);
   }
 
-  /** Joins a fetch that is under way; none when the last one was a moment ago. */
+  /** Joins a running fetch; does nothing if the last one has just ended. */
   #fetch(set: KeySet): Promise<void> | undefined {
     if (set.fetching) return set.fetching;
     if (this.#options.monotonicMs() - set.triedAtMs < FETCH_EVERY_MS) return undefined;
@@ -142,7 +148,7 @@ export class KeySets {
   }
 }
 
-/** Whether there is any use in another look: a key without a name may be the one. */
+/** Whether another fetch is pointless. A key without a kid may be the one that is looked for. */
 function hasKey({ keys }: KeySet, kid: string | undefined): boolean {
   return kid === undefined || keys.some((key) => key.kid === undefined || key.kid === kid);
 }

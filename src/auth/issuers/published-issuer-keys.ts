@@ -8,7 +8,7 @@ import type {
 } from './issuer-keys.ts';
 import type { KeySets } from './key-sets.ts';
 
-/** The keys of issuers that registered each of them, and of those that registered where they publish them. */
+/** The keys of issuers that registered each key, and of those that registered a URL. */
 export class PublishedIssuerKeys implements IssuerKeys {
   readonly #registered: RegisteredIssuers;
   readonly #sets: Pick<KeySets, 'find' | 'changes'>;

@@ -1,11 +1,14 @@
-/** Ours, also where the installation has another name: a reader of a token takes it for one that the gateway signed. */
+/**
+ * Reserved also if the installation has another name: a person who reads a token would think that the gateway signed
+ * it.
+ */
 const PRODUCT_NAME = 'tapwire';
 
 /**
- * Whether tokens by this issuer could be taken for tokens of the gateway itself. Names that differ only in case, width or
- * outer blanks look the same to people, and are reserved too.
+ * Whether tokens of this issuer could be mistaken for tokens of the gateway. Names that differ only in case, width or
+ * outer spaces look the same to people, and are also reserved.
  *
- * @param ownName the issuer of the gateway's own tokens
+ * @param ownName issuer of the gateway's own tokens
  */
 export function isReservedIssuer(issuer: string, ownName: string): boolean {
   const name = folded(issuer);

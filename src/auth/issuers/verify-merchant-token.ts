@@ -1,6 +1,6 @@
 /**
- * Bearer tokens of integrators' backends (contract, "Authentication"): `iss` picks the issuer, `kid` the key, the package `jose`
- * checks the signature, and the key's owner must own the merchant in `sub`.
+ * Bearer tokens of integrators' backends (contract, "Authentication"): `iss` selects the issuer, `kid` the key, the
+ * package `jose` verifies the signature, and the key's owner must own the merchant in `sub`.
  */
 import { hash } from 'node:crypto';
 import { compactVerify } from 'jose';
@@ -14,26 +14,26 @@ import type { IssuerKey, IssuerKeys, Merchants, OwnedMerchant } from './issuer-k
 import { isReservedIssuer } from './reserved-issuers.ts';
 
 const MAX_LIFETIME_SECONDS = 24 * 60 * 60;
-/** Clocks of backends are set by hand often enough. */
+/** Clocks of backends are often set by hand. */
 const LEEWAY_SECONDS = 60;
-/** Tokens in use at once; an entry takes about 1 KB. Those pushed out are verified again. */
+/** Tokens in use at once; an entry takes about 1 KB. Evicted ones are verified again. */
 const MAX_CACHED_TOKENS = 16_384;
-/** A rotation has two keys, a fleet of backends a few more; a token without `kid` is tried against no more than these. */
+/** A rotation has two keys, a fleet of backends a few more. A token without `kid` is tried with at most this many. */
 const MAX_TRIED_KEYS = 8;
 
-/** Of the acquirers that registered one issuer; more than one or two is a mistake of theirs. */
+/** Acquirers that registered one issuer; more than one or two is a mistake. */
 const MAX_TRIED_ACQUIRERS = 16;
-/** In the order in which keys are found. */
+/** In the order of the checks. */
 const CHECKS: readonly string[] = ['issuer', 'key', 'algorithm', 'signature'];
 
-/** As whom a token speaks, and what it says about the merchant. */
+/** Identity of a token, and its claims about the merchant. */
 export interface MerchantPrincipal extends Principal {
   readonly integratorId: number;
   readonly userClaim: string;
   readonly issuer: string;
-  /** Ours of the key that signed. */
+  /** The gateway's id of the key that signed. */
   readonly keyId: string;
-  /** Whose key it is: the merchant's own, or its integrator's. */
+  /** Owner of the key: the merchant itself, or its integrator. */
   readonly keyOwner: Tenant;
   /** `mbn` */
   readonly merchantName: string | null;
@@ -45,8 +45,9 @@ export interface MerchantPrincipal extends Principal {
 
 export interface MerchantTokenVerifier {
   /**
-   * @param token what follows `Bearer `
-   * @throws {AuthError} JWT_INVALID, JWT_EXPIRED, or FORBIDDEN when its key's owner does not own the merchant or it is blocked
+   * @param token the text after `Bearer `
+   * @throws {AuthError} JWT_INVALID, JWT_EXPIRED, or FORBIDDEN if its key's owner does not own the merchant or the
+   * merchant is blocked
    */
   verify(token: string): Promise<MerchantPrincipal>;
 }
@@ -54,17 +55,17 @@ export interface MerchantTokenVerifier {
 export interface MerchantTokenVerifierOptions {
   readonly keys: IssuerKeys;
   readonly merchants: Merchants;
-  /** What `aud` must name; the gateway's own name, so no other issuer's. */
+  /** Required in `aud`; the gateway's own name, so no issuer can have it. */
   readonly audience: string;
   /** Milliseconds since 1970, for `iat` and `exp`. */
   readonly nowMs?: () => number;
 }
 
-/** A token that was good once: what it says cannot change, who stands behind it can. */
+/** A token that was verified once: its content cannot change, but its key and merchant can. */
 interface VerifiedToken {
   readonly principal: MerchantPrincipal;
   readonly key: IssuerKey;
-  /** The generation at which key and merchant were last found as they are. */
+  /** The generation at which key and merchant were last confirmed. */
   generation: string;
 }
 
@@ -75,7 +76,7 @@ export function createMerchantTokenVerifier(options: MerchantTokenVerifierOption
 class CachingVerifier implements MerchantTokenVerifier {
   readonly #options: MerchantTokenVerifierOptions;
   readonly #nowMs: () => number;
-  /** By SHA-256: the tokens themselves would lie in every heap dump for up to a day. */
+  /** Keyed by SHA-256: otherwise every heap dump would contain the tokens for up to a day. */
   readonly #tokens = new LruMap<string, VerifiedToken>(MAX_CACHED_TOKENS);
 
   constructor(options: MerchantTokenVerifierOptions) {
@@ -126,9 +127,10 @@ class CachingVerifier implements MerchantTokenVerifier {
   }
 
   /**
-   * The acquirers whose keys may have signed. Several may have registered the issuer, and ids of merchants are their own, so
-   * the key that verifies decides. Where one public key is registered with several of them, and each has such a merchant, the
-   * claim `acquirerId` decides; without it the acquirer that has had the issuer for longest, which nobody can become later.
+   * The acquirers whose keys may have signed. Several may have registered the issuer, and each has its own merchant
+   * ids, so the key that verifies decides. If several registered one public key and each has such a merchant, the
+   * claim `acquirerId` decides. Without the claim, it is the acquirer that registered the issuer first, a position
+   * that no other acquirer can gain later.
    */
   async #acquirersOf({ iss, sub, acquirerId: claimed }: UnverifiedToken['claims']): Promise<readonly number[]> {
     if (isReservedIssuer(iss, this.#options.audience)) return [];
@@ -140,7 +142,7 @@ class CachingVerifier implements MerchantTokenVerifier {
     return [...first, ...last].slice(0, MAX_TRIED_ACQUIRERS);
   }
 
-  /** Whether key and merchant are still what they were when the signature was checked. Anything else is verified anew. */
+  /** Whether key and merchant are unchanged since the signature was verified. If not, the token is verified again. */
   async #stillStands(known: VerifiedToken, generation: string): Promise<boolean> {
     const { principal, key } = known;
     const keys = await this.#options.keys.find({ acquirerId: key.owner.acquirerId, name: principal.issuer });
@@ -152,7 +154,7 @@ class CachingVerifier implements MerchantTokenVerifier {
   }
 }
 
-/** @returns the key that signed, or why none of these did */
+/** @returns the key that signed, or why no key fits */
 async function findSigner(
   keys: readonly IssuerKey[],
   token: string,
@@ -167,12 +169,15 @@ async function findSigner(
   return new AuthError('JWT_INVALID', 'signature');
 }
 
-/** How far a token came with the keys of an acquirer: the furthest check is what its signer needs to know. */
+/**
+ * The last check that a token passed with the keys of an acquirer. The furthest failed check is the useful one for
+ * the signer.
+ */
 function telling({ code, check }: AuthError): number {
   return code === 'FORBIDDEN' ? CHECKS.length : CHECKS.indexOf(check);
 }
 
-/** `kid` names a key among the issuer's own. Keys registered without one are tried for any name. */
+/** `kid` selects among the issuer's own keys. Keys registered without one are tried for any kid. */
 function keysNamed(keys: readonly IssuerKey[], kid: string | undefined): readonly IssuerKey[] {
   if (kid === undefined) return keys;
   const named = keys.filter((key) => key.kid === kid);

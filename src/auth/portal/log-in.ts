@@ -6,13 +6,13 @@ import { addressSubject, type LoginLimits, type LoginTries, userSubject } from '
 import { isPassword } from './password.ts';
 import type { PortalUser } from './portal-user.ts';
 
-/** A user as logging in finds it. */
+/** A user as the login reads it. */
 export interface UserWithPassword extends PortalUser {
   readonly passwordHash: string;
 }
 
 export interface Logins {
-  /** In whatever case the name is typed. */
+  /** The case of the name is ignored. */
   findByUsername(username: string): Promise<UserWithPassword | undefined>;
   recordLogin(user: PortalUser): Promise<void>;
 }
@@ -31,22 +31,25 @@ export interface LogInOptions extends LoginCheckOptions {
 export interface LoginRequest {
   readonly username: string;
   readonly password: string;
-  /** The address that it comes from. */
+  /** IP address of the client. */
   readonly ip: string;
 }
 
 /** A hash takes a core for 0.3 s and 128 MB; the other cores are for taps. */
 const LOGINS_AT_ONCE = 1;
-/** About five seconds of waiting; people do not wait longer, and password guessers should. */
+/** About five seconds of waiting. People do not wait longer, and password guessers should. */
 const LOGINS_WAITING = 16;
 
-/** For so long an address that has had its tries is sent away without being counted again: it stands in nobody's way. */
+/**
+ * For this long, an address that has used up its attempts is refused without another count, so it does not delay
+ * other clients.
+ */
 const SENT_AWAY_MS = 5_000;
-/** At once; one more than these is counted again. */
+/** Addresses that are remembered at once; further ones are counted again. */
 const MAX_SENT_AWAY = 4_096;
 
 export type LogIn = (request: LoginRequest) => Promise<Session>;
-/** Whose name and password these are. */
+/** The user of this name and password. */
 export type CheckLogin = (request: LoginRequest) => Promise<PortalUser>;
 
 export interface Session {
@@ -55,20 +58,22 @@ export interface Session {
   readonly expiresIn: number;
 }
 
-/** Makes what begins sessions by token. @returns a function that throws what `createLoginCheck`'s does */
+/**
+ * Makes the function that starts sessions by token. @returns a function that throws what `createLoginCheck`'s does
+ */
 export function createLogIn({ tokens, ...options }: LogInOptions): LogIn {
   const check = createLoginCheck(options);
   return async (request) => ({ token: await tokens.issue(await check(request)), expiresIn: tokens.lifetimeSeconds });
 }
 
 /**
- * Makes what checks logins.
+ * Makes the function that checks logins.
  *
- * A login never tells whether there is such a user: an unknown one, a wrong password and a blocked user are refused alike,
- * after the same work, and are counted alike.
+ * A login never reveals whether the user exists: an unknown user, a wrong password and a blocked user are refused in
+ * the same way, after the same work, and are counted in the same way.
  *
- * @returns a function that gives the user, and throws AuthError UNAUTHORISED for a login that fails, Throttled for one
- *   too many, Overloaded when too many wait, StoreUnavailable
+ * @returns a function that returns the user, and throws AuthError UNAUTHORISED for a failed login, Throttled for one
+ * too many, Overloaded if too many wait, StoreUnavailable
  */
 export function createLoginCheck({
   logins,
@@ -104,7 +109,7 @@ export function createLoginCheck({
     const address = addressSubject(request.ip);
     const known = sentAway.get(address);
     if (known !== undefined && monotonicMs() < known.untilMs) throw known.error;
-    // In line before it is counted: being sent away for want of time is no try.
+    // Queues before it counts: a refusal because the queue is full is not an attempt.
     return line.run(() => attempt(request, address));
   };
 }

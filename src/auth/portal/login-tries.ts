@@ -1,40 +1,40 @@
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
 
-/** How often passwords may be tried. */
+/** Limits of password attempts. */
 export interface LoginLimits {
-  /** For one username, whether there is such a user or not (PCI DSS 4.0 8.3.4: ten at most). */
+  /** For one username, whether the user exists or not (PCI DSS 4.0 8.3.4: at most ten). */
   readonly perUser: number;
-  /** From one address: an office shares one. */
+  /** From one address, which may be shared by an office. */
   readonly perAddress: number;
-  /** Counted from the first try on (PCI DSS 4.0 8.3.4: locked for 30 minutes at least). */
+  /** Counted from the first attempt (PCI DSS 4.0 8.3.4: locked for at least 30 minutes). */
   readonly windowSeconds: number;
 }
 
 export interface TriesSoFar {
-  /** Within the window, this one too. */
+  /** Within the window, including this one. */
   readonly tries: number;
-  /** Until the window closes and counting begins anew. */
+  /** Until the window ends and counting starts again. */
   readonly secondsLeft: number;
 }
 
-/** Tries of all processes together. */
+/** Attempts counted over all processes. */
 export interface LoginTries {
-  /** Counts one more, before it is known whether it succeeds: of a hundred at once none goes uncounted. */
+  /** Counts one more attempt before its result is known, so that all of a hundred concurrent ones are counted. */
   count(subject: string, windowSeconds: number): Promise<TriesSoFar>;
-  /** One succeeded: the user begins anew, and the address has it back. */
+  /** An attempt succeeded: resets the user's count and removes the attempt from the address. */
   forgive(user: string, address: string): Promise<void>;
 }
 
-/** A username is kept as a hash: people type passwords into the wrong field. */
+/** A username is stored as a hash, because people type passwords into the wrong field. */
 export function userSubject(username: string): string {
   return `user ${hash('sha256', username, 'base64url')}`;
 }
 
 /**
- * An IPv4 address, or the network of an IPv6 one: whoever has an IPv6 address has 2^64 of them (RFC 6177).
+ * An IPv4 address, or the network of an IPv6 address, because an IPv6 customer has 2^64 addresses (RFC 6177).
  *
- * @param ip as sockets and trusted proxies name it
+ * @param ip in the notation of sockets and trusted proxies
  */
 export function addressSubject(ip: string): string {
   const plain = ip

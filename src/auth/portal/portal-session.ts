@@ -3,19 +3,19 @@ import { AuthError } from '../../errors.ts';
 import { INSTALLATION_OWNER, type PortalUser, type PortalUsers } from './portal-user.ts';
 
 /**
- * The sessions of people at the console. The cookie is a random secret of which the database has the hash alone; from the
- * same secret comes what every action must repeat in a header (a page of another site can send the cookie, and cannot read
- * that).
+ * The sessions of people at the console. The cookie is a random secret; the database stores only its hash. A second
+ * value derived from the secret must be repeated in a header with every action (a page of another site can cause the
+ * cookie to be sent, but cannot read this value).
  *
- * A screen may stay open for a shift, and shows what it shows for as long. Whoever looks into transactions or acts must have
- * done so within a quarter of an hour, or logs in anew (PCI DSS 4.0 8.2.8).
+ * A screen may stay open for a shift and continues to show its data. A person who reads transactions or acts must
+ * have done so within the last 15 minutes, or logs in again (PCI DSS 4.0 8.2.8).
  */
 export const SESSION_SECONDS = 12 * 3_600;
 const IDLE_SECONDS = 15 * 60;
-/** Of 256 bits: nobody guesses it, so its hash needs no salt. */
+/** 256 bits cannot be guessed, so the hash needs no salt. */
 const SECRET_BYTES = 32;
 const SECRET = /^[\w-]{43}$/;
-/** Written so often at most while a person acts. */
+/** Minimum interval between two writes while a person acts. */
 const ACT_RECORDED_EVERY_SECONDS = 30;
 
 /** A session as it is stored. */
@@ -35,14 +35,14 @@ export interface SessionStore {
   end(secretHash: Uint8Array): Promise<void>;
 }
 
-/** Somebody at the console. */
+/** A person at the console. */
 export interface PortalSession {
   readonly user: PortalUser;
-  /** Whose transactions and switches the user sees; undefined for those of the whole installation. */
+  /** Acquirer whose transactions and switches the user sees; undefined for the whole installation. */
   readonly acquirerId: number | undefined;
-  /** Whether the user does more than look. */
+  /** Whether the user may act or only read. */
   readonly mayAct: boolean;
-  /** What actions must repeat. */
+  /** The value that actions must repeat. */
   readonly csrfToken: string;
   readonly secondsLeft: number;
 }
@@ -61,7 +61,7 @@ export class PortalSessions {
 
   /**
    * @returns the secret for the cookie
-   * @throws AuthError FORBIDDEN for users of integrators and merchants: the console shows what is above them
+   * @throws AuthError FORBIDDEN for users of integrators and merchants: the console shows data beyond theirs
    */
   async begin({ id, owner }: PortalUser): Promise<string> {
     if (owner.integratorId !== undefined || owner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
@@ -71,8 +71,8 @@ export class PortalSessions {
   }
 
   /**
-   * @param isAct whether the person does something now; false for what the page does by itself
-   * @throws AuthError UNAUTHORISED without a session, or with one that is over or, for an act, has been idle
+   * @param isAct whether the request is an action of a person; false for automatic requests of the page
+   * @throws AuthError UNAUTHORISED without a session, or with one that has expired or, for an action, has been idle
    */
   async find(secret: string | undefined, isAct: boolean): Promise<PortalSession> {
     if (secret === undefined || !SECRET.test(secret)) throw new AuthError('UNAUTHORISED', 'session');

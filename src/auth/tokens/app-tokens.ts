@@ -6,8 +6,8 @@ import type { Merchants } from '../issuers/issuer-keys.ts';
 import type { OwnTokens } from './own-tokens.ts';
 
 /**
- * A tap that began in a link's last second is answered, asked for its PIN and acknowledged within this time: two deadlines of
- * 40 s, three PINs of 90 s each, and as much again. What may still begin, the link's own row says.
+ * A tap that starts in a link's last second is answered, asked for its PIN and acknowledged within this time: two
+ * deadlines of 40 s, three PINs of 90 s each, and the same again. The link's row decides what may still start.
  */
 const GRACE_SECONDS = 600;
 
@@ -40,9 +40,9 @@ export class AppTokens implements IntentTokens {
   }
 
   /**
-   * @returns the link that a token opens; the token may be over for as long as a tap takes that began in time
-   * @throws {AuthError} JWT_INVALID, also for a token of ours that is for something else; JWT_EXPIRED; FORBIDDEN when the
-   *   merchant is gone or blocked
+   * @returns the link that a token opens; an expired token is accepted as long as a tap that started in time can take
+   * @throws {AuthError} JWT_INVALID, also for a token of the gateway with another use; JWT_EXPIRED; FORBIDDEN if the
+   * merchant was removed or blocked
    */
   async open(token: string): Promise<IntentClaims> {
     const claims = intentTokenClaims.safeParse(await this.#tokens.verify('intent', token, GRACE_SECONDS));
@@ -68,7 +68,7 @@ export class AppTokens implements IntentTokens {
   }
 }
 
-/** Numeric when it is (contract, "Values"), as far as a number tells every digit. */
+/** A number if the id is numeric (contract, "Values") and a number can represent every digit. */
 function asClaim(merchantId: string): string | number {
   const number = Number(merchantId);
   return Number.isSafeInteger(number) && String(number) === merchantId ? number : merchantId;

@@ -9,17 +9,18 @@ import { readToken } from './read-token.ts';
 
 export interface TokenCheckerOptions {
   readonly tokens: MerchantTokenVerifier;
-  /** What is registered, and with it what issuers publish. */
+  /** The registered issuers, with the keys that they publish. */
   readonly registered: RegisteredIssuers;
   readonly keys: IssuerKeys;
 }
 
-/** The first check that a token fails; undefined when it passes them all. */
+/** The first check that a token fails; undefined if it passes all. */
 export type CheckToken = (token: string, asker: ApiKeyOwner) => Promise<TokenCheckName | undefined>;
 
 /**
- * Makes what tells the owner of an issuer why its tokens are refused. What can be read off a token is told to anyone; of an
- * issuer that is somebody else's, or ours, nothing is, as if nobody had registered it.
+ * Makes the function that reports to the owner of an issuer why its tokens are refused. Faults that are visible in
+ * the token are reported to any caller. Nothing is reported about an issuer of another tenant or of the gateway, as
+ * if it were not registered.
  */
 export function createTokenCheck({ tokens, registered, keys }: TokenCheckerOptions): CheckToken {
   return async (token, asker) => {
@@ -32,7 +33,7 @@ export function createTokenCheck({ tokens, registered, keys }: TokenCheckerOptio
       const found = await Promise.all(own.map((issuer) => keys.find(issuer, kid)));
       if (found.flat().length === 0) return 'keySet';
       const { keyOwner } = await tokens.verify(token);
-      // Good by the key of somebody else, who registered an issuer of the same name.
+      // The token is valid with the key of another tenant that registered an issuer of the same name.
       return includes(asker, keyOwner) ? undefined : 'signature';
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;

@@ -15,8 +15,8 @@ export interface LoginTokensOptions {
 }
 
 /**
- * The sessions of portal users. A token says who; whose the user is, and what it may do, is asked of the store, at most 4 s
- * ago. So rights can be taken away, and a user blocked, while a session lasts.
+ * The sessions of portal users. A token contains only the user's id. The user's tenant and rights are read from the
+ * store, at most 4 s ago. Rights can therefore be removed, and a user blocked, during a session.
  */
 export class LoginTokens {
   readonly lifetimeSeconds: number;
@@ -41,17 +41,17 @@ export class LoginTokens {
   }
 
   /**
-   * Whose session it is.
+   * Returns the user of a session.
    *
    * @param token verified, of use `login`
-   * @throws AuthError JWT_INVALID when the user is gone, or the password another one by now; Forbidden BLOCKED_USER
+   * @throws AuthError JWT_INVALID if the user was removed, or the password has changed since; Forbidden BLOCKED_USER
    */
   async userOf({ claims }: OwnToken): Promise<PortalUser> {
     const read = loginTokenClaims.safeParse(claims);
     if (!read.success) throw new AuthError('JWT_INVALID', 'claims');
     const user = await this.#users.get(`${read.data.acquirerId} ${read.data.sub}`);
     if (user === undefined) throw new AuthError('JWT_INVALID', 'user');
-    // `iat` is in whole seconds: of the second of the change itself, the session may be of the new password.
+    // `iat` is in whole seconds: a session from the second of the change may be of the new password.
     if (claims.iat! + 1 <= user.passwordChangedAtMs / 1_000) throw new AuthError('JWT_INVALID', 'password');
     if (user.isBlocked) throw new Forbidden('BLOCKED_USER');
     return user;

@@ -1,6 +1,6 @@
 /**
- * Tokens that we sign ourselves (contract, "Authentication"): ES256 with `kid`, and a `use` by which no token of one use
- * passes for another. The package `jose` signs and verifies.
+ * Tokens that the gateway signs (contract, "Authentication"): ES256 with `kid`, and a `use`, so that a token of one
+ * use is not accepted for another. The package `jose` signs and verifies.
  */
 import type { KeyObject } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
@@ -8,7 +8,7 @@ import { MAX_TOKEN_CHARS } from '#schemas/tokens';
 import { AuthError } from '../../errors.ts';
 import { REFUSED_PARAMETERS } from './read-token.ts';
 
-/** What tokens are for. */
+/** Purposes of tokens. */
 const TOKEN_USES = ['login', 'intent', 'intentSession', 'proximity', 'pin'] as const;
 export type TokenUse = (typeof TOKEN_USES)[number];
 
@@ -23,26 +23,28 @@ export interface TokenKey {
 export interface TokenKeys {
   /** Newest first: the first one signs. */
   readonly tokenSigning: readonly TokenKey[];
-  /** Any of them, to verify: one too that another process has signed with and this one has not seen before. */
+  /**
+   * Any key for verification, including one that another process has signed with and this process does not know yet.
+   */
   tokenKey(kid: string): TokenKey | undefined;
 }
 
 export interface OwnTokensOptions {
-  /** Looked at each time, since a rotation needs no restart. */
+  /** Read for each token, because a rotation needs no restart. */
   readonly keys: TokenKeys;
-  /** The name of the installation: it issues these tokens, and is their audience. */
+  /** The name of the installation: issuer and audience of these tokens. */
   readonly name: string;
   /** Milliseconds since 1970, for `iat` and `exp`. */
   readonly nowMs: () => number;
 }
 
-/** A token of ours that is good, whatever it is for. */
+/** A valid token of the gateway with any use. */
 export interface OwnToken {
   readonly use: TokenUse;
   readonly claims: JWTPayload;
 }
 
-/** What every token claims besides its use, issuer, audience and `iat`. */
+/** Claims of every token besides its use, issuer, audience and `iat`. */
 export interface OwnTokenClaims extends JWTPayload {
   readonly sub: string;
   readonly jti: string;
@@ -69,7 +71,7 @@ export class OwnTokens {
       .sign(privateKey);
   }
 
-  /** Whether a token says that it is ours. Then it is to be verified here, and nowhere else. */
+  /** Whether a token claims to be of the gateway. Then only this class verifies it. */
   isOwn(token: string): boolean {
     if (token.length > MAX_TOKEN_CHARS) return false;
     try {
@@ -80,9 +82,9 @@ export class OwnTokens {
   }
 
   /**
-   * @param graceSeconds how long after its end a token still does: for what was begun with it in time
-   * @returns the claims of a token of ours for this use
-   * @throws {AuthError} JWT_INVALID with the check that it fails, JWT_EXPIRED when it is good in everything else
+   * @param graceSeconds how long after its expiry a token is accepted, for operations that started in time
+   * @returns the claims of a gateway token of this use
+   * @throws {AuthError} JWT_INVALID with the check that it fails, JWT_EXPIRED if it is valid otherwise
    */
   async verify(use: TokenUse, token: string, graceSeconds = 0): Promise<JWTPayload> {
     const { payload, isExpired } = await this.#read(token);
@@ -92,7 +94,7 @@ export class OwnTokens {
     return payload;
   }
 
-  /** A token of ours for any use. @throws {AuthError} as `verify` does */
+  /** Verifies a gateway token of any use. @throws {AuthError} as `verify` does */
   async verifyAny(token: string): Promise<OwnToken> {
     const { payload, isExpired } = await this.#read(token);
     const use = TOKEN_USES.find((known) => known === payload.use);
@@ -124,7 +126,7 @@ export class OwnTokens {
 
   #keyOf(header: object): KeyObject {
     const { kid } = header as { readonly kid?: string };
-    // We never write any of these, so whoever did wants something else to be read.
+    // The gateway never writes any of these, so such a token is forged or has another meaning.
     if (REFUSED_PARAMETERS.some((name) => Object.hasOwn(header, name))) throw new AuthError('JWT_INVALID', 'header');
     const key = kid === undefined ? undefined : this.#options.keys.tokenKey(kid);
     if (key === undefined) throw new AuthError('JWT_INVALID', 'key');

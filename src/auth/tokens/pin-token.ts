@@ -5,15 +5,15 @@ import type { PinTokens, PinTokenVerdict } from '../../transactions/ports/pin-po
 import type { OwnTokens } from './own-tokens.ts';
 
 /**
- * The tokens of the PIN step, bound to a transaction, its attempt and its device. Nothing of them is kept: the row says
- * how long a PIN is awaited and for which attempt, so a token can be made again for a repeated answer, and the next
- * attempt spends every token of the one before.
+ * The tokens of the PIN step, bound to a transaction, its attempt and its device. They are not stored: the row
+ * contains the attempt and the time limit of the PIN. A token can therefore be created again for a repeated response,
+ * and the next attempt invalidates every token of the previous one.
  */
 export function createPinTokens(tokens: OwnTokens): PinTokens {
   return {
     issue: ({ id, attempt, merchantId, deviceInstallationId, pinExpiresAtMs }) => {
       const claims: PinTokenClaims = { txn: id, attempt, device: deviceInstallationId };
-      // Up to the whole second that follows: in between, the row decides.
+      // Rounded up to the next second; in between, the row decides.
       const exp = Math.ceil((pinExpiresAtMs ?? 0) / 1_000);
       return tokens.sign('pin', { ...claims, sub: merchantId, jti: `${id}.${attempt}`, exp });
     },

@@ -25,10 +25,11 @@ export interface ProximityTokensOptions {
 }
 
 /**
- * Makes what gives readers their tokens (4.3): they say of the merchant and its terminal what the integrator's own said.
+ * Makes the function that creates tokens for readers (4.3). They repeat what the integrator's own token states about
+ * the merchant and its terminal.
  *
- * @returns a function that throws AuthError FORBIDDEN without the right, RequestRejected (TOKEN_WITHOUT_TERMINAL) with a pointer to each claim that
- *   is missing, or to a terminal that the acquirer does not have (7.1)
+ * @returns a function that throws AuthError FORBIDDEN without the right, RequestRejected (TOKEN_WITHOUT_TERMINAL)
+ * with a pointer to each missing claim, or to a terminal that the acquirer does not have (7.1)
  */
 export function createProximityTokens({ tokens, directory, lifetimeSeconds, nowMs }: ProximityTokensOptions) {
   return async (principal: MerchantPrincipal): Promise<ProximityToken> => {
@@ -39,7 +40,7 @@ export function createProximityTokens({ tokens, directory, lifetimeSeconds, nowM
       throw new AuthError('FORBIDDEN', 'scope');
     const faults = faultsOf(principal, directory);
     if (faults.length > 0) throw new RequestRejected('TOKEN_WITHOUT_TERMINAL', faults);
-    // Tokens count in whole seconds, and so do we.
+    // Token times are in whole seconds.
     const issuedAtMs = Math.floor(nowMs() / 1_000) * 1_000;
     const expiresAtMs = issuedAtMs + lifetimeSeconds * 1_000;
     const jwtId = randomUUID();

@@ -8,13 +8,18 @@ import {
 import { decodeBase64Url } from '../../bytes/base64.ts';
 import { AuthError } from '../../errors.ts';
 
-/** Header parameters by which a token would bring its own key, or ask to be read in another way (RFC 7515 4.1, RFC 7797). */
+/**
+ * Header parameters with which a token would bring its own key, or change how it is read (RFC 7515 4.1, RFC 7797).
+ */
 export const REFUSED_PARAMETERS: readonly string[] = ['jwk', 'jku', 'x5u', 'x5c', 'crit', 'b64', 'enc', 'zip'];
 const MAX_KID_CHARS = 255;
-/** Throws on bytes that are not UTF-8, as RFC 7519 7.2 step 10 asks; U+FFFD in a name would be a name nobody registered. */
+/**
+ * Throws on bytes that are not UTF-8, as RFC 7519 7.2 step 10 requires. A name with U+FFFD would be a name that was
+ * never registered.
+ */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** What a token says before anyone has checked that it is true. */
+/** The content of a token before any verification. */
 export interface UnverifiedToken {
   readonly algorithm: SigningAlgorithm;
   readonly kid: string | undefined;
@@ -22,7 +27,7 @@ export interface UnverifiedToken {
 }
 
 /**
- * Takes a compact JWS apart (RFC 7515 7.1) without believing it.
+ * Parses a compact JWS (RFC 7515 7.1) without verifying it.
  *
  * @throws {AuthError} JWT_INVALID with the check that it fails
  */
@@ -37,7 +42,8 @@ export function readToken(token: string): UnverifiedToken {
   const { alg, kid, typ } = header;
   if (REFUSED_PARAMETERS.some((name) => Object.hasOwn(header, name))) throw invalid('header');
   if (kid !== undefined && !isKid(kid)) throw invalid('header');
-  // Tokens of other kinds say so (RFC 8725 3.11): an access token or a logout token of the same key is none for us.
+  // Tokens of other kinds have another type (RFC 8725 3.11): an access token or a logout token of the same key is
+  // refused.
   if (typ !== undefined && (typeof typ !== 'string' || typ.toUpperCase() !== 'JWT')) throw invalid('header');
   const algorithm = SIGNING_ALGORITHMS.find((allowed) => allowed === alg);
   if (algorithm === undefined) throw invalid('algorithm');

@@ -3,15 +3,15 @@ import type { Principal } from '../../transactions/model/principal.ts';
 import type { MerchantTokenVerifier } from '../issuers/verify-merchant-token.ts';
 import type { AppTokens } from './app-tokens.ts';
 
-/** As whom a tap and all that follows it is submitted. */
+/** Identity of a tap and of all requests that follow it. */
 export interface TapTokens {
   /** @throws AuthError */
   verify(token: string): Promise<Principal>;
 }
 
 /**
- * A merchant's backend signs for its taps; a payment app that holds no such token pays the one link or intent whose own token
- * it was given. The merchant's come first: they are many, and known by their hash.
+ * A merchant's backend signs tokens for its taps. A payment app without such a token pays only the link or intent
+ * whose token it was given. Tokens of merchants are checked first: they are many, and known by hash.
  */
 export function createTapTokens(merchants: MerchantTokenVerifier, apps: AppTokens): TapTokens {
   return {
