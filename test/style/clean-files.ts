@@ -36,6 +36,11 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/switches/**/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/{auth,jobs,webhooks,push}/**/*.ts', parts: ['comments'] },
   { glob: 'src/{auth,jobs,webhooks,push}/README.md', parts: ['prose'] },
+  {
+    glob: 'src/store/{transactions,links,switches,webhooks,directory,credentials,console}/*.ts',
+    parts: ['comments'],
+  },
+  { glob: 'src/store/README.md', parts: ['prose'] },
   { glob: 'src/http/**/*.md', parts: ['prose'] },
   { glob: 'src/errors/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/errors.ts', parts: ['comments'] },

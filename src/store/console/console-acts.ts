@@ -9,7 +9,7 @@ import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
 
-/** What acts at the console look up, and what they do to jobs. */
+/** Reads of console actions, and their changes to jobs. */
 
 export async function integratorOfEvent(
   database: Database,
@@ -25,23 +25,23 @@ const DEAD_LETTER = `
 select case when jsonb_typeof(data -> 'acquirerId') = 'number' then data ->> 'acquirerId' end as "acquirerId"
 from pgboss.job where name = 'dead-letters' and id = $1 and state < 'active'`;
 
-/** Whose it is by what it carries; null when it names nobody, undefined when there is none. */
+/** The acquirer in the payload; null if it names none, undefined if there is no such job. */
 export async function acquirerOfDeadLetter(database: Database, id: string): Promise<number | null | undefined> {
   const { rows } = await database.query<{ acquirerId: string | null }>(DEAD_LETTER, [id]);
   if (!rows[0]) return undefined;
   return rows[0].acquirerId === null ? null : Number(rows[0].acquirerId);
 }
 
-// Its job may wait for a retry or for its time; one that is in hand is being sent right now.
+// Its job may wait for a retry or for its time; a job that a worker has taken is being sent right now.
 const LIVE = `
 select id, state = 'active' as "isActive" from pgboss.job
 where name = 'reverse' and state < 'completed' and data ->> 'id' = $2 and (data ->> 'acquirerId')::int = $1
 for update`;
 
 /**
- * Has the next attempt of a reversal made now: its job moves to the front, or is made anew where none is left.
+ * Makes the next attempt of a reversal start now: its job moves to the front, or is created if it no longer exists.
  *
- * @param record writes who asked for it, once it is known that there is something to do
+ * @param record writes who requested it, when it is known that there is something to do
  * @throws NotFound; RequestRejected (NO_OPEN_REVERSAL)
  */
 export async function bringForwardReversal(

@@ -6,14 +6,14 @@ import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';
 
-/** What a person may know of a transaction. Of a card there is only its hashes: whoever typed a PAN typed it for those. */
+/** Search terms for a transaction. Of a card there are only hashes of the PAN that the person typed. */
 export type Wanted =
   | { readonly by: 'id' | 'reference' | 'rrn' | 'stan' | 'maskedPan'; readonly value: string }
   | { readonly by: 'panHash'; readonly value: readonly string[] }
-  // Whatever is uncertain at a switch, since when ever.
+  // Everything that is uncertain at a switch, of any age.
   | { readonly by: 'owed' | 'review' };
 
-/** One line of what was found. */
+/** One line of the result. */
 export interface FoundTransaction {
   readonly acquirerId: number;
   readonly id: string;
@@ -31,9 +31,9 @@ export interface FoundTransaction {
   readonly createdAt: Date;
 }
 
-/** A screen of them; whoever sees so many knows more to search by. */
+/** One screen; with more results, the person should add a term. */
 export const MOST_FOUND = 50;
-/** Nobody waits longer, and taps need the database. */
+/** People do not wait longer, and taps need the database. */
 const WITHIN_MS = 5_000;
 
 const CONDITIONS: Readonly<Record<Wanted['by'], string>> = {
@@ -44,22 +44,22 @@ const CONDITIONS: Readonly<Record<Wanted['by'], string>> = {
   stan: 'stan = $2 and created_at > $3',
   maskedPan: 'masked_pan = $2 and created_at > $3',
   panHash: 'pan_hash = any($2) and created_at > $3',
-  // Partial indexes hold these.
+  // Partial indexes contain these.
   owed: `reversal_state in (${OPEN_REVERSAL_STATES.join()})`,
   review: 'needs_review',
 };
 
-/** Taps have no index by these: they are looked for among those of the time that is asked about. */
+/** Taps have no index for these terms, so the search reads the taps of the given period. */
 const BY_TIME: ReadonlySet<Wanted['by']> = new Set(['rrn', 'stan', 'maskedPan', 'panHash'] as const);
 
-/** Of the database's clients, that taps need. Each is gone for `WITHIN_MS` at most. */
+/** Database clients that searches take from taps, each for at most `WITHIN_MS`. */
 const AT_ONCE = 2;
 /** More people than an installation has at its consoles; most searches take milliseconds. */
 const WAITING = 32;
 
 /**
- * @param acquirerId whose; undefined for all
- * @throws RequestRejected (SEARCH_TOO_SLOW), Overloaded when too many wait
+ * @param acquirerId owner of the transactions; undefined for all
+ * @throws RequestRejected (SEARCH_TOO_SLOW), Overloaded if too many wait
  */
 export type SearchTransactions = (
   acquirerId: number | undefined,
@@ -67,7 +67,7 @@ export type SearchTransactions = (
   since: Date,
 ) => Promise<FoundTransaction[]>;
 
-/** Makes what finds transactions for people at consoles, newest first, at most `MOST_FOUND`. */
+/** Makes the function that finds transactions for people at consoles, newest first, at most `MOST_FOUND`. */
 export function createTransactionSearch(database: Database): SearchTransactions {
   const line = new ConcurrencyLimit({ atOnce: AT_ONCE, waitMost: WAITING });
   return (acquirerId, wanted, since) => line.run(() => searchTransactions(database, acquirerId, wanted, since));

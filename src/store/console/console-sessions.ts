@@ -2,7 +2,7 @@ import type { SessionStore, StoredSession } from '../../auth/portal/portal-sessi
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';
 
-/** Of one user: a person has a screen or two, and a script that logs in again and again fills no table. */
+/** Limit per user: a person has a screen or two, and a script that logs in repeatedly must not fill the table. */
 const MOST_OF_A_USER = 10;
 
 const BEGIN = `
@@ -19,7 +19,7 @@ select acquirer_id as "acquirerId", user_id as "userId", (extract(epoch from beg
   extract(epoch from clock_timestamp() - acted_at)::float8 as "actedSecondsAgo"
 from console_sessions where secret_hash = $1`;
 
-/** Sessions of the console: any process knows them all. */
+/** Sessions of the console, shared by all processes. */
 export function postgresConsoleSessions(database: Database): SessionStore {
   return {
     async begin(secretHash, { acquirerId, userId }) {

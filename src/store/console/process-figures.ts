@@ -1,12 +1,12 @@
 import type { Database } from '../postgres/open-database.ts';
 
-/** What processes tell one another through the database, for people at a console. */
+/** Figures and commands that processes exchange through the database, for people at a console. */
 
-/** Twice what a process is silent for at most while it turns; after that its figures say nothing. */
+/** Twice the longest time between two reports of a running process; older figures are not used. */
 const FRESH_SECONDS = 5;
-/** A process that died is forgotten then. */
+/** Time after which a process that ended is removed. */
 const GONE_SECONDS = 60;
-/** Who asks looks at the screen: what was not done by then is not wanted any more. */
+/** The person is watching the screen: a command that was not run by then is dropped. */
 const COMMAND_SECONDS = 10;
 
 const REPORT = `
@@ -35,7 +35,7 @@ export interface ReportedFigures<Figures> {
   readonly figures: Figures;
 }
 
-/** Tells what this process counts. @returns what was asked of it since */
+/** Reports the figures of this process. @returns the commands for it since the last report */
 export async function reportFigures<Command>(database: Database, id: string, figures: object): Promise<Command[]> {
   const { rows } = await database.query<{ command: Command }>({
     name: 'report-figures',
@@ -45,7 +45,7 @@ export async function reportFigures<Command>(database: Database, id: string, fig
   return rows.map(({ command }) => command);
 }
 
-/** Of every process that is up. */
+/** Figures of every running process. */
 export async function readFigures<Figures>(database: Database): Promise<ReportedFigures<Figures>[]> {
   const query = { name: 'read-figures', text: READ, values: [MOST_PROCESSES] };
   return (await database.query<ReportedFigures<Figures>>(query)).rows;
@@ -55,7 +55,7 @@ export async function forgetFigures(database: Database, id: string): Promise<voi
   await database.query('delete from process_figures where process_id = $1', [id]);
 }
 
-/** Asks a process to do something. @returns false when it is not up */
+/** Sends a command to a process. @returns false if it is not running */
 export async function askProcess(database: Database, processId: string, command: object): Promise<boolean> {
   const text = `
     insert into process_commands (process_id, id, command)

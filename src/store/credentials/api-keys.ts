@@ -56,7 +56,7 @@ export async function insertApiKey(
   );
 }
 
-/** Whether anybody can administrate the installation. */
+/** Whether an operator key exists. */
 export async function hasOperatorKey(database: Database): Promise<boolean> {
   const live = 'acquirer_id is null and revoked_at is null and (expires_at is null or expires_at > now())';
   const { rowCount } = await database.query(`select from api_keys where ${live} limit 1`);

@@ -2,7 +2,7 @@ import type { LoginTries, TriesSoFar } from '../../auth/portal/login-tries.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';
 
-/** So many are swept away with each that is counted: more than one may add, so they never pile up. */
+/** Expired rows removed with each counted attempt: more than one attempt adds, so they never accumulate. */
 const SWEPT_WITH_EACH = 10;
 
 const COUNT = `

@@ -4,7 +4,7 @@ import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../settings/admin-commit.ts';
 import { shown } from '../settings/settings-table.ts';
 
-/** A key of the operator, as it is shown: times in ISO 8601. */
+/** A key of the operator for display: times in ISO 8601. */
 export interface OperatorKey {
   readonly id: string;
   readonly mode: string;
@@ -17,10 +17,10 @@ export interface OperatorKey {
 const SELECT = `select id, mode, name, created_at as "createdAt", last_used_at as "lastUsedAt", revoked_at as "revokedAt"
   from api_keys where acquirer_id is null`;
 
-/** A handful: one for each person or machine that operates the installation. */
+/** Normally there are a few: one for each person or machine that operates the installation. */
 const MOST_SHOWN = 1_000;
 
-/** Oldest first, those that are revoked included. */
+/** Oldest first, including revoked ones. */
 export async function listOperatorKeys(database: Database): Promise<OperatorKey[]> {
   const { rows } = await mapConnectionLoss(
     database.query<object>(`${SELECT} order by created_at, id limit ${MOST_SHOWN}`),
@@ -28,7 +28,7 @@ export async function listOperatorKeys(database: Database): Promise<OperatorKey[
   return rows.map((row) => shown<OperatorKey>(row));
 }
 
-/** It stops working within 5 s. @throws NotFound also for one that is revoked already */
+/** The key stops working within 5 s. @throws NotFound also if it is already revoked */
 export function revokeOperatorKey(database: Database, actor: string, id: string): Promise<void> {
   return inAdminCommit(database, INSTALLATION, async (client) => {
     const { rows } = await client.query<object>(`${SELECT} and id = $1 and revoked_at is null`, [id]);

@@ -15,7 +15,7 @@ interface Row {
   readonly passwordChangedAtMs: number;
 }
 
-/** A merchant's integrator is the merchant's to say. Blocked are also those whose merchant, integrator or acquirer is. */
+/** A merchant's row determines its integrator. A user is also blocked if the merchant, integrator or acquirer is. */
 const USER = `select u.id, u.username, u.acquirer_id as "acquirerId", u.merchant_id as "merchantId",
   coalesce(u.integrator_id, m.integrator_id) as "integratorId", u.role, u.permissions, 
   u.is_blocked or coalesce(m.is_blocked, false) or coalesce(i.is_blocked, false) or coalesce(a.is_blocked, false) as "isBlocked",

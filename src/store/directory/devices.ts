@@ -10,11 +10,11 @@ const MAX_DEVICES_PER_MERCHANT = 1_000;
 const SHOWN = `d.id, d.device_installation_id as "deviceInstallationId", d.friendly_name as "friendlyName",
   d.merchant_id as "merchantId", d.sealed_push_token is not null as "hasPushToken", d.created_at as "createdAt"`;
 
-/** Of the tenant $1 acquirer, $2 integrator or null, $3 merchant or null. */
+/** Rows of the tenant: $1 acquirer, $2 integrator or null, $3 merchant or null. */
 const OWNED = `d.acquirer_id = $1 and ($3::text is null or d.merchant_id = $3) and ($2::integer is null or exists (
   select from merchants m where m.acquirer_id = d.acquirer_id and m.id = d.merchant_id and m.integrator_id = $2))`;
 
-// xmax is 0 in a row that this very statement has inserted.
+// xmax is 0 in a row that this statement has inserted.
 const REGISTER = `
 insert into devices as d (acquirer_id, merchant_id, device_installation_id, friendly_name, sealed_push_token)
 select $1, $2, $3, $4, $5 where exists (
@@ -45,7 +45,7 @@ const DROP_TOKEN = `update devices set sealed_push_token = null, updated_at = cl
 
 type Row = Omit<Device, 'createdAt'> & { readonly createdAt: Date };
 
-/** Devices as they are in the database, each of a merchant. */
+/** Devices in the database, each of a merchant. */
 export class PostgresDevices implements DeviceStore {
   readonly #database: Database;
 

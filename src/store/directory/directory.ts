@@ -22,7 +22,10 @@ import type { Database } from '../postgres/open-database.ts';
 import { IssuerDirectory } from './issuer-directory.ts';
 import { TerminalProfileCache } from './terminal-profile-cache.ts';
 
-/** A processor of an acquirer with the configuration of its switch, as stored; its schema checks it where it is used. */
+/**
+ * A processor of an acquirer with the stored configuration of its switch; the configuration's schema validates it
+ * where it is used.
+ */
 export interface ProcessorRecord {
   readonly acquirerId: number;
   readonly id: number;
@@ -44,7 +47,7 @@ interface UserRow extends Omit<KnownUser, 'isOfAnother'> {
   readonly username: string;
 }
 
-/** Blocked are also those whose integrator or acquirer is. */
+/** Also true if the integrator or acquirer is blocked. */
 interface MerchantRow extends MerchantRecord {
   readonly isBlocked: boolean;
 }
@@ -58,12 +61,16 @@ interface BlockedDeviceRow {
   readonly device: string;
 }
 
-/** A change (a revoked key, a blocked device) counts everywhere within this time plus one query: below the promised 5 s. */
+/**
+ * A change (a revoked key, a blocked device) takes effect everywhere within this time plus one query: below the
+ * promised 5 s.
+ */
 const REFRESH_EVERY_MS = 2_000;
 
 /**
- * The installation's configuration by tenant, kept whole: every tap asks for it, and must not wait for it. It is looked at
- * often, and read only where it has changed. While the database is away the last known state serves.
+ * The installation's configuration by tenant, held completely in memory: every tap needs it and must not wait for it.
+ * The tables are checked often, and only changed rows are read. While the database is unavailable, the last known
+ * state is used.
  */
 export class PostgresDirectory implements Directory, RegisteredIssuers, Merchants {
   readonly #profiles: TerminalProfileCache;
@@ -78,7 +85,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   readonly #blockedDevices = new Map<string, true>();
   readonly #users = new Map<string, UserRow>();
   readonly #tables: readonly Pick<FollowedRows<unknown>, 'look'>[];
-  /** Grows when a merchant comes, goes, gets another owner, is blocked or unblocked. */
+  /** Increases when a merchant is added, removed, moved to another owner, blocked or unblocked. */
   #ownersChanged = 0;
   #processors: readonly ProcessorRecord[] = [];
   #endpoints = new Map<string, string>();
@@ -178,7 +185,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   #schedule(): void {
     this.#timer = setTimeout(() => {
       this.refresh()
-        .catch(() => {}) // readiness tells that the database is away
+        .catch(() => {}) // readiness reports that the database is unavailable
         .finally(() => this.#schedule());
     }, REFRESH_EVERY_MS).unref();
   }
@@ -191,7 +198,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     ]);
   }
 
-  /** Each table of the configuration, and what is made of its rows. */
+  /** Each table of the configuration, and what is built from its rows. */
   #followTables(database: Database): readonly Pick<FollowedRows<unknown>, 'look'>[] {
     return [
       new FollowedTable<MerchantRow>(database, MERCHANTS, BY_ID, (changes) => this.#takeMerchants(changes)),
@@ -236,7 +243,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   }
 }
 
-/** Brings what is known by name up to date. */
+/** Applies changed rows to a map by name. */
 function apply<Row, Value>(
   known: Map<string, Value>,
   { gone, present }: RowChanges<Row>,
@@ -246,17 +253,17 @@ function apply<Row, Value>(
   for (const row of present) for (const [name, value] of entriesOf(row)) known.set(name, value);
 }
 
-/** Whose a merchant is, and whether it is blocked: what verified tokens rest on. */
+/** The owner of a merchant, and whether it is blocked: verified tokens depend on both. */
 function ownerOf({ acquirerId, id, integratorId, isBlocked }: MerchantRow): string {
   return JSON.stringify([acquirerId, id, integratorId, isBlocked]);
 }
 
-/** The names by which a `usr` claim may mean a user. */
+/** The names with which a `usr` claim may mean a user. */
 function namesOf({ acquirerId, id, username }: UserRow): string[] {
   return [id, username.toLowerCase()].map((claim) => `${acquirerId} ${claim}`);
 }
 
-/** Of merchants and users: their acquirers are few, their ids many. */
+/** For merchants and users: their acquirers are few, their ids many. */
 const BY_ID = 'x.id::text';
 
 const BLOCKED_ACQUIRERS = 'select id from acquirers where is_blocked';

@@ -16,16 +16,16 @@ interface Row {
   readonly integratorId: number | null;
   readonly merchantId: string | null;
   readonly algorithms: readonly SigningAlgorithm[];
-  /** PEM; null where there is a URL. */
+  /** PEM; null if there is a URL. */
   readonly publicKey: string | null;
   readonly jwksUrl: string | null;
   readonly createdAtMs: number;
-  /** When its acquirer registered the first key of the issuer, be that revoked by now. */
+  /** When the acquirer registered the first key of the issuer, even if that key is revoked by now. */
   readonly issuerSinceMs: number;
 }
 
 interface Registration {
-  /** None when the stored key cannot be read: it then verifies nothing. */
+  /** Undefined if the stored key cannot be read; it then verifies nothing. */
   readonly key?: IssuerKey | undefined;
   readonly keySet?: KeySetRegistration | undefined;
 }
@@ -35,10 +35,13 @@ const REGISTERED = `select issuer, kid, acquirer_id as "acquirerId", integrator_
   (extract(epoch from created_at) * 1000)::float8 as "createdAtMs", (extract(epoch from since) * 1000)::float8 as "issuerSinceMs"
   from (select *, min(created_at) over (partition by acquirer_id, issuer) as since from issuer_keys) k where revoked_at is null`;
 
-/** Every issuer's keys and the URLs of its key sets, those that came last first. Reading a PEM is dear: only new ones are read. */
+/**
+ * Every issuer's keys and the URLs of its key sets, newest first. Parsing a PEM is expensive, so only new ones are
+ * parsed.
+ */
 export class IssuerDirectory {
   readonly #table: FollowedTable<Row>;
-  /** By name of an issuer, then by acquirer, the first to register it first. */
+  /** By issuer name, then by acquirer, with the first to register it first. */
   readonly #issuers = new Map<string, ReadonlyMap<number, OwnRegistrations>>();
   #changes = 0;
 
@@ -46,7 +49,7 @@ export class IssuerDirectory {
     this.#table = new FollowedTable<Row>(database, REGISTERED, 'x.issuer', (changes) => this.#take(changes));
   }
 
-  /** Grows with every change of what is registered. */
+  /** Increases with every change of a registration. */
   get changes(): number {
     return this.#changes;
   }
@@ -71,7 +74,7 @@ export class IssuerDirectory {
     return [...(this.#issuers.get(name)?.get(acquirerId)?.values() ?? [])];
   }
 
-  /** An issuer is in one part of the table: all of its rows come together. */
+  /** All rows of an issuer are in one part of the table, so they arrive together. */
   #take({ gone, present }: RowChanges<Row>): void {
     const rows = Map.groupBy(present, ({ issuer }) => issuer);
     for (const { issuer } of gone) if (!rows.has(issuer)) this.#issuers.delete(issuer);
@@ -87,7 +90,7 @@ export class IssuerDirectory {
   }
 }
 
-/** What an acquirer registered of an issuer, newest first, each by its row as text. */
+/** An acquirer's registrations of an issuer, newest first, each keyed with its row as text. */
 type OwnRegistrations = ReadonlyMap<string, Registration>;
 
 function registrationsOf(rows: Row[], known: OwnRegistrations | undefined): OwnRegistrations {

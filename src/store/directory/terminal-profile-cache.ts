@@ -23,7 +23,7 @@ interface CachedProfile {
   readonly profile: TerminalProfile;
 }
 
-/** Every acquirer's terminal profiles. They can be large, so only those that changed are read again. */
+/** Every acquirer's terminal profiles. They can be large, so only changed ones are read again. */
 export class TerminalProfileCache {
   readonly #database: Database;
   #profiles: ReadonlyMap<string, CachedProfile> = new Map();

@@ -5,13 +5,15 @@ import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../post
 import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
 import { IS_HELD } from './link-claims.ts';
 
-/** A link on its way to the database: whom its mandate names is sealed. */
+/** A link on its way to the database; the customer named in its mandate is sealed. */
 export interface Sealed {
   readonly link: NewLink;
   readonly sealedMandate: Uint8Array | null;
 }
 
-/** A job that starts this much after the time is over finds it so, whatever milliseconds two clocks lie apart. */
+/**
+ * A job that starts this long after the expiry finds the link expired despite small differences between two clocks.
+ */
 const EXPIRY_AFTER_SECONDS = 0.1;
 
 const COLUMNS = {
@@ -35,14 +37,14 @@ const NAMED = `l.acquirer_id = x.acquirer_id and l.merchant_id = x.merchant_id a
   and not l.is_expired and l.expires_at <= clock_timestamp()`;
 const REFERENCES = 'unnest($1::integer[], $2::text[], $3::text[]) as x(acquirer_id, merchant_id, payment_reference)';
 
-// The locks first: the next statement then sees the taps of whoever held them before.
+// First the locks: the next statement then sees the taps of transactions that held the locks before.
 const LOCK_PAST = `select from links l, ${REFERENCES} where ${NAMED} order by l.acquirer_id, l.id for update of l`;
 
-// One whose time is over frees its reference before its job has come by.
+// An expired link frees its reference before its job has run.
 const FREE_PAST = `update links l set is_expired = true, updated_at = clock_timestamp() from ${REFERENCES}
   where ${NAMED} and not ${IS_HELD}`;
 
-// A tap of the SDK that took the reference, and may have taken the money, leaves nothing to ask for.
+// A tap of the SDK that took the reference, and may have taken the money, leaves nothing to request.
 const CREATE = `
 with x as (${batch.rows})
 insert into links (${columnNames(COLUMNS)}, x_tid)
@@ -56,7 +58,7 @@ where not exists (select from transactions t
 on conflict do nothing
 returning id, extract(epoch from expires_at - clock_timestamp())::float8 as "secondsLeft"`;
 
-/** Stores links with the jobs that will expire them; `exists` where the paymentReference is not free. */
+/** Stores links with the jobs that will expire them; `exists` if the paymentReference is not available. */
 export async function createLinks(
   client: pg.ClientBase,
   links: readonly Sealed[],

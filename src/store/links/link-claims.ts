@@ -2,27 +2,27 @@ import type pg from 'pg';
 import { claimedLink, REFUSED_STATUSES, RELEASING_DISPOSITIONS, stateAfterTap } from '../../transactions/model/link.ts';
 import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
 
-/** Whether a tap `t` is under way, or its money was taken, or may have been. */
+/** Whether a tap `t` is in progress, or its money was taken, or may have been. */
 const HOLDS = `t.status not in (${REFUSED_STATUSES.join()})
     and (t.disposition is null or t.disposition not in (${RELEASING_DISPOSITIONS.join()}))`;
 
 /**
- * Whether the last tap on a link `l` holds it. The tap's own row says so, and so an outcome gives a link free in its own
- * commit, without touching it.
+ * Whether the last tap on a link `l` holds it. The tap's own row decides, so the commit of an outcome releases a link
+ * without touching its row.
  */
 export const IS_HELD = `exists (select from transactions t
   where t.acquirer_id = l.acquirer_id and t.id = l.transaction_id and t.consumer_id = l.id and ${HOLDS})`;
 
 /**
- * Whether a tap of no link holds the paymentReference of a link `l`. Whoever makes a link looks for such a tap, and the tap for
- * such a link; when both begin within the same milliseconds neither sees the other, and both are stored. Then the link is not
- * paid a second time: whoever would pay it asks here, and taps of no link need not.
+ * Whether a tap without a link holds the paymentReference of a link `l`. The creation of a link looks for such a tap,
+ * and the tap looks for such a link. If both start within the same milliseconds, neither sees the other, and both are
+ * stored. This condition then prevents a second payment on the link; taps without a link need not check it.
  */
 const IS_OVERTAKEN = `exists (select from transactions t
   where t.acquirer_id = l.acquirer_id and t.merchant_id = l.merchant_id and t.merchant_reference = l.payment_reference
     and t.consumer_id is null and ${HOLDS})`;
 
-/** Whether a tap that belongs to no link is named like one, `x` being the tap: two look-ups in indices, and nothing more. */
+/** Whether a tap `x` without a link has the reference of a link: only two index look-ups. */
 export const IS_NAMED_LIKE_A_LINK = `coalesce(
   (select true from links l where l.acquirer_id = x."acquirerId" and l.merchant_id = x."merchantId"
      and l.payment_reference = x."merchantReference" and not l.is_expired limit 1),
@@ -39,16 +39,16 @@ export function namedLink(reference: string): string | undefined {
 
 const LINKS_OF = '(l.acquirer_id, l.id) in (select * from unnest($1::integer[], $2::uuid[]))';
 
-// First the locks, in an order that keeps two batches from waiting for each other.
+// First the locks, in an order in which two batches cannot wait for each other.
 const LOCK = `select from links l where ${LINKS_OF} order by l.acquirer_id, l.id for update`;
 
-// Then a statement of its own: only that one sees what whoever held the lock before has committed.
+// Then a separate statement: only that one sees what the previous lock holder has committed.
 const FIND_FREE = `select l.id from links l where ${LINKS_OF}
   and not l.is_expired and l.expires_at > clock_timestamp() and not ${IS_HELD} and not ${IS_OVERTAKEN}`;
 
 /**
- * The taps whose link is not theirs to claim: another tap holds it or its reference, or its time is over. Of two taps on one link in a batch the
- * first one has it. No statement where no tap is of a link.
+ * Returns the taps that must not claim their link, because another tap holds it or its reference, or it has expired.
+ * If a batch has two taps on one link, the first one gets it. No statement runs if no tap has a link.
  */
 export async function findUnclaimable(
   client: pg.ClientBase,
@@ -60,7 +60,7 @@ export async function findUnclaimable(
   await client.query({ name: 'lock-links', text: LOCK, values });
   const { rows } = await client.query<{ id: string }>({ name: 'find-free-links', text: FIND_FREE, values });
   const free = new Set(rows.map(({ id }) => id));
-  // Each is free once.
+  // Each link can be claimed once.
   return new Set(claiming.filter(({ transaction }) => !free.delete(transaction.consumerId!)));
 }
 

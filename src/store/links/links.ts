@@ -13,7 +13,7 @@ import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
 import { createLinks, type Sealed } from './commit-links.ts';
 import { IS_HELD, namedLink } from './link-claims.ts';
 
-/** As many as taps: a backend that makes links in bulk is refused before it makes taps wait. */
+/** The same as for taps: a backend that creates links in bulk is refused before it delays taps. */
 const MAX_WAITING_LINKS = 4_096;
 
 const SELECT = `
@@ -87,7 +87,7 @@ export class PostgresLinks implements LinkStore {
 
   expire({ acquirerId, id }: LinkKey): Promise<'done' | 'notYet'> {
     return inTransaction(this.#database, async (client) => {
-      // The lock first: the next statement then sees the tap of whoever held it before.
+      // First the lock: the next statement then sees the tap of the previous lock holder.
       const { rowCount } = await client.query(LOCK_PAST, [acquirerId, id]);
       if (rowCount === 1) await client.query(EXPIRE, [acquirerId, id]);
       return rowCount === 1 || (await isGone(client, acquirerId, id)) ? 'done' : 'notYet';
@@ -123,7 +123,7 @@ export class PostgresLinks implements LinkStore {
     return rows.length === 1 ? rows[0]!.id : undefined;
   }
 
-  /** Resolves when everything that was handed in is committed. */
+  /** Resolves when all submitted writes are committed. */
   close(): Promise<void> {
     return this.#creations.idle();
   }
@@ -136,7 +136,7 @@ export class PostgresLinks implements LinkStore {
   }
 }
 
-/** The paymentReferences of the links that these taps were for, by the taps' ids. No statement where none was for one. */
+/** The paymentReferences of the links of these taps, by tap id. No statement runs if no tap has a link. */
 export async function findPaymentReferences(
   client: pg.ClientBase,
   transactions: readonly Transaction[],
@@ -158,7 +158,7 @@ async function isGone(client: pg.ClientBase, acquirerId: number, id: string): Pr
   return rowCount === 0;
 }
 
-/** A credential without an id of that kind stands above all of them. */
+/** A credential without an id of that kind may access all of them. */
 function isWithin({ integratorId, merchantId }: Tenant, link: Link): boolean {
   return (
     (integratorId === undefined || integratorId === link.integratorId) &&

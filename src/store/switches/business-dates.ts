@@ -1,19 +1,24 @@
 import type { Database } from '../postgres/open-database.ts';
 
-/** What one worker learns of a cut-over all know within this time: long before any scope comes round to a number. */
+/** All workers know a cut-over within this time: long before any scope could reuse a number. */
 const REFRESH_EVERY_MS = 2_000;
-/** The longest business day there is: from the Thursday before Easter to the Tuesday after. An older date counts no more. */
+/** The longest business day: from the Thursday before Easter to the Tuesday after. An older date is ignored. */
 const LONGEST_DAY = '5 days';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** No switch cuts over twice in half a day: a second message that names no date is the first one, on another line. */
+/**
+ * No switch cuts over twice in half a day: a second message without a date is the first one on another connection.
+ */
 const HALF_DAY_MS = 12 * HOUR_MS;
 /**
- * Switches of one acquirer cut over within a day of one another. One that is further behind has stopped telling its date, or
- * carries no traffic: if its old date counted, the numbers of all the others would run out.
+ * The switches of one acquirer cut over within a day of one another. One that is further behind no longer announces
+ * its date, or carries no traffic. If its old date counted, the numbers of all others would run out.
  */
 const FURTHEST_BEHIND_MS = DAY_MS;
-/** A settlement date further from today is a mistake: one ahead, taken for true, would hide every cut-over until then. */
+/**
+ * A settlement date further from today is a mistake. If a future date were accepted, it would hide every cut-over
+ * until then.
+ */
 const FURTHEST_MS = 5 * DAY_MS;
 
 /** A processor of an acquirer. */
@@ -32,8 +37,8 @@ interface StoredDate extends KnownDate {
 }
 
 /**
- * The business date of each switch, as the switch itself has told it: by a cut-over, or by the settlement date of its
- * answers (DE15). It only advances. A switch that tells none keeps to the calendar, in UTC.
+ * The business date of each switch, as the switch itself announces it: by a cut-over, or by the settlement date of
+ * its responses (DE15). It only advances. A switch that announces none follows the calendar, in UTC.
  */
 export class BusinessDates {
   readonly #database: Database;
@@ -48,7 +53,7 @@ export class BusinessDates {
     this.#onError = onError;
   }
 
-  /** @param onError told when a date could not be recorded: it still counts in this process */
+  /** @param onError called if a date could not be stored; it still counts in this process */
   static async open(
     database: Database,
     nowMs: () => number,
@@ -65,8 +70,8 @@ export class BusinessDates {
   }
 
   /**
-   * The business date by which an acquirer's numbers are counted, `2026-11-20`: its switches share them, so the earliest of
-   * theirs that is not out of date.
+   * The business date by which an acquirer's numbers are counted, `2026-11-20`. Its switches share the numbers, so it
+   * is their earliest date that is not outdated.
    */
   current(acquirerId: number): string {
     const dates: string[] = [];
@@ -77,7 +82,7 @@ export class BusinessDates {
     return dates.reduce((one, other) => (other >= oldest && other < one ? other : one), newest);
   }
 
-  /** A switch has cut over, or has named its settlement date (MMDD): without one, the next day. */
+  /** A switch has cut over, or has named its settlement date (MMDD); without a date, the next day begins. */
   announce(processor: ProcessorKey, monthDay?: string): void {
     const known = this.#known.get(keyOf(processor));
     const date = monthDay === undefined ? this.#nextDate(known) : this.#dateOf(monthDay);
@@ -94,7 +99,7 @@ export class BusinessDates {
     for (const row of rows) if (!row.isRemoved) known.set(keyOf(row), row);
     for (const [key, own] of this.#known) {
       if (removed.has(key)) continue;
-      // What this process has just heard may not be stored yet.
+      // A date that this process has just received may not be stored yet.
       const stored = known.get(key);
       if (this.#nowMs() - own.sinceMs < HALF_DAY_MS && (!stored || stored.date < own.date)) known.set(key, own);
     }
@@ -104,12 +109,12 @@ export class BusinessDates {
   #nextDate(known: KnownDate | undefined): string | undefined {
     const nowMs = this.#nowMs();
     if (known && nowMs - known.sinceMs < HALF_DAY_MS) return undefined;
-    // A cut-over before midnight begins tomorrow's business, one after midnight today's.
+    // A cut-over before midnight starts tomorrow's business date, one after midnight today's.
     const nearest = dateText(nowMs + HALF_DAY_MS);
     return known && nearest <= known.date ? dateText(Date.parse(known.date) + DAY_MS) : nearest;
   }
 
-  /** Of the years that it could be in, the one nearest to today; undefined when it is no date, or one too far from it. */
+  /** The date in the year that is nearest to today; undefined if it is not a date, or is too far from today. */
   #dateOf(monthDay: string): string | undefined {
     const nowMs = this.#nowMs();
     const year = new Date(nowMs).getUTCFullYear();
@@ -125,7 +130,7 @@ export class BusinessDates {
   #schedule(): void {
     this.#timer = setTimeout(() => {
       this.refresh()
-        .catch(() => {}) // readiness tells that the database is away
+        .catch(() => {}) // readiness reports that the database is unavailable
         .finally(() => this.#schedule());
     }, REFRESH_EVERY_MS).unref();
   }

@@ -1,7 +1,7 @@
 import type { ExchangedKeys, LiveKey } from '../../switches/ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 
-/** Working keys that switches have announced, as they came: enciphered. All times are the database's. */
+/** Working keys that switches have announced, stored enciphered as received. All times are the database's. */
 export function postgresExchangedKeys(database: Database): ExchangedKeys {
   return {
     async live({ acquirerId, processorId }) {
@@ -36,7 +36,7 @@ from exchanged_keys
 where acquirer_id = $1 and processor_id = $2 and (retires_at is null or retires_at > clock_timestamp())
 order by acknowledged_at desc nulls first, announced_at desc`;
 
-/** One that was never acknowledged has nothing to wait for: the switch has made another since. */
+/** A key that was never acknowledged retires at once: the switch has created another since. */
 const KEEP = `
 with kept as (
   insert into exchanged_keys (acquirer_id, processor_id, key_id, use, number, transport_key_id, form, wrapped, kcv)

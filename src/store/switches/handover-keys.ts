@@ -1,7 +1,7 @@
 import type { HandoverKeys, WorkerPublicKey } from '../../card/handover-keys.ts';
 import type { Database } from '../postgres/open-database.ts';
 
-/** Public halves of the workers' handover keys, live by the database's clock. */
+/** Public halves of the workers' handover keys; the database's clock decides which are live. */
 export function postgresHandoverKeys(database: Database): HandoverKeys {
   return {
     async publish({ workerId, publicKey, liveForMs }) {

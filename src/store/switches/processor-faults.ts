@@ -1,7 +1,10 @@
 import type { ProcessorFault, ProcessorFaults } from '../../switches/ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 
-/** Workers tell their faults every two seconds: what nobody has told for so long is mended, or its worker is gone. */
+/**
+ * Workers report their faults every two seconds. A fault without a report for this long is fixed, or its worker has
+ * ended.
+ */
 const TOLD_WITHIN_SECONDS = 15;
 const MAX_REASON_CHARS = 1_000;
 
@@ -15,7 +18,7 @@ export function postgresProcessorFaults(database: Database): ProcessorFaults {
   };
 }
 
-/** The faults of an acquirer's processors, as workers have just told them. */
+/** The currently reported faults of an acquirer's processors. */
 export async function findProcessorFaults(database: Database, acquirerId: number): Promise<ProcessorFault[]> {
   const { rows } = await database.query<ProcessorFault>(FIND, [acquirerId]);
   return rows;

@@ -2,38 +2,49 @@ import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 
-/** STANs run from 000001 to 999999 (ISO 8583:1987, DE11): so many are there for a scope's business day. */
+/** STANs are 000001 to 999999 (ISO 8583:1987, DE11), so a scope has this many per business date. */
 export const STANS = 999_999;
-/** An operator is called while a tenth is left: at a steady rate that is more than two hours before the numbers run out. */
+/** An operator is alerted while a tenth is left: at a steady rate, more than two hours before the numbers run out. */
 export const FEW_STANS = 100_000;
-/** Scopes of which a process remembers that few are left. Beyond it they are told once more. */
+/** Limit of scopes that a process remembers as reported. Above it, they are reported again. */
 const MAX_REPORTED = 1_000;
-/** Numbers a process takes at once: a terminal rarely needs more in a minute, and a crash wastes no more than these. */
+/**
+ * Numbers that a process reserves at once. A terminal rarely needs more in a minute, and a crash wastes no more than
+ * these.
+ */
 const BLOCK_SIZE = 100;
-/** Scopes whose blocks a process holds; the least recently opened ones are given up beyond it, their numbers unused. */
+/**
+ * Limit of scopes with a block in this process. Above it, the least recently opened blocks are dropped with their
+ * unused numbers.
+ */
 const MAX_SCOPES = 50_000;
-/** A standby that took over within a minute has lost seconds of reservations: more than any scope makes of them. */
+/**
+ * A standby that took over within a minute has lost seconds of reservations, during which a scope uses fewer numbers.
+ */
 const JUMP_AFTER_FAILOVER = 100_000;
-/** A backup may be hours old: half of the numbers, so that the other half is not met before the next business day. */
+/**
+ * A backup may be hours old: the jump is half of the numbers, so the other half is not reached before the next
+ * business date.
+ */
 const JUMP_AFTER_RESTORE = 500_000;
 
-/** Within what a STAN is unique: a terminal of an acquirer's, or all of its messages. */
+/** The scope in which a STAN is unique: a terminal of an acquirer, or all of its messages. */
 interface StanScope {
   readonly acquirerId: number;
   readonly tid: string | null;
 }
 
 /**
- * Systems trace audit numbers, unique in their scope and business day on any number of processes. A process takes them
- * from the database in blocks and never gives one back, so a crash loses numbers and repeats none.
+ * System trace audit numbers, unique in their scope and business date on any number of processes. A process reserves
+ * them in the database in blocks and never returns one, so a crash loses numbers and repeats none.
  *
- * The counter of a scope runs on for ever, and the STAN is its remainder: nothing starts again at a cut-over. A business day
- * may use each number once; when they are used up there is none until the switch cuts over. A number that a reversal
- * still needs is left out.
+ * The counter of a scope never restarts, and the STAN is its remainder: a cut-over does not reset it. Each number can
+ * be used once per business date. When all are used, no further number exists until the switch cuts over. A number
+ * that a reversal still needs is skipped.
  *
- * A restored backup or a standby that took over may not know the last reservations. Two things keep it from repeating
- * them: a process that lives on demands numbers above those it has had, and a database that is another than before (by
- * its system identifier, timeline and oid) makes every scope jump ahead.
+ * A restored backup or a standby that took over may lack the last reservations. Two measures prevent a repetition. A
+ * running process requires numbers above those it has had. And if the database is not the same as before (by system
+ * identifier, timeline and oid), every scope jumps ahead.
  */
 export class StanBlocks {
   readonly #tell: StanTelling;
@@ -55,8 +66,10 @@ export class StanBlocks {
   }
 
   /**
-   * @param onJump called with how many scopes have jumped ahead because the database is another than before
-   * @param onFew called once for a scope and business day when fewer than `FEW_STANS` are left, and once when none is
+   * @param onJump called with the number of scopes that have jumped ahead because the database is not the same as
+   * before
+   * @param onFew called once for a scope and business date when fewer than `FEW_STANS` are left, and once when all
+   * are used
    */
   static async open(
     database: Database,
@@ -69,15 +82,15 @@ export class StanBlocks {
   }
 
   /**
-   * Six digits; undefined when the scope has used up all numbers of its business day.
+   * Six digits; undefined if the scope has used up all numbers of its business date.
    *
    * @param day the business date, `2026-11-20`
-   * @param leaving how many of the day's numbers must stay for others
-   * @throws StoreUnavailable when a new block is needed and the database is away
+   * @param leaving how many of the day's numbers must remain for others
+   * @throws StoreUnavailable if a new block is needed and the database is unavailable
    */
   async next({ acquirerId, tid }: StanScope, day: string, leaving = 0): Promise<string | undefined> {
     const scope = tid === null ? `${acquirerId}` : `${acquirerId} ${tid}`;
-    // Each class of callers has blocks of its own: what was reserved for one must not go to another.
+    // Each class of callers has its own blocks, so that numbers reserved for one class are not used by another.
     const key = `${leaving} ${scope}`;
     let floor = 0;
     for (;;) {
@@ -115,13 +128,13 @@ export class StanBlocks {
   }
 }
 
-/** Called with the scope and how many numbers of its business day are left. */
+/** Called with the scope and how many numbers of its business date are left. */
 export type StanTelling = (scope: StanScope, left: number) => void;
 
 interface Wanted extends StanScope {
   readonly scope: string;
   readonly day: string;
-  /** The counter's least value: the end of what this process has had. */
+  /** The counter's minimum: the end of the numbers that this process has had. */
   readonly floor: number;
 }
 
@@ -130,18 +143,18 @@ interface Reserved {
   readonly first: number;
   readonly day: string;
   readonly owed: readonly string[];
-  /** Numbers that the business day has used, those of this block among them. */
+  /** Numbers that the business date has used, including those of this block. */
   readonly used: number;
 }
 
-/** Numbers that this process alone may use, on this business day. */
+/** Numbers that only this process may use, on this business date. */
 interface Block {
   readonly day: string;
-  /** What the counter was set to. */
+  /** The new value of the counter. */
   readonly end: number;
-  /** Those that are left, the next one last. */
+  /** The remaining numbers; the next one is last. */
   readonly stans: string[];
-  /** Numbers of the business day that no block has taken yet. */
+  /** Numbers of the business date that no block has reserved yet. */
   readonly left: number;
 }
 
@@ -157,7 +170,7 @@ function blockOf(reserved: Reserved | undefined): Block | undefined {
   return { day, end, stans, left: Math.max(STANS - used, 0) };
 }
 
-// No row comes back for a scope whose business day has no block left.
+// Returns no row for a scope whose business date has no block left.
 const RESERVE = `
 with x as (select * from json_to_recordset($1::text::json) as x(scope text, "acquirerId" integer, tid text, day date, floor bigint, most bigint)),
 reserved as (

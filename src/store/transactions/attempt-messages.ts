@@ -3,19 +3,20 @@ import { copyIn } from '../postgres/copy-in.ts';
 import { CopyRows } from '../postgres/copy-rows.ts';
 import type { Database } from '../postgres/open-database.ts';
 
-/** Which exchanges are kept: all, those that are no ordinary approval, or none. */
+/** Which exchanges are stored: all, those that are not an ordinary approval, or none. */
 export type KeptMessages = 'all' | 'exceptions' | 'none';
 
 /**
- * What may wait of each sort, what went as usual and what did not; as much again may be on its way to the database. That is two
- * to four seconds at the most taps that a process was seen to take: longer than any commit, and little beside the process's own.
+ * Limit of waiting bytes for each class, ordinary and other exchanges; the same amount may be on its way to the
+ * database. That is two to four seconds of the highest measured tap rate: longer than any commit, and small compared
+ * to the process's own memory.
  */
 const MAX_WAITING_BYTES = 4 * 1_048_576;
-/** One commit then carries the exchanges of a few hundred taps, and someone who looks at once waits that long. */
+/** One commit then carries the exchanges of a few hundred taps, and a person who looks at once waits this long. */
 const WRITE_EVERY_MS = 100;
-/** The longest message of any dialect; of a longer one the length tells enough. */
+/** The longest message of any dialect; of a longer one only the length is stored. */
 const MAX_MESSAGE_BYTES = 16_384;
-/** What the columns hold. */
+/** Limit of the columns. */
 const MOST_SMALLINT = 32_767;
 const MOST_INTEGER = 2_147_483_647;
 const MAX_OUTCOME_CHARACTERS = 64;
@@ -24,7 +25,8 @@ const COLUMNS = [
   ...['acquirer_id', 'transaction_id', 'attempt', 'kind', 'number', 'processor_id', 'connection', 'sent_at', 'took_ms'],
   ...['outcome', 'masked_request', 'masked_response', 'request_bytes', 'response_bytes'],
 ];
-// One message to the server is one transaction. A crash may lose the last half second of it: nobody waits for this fsync.
+// One message to the server is one transaction. A crash may lose the last half second: no request waits for this
+// fsync.
 const COPY = `set local synchronous_commit to off; copy attempt_messages (${COLUMNS.join(', ')}) from stdin (format binary)`;
 
 export interface AttemptMessagesOptions {
@@ -33,22 +35,23 @@ export interface AttemptMessagesOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** What this process has done with messages since its start, and the bytes that wait now. */
+/** Counts of messages since the start of the process, and the bytes that wait now. */
 export interface MessageCounts {
   readonly kept: number;
   readonly dropped: number;
   readonly waitingBytes: number;
 }
 
-/** Exchanges of one sort: those that wait, and those that are being written. */
+/** Exchanges of one class: those that wait, and those that are being written. */
 interface Lane {
   waiting: CopyRows;
   writing: CopyRows;
 }
 
 /**
- * Keeps what was said to switches and what they answered, for people to look at. It stands beside the way of a tap: taps do not
- * wait for it, and what the database does not take in time is dropped and counted. What comes here is masked already.
+ * Stores requests to switches and their responses for people. It is not on the path of a tap: taps do not wait for
+ * it, and exchanges that the database does not take in time are dropped and counted. All messages are masked before
+ * they arrive here.
  */
 export class AttemptMessages implements MessageKeeper {
   readonly isKeeping: boolean;
@@ -84,7 +87,7 @@ export class AttemptMessages implements MessageKeeper {
     this.#writeSoon();
   }
 
-  /** Writes what is at hand, and ends. */
+  /** Writes the waiting exchanges, and ends. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -102,7 +105,10 @@ export class AttemptMessages implements MessageKeeper {
     }, WRITE_EVERY_MS).unref();
   }
 
-  /** What is least like the others first. Each sort by itself, so that a row which the database refuses sinks but its own. */
+  /**
+   * Unusual exchanges first. Each class is written separately, so that a row which the database refuses affects only
+   * its own class.
+   */
   async #writeAll(): Promise<void> {
     await this.#write(this.#odd);
     await this.#write(this.#routine);
@@ -152,13 +158,13 @@ function bytesOf(message: MaskedMessage | undefined): Uint8Array | null {
   return message instanceof Uint8Array && message.length <= MAX_MESSAGE_BYTES ? message : null;
 }
 
-/** Of what is not kept itself. */
+/** For a message that is not stored itself. */
 function lengthOf(message: MaskedMessage | undefined): number | null {
   if (message === undefined || bytesOf(message) !== null) return null;
   return typeof message === 'number' ? message : message.length;
 }
 
-/** One exchange with a switch, as it was kept. */
+/** One stored exchange with a switch. */
 export interface KeptExchange extends Pick<Exchange, 'kind' | 'number' | 'processorId' | 'tookMs' | 'outcome'> {
   readonly attempt: number;
   readonly connection: string;
@@ -176,7 +182,7 @@ interface FoundExchange extends Omit<KeptExchange, 'sentAt' | 'request' | 'respo
   readonly responseBytes: number | null;
 }
 
-/** Of one transaction; a switch that stays silent has a reversal repeated a few dozen times at most. */
+/** Limit per transaction; for a silent switch a reversal is repeated a few dozen times at most. */
 const MAX_SHOWN = 200;
 
 const FIND = `
@@ -184,7 +190,7 @@ select attempt, kind, number, processor_id as "processorId", connection, sent_at
   masked_request as request, masked_response as response, request_bytes as "requestBytes", response_bytes as "responseBytes"
 from attempt_messages where acquirer_id = $1 and transaction_id = $2 order by sent_at, id limit ${MAX_SHOWN}`;
 
-/** What was kept of a transaction's exchanges, oldest first. */
+/** The stored exchanges of a transaction, oldest first. */
 export async function findMessages(
   database: Database,
   { acquirerId, id }: { readonly acquirerId: number; readonly id: string },

@@ -27,7 +27,9 @@ entries as (
 )
 select id from acknowledged`;
 
-/** Commits what devices acknowledge, with the end of the jobs that guarded it; false where the row has moved meanwhile. */
+/**
+ * Commits acknowledgements of devices and removes the jobs that guarded them; false if the row has changed meanwhile.
+ */
 export async function commitAcknowledgements(
   client: pg.PoolClient,
   records: readonly PhoneResponseRecord[],

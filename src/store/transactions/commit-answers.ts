@@ -25,8 +25,8 @@ insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
 select acquirer_id, id, attempt, moves from answered`;
 
 /**
- * Records which phones got their answer, and ends the `overdue` jobs that guarded them until now. Nobody waits for
- * this commit, and losing it in a crash costs nothing but an 8 that becomes a 9: so it does not wait for the disk.
+ * Records which phones got their response, and removes the `overdue` jobs that guarded it. No request waits for this
+ * commit. If a crash loses it, an 8 becomes a 9 and nothing else, so it does not wait for the disk.
  */
 export async function commitAnswers(
   client: pg.PoolClient,

@@ -46,9 +46,9 @@ entries as (
 select id from submitted`;
 
 /**
- * Begins the attempts that bring a PIN, by compare-and-set against other PINs and the end of the wait; false where one of
- * them was faster. The jobs that guarded the wait go in the same commit, and the request that asked for the PIN is kept apart:
- * its switch may still approve it.
+ * Starts the attempts with a PIN, by compare-and-set against other PINs and the end of the wait; false if one of them
+ * was faster. The same commit removes the jobs that guarded the wait. It stores the request that asked for the PIN
+ * separately, because its switch may still approve it.
  */
 export async function commitPinAttempts(
   client: pg.PoolClient,

@@ -36,7 +36,7 @@ entries as (
 )
 select id from expired`;
 
-/** Ends waits for a PIN whose time is over by the database's clock; false where it is not, or where a PIN came. */
+/** Ends waits for a PIN that have expired on the database's clock; false if one has not expired, or a PIN came. */
 export async function commitPinExpiries(
   client: pg.PoolClient,
   expiries: readonly PinExpiry[],

@@ -11,14 +11,14 @@ import type { JobsInCommit } from './jobs-in-commit.ts';
 
 export type ReserveOutcome = 'inserted' | 'exists' | 'refused';
 
-// Two refunds at once wait for each other here, and the second one sees what the first has left.
+// Two concurrent refunds wait for each other here, and the second one sees the balance that the first has left.
 const RESERVE = `
 update transactions set refunded_minor = refunded_minor + $3, updated_at = clock_timestamp()
 where acquirer_id = $1 and id = $2 and disposition = ${Disposition.Approved} and void_state is null
   and type not in (${TransactionType.Refund}, ${TransactionType.Void})
   and refunded_minor + $3 <= coalesce(approved_minor, amount_minor)`;
 
-/** Stores a refund with its jobs and reserves its amount on the sale, all in one commit or nothing. */
+/** Stores a refund with its jobs and reserves its amount on the sale, all in one commit. */
 export async function commitRefund(
   database: Database,
   refund: NewAttempt,
@@ -46,17 +46,17 @@ export async function commitRefund(
 /** Rolls the refund back. */
 class NothingLeft extends Error {}
 
-/** What a refund takes from its sale, or gives back to it. */
+/** The amount that a refund takes from its sale, or returns to it. */
 export interface Reservation {
   readonly acquirerId: number;
   readonly originalId: string | null;
-  /** Negative: it is given back. */
+  /** Negative if it is returned. */
   readonly amountMinor: number;
 }
 
 type Outcome = Pick<Transaction, 'disposition' | 'reversalState'>;
 
-/** A refund holds its reservation while money went back, or may have gone back. */
+/** A refund keeps its reservation if money was refunded, or may have been. */
 function holdsReservation({ disposition, reversalState }: Outcome): boolean {
   const released: readonly Transaction['disposition'][] = [
     Disposition.Declined,
@@ -67,7 +67,7 @@ function holdsReservation({ disposition, reversalState }: Outcome): boolean {
   return !released.includes(disposition) || isOpen({ reversalState });
 }
 
-/** What a change of a transaction means to the reservation on its sale: nothing, unless it is a refund. */
+/** The effect of a transaction's change on the reservation on its sale; empty unless it is a refund. */
 export function reservationsOf(before: Transaction, after: Outcome): Reservation[] {
   const { type, acquirerId, originalId, amountMinor } = before;
   const change = Number(holdsReservation(after)) - Number(holdsReservation(before));
@@ -77,8 +77,9 @@ export function reservationsOf(before: Transaction, after: Outcome): Reservation
 
 const changes = new ColumnBatch({ acquirerId: 'integer', originalId: 'uuid', amountMinor: 'bigint' });
 
-// Sales in the order of their ids, so that two commits cannot deadlock over them. A refund that was approved after its decline
-// takes its amount again even where there is no more left: then more may have gone back than was taken, and a person must look.
+// Sales in the order of their ids, so that two commits cannot deadlock. A refund that was approved after its decline
+// takes its amount again even if the balance is insufficient: more may then have been refunded than was taken, and a
+// person must resolve it.
 const ADJUST = `
 with change as (
   select "acquirerId", "originalId", sum("amountMinor")::bigint as amount_minor
@@ -96,7 +97,7 @@ set refunded_minor = t.refunded_minor + locked.amount_minor,
     and (t.void_state is not null or t.refunded_minor + locked.amount_minor > coalesce(t.approved_minor, t.amount_minor)))
 from locked where t.acquirer_id = locked.acquirer_id and t.id = locked.id`;
 
-/** Changes what is reserved on sales, in the commit that decides whether money goes back. */
+/** Changes the reservations on sales, in the commit that decides whether money is refunded. */
 export async function adjustReservations(client: pg.ClientBase, wanted: readonly Reservation[]): Promise<void> {
   if (wanted.length === 0) return;
   await client.query({ name: 'adjust-reservations', text: ADJUST, values: changes.values(wanted) });

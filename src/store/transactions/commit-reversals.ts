@@ -11,7 +11,7 @@ const batch = new ColumnBatch({
   fromState: 'integer',
   fromAttempt: 'integer',
   fromVoidState: 'integer',
-  /** Null where it does not matter how many there are. */
+  /** Null if the number does not matter. */
   attempts: 'integer',
   reversalState: 'integer',
   reversalAttempt: 'integer',
@@ -34,7 +34,7 @@ const batch = new ColumnBatch({
   auditEntries: 'jsonb',
 });
 
-/** The attempts of a request's reversal; a step decided from fewer or more of them is out of date. */
+/** The attempts of a request's reversal; a step that was decided from fewer or more of them is outdated. */
 const IS_CURRENT = (request: string, id: string) => `${request}.reversal_state = x."fromState"
     and ${request}.reversal_attempt = x."fromAttempt"
     and coalesce(x.attempts = (select count(*) from reversal_attempts a
@@ -43,7 +43,7 @@ const IS_CURRENT = (request: string, id: string) => `${request}.reversal_state =
 
 const OF_ATTEMPT = `a.acquirer_id = x."acquirerId" and a.transaction_id = x.id and a.attempt = x.attempt and a.sent_at = x."sentAtMs"`;
 
-// A request is the present one of its transaction, or one that an attempt with a PIN has superseded; never both.
+// A request is the current one of its transaction, or one that an attempt with a PIN has superseded; never both.
 const STEP = `
 with x as (${batch.rows}),
 present as (
@@ -99,8 +99,8 @@ entries as (
 select id from stepped`;
 
 /**
- * Commits steps of reversals, each guarded by the state and the attempts that it follows: of two that follow the same, one
- * wins. Overtaken steps are false.
+ * Commits steps of reversals, each guarded by the state and the attempts that it follows. If two follow the same
+ * state, one wins; the result of the other is false.
  */
 export async function commitReversals(
   client: pg.PoolClient,

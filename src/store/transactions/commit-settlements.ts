@@ -6,7 +6,7 @@ import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-ba
 import { adjustReservations, reservationsOf } from './commit-refunds.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
-/** What an event at the switch sets. */
+/** Columns that an event at the switch sets. */
 const RESULT_COLUMNS = {
   status: 'integer',
   disposition: 'integer',
@@ -59,8 +59,8 @@ entries as (
 select id from settled`;
 
 /**
- * Commits outcomes by compare-and-set: on the attempt, the status they were decided from, and the side of the deadline.
- * False where somebody else decided before.
+ * Commits outcomes by compare-and-set: on the attempt, the status from which they were decided, and the side of the
+ * deadline. False if another decision was first.
  */
 export async function commitSettlements(
   client: pg.PoolClient,

@@ -4,7 +4,7 @@ import type { NewSubmission } from '../../transactions/ports/store-ports.ts';
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
-/** What a worker decides about an accepted tap before its bytes leave. */
+/** Columns that a worker decides for an accepted tap before its bytes are sent. */
 const SUBMISSION_COLUMNS = {
   status: 'integer',
   routeId: 'integer',
@@ -45,7 +45,10 @@ entries as (
 )
 select id from submitted`;
 
-/** To 4, if the row still waits and a full deadline is left; false otherwise. The next `overdue` job replaces the last. */
+/**
+ * Moves to 4 if the row still waits and a full deadline is left; false otherwise. The next `overdue` job replaces the
+ * last.
+ */
 export async function commitSubmissions(
   client: pg.PoolClient,
   submissions: readonly NewSubmission[],

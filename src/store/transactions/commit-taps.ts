@@ -10,8 +10,8 @@ import type { JobsInCommit } from './jobs-in-commit.ts';
 import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
 
 /**
- * Where nothing was stored: `exists`, the merchant has used this reference before; `taken`, another tap holds the link, or its
- * time is over; `named`, the reference is that of a link, and the tap does not know it.
+ * If nothing was stored: `exists`, the merchant has used this reference before; `taken`, another tap holds the link,
+ * or it has expired; `named`, the reference belongs to a link, and the tap does not name it.
  */
 export type InsertOutcome = 'inserted' | 'exists' | 'taken' | 'named';
 
@@ -26,14 +26,14 @@ const BIRTH_COLUMNS = {
 
 const COLUMNS = { ...BIRTH_COLUMNS, ...ATTEMPT_COLUMNS } as const satisfies ColumnList;
 
-/** An attempt that ended like this never reached a switch, so that another attempt may follow it. */
+/** An attempt with such an end never reached a switch, so another attempt may follow it. */
 const NOT_SENT = [Status.BadRequestReceived, Status.ErrorFindingConfig];
 const NOT_SENT_DISPOSITIONS = [Disposition.DeclinedOffline, Disposition.UnableToGoOnline];
 const ANSWERED = [Status.RespondedToPhone, Status.FailedToRespondToPhone];
 
 const IN = (seconds: string) => `clock_timestamp() + x."${seconds}" * interval '1 s'`;
 
-/** Times that the database counts from its own clock, at the statement: what they are made of, their columns, their values. */
+/** Times that the database computes from its own clock in the statement: their properties, columns and values. */
 export const TIMES = {
   seconds: { answerBySeconds: 'float8', deadlineSeconds: 'float8', pinSeconds: 'float8' },
   names: 'answer_by, deadline_at, deadline_seconds, pin_expires_at',
@@ -58,8 +58,8 @@ entries as (
 select id, 'inserted' as outcome from born union all select id, 'named' from named`;
 
 /**
- * Inserts new transactions with their audit rows and jobs, and claims the links of those that have one. Within the batch two
- * taps under one reference are told apart like two in different batches: `on conflict` lets the first one win.
+ * Inserts new transactions with their audit rows and jobs, and claims their links. Two taps with one reference in a
+ * batch behave like two in different batches: `on conflict` lets the first one win.
  */
 export async function insertTaps(
   client: pg.PoolClient,
@@ -95,8 +95,8 @@ const attempts = new ColumnBatch({
   moves: 'jsonb',
 });
 
-// A reference may have become that of a link since the first attempt, and the link may have been paid: a tap that is of no link
-// then begins no more.
+// A reference may have become that of a link since the first attempt, and the link may have been paid: a tap without
+// a link then does not start again.
 const RETRY = `
 with x as (${attempts.rows}),
 retried as (
@@ -116,8 +116,8 @@ entries as (
 select id from retried`;
 
 /**
- * Starts the next attempt of transactions of which nothing reached a switch; false where somebody was faster, or the link is
- * not free any more.
+ * Starts the next attempt of transactions that never reached a switch; false if another attempt was faster, or the
+ * link is no longer available.
  */
 export async function retryTaps(
   client: pg.PoolClient,
@@ -137,7 +137,7 @@ export async function retryTaps(
   return taps.map(({ transaction }) => retried.has(transaction.id));
 }
 
-/** An attempt on its way to the database, under the names of its columns. */
+/** An attempt on its way to the database, with the names of its columns. */
 export function toRow({ transaction, moves, answerBySeconds, pinSeconds, handover }: NewAttempt) {
   return { ...transaction, handover, answerBySeconds, pinSeconds, moves };
 }

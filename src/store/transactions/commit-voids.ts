@@ -15,7 +15,7 @@ import { insertTaps } from './commit-taps.ts';
 import { findTransaction } from './find-transactions.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
-// From here on the sale's reversal is owed, and goes the way of every reversal.
+// From here on the sale's reversal is required, and follows the steps of every reversal.
 const ASK = `
 with asked as (
   update transactions
@@ -28,7 +28,10 @@ with asked as (
 insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
 select acquirer_id, id, attempt, $3::jsonb from asked`;
 
-/** Commits a void before its bytes: the sale's reversal is owed, its first job waits, a row tells of it. */
+/**
+ * Commits a void before its bytes are sent: the sale's reversal is required, its first job waits, and a row records
+ * the void.
+ */
 export async function startVoid(
   database: Database,
   { original, attempt, reverseJob, nowMs }: NewVoid,
@@ -48,7 +51,7 @@ export async function startVoid(
 const FIND_VOID = `select id from transactions
   where acquirer_id = $1 and original_id = $2 and type = ${TransactionType.Void} order by created_at desc limit 1`;
 
-/** The row that tells of a sale's last void. */
+/** The row of a sale's last void. */
 export async function findVoid(
   database: Database,
   { acquirerId, id }: TransactionKey,
@@ -61,12 +64,12 @@ export async function findVoid(
   return rows[0] && findTransaction(database, { acquirerId, id: rows[0].id });
 }
 
-/** Announcements older than the longest business day come from a switch that has stopped announcing. */
+/** An announcement older than the longest business day comes from a switch that has stopped announcing. */
 const ANNOUNCED_WITHIN = '5 days';
 
-// The sale's own settlement date (DE15 of its response) is its business date. Where the switch sends none, it is the date that
-// was announced before the sale's deadline; when the first announcement came later, the sale belongs to its calendar day. Without
-// any announcement that day's end settles it.
+// The sale's own settlement date (DE15 of its response) is its business date. If the switch sends none, it is the
+// date that was announced before the sale's deadline. If the first announcement came later, the sale belongs to its
+// calendar day. Without any announcement, the end of that day settles it.
 const IS_SETTLED = `
 with sale as (
   select t.acquirer_id, r.processor_id, t.deadline_at, (t.sent_at at time zone $3)::date as day,

@@ -13,7 +13,7 @@ interface Beginning {
   readonly seconds: number;
 }
 
-/** A sale that stands, and that nobody is taking back. */
+/** An approved sale without a reversal or void. */
 const STANDS = `t.disposition = ${Disposition.Approved} and t.reversal_state = ${ReversalState.none} and t.void_state is null`;
 
 const KEY = { acquirerId: 'integer', id: 'uuid', attempt: 'integer' } as const;
@@ -41,7 +41,7 @@ with given_up as (
 insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
 select acquirer_id, id, attempt, $4::jsonb from given_up`;
 
-/** Completions on Postgres. There is one for each approval, so both ends of it are group-committed like taps. */
+/** Completions on Postgres. There is one for each approval, so its start and end are group-committed like taps. */
 export class PostgresCompletions implements CompletionStore {
   readonly #database: Database;
   readonly #beginnings: GroupCommit<Beginning, boolean>;
@@ -66,7 +66,7 @@ export class PostgresCompletions implements CompletionStore {
     await mapConnectionLoss(this.#database.query(GIVE_UP, [acquirerId, id, attempt, JSON.stringify(auditEntries)]));
   }
 
-  /** Resolves when everything that was handed in is committed. */
+  /** Resolves when all submitted writes are committed. */
   async close(): Promise<void> {
     await Promise.all([this.#beginnings.idle(), this.#ends.idle()]);
   }
@@ -86,7 +86,7 @@ async function begin(client: pg.PoolClient, wanted: readonly Beginning[]): Promi
 }
 
 async function end(client: pg.PoolClient, sales: readonly Transaction[]): Promise<true[]> {
-  // One that is lost in a crash makes a void wait until its time is over.
+  // If a crash loses this commit, a void waits until the completion's time has passed.
   await client.query('set local synchronous_commit = off');
   await client.query({ name: 'end-completions', text: END, values: ends.values(sales) });
   return sales.map(() => true as const);

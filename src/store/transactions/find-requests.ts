@@ -7,7 +7,7 @@ import type { Database } from '../postgres/open-database.ts';
 import { findTransactions } from './find-transactions.ts';
 import { selected } from './selected-columns.ts';
 
-/** What an attempt that was superseded has of its own. */
+/** Fields of a superseded attempt. */
 const OWN = ['routeId', 'tid', 'mid', 'stan', 'rrn', 'sentAtMs', 'responseCode', 'authorizationCode', 'sealedCard'];
 const REVERSAL = ['reversalState', 'reversalAttempt', 'reversalArmedAtMs'];
 
@@ -16,7 +16,7 @@ select transaction_id as id, attempt, date_part('epoch', deadline_at - sent_at) 
 from superseded_attempts
 where (acquirer_id, transaction_id, attempt) in (select * from unnest($1::integer[], $2::uuid[], $3::smallint[]))`;
 
-/** Transactions as they are for these requests of theirs, in no order; as many as there are. */
+/** Transactions in the form of the given requests, in no order; requests that do not exist are missing. */
 export async function findRequests(
   client: Pick<pg.ClientBase, 'query'>,
   keys: readonly RequestKey[],
@@ -43,7 +43,7 @@ async function findSuperseded(
   return rows;
 }
 
-/** It was declined, by asking for a PIN; what became of the transaction is that of a later attempt. */
+/** It was declined, by asking for a PIN; the outcome of the transaction belongs to a later attempt. */
 function asRequest(row: Transaction, own: Partial<Transaction>): Transaction {
   return {
     ...row,
@@ -60,7 +60,8 @@ const OF_REQUEST = 'acquirer_id = $1 and transaction_id = $2 and attempt = $3';
 const ATTEMPT = `json_build_object('sentAtMs', (extract(epoch from a.sent_at) * 1000)::float8, 'number', a.number, 'stan', a.stan,
   'couldOvertake', a.could_overtake, 'confirms', a.confirms, 'counts', a.counts, 'nextJob', a.next_job, 'answer', a.answer)`;
 
-// What came without a response code could not be read, or had no good MAC: it does not prove that the switch has answered.
+// A response without a response code could not be read, or had no valid MAC: it does not prove that the switch has
+// responded.
 const FIND_ORIGINAL_FACTS = `
 with request as (
   select deadline_at, response_code, completing_until from transactions where acquirer_id = $1 and id = $2 and attempt = $3

@@ -31,7 +31,7 @@ export async function findTransaction(database: Database, key: TransactionKey): 
   return rows[0];
 }
 
-/** As many of them as there are. */
+/** Ids that do not exist are missing in the result. */
 export async function findTransactions(
   client: Pick<pg.ClientBase, 'query'>,
   keys: readonly TransactionKey[],
@@ -59,8 +59,8 @@ export async function findByReference(
 }
 
 /**
- * The last tap that a reference stands for at the merchants of a tenant. That of a link stands for the last tap on it, whatever
- * that one was submitted under.
+ * The last tap with a reference at the merchants of a tenant. The reference of a link returns the last tap on it,
+ * under any reference that this tap was submitted with.
  */
 export async function findTapByReference(
   database: Database,
@@ -98,7 +98,7 @@ export async function findHandover(
   return rows[0];
 }
 
-/** One transaction of a tenant: what belongs to somebody else is not found. */
+/** One transaction of a tenant; those of other tenants are not found. */
 export async function findOwned(database: Database, tenant: Tenant, id: string): Promise<Transaction | undefined> {
   const conditions = new TenantConditions(tenant);
   conditions.add('id', 'id = $', id);
@@ -110,7 +110,7 @@ export async function findOwned(database: Database, tenant: Tenant, id: string):
   return rows[0];
 }
 
-/** The audit trail of one attempt after the other, oldest first. */
+/** The audit trail by attempt, oldest first. */
 export async function findEvents(
   database: Database,
   key: TransactionKey,

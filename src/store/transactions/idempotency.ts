@@ -6,32 +6,37 @@ import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 /** Contract, "Idempotency, tracing, versioning". */
 const KEPT_FOR = '24 hours';
-/** Longer than any request is held (a processor's deadline, 5 s and the grace): its process has died. */
+/** Longer than any request can take (a processor's deadline, 5 s and the grace): its process has died. */
 const ABANDONED_AFTER = '120 seconds';
-/** A created resource is a few KB; a longer answer is not kept, and its repeats learn that it was carried out. */
+/**
+ * A created resource is a few KB. A longer response is not stored, and a repeat is answered that the request was
+ * carried out.
+ */
 const MAX_ANSWER_CHARS = 65_536;
-/** An entry that is purged between two statements is claimed on the next look; more often than that is no coincidence. */
+/**
+ * An entry that is purged between two statements is claimed at the next look-up; more than this is not a coincidence.
+ */
 const MOST_LOOKS = 3;
 const PURGE_EVERY_MS = 10 * 60_000;
-/** A purge must not hold its locks for long; what is left goes the next time, or at once after a full one. */
+/** A purge must not hold its locks for long. The rest follows in the next run, or at once after a full batch. */
 const PURGE_BATCH = 5_000;
 
-/** A request under an Idempotency-Key. */
+/** A request with an Idempotency-Key. */
 export interface KeyedRequest {
-  /** Names who asks: a key belongs to its credential and route. */
+  /** Names the caller: a key belongs to its credential and route. */
   readonly credential: string;
   readonly route: string;
   readonly key: string;
-  /** SHA-256 of what is asked. */
+  /** SHA-256 of the request. */
   readonly fingerprint: Uint8Array;
 }
 
-/** A request that runs under its key: nobody else runs under it. */
+/** A request that runs with its key; no other request runs with this key. */
 export interface Claim extends KeyedRequest {
   readonly id: string;
 }
 
-/** An answer to be given again; `body` is null when it was too long to keep. */
+/** A response for replay; `body` is null if it was too long to store. */
 export interface KeptAnswer {
   readonly status: number;
   readonly body: string | null;
@@ -65,7 +70,7 @@ const PURGE = `delete from idempotency_keys where (credential, route, key) in (
   select credential, route, key from idempotency_keys
   where started_at < clock_timestamp() - interval '${KEPT_FOR}' limit ${PURGE_BATCH} for update skip locked)`;
 
-/** What was answered under Idempotency-Keys, for a day, by any process to any other. */
+/** Responses to requests with Idempotency-Keys, stored for a day and shared by all processes. */
 export class IdempotencyKeys {
   readonly #database: Database;
   readonly #keys: KeyRing['webhookSealing'];
@@ -95,7 +100,7 @@ export class IdempotencyKeys {
     return { kind: 'running' };
   }
 
-  /** Keeps what is answered, unless the claim has passed to somebody else. */
+  /** Stores the response, unless the claim has passed to another request. */
   async keep(claim: Claim, { status, headers, body }: KeptAnswer): Promise<void> {
     const isKept = body !== null && body.length <= MAX_ANSWER_CHARS;
     const text = JSON.stringify({ headers, body });
@@ -103,12 +108,12 @@ export class IdempotencyKeys {
     await mapConnectionLoss(this.#run('keep-answer', KEEP, claim, status, sealed));
   }
 
-  /** The request came to nothing that should be repeated to its caller: the next one runs. */
+  /** The request has no result that may be replayed: the next one runs. */
   async release(claim: Claim): Promise<void> {
     await mapConnectionLoss(this.#run('release-key', RELEASE, claim));
   }
 
-  /** Removes what is older than a day; the number of rows. */
+  /** Removes entries older than a day. @returns the number of rows */
   async purge(): Promise<number> {
     const { rowCount } = await this.#database.query(PURGE);
     return rowCount ?? 0;
@@ -128,7 +133,7 @@ export class IdempotencyKeys {
 
   #schedule(afterMs: number): void {
     this.#timer = setTimeout(async () => {
-      const purged = await this.purge().catch(() => 0); // readiness tells that the database is away
+      const purged = await this.purge().catch(() => 0); // readiness reports that the database is unavailable
       this.#schedule(purged === PURGE_BATCH ? 0 : PURGE_EVERY_MS);
     }, afterMs).unref();
   }
@@ -144,7 +149,7 @@ function valuesOf({ credential, route, key }: KeyedRequest): string[] {
   return [credential, route, key];
 }
 
-/** An answer opens for the request that it was given to, and for no other. */
+/** A response can be opened only for the request that it answered. */
 function sealedFor({ credential, route, key }: KeyedRequest) {
   return { purpose: 'idempotent answer', owner: [credential, route, key].join('\0') };
 }

@@ -16,8 +16,8 @@ import { findRequests } from './find-requests.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
 /**
- * Different answers of a kind to one request that are kept: one is usual, two are a switch in trouble, and more prove nothing
- * new. Of each kind, because whatever came before an approval must not hide it.
+ * Limit of different responses of a kind that are stored for one request: one is usual, two indicate a switch fault,
+ * and more prove nothing new. The limit is per kind, because earlier responses must not hide an approval.
  */
 const MAX_ANSWERS = 8;
 
@@ -31,12 +31,14 @@ const identities = new ColumnBatch({
   transmissionDateTime: 'text',
 });
 
-/** What a late response may still mean something to; the words of the index `transactions_answerable`. */
+/**
+ * Requests for which a late response can still matter; the same condition as in the index `transactions_answerable`.
+ */
 export const IS_ANSWERABLE = `(t.reversal_state <> 0 or t.other_disposition = ${Disposition.Declined} or t.pin_state = ${PinState.awaiting})`;
 
 const DE7 = (sentAt: string) => `to_char(${sentAt} at time zone 'UTC', 'MMDDHH24MISS')`;
 
-// The identity names at most one request of a day; should a year-old one have the same DE7, the newest is meant.
+// The identity names at most one request of a day. If a year-old one has the same DE7, the newest is meant.
 const FIND_ANSWERED = `
 with x as (${identities.rows}),
 candidates as (
@@ -64,15 +66,15 @@ export async function findAnswered(
   return keys.map((key) => key && requests.find(({ id, attempt }) => id === key.id && attempt === key.attempt));
 }
 
-/** The original of an attempt, the present one or one that an attempt with a PIN has superseded, has the attempt's STAN as well. */
+/** The original of an attempt, the current one or a superseded one, has the attempt's STAN as well. */
 const SHARES_STAN = `exists (select from transactions t
     where t.acquirer_id = a.acquirer_id and t.id = a.transaction_id and t.attempt = a.attempt and t.stan = a.stan)
   or exists (select from superseded_attempts s
     where s.acquirer_id = a.acquirer_id and s.transaction_id = a.transaction_id and s.attempt = a.attempt and s.stan = a.stan)`;
 
-// DE7 names the attempt, and one that differs excludes it: a response to the original may have the form of a 0430. Without DE7
-// the STAN names the attempt if its original has another; if it has the same, nothing tells a response to the one from a
-// response to the other, whenever it came.
+// DE7 names the attempt, and a different one excludes it: a response to the original may have the form of a 0430.
+// Without DE7 the STAN names the attempt if its original has another. If both have the same STAN, a response to one
+// cannot be distinguished from a response to the other, at any time.
 const FIND_REVERSALS = `
 with x as (${identities.rows})
 select distinct on (x.n) x.n, a.acquirer_id as "acquirerId", a.transaction_id as id, a.attempt,
@@ -122,7 +124,7 @@ const batch = new ColumnBatch({
   auditEntries: 'jsonb',
 });
 
-// The request is locked first, so that the answer is recorded and the reversal re-armed together or not at all.
+// The request is locked first, so that the response is recorded and the reversal re-armed together or not at all.
 const RECORD = `
 with x as (${batch.rows}),
 present as (
@@ -177,7 +179,7 @@ entries as (
 select u.id, r.id is not null as "isRecorded"
 from unmoved u left join recorded r on r.acquirer_id = u.acquirer_id and r.id = u.id`;
 
-/** Commits what came too late: the answer, the audit trail and, where it re-arms a reversal, its state and its job. */
+/** Commits late responses: the response, the audit trail and, if it re-arms a reversal, its state and its job. */
 export async function commitLateResponses(
   client: pg.PoolClient,
   records: readonly LateRecord[],

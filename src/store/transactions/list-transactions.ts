@@ -10,9 +10,9 @@ import { TenantConditions } from './tenant-conditions.ts';
 const SELECT = `select ${selected(SHOWN_PROPERTIES)} from transactions`;
 
 /**
- * What most requests are for, by the names of their conditions. A connection keeps the plans of these, which takes half of
- * Postgres's time for a page off it; each was compared with one made for its values, over ten million rows. The others are
- * planned each time: a plan that suits the users of a merchant reads all of its rows for somebody who is none.
+ * The most frequent combinations of conditions. A connection keeps their plans, which saves half of Postgres's time
+ * for a page. Each plan was compared with one made for its values, over ten million rows. Other combinations are
+ * planned each time: a plan that suits the users of a merchant reads all of the merchant's rows for another user.
  */
 const KEPT_PLANS: ReadonlySet<string> = new Set([
   '',
@@ -26,14 +26,14 @@ const KEPT_PLANS: ReadonlySet<string> = new Set([
   'no review',
 ]);
 /**
- * The largest page by a kept plan. It is made before the limit of a request is known, and Postgres would take that for a tenth of
- * the table: this is what it counts on instead.
+ * The largest page of a kept plan. The plan is made before the limit of a request is known, and Postgres would assume
+ * a tenth of the table. It uses this number instead.
  */
 const MAX_PLANNED_ROWS = 500;
 
-/** No index has these in the list's order: all that they find is sorted, or what they leave out is read as well. */
+/** No index has these in the list's order: all matches are sorted, or rows that do not match are also read. */
 const SEARCHING: ReadonlySet<string> = new Set(['min', 'max']);
-/** Of the database's clients, that taps need. */
+/** Database clients that searches take from taps. */
 const SEARCHES_AT_ONCE = 2;
 /** Most of them take milliseconds. */
 const SEARCHES_WAITING = 64;
@@ -91,25 +91,27 @@ function conditionsOf(tenant: Tenant, filter: TransactionFilter): TenantConditio
   return conditions;
 }
 
-/** Behind one of the tenant's own alone: that of somebody else would tell when it was made. */
+/** Only after one of the tenant's own rows: a row of another tenant would reveal when it was created. */
 function addAfter(conditions: TenantConditions, after: string): void {
   const last = `select created_at, id from transactions where ${conditions.ownSql} and id = $`;
   conditions.add('after', `(created_at, id) < (${last})`, after);
 }
 
-// minAmount and maxAmount are major units whatever the currency, so each row is scaled by its own exponent. An index has this
-// expression, word by word (0020_amounts.sql).
+// minAmount and maxAmount are major units of any currency, so each row is scaled with its own exponent. An index has
+// exactly this expression (0020_amounts.sql).
 const AMOUNT_MAJOR = `(amount_minor / case when currency = any('{BIF,CLP,DJF,GNF,ISK,JPY,KMF,KRW,PYG,RWF,UGX,VND,VUV,XAF,XOF,XPF}') then 1 when currency = any('{BHD,IQD,JOD,KWD,LYD,OMR,TND}') then 1000 else 100 end::numeric)`;
 
-/** As transactions_by_user has it: our user's id, or what the token said of somebody else's. */
+/** The expression of transactions_by_user: the id of a known user, or the claim in the token for another one. */
 const USER = 'coalesce(user_id::text, user_claim)';
 
-/** A name of one of our users means the user, whichever of the two it is. */
+/** The name or the id of a known user means that user. */
 function knownUser(acquirer: string): string {
   return `coalesce((select id::text from users where acquirer_id = ${acquirer} and (id::text = $ or username = $) limit 1), $)`;
 }
 
-/** A reference is unique within a merchant: so it is asked of each that the tenant has, and that is what its index is for. */
+/**
+ * A reference is unique within a merchant, so it is looked up for each merchant of the tenant, as the index requires.
+ */
 function addReference(conditions: TenantConditions, { merchantId }: Tenant, reference: string): void {
   const { acquirer, integrator } = conditions;
   const ofIntegrator = integrator === undefined ? '' : ` and integrator_id = ${integrator}`;

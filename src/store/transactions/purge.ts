@@ -5,50 +5,50 @@ import type { Database } from '../postgres/open-database.ts';
 
 const { needsReview } = ReversalState;
 
-/** For how many days what is kept. */
+/** Retention times in days. */
 export interface Retention {
-  /** PAN and expiry, sealed, from the tap on. Transactions that are still open keep theirs until they end. */
+  /** PAN and expiry, sealed, counted from the tap. Open transactions keep theirs until they end. */
   readonly cardDays: number;
-  /** The audit trail, and the record of changes; the database itself refuses less than seven years. */
+  /** The audit trail and the admin events; the database itself refuses less than seven years. */
   readonly auditDays: number;
-  /** Webhook events that are settled, and every attempt to deliver one. */
+  /** Settled webhook events, and their delivery attempts. */
   readonly webhookDays: number;
   /** Links and intents, with the mandates of TT3. */
   readonly linkDays: number;
-  /** What was said to switches, masked. */
+  /** Masked exchanges with switches. */
   readonly messageDays: number;
 }
 
 /**
- * What workers and their lines to switches leave behind: nothing reads a business date after five days, a key after its
- * retirement, or a fault after seconds. A month of them is for people who look into what happened.
+ * Data of workers and their connections. No code reads a business date after five days, a key after its retirement,
+ * or a fault after seconds. They are kept for a month for people who investigate an incident.
  */
 const LINE_DAYS = 30;
 
-/** Rows that one statement takes: its locks are held for milliseconds. */
+/** Rows per statement: its locks are held for milliseconds. */
 const BATCH_ROWS = 1_000;
 
 type Kind = 'cards' | 'audit' | 'webhooks' | 'links';
 
-/** How far it was purged before; what is older needs no look. */
+/** The end of the previous purge; older rows need no check. */
 const MARK = (kind: Kind) => `coalesce((select up_to from purge_marks where kind = '${kind}'), '-infinity')`;
 const CUTOFF = `clock_timestamp() - $1 * interval '1 day'`;
 
 /**
- * How long beyond its retention a card is kept for a review that nobody resolves. Acquirers settle disputes within the 180 days
- * that card networks allow for them.
+ * How long beyond its retention a card is kept for an unresolved review. Acquirers settle disputes within the 180
+ * days that card networks allow.
  */
 const REVIEW_DAYS = 180;
 
-/** Nothing will be sent to a switch any more that needs the card. A void is part of the sale's reversal. */
+/** No further message to a switch needs the card. A void is part of the sale's reversal. */
 const IS_AT_REST = `(t.reversal_state not in (${RUNNING_REVERSAL_STATES.join()})
     and (t.reversal_state <> ${needsReview} or t.created_at < ${CUTOFF} - interval '${REVIEW_DAYS} days')
     and t.void_state is distinct from ${VoidState.asked}
     and t.status not in (${MUST_NOT_REST.join()}) and t.pin_state <> ${PinState.awaiting}
     and coalesce(t.completing_until < clock_timestamp(), true))`;
 
-// A mark moves to the end of a full batch, and to the cut-off behind one that is not: then nothing older is left but what is
-// held. The condition stands in the update, so that it is checked again on a row that changes meanwhile.
+// A mark moves to the end of a full batch, or to the cut-off after a partial one: then only rows that must be kept
+// are older. The condition is part of the update, so that it is checked again on a row that changes meanwhile.
 const ERASE_CARDS = `
 with cutoff as (select ${CUTOFF} as at),
 due as (
@@ -92,7 +92,7 @@ released as (
 select count(*) from erased`;
 
 const DELETE_AUDIT = deletion('audit', 'transaction_events', 'at', 'true');
-/** Each has a card of its own, which its reversal may need. */
+/** Each has its own card data, which its reversal may need. */
 const DELETE_SUPERSEDED = unmarkedDeletion(
   'superseded_attempts',
   'superseded_at',
@@ -101,24 +101,24 @@ const DELETE_SUPERSEDED = unmarkedDeletion(
 );
 const DELETE_REVERSALS = unmarkedDeletion('reversal_attempts', 'sent_at');
 const DELETE_LATE_RESPONSES = deletion('audit', 'late_responses', 'came_at', 'true');
-/** One that is still pending stays, however old: somebody waits for it. */
+/** A pending event stays at any age, because a receiver waits for it. */
 const DELETE_EVENTS = deletion('webhooks', 'webhook_events', 'created_at', `state <> 'pending'`);
 const DELETE_ATTEMPTS = deletion('webhooks', 'webhook_attempts', 'at', 'true');
-/** What was paid stays paid: the transaction has the reference. */
+/** A paid link stays paid: the transaction has the reference. */
 const DELETE_LINKS = deletion('links', 'links', 'created_at', 'true');
 
-/** By their age alone: a summary of each range of pages finds them. */
+/** Selected only by age: a summary of each range of pages finds them. */
 const DELETE_CHANGES = unmarkedDeletion('admin_events', 'at');
 const DELETE_MESSAGES = unmarkedDeletion('attempt_messages', 'sent_at');
 const DELETE_SESSIONS = unmarkedDeletion('console_sessions', 'begun_at');
 
 const DELETE_BUSINESS_DATES = unmarkedDeletion('business_dates', 'since');
-/** One that has not retired is in use, however old. */
+/** A key that has not retired is in use at any age. */
 const DELETE_KEYS = unmarkedDeletion('exchanged_keys', 'retires_at');
 const DELETE_FAULTS = unmarkedDeletion('processor_faults', 'seen_at');
 const DELETE_HANDOVER_KEYS = unmarkedDeletion('handover_keys', 'expires_at');
 
-/** Of a table so small that a look through all of it costs nothing, or with its ages summarized. */
+/** For a table so small that a full scan costs nothing, or with its ages summarized. */
 function unmarkedDeletion(table: string, at: string, condition = 'true'): string {
   return `
 with deleted as (
@@ -144,13 +144,13 @@ marked as (
 select count(*) from deleted`;
 }
 
-/** Usually not: then the table of taps is not locked a second time, however lightly. */
+/** Usually false; then the table of taps is not locked a second time. */
 async function holdsCards(database: Database): Promise<boolean> {
   return (await database.query('select from purge_held_cards limit 1')).rowCount === 1;
 }
 
 /**
- * Removes one batch of each kind of what is older than it may be.
+ * Removes one batch of each kind of data past its retention time.
  *
  * @returns `more` while there may be another batch
  */

@@ -9,7 +9,10 @@ import { commitRefund, type ReserveOutcome } from './commit-refunds.ts';
 import { findIsSettled, findVoid, startVoid } from './commit-voids.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
-/** Refunds and voids are rare and each has a commit of its own; a phone may acknowledge every tap, so those are grouped. */
+/**
+ * Refunds and voids are rare, and each has its own commit. A phone may acknowledge every tap, so acknowledgements are
+ * grouped.
+ */
 export class PostgresRefundStore implements RefundStore {
   readonly #database: Database;
   readonly #jobs: JobsInCommit;
@@ -44,7 +47,7 @@ export class PostgresRefundStore implements RefundStore {
     return this.#acknowledgements.submit(record);
   }
 
-  /** Resolves when everything that was handed in is committed. */
+  /** Resolves when all submitted writes are committed. */
   close(): Promise<void> {
     return this.#acknowledgements.idle();
   }

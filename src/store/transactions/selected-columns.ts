@@ -1,8 +1,8 @@
 import { columnName } from '../postgres/column-batch.ts';
 
 /**
- * The columns of these properties, each under its property's name. Times are milliseconds, exact to the microsecond; `extract`
- * gives the same by way of `numeric`, for 1.5 µs more a value.
+ * The columns of these properties, each with its property's name. Times are milliseconds, exact to the microsecond;
+ * `extract` gives the same through `numeric`, for 1.5 µs more per value.
  */
 export function selected(properties: readonly string[]): string {
   return properties

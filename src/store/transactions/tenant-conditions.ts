@@ -3,14 +3,14 @@ import type { Tenant } from '../../transactions/ports/store-ports.ts';
 const VALUE = /\$(?!\d)/g;
 
 /**
- * Collects `and`-ed conditions on rows; those of a tenant always come first. Each has a name that stands for its text, so that
- * all the names together name the statement.
+ * Collects `and`-ed conditions on rows; those of a tenant always come first. Each has a name that represents its
+ * text, so that all names together identify the statement.
  */
 export class TenantConditions {
   readonly values: unknown[] = [];
   readonly #names: string[] = [];
   readonly #conditions: string[] = [];
-  /** That a row is the tenant's. */
+  /** The condition that a row belongs to the tenant. */
   readonly ownSql: string;
   /** The parameters of its ids. */
   readonly acquirer: string;
@@ -26,7 +26,7 @@ export class TenantConditions {
     this.#ownNames = this.#names.length;
   }
 
-  /** Each `$` without a number in `condition` becomes the parameter of its value, which is given back: `$3`. */
+  /** Each `$` without a number in `condition` becomes the parameter of its value. @returns the parameter: `$3` */
   add(name: string, condition: string, value: unknown): string {
     const parameter = this.parameter(value);
     this.addPlain(
@@ -57,7 +57,7 @@ export class TenantConditions {
     return this.#names.join(' ');
   }
 
-  /** The same without the tenant's. */
+  /** The same without the tenant's conditions. */
   get addedNames(): readonly string[] {
     return this.#names.slice(this.#ownNames);
   }

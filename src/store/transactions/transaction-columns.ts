@@ -1,6 +1,6 @@
 import type { ColumnList } from '../postgres/column-batch.ts';
 
-/** What each attempt of a transaction sets anew. */
+/** Columns that each attempt of a transaction sets again. */
 export const ATTEMPT_COLUMNS = {
   attempt: 'integer',
   status: 'integer',

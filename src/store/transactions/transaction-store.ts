@@ -39,14 +39,17 @@ import { createTransactionList, type ListTransactions } from './list-transaction
 import { untilStored } from './until-stored.ts';
 
 /**
- * Above this many taps that wait for their first commit the next one is refused: a second or two of a saturated disk.
- * Whoever is past it is carried to the end: to refuse an outcome would cost a reversal.
+ * If more taps wait for their first commit, the next one is refused: this is a second or two of a saturated disk.
+ * Later writes are never refused, because a refused outcome would cost a reversal.
  */
 const MAX_WAITING_TAPS = 4_096;
-/** Answers are recorded together this often: nobody waits for them. */
+/** Interval at which responses are recorded together: no request waits for them. */
 const ANSWERS_EVERY_MS = 100;
 
-/** What the transactions' use cases ask of Postgres. Every write is group-committed, each kind with its own statement. */
+/**
+ * The ports of the transactions' use cases on Postgres. Every write is group-committed, each kind with its own
+ * statement.
+ */
 export class PostgresTransactionStore implements TransactionStore, TransactionReader {
   readonly #database: Database;
   readonly #inserts: GroupCommit<NewAttempt, InsertOutcome>;
@@ -61,8 +64,8 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #list: ListTransactions;
 
   /**
-   * @param onLostAnswer told when the record of an answer could not be written; its `overdue` job makes it a 9
-   * @param lists where lists are read, which take longer than anything else
+   * @param onLostAnswer called if the record of a response could not be written; its `overdue` job makes it a 9
+   * @param lists database for lists, which take longer than anything else
    */
   constructor(database: Database, jobs: JobsInCommit, onLostAnswer: (error: unknown) => void, lists = database) {
     this.#database = database;
@@ -122,7 +125,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
 
   stepReversal(step: ReversalStep): Promise<boolean> {
     const write = () => this.#reversals.submit(step);
-    // The bytes wait for this one, on a slot that others want: its job comes again.
+    // The bytes wait for this write, on a slot that other requests need; if it fails, the job is repeated.
     return step.record?.kind === 'sent' ? write() : untilStored(write);
   }
 
@@ -178,7 +181,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     return mapConnectionLoss(findEvents(this.#database, key));
   }
 
-  /** Resolves when everything that was handed in is committed. */
+  /** Resolves when all submitted writes are committed. */
   async close(): Promise<void> {
     const groups: readonly { idle(): Promise<void> }[] = [
       this.#inserts,

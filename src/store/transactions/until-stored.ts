@@ -1,16 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnavailable } from '../../errors.ts';
 
-/** Longer than a database takes to restart or to be replaced, shorter than the claim of any job that waits here. */
+/**
+ * Longer than a database takes to restart or to be replaced, and shorter than the claim of any job that waits here.
+ */
 const FOR_MS = 30_000;
 const AGAIN_MS = 1_000;
 
 /**
- * Writes what a switch has said, again while the database is unavailable: it will not be said a second time before the next
- * attempt, which may be due an hour later. The write is guarded, so that one that was stored without our knowing changes
- * nothing when it is repeated.
+ * Writes the content of a switch response, and retries while the database is unavailable. The switch does not repeat
+ * it before the next attempt, which may be due an hour later. The write is guarded: if it was stored although the
+ * connection failed, a repeat changes nothing.
  *
- * @throws StoreUnavailable when the database stays unavailable
+ * @throws StoreUnavailable if the database remains unavailable
  */
 export async function untilStored<T>(
   write: () => Promise<T>,

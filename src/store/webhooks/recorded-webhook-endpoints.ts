@@ -7,7 +7,7 @@ import type { Database } from '../postgres/open-database.ts';
 import { inAdminCommit, recordChange } from '../settings/admin-commit.ts';
 import { PostgresWebhookEndpoints } from './webhook-endpoints.ts';
 
-/** Endpoints as an administrator sets them for integrators: each change is recorded in its own commit. */
+/** Endpoints that an administrator sets for integrators. Each change is recorded in its own commit. */
 export class RecordedWebhookEndpoints implements EndpointStore {
   readonly #database: Database;
   readonly #actor: string;
@@ -17,7 +17,7 @@ export class RecordedWebhookEndpoints implements EndpointStore {
     this.#actor = actor;
   }
 
-  /** @throws NotFound when there is no such integrator */
+  /** @throws NotFound if the integrator does not exist */
   register(registration: Registration): Promise<void> {
     return this.#record(registration, registration.serves, async (endpoints, client) => {
       const { acquirerId, integratorId } = registration;

@@ -3,13 +3,14 @@ import type { Forwarded, ForwardRequest, WaitingDeliveries } from '../../webhook
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 
-/** One look in the whole installation: a second one beside it would find the same. */
+/** Only one run in the whole installation: a second one at the same time would find the same deliveries. */
 const LOCK = `select pg_try_advisory_xact_lock(hashtext('bring webhook deliveries forward')) as "isOurs"`;
 
-/** What is due this soon comes without help. */
+/** A delivery that is due this soon need not be brought forward. */
 const SOON = `interval '1 s'`;
 
-// Oldest events first, and those that may not be early yet behind them. A job that a worker has taken meanwhile is left to it.
+// Oldest events first, then those that may not be early yet. A job that a worker has taken meanwhile is left
+// unchanged.
 const BRING_FORWARD = `
 with wanted as (select * from unnest($1::integer[], $2::text[], $3::integer[]) as w(acquirer_id, endpoint_id, most)),
 waiting as materialized (

@@ -13,16 +13,16 @@ import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
 type WebhookJob = JobPayloads['webhook'];
 type FirstJob = WebhookJob & { readonly outcome: WebhookOutcome };
 
-/** Gives the body of an event from the row as it is now, and from the paymentReference of the link that it paid. */
+/** Builds the body of an event from the current row, and from the paymentReference of the link that it paid. */
 export type WriteBody = (transaction: Transaction, outcome: WebhookOutcome, paymentReference?: string) => string;
 
-/** Nobody stands at a till for a webhook: what is read gathers for so long, and what is recorded for longer. */
+/** Webhooks are not urgent: reads are gathered for this long, and writes for longer. */
 const GATHER_MS = 10;
 const RECORD_EVERY_MS = 50;
 
 /**
- * What deliveries read and write, in batches. None of it waits for the disk: a job goes in the commit that records what
- * came of it, so what a crash loses is done again, under the same event id.
+ * Batched reads and writes of deliveries. None of them waits for the disk: a job is removed in the commit of its
+ * result, so after a crash the lost work is repeated with the same event id.
  */
 export class PostgresWebhookDeliveries implements DeliveryStore {
   readonly #writes: GroupCommit<FirstJob, StoredEvent | undefined>;
@@ -62,7 +62,7 @@ export class PostgresWebhookDeliveries implements DeliveryStore {
 
 const EVENT = 'acquirer_id, id, endpoint_id, transaction_id, body, state, round, delivery, next_at, early_attempts';
 
-/** Events `e` with where they go, each under the names of an `EventRow`. */
+/** Events `e` with their endpoints, each with the names of an `EventRow`. */
 const WITH_ENDPOINT = `
 select e.acquirer_id as "acquirerId", e.id, e.body, e.state, e.round, e.delivery, e.endpoint_id as "endpointId",
   greatest(extract(epoch from e.next_at - clock_timestamp()), 0)::float8 as "dueInSeconds", e.early_attempts as "earlyAttempts",
@@ -82,7 +82,7 @@ const firstEvents = new ColumnBatch({
   body: 'text',
 });
 
-// An event that was written before keeps its body, whatever its transaction says by now.
+// An existing event keeps its body, even if its transaction has changed.
 const WRITE = `
 with x as (${firstEvents.rows}),
 written as (
@@ -162,9 +162,9 @@ const settledDeliveries = new ColumnBatch({
   answer: 'text',
 });
 
-// The job of the next delivery starts at now() and its delay, too: so next_at has passed when it is taken, unless it was
-// brought forward.
-// Whoever comes second (a claim that lapsed, a replay in between) has its attempt kept and decides nothing.
+// The job of the next delivery starts at now(), and so does its delay. When it is taken, next_at has therefore
+// passed, unless it was brought forward. If an attempt is recorded second (after an expired claim, or a replay in
+// between), it is stored and decides nothing.
 const SETTLE = `
 with x as (${settledDeliveries.rows}),
 held as (
@@ -191,7 +191,7 @@ kept as (
 )
 select id from settled where decides`;
 
-// An endpoint that has got another URL meanwhile is not the one that is gone.
+// An endpoint that has another URL by now is not the one that answered 410.
 const DISABLE = `
 update webhook_endpoints p set disabled_at = now(), updated_at = now()
 from unnest($1::integer[], $2::uuid[], $3::text[]) as x(acquirer_id, id, url)

@@ -14,7 +14,7 @@ const DISABLE = `
 update webhook_endpoints set disabled_at = now(), updated_at = now()
 where acquirer_id = $1 and integrator_id = $2 and serves = $3 and disabled_at is null`;
 
-// One that nobody was shown cannot be in use anywhere: it has nothing to overlap with.
+// A secret that was never shown cannot be in use, so it needs no overlap.
 const REPLACE_SECRET = `
 update webhook_endpoints
 set sealed_secret = $3, secret_shown_at = now(), updated_at = now(),
@@ -23,11 +23,11 @@ set sealed_secret = $3, secret_shown_at = now(), updated_at = now(),
 where acquirer_id = $1 and id = $2
 returning (extract(epoch from previous_until) * 1000)::float8 as "previousUntilMs"`;
 
-/** Endpoints as they are in the database, each by its owner. */
+/** Endpoints in the database, each by owner. */
 export class PostgresWebhookEndpoints implements EndpointStore {
   readonly #database: Pick<Database, 'query'>;
 
-  /** @param database or one client of it, in a commit that is under way */
+  /** @param database or one of its clients, within a running commit */
   constructor(database: Pick<Database, 'query'>) {
     this.#database = database;
   }

@@ -12,7 +12,7 @@ interface EventRow extends Omit<WebhookEventView, 'payload' | 'createdAt' | 'nex
   readonly nextAttemptAt: Date | null;
 }
 
-// Newest first. Of several written in one statement the id decides, so that a page ends at one place.
+// Newest first. Among events written in one statement the id decides, so that a page has a definite end.
 const LIST = `
 select id, type, transaction_id as "serviceReference", state, attempts, body, created_at as "createdAt",
   case when state = 'pending' then next_at end as "nextAttemptAt"
@@ -30,7 +30,7 @@ const ATTEMPTS = `
 select number, at, url, status, error, duration_ms as "durationMs", answer
 from webhook_attempts where acquirer_id = $1 and event_id = $2 order by number`;
 
-// A new round: the jobs of the present one find that they are over.
+// Starts a new round: the jobs of the current one then do nothing.
 const BEGIN_ROUND = `
 update webhook_events set round = round + 1, delivery = 1, state = 'pending', next_at = now(), early_attempts = 0,
   not_early_before = null
@@ -44,10 +44,10 @@ interface BegunRound {
   readonly round: number;
 }
 
-/** Jobs per statement: a replay of thousands must not hold the job table for long. */
+/** Jobs per statement: a replay of thousands must not lock the job table for long. */
 const JOBS_PER_STATEMENT = 1_000;
 
-/** What integrators see of their events, and what they ask to be sent again. */
+/** An integrator's view of its events, and its replays. */
 export class PostgresWebhookEvents implements EventReader, EventReplayer {
   readonly #database: Database;
   readonly #jobs: JobsInCommit;
