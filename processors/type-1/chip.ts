@@ -3,7 +3,7 @@ import type { IccElements, Type1Message } from './spec.ts';
 
 type IccName = keyof IccElements;
 
-/** What an issuer sends to the card, as `cardTags` gives it: tag, element, and whether the element is text. */
+/** The values for the card, in the order of `cardTags`: tag, element, and whether the element is text. */
 const ISSUER_ELEMENTS: readonly (readonly [tag: string, name: IccName, isText: boolean])[] = [
   ['91', 'issuerAuthenticationData', false],
   ['71', 'issuerScriptTemplate1', false],
@@ -11,12 +11,15 @@ const ISSUER_ELEMENTS: readonly (readonly [tag: string, name: IccName, isText: b
   ['8A', 'authorizationResponseCode', true],
 ];
 
-/** `<Name>value</Name>` with nothing but letters and digits in it: the leaves of the document, whatever stands around. */
+/**
+ * `<Name>value</Name>` with only letters and digits inside: the leaves of the document, regardless of their
+ * position.
+ */
 const XML_LEAF = /<([A-Za-z0-9]{1,64})>([0-9A-Za-z ]*)<\/\1>/g;
 
 const HEX = /^(?:[0-9A-F]{2})+$/;
 
-/** 127.25 of a request, in the form that the switch takes. */
+/** 127.25 of a request, in the form that the switch accepts. */
 export function chipFields(chip: ChipData, form: 'bitmap' | 'xml'): Pick<SwitchData, 'icc' | 'iccXml'> {
   const elements = requestElements(chip);
   return form === 'bitmap' ? { icc: elements } : { iccXml: writeXml('IccRequest', elements) };
@@ -28,13 +31,13 @@ export function issuerFields(elements: IccElements, request: Type1Message): Pick
   return request.switchData?.icc === undefined ? {} : { icc: elements };
 }
 
-/** The elements of 127.25 in either form; empty when there are none. */
+/** The elements of 127.25 in either form; empty if there are none. */
 export function iccOf(message: Type1Message): IccElements {
   const { icc, iccXml } = message.switchData ?? {};
   return icc ?? (iccXml === undefined ? {} : readXml(iccXml));
 }
 
-/** Tags 91, 71, 72 and 8A of a response, as hex. What is no hex is left out: it would not help a card. */
+/** Tags 91, 71, 72 and 8A of a response, as hex. A value that is not hex is left out, because a card cannot use it. */
 export function cardTagsOf(response: Type1Message): CardTag[] {
   const icc = iccOf(response);
   return ISSUER_ELEMENTS.flatMap(([tag, name, isText]) => {
@@ -47,7 +50,7 @@ export function cardTagsOf(response: Type1Message): CardTag[] {
 
 type SwitchData = NonNullable<Type1Message['switchData']>;
 
-/** What a request carries of the tap. Nothing outside this list leaves: no track, no PAN, no name. */
+/** The chip data of a request. Nothing outside this list is sent: no track, no PAN, no name. */
 function requestElements(chip: ChipData): IccElements {
   return {
     amountAuthorized: lastDigits(chip, 0x9f02, 12),
@@ -74,12 +77,12 @@ function requestElements(chip: ChipData): IccElements {
   };
 }
 
-/** Packed decimals have an even count of digits; the element may have one fewer. */
+/** Packed decimals have an even number of digits; the element may have one fewer. */
 function lastDigits(chip: ChipData, tag: number, count: number): string | undefined {
   return chip.hex(tag)?.slice(-count);
 }
 
-/** Text of the chip, which may hold anything: what is no letter or digit becomes a space. */
+/** Text of the chip, which may contain any character: everything but letters and digits becomes a space. */
 function characters(chip: ChipData, tag: number): string | undefined {
   const value = chip.value(tag);
   return (
@@ -91,7 +94,7 @@ function characters(chip: ChipData, tag: number): string | undefined {
   );
 }
 
-/** Elements are called in XML as in the bitmap, with a capital. */
+/** XML and the bitmap form use the same names for elements; XML begins them with a capital letter. */
 function writeXml(root: 'IccRequest' | 'IccResponse', elements: IccElements): string {
   const leaves = Object.entries(elements).map(([name, value]) => {
     if (value === undefined) return '';

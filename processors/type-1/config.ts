@@ -1,9 +1,9 @@
 import { switchConfig, z } from '#processor-kit';
 
 export const configSchema = switchConfig.extend({
-  /** DE32: who we are to the switch. */
+  /** DE32: the acquirer's id at the switch. */
   acquirerId: z.string().regex(/^\d{1,11}$/),
-  /** DE33: who forwards for us, if anyone does. */
+  /** DE33: the id of the forwarding institution, if there is one. */
   forwarderId: z
     .string()
     .regex(/^\d{1,11}$/)

@@ -8,7 +8,10 @@ import { samples } from './samples.ts';
 import { readRequest, simulate } from './simulate.ts';
 import { codecs, spec } from './spec.ts';
 
-/** ISO 8583:1987 in ASCII with a nested DE127: README.md beside this file says what the network asks and why. */
+/**
+ * ISO 8583:1987 in ASCII with a nested DE127: README.md in this folder describes the requirements of the network and
+ * their reasons.
+ */
 export default defineProcessor({
   type: 'type-1',
   name: 'Type 1 (ISO 8583:1987, ASCII)',

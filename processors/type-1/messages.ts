@@ -19,15 +19,15 @@ import { profile } from './profile.ts';
 import { encodeSecurityControl } from './security-control.ts';
 import type { Type1Message } from './spec.ts';
 
-/** DE3: what is asked, from which account, to which. 00 leaves the account to the issuer. */
+/** DE3: the type of transaction, the source account and the target account. 00 leaves the account to the issuer. */
 const GOODS_AND_SERVICES = '000000';
 const RETURNS = '200000';
 const CARD_VERIFICATION = '380000';
 
-/** DE22: 07 is contactless by the chip's rules; the last digit says whether a PIN could be taken. */
+/** DE22: 07 is contactless under chip rules; the last digit states whether a PIN could be entered. */
 const CONTACTLESS_PIN = '071';
 const CONTACTLESS_NO_PIN = '072';
-/** DE22 of a refund: the PAN was kept, no card is there. */
+/** DE22 of a refund: the PAN was stored, no card is present. */
 const KEYED = '010';
 
 /** DE25: a normal presentment, or one that may be approved in part. */
@@ -38,11 +38,11 @@ const PARTIAL_ALLOWED = '41';
 const PIN_CAPTURE = '12';
 
 /**
- * DE123, by position: 1 input capability (`A` contactless chip), 2 cardholder authentication capability (1 PIN, 0 none),
- * 3 cannot keep cards, 4 attended on the premises, 5 cardholder present, 6 card present, 7 read by contactless chip,
- * 8 cardholder authenticated by (5 PIN, 0 nobody), 9 verified by (3 the issuer, 0 nobody), 10 cannot write cards,
- * 11 shows and prints nothing of its own (4 both), 12 digits of a PIN it takes (C twelve, 0 none), 13 run by a merchant,
- * 14 and 15 terminal type (21 attended, online only).
+ * DE123, by position: 1 input capability (`A` contactless chip), 2 cardholder authentication capability (1 PIN, 0
+ * none), 3 cannot retain cards, 4 attended on the premises, 5 cardholder present, 6 card present, 7 read by
+ * contactless chip, 8 cardholder authentication method (5 PIN, 0 none), 9 verifier of the cardholder (3 the issuer,
+ * 0 none), 10 cannot write cards, 11 neither displays nor prints anything of its own (4 both), 12 maximum number of
+ * PIN digits (C twelve, 0 none), 13 operated by a merchant, 14 and 15 terminal type (21 attended, online only).
  */
 const POS_TAP_PIN_ENTERED = 'A10101A53144C21';
 const POS_TAP_PIN_CAPABLE = 'A10101A00044C21';
@@ -56,7 +56,10 @@ const REASON_CODES: Readonly<Record<ReversalReason, string>> = {
   timeout: '4021',
 };
 
-/** What a reversal repeats. No chip data, no track, no PIN: they may not be kept, and the switch does not want them. */
+/**
+ * The fields that a reversal repeats. Chip data, track and PIN must not be stored, and the switch does not require
+ * them.
+ */
 const REPEATED = [
   'mti',
   'pan',
@@ -85,7 +88,7 @@ export function authorization(purchase: Purchase, config: Type1Config): Type1Mes
   return cardMessage('0200', GOODS_AND_SERVICES, purchase.amount.amountMinor, purchase, config);
 }
 
-/** Amount zero: the issuer answers whether the card is good and its holder's, and takes nothing. */
+/** Amount zero: the issuer verifies the card and its holder, and takes no money. */
 export function mandateAuthorization(purchase: Purchase, config: Type1Config): Type1Message {
   return cardMessage('0100', CARD_VERIFICATION, 0, purchase, config);
 }
@@ -134,7 +137,7 @@ function allowsPartial(config: Type1Config): boolean {
   return config.profile?.partialApproval ?? profile.partialApproval;
 }
 
-/** Money back: a financial request of its own, tied to the sale by its key. */
+/** A refund: a financial request of its own, tied to the sale with the sale's key. */
 export function refund({ original, ...refund }: Refund, config: Type1Config): Type1Message {
   const at = transmissionDateTime(refund.sentAtMs);
   return {
@@ -170,7 +173,10 @@ export function originalData(request: Type1Message): OriginalData {
   return keepFields(request, REPEATED);
 }
 
-/** 0420, and 0421 for each repeat. It keeps the original's STAN; DE7 is its own, so that answers to repeats differ. */
+/**
+ * 0420, and 0421 for each repeat. A reversal keeps the STAN of the original. Each attempt has a DE7 of its own, so
+ * that responses to repeats differ.
+ */
 export function reversal({ original, ...reversal }: Reversal, _config: Type1Config): Type1Message {
   const { mti: originalMti = '', stan = '', transmissionDateTime: originalAt = '', ...repeated } = original;
   return {
@@ -195,7 +201,7 @@ export function reversal({ original, ...reversal }: Reversal, _config: Type1Conf
   };
 }
 
-/** DE95: actual amount and settlement amount after the reversal, then both fees: all of it is taken back. */
+/** DE95: actual amount and settlement amount after the reversal, then both fees: the whole amount is reversed. */
 const NOTHING_STANDS = `${'0'.repeat(24)}C00000000C00000000`;
 
 export function networkRequest(kind: NetworkRequestKind, stamp: MessageStamp): Type1Message | undefined {
@@ -209,7 +215,10 @@ export function networkRequest(kind: NetworkRequestKind, stamp: MessageStamp): T
   };
 }
 
-/** The switch echoes, announces its cut-over or signs us off: all are taken note of with 00. A key without an exchange is not. */
+/**
+ * The switch sends an echo, a cut-over or a sign-off: each is acknowledged with 00. A key announcement without a key
+ * exchange is not.
+ */
 export function answerSwitchRequest(request: Type1Message): Type1Message | undefined {
   if (request.mti !== '0800') return undefined;
   const { echo, cutOver, signOn, signOff } = profile.network;
@@ -225,8 +234,9 @@ export function networkAnswer(
 }
 
 /**
- * DE128: number of the key, the first four bytes of the MAC, three zeros. The MAC of ANSI X9.9 runs over the values that
- * decide about money, each followed by a space, an absent one by the space alone; at the end DE53 in hex, where there is one.
+ * DE128: number of the key, the first four bytes of the MAC, three zeros. The MAC of ANSI X9.9 covers the values
+ * that decide about money, each followed by a space; an absent one is the space alone. DE53 in hex follows, if
+ * present.
  */
 export const mac: MacRule<Type1Message> = {
   method: { algorithm: 'cbc', padding: 1 },
@@ -259,7 +269,7 @@ const MAC_FIELDS = [
   'replacementAmounts',
 ] as const satisfies (keyof Type1Message)[];
 
-/** 127.2: names the transaction across the switch. DE7 of the original and its RRN. */
+/** 127.2: identifies the transaction across the switch. DE7 of the original and its RRN. */
 function switchKey(at: string, rrn: string): string {
   return `${at}${rrn}`;
 }

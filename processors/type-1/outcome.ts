@@ -42,7 +42,7 @@ export function isNetworkAccepted(response: Type1Message): boolean {
   return response.mti === '0810' && response.responseCode === '00';
 }
 
-/** Values of 2.6 of the interface; one that the response lacks is empty. */
+/** The values for 2.6 of the interface; one that the response lacks is empty. */
 export function providerFields(response: Type1Message): Record<string, string> {
   return {
     stan: response.stan ?? '',
@@ -54,13 +54,13 @@ export function providerFields(response: Type1Message): Record<string, string> {
   };
 }
 
-/** By the application that the chip ran; by the PAN when 127.25 names none. */
+/** From the application that the chip ran; from the PAN if 127.25 names none. */
 export function schemeOf(request: Type1Message): string {
   const aid = iccOf(request).applicationIdentifier;
   return (aid === undefined ? schemeOfPan(request.pan ?? '') : schemeOfAid(aid)) ?? '';
 }
 
-/** The account that the issuer took the money from: DE3, third and fourth digit. */
+/** The account that the issuer debited: DE3, third and fourth digit. */
 function cardTypeOf(response: Type1Message): string | undefined {
   switch (response.processingCode?.slice(2, 4)) {
     case '10':

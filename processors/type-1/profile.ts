@@ -8,7 +8,7 @@ import {
   REVERSAL_SCHEDULE,
 } from '#processor-kit';
 
-/** Two bytes of length that do not count themselves; no transport header. */
+/** Two bytes of length that do not include themselves; no transport header. */
 export const framing: Framing = {
   lengthBytes: 2,
   lengthIncludesHeader: false,
@@ -17,7 +17,7 @@ export const framing: Framing = {
 };
 
 /**
- * A STAN is unique per terminal only, and comes round within a day on a busy one: DE7 tells the rounds apart. Network
+ * A STAN is unique only per terminal, and repeats within a day on a busy one: DE7 distinguishes the repeats. Network
  * messages have no terminal.
  */
 export const match: MatchFields = {

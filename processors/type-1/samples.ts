@@ -61,7 +61,7 @@ const announcedKey = keyChange.announcement(
 
 const signOn = networkRequest('signOn', { stan: '000124', sentAtMs: TAP.sentAtMs })!;
 
-/** Messages of one tap's life, byte for byte. */
+/** The messages of one tap, byte for byte. */
 export const samples: readonly ProcessorSample[] = [
   {
     name: 'tap',

@@ -1,8 +1,8 @@
 import { fromHex, toHex, type WorkingKeyUse, type WrappedKey } from '#processor-kit';
 
 /**
- * DE53, 48 bytes: one of use (01 PIN, 02 MAC), one of the key's number, one of its length, 24 of cryptogram, 3 of check value,
- * zeros. A request for a key has its use alone, a message with a PIN the use and the number.
+ * DE53, 48 bytes: one for the use (01 PIN, 02 MAC), one for the key's number, one for its length, 24 of cryptogram,
+ * 3 of check value, zeros. A request for a key has only its use; a message with a PIN has the use and the number.
  */
 const USES: readonly (WorkingKeyUse | undefined)[] = [undefined, 'pin', 'mac'];
 const SECURITY_BYTES = 48;
@@ -17,7 +17,7 @@ export function encodeSecurityControl(use: WorkingKeyUse, number = 0): Uint8Arra
   return bytes;
 }
 
-/** @throws Error when the key does not travel as a cryptogram */
+/** @throws Error if the key is not sent as a cryptogram */
 export function encodeWrappedKey({ use, number, wrapped, kcv }: WrappedKey): Uint8Array {
   if (!('cryptogram' in wrapped)) throw new Error('type-1 carries cryptograms');
   const bytes = encodeSecurityControl(use, number);
@@ -27,17 +27,17 @@ export function encodeWrappedKey({ use, number, wrapped, kcv }: WrappedKey): Uin
   return bytes;
 }
 
-/** What the key is for that DE53 speaks of; undefined when it speaks of none. */
+/** The use of the key in DE53; undefined if it names none. */
 export function useOfKey(securityControl: Uint8Array | undefined): WorkingKeyUse | undefined {
   return securityControl && USES[securityControl[0]!];
 }
 
-/** The number of the PIN key that DE53 names; undefined when it names none. */
+/** The number of the PIN key in DE53; undefined if it names none. */
 export function numberOfPinKey(securityControl: Uint8Array | undefined): number | undefined {
   return useOfKey(securityControl) === 'pin' ? securityControl![1] : undefined;
 }
 
-/** Undefined when DE53 holds no key in good form. */
+/** Undefined if DE53 contains no well-formed key. */
 export function decodeWrappedKey(securityControl: Uint8Array | undefined): WrappedKey | undefined {
   const use = useOfKey(securityControl);
   if (use === undefined || securityControl?.length !== SECURITY_BYTES) return undefined;

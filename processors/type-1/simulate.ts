@@ -17,7 +17,7 @@ import type { IccElements, Type1Message } from './spec.ts';
 
 type FieldName = keyof Type1Message;
 
-/** What the switch wants in every message that touches money. */
+/** The fields that the switch requires in every message about money. */
 const MANDATORY = [
   'processingCode',
   'amount',
@@ -73,7 +73,7 @@ export function readRequest(request: Type1Message): SimulatedRequest {
   };
 }
 
-/** What the switch gives back as it came, where it came, and its own answer. */
+/** The response of the switch: echoed fields, in the places of the request, and its own result. */
 export function simulate(request: Type1Message, answer: SimulatedAnswer): Type1Message {
   const [responseCode, additionalData] =
     answer.asksForPin === true ? wantPin(schemeOf(request)) : [answer.responseCode];
@@ -111,7 +111,7 @@ function switchDataOf(request: Type1Message, responseCode: string): Type1Message
   return { switchKey, ...issuerFields(issuerElements(responseCode), request) };
 }
 
-/** The code by which the scheme asks for a PIN, and DE48 with its flag where that takes one. */
+/** The code with which the scheme asks for a PIN, and DE48 with its flag if the scheme requires one. */
 function wantPin(scheme: string): [responseCode: string, additionalData?: string] {
   const responseCode = pinRequestCode(profile.codes.pinRequired, scheme);
   return responseCode === '65' ? [responseCode, singleTapData()] : [responseCode];
@@ -125,12 +125,12 @@ function issuerElements(responseCode: string): IccElements {
   };
 }
 
-/** DE7 and the terminal, too: a STAN alone comes round within a day. */
+/** Includes DE7 and the terminal, because a STAN alone repeats within a day. */
 function transactionKey(stan: string, at: string, tid: string): string {
   return `${stan}-${at}-${tid}`;
 }
 
-/** DE90 names the original by STAN and DE7; its terminal is the reversal's own. */
+/** DE90 identifies the original with STAN and DE7; its terminal is that of the reversal. */
 function originalKeyOf(request: Type1Message, tid: string): string | undefined {
   const original = request.originalElements;
   return original && transactionKey(original.slice(4, 10), original.slice(10, 20), tid);

@@ -14,7 +14,7 @@ import {
   track2,
 } from '#processor-kit';
 
-/** Identifiers are shorter than their field more often than not; the spaces belong to the wire, not to the value. */
+/** Identifiers are usually shorter than their field; the padding spaces are not part of the value. */
 const PADDED = { ...SPACES_RIGHT, strip: true };
 
 /** EMV data elements of 127.25 in its bitmap form. Binary elements are hex digits. */
@@ -53,7 +53,10 @@ const iccElements = {
   33: text({ name: 'issuerScriptTemplate2', characters: 3354, prefix: 'LLLL', emvTag: 0x72 }),
 } as const;
 
-/** DE127: what the switch adds to ISO 8583:1987. A message of its own: binary bitmap of 64 bits, then its fields. */
+/**
+ * DE127: the additions of the switch to ISO 8583:1987. It is a nested message: binary bitmap of 64 bits, then its
+ * fields.
+ */
 const switchFields = {
   2: text({ name: 'switchKey', characters: 32, prefix: 'LL', safe: true }),
   3: text({ name: 'routingInformation', characters: 48 }),
@@ -116,7 +119,7 @@ function switchData<const Icc extends typeof iccAsBitmap | typeof iccAsXml>(icc:
   });
 }
 
-/** DE2 to DE126 and DE128 (ISO 8583:1987 4.3), in ASCII, behind binary bitmaps. */
+/** DE2 to DE126 and DE128 (ISO 8583:1987 4.3), in ASCII, after binary bitmaps. */
 const fields = {
   2: numeric({ name: 'pan', digits: 19, prefix: 'LL' }),
   3: numeric({ name: 'processingCode', digits: 6, safe: true }),
@@ -197,13 +200,13 @@ export const spec = defineSpec({ name: 'type-1', ...layout, fields: { ...fields,
 
 const xmlSpec = defineSpec({ name: 'type-1 (XML)', ...layout, fields: { ...fields, 127: switchData(iccAsXml) } });
 
-/** Chip data are in `switchData.icc` or in `switchData.iccXml`, as the configuration has it. */
+/** Chip data are in `switchData.icc` or in `switchData.iccXml`, depending on the configuration. */
 export type Type1Message = Mutable<MessageOf<typeof spec> & MessageOf<typeof xmlSpec>>;
 
-/** The elements of 127.25 by name. */
+/** The elements of 127.25, keyed by name. */
 export type IccElements = Mutable<NonNullable<NonNullable<Type1Message['switchData']>['icc']>>;
 
-/** The codecs by the form of 127.25. */
+/** The codecs for each form of 127.25. */
 export const codecs: Readonly<Record<'bitmap' | 'xml', MessageCodec<Type1Message>>> = {
   bitmap: compileSpec(spec),
   xml: compileSpec(xmlSpec),

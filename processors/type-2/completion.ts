@@ -4,7 +4,9 @@ import { originalElements, submissionOf, timesOf } from './messages.ts';
 import { profile } from './profile.ts';
 import type { Type2Message } from './spec.ts';
 
-/** 0220, and 0221 for each repeat, each with a STAN of its own: DE56 says which approval is to be posted, DE4 for how much. */
+/**
+ * 0220, and 0221 for each repeat, each with a STAN of its own: DE56 identifies the approval to post, DE4 its amount.
+ */
 export const completion: CompletionAdvice<Type2Config, Type2Message> = {
   isWanted: ({ completion }) => completion,
   build: ({ original, ...advice }: Completion, config) => ({
@@ -29,7 +31,7 @@ export const completion: CompletionAdvice<Type2Config, Type2Message> = {
     currency: original.currency,
     original: originalElements(original),
   }),
-  // 94: it has taken this advice before.
+  // 94: the switch has accepted this advice before.
   isAcknowledged: ({ mti, responseCode = '' }) =>
     mti === '0230' && [...profile.codes.approved, '94'].includes(responseCode),
 };

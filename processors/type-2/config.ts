@@ -1,7 +1,7 @@
 import { keyExchangeConfig, switchConfig, z } from '#processor-kit';
 
 export const configSchema = switchConfig.extend({
-  /** DE32: who we are to the switch. */
+  /** DE32: the acquirer's id at the switch. */
   acquirerId: z.string().regex(/^\d{1,11}$/),
   /** DE24: the network that the switch routes to. */
   networkId: z.string().regex(/^\d{3}$/),
@@ -11,11 +11,11 @@ export const configSchema = switchConfig.extend({
     .string()
     .regex(/^[\x21-\x7e]{1,64}$/)
     .optional(),
-  /** This switch takes no message without a MAC. */
+  /** This switch accepts no message without a MAC. */
   macKeys: switchConfig.shape.macKeys.unwrap(),
-  /** Whether an approval posts only when it is completed (0220), instead of by itself. */
+  /** Whether an approval posts only after a completion (0220), instead of automatically. */
   completion: z.boolean().default(false),
-  /** Keys travel in TR-31 key blocks here. */
+  /** This switch exchanges keys in TR-31 key blocks. */
   keyExchange: keyExchangeConfig.extend({ form: z.literal('keyBlock').default('keyBlock') }).optional(),
 });
 

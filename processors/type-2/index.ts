@@ -9,7 +9,10 @@ import { samples } from './samples.ts';
 import { readRequest, simulate } from './simulate.ts';
 import { codec, spec } from './spec.ts';
 
-/** ISO 8583:1987, packed, behind a TPDU: README.md beside this file says what the network asks and why. */
+/**
+ * ISO 8583:1987, packed, after a TPDU: README.md in this folder describes the requirements of the network and their
+ * reasons.
+ */
 export default defineProcessor({
   type: 'type-2',
   name: 'Type 2 (ISO 8583:1987, packed)',

@@ -8,8 +8,8 @@ import type { Type2Message } from './spec.ts';
 const KCV = /^[0-9A-F]{6}$/;
 
 /**
- * The MAC key alone, since PINs are under DUKPT. It travels as a TR-31 key block in DE48 31, with its check value in 32;
- * no message names a key, so it has no number.
+ * Only the MAC key, because PINs use DUKPT. It is sent as a TR-31 key block in DE48 31, with its check value in 32.
+ * No message names a key, so it has no number.
  */
 export const keyChange: KeyChange<Type2Config, Type2Message> = {
   uses: ['mac'],

@@ -18,16 +18,19 @@ import type { Type2Config } from './config.ts';
 import { profile } from './profile.ts';
 import type { Type2Message } from './spec.ts';
 
-/** DE3: what is asked. */
+/** DE3: the type of transaction. */
 const GOODS_AND_SERVICES = '000000';
 const RETURNS = '200000';
 
-/** DE22: 07 is contactless by the chip's rules; the last digit says whether a PIN could be taken. 01 is a kept PAN. */
+/**
+ * DE22: 07 is contactless under chip rules; the last digit states whether a PIN could be entered. 01 is a stored
+ * PAN.
+ */
 const CONTACTLESS_PIN = '071';
 const CONTACTLESS_NO_PIN = '072';
 const KEYED = '010';
 
-/** DE25: a normal presentment, one that may be approved in part, a proof of the card without money. */
+/** DE25: a normal presentment, one that may be approved in part, a card verification without money. */
 const NORMAL = '00';
 const PARTIAL_ALLOWED = '41';
 const VERIFICATION_ONLY = '51';
@@ -35,7 +38,7 @@ const VERIFICATION_ONLY = '51';
 /** DE26: PINs have at most 12 digits. */
 const PIN_CAPTURE = '12';
 
-/** DE39 of a reversal request: why it is sent, in the words of response codes. */
+/** DE39 of a reversal request: its reason, as a response code. */
 const REASON_CODES: Readonly<Record<ReversalReason, string>> = {
   void: '17',
   'late-approval': '68',
@@ -43,7 +46,7 @@ const REASON_CODES: Readonly<Record<ReversalReason, string>> = {
   timeout: '68',
 };
 
-/** What a reversal or a refund repeats. No track, no PIN, no cryptogram: they may not be kept. */
+/** The fields that a reversal or a refund repeats. Track, PIN and cryptogram must not be stored. */
 const REPEATED = [
   'mti',
   'pan',
@@ -70,7 +73,7 @@ export function authorization(purchase: Purchase, config: Type2Config): Type2Mes
   return cardMessage(purchase.amount.amountMinor, isPartialAllowed ? PARTIAL_ALLOWED : NORMAL, purchase, config);
 }
 
-/** Amount zero, and DE25 says that only the card is in question. */
+/** Amount zero; DE25 states that only the card is verified. */
 export function mandateAuthorization(purchase: Purchase, config: Type2Config): Type2Message {
   return cardMessage(0, VERIFICATION_ONLY, purchase, config);
 }
@@ -128,7 +131,10 @@ export function refund({ original, rrn, amount, ...stamp }: Refund, config: Type
   };
 }
 
-/** What of the request later messages repeat. PAN and expiry lie in the track when there is one: a kept message must not. */
+/**
+ * The fields of the request that later messages repeat. PAN and expiry come from the track if there is one, because
+ * the track must not be stored.
+ */
 export function originalData(request: Type2Message): OriginalData {
   const data = keepFields(request, REPEATED);
   if (request.track2 === undefined) return data;
@@ -136,7 +142,7 @@ export function originalData(request: Type2Message): OriginalData {
   return { ...data, pan, expiry: rest.slice(0, 4) };
 }
 
-/** 0400, and 0401 for each repeat, with a STAN of its own: DE56 says what it takes back. */
+/** 0400, and 0401 for each repeat, with a STAN of its own: DE56 identifies the reversed request. */
 export function reversal({ original, ...reversal }: Reversal, config: Type2Config): Type2Message {
   return {
     mti: reversal.attempt === 1 ? '0400' : '0401',
@@ -179,7 +185,10 @@ export function networkRequest(
   };
 }
 
-/** The switch echoes, announces its cut-over or signs us off: all are taken note of with 00. A key without an exchange is not. */
+/**
+ * The switch sends an echo, a cut-over or a sign-off: each is acknowledged with 00. A key announcement without a key
+ * exchange is not.
+ */
 export function answerSwitchRequest(request: Type2Message): Type2Message | undefined {
   if (request.mti !== '0800') return undefined;
   const { echo, cutOver, signOn, signOff } = profile.network;
@@ -194,7 +203,7 @@ export function networkAnswer(
   return { mti: '0810', processingCode, transmissionDateTime, stan, networkId, responseCode };
 }
 
-/** DE64: retail MAC (ISO 9797-1 algorithm 3, zero padding) over all of the message in front of it. */
+/** DE64: retail MAC (ISO 9797-1 algorithm 3, zero padding) over the whole message before it. */
 export const mac: MacRule<Type2Message> = {
   method: { algorithm: 'retail', padding: 1 },
   field: 'mac',

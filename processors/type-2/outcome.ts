@@ -48,7 +48,7 @@ export function isNetworkAccepted(response: Type2Message): boolean {
   return response.mti === '0810' && response.responseCode === '00';
 }
 
-/** DE63 as it came, under the names of 2.6 of the interface; an element that the response lacks is empty. */
+/** DE63 unchanged, under the names of 2.6 of the interface; an element that the response lacks is empty. */
 export function providerFields({ reconciliation = {} }: Type2Message): Record<string, string> {
   return {
     Code: reconciliation.code ?? '',
@@ -63,14 +63,14 @@ export function providerFields({ reconciliation = {} }: Type2Message): Record<st
   };
 }
 
-/** By the application that the chip ran; by the PAN when DE55 names none. */
+/** From the application that the chip ran; from the PAN if DE55 names none. */
 export function schemeOf(request: Type2Message): string {
   const aid = chipOf(request)?.hex(AID);
   const pan = request.pan ?? request.track2 ?? '';
   return (aid === undefined ? schemeOfPan(pan) : schemeOfAid(aid)) ?? '';
 }
 
-/** DE55 by tag. The codec has checked that it is TLV; templates that are no TLV inside stay bytes. */
+/** DE55 by tag. The codec has checked that it is TLV; a template whose content is not TLV stays bytes. */
 function chipOf({ icc }: Type2Message): TlvIndex | undefined {
   return icc && indexTlv(icc, { onBadChild: 'opaque' });
 }

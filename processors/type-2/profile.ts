@@ -8,7 +8,7 @@ import {
   REVERSAL_SCHEDULE,
 } from '#processor-kit';
 
-/** Two bytes of length, then a TPDU: 60, destination, source. The switch answers with the last two swapped. */
+/** Two bytes of length, then a TPDU: 60, destination, source. The switch responds with the last two swapped. */
 export const framing: Framing = {
   lengthBytes: 2,
   lengthIncludesHeader: false,
@@ -33,7 +33,7 @@ export const profile: ProcessorProfile = {
   codes: {
     approved: ['00', '08', '11', '16'],
     partial: ['10'],
-    // An approved 0100 posts by itself here, and 96 may come from behind the posting: it is unknown.
+    // An approved 0100 posts automatically, and 96 may come from a system after the posting, so 96 is unknown.
     declined: declineCodes('96'),
     review: ['94'],
     pinRequired: PIN_REQUIRED_CODES,
@@ -45,6 +45,6 @@ export const profile: ProcessorProfile = {
     ...REVERSAL_SCHEDULE,
     codes: REVERSAL_CODES,
   },
-  // DE3 of 0800: the single bitmap has no room for DE70.
+  // DE3 of 0800, because the single bitmap has no space for DE70.
   network: { signOn: '920000', signOff: '930000', echo: '990000', keyChange: '910000', cutOver: '940000' },
 };

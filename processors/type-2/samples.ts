@@ -13,7 +13,7 @@ const CHIP = indexTlv(
   ),
 );
 
-/** A tap of 12.34 ZAR on 20 November 2026 at 14:10:05 UTC, in Cape Town, with a card that may want a PIN. */
+/** A tap of 12.34 ZAR on 20 November 2026 at 14:10:05 UTC, in Cape Town, with a card that may require a PIN. */
 const TAP: Purchase = {
   stan: '000123',
   rrn: '632414000123',
@@ -34,7 +34,7 @@ const TAP: Purchase = {
 
 const tap = authorization(TAP, exampleConfig);
 
-/** The same card again, with the PIN that the issuer wanted. */
+/** The same card again, with the PIN that the issuer required. */
 const tapWithPin = authorization(
   {
     ...TAP,
@@ -82,7 +82,7 @@ const announcedKey = keyChange.announcement(
 
 const signOn = networkRequest('signOn', { stan: '000127', sentAtMs: TAP.sentAtMs }, exampleConfig)!;
 
-/** Messages of one tap's life, byte for byte; the MAC is put on later, when they leave. */
+/** The messages of one tap, byte for byte; the MAC is added when they are sent. */
 export const samples: readonly ProcessorSample[] = [
   {
     name: 'tap',

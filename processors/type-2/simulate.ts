@@ -16,7 +16,7 @@ import type { Type2Message } from './spec.ts';
 
 type FieldName = keyof Type2Message;
 
-/** What the switch wants in every message that touches money. */
+/** The fields that the switch requires in every message about money. */
 const MANDATORY = [
   'processingCode',
   'amount',
@@ -76,7 +76,7 @@ export function readRequest(request: Type2Message): SimulatedRequest {
   };
 }
 
-/** What the switch gives back as it came, where it came, and its own answer. */
+/** The response of the switch: echoed fields, in the places of the request, and its own result. */
 export function simulate(request: Type2Message, answer: SimulatedAnswer): Type2Message {
   const responseCode = answer.asksForPin
     ? pinRequestCode(profile.codes.pinRequired, schemeOf(request))
@@ -127,7 +127,7 @@ function reconciliationOf(request: Type2Message, responseCode: string): Type2Mes
   };
 }
 
-/** A STAN is the acquirer's own here, whatever the terminal. DE7 tells apart the rounds of a busy day. */
+/** A STAN is unique per acquirer, regardless of the terminal. DE7 distinguishes the repeats of a busy day. */
 function transactionKey(stan: string, at: string): string {
   return `${stan}-${at}`;
 }

@@ -15,7 +15,7 @@ import {
   track2,
 } from '#processor-kit';
 
-/** Identifiers are shorter than their field more often than not; the spaces belong to the wire, not to the value. */
+/** Identifiers are usually shorter than their field; the padding spaces are not part of the value. */
 const PADDED = { ...SPACES_RIGHT, strip: true };
 
 /** Elements of DE48 and DE63: two digits of number, two of length, both in ASCII inside a packed message. */
@@ -25,7 +25,7 @@ const ELEMENTS = {
   unknown: 'keep',
 } as const;
 
-/** DE48: who submits, what the terminal and the issuer can do about a tap without a PIN, and a key in a key change. */
+/** DE48: the submitter, how terminal and issuer can handle a tap without a PIN, and a key in a key change. */
 const submission = tagged({
   name: 'submission',
   bytes: 999,
@@ -49,7 +49,7 @@ const submission = tagged({
   },
 });
 
-/** DE63 of responses: what the merchant reconciles with. */
+/** DE63 of responses: the values for the merchant's reconciliation. */
 const reconciliation = tagged({
   name: 'reconciliation',
   bytes: 999,
@@ -68,7 +68,7 @@ const reconciliation = tagged({
   },
 });
 
-/** ISO 8583:1987, packed: digits two to a byte, lengths too; one bitmap, since DE64 is the last field there is. */
+/** ISO 8583:1987, packed: two digits per byte, also in lengths; one bitmap, because DE64 is the last field. */
 export const spec = defineSpec({
   name: 'type-2',
   mti: { encoding: 'bcd' },

@@ -50,6 +50,7 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/{bytes,emv,limits}/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/{crypto,iso8583}/**/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/iso8583/README.md', parts: ['prose'] },
+  { glob: 'processors/*/*.ts', parts: ['comments'] },
   { glob: 'src/links/README.md', parts: ['prose'] },
   { glob: 'test/style/clean-files.ts', parts: ['comments'] },
 ];
