@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 /** It starts everything, and waits for a switch that is silent. */
-const WHOLE_DEMO_MS = 25_000;
+const WHOLE_DEMO_MS = 100_000;
 
 const environment = (settings: NodeJS.ProcessEnv = {}) => ({
   DATABASE_URL: testDatabase.url,

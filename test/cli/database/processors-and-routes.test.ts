@@ -96,7 +96,7 @@ describe('what is wrong is named, and exits with 1', () => {
     [
       'a scheme that no card has',
       ['route', 'add', '--acquirer', '1', '--processor', '1', '--scheme', 'X'],
-      '/scheme: none of',
+      '/scheme: must be one of',
     ],
     [
       'a file that is not there',
