@@ -4,8 +4,8 @@ const NOT_ASCII = /[^\x20-\x7e]/;
 const ALL_NOT_ASCII = /[^\x20-\x7e]/g;
 
 /**
- * Card acceptor name and location (DE43, ans 40; ISO 8583:1987 4.3.31): name 23, city 13, region 2, country 2. A name
- * that is too long is cut; letters outside ASCII lose their accents, what remains of them becomes a space.
+ * Card acceptor name and location (DE43, ans 40; ISO 8583:1987 4.3.31): name 23, city 13, region 2, country 2. A
+ * longer name is truncated. Letters outside ASCII lose their accents; other characters become a space.
  */
 export function acceptorNameLocation(merchant: Merchant): string {
   const name = fitTo(merchant.name, 23);

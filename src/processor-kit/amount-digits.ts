@@ -1,4 +1,4 @@
-/** An amount as DE4 and its like carry it: n12, in minor units, zeros in front (ISO 8583:1987 4.3.2). */
+/** An amount in the form of DE4: n12, in minor units, with leading zeros (ISO 8583:1987 4.3.2). */
 export function amountDigits(amountMinor: number): string {
   return String(amountMinor).padStart(12, '0');
 }

@@ -2,23 +2,23 @@ import type { Outcome, OutcomeFacts, ReversalAnswer } from './outcome.ts';
 import type { PinRequiredCode, ResponseCodes, ReversalProfile } from './profile.ts';
 import { authenticationAsksForPin } from './single-tap.ts';
 
-/** What decides besides the code. */
+/** The facts that decide in addition to the response code. */
 export interface OutcomeContext {
   readonly requestedMinor: number;
-  /** DE4 of the response; undefined when it has none or it is no number. */
+  /** DE4 of the response; undefined if it is missing or not a number. */
   readonly respondedMinor: number | undefined;
-  /** Whether the request said that less may be approved (DE25 41). */
+  /** Whether the request allowed approval of a smaller amount (DE25 41). */
   readonly partialAllowed: boolean;
   readonly scheme: string;
   /** Whether the issuer has set the single-tap flag: see `singleTapFlag`. */
   readonly singleTapFlag: boolean;
-  /** Tag 91 of the response as hex; empty when it has none. */
+  /** Tag 91 of the response as hex; empty if missing. */
   readonly issuerAuthenticationData: string;
 }
 
 /**
- * The meaning of DE39 by the tables of a profile. A code in no table is unknown, never a guess: it is reversed, and an
- * acquirer who knows better adds it to the table.
+ * The meaning of DE39 in the tables of a profile. A code in no table is unknown, never a guess: it is reversed. An
+ * acquirer who knows its meaning adds it to the table.
  */
 export function classifyOutcome(codes: ResponseCodes, facts: OutcomeFacts, context: OutcomeContext): Outcome {
   const code = facts.responseCode;
@@ -32,12 +32,12 @@ export function classifyOutcome(codes: ResponseCodes, facts: OutcomeFacts, conte
 
 const REVERSAL_ANSWERS = ['acknowledged', 'unableToLocate', 'duplicate', 'refused'] as const;
 
-/** The meaning of DE39 in the answer to a reversal. A code in no table decides nothing: the reversal is repeated. */
+/** The meaning of DE39 in the response to a reversal. A code in no table decides nothing: the reversal is repeated. */
 export function classifyReversalAnswer({ codes }: ReversalProfile, responseCode: string): ReversalAnswer {
   return REVERSAL_ANSWERS.find((answer) => codes[answer].includes(responseCode)) ?? 'undecided';
 }
 
-/** Whether a response with this code leaves DE4 to the switch. */
+/** Whether a response with this code lets the switch set DE4. */
 export function isPartialApproval(codes: ResponseCodes, responseCode: string): boolean {
   return codes.partial.includes(responseCode);
 }

@@ -14,7 +14,7 @@ import type {
 } from './processor.ts';
 import type { ProcessorProfile } from './profile.ts';
 
-/** The type stands in database keys and in metric labels. */
+/** The type is part of database keys and metric labels. */
 export const TYPE_PATTERN = /^[a-z][a-z0-9-]{0,31}$/;
 
 const ACKNOWLEDGING: readonly ReversalAnswer[] = ['acknowledged', 'unableToLocate'];
@@ -22,11 +22,12 @@ const ACKNOWLEDGING: readonly ReversalAnswer[] = ['acknowledged', 'unableToLocat
 const NO_FACTS: OutcomeFacts = { responseCode: '', cardTags: [] };
 
 /**
- * Makes a processor of its definition: checks what can be checked without traffic, and puts the guards around
- * `readOutcome` that no dialect may leave out: the response must answer the request's MTI, its MAC must be good and the
- * fields of `profile.echoed` must be equal. Whatever fails is `unknown`, and a `readOutcome` that throws is, too.
+ * Creates a processor from its definition. It checks everything that can be checked without traffic, and adds the
+ * guards around `readOutcome` that every dialect needs: the response must answer the request's MTI, its MAC must be
+ * valid and the fields of `profile.echoed` must be equal. A response that fails a guard is `unknown`, and so is one
+ * for which `readOutcome` throws.
  *
- * @throws ProcessorError `PROCESSOR_INVALID` naming what is wrong with the definition
+ * @throws ProcessorError `PROCESSOR_INVALID` naming the fault of the definition
  */
 export function defineProcessor<Config extends SwitchConfig, Message extends IsoMessage>(
   definition: ProcessorDefinition<Config, Message>,
@@ -52,7 +53,7 @@ function guardedOutcome<Config extends SwitchConfig, Message extends IsoMessage>
   }
   const why = reasonForDoubt(definition.profile, outcome, response, request);
   if (why === undefined) return outcome;
-  // Whoever sent it does not have our keys: none of its fields says anything about the switch.
+  // The sender does not have the gateway's keys, so no field of the response says anything about the switch.
   return isTrusted(response) ? doubted(outcome, why) : { ...NO_FACTS, kind: 'unknown', why };
 }
 
@@ -102,13 +103,13 @@ function checkDefinition<Config extends SwitchConfig, Message extends IsoMessage
   if (sample !== undefined) refuse(`samples: two are named ${sample}`);
 }
 
-/** By STAN and terminal alone a late approval passes for that of another tap, which has the same STAN a day later. */
+/** With STAN and terminal alone, a late approval could pass for that of another tap with the same STAN a day later. */
 function echoesItsTime({ spec, profile }: Pick<Processor, 'spec' | 'profile'>): boolean {
   const times = [spec.fields[7]?.name, spec.fields[37]?.name];
   return profile.echoed.some((field) => times.includes(field));
 }
 
-/** Codes with one meaning whatever the card; pinRequired rows may share a code with a decline of other schemes. */
+/** Codes with one meaning for every card; pinRequired rows may share a code with a decline of other schemes. */
 function decidedCodes({ codes }: ProcessorProfile): string[] {
   return [...codes.approved, ...codes.partial, ...codes.declined, ...codes.review];
 }

@@ -1,7 +1,7 @@
 import type { IsoMessage } from './iso-message.ts';
 import type { OriginalData } from './purchase.ts';
 
-/** Those of the text fields that the message has: what a processor keeps of a request for its reversal. */
+/** The named text fields that the message has: what a processor keeps of a request for its reversal. */
 export function keepFields(message: IsoMessage, names: readonly string[]): OriginalData {
   const kept: Record<string, string> = {};
   for (const name of names) {
@@ -11,7 +11,7 @@ export function keepFields(message: IsoMessage, names: readonly string[]): Origi
   return kept;
 }
 
-/** Those of the names that the message lacks. */
+/** The names that the message lacks. */
 export function missingFields(message: IsoMessage, names: readonly string[]): string[] {
   return names.filter((name) => message[name] === undefined);
 }

@@ -29,7 +29,7 @@ export function messageCodec(
   return withKeys(codec, rule, { keys: configuredMacKeys(rule, config, macKeys) });
 }
 
-/** The keys that the configuration names, made ready. */
+/** The keys that the configuration names, prepared for use. */
 export function configuredMacKeys(rule: MacRule, config: SwitchConfig, macKeys: MacKeys): NumberedMacKey[] {
   return (config.macKeys ?? []).map(({ number, keyId }) => ({ number, mac: macKeys(keyId, rule.method) }));
 }

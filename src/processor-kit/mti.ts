@@ -10,7 +10,7 @@ export function isResponse(message: IsoMessage): boolean {
   return mti.isResponse(message.mti);
 }
 
-/** The MTI that answers a request, repeats of it like the first; a type that the standard lacks is answered as a request. */
+/** The MTI of the response to a request or its repeats; a type outside the standard is handled like a request. */
 export function responseMti(requestMti: string): string {
   return mti.responseMti(requestMti) ?? `${requestMti.slice(0, 2)}10`;
 }

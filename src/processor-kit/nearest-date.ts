@@ -1,5 +1,5 @@
 const DAY_MS = 24 * 3_600_000;
-/** The longest business day is five days: a settlement date that is further away is a mistake. */
+/** The longest business day has five days: a settlement date further away is a mistake. */
 const FURTHEST_MS = 5 * DAY_MS;
 
 /**

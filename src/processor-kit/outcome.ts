@@ -1,10 +1,10 @@
-/** Values that every outcome carries, as far as the response had them. */
+/** Values of every outcome, if the response has them. */
 export interface OutcomeFacts {
   /** DE39, two characters and not always digits. Empty when the response had none. */
   readonly responseCode: string;
   /** DE38. */
   readonly authorizationCode?: string | undefined;
-  /** DE37 as the switch answered it. */
+  /** DE37 as the switch returned it. */
   readonly rrn?: string | undefined;
   /** Tags 91, 71, 72, 8A for the card, as hex. */
   readonly cardTags: readonly CardTag[];

@@ -23,7 +23,7 @@ export interface Framing {
   readonly lengthBytes: 2 | 4;
   /** Whether the length counts the header itself. */
   readonly lengthIncludesHeader: boolean;
-  /** Bytes between the length and the message that belong to the transport (a TPDU); sent as given, answered swapped. */
+  /** Bytes of the transport (a TPDU) between the length and the message; sent as configured, returned swapped. */
   readonly transportHeader?: Uint8Array | undefined;
   /** The longest frame either side may send, in bytes without the length: the connection is closed above it. */
   readonly maxFrameBytes: number;
@@ -55,7 +55,10 @@ export interface MessageCodec<Message extends IsoMessage = IsoMessage> {
 export type NetworkRequestKind = 'signOn' | 'signOff' | 'echo' | 'cutOver';
 
 export interface Processor<Config extends SwitchConfig = SwitchConfig, Message extends IsoMessage = IsoMessage> {
-  /** The folder's name, stable: it stands in the database. Lower case, digits, hyphens; at most 32 characters. */
+  /**
+   * The name of the folder, which must not change because the database stores it. Lower case, digits, hyphens; at
+   * most 32 characters.
+   */
   readonly type: string;
   /** For people: `Type 1 (ISO 8583:1987, ASCII)`. */
   readonly name: string;
@@ -68,20 +71,23 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
   readonly framing: Framing;
   readonly match: MatchFields;
   readonly profile: ProcessorProfile;
-  /** Present when messages can carry a MAC; they do when the configuration has `macKeys`. */
+  /** Present if messages can carry a MAC; they do if the configuration has `macKeys`. */
   readonly mac?: MacRule<Message> | undefined;
 
-  /** Present when the dialect can change working keys while traffic runs; it does when the configuration has `keyExchange`. */
+  /**
+   * Present if the dialect can change working keys while traffic runs; it does if the configuration has
+   * `keyExchange`.
+   */
   readonly keyChange?: KeyChange<Config, Message> | undefined;
 
-  /** Present when a switch of this type can want approvals completed before they are posted. */
+  /** Present if a switch of this type can require completions before it posts approvals. */
   readonly completion?: CompletionAdvice<Config, Message> | undefined;
 
   /** The codec of the dialect that `config` asks for. Gives the same codec for the same dialect: nothing is compiled per call. */
   codec(config: Config): MessageCodec<Message>;
 
   authorization(purchase: Purchase, config: Config): Message;
-  /** Proves the card for a debit order mandate, without taking money: amount zero where the switch asks so. */
+  /** Verifies the card for a debit order mandate without taking money: amount zero if the switch requires it. */
   mandateAuthorization?(purchase: Purchase, config: Config): Message;
   refund?(refund: Refund, config: Config): Message;
   /**
@@ -94,13 +100,13 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
   isReversalAcknowledged(response: Message): boolean;
   readReversalAnswer(response: Message): ReversalAnswer;
 
-  /** What the response means. Total: whatever the response holds, it answers, and never throws. */
+  /** The meaning of the response. Returns an outcome for every response, and never throws. */
   readOutcome(response: Message, request: Message): Outcome;
 
-  /** A network management request; undefined when the switch knows none of this kind. */
+  /** A network management request; undefined if the switch does not support this kind. */
   networkRequest(kind: NetworkRequestKind, stamp: MessageStamp, config: Config): Message | undefined;
   isNetworkAccepted(response: Message): boolean;
-  /** The answer to a request that the switch sends by itself (echo, cut-over); undefined when it gets none. */
+  /** The response to a request that the switch sends unasked (echo, cut-over); undefined if it gets none. */
   answerSwitchRequest(request: Message, config: Config): Message | undefined;
 
   /** Who the merchant is at this switch, as integrators see it in `paymentProviderId`. */

@@ -4,7 +4,7 @@ import type { Framing, Processor } from './processor.ts';
 import type { ProcessorProfile } from './profile.ts';
 import type { SwitchConfig } from './switch-config.ts';
 
-/** The profile of one switch: its type's, with what its configuration sets. */
+/** The profile of one switch: that of its type, with the overrides of its configuration. */
 export function profileOf<Config extends SwitchConfig>(
   processor: Pick<Processor<Config>, 'profile'>,
   config: Config,
