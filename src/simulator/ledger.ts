@@ -1,10 +1,10 @@
 /**
- * What the simulated switches approved and reversed: the bank's side of the books. Whoever compares it with what a
- * gateway told its merchants can prove that no money was lost, and none taken twice.
+ * The approvals and reversals of the simulated switches, that is the bank's ledger. Comparing it with the outcomes
+ * that a gateway reported to its merchants proves that no money was lost or charged twice.
  */
 export interface LedgerEntry {
   readonly processor: string;
-  /** Names the authorization in the dialect's own terms: what a reversal gives as its original. */
+  /** Identifies the authorization in the terms of the dialect; a reversal refers to it as its original. */
   readonly key: string;
   readonly kind: 'sale' | 'refund';
   readonly stan: string;
@@ -16,35 +16,35 @@ export interface LedgerEntry {
   readonly approvedMinor: number;
   readonly authorizationCode: string;
   readonly approvedAtMs: number;
-  /** `unbooked`: the switch has taken nothing, and has said something about it that is not true. */
+  /** `unbooked`: the switch has charged nothing, and has reported something false about it. */
   state: 'approved' | 'reversed' | 'unbooked';
-  /** Whether it is on its way to the cardholder's account: at once, or when it was completed. */
+  /** Whether it is posted to the cardholder's account: at once, or on completion. */
   isPosted: boolean;
   reversedAtMs: number | undefined;
-  /** Reversals that came for it, repeats and unanswered ones too. */
+  /** Reversals received for it, including repeated and unanswered ones. */
   reversals: number;
-  /** Reversals still to be left unanswered. */
+  /** Number of further reversals that get no response. */
   deafFor: number;
-  /** Of a switch without good manners: what it said, which need not be what it did. */
+  /** Only for a rude switch: what it reported, which may differ from what it did. */
   said?: Said;
 }
 
-/** What an acquirer was told of one authorization by answers that it can read. Whoever judges its books must know it. */
+/** The responses about one authorization that an acquirer can read. A check of the acquirer's ledger needs them. */
 export interface Said {
-  /** Authorizations that came for it; what the switch doubles itself is not counted. */
+  /** Authorizations received for it, without duplicates that the switch made itself. */
   received: number;
-  /** Approvals that left, and when the last one left on a line that lived on. */
+  /** Approvals that were sent, and when the last one was sent on a connection that stayed open. */
   approvals: number;
   approvedAtMs: number | undefined;
-  /** Answers that are neither an approval nor in doubt: declines, requests for a PIN. */
+  /** Responses that are neither approvals nor uncertain: declines, requests for a PIN. */
   declines: number;
-  /** When a reversal was last acknowledged, or said to concern nothing that the switch knows. */
+  /** Time of the last response that acknowledged a reversal or reported its original as unknown. */
   acknowledgedAtMs: number | undefined;
-  /** Refusals to reverse. */
+  /** Refused reversals. */
   refusedReversals: number;
 }
 
-/** A reversal of something that the switch does not know: declined, never arrived, or overtaken. */
+/** A reversal whose original the switch does not know: declined, lost, or overtaken. */
 export interface OrphanReversal {
   readonly processor: string;
   readonly originalKey: string;
@@ -54,10 +54,10 @@ export interface OrphanReversal {
 
 export type ReversalFate = 'reversed' | 'alreadyReversed' | 'ignored' | 'notFound';
 
-/** About a gigabyte of entries. A ledger that forgot some could prove nothing, so the switch declines above it. */
+/** About a gigabyte of entries. An incomplete ledger would prove nothing, so the switch declines above this limit. */
 export const MAX_LEDGER_ENTRIES = 2_000_000;
 
-/** Orphans beyond this are counted and not kept: a loop of them must not fill the memory. */
+/** Further orphans are counted but not stored, so that a loop of them cannot fill the memory. */
 const MAX_ORPHANS = 100_000;
 
 export type NewEntry = Omit<LedgerEntry, 'state' | 'isPosted' | 'reversedAtMs' | 'reversals' | 'deafFor' | 'said'>;
@@ -85,7 +85,10 @@ export class Ledger {
     this.#entries.set(ledgerKey(entry.processor, entry.key), { ...entry, ...state, ...(said && { said }) });
   }
 
-  /** What was said of an authorization, to be added to; one that was not booked gets an entry that says so. */
+  /**
+   * The responses about an authorization, to be extended. An authorization that was not booked gets an entry with
+   * this state.
+   */
   saidOf(unbooked: NewEntry): Said {
     let entry = this.find(unbooked.processor, unbooked.key);
     if (entry === undefined) {
@@ -104,7 +107,7 @@ export class Ledger {
     this.#misdeeds.set(name, (this.#misdeeds.get(name) ?? 0) + 1);
   }
 
-  /** Posts what was approved; false when there is nothing, or nothing any more. */
+  /** Posts an approval; false when it does not exist or was reversed. */
   complete(processor: string, originalKey: string): boolean {
     const entry = this.find(processor, originalKey);
     if (entry?.state !== 'approved') return false;
@@ -112,7 +115,7 @@ export class Ledger {
     return true;
   }
 
-  /** Books a reversal. `ignored` leaves the money where it is: the switch plays deaf. */
+  /** Books a reversal. `ignored` leaves the booking unchanged, and the reversal gets no response. */
   reverse(processor: string, originalKey: string, tid: string, atMs: number): ReversalFate {
     const entry = this.find(processor, originalKey);
     if (entry === undefined || entry.state === 'unbooked') {
@@ -169,17 +172,20 @@ export class Ledger {
   }
 }
 
-/** `approved` are standing: what was reversed counts only under `reversed`. Minor units of all currencies together. */
+/**
+ * `approved` counts only present approvals; reversed ones count under `reversed`. Minor units of all currencies
+ * together.
+ */
 export interface LedgerTotals {
   readonly approved: number;
   readonly approvedMinor: number;
-  /** Of those that stand: all but the ones whose completion has not come yet. */
+  /** Present approvals, except those whose completion has not arrived. */
   readonly posted: number;
   readonly postedMinor: number;
   readonly reversed: number;
   readonly reversedMinor: number;
   readonly orphanReversals: number;
-  /** Of switches without good manners: how often each did what. */
+  /** Only for rude switches: number of misdeeds by name. */
   readonly misdeeds?: Readonly<Record<string, number>>;
 }
 

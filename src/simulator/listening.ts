@@ -2,9 +2,9 @@ import type { AddressInfo, Server } from 'node:net';
 import { SimulatorError } from '../errors.ts';
 
 /**
- * Listens and gives the port, which is another one when 0 was asked for.
+ * Listens and returns the port, which the system chooses for 0.
  *
- * @throws SimulatorError `PORT_TAKEN`, whatever keeps the port from us
+ * @throws SimulatorError `PORT_TAKEN` for any reason that prevents listening
  */
 export async function listen(server: Server, port: number, host: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {
@@ -19,7 +19,7 @@ export async function listen(server: Server, port: number, host: string): Promis
   return (server.address() as AddressInfo).port;
 }
 
-/** Stops listening; resolves when every connection has gone. */
+/** Stops listening; resolves when every connection is closed. */
 export async function stopListening(server: Server): Promise<void> {
   if (!server.listening) return;
   await new Promise<void>((resolve) => server.close(() => resolve()));

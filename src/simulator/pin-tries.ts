@@ -1,14 +1,14 @@
-/** Cards beyond this start over: a load test with random PANs must not fill the memory. */
+/** Cards above this limit start again, so that a load test with random PANs cannot fill the memory. */
 const MAX_CARDS = 100_000;
 
-/** Wrong PINs in a row after which the issuer takes no more (75). */
+/** Consecutive wrong PINs after which the issuer refuses every PIN (75). */
 const MOST_TRIES = 3;
 
-/** The issuer's side of a PIN: counts wrong ones per card. */
+/** The issuer's check of PINs: counts wrong ones per card. */
 export class PinTries {
   readonly #wrong = new Map<string, number>();
 
-  /** The response code for a PIN that was checked: 00, 55, or 75 from the third wrong one on. */
+  /** The response code for a verified PIN: 00, 55, or 75 from the third wrong PIN on. */
   judge(pan: string, isRight: boolean): string {
     const before = this.#wrong.get(pan) ?? 0;
     if (before >= MOST_TRIES) return '75';

@@ -1,4 +1,4 @@
-/** Pseudo-random numbers that one seed repeats exactly: xoshiro128** seeded by splitmix32. */
+/** Pseudo-random numbers that a seed reproduces exactly: xoshiro128** seeded by splitmix32. */
 export interface Random {
   /** Uniform in [0, 1). */
   next(): number;
@@ -27,7 +27,7 @@ export function seededRandom(seed: number): Random {
     d = (d << 11) | (d >>> 21);
     return (result >>> 0) / 0x1_0000_0000;
   };
-  /** Box and Muller; `1 - next()` keeps the logarithm away from zero. */
+  /** Box-Muller transform; `1 - next()` avoids the logarithm of zero. */
   const normal = () => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
   return { next, normal };
 }

@@ -1,22 +1,23 @@
 /**
- * What the simulated switch does, told by the amount, so that any client can drive it. Amounts are in minor units and
- * read as hundredths whatever the currency. A specific row wins over the rule that the last two digits are the answer.
+ * The behaviour of the simulated switch, selected by the amount, so that any client can control it. Amounts are in
+ * minor units, read as hundredths for every currency. A specific row takes precedence over the rule that the last
+ * two digits are the response code.
  */
 export type Scenario =
-  /** Answers at once with this code; 00 approves. */
+  /** Responds at once with this code; 00 approves. */
   | { readonly kind: 'answer'; readonly responseCode: string }
-  /** Wants a PIN when there is none; with one, the PIN decides. */
+  /** Requests a PIN if the request has no PIN; otherwise the PIN decides. */
   | { readonly kind: 'pin' }
   | { readonly kind: 'silence' }
   /** Approves after the deadline of the acquirer. */
   | { readonly kind: 'late' }
-  /** Approves after this time, which `timeScale` stretches. */
+  /** Approves after this time, multiplied by `timeScale`. */
   | { readonly kind: 'slow'; readonly afterMs: number }
-  /** Approves, and answers with a frame that is no message. */
+  /** Approves, and responds with a frame that is not a message. */
   | { readonly kind: 'garbage' }
-  /** Approves, writes half of the answer and drops the connection. */
+  /** Approves, writes half of the response and closes the connection. */
   | { readonly kind: 'disconnect' }
-  /** Approves and answers twice. */
+  /** Approves and responds twice. */
   | { readonly kind: 'duplicate' }
   /** Approves, then leaves this many reversals unanswered. */
   | { readonly kind: 'deafToReversals'; readonly times: number }
@@ -25,12 +26,12 @@ export type Scenario =
   | { readonly kind: 'badMac' }
   /** Approves half of the amount. */
   | { readonly kind: 'partial' }
-  /** Approves, closes every connection and refuses new ones for this time, which `timeScale` stretches. */
+  /** Approves, closes every connection and refuses new ones for this time, multiplied by `timeScale`. */
   | { readonly kind: 'outage'; readonly forMs: number };
 
 const APPROVED: Scenario = { kind: 'answer', responseCode: '00' };
 
-/** Whole amounts that mean something by themselves. */
+/** Amounts with a meaning of their own. */
 const BY_AMOUNT: ReadonlyMap<number, Scenario> = new Map<number, Scenario>([
   [50_05, { kind: 'pin' }],
   [10_10, { kind: 'slow', afterMs: 10_000 }],
@@ -39,7 +40,7 @@ const BY_AMOUNT: ReadonlyMap<number, Scenario> = new Map<number, Scenario>([
   [503_00, { kind: 'outage', forMs: 10_000 }],
 ]);
 
-/** The last two digits that are no plain response code. */
+/** Last two digits that are not a plain response code. */
 const BY_CENTS: ReadonlyMap<number, Scenario> = new Map<number, Scenario>([
   [0, APPROVED],
   [65, { kind: 'pin' }],
@@ -55,7 +56,7 @@ const BY_CENTS: ReadonlyMap<number, Scenario> = new Map<number, Scenario>([
   [99, { kind: 'duplicate' }],
 ]);
 
-/** Every other ending is its own response code: 10.51 is answered with 51. Made once, so that no request makes any. */
+/** Every other ending is its own response code: 10.51 gets the response 51. Built once instead of per request. */
 const BY_CODE: readonly Scenario[] = Array.from({ length: 100 }, (_, cents) => ({
   kind: 'answer',
   responseCode: String(cents).padStart(2, '0'),

@@ -16,50 +16,56 @@ import type { Random } from './random.ts';
 import { type Scenario, scenarioOf } from './scenarios.ts';
 import type { SwitchKeys } from './switch-keys.ts';
 
-/** What the switch does about a request. */
+/** The reaction of the switch to a request. */
 export interface Reaction {
-  /** Undefined: it stays silent. */
+  /** Undefined for no response. */
   readonly answer: SimulatedAnswer | undefined;
   readonly delayMs: number;
   readonly spoil: Spoil;
-  /** The line goes down for this long once the answer is out; 0 for most. */
+  /** Duration of an outage after the response; usually 0. */
   readonly outageMs: number;
-  /** A key that was asked for: announced on the same line once the answer is out. */
+  /** A requested key, which is announced on the same connection after the response. */
   readonly announces?: WorkingKeyUse | undefined;
-  /** Answers besides this one. */
+  /** Further responses besides this one. */
   readonly more?: readonly Reaction[] | undefined;
-  /** What is answered, when it is another request than the one that came. */
+  /** The request that the response belongs to, if it is not the received one. */
   readonly to?: IsoMessage | undefined;
-  /** Whether the answer leaves on another line than its request came on. */
+  /** Whether the response is sent on another connection than its request. */
   readonly isElsewhere?: boolean | undefined;
-  /** Changes the answer before it is written: fields that it should have repeated. */
+  /** Changes fields of the response that should repeat the request. */
   readonly distort?: ((response: IsoMessage) => void) | undefined;
-  /** Told that the answer has left, and later that its line lived on, so that the answer has surely arrived. */
+  /**
+   * Called when the response was sent, and later when its connection stayed open, so that the response has
+   * certainly arrived.
+   */
   readonly onSent?: ((isSure: boolean) => void) | undefined;
-  /** What becomes of the line then. */
+  /** What happens to the connection afterwards. */
   readonly lineFate?: ConnectionFate | undefined;
 }
 
-/** A line is closed, goes silent while it takes everything in, or is signed off by the switch. */
+/** A connection is closed, goes silent while it still reads, or is signed off by the switch. */
 export type ConnectionFate = 'close' | 'silence' | 'signOff';
 
-/** The part of a switch that decides; lines and sockets are somebody else's. */
+/** The part of a switch that decides; other classes handle connections and sockets. */
 export interface Bank {
   readonly counters: SwitchCounters;
   react(message: IsoMessage, session: SimulatedSession): Reaction | Promise<Reaction>;
 }
 
-/** How the answer is spoilt on its way. */
+/** How the response is corrupted. */
 export type Spoil = 'no' | 'garbage' | 'disconnect' | 'duplicate' | 'badMac';
 
-/** What the switch remembers of one connection. */
+/** The state of one connection. */
 export interface SimulatedSession {
   isSignedOn: boolean;
-  /** Terminals that have used it, where that is kept: an answer may leave on any line of its acquirer, and on no other's. */
+  /**
+   * Terminals that used the connection, if recorded. A response can be sent on any connection of its acquirer, and
+   * on no other.
+   */
   tids?: Set<string>;
 }
 
-/** Tells whether the PIN is the test PIN. Handed in, because only an HSM can open a PIN block. */
+/** Checks whether the PIN is the test PIN. A parameter, because only an HSM can open a PIN block. */
 export type VerifyPin = (pin: PinData, pan: string) => Promise<boolean>;
 
 export interface SimulatedSwitchOptions {
@@ -67,25 +73,25 @@ export interface SimulatedSwitchOptions {
   readonly random: Random;
   readonly faults: FaultDraw | undefined;
   readonly latency: Latency | undefined;
-  /** When an approval that is to be late is answered, at the earliest: the acquirer's deadline. */
+  /** The earliest time of a late response: the acquirer's deadline. */
   readonly deadlineMs: number;
-  /** Stretches every time of a scenario: 0.01 makes 10 s of silence a tenth of a second. */
+  /** Multiplies every time of a scenario: with 0.01, a silence of 10 s lasts a tenth of a second. */
   readonly timeScale: number;
   readonly verifyPin: VerifyPin | undefined;
   readonly keys: Pick<SwitchKeys, 'exchanged' | 'isPinKeyLive'>;
-  /** Told of requests that were refused for their form or their moment; names of fields, never values. */
+  /** Called for requests that were refused for their form or time, with names of fields, never values. */
   readonly onRefused: (responseCode: string, reason: string) => void;
 }
 
-/** An answer is certainly late when it comes this long after the deadline. */
+/** A response is certainly late this long after the deadline. */
 const LATE_BY_MS = 3_000;
 
 export const SILENT: Reaction = { answer: undefined, delayMs: 0, spoil: 'no', outageMs: 0 };
 
-/** Codes by which an issuer says yes to the whole amount; each of them is booked. */
+/** Codes with which an issuer approves the full amount; each of them is booked. */
 export const APPROVALS: readonly string[] = ['00', '08', '11', '16'];
 
-/** Counters since the start, for a line of statistics. */
+/** Counters since the start, for the statistics. */
 export interface SwitchCounters {
   requests: number;
   approved: number;
@@ -96,8 +102,8 @@ export interface SwitchCounters {
 }
 
 /**
- * The switch behind the line: takes a request, books it and says what comes back. It knows no bytes and no sockets; the
- * dialect is the processor's.
+ * The switch without its network: executes a request, books it and returns the response. It knows no bytes and no
+ * sockets; the processor defines the dialect.
  */
 export class SimulatedSwitch implements Bank {
   readonly counters: SwitchCounters = { requests: 0, approved: 0, declined: 0, reversals: 0, refused: 0, network: 0 };
@@ -117,12 +123,12 @@ export class SimulatedSwitch implements Bank {
     this.#options = options;
   }
 
-  /** A promise only when a PIN has to be checked. */
+  /** Returns a promise only when a PIN must be verified. */
   react(message: IsoMessage, session: SimulatedSession): Reaction | Promise<Reaction> {
     this.counters.requests++;
     const verdict = macVerdictOf(message) ?? 'good';
     const request = this.#processor.readRequest(message);
-    // Where keys are exchanged, the two sides may have different ones until they have exchanged them.
+    // If keys are exchanged, the two sides can have different keys until an exchange completes.
     const canDisagree = request.kind === 'network' && this.#options.keys.exchanged.length > 0;
     if (verdict !== 'good' && !canDisagree) return this.#refuse('30', `MAC ${verdict}`);
     if (request.network === 'keyChange') return this.#promiseKey(message);
@@ -184,7 +190,7 @@ export class SimulatedSwitch implements Bank {
     return this.#authorize(request, scenario.kind === 'pin' ? { kind: 'answer', responseCode } : scenario);
   }
 
-  /** A block that cannot be opened is a wrong PIN; without anyone to open it, every PIN is right. */
+  /** A block that cannot be opened counts as a wrong PIN. Without a verifier, every PIN is right. */
   async #isRightPin(pin: PinData, pan: string): Promise<boolean> {
     try {
       return (await this.#options.verifyPin?.(pin, pan)) ?? true;
@@ -214,7 +220,7 @@ export class SimulatedSwitch implements Bank {
     return this.#onItsWay({ ...SILENT, answer: { responseCode } }, fault);
   }
 
-  /** Books the approval, whatever then happens to its answer: that is what reversals are for. */
+  /** Books the approval before its response, which can then be lost; reversals exist for this case. */
   #approve(request: SimulatedRequest, scenario: Scenario): Reaction {
     this.counters.approved++;
     const approvedMinor = scenario.kind === 'partial' ? Math.floor(request.amountMinor / 2) : request.amountMinor;
@@ -262,7 +268,7 @@ export class SimulatedSwitch implements Bank {
     return this.#options.faults?.(this.#options.random);
   }
 
-  /** Adds the line's latency and the drawn fault. */
+  /** Adds the connection's latency and the drawn fault. */
   #onItsWay(reaction: Reaction, fault: FaultKind | undefined): Reaction {
     const { latency, random } = this.#options;
     if (latency === undefined && fault === undefined) return reaction;
@@ -278,7 +284,7 @@ const SPOIL_BY_FAULT: Readonly<Partial<Record<FaultKind, Spoil>>> = {
   disconnect: 'disconnect',
 };
 
-/** An authorization as the books have it, approved for all that was asked. */
+/** The ledger entry of an authorization that was approved for the full amount. */
 export function entryOf(processor: string, request: SimulatedRequest, authorizationCode: string): NewEntry {
   const { key, kind, stan, rrn, tid, currencyNumeric, amountMinor } = request;
   return {

@@ -22,48 +22,51 @@ import { type SimulatorEvent, SwitchServer } from './switch-server.ts';
 export type { SimulatorHsm } from './switch-keys.ts';
 export type { SimulatorEvent } from './switch-server.ts';
 
-/** Demos wait longer than the profiles say, so that 30.30 is answered in time. */
+/** Longer than the deadline of the profiles, so that 30.30 gets its response in time. */
 const DEMO_DEADLINE_MS = 40_000;
 
-/** The PIN that every simulated card has. */
+/** The PIN of every simulated card. */
 const TEST_PIN = parsePin('12345');
 
 export interface SimulatedProcessor {
   readonly processor: Processor;
-  /** The configuration that the acquirer uses, too: dialect, keys, deadline. `exampleConfig` when absent. */
+  /** The acquirer's configuration: dialect, keys, deadline. Default: `exampleConfig`. */
   readonly config?: SwitchConfig | undefined;
-  /** The acquirer's deadline, which late approvals miss. That of `config`; without one, the longest that demos use. */
+  /**
+   * The acquirer's deadline, which late responses miss. Default: that of `config`, otherwise the longest that demos
+   * use.
+   */
   readonly deadlineMs?: number | undefined;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
 }
 
 export interface SimulatorOptions {
   readonly processors: readonly SimulatedProcessor[];
-  /** The same seed draws the same faults and latencies in the same order. */
+  /** The same seed produces the same faults and latencies in the same order. */
   readonly seed?: number | undefined;
-  /** Stretches the times of scenarios; `SIM_TIME_SCALE` when absent, 1 without it. */
+  /** Multiplies the times of scenarios. Default: `SIM_TIME_SCALE`, otherwise 1. */
   readonly timeScale?: number | undefined;
-  /** Whether an outage (amount 503.00) lasts until `endOutages`, instead of ten seconds. */
+  /** Whether an outage (amount 503.00) lasts until `endOutages` instead of ten seconds. */
   readonly areOutagesKept?: boolean | undefined;
   readonly faults?: FaultRates | undefined;
-  /** How the switches behave; `good` when absent. */
+  /** The behaviour of the switches. Default: `good`. */
   readonly manners?: Manners | undefined;
-  /** As `parseLatency` reads it: `8ms`, `lognormal:8ms,p99=40ms`. */
+  /** In the form that `parseLatency` reads: `8ms`, `lognormal:8ms,p99=40ms`. */
   readonly latency?: string | undefined;
-  /** How often every switch announces new keys, where its configuration has `keyExchange`. Absent: when it is asked to. */
+  /** Interval at which switches with `keyExchange` announce new keys. Default: only on request. */
   readonly changeKeysEveryMs?: number | undefined;
-  /** Absent: the ledger is not served. 0 takes a free port. */
+  /** Port of the ledger; 0 selects a free port. Default: the ledger is not served. */
   readonly ledgerPort?: number | undefined;
   readonly host?: string | undefined;
-  /** Makes and checks MACs, opens PIN blocks. One with the demo keys of the configurations when absent. */
+  /** Creates and verifies MACs, opens PIN blocks. Default: an HSM with the demo keys of the configurations. */
   readonly hsm?: SimulatorHsm | undefined;
-  /** One event for each request that was refused or could not be read, and for each outage. */
+  /** Called for each refused or unreadable request, and for each outage. */
   readonly onEvent?: ((event: SimulatorEvent) => void) | undefined;
 }
 
 export interface Simulator {
-  /** Where each switch listens, in the order of `processors`. */
+  /** The port of each switch, in the order of `processors`. */
   readonly ports: readonly number[];
   readonly ledgerPort: number | undefined;
   readonly ledger: Ledger;
@@ -82,10 +85,10 @@ export interface Simulator {
 }
 
 /**
- * Starts simulated switches, each on a port of its own, with one ledger.
+ * Starts simulated switches, each on its own port, with one common ledger.
  *
- * @throws SimulatorError `LATENCY_INVALID`, `FAULT_INVALID` or `PORT_TAKEN`; CryptoError `SOFT_HSM_FORBIDDEN` when no `hsm`
- *   is given and `TAPWIRE_ENV` is `prod`
+ * @throws SimulatorError `LATENCY_INVALID`, `FAULT_INVALID` or `PORT_TAKEN`; CryptoError `SOFT_HSM_FORBIDDEN` when
+ * no `hsm` is given and `TAPWIRE_ENV` is `prod`
  */
 export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
   const { host = '127.0.0.1', seed = 1 } = options;
@@ -160,7 +163,7 @@ function switchServer(simulated: SimulatedProcessor, config: SwitchConfig, parts
   return new SwitchServer({ processor, config, codec, bank, keys, areOutagesKept, onEvent });
 }
 
-/** Undefined when no PIN key was agreed: nobody can open a PIN block then, and every PIN passes. */
+/** Undefined without a PIN key: no PIN block can be opened then, and every PIN is accepted. */
 function testPinVerifier(hsm: SimulatorHsm, { pinKey }: SwitchConfig, keys: SwitchKeys): VerifyPin | undefined {
   if (pinKey === undefined) return undefined;
   const { format } = pinKey;

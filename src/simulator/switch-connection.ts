@@ -11,18 +11,18 @@ import {
 import { AnswerBuffer, type WriteMessage } from './answer-buffer.ts';
 import type { Bank, ConnectionFate, Reaction, SimulatedSession } from './simulated-switch.ts';
 
-/** The body of a frame that is no message in any dialect. */
+/** The body of a frame that is not a message in any dialect. */
 const GARBAGE = new TextEncoder().encode('THIS IS NO MESSAGE');
 
-/** Requests of the switch's own that an acquirer may leave unanswered; beyond that it is not asked. */
+/** Most unanswered requests from the switch to an acquirer; above this limit it sends no further ones. */
 const MOST_ASKED = 256;
 
-/** An answer on a line that lives this long afterwards has arrived. */
+/** A response has certainly arrived if its connection stays open this long afterwards. */
 const SURE_AFTER_MS = 3_000;
-/** How long a line is silent that goes silent: longer than a deadline of tests, shorter than patience. */
+/** How long a silent connection stays silent: longer than the deadlines of tests. */
 const SILENT_FOR_MS = 8_000;
 
-/** Every bit of a spoilt MAC is turned; one would do, all of them are easier to see in a trace. */
+/** Inverts every bit of a MAC. One bit would suffice, but all bits are easier to see in a trace. */
 const ALL_BITS = 0xff;
 
 export interface SwitchConnectionOptions {
@@ -30,28 +30,28 @@ export interface SwitchConnectionOptions {
   readonly processor: Processor;
   readonly codec: MessageCodec;
   readonly bank: Bank;
-  /** The acquirer wants a new key. */
+  /** The acquirer requests a new key. */
   readonly onKeyWanted: (line: SwitchConnection, use: WorkingKeyUse) => void;
-  /** The whole switch goes down for this long. */
+  /** The whole switch is unavailable for this long. */
   readonly onOutage: (forMs: number) => void;
-  /** A line other than this one that serves a terminal as well, if there is any. */
+  /** Another connection that serves the same terminal, if there is one. */
   readonly otherLine: (line: SwitchConnection, tid: string) => SwitchConnection | undefined;
-  /** The switch signs the line off. */
+  /** The switch signs the connection off. */
   readonly onSignOff: (line: SwitchConnection) => void;
-  /** Told of frames and messages that could not be read; never with their bytes. */
+  /** Called for unreadable frames and messages, never with their bytes. */
   readonly onBadInput: (reason: string) => void;
 }
 
 /**
- * One connection of an acquirer to the simulated switch: reads frames however they are split, asks the bank, writes the
- * answers. All answers to one chunk leave in one write, without a timer.
+ * One connection of an acquirer to the simulated switch. It reads frames split at any byte, asks the bank and
+ * writes the responses. All responses to one chunk are sent in one write, without a timer.
  */
 export class SwitchConnection {
   readonly #options: SwitchConnectionOptions;
   readonly #session: SimulatedSession = { isSignedOn: false };
   readonly #answers: AnswerBuffer;
   readonly #headerBytes: number;
-  /** Requests of the switch that wait for an answer, by their STAN. */
+  /** Requests of the switch that wait for a response, keyed with their STAN. */
   readonly #asked = new Map<string, (isAccepted: boolean | undefined) => void>();
   #silentUntilMs = 0;
   #isReading = false;
@@ -77,7 +77,10 @@ export class SwitchConnection {
     return this.#session.tids?.has(tid) === true;
   }
 
-  /** Sends a request of the switch's own; whether the acquirer accepts it, undefined when the line closes before it says. */
+  /**
+   * Sends a request from the switch. @returns whether the acquirer accepts it; undefined when the connection closes
+   * before the response
+   */
   ask(request: IsoMessage): Promise<boolean | undefined> {
     return new Promise((resolve) => {
       if (this.#options.socket.destroyed || this.#asked.size >= MOST_ASKED) {
@@ -91,7 +94,7 @@ export class SwitchConnection {
     });
   }
 
-  /** Closes the line once everything written has left. */
+  /** Closes the connection once all written data was sent. */
   end(): void {
     this.#options.socket.destroySoon();
   }
@@ -143,12 +146,15 @@ export class SwitchConnection {
     else this.#act(request, reaction, header);
   }
 
-  /** What a processor trips over ends nothing but the message at hand. Its text may quote the message: the name must do. */
+  /**
+   * A fault in a processor ends only the present message. Only its name is reported, because the text may quote the
+   * message.
+   */
   readonly #reportFault = (error: unknown): void => {
     this.#options.onBadInput(error instanceof Error ? error.name : 'unknown');
   };
 
-  /** An answer to nothing is left alone. */
+  /** Ignores a response without a request. */
   #takeAnswer(response: IsoMessage): void {
     const key = askedKey(response);
     this.#asked.get(key)?.(this.#options.processor.isNetworkAccepted(response));
@@ -160,14 +166,14 @@ export class SwitchConnection {
     this.#asked.clear();
   }
 
-  /** 30 (format error), if enough could be read to say what is answered. */
+  /** Responds with 30 (format error) if enough was readable to build a response. */
   #answerUnreadable(error: Iso8583Error, header: Uint8Array | undefined): void {
     const read = error.partial as Partial<IsoMessage> | undefined;
     if (typeof read?.mti !== 'string' || isResponse(read as IsoMessage)) return;
     try {
       this.#append(this.#options.processor.simulate(read as IsoMessage, { responseCode: '30' }), header);
     } catch {
-      // Too little was read to make an answer of; it has been reported already.
+      // Too little was readable to build a response; the fault was already reported.
     }
   }
 
@@ -261,7 +267,7 @@ export class SwitchConnection {
     }, header);
   }
 
-  /** The MAC field is there even when the line was agreed without: a MAC that nobody asked for is as bad as a wrong one. */
+  /** The MAC field is present even if no MAC was agreed: an unexpected MAC is as bad as a wrong one. */
   #appendWithBadMac(response: IsoMessage, header: Uint8Array | undefined): void {
     const { processor, codec } = this.#options;
     const rule = processor.mac;
@@ -291,7 +297,7 @@ export class SwitchConnection {
     if (!this.#options.socket.destroyed) this.#answers.flush();
   }
 
-  /** Announces all of the answer, writes half of it, and drops the connection. */
+  /** Announces the full length of the response, writes half of it, and closes the connection. */
   #disconnectInside(response: IsoMessage, header: Uint8Array | undefined): void {
     const { socket, codec } = this.#options;
     this.#flush();

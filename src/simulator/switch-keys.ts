@@ -12,30 +12,31 @@ import {
   type WorkingKeyUse,
 } from '../processor-kit/index.ts';
 
-/** What of an HSM the far side of a line needs. */
+/** The HSM functions that the switch's side of a connection needs. */
 export type SimulatorHsm = Pick<LocalHsm, 'keyMac' | 'forgetKey'> & Pick<SwitchHsm, 'verifyPin' | 'generateKey'>;
 
-/** The number of a key has two digits in a configuration, and a byte at most in a message. */
+/** The number of a key has two digits in a configuration, and at most one byte in a message. */
 const MOST_NUMBER = 99;
-/** TDES keys of double length: what MACs of both types and zone PIN keys take. */
+/** Double-length TDES keys, which MACs of both types and zone PIN keys require. */
 const KEY = { algorithm: 'tdes', lengthBytes: 16 } as const;
 
 /**
- * Announced keys that no answer has come for. Each is good until the next (`processor-kit/key-change.ts`), but one that is
- * being announced on another line must not be lost for it: as many as lines may announce at once.
+ * Announced keys without a response. Each is valid until the next (`processor-kit/key-change.ts`), but must not
+ * displace a key that is being announced on another connection, so as many are kept as connections can announce at
+ * once.
  */
 const MOST_UNANSWERED = 4;
 
 interface PinKeyInUse {
   readonly keyId: string;
-  /** Undefined of the one of the configuration: messages do not name it. */
+  /** Undefined for the key of the configuration, which messages do not name. */
   readonly number: number | undefined;
 }
 
 /**
- * The working keys of one simulated switch: those of its configuration, and those that it has announced since. From its
- * announcement on messages under a key are taken, from the acquirer's answer on it is the switch's own, and the one before
- * stays for the overlap.
+ * The working keys of one simulated switch: those of its configuration and those that it announced later. Messages
+ * under a key are accepted from its announcement on. The switch uses the key from the acquirer's response on, and
+ * the previous key stays valid for the overlap.
  */
 export class SwitchKeys implements MacKeySet {
   readonly #processor: Processor;
@@ -43,7 +44,7 @@ export class SwitchKeys implements MacKeySet {
   readonly #hsm: SimulatorHsm;
   readonly #timers = new Set<NodeJS.Timeout>();
   #unanswered: readonly Fresh[] = [];
-  /** By which the HSM knows those that it has made. */
+  /** Ids in the HSM of the generated keys. */
   readonly #keyIds = new Map<NumberedMacKey | PinKeyInUse, string>();
   #macKeys: readonly NumberedMacKey[];
   #pinKeys: readonly PinKeyInUse[];
@@ -59,17 +60,17 @@ export class SwitchKeys implements MacKeySet {
     this.#lastNumber = Math.max(0, ...this.#macKeys.map(({ number }) => number));
   }
 
-  /** The MAC keys that are live: the first makes MACs. */
+  /** The live MAC keys; the first one creates MACs. */
   get keys(): readonly NumberedMacKey[] {
     return this.#macKeys;
   }
 
-  /** Which keys the line exchanges. */
+  /** The kinds of keys that the connection exchanges. */
   get exchanged(): readonly WorkingKeyUse[] {
     return this.#config.keyExchange?.keys ?? [];
   }
 
-  /** Whether a PIN is under a key that is live. */
+  /** Whether a PIN is under a live key. */
   isPinKeyLive({ keyNumber }: PinData): boolean {
     return this.#pinKeys.length === 0 || this.#pinKeys.some(({ number }) => number === keyNumber);
   }
@@ -80,11 +81,12 @@ export class SwitchKeys implements MacKeySet {
   }
 
   /**
-   * Makes a key and announces it.
+   * Generates a key and announces it.
    *
-   * @param send gives whether the acquirer has taken it; undefined when no answer came: the key then stays good
-   * @returns whether it is the switch's own now; false as well when every number stands for a key that is still good
-   * @throws CryptoError when the HSM makes none
+   * @param send returns whether the acquirer accepted it; undefined without a response, in which case the key stays
+   * valid
+   * @returns whether the switch now uses the key; false also when every number belongs to a valid key
+   * @throws CryptoError when the HSM generates no key
    */
   async change(
     use: WorkingKeyUse,
@@ -118,7 +120,7 @@ export class SwitchKeys implements MacKeySet {
     return { number, mac: this.#hsm.keyMac(keyId, this.#processor.mac!.method) };
   }
 
-  /** The number after the last one that no key has; undefined when there is none left. */
+  /** The next unused number after the last one; undefined when all are used. */
   #freeNumber(): number | undefined {
     const taken = [...this.#macKeys, ...this.#pinKeys].map(({ number }) => number);
     if (new Set(taken).size > MOST_NUMBER - MOST_UNANSWERED) return undefined;
@@ -127,7 +129,7 @@ export class SwitchKeys implements MacKeySet {
     return this.#lastNumber;
   }
 
-  /** The new key first; those before it go when the overlap is over. */
+  /** Puts the new key first; the previous ones are removed when the overlap is over. */
   #settle(fresh: Fresh, overlapSeconds: number): void {
     this.#remove(fresh);
     const before = new Set<NumberedMacKey | PinKeyInUse>(fresh.mac ? this.#macKeys : this.#pinKeys);
@@ -159,19 +161,19 @@ export class SwitchKeys implements MacKeySet {
     this.#retire(new Set([(fresh.mac ?? fresh.pin)!]));
   }
 
-  /** Takes no message under these keys any more. Those that the HSM made leave it. */
+  /** Stops accepting messages under these keys. Those that the HSM generated are deleted there. */
   #retire(keys: ReadonlySet<NumberedMacKey | PinKeyInUse>): void {
     this.#macKeys = this.#macKeys.filter((key) => !keys.has(key));
     this.#pinKeys = this.#pinKeys.filter((key) => !keys.has(key));
     for (const key of keys) {
       const keyId = this.#keyIds.get(key);
       this.#keyIds.delete(key);
-      if (keyId !== undefined) this.#hsm.forgetKey(keyId).catch(() => {}); // it is of no use, there or not
+      if (keyId !== undefined) this.#hsm.forgetKey(keyId).catch(() => {}); // a key that remains has no further use
     }
   }
 }
 
-/** A key that was announced: one of the two. */
+/** An announced key: one of the two. */
 interface Fresh {
   readonly keyId: string;
   readonly mac?: NumberedMacKey;

@@ -12,13 +12,13 @@ import type { Bank, SwitchCounters } from './simulated-switch.ts';
 import { SwitchConnection } from './switch-connection.ts';
 import type { SwitchKeys } from './switch-keys.ts';
 
-/** Acquirers keep a handful of connections; a load test may open many. Beyond it, connections are closed at once. */
+/** Acquirers keep a few connections; a load test can open many. Further connections are closed at once. */
 const MAX_LINES = 4_096;
 
 const MAX_STAN = 999_999;
 
 export interface SimulatorEvent {
-  /** `lost`: another program has taken the port while the switch was down. */
+  /** `lost`: another program took the port during an outage. */
   readonly event: 'refused' | 'badInput' | 'outage' | 'recovered' | 'lost' | 'keyChanged' | 'keyNotChanged';
   readonly processor: string;
   readonly responseCode?: string | undefined;
@@ -32,12 +32,12 @@ export interface SwitchServerOptions {
   readonly codec: MessageCodec;
   readonly bank: Bank;
   readonly keys: SwitchKeys;
-  /** Whether an outage lasts until `endOutage`, however long its scenario says. */
+  /** Whether an outage lasts until `endOutage` instead of the time of its scenario. */
   readonly areOutagesKept: boolean;
   readonly onEvent: (event: SimulatorEvent) => void;
 }
 
-/** One simulated switch on the network: its port, its lines, and the times when it is down. */
+/** One simulated switch on the network: its port, its connections, and its outages. */
 export class SwitchServer {
   readonly #options: SwitchServerOptions;
   readonly #server: Server;
@@ -68,7 +68,7 @@ export class SwitchServer {
     return { processor: processor.type, lines: this.#lines.size, ...bank.counters };
   }
 
-  /** Sends a request of the switch's own on every line; gives how many accepted it. */
+  /** Sends a request from the switch on every connection. @returns how many accepted it */
   async ask(kind: NetworkRequestKind): Promise<number> {
     const { processor, config } = this.#options;
     const answers = await Promise.all(
@@ -80,7 +80,10 @@ export class SwitchServer {
     return answers.filter(Boolean).length;
   }
 
-  /** Announces a new key for each use that the line exchanges, on one line; whether the acquirer has taken all of them. */
+  /**
+   * Announces a new key for each exchanged use, on one connection. @returns whether the acquirer accepted all of
+   * them
+   */
   async changeKeys(): Promise<boolean> {
     const line = [...this.#lines].find(({ isSignedOn }) => isSignedOn);
     if (!line) return false;
@@ -97,7 +100,7 @@ export class SwitchServer {
 
   async #changeKey(line: SwitchConnection, use: WorkingKeyUse): Promise<boolean> {
     const { keys, processor, onEvent } = this.#options;
-    // Without a new key those before go on: that is told, whatever the HSM's reason.
+    // Without a new key the previous ones remain in use; this is reported for any reason of the HSM.
     const isTaken = await keys
       .change(use, this.#nextStamp(), (announcement) => line.ask(announcement))
       .catch(() => false);
@@ -138,7 +141,7 @@ export class SwitchServer {
     socket.on('close', () => this.#lines.delete(line));
   }
 
-  /** Closes every line after what is written has left, and refuses new ones until it is over. */
+  /** Closes every connection after all written data was sent, and refuses new ones until the outage is over. */
   #goDown(forMs: number): void {
     if (this.#isDown) return;
     const { processor, onEvent, areOutagesKept } = this.#options;
@@ -149,7 +152,7 @@ export class SwitchServer {
     if (!areOutagesKept) this.#recovery = setTimeout(() => void this.endOutage(), forMs);
   }
 
-  /** Listens again, if the switch is down. A port that another program has taken meanwhile is reported as `lost`. */
+  /** Listens again after an outage. If another program has taken the port, this is reported as `lost`. */
   async endOutage(): Promise<void> {
     if (!this.#isDown) return;
     const { processor, onEvent } = this.#options;

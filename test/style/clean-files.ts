@@ -18,7 +18,7 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/cli/README.md', parts: ['prose'] },
   { glob: 'src/{config,main}.ts', parts: ['comments', 'texts'] },
   { glob: 'src/{docs,gateway}/*.ts', parts: ['comments', 'texts'] },
-  { glob: 'src/{ops,phone}/**/*.ts', parts: ['comments', 'texts'] },
+  { glob: 'src/{ops,phone,simulator}/**/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/ops/**/*.md', parts: ['prose'] },
   { glob: 'src/http/*.ts', parts: ['texts'] },
   { glob: 'src/http/{docs,openapi,routes}/*.ts', parts: ['texts'] },

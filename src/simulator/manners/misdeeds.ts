@@ -1,40 +1,40 @@
 /**
- * Everything a switch without manners does about a request that moves money, by name. Each misdeed gives the reactions to it;
- * what was booked is in the ledger by then, whatever they say.
+ * The misdeeds of a rude switch for a request that moves money, by name. Each returns the reactions to the request.
+ * The ledger already contains what was really booked, independent of these reactions.
  */
 import { type IsoMessage, otherStan } from '../../processor-kit/index.ts';
 import type { Random } from '../random.ts';
 import { type ConnectionFate, type Reaction, SILENT, type Spoil } from '../simulated-switch.ts';
 
-/** What a misdeed may do. */
+/** The request and the tools that a misdeed can use. */
 export interface Occasion {
   readonly random: Random;
   readonly deadlineMs: number;
   readonly amountMinor: number;
-  /** Does what was asked, and gives the answer that a well-mannered switch would give. A second time it is a repeat. */
+  /** Executes the request and returns the correct response. A second call counts as a repeated request. */
   readonly honest: () => Promise<Reaction>;
 }
 
 export interface Misdeed {
   readonly name: string;
-  /** Whether an answer is untrue: only a switch without any manners does that. */
+  /** Whether a response is false; only manners `none` allow that. */
   readonly isLie: boolean;
-  /** How often it is chosen, beside 1 for most. */
+  /** Relative frequency; the default is 1. */
   readonly weight?: number;
   readonly commit: (occasion: Occasion) => Promise<Reaction> | Reaction;
 }
 
-/** What costs a line keeps everybody from paying until there is another one. */
+/** A misdeed that closes the connection stops all payments until there is a new one, so it is rare. */
 const COSTS_A_LINE = 0.05;
 
-/** An approval needs no code of its own to be one; this one is never given for anything that was booked. */
+/** An approval needs no particular authorization code; this one marks approvals that were not booked. */
 const UNBOOKED_CODE = '999999';
 const DECLINES = ['05', '14', '51', '54', '57', '61', '63'] as const;
 const TROUBLE = ['91', '96', '06', '22', '30', '92'] as const;
-/** Neither yes nor no: the acquirer has to reverse. */
+/** Neither an approval nor a decline, so the acquirer must reverse. */
 export const UNKNOWN = ['Z9', '77', '1B', '09', '32', '68'] as const;
 const REFUSALS = ['05', '12', '14', '40', '57', '58'] as const;
-/** Requests, answers of other kinds, and numbers that are none. */
+/** MTIs of requests, of responses of other kinds, and invalid ones. */
 const WRONG_MTIS = ['0100', '0110', '0130', '0210', '0230', '0410', '0430', '0810', '0111'] as const;
 const MISSING = ['rrn', 'stan', 'tid', 'amount', 'responseCode', 'authorizationCode', 'transmissionDateTime'] as const;
 const LONG_MS = 20_000;
@@ -43,7 +43,7 @@ export function pick<T>(random: Random, among: readonly T[]): T {
   return among[Math.floor(random.next() * among.length)]!;
 }
 
-/** One of them, by their weights. */
+/** Draws a misdeed by weight. */
 export function chooseMisdeed(random: Random, among: readonly Misdeed[]): Misdeed {
   const weightOf = ({ weight = 1 }: Misdeed) => weight;
   let left = random.next() * among.reduce((sum, misdeed) => sum + weightOf(misdeed), 0);
@@ -66,7 +66,7 @@ export const approval = (changes: Partial<Reaction> = {}): Reaction => ({
   ...changes,
 });
 
-/** Does what was asked, and says this about it. */
+/** Executes the request and responds with one of these codes. */
 const butSaying =
   (codes: readonly string[]) =>
   async ({ honest, random }: Occasion) => {
@@ -92,7 +92,7 @@ const spoilt = (spoil: Spoil) => honestBut((reaction) => ({ ...reaction, spoil }
 
 const thenLine = (lineFate: ConnectionFate) => honestBut((reaction) => ({ ...reaction, answer: undefined, lineFate }));
 
-/** A field that the answer should have repeated. */
+/** Changes a field that the response should repeat unchanged. */
 function distortion(random: Random): (response: IsoMessage) => void {
   const digits = (value: unknown) => otherStan(String(value).padStart(6, '0').slice(-6));
   const change = pick(random, ['stan', 'rrn', 'tid', 'amount', 'currency'] as const);
@@ -189,7 +189,7 @@ const onTheWay: readonly Misdeed[] = [
   },
 ];
 
-/** Of authorizations, refunds and completions. */
+/** Misdeeds for authorizations, refunds and completions. */
 export const AUTHORIZATION_MISDEEDS: readonly Misdeed[] = [
   ...onTheWay,
   { name: 'booked, unknown code', isLie: true, commit: butSaying(UNKNOWN) },
@@ -253,7 +253,7 @@ export const REVERSAL_MISDEEDS: readonly Misdeed[] = [
   { name: 'reversed, taken for a duplicate', isLie: true, commit: butSaying(['94']) },
 ];
 
-/** What is said about an earlier request for no reason. */
+/** An unsolicited response to an earlier request. */
 export function strayOf(random: Random, isReversal: boolean): Reaction {
   const changes = { delayMs: random.next() * LONG_MS, isElsewhere: random.next() < 0.5 };
   if (isReversal) return saying(pick(random, ['00', '00', '25', '21', '94', ...REFUSALS, ...TROUBLE]), changes);

@@ -22,25 +22,25 @@ import {
   UNKNOWN,
 } from './misdeeds.ts';
 
-/** Earlier requests that may be answered once more: some minutes of a load test. */
+/** Earlier requests that can get another response: some minutes of a load test. */
 const REMEMBERED = 20_000;
-/** DE39 of an answer by which a reversal concerns nothing that the switch knows, and those by which it was done before. */
+/** DE39 of responses that report a reversal's original as unknown or already reversed. */
 const GONE = ['25', '21', '94'];
-/** DE39 that is neither an approval of the whole nor a decline. */
+/** DE39 of responses that are neither a full approval nor a decline. */
 const IN_DOUBT: readonly string[] = [...UNKNOWN, '10'];
 const FATES: readonly ConnectionFate[] = ['close', 'silence', 'signOff'];
-/** After a lie has been told of a request, an answer to it at another time is as good as any. */
+/** Share of unmatched responses that repeat the first response. After a false response, any later one is possible. */
 const HONEST_STRAYS = 0.5;
 
 export interface RudeSwitchOptions {
   readonly processor: Processor;
-  /** Does and says what a well-mannered switch would. */
+  /** Executes requests and responds correctly. */
   readonly bank: Bank;
   readonly ledger: Ledger;
   readonly random: Random;
   readonly manners: Exclude<Manners, 'good'>;
   readonly deadlineMs: number;
-  /** Told of each misdeed. */
+  /** Called for each misdeed. */
   readonly onMisdeed?: ((name: string) => void) | undefined;
 }
 
@@ -51,9 +51,9 @@ interface Remembered {
 }
 
 /**
- * A switch without good manners around one that has them. It may lose what comes, answer anything to any request it has ever
- * had, at any time, any number of times and on any line, or nothing. The ledger alone is true, and keeps what was said, too:
- * no acquirer can know that something was not done that was acknowledged.
+ * A rude switch around a correct one. It may lose requests, and respond arbitrarily to any earlier request, at any
+ * time, any number of times and on any connection, or not at all. Only the ledger is correct. The ledger also
+ * stores what the switch reported, because no acquirer can know that an acknowledged request was not executed.
  */
 export class RudeSwitch implements Bank {
   readonly #options: RudeSwitchOptions;
@@ -117,7 +117,7 @@ export class RudeSwitch implements Bank {
     return chooseMisdeed(random, isReversal ? this.#misdeeds.reversal : this.#misdeeds.authorization);
   }
 
-  /** An answer to an earlier request: what it was answered, or anything. */
+  /** A response to an earlier request: the original one, or an arbitrary one. */
   #unmatched(): Reaction {
     const { random, manners } = this.#options;
     const { message, request, honest } = pick(random, this.#remembered)!;
@@ -144,7 +144,7 @@ export class RudeSwitch implements Bank {
     this.#next = (this.#next + 1) % REMEMBERED;
   }
 
-  /** Has the ledger keep what an answer says, when it leaves, if the other side can read it. */
+  /** Stores the content of a response in the ledger when it is sent, if the acquirer can read it. */
   #telling(request: SimulatedRequest, reaction: Reaction): Reaction {
     const { answer, spoil, distort } = reaction;
     if (answer === undefined || distort !== undefined || (spoil !== 'no' && spoil !== 'duplicate')) return reaction;
