@@ -40,6 +40,10 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
     glob: 'src/store/{transactions,links,switches,webhooks,directory,credentials,console}/*.ts',
     parts: ['comments'],
   },
+  {
+    glob: 'src/store/postgres/{column-batch,copy-in,database-clock,group-commit,held-clients,migrate,session-limits}.ts',
+    parts: ['comments'],
+  },
   { glob: 'src/store/README.md', parts: ['prose'] },
   { glob: 'src/http/**/*.md', parts: ['prose'] },
   { glob: 'src/errors/*.ts', parts: ['comments', 'texts'] },

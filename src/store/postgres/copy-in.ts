@@ -1,9 +1,9 @@
 import type { Database } from './open-database.ts';
 
-/** What is handed to the socket at once: pg copies each chunk into a packet of its own. */
+/** Size of a write to the socket: pg copies each chunk into a packet of its own. */
 const CHUNK_BYTES = 65_536;
 
-/** The part of pg's connection that COPY needs; its typings do not know it. */
+/** The part of pg's connection that COPY needs; pg's type definitions lack it. */
 interface CopyConnection {
   query(text: string): void;
   sendCopyFromChunk(chunk: Uint8Array): void;
@@ -12,8 +12,8 @@ interface CopyConnection {
 }
 
 /**
- * Runs `copy … from stdin (format binary)` with those bytes, which may be written anew as soon as it is done. Statements may stand
- * in front of it: they share its transaction.
+ * Runs `copy … from stdin (format binary)` with the bytes, which the caller may overwrite afterwards. Statements
+ * before it share its transaction.
  */
 export async function copyIn(database: Database, statements: string, bytes: Uint8Array): Promise<void> {
   const client = await database.connect();
@@ -23,16 +23,18 @@ export async function copyIn(database: Database, statements: string, bytes: Uint
     });
     client.release();
   } catch (error) {
-    client.release(true); // a fault may have left it in the middle of a copy, and they are rare
+    client.release(true); // an error may have left it in the middle of a copy, and errors are rare
     throw error;
   }
 }
 
-/** A query as pg's client runs them: it calls these while the query is the active one. */
+/** A query in the form that pg's client runs: the client calls these methods while the query is active. */
 class CopyIn {
   readonly #statements: string;
   readonly #bytes: Uint8Array;
-  /** Called once: with what went wrong, or when the server is ready for the next query. pg replaces it to watch over time. */
+  /**
+   * Called once: with an error, or when the server is ready for the next query. pg replaces it to enforce a timeout.
+   */
   callback: (error?: Error) => void;
 
   constructor(statements: string, bytes: Uint8Array, callback: (error?: Error) => void) {

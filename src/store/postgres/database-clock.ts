@@ -1,22 +1,24 @@
 import type { Clock } from '../../transactions/ports/process-ports.ts';
 import type { Database } from './open-database.ts';
 
-/** A crystal drifts by 50 ppm at most: half a millisecond between two looks. */
+/** A quartz drifts by at most 50 ppm: half a millisecond between two readings. */
 const LOOK_EVERY_MS = 10_000;
 
 type Monotonic = () => number;
 
 /**
- * The wall clock of a process, kept in step with the database's. What one process records (DE7, the time of a sale, the end of
- * a link or token) another one or the database judges, so a node whose own clock is minutes off must not date anything by it.
+ * The wall clock of a process, synchronised with the database's. Another process or the database evaluates the times
+ * that one process records (DE7, the time of a sale, the expiry of a link or token), so a node whose own clock is
+ * minutes off must not use it for them.
  *
- * Between two looks it runs on the monotonic clock, so a jump of the node's clock changes nothing, and a database that is
- * unavailable stops nothing. What must be exact (deadlines, the outcome of a race) is decided in SQL all the same.
+ * Between two readings it runs on the monotonic clock. A jump of the node's clock therefore has no effect, and an
+ * unavailable database stops nothing. Times that must be exact (deadlines, the outcome of a race) are nevertheless
+ * decided in SQL.
  */
 export class DatabaseClock implements Clock {
   readonly monotonicMs: Monotonic;
   readonly #database: Pick<Database, 'query'>;
-  /** To be added to the monotonic clock. */
+  /** Added to the monotonic clock. */
   #offsetMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -37,13 +39,14 @@ export class DatabaseClock implements Clock {
     return clock;
   }
 
-  /** A property, since it is handed on without its clock. */
+  /** A property, because it is passed on without its object. */
   readonly nowMs = (): number => Math.round(this.monotonicMs() + this.#offsetMs);
 
-  /** Looks at the database's clock once more. */
+  /** Reads the database's clock again. */
   async adjust(): Promise<void> {
     const { earliest, latest } = await this.#measure();
-    // However long the answer took, the true offset lies in between: one that does, too, is left alone.
+    // Regardless of the response time, the true offset is between these limits; an offset within them stays
+    // unchanged.
     this.#offsetMs = Math.min(Math.max(this.#offsetMs, earliest), latest);
   }
 
@@ -61,7 +64,7 @@ export class DatabaseClock implements Clock {
   #schedule(): void {
     this.#timer = setTimeout(() => {
       this.adjust()
-        .catch(() => {}) // readiness tells that the database is unavailable
+        .catch(() => {}) // readiness reports that the database is unavailable
         .finally(() => this.#isClosed || this.#schedule());
     }, LOOK_EVERY_MS).unref();
   }

@@ -4,24 +4,26 @@ import { isStoreCondition } from '../../errors/store-conditions.ts';
 import { Overloaded, StoreUnavailable } from '../../errors.ts';
 import type { Database } from './open-database.ts';
 
-/** One fsync carries at most so many writes: beyond that the statement's own time dominates. */
+/** Writes per fsync: above this, the statement's own time dominates. */
 const MAX_BATCH = 256;
-/** Where no transaction can be opened, so many are told at once: a long queue would wait too long for it, a batch at a time. */
+/**
+ * If no transaction can be opened, this many writes fail at once: a long queue would otherwise wait batch by batch.
+ */
 const MOST_TOLD = 512;
 
 /**
- * A batch finds its rows by their keys. Its plan is made once for a connection, maybe while the table had a page or two and
- * reading all of it was cheapest: an hour later that costs more than everything else (measured: after 10,000 taps the update of
- * an outcome took 98 us instead of 38).
+ * A batch finds its rows by key. A connection plans it once, possibly while the table had a page or two and a full
+ * scan was cheapest. An hour later that plan costs more than everything else (measured: after 10,000 taps the update
+ * of an outcome took 98 us instead of 38).
  */
 const BEGIN = 'begin; set local enable_seqscan = off';
 
-/** Told of each commit, a {@link CommitReport}; nobody listens unless there are metrics. */
+/** Channel of a {@link CommitReport} for each commit; it has subscribers only if there are metrics. */
 export const COMMITS = 'tapwire:commits';
 
 export interface CommitReport {
   readonly seconds: number;
-  /** How many writes it carried. */
+  /** Number of writes in the commit. */
   readonly writes: number;
 }
 
@@ -34,33 +36,36 @@ interface Waiting<Item, Outcome> {
 }
 
 export interface GroupCommitOptions<Item, Outcome> {
-  /** Batches are written in the order of their keys, so that two of them cannot deadlock; one key stands in a batch once. */
+  /**
+   * Batches are written in the order of their keys, so that two of them cannot deadlock. A batch has each key once.
+   */
   readonly keyOf: (item: Item) => string;
-  /** Writes a batch inside an open transaction; gives one outcome per item, in order. */
+  /** Writes a batch inside an open transaction; returns one outcome per item, in order. */
   readonly write: (client: pg.PoolClient, items: readonly Item[]) => Promise<readonly Outcome[]>;
-  /** Above so many waiting writes a new one is refused. Absent where refusing would cost more than waiting. */
+  /** If this many writes wait, a new one is refused. Absent if a refusal would cost more than the wait. */
   readonly maxQueued?: number | undefined;
-  /** Gather for so long instead of leaving at once: for writes that nobody waits for. */
+  /** Gathers writes for this long instead of starting at once: for writes that no request waits for. */
   readonly everyMs?: number | undefined;
 }
 
 /**
- * Concurrent writes share one statement and one fsync: a write joins the batch that is next to leave, so that latency
- * is one commit, not a timer, and the cost per write falls as load rises.
+ * Concurrent writes share one statement and one fsync. A write joins the next batch, so its latency is one commit,
+ * not a timer, and the cost per write falls as load rises.
  *
- * One batch at a time: while it waits for its fsync the next one gathers. With two of them under way each is half as large, and
- * a commit costs more than the writes in it (interleaved rounds at half load: p50 18.5 ms with two, 13.4 with one; p99 119, 51;
- * at full load 2,282 taps/s, 2,568). A batch is closed when its transaction is open: what comes while a connection is taken
- * and `begin` is answered still goes with it (9 % less of this process's time for a tap).
+ * One batch runs at a time: while it waits for its fsync, the next one gathers. With two concurrent batches each is
+ * half as large, and a commit costs more than the writes in it (interleaved rounds at half load: p50 18.5 ms with
+ * two, 13.4 with one; p99 119, 51; at full load 2,282 taps/s, 2,568). A batch is closed when its transaction is open:
+ * writes that arrive while a connection is taken and `begin` is answered still join it (9 % less of this process's
+ * time for a tap).
  *
- * A write that the database refuses must not sink its batch: on a data error (SQLSTATE class 22 or 23) or a deadlock
- * (40P01) the batch is split in halves until the culprit is alone.
+ * A write that the database refuses must not fail its batch: on a data error (SQLSTATE class 22 or 23) or a deadlock
+ * (40P01) the batch is split in halves until the failing write is alone.
  */
 export class GroupCommit<Item, Outcome> {
   readonly #database: Database;
   readonly #options: GroupCommitOptions<Item, Outcome>;
   #queue: Waiting<Item, Outcome>[] = [];
-  /** Whether a batch is under way, or about to leave with all that comes until then. */
+  /** Whether a batch is running, or about to start with all writes that come until then. */
   #isUnderWay = false;
   #onIdle: (() => void)[] = [];
 
@@ -79,7 +84,7 @@ export class GroupCommit<Item, Outcome> {
     });
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
+  /** Resolves when no write waits and no batch runs. */
   idle(): Promise<void> {
     if (this.#isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#onIdle.push(resolve));
@@ -89,7 +94,7 @@ export class GroupCommit<Item, Outcome> {
     return this.#queue.length === 0 && !this.#isUnderWay;
   }
 
-  /** Lets everything that is ready in this turn of the event loop join the batch, too. */
+  /** Lets all writes of this turn of the event loop join the batch. */
   #schedule(): void {
     if (this.#isUnderWay) return;
     this.#isUnderWay = true;
@@ -105,7 +110,7 @@ export class GroupCommit<Item, Outcome> {
     else for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 
-  /** The oldest writes, each key once; a second write under a key waits for the next batch. */
+  /** The oldest writes, each key once; a second write with a key waits for the next batch. */
   #takeBatch(most = MAX_BATCH): Waiting<Item, Outcome>[] {
     const batch = new Map<string, Waiting<Item, Outcome>>();
     const later: Waiting<Item, Outcome>[] = [];
@@ -120,7 +125,7 @@ export class GroupCommit<Item, Outcome> {
     return [...batch].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, waiting]) => waiting);
   }
 
-  /** @param part of a batch that was refused; without it, whatever waits when the transaction is open */
+  /** @param part of a batch that was refused; without it, the writes that wait when the transaction is open */
   async #commit(part?: readonly Waiting<Item, Outcome>[]): Promise<void> {
     let batch = part;
     try {
@@ -152,8 +157,8 @@ export class GroupCommit<Item, Outcome> {
 /**
  * Runs `work` between begin and commit; rolls back and rethrows what it throws.
  *
- * @throws StoreUnavailable when the connection failed (`mayBeStored` once COMMIT was sent), and when the server refused for a
- *   reason of its own: a full disk, a lock that was waited for too long
+ * @throws StoreUnavailable if the connection failed (`mayBeStored` after COMMIT was sent), or the server refused for
+ * a reason of its own, such as a full disk or a lock timeout
  */
 export async function inTransaction<T>(
   database: Database,
@@ -175,7 +180,7 @@ export async function inTransaction<T>(
     await client.query('rollback').catch((cause) => {
       broken = cause as Error;
     });
-    // Without an answer to that nobody knows what the server did, whatever it said last. Rolled back, nothing is stored.
+    // Without a response to the rollback, it is unknown what the server did. After a rollback nothing is stored.
     if (broken) throw new StoreUnavailable(isCommitSent, { cause: error });
     throw isStoreCondition(error) ? new StoreUnavailable(false, { cause: error }) : error;
   } finally {

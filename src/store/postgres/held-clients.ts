@@ -1,26 +1,27 @@
 import type pg from 'pg';
 import { destroyConnection } from './limited-client.ts';
 
-/** How often a pool is looked at: a limit is passed by at most two looks. */
+/** Interval of the check: a limit is exceeded by at most two checks. */
 const LOOK_EVERY_MS = 250;
 
 interface Use {
   /** When it was taken; undefined while it is idle. */
   takenAtMs: number | undefined;
-  /** When the server was last known to answer it. */
+  /** When the server last responded on it. */
   heardAtMs: number;
   heldMs: number;
-  /** Its limit had passed at the last look. */
+  /** Its limit had passed at the last check. */
   isLate: boolean;
 }
 
 /**
- * Destroys connections that a caller has held for longer than the limit of their pool, by the monotonic clock: the server, or
- * the way to it, has gone silent. Only one that was late at the look before is destroyed, so that a process that stood still
- * reads what has arrived meanwhile. With it go the idle ones that have heard nothing since it was taken, as they would fail
- * their next callers one by one; what follows opens fresh connections.
+ * Destroys connections that a caller has held for longer than the limit of their pool, on the monotonic clock,
+ * because the server or the way to it no longer responds. Only a connection that was late at the previous check is
+ * destroyed, so that a process that was paused first reads what has arrived meanwhile. Idle connections without a
+ * response since then are also destroyed, because they would fail their next callers one by one. Later callers open
+ * new connections.
  *
- * A look costs the same for any number of statements, and a statement nothing.
+ * A check costs the same for any number of statements, and a statement costs nothing.
  */
 export class HeldClients {
   readonly #heldMs: number;
@@ -43,7 +44,7 @@ export class HeldClients {
     }, LOOK_EVERY_MS).unref();
   }
 
-  /** @param heldMs for this time, instead of the limit of the pool */
+  /** @param heldMs replaces the limit of the pool for this use */
   taken(client: pg.ClientBase, heldMs = this.#heldMs): void {
     const takenAtMs = this.#nowMs();
     const use = this.#uses.get(client);
@@ -58,7 +59,7 @@ export class HeldClients {
     use.heardAtMs = this.#nowMs();
   }
 
-  /** Destroys what has been late since the last look. */
+  /** Destroys connections that have been late since the last check. */
   look(): void {
     const nowMs = this.#nowMs();
     let silentSinceMs = Number.NEGATIVE_INFINITY;

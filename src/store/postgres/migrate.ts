@@ -6,7 +6,7 @@ import { SESSION_LIMITS } from './session-limits.ts';
 
 const MIGRATIONS = fileURLToPath(new URL('migrations', import.meta.url));
 
-/** Brings the schema to this version's. Safe to call from any number of starting processes at once. */
+/** Updates the schema to this version. Any number of starting processes may call it at once. */
 export async function migrate(database: Database): Promise<void> {
   await inLongSession(database, SESSION_LIMITS.migration, (client) =>
     runner({
@@ -21,7 +21,7 @@ export async function migrate(database: Database): Promise<void> {
   );
 }
 
-/** What `migrate` would do, by name; everything, where it was never run. */
+/** The names of the migrations that `migrate` would run; all of them if it was never run. */
 export async function pendingMigrations(database: Database): Promise<string[]> {
   const { rows } = await database.query<{ known: boolean }>(`select to_regclass('migrations') is not null as known`);
   const done = rows[0]!.known ? (await database.query<{ name: string }>('select name from migrations')).rows : [];

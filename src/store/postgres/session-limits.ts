@@ -1,20 +1,20 @@
 import type pg from 'pg';
 
 /**
- * How long a session of one purpose may take. Four limits are set in the session itself, so that the server ends what a dead
- * client left behind; `heldMs` is watched by this process (held-clients.ts), for a server that says nothing any more.
- * The server's limits are shorter: a server that lives answers with an error before its connection is destroyed.
+ * Time limits of a session by purpose. Four limits are set in the session itself, so that the server ends what a dead
+ * client left behind. This process enforces `heldMs` (held-clients.ts), for a server that no longer responds. The
+ * server's limits are shorter: a running server responds with an error before its connection is destroyed.
  */
 export interface SessionLimits {
-  /** For a client of the pool, when all are taken. */
+  /** Wait for a client of the pool if all are taken. */
   readonly waitMs: number;
   readonly statementMs: number;
   readonly lockMs: number;
-  /** A transaction whose client says nothing holds its locks no longer than this. */
+  /** A transaction with a silent client holds its locks no longer than this. */
   readonly idleInTransactionMs: number;
   /** A whole transaction; Postgres 17 and newer. */
   readonly transactionMs: number;
-  /** From taking a client of the pool until giving it back. */
+  /** From taking a client of the pool until its return. */
   readonly heldMs: number;
 }
 
@@ -22,8 +22,8 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
 /**
- * On the path of a tap somebody stands at a till: a statement takes milliseconds, and a fault must be over in seconds.
- * What a dead gateway holds is free after `idleInTransactionMs` and the time that its last statement took.
+ * On the path of a tap a customer waits at a till: a statement takes milliseconds, and a fault must end within
+ * seconds. Locks of a dead gateway are released after `idleInTransactionMs` and the time of its last statement.
  */
 const TAP: SessionLimits = {
   waitMs: 5 * SECOND,
@@ -36,11 +36,11 @@ const TAP: SessionLimits = {
 
 export const SESSION_LIMITS = {
   tap: TAP,
-  /** A look through a hundred thousand jobs takes longer than a tap may; its locks must not. */
+  /** A scan of a hundred thousand jobs takes longer than a tap may; its locks must not. */
   job: { ...TAP, waitMs: 20 * SECOND, statementMs: 9 * SECOND, transactionMs: 10 * SECOND, heldMs: 11 * SECOND },
   /** Lists, figures, the command line and a batch of a purge: they read much, on a disk that may be busy. */
   report: { ...TAP, waitMs: 15 * SECOND, statementMs: 30 * SECOND, transactionMs: 40 * SECOND, heldMs: 45 * SECOND },
-  /** One process migrates, the others wait for its lock; a large table may be written anew. */
+  /** One process migrates, the others wait for its lock; a large table may be rewritten. */
   migration: {
     waitMs: MINUTE,
     statementMs: 60 * MINUTE,
@@ -49,7 +49,7 @@ export const SESSION_LIMITS = {
     transactionMs: 90 * MINUTE,
     heldMs: 95 * MINUTE,
   },
-  /** Reads every row of the books in one snapshot. */
+  /** Reads every row of the ledger in one snapshot. */
   ledger: {
     waitMs: MINUTE,
     statementMs: 60 * MINUTE,
@@ -61,8 +61,8 @@ export const SESSION_LIMITS = {
 } as const satisfies Record<string, SessionLimits>;
 
 /**
- * A client whose host has lost its power sends no FIN: the server asks after 3 s of silence, each second, five times. What it
- * has sent without an acknowledgement counts as long. On a Unix socket they have no meaning, and read as 0.
+ * A client whose host has lost power sends no FIN: the server probes after 3 s of silence, each second, five times.
+ * Unacknowledged data has the same limit. On a Unix socket these settings have no effect and read as 0.
  */
 export const TCP_SETTINGS = {
   tcp_keepalives_idle: 3,
@@ -71,7 +71,7 @@ export const TCP_SETTINGS = {
   tcp_user_timeout: 8 * SECOND,
 } as const;
 
-/** The server's settings, in the units that `pg_settings` has for them. */
+/** The server's settings, in the units of `pg_settings`. */
 export function serverSettings(limits: SessionLimits): Readonly<Record<string, number>> {
   return {
     statement_timeout: limits.statementMs,
@@ -82,13 +82,13 @@ export function serverSettings(limits: SessionLimits): Readonly<Record<string, n
   };
 }
 
-/** A setting that the server does not know (`transaction_timeout` before Postgres 17) is left out. */
+/** A setting that the server does not have (`transaction_timeout` before Postgres 17) is omitted. */
 const SET = `select set_config(name, value, false) from unnest($1::text[], $2::text[]) as wanted(name, value)
   where current_setting(name, true) is not null`;
 
 /**
- * Sets the limits in a session, in one statement: by startup parameters a server that lacks one of them, or a pooler that does
- * not pass them on, would refuse the connection.
+ * Sets the limits of a session in one statement. As startup parameters they would make a server that lacks one of
+ * them, or a pooler that does not pass them on, refuse the connection.
  */
 export async function limitSession(client: pg.ClientBase, limits: SessionLimits): Promise<void> {
   const settings = serverSettings(limits);

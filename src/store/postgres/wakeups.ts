@@ -4,20 +4,20 @@ import { destroyConnection, LimitedClient } from './limited-client.ts';
 import type { Database } from './open-database.ts';
 import { limitSession, SESSION_LIMITS } from './session-limits.ts';
 
-/** Two channels: outcomes for who waits at a phone, jobs for who waits for work. */
+/** Two channels: outcomes for requests that wait for a phone, jobs for workers. */
 const MOVED = 'tapwire_moved';
 const AUTHORIZE = 'tapwire_authorize';
-/** NOTIFY takes a global lock through its commit: so one of them carries what gathered in this time. */
+/** NOTIFY holds a global lock through its commit, so each one carries the ids gathered in this time. */
 const GATHER_MS = 2;
 /** Postgres refuses payloads of 8,000 bytes and more; a UUID and its comma take 37. */
 const MAX_IDS_PER_NOTICE = 200;
 const RECONNECT_AFTER_MS = 500;
-/** A connection that only listens looks the same when the way to the server is cut: so it is asked something. */
+/** A connection that only listens does not notice a broken network, so it is probed. */
 const PROBE_EVERY_MS = 3_000;
-/** One that does not answer a probe for so long is replaced. */
+/** A connection that does not answer a probe within this time is replaced. */
 const PROBE_TIMEOUT_MS = 3_000;
 
-/** Within one process: role `all`. Nothing is sent anywhere. */
+/** Within one process, for role `all`. Nothing is sent. */
 export class LocalWakeups implements Wakeups {
   readonly #waiting = new Map<string, Set<() => void>>();
 
@@ -42,7 +42,7 @@ export class LocalWakeups implements Wakeups {
 
   announceWork(): void {}
 
-  /** Every waiter of one transaction, or of all: they look at the row again. */
+  /** Wakes the waiters of one transaction, or of all: they read the row again. */
   wake(id?: string): void {
     const sets = id === undefined ? [...this.#waiting.values()] : [this.#waiting.get(id) ?? []];
     for (const waiters of sets) for (const wake of [...waiters]) wake();
@@ -52,12 +52,15 @@ export class LocalWakeups implements Wakeups {
 export interface SharedWakeupsOptions {
   readonly database: Database;
   readonly url: string;
-  /** Told when an `api` process has accepted taps. */
+  /** Called when an `api` process has accepted taps. */
   readonly onAuthorize?: (() => void) | undefined;
   readonly onError: (error: unknown) => void;
 }
 
-/** Between processes by LISTEN/NOTIFY. A lost notice costs time, never an answer: who waits reads the row in the end. */
+/**
+ * Between processes with LISTEN/NOTIFY. A lost notice costs time, never a response: the waiter reads the row in the
+ * end.
+ */
 export class SharedWakeups implements Wakeups {
   readonly #options: SharedWakeupsOptions;
   readonly #local = new LocalWakeups();
@@ -131,7 +134,7 @@ export class SharedWakeups implements Wakeups {
       await answerOf(client, () => limitSession(client, SESSION_LIMITS.tap));
       await answerOf(client, () => client.query(channels.map((channel) => `listen ${channel}`).join(';')));
       this.#probe(client);
-      this.#local.wake(); // whatever was said while nobody listened
+      this.#local.wake(); // for notices sent while no connection listened
       this.#options.onAuthorize?.();
     } catch (error) {
       this.#options.onError(error);
@@ -155,7 +158,7 @@ export class SharedWakeups implements Wakeups {
   }
 }
 
-/** Waits for what a connection is asked, and destroys one that is silent; its end is heard of by itself. */
+/** Waits for the result of a statement, and destroys a silent connection, whose end is reported by an event. */
 async function answerOf(client: LimitedClient, statement: () => Promise<unknown>): Promise<void> {
   const timer = setTimeout(() => destroyConnection(client), PROBE_TIMEOUT_MS);
   try {

@@ -2,9 +2,9 @@ import { isStoreCondition } from '../../errors/store-conditions.ts';
 import { StoreUnread } from '../../errors.ts';
 
 /**
- * What a read gives, as long as the database is available.
+ * Returns the result of a read while the database is available.
  *
- * @throws StoreUnread when it is not; what the database itself says against the read, and any other error, as it is
+ * @throws StoreUnread if it is unavailable; an error of the database about the read, and any other error, unchanged
  */
 export async function mapConnectionLoss<T>(read: Promise<T>): Promise<T> {
   try {
