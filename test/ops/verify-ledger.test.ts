@@ -340,7 +340,7 @@ describe('tapwire verify-ledger', () => {
 
   test('prints a line for each check and ends with 0 when all hold', async () => {
     const ended = await served((url) => run(url));
-    expect(ended.stdout).toMatch(/^I1 +2 +0 +0 +0 +0 +what a switch approved/m);
+    expect(ended.stdout).toMatch(/^I1 +2 +0 +0 +0 +0 +an approval of a switch/m);
     expect(ended.exitCode, ended.output).toBe(0);
   });
 
