@@ -7,7 +7,7 @@ export function answersPath(folder: string, worker: number): string {
   return join(folder, `${worker}.ndjson`);
 }
 
-/** What the clients of one worker were told, one on each line: a load test of an hour fits no memory. */
+/** The responses to the clients of one worker, one per line. Those of an hour would not fit in memory. */
 export class AnswerFile {
   readonly #path: string;
   #lines: string[] = [];

@@ -47,7 +47,7 @@ export class AnswerReader {
     return body === undefined || body === 'bad' ? body : this.#answer(this.#head, body);
   }
 
-  /** The connection has ended: the answer whose end was to be told by that. */
+  /** The connection has ended. This completes a response that ends with its connection. */
   finish(): HttpAnswer | undefined {
     const head = this.#head;
     if (head?.framing.kind !== 'close') return undefined;
@@ -87,7 +87,7 @@ function readBody(received: Buffer, { bodyAt, framing }: Head): Buffer | 'bad' |
   return received.length >= framing.endsAt ? received.subarray(bodyAt, framing.endsAt) : undefined;
 }
 
-/** RFC 9112 7.1: a length in hex, so many bytes, and again until a length of 0; trailers are passed over. */
+/** RFC 9112 7.1: a length in hex and that number of bytes, repeated until a length of 0. Trailers are skipped. */
 function readChunks(received: Buffer, bodyAt: number): Buffer | 'bad' | undefined {
   const parts: Buffer[] = [];
   for (let at = bodyAt; ; ) {

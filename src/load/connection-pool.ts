@@ -49,7 +49,7 @@ export class ConnectionPool {
     return this.#open < this.#options.most ? this.#dial() : undefined;
   }
 
-  /** Whoever took a line gives it back when its request has ended. */
+  /** The caller returns the connection when its request has ended. */
   putBack(line: HttpConnection): void {
     if (this.#options.isNewEach || !line.isUsable) this.#drop(line);
     else this.#idle.push(line);

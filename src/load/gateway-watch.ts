@@ -13,7 +13,7 @@ export interface GatewaySample {
   readonly inFlight: number;
   /** Waiting for a place on a line. */
   readonly pending: number;
-  /** Jobs that wait, where the gateway tells. */
+  /** Waiting jobs, if the gateway reports them. */
   readonly queued: number | undefined;
 }
 
@@ -27,7 +27,9 @@ export async function askEnvironment(url: string): Promise<string | undefined> {
   const client = createClient({ baseUrl: url, timeoutMs: DESCRIBED_WITHIN_MS, repeats: 0 });
   const description = await client.getApiDescription().catch((cause) => {
     if (!(cause instanceof NoAnswerError)) return undefined;
-    throw new LoadError('UNREACHABLE', `Nobody answers at ${url}: is the gateway running? (npm start)`, { cause });
+    throw new LoadError('UNREACHABLE', `No response from ${url}. Check that the gateway is running (npm start).`, {
+      cause,
+    });
   });
   return DESCRIPTION.safeParse(description).data?.servers[0].variables.env.default;
 }
@@ -48,7 +50,7 @@ export async function sampleGateway(url: string): Promise<GatewaySample | undefi
 
 const LINES = z.array(z.object({ inFlight: z.number().default(0), pending: z.number().default(0) }));
 
-/** Prometheus text, as far as it tells of job queues; it is no operation of the API. */
+/** The job queues of a Prometheus text. `/metrics` is not an operation of the API. */
 async function queuedJobs(url: string): Promise<number | undefined> {
   try {
     const signal = AbortSignal.timeout(SAMPLED_WITHIN_MS);

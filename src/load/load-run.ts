@@ -10,7 +10,7 @@ export interface LoadPlan extends Omit<WorkerPlan, 'worker'> {
 }
 
 export interface LoadRunHooks {
-  /** Told once for each second, in order, when all workers have told of it. */
+  /** Called once for each second, in order, when all workers have reported it. */
   readonly onSecond: (second: number, slice: Slice, total: Slice) => void;
 }
 
@@ -34,7 +34,7 @@ export class LoadRun {
   readonly #workers: readonly WorkerProcess[];
   readonly #total = new Tally();
   readonly #seconds: Slice[] = [];
-  /** Seconds of which not all workers have told. */
+  /** Seconds that not all workers have reported. */
   readonly #open = new Map<number, { readonly tally: Tally; reports: number }>();
   #startedAtMs = 0;
   #sendingSeconds: number;
@@ -111,7 +111,7 @@ export class LoadRun {
   }
 }
 
-/** A second that is told of twice: its last part came with the end. */
+/** A second that a worker reports twice: the last part arrives with the end of the run. */
 function merged(before: Slice | undefined, slice: Slice): Slice {
   if (before === undefined) return slice;
   const tally = new Tally();

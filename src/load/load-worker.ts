@@ -26,7 +26,7 @@ const MIX_SEED = 0x6d6978;
 process.on('message', (message: ToWorker) => {
   handle(message).catch((error: unknown) => tell({ kind: 'broken', reason: reasonOf(error) }));
 });
-// Without whoever started it a worker has nobody to tell.
+// A worker whose parent has ended has no reader for its results.
 process.on('disconnect', () => process.exit(0));
 // Ctrl-C on a terminal reaches all processes; the one in front says when to stop.
 process.on('SIGINT', () => {});
@@ -76,8 +76,8 @@ async function askForCardDataKey(url: string): Promise<CardDataPublicKey> {
     .catch((cause) => {
       const reason =
         cause instanceof NoAnswerError
-          ? `Nobody answers at ${origin}: is the gateway running?`
-          : `${origin} tells no card data key: it is no Tapwire gateway`;
+          ? `No response from ${origin}. Check that the gateway is running.`
+          : `${origin} publishes no card data key, so it is not a Tapwire gateway.`;
       throw new LoadError('UNREACHABLE', reason, { cause });
     });
   return keys[0]!;
@@ -127,7 +127,7 @@ function tell(message: FromWorker): void {
   process.send?.(message);
 }
 
-/** One line: it ends on the terminal of whoever started the test. */
+/** One line, because it is shown in the terminal that started the test. */
 function reasonOf(error: unknown): string {
   return error instanceof LoadError ? error.reason : `a worker of the load test failed: ${(error as Error).message}`;
 }

@@ -7,7 +7,7 @@ import { openDatabase } from '../store/postgres/open-database.ts';
 import { readAnswers } from './answer-file.ts';
 import type { LoadProfile } from './load-profile.ts';
 
-/** The books of a large test take seconds to compare: the next look is no sooner than so many times as long. */
+/** Comparing the books of a large test takes seconds. The pause before the next comparison is this multiple of the last one. */
 const REST_FACTOR = 1;
 const LOOK_EVERY_MS = 1_000;
 /** What is wrong for this long after everything has come to an end stays wrong: no commit is between the two books then. */
@@ -25,11 +25,11 @@ export const NO_LEDGER: LoadResult['ledger'] = {
 export interface Proof {
   readonly books: NonNullable<LoadProfile['books']>;
   readonly types: ReadonlyMap<string, Processor>;
-  /** Where the workers of the test wrote what clients were told. */
+  /** The folder in which the workers wrote the responses to clients. */
   readonly answersFolder: string | undefined;
   /** How long reversals may take to come to an end after the last call. */
   readonly settleWithinMs: number;
-  /** Whether somebody wants it ended: what is open then is told as open. */
+  /** Whether the user has asked to stop. Transactions that are still open are then reported as open. */
   readonly isAsked: () => boolean;
 }
 

@@ -58,7 +58,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     call: (clients, scenario) => uncertain(clients, scenario, 69),
   },
   late: {
-    description: 'a tap that the switch approves when nobody waits any more',
+    description: 'a tap that the switch approves after its deadline',
     call: (clients, scenario) => uncertain(clients, scenario, 68),
   },
   link: {

@@ -47,7 +47,7 @@ export class StepWatch {
   #faultOf(sum: Slice, { from, seconds }: RateSegment): string | undefined {
     const scenarios = Object.values(sum.scenarios);
     const errors = scenarios.reduce((all, each) => all + each.errors, 0) + sum.unsent + sum.lost;
-    // Its last second may be told of late, and then has calls of the next step: they count neither way.
+    // The report of its last second may be late and then contains calls of the next step, which count for neither.
     const due = Math.min(sum.due, from * seconds);
     const backlogSeconds = (sum.inFlight + sum.waiting) / from;
     if (sum.answered < due * LEAST_ANSWERED_SHARE && backlogSeconds > MAX_BACKLOG_SECONDS)

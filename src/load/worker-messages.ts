@@ -19,7 +19,7 @@ export interface WorkerPlan {
   readonly phones: number;
   readonly connections: { readonly kept: number; readonly most: number; readonly isNewEach: boolean };
   readonly answerWithinMs: number;
-  /** Where workers write what clients were told, each a file of its own; none is written when absent. */
+  /** The folder in which each worker writes a file of responses to clients; absent: none is written. */
   readonly answersFolder?: string | undefined;
 }
 

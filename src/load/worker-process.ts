@@ -6,7 +6,7 @@ import type { FromWorker, ToWorker, WorkerPlan } from './worker-messages.ts';
 
 const ENTRY = fileURLToPath(new URL('./load-worker.ts', import.meta.url));
 
-/** A worker as whoever started it sees it. */
+/** A worker as its parent process sees it. */
 export class WorkerProcess {
   readonly #child: ChildProcess;
   readonly #ready: Promise<void>;
@@ -15,12 +15,12 @@ export class WorkerProcess {
   #onDone: () => void = () => {};
   #onFault: (error: LoadError) => void = () => {};
 
-  /** @param onSlice told of every second */
+  /** @param onSlice called for every second */
   constructor(plan: WorkerPlan, onSlice: (second: number, slice: Slice) => void) {
     const failed = new Promise<never>((_, reject) => {
       this.#onFault = reject;
     });
-    failed.catch(() => {}); // whoever waits for ready or done learns of it
+    failed.catch(() => {}); // `ready` and `done` reject as well
     this.#ready = Promise.race([
       new Promise<void>((resolve) => {
         this.#onReady = resolve;

@@ -1,10 +1,10 @@
 import type { PushMessage, PushSender } from './ports.ts';
 
 /** For development: logs that a message would have been sent, without its content. */
-export function createLogSender(told: (message: Pick<PushMessage, 'reference'>) => void): PushSender {
+export function createLogSender(log: (message: Pick<PushMessage, 'reference'>) => void): PushSender {
   return {
     async send({ reference }) {
-      told({ reference });
+      log({ reference });
       return { kind: 'sent' };
     },
   };

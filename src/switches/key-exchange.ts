@@ -292,9 +292,9 @@ export class KeyExchange implements KeyChangeSide {
     this.#lastFault = codeOf(error);
     const reason = error instanceof TapwireError ? error.message : codeOf(error);
     const { where, log, monotonicMs } = this.#options;
-    const told = { ...where, code: this.#lastFault, reason };
+    const fields = { ...where, code: this.#lastFault, reason };
     this.#budget.spend(monotonicMs(), (suppressed) => {
-      log.warn({ ...told, suppressed }, 'key exchange failed, previous keys remain in use');
+      log.warn({ ...fields, suppressed }, 'key exchange failed, previous keys remain in use');
     });
   }
 }

@@ -129,18 +129,18 @@ export class WebhookDeliverer {
       maxAnswerBytes: MAX_ANSWER_BYTES,
       signal: this.#stopping.signal,
     } as const;
-    const tell = (told: Pick<Attempt, 'status' | 'error' | 'answer'>) => {
-      return { atMs, url, durationMs: Math.round(clock.monotonicMs() - startMs), ...told };
+    const attemptOf = (result: Pick<Attempt, 'status' | 'error' | 'answer'>) => {
+      return { atMs, url, durationMs: Math.round(clock.monotonicMs() - startMs), ...result };
     };
     try {
       const answer = await fetcher.request(request);
       const retryAfterSeconds = parseRetryAfter(answer.headers['retry-after'], clock.nowMs());
-      const attempt = tell({ status: answer.status, error: null, answer: textOf(answer) });
+      const attempt = attemptOf({ status: answer.status, error: null, answer: textOf(answer) });
       return { attempt, result: { status: answer.status, retryAfterSeconds } };
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       if (error.code === 'CANCELLED') return undefined;
-      return { attempt: tell({ status: null, error: error.code, answer: null }), result: { error: error.code } };
+      return { attempt: attemptOf({ status: null, error: error.code, answer: null }), result: { error: error.code } };
     }
   }
 

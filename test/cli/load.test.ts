@@ -85,7 +85,7 @@ describe('tapwire load', () => {
   test('says when nobody answers, with exit code 2', async () => {
     const { exitCode, stderr } = await load('--duration', '1s');
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(`Nobody answers at ${NOWHERE}: is the gateway running?`);
+    expect(stderr).toContain(`No response from ${NOWHERE}. Check that the gateway is running`);
   });
 
   test.each([
@@ -98,7 +98,7 @@ describe('tapwire load', () => {
     expect(refused.stderr).toContain(`${url} ${why}. To load it nevertheless, add --against-prod --yes-really`);
     expect(asked).toEqual(['/openapi.json']);
     const told = await load('--against', url, '--against-prod', '--yes-really');
-    expect(told.stderr).toContain('tells no card data key'); // it went on, and found that this is no gateway
+    expect(told.stderr).toContain('publishes no card data key'); // it went on, and found that this is no gateway
     server.close();
   });
 

@@ -14,11 +14,11 @@ export interface Clients {
   /** Who makes links; undefined when the profile has no API key. */
   readonly backend: Credentials | undefined;
   readonly requests: RequestWriter;
-  /** Keeps what a client was told of a transaction in the end, to be compared with the books. */
+  /** Keeps the last response about a transaction, to be compared with the books. */
   readonly keepAnswer?: ((answer: KeptAnswer) => void) | undefined;
 }
 
-/** What a client was told. */
+/** A response to a client. */
 export interface KeptAnswer {
   /** serviceReference. */
   readonly id: string;

@@ -41,7 +41,7 @@ const BOTTOM = 26;
 const PLOT_WIDTH = WIDTH - LEFT - RIGHT;
 const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
 const TIME_TICKS = 6;
-/** A table of more rows is read by nobody; the chart has them all. */
+/** A longer table is not readable; the chart contains all rows. */
 const TABLE_ROWS = 60;
 
 /** A chart as SVG, with its legend, and its figures as a table beside it. */

@@ -8,7 +8,7 @@ import { latencyScale } from './scales.ts';
 
 /** More points than this no screen shows side by side; neighbours are put together. */
 const MAX_POINTS = 240;
-/** One colour for each of so many series; what is beyond is put together as the last. */
+/** One colour for each series. Further series are combined in the last one. */
 const COLOURS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7', '--c8'];
 /** The same in every report: green is money, red is doubt. */
 const OUTCOME_COLOURS: Readonly<Record<string, string>> = {
@@ -104,7 +104,7 @@ function distribution({ scenarios }: Slice): Chart {
   });
   return {
     title: 'Latency by scenario',
-    description: 'So many per cent of the calls took no longer.',
+    description: 'Percentage of calls that took no longer than this.',
     xs: nines,
     axis: {
       name: 'Per cent',

@@ -81,8 +81,8 @@ async function dialFindings(part: string, { addresses }: SwitchConfig, mayDial: 
     addresses.map(async (address) => ({ ...address, answers: await answers(address, mayDial) })),
   );
   const silent = dialled.filter(({ answers: did }) => !did).map(({ host, port }) => `${host}:${port}`);
-  const told = dialled.map(({ host, port }) => `${host}:${port}`).join(', ');
-  if (silent.length === 0) return [good(part, `${told} accepts connections`)];
+  const dialledText = dialled.map(({ host, port }) => `${host}:${port}`).join(', ');
+  if (silent.length === 0) return [good(part, `${dialledText} accepts connections`)];
   const description = `${silent.join(', ')} accepts no connection`;
   const advice = 'check address, firewall and whether the switch runs; tapwire simulate provides a test switch';
   return [silent.length === dialled.length ? fault(part, description, advice) : warning(part, description, advice)];

@@ -28,7 +28,7 @@ export class LimitedClient extends pg.Client {
   }
 }
 
-/** Closes the socket at once. Whoever waits for a statement learns that the connection is lost; nothing is sent. */
+/** Closes the socket at once without sending anything. Pending statements fail with the loss of the connection. */
 export function destroyConnection(client: pg.ClientBase): void {
   // pg's typings do not know it.
   (client as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream.destroy();

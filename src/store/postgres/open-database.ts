@@ -23,7 +23,7 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 /**
  * Opens the database at `url` (made when a local cluster lacks it).
  *
- * @throws StartError NO_DATABASE when nobody answers there, DATABASE_TOO_OLD below Postgres 15
+ * @throws StartError NO_DATABASE when no server responds, DATABASE_TOO_OLD below Postgres 15
  */
 export async function openDatabase(url: string, options: DatabaseOptions = {}): Promise<Database> {
   const pool = openPool(url, options);

@@ -37,7 +37,7 @@ const API_KEYS: SettingsTable<KeyRow, StoredApiKey> = {
   removed: { column: 'revoked_at', isShown: true },
 };
 
-/** A key as it was stored, and its text, which nobody sees again. */
+/** A stored key and its text, which is never shown again. */
 export interface IssuedKey {
   readonly stored: StoredApiKey;
   readonly text: Secret<string>;
