@@ -15,10 +15,10 @@ async function ask(path, { method = 'GET', body } = {}) {
     throw new Error('The gateway does not respond.');
   });
   if (answer.status === 204) return undefined;
-  const body = await answer.json().catch(() => ({}));
-  if (answer.ok) return body;
+  const data = await answer.json().catch(() => ({}));
+  if (answer.ok) return data;
   if (answer.status === 401 && path !== '/ops/session') onOver();
-  throw Object.assign(new Error(wordsFor(answer, body)), { status: answer.status });
+  throw Object.assign(new Error(wordsFor(answer, data)), { status: answer.status });
 }
 
 function wordsFor({ status, headers }, { detail }) {
