@@ -47,13 +47,16 @@ describe('a receiver that was down', { timeout: 2 * WITHIN_MS }, () => {
     receiver.answer = (response, received) =>
       (received.body.includes('"number" : 1}') ? status(400) : ok)(response, received);
     await many.addEvents(endpoints, 2);
-    await many.until(endpoints, { delivered: 5, pending: 2, mostAttempts: 3 });
-    const { rows } = await installation.database.query(
-      `select delivery::int, attempts::int, early_attempts::int as early, not_early_before > now() as "mustWait",
+    await many.until(endpoints, { delivered: 5, pending: 2 });
+    // The attempt that is brought forward may come after the deliveries of the others.
+    await eventually(async () => {
+      const { rows } = await installation.database.query(
+        `select delivery::int, attempts::int, early_attempts::int as early, not_early_before > now() as "mustWait",
          next_at > now() + interval '1 minute' as "isForLater"
        from webhook_events where endpoint_id = any($1) and state = 'pending' order by attempts desc limit 1`,
-      [endpoints],
-    );
-    expect(rows).toEqual([{ delivery: 3, attempts: 3, early: 1, mustWait: true, isForLater: true }]);
+        [endpoints],
+      );
+      expect(rows).toEqual([{ delivery: 3, attempts: 3, early: 1, mustWait: true, isForLater: true }]);
+    }, WITHIN_MS);
   });
 });
