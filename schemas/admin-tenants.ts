@@ -126,7 +126,7 @@ const terminalFields = {
   merchantId: merchantId
     .nullable()
     .describe(
-      'Id of the merchant whose links and intents use the terminal if neither request nor token names one; null for none',
+      'Id of the only merchant that may use the terminal; its links and intents also use it if neither request nor token names one. Null for a terminal that every merchant of the acquirer may use',
     ),
 };
 const xTid = plainText(255)

@@ -18,10 +18,10 @@ const COMMANDS = settingsCommands({
     { flag: 'merchant', property: 'merchantId', value: 'ID' },
   ],
   columns: {
-    titles: ['TERMINAL', 'TID', 'MID', 'TAKES PIN', 'PROFILE', 'LINKS OF'],
+    titles: ['TERMINAL', 'TID', 'MID', 'TAKES PIN', 'PROFILE', 'MERCHANT'],
     cellsOf: ({ xTid, tid, mid, canTakePin, profile, merchantId }: StoredTerminal) => [
       ...[xTid, tid, mid, canTakePin ? 'yes' : 'no'],
-      ...[profile ?? 'none', merchantId ?? 'none'],
+      ...[profile ?? 'none', merchantId ?? 'any'],
     ],
   },
 });

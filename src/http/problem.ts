@@ -103,7 +103,11 @@ const FORBIDDEN: Readonly<Record<Forbidden['code'], ProblemAnswer>> = {
 };
 
 const NO_CONFIGURATION: Readonly<Record<NoConfiguration['code'], ProblemAnswer>> = {
-  NO_TERMINAL: { status: 500, errorCode: 208, detail: 'No terminal is configured for the x-tid of the token.' },
+  NO_TERMINAL: {
+    status: 500,
+    errorCode: 208,
+    detail: 'No terminal is configured for this merchant and the x-tid of the token.',
+  },
   NO_PROFILE: {
     status: 500,
     errorCode: 208,

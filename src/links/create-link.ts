@@ -95,8 +95,8 @@ function draftLink(
   if (timestamp !== undefined && !(Math.abs(Date.parse(timestamp) - nowMs) <= TIMESTAMP_WITHIN_MS)) {
     throw invalidValue('timestamp', 'must be within 24 hours of the current time');
   }
-  if (xTid !== null && !services.directory.terminal(acquirerId, xTid))
-    throw invalidValue('xTid', 'must be a terminal of the acquirer');
+  if (xTid !== null && !services.directory.terminal({ acquirerId, merchantId }, xTid))
+    throw invalidValue('xTid', 'must be a terminal that the merchant may use');
   const currency = readCurrency(wanted.currencyCode);
   return {
     acquirerId,

@@ -34,7 +34,14 @@ export async function saveLoadMerchants(
   );
   await saveTerminals(
     database,
-    merchants.map(({ id, xTid }) => ({ acquirerId, xTid, tid: `TL0${id}`, mid: `LOADTEST00${id}`, canTakePin: true })),
+    merchants.map(({ id, xTid }) => ({
+      acquirerId,
+      xTid,
+      tid: `TL0${id}`,
+      mid: `LOADTEST00${id}`,
+      canTakePin: true,
+      merchantId: id,
+    })),
   );
   return merchants;
 }

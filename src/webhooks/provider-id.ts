@@ -9,6 +9,6 @@ export function providerIdOf(
   const { acquirerId, routeId, xTid, tid, mid } = transaction;
   const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
   if (path.kind !== 'direct' || !route || xTid === null || tid === null || mid === null) return undefined;
-  const canTakePin = directory.terminal(acquirerId, xTid)?.canTakePin ?? false;
+  const canTakePin = directory.terminal(transaction, xTid)?.canTakePin ?? false;
   return path.switches.find(acquirerId, route.processorId)?.providerId({ tid, mid, canTakePin });
 }

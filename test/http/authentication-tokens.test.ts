@@ -101,6 +101,7 @@ describe.concurrent('a proximity token', () => {
     ],
     ['a known x-tid', { 'x-tid': 'TERM-nobody' }, ['/claims/x-tid']],
     ['an x-tid of its acquirer', { 'x-tid': 'TERM-tailor' }, ['/claims/x-tid']],
+    ['an x-tid of its merchant', { 'x-tid': 'TERM-bakery' }, ['/claims/x-tid']],
   ])('is 500, 104 without %s', async (_, claims, pointers) => {
     const problem = problemOf(await proximity({ ...RIGHT, ...claims }));
     expect(problem).toMatchObject({ status: 500, errorCode: 104 });

@@ -1,9 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Phone } from '../../src/phone/phone.ts';
 import type { Profile } from '../../src/phone/profile.ts';
+import { saveTerminals } from '../../src/store/settings/tenants.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
+import { linkBody, post } from '../support/links.ts';
 import { USER } from '../support/tenants.ts';
 import { storedTransactions, trailOf } from '../support/transactions.ts';
 
@@ -54,10 +57,23 @@ describe('a tap of somebody who is blocked is 403, and nothing of it is kept', (
   });
 });
 
+test('a terminal without a merchant accepts taps of every merchant of its acquirer', async () => {
+  await saveTerminals(installation.database, [
+    { acquirerId: 1, xTid: 'TERM-shared', tid: 'TW0SHARE', mid: 'TEST00000000009', canTakePin: true },
+  ]);
+  const fromMerchant = async (name: 'bakery' | 'flowers') =>
+    (await phoneWith(name, { xTid: 'TERM-shared' }).tap(TAP)).body as { onlineAuthorizationResponse?: object };
+  const approved = { onlineAuthorizationResponse: { type: 'Approved' } };
+  await eventually(async () => expect(await fromMerchant('bakery')).toMatchObject(approved));
+  expect(await fromMerchant('flowers')).toMatchObject(approved);
+});
+
 describe('a tap that nothing is configured for is 500, 208, recorded as ErrorFindingConfig and never sent', () => {
   test.each([
     ['a terminal that nobody knows', () => phoneWith('bakery', { xTid: 'TERM-nobody' })],
     ["another acquirer's terminal", () => phoneWith('bakery', { xTid: 'TERM-tailor' })],
+    ["the terminal of another integrator's merchant", () => phoneWith('bakery', { xTid: 'TERM-flowers' })],
+    ["the terminal of the integrator's other merchant", () => phoneWith('bakery', { xTid: 'TERM-coffee' })],
     ['a currency without a route', () => installation.phone('tailor')],
   ])('%s', async (_what, phone) => {
     const asked = installation.asked;
@@ -79,4 +95,15 @@ describe('a tap that nothing is configured for is 500, 208, recorded as ErrorFin
     const right = new Phone(profile, device);
     expect(outcomeOf(await right.tap({ ...TAP, merchantReference })).type).toBe('Approved');
   });
+});
+
+test("a link with another merchant's terminal is rejected exactly like one with an unknown terminal", async () => {
+  const answerFor = async (xTid: string) => {
+    const answer = await post(installation, '/consumer/applink', linkBody('bakery', { xTid }));
+    const { requestId, ...problem } = problemOf(answer);
+    return { ...problem, instance: undefined };
+  };
+  const unknown = await answerFor('TERM-nobody');
+  expect(unknown).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/xTid' }] });
+  for (const xTid of ['TERM-coffee', 'TERM-flowers', 'TERM-tailor']) expect(await answerFor(xTid)).toEqual(unknown);
 });

@@ -22,7 +22,7 @@ function openDesk(outcome: 'created' | 'exists' = 'created'): { services: LinkSe
       },
     },
     tokens: { issue: async () => 'a.to.ken' },
-    directory: { terminal: (_acquirerId, xTid) => (xTid === terminal.xTid ? terminal : undefined) },
+    directory: { terminal: (_merchant, xTid) => (xTid === terminal.xTid ? terminal : undefined) },
     merchants: {
       findOwned: async (_owner, id) =>
         ['1001', '1003'].includes(id) ? { integratorId: 10, isBlocked: id === '1003' } : undefined,

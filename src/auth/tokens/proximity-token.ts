@@ -29,7 +29,7 @@ export interface ProximityTokensOptions {
  * the merchant and its terminal.
  *
  * @returns a function that throws AuthError FORBIDDEN without the right, RequestRejected (TOKEN_WITHOUT_TERMINAL)
- * with a pointer to each missing claim, or to a terminal that the acquirer does not have (7.1)
+ * with a pointer to each missing claim, or to a terminal that the merchant may not use (7.1)
  */
 export function createProximityTokens({ tokens, directory, lifetimeSeconds, nowMs }: ProximityTokensOptions) {
   return async (principal: MerchantPrincipal): Promise<ProximityToken> => {
@@ -49,12 +49,13 @@ export function createProximityTokens({ tokens, directory, lifetimeSeconds, nowM
   };
 }
 
-function faultsOf({ acquirerId, merchantName, mcc, xTid }: MerchantPrincipal, directory: Pick<Directory, 'terminal'>) {
+function faultsOf(principal: MerchantPrincipal, directory: Pick<Directory, 'terminal'>) {
+  const { merchantName, mcc, xTid } = principal;
   const named = { mbn: merchantName, mcc, 'x-tid': xTid };
   const missing = Object.entries(named).filter(([, value]) => value === null);
   const faults = missing.map(([claim]) => ({ pointer: `/claims/${claim}`, detail: 'is missing' }));
-  if (xTid !== null && !directory.terminal(acquirerId, xTid)) {
-    faults.push({ pointer: '/claims/x-tid', detail: 'must be a terminal of the acquirer' });
+  if (xTid !== null && !directory.terminal(principal, xTid)) {
+    faults.push({ pointer: '/claims/x-tid', detail: 'must be a terminal that the merchant may use' });
   }
   return faults;
 }

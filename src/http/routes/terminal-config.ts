@@ -60,7 +60,7 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
     handler: async (request, reply) => {
       const reader = request.reader!;
       const { merchant } = admit(deps, reader, request.headers['x-device-installation-id'] ?? '');
-      const terminal = reader.xTid === null ? undefined : deps.directory.terminal(reader.acquirerId, reader.xTid);
+      const terminal = reader.xTid === null ? undefined : deps.directory.terminal(reader, reader.xTid);
       if (!terminal) throw new NoConfiguration('NO_TERMINAL');
       const profile = chooseProfile(deps.directory, reader);
       if (profile instanceof NoConfiguration) throw profile;

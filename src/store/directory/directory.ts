@@ -10,6 +10,7 @@ import type { TerminalProfile } from '../../transactions/model/terminal-profile.
 import type {
   Directory,
   KnownUser,
+  MerchantKey,
   MerchantRecord,
   RouteRecord,
   TerminalRecord,
@@ -54,6 +55,8 @@ interface MerchantRow extends MerchantRecord {
 
 interface TerminalRow extends TerminalRecord {
   readonly acquirerId: number;
+  /** The only merchant that may use the terminal; null if every merchant of the acquirer may. */
+  readonly merchantId: string | null;
 }
 
 interface BlockedDeviceRow {
@@ -115,8 +118,9 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     return this.#merchants.get(`${acquirerId} ${merchantId}`);
   }
 
-  terminal(acquirerId: number, xTid: string): TerminalRecord | undefined {
-    return this.#terminals.get(`${acquirerId} ${xTid}`);
+  terminal({ acquirerId, merchantId }: MerchantKey, xTid: string): TerminalRecord | undefined {
+    const terminal = this.#terminals.get(`${acquirerId} ${xTid}`);
+    return terminal && (terminal.merchantId ?? merchantId) === merchantId ? terminal : undefined;
   }
 
   terminalProfile(acquirerId: number, name: string): TerminalProfile | undefined {
@@ -275,7 +279,7 @@ const MERCHANTS = `select m.acquirer_id as "acquirerId", m.id, m.integrator_id a
   from merchants m join integrators i on i.acquirer_id = m.acquirer_id and i.id = m.integrator_id
   join acquirers a on a.id = m.acquirer_id`;
 const TERMINALS = `select acquirer_id as "acquirerId", x_tid as "xTid", tid, mid, can_take_pin as "canTakePin",
-  profile_name as "profileName" from terminals`;
+  profile_name as "profileName", merchant_id as "merchantId" from terminals`;
 const ROUTES = `select acquirer_id as "acquirerId", id, processor_id as "processorId", priority, currency, scheme,
   x_tid as "xTid", removed_at is not null as "isRemoved" from routes order by priority, id`;
 const BLOCKED_DEVICES = `select acquirer_id as "acquirerId", device_installation_id as device from blocked_devices`;

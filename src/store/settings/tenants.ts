@@ -50,7 +50,7 @@ export interface NewTerminal {
   readonly tid: string;
   readonly mid: string;
   readonly canTakePin: boolean;
-  /** Whose links and intents it takes, where their token is all that a tap comes with. */
+  /** The only merchant that may use the terminal; undefined if every merchant of the acquirer may. */
   readonly merchantId?: string | undefined;
 }
 

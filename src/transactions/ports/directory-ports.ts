@@ -15,6 +15,12 @@ export interface MerchantRecord {
   readonly fee: number | null;
 }
 
+/** The id of a merchant is unique only within its acquirer. */
+export interface MerchantKey {
+  readonly acquirerId: number;
+  readonly merchantId: string;
+}
+
 export interface TerminalRecord {
   readonly xTid: string;
   readonly tid: string;
@@ -50,7 +56,11 @@ export interface KnownUser {
 export interface Directory {
   hasIntegrator(acquirerId: number, integratorId: number): boolean;
   merchant(acquirerId: number, merchantId: string): MerchantRecord | undefined;
-  terminal(acquirerId: number, xTid: string): TerminalRecord | undefined;
+  /**
+   * Finds a terminal that the merchant may use: one that is assigned to it, or one of its acquirer that is assigned to no
+   * merchant. Any other merchant's terminal is undefined, like an unknown one: its TID and MID decide who is paid.
+   */
+  terminal(merchant: MerchantKey, xTid: string): TerminalRecord | undefined;
   terminalProfile(acquirerId: number, name: string): TerminalProfile | undefined;
   routes(acquirerId: number): readonly RouteRecord[];
   isBlockedDevice(acquirerId: number, deviceInstallationId: string): boolean;

@@ -44,11 +44,12 @@ export function applyProfile(directory: Directory, principal: Principal, opened:
 /** The profile in force: undefined if none is named, NoConfiguration if the named one does not exist. */
 export function chooseProfile(
   directory: Directory,
-  { acquirerId, xTid, profileName }: Pick<Principal, 'acquirerId' | 'xTid' | 'profileName'>,
+  principal: Pick<Principal, 'acquirerId' | 'merchantId' | 'xTid' | 'profileName'>,
 ): TerminalProfile | NoConfiguration | undefined {
-  const name = profileName ?? (xTid === null ? null : directory.terminal(acquirerId, xTid)?.profileName);
+  const { xTid, profileName } = principal;
+  const name = profileName ?? (xTid === null ? null : directory.terminal(principal, xTid)?.profileName);
   if (name == null) return undefined;
-  return directory.terminalProfile(acquirerId, name) ?? new NoConfiguration('NO_PROFILE');
+  return directory.terminalProfile(principal.acquirerId, name) ?? new NoConfiguration('NO_PROFILE');
 }
 
 function readProfiled(chip: TlvValues): ProfiledTap {

@@ -41,7 +41,7 @@ export async function takeRoute(
   tap: ReadTap,
 ): Promise<ReadySubmission | NoConfiguration | TapRefused | PinUnusable | undefined> {
   const { acquirerId, xTid, routeId } = draft.transaction;
-  const terminal = xTid === null ? undefined : deps.directory.terminal(acquirerId, xTid);
+  const terminal = xTid === null ? undefined : deps.directory.terminal(draft.transaction, xTid);
   if (!terminal) return new NoConfiguration('NO_TERMINAL');
   const question = { currency: tap.currency.code, scheme: tap.facts.scheme, xTid: terminal.xTid };
   const known = deps.directory.routes(acquirerId);

@@ -24,7 +24,7 @@ const SOUTH_AFRICA: TerminalProfileSettings = {
 function directoryWith(profiles: Record<string, TerminalProfileSettings>, ofTerminal: string | null = null): Directory {
   return {
     ...DIRECTORY,
-    terminal: (acquirerId, xTid) => ({ ...DIRECTORY.terminal(acquirerId, xTid)!, profileName: ofTerminal }),
+    terminal: (merchant, xTid) => ({ ...DIRECTORY.terminal(merchant, xTid)!, profileName: ofTerminal }),
     terminalProfile: (acquirerId, name) => {
       const profile = acquirerId === 1 ? profiles[name] : undefined;
       return profile && { name, ...profile };
