@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type DeadLetter, listDeadLetters, queueFigures } from '../../src/jobs/dead-letters.ts';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { QUEUE_NAMES } from '../../src/jobs/queues.ts';
+import { failOnBug } from '../support/fail-on-bug.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -10,9 +11,7 @@ let testDatabase: TestDatabase;
 let jobs: JobTable;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
-  jobs = await JobTable.open(testDatabase.database, (error) => {
-    throw error;
-  });
+  jobs = await JobTable.open(testDatabase.database, failOnBug);
 });
 afterAll(async () => {
   await jobs.close();

@@ -4,6 +4,7 @@ import { JobTable } from '../../src/jobs/job-table.ts';
 import { QUEUE_NAMES } from '../../src/jobs/queues.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import { openDatabase } from '../../src/store/postgres/open-database.ts';
+import { failOnBug } from '../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase, urlOfMissingDatabase } from '../support/test-database.ts';
 
 let testDatabase: TestDatabase;
@@ -18,9 +19,7 @@ afterAll(async () => {
 });
 
 function open(database: TestDatabase['database']): Promise<JobTable> {
-  return JobTable.open(database, (error) => {
-    throw error;
-  });
+  return JobTable.open(database, failOnBug);
 }
 
 const data = () => ({ acquirerId: 1, id: randomUUID(), attempt: 1 });

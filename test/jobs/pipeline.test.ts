@@ -3,6 +3,7 @@ import { JobTable } from '../../src/jobs/job-table.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
+import { failOnBug } from '../support/fail-on-bug.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
 import { jobsOf, storedTransaction, trailOf, untilAnswered, untilStatus } from '../support/transactions.ts';
@@ -11,9 +12,7 @@ let installation: Installation;
 let jobs: JobTable;
 beforeAll(async () => {
   installation = await startInstallation();
-  jobs = await JobTable.open(installation.database, (error) => {
-    throw error;
-  });
+  jobs = await JobTable.open(installation.database, failOnBug);
 });
 afterAll(async () => {
   await expectSoundStates(installation.database);

@@ -8,6 +8,7 @@ import { DEAD_LETTERS } from '../../src/jobs/queues.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import type { JobRequest } from '../../src/transactions/model/jobs.ts';
 import { eventually } from '../support/eventually.ts';
+import { failOnBug } from '../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 let testDatabase: TestDatabase;
@@ -15,9 +16,7 @@ let jobs: JobTable;
 const pumps: Pump<'overdue'>[] = [];
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
-  jobs = await JobTable.open(testDatabase.database, (error) => {
-    throw error;
-  });
+  jobs = await JobTable.open(testDatabase.database, failOnBug);
 });
 afterEach(async () => {
   vi.restoreAllMocks();

@@ -5,6 +5,7 @@ import { JobTable } from '../../src/jobs/job-table.ts';
 import { Pump, type PumpOptions } from '../../src/jobs/pump.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import { eventually } from '../support/eventually.ts';
+import { failOnBug } from '../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 type Payload = JobPayloads['webhook'];
@@ -14,9 +15,7 @@ let jobs: JobTable;
 let pump: Pump<'webhook'> | undefined;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
-  jobs = await JobTable.open(testDatabase.database, (error) => {
-    throw error;
-  });
+  jobs = await JobTable.open(testDatabase.database, failOnBug);
 });
 afterEach(async () => {
   await pump?.stop();
@@ -36,10 +35,14 @@ const payload = (delivery = 1): Payload => ({
 });
 
 function start(handle: PumpOptions<'webhook'>['handle'], changes: Partial<PumpOptions<'webhook'>> = {}): void {
-  const onError = (error: unknown) => {
-    throw error;
-  };
-  pump = new Pump<'webhook'>(jobs, { queue: 'webhook', credits: 100, pollMs: 150, onError, handle, ...changes });
+  pump = new Pump<'webhook'>(jobs, {
+    queue: 'webhook',
+    credits: 100,
+    pollMs: 150,
+    onError: failOnBug,
+    handle,
+    ...changes,
+  });
 }
 
 const enqueue = (payloads: readonly Payload[]) =>

@@ -6,6 +6,7 @@ import { JobTable } from '../../src/jobs/job-table.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/store/postgres/embedded-postgres.ts';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { openDatabase } from '../../src/store/postgres/open-database.ts';
+import { failOnBug } from './fail-on-bug.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -38,9 +39,7 @@ async function prepareTemplate({ url }: EmbeddedPostgres): Promise<void> {
   const database = await openDatabase(url);
   try {
     await migrate(database);
-    const jobs = await JobTable.open(database, (error) => {
-      throw error;
-    });
+    const jobs = await JobTable.open(database, failOnBug);
     await jobs.close();
   } finally {
     await database.end();

@@ -21,7 +21,7 @@ export function registerConsoleStream(server: Server, parts: ConsoleParts): void
     isEndless: true,
   } as const;
   server.addHook('preClose', (done) => {
-    parts.feed.close();
+    void parts.feed.close(); // the gateway awaits its end
     done();
   });
   server.get('/ops/stream', { config: { facts }, onRequest: consoleGuards(parts).watches }, (request, reply) => {

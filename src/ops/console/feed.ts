@@ -1,3 +1,4 @@
+import { type Repetition, repeatEvery } from '../../limits/repeat-every.ts';
 import { readFigures } from '../../store/console/process-figures.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import type { ProcessFigures } from './figures.ts';
@@ -49,12 +50,13 @@ export class ConsoleFeed {
   readonly #processes = new Map<string, ProcessRates>();
   readonly #viewers = new Set<Viewer>();
   readonly #kept: Pick<Moment, 'at' | 'taps' | 'tapsOfAcquirers'>[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  readonly #framing: Repetition;
   #isClosed = false;
 
   constructor(parts: FeedParts) {
     this.#parts = parts;
-    this.#frameLater();
+    // Without the database no frame is sent; the page shows since when.
+    this.#framing = repeatEvery(FRAME_EVERY_MS, () => this.#frame());
   }
 
   /** @returns a function that ends the feed; undefined when the limit of viewers is reached */
@@ -74,19 +76,11 @@ export class ConsoleFeed {
     });
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
     for (const viewer of this.#viewers) viewer.end();
     this.#viewers.clear();
-  }
-
-  #frameLater(): void {
-    this.#timer = setTimeout(() => {
-      this.#frame()
-        .catch(() => {}) // without the database no frame is sent; the page shows since when
-        .finally(() => this.#isClosed || this.#frameLater());
-    }, FRAME_EVERY_MS).unref();
+    await this.#framing.stop();
   }
 
   async #frame(): Promise<void> {

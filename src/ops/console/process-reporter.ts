@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type Repetition, repeatEvery } from '../../limits/repeat-every.ts';
 import { forgetFigures, reportFigures } from '../../store/console/process-figures.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import type { Health } from '../health.ts';
@@ -22,30 +23,16 @@ export class ProcessReporter {
   /** The name of this process in consoles. */
   readonly id = randomUUID();
   readonly #parts: ReporterParts;
-  #timer: NodeJS.Timeout | undefined;
-  #reporting: Promise<void> | undefined;
-  #isStopped = false;
+  readonly #reporting: Repetition;
 
   constructor(parts: ReporterParts) {
     this.#parts = parts;
-    this.#reportLater();
+    this.#reporting = repeatEvery(REPORT_EVERY_MS, () => this.#report());
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    await this.#reporting;
+    await this.#reporting.stop();
     await forgetFigures(this.#parts.database, this.id).catch(() => {});
-  }
-
-  #reportLater(): void {
-    this.#timer = setTimeout(() => {
-      this.#reporting = this.#report()
-        .catch(() => {})
-        .finally(() => {
-          if (!this.#isStopped) this.#reportLater();
-        });
-    }, REPORT_EVERY_MS).unref();
   }
 
   async #report(): Promise<void> {

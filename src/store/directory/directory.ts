@@ -6,6 +6,7 @@ import type {
   RegisteredIssuers,
   ScopedIssuer,
 } from '../../auth/issuers/issuer-keys.ts';
+import { type Repetition, repeatEvery } from '../../limits/repeat-every.ts';
 import type { TerminalProfile } from '../../transactions/model/terminal-profile.ts';
 import type {
   Directory,
@@ -78,7 +79,7 @@ const REFRESH_EVERY_MS = 2_000;
 export class PostgresDirectory implements Directory, RegisteredIssuers, Merchants {
   readonly #profiles: TerminalProfileCache;
   readonly #issuers: IssuerDirectory;
-  #timer: NodeJS.Timeout | undefined;
+  #refreshing: Repetition | undefined;
   /** True for those that are blocked, or whose acquirer is. */
   #integrators = new Map<string, boolean>();
   #blockedAcquirers = new Set<number>();
@@ -102,12 +103,13 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   static async open(database: Database): Promise<PostgresDirectory> {
     const directory = new PostgresDirectory(database);
     await directory.refresh();
-    directory.#schedule();
+    // Readiness reports that the database is unavailable.
+    directory.#refreshing = repeatEvery(REFRESH_EVERY_MS, () => directory.refresh());
     return directory;
   }
 
-  close(): void {
-    clearTimeout(this.#timer);
+  async close(): Promise<void> {
+    await this.#refreshing?.stop();
   }
 
   hasIntegrator(acquirerId: number, integratorId: number): boolean {
@@ -184,14 +186,6 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
 
   webhookEndpoint(acquirerId: number, integratorId: number, serves: WebhookOrigin): string | undefined {
     return this.#endpoints.get(`${acquirerId} ${integratorId} ${serves}`);
-  }
-
-  #schedule(): void {
-    this.#timer = setTimeout(() => {
-      this.refresh()
-        .catch(() => {}) // readiness reports that the database is unavailable
-        .finally(() => this.#schedule());
-    }, REFRESH_EVERY_MS).unref();
   }
 
   async refresh(): Promise<void> {

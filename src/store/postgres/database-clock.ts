@@ -1,3 +1,4 @@
+import { type Repetition, repeatEvery } from '../../limits/repeat-every.ts';
 import type { Clock } from '../../transactions/ports/process-ports.ts';
 import type { Database } from './open-database.ts';
 
@@ -20,8 +21,7 @@ export class DatabaseClock implements Clock {
   readonly #database: Pick<Database, 'query'>;
   /** Added to the monotonic clock. */
   #offsetMs = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  #adjusting: Repetition | undefined;
 
   private constructor(database: Pick<Database, 'query'>, monotonicMs: Monotonic) {
     this.#database = database;
@@ -35,7 +35,8 @@ export class DatabaseClock implements Clock {
     const clock = new DatabaseClock(database, monotonicMs);
     const { earliest, latest } = await clock.#measure();
     clock.#offsetMs = (earliest + latest) / 2;
-    clock.#schedule();
+    // Readiness reports that the database is unavailable.
+    clock.#adjusting = repeatEvery(LOOK_EVERY_MS, () => clock.adjust());
     return clock;
   }
 
@@ -50,23 +51,14 @@ export class DatabaseClock implements Clock {
     this.#offsetMs = Math.min(Math.max(this.#offsetMs, earliest), latest);
   }
 
-  close(): void {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
+  async close(): Promise<void> {
+    await this.#adjusting?.stop();
   }
 
   async #measure(): Promise<{ readonly earliest: number; readonly latest: number }> {
     const beforeMs = this.monotonicMs();
     const { rows } = await this.#database.query<{ ms: number }>({ name: 'read-clock', text: READ_CLOCK });
     return { earliest: rows[0]!.ms - this.monotonicMs(), latest: rows[0]!.ms - beforeMs };
-  }
-
-  #schedule(): void {
-    this.#timer = setTimeout(() => {
-      this.adjust()
-        .catch(() => {}) // readiness reports that the database is unavailable
-        .finally(() => this.#isClosed || this.#schedule());
-    }, LOOK_EVERY_MS).unref();
   }
 }
 

@@ -1,3 +1,4 @@
+import { type Repetition, repeatEvery } from '../../limits/repeat-every.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /** All workers know a cut-over within this time: long before any scope could reuse a number. */
@@ -45,7 +46,9 @@ export class BusinessDates {
   readonly #nowMs: () => number;
   readonly #onError: (error: unknown) => void;
   #known = new Map<string, KnownDate>();
-  #timer: NodeJS.Timeout | undefined;
+  #refreshing: Repetition | undefined;
+  /** Announcements that are being stored. */
+  readonly #storing = new Set<Promise<void>>();
 
   private constructor(database: Database, nowMs: () => number, onError: (error: unknown) => void) {
     this.#database = database;
@@ -61,12 +64,15 @@ export class BusinessDates {
   ): Promise<BusinessDates> {
     const dates = new BusinessDates(database, nowMs, onError);
     await dates.refresh();
-    dates.#schedule();
+    // Readiness reports that the database is unavailable.
+    dates.#refreshing = repeatEvery(REFRESH_EVERY_MS, () => dates.refresh());
     return dates;
   }
 
-  close(): void {
-    clearTimeout(this.#timer);
+  /** Resolves when all announcements are stored, or could not be. */
+  async close(): Promise<void> {
+    await this.#refreshing?.stop();
+    await Promise.all(this.#storing);
   }
 
   /**
@@ -89,7 +95,16 @@ export class BusinessDates {
     if (date === undefined || (known && date <= known.date)) return;
     this.#known.set(keyOf(processor), { ...processor, date, sinceMs: this.#nowMs() });
     const values = [processor.acquirerId, processor.processorId, date];
-    this.#database.query({ name: 'announce-business-date', text: ANNOUNCE, values }).catch(this.#onError);
+    const storing = this.#store(values).finally(() => this.#storing.delete(storing));
+    this.#storing.add(storing);
+  }
+
+  async #store(values: readonly unknown[]): Promise<void> {
+    try {
+      await this.#database.query({ name: 'announce-business-date', text: ANNOUNCE, values: [...values] });
+    } catch (error) {
+      this.#onError(error);
+    }
   }
 
   async refresh(): Promise<void> {
@@ -125,14 +140,6 @@ export class BusinessDates {
       .filter((ms) => !Number.isNaN(ms))
       .sort((one, other) => Math.abs(one - nowMs) - Math.abs(other - nowMs))[0];
     return nearest === undefined || Math.abs(nearest - nowMs) > FURTHEST_MS ? undefined : dateText(nearest);
-  }
-
-  #schedule(): void {
-    this.#timer = setTimeout(() => {
-      this.refresh()
-        .catch(() => {}) // readiness reports that the database is unavailable
-        .finally(() => this.#schedule());
-    }, REFRESH_EVERY_MS).unref();
   }
 }
 

@@ -53,8 +53,8 @@ beforeEach(() => {
   const query = async () => ({ rows: [{ id: 'worker', figures: figuresAfter(++seconds) }] });
   feed = new ConsoleFeed({ database: { query } as unknown as Database, readBacklog: async () => NOTHING });
 });
-afterEach(() => {
-  feed.close();
+afterEach(async () => {
+  await feed.close();
   vi.useRealTimers();
 });
 

@@ -5,6 +5,7 @@ import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/setti
 import { PostgresRefundStore } from '../../../src/store/transactions/refund-store.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
 import type { Transaction } from '../../../src/transactions/model/transaction.ts';
+import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { MemoryRefunds } from '../memory-refunds.ts';
 import { MemoryStore } from '../memory-store.ts';
@@ -30,9 +31,7 @@ let jobs: JobTable;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   const { database } = testDatabase;
-  jobs = await JobTable.open(database, (error) => {
-    throw error;
-  });
+  jobs = await JobTable.open(database, failOnBug);
   await saveAcquirer(database, 1, 'Acquirer 1');
   await saveProcessor(database, { acquirerId: 1, id: 1, type: 'type-1', config: {} });
   await saveRoute(database, { acquirerId: 1, id: 100, processorId: 1, priority: 1 });

@@ -30,7 +30,7 @@ test('tells the time of the database, whatever the clock of the node says', asyn
     await clock.adjust();
     expect(Math.abs(clock.nowMs() - state.databaseMs)).toBeLessThanOrEqual(2);
   } finally {
-    clock.close();
+    await clock.close();
   }
 });
 
@@ -46,6 +46,6 @@ test('is not moved by an answer that was slow on one way, and runs on while the 
     pass(60_000);
     expect(clock.nowMs()).toBe(state.databaseMs);
   } finally {
-    clock.close();
+    await clock.close();
   }
 });

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../src/store/postgres/open-database.ts';
 import { BusinessDates } from '../../../src/store/switches/business-dates.ts';
 import { eventually } from '../../support/eventually.ts';
+import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const HOUR_MS = 3_600_000;
@@ -21,18 +23,12 @@ beforeEach(() => {
   nowMs = Date.parse(`${new Date().toISOString().slice(0, 10)}T20:00:00Z`);
 });
 afterAll(async () => {
-  for (const dates of opened) dates.close();
+  for (const dates of opened) await dates.close();
   await testDatabase.drop();
 });
 
 async function openProcess(): Promise<BusinessDates> {
-  const dates = await BusinessDates.open(
-    testDatabase.database,
-    () => nowMs,
-    (error) => {
-      throw error;
-    },
-  );
+  const dates = await BusinessDates.open(testDatabase.database, () => nowMs, failOnBug);
   opened.push(dates);
   return dates;
 }
@@ -124,6 +120,16 @@ describe('a business date', () => {
     await testDatabase.database.query('truncate business_dates');
     await dates.refresh();
     expect(dates.current(acquirerId)).toBe(day(1));
+  });
+
+  test('that was heard just before the end is stored', async () => {
+    const database = await openDatabase(testDatabase.url, { maxConnections: 1 });
+    const dates = await BusinessDates.open(database, () => nowMs, failOnBug);
+    for (const processorId of [1, 2, 3]) dates.announce({ acquirerId, processorId }, monthDay(1));
+    await dates.close();
+    await database.end();
+    const stored = 'select from business_dates where acquirer_id = $1';
+    expect((await testDatabase.database.query(stored, [acquirerId])).rowCount).toBe(3);
   });
 
   test('counts no more when the switch has told none for longer than any business day lasts', async () => {

@@ -11,6 +11,7 @@ import {
 } from '../../../src/store/transactions/attempt-messages.ts';
 import type { Exchange } from '../../../src/switches/ports.ts';
 import { eventually } from '../../support/eventually.ts';
+import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 let testDatabase: TestDatabase;
@@ -32,10 +33,7 @@ function exchange(changes: Partial<Exchange> = {}): Exchange {
 
 function open(changes: Partial<AttemptMessagesOptions> = {}): AttemptMessages {
   const { database } = testDatabase;
-  const onError = (error: unknown) => {
-    throw error;
-  };
-  return new AttemptMessages({ database, kept: 'all', onError, ...changes });
+  return new AttemptMessages({ database, kept: 'all', onError: failOnBug, ...changes });
 }
 
 const find = ({ about }: Exchange) => findMessages(testDatabase.database, about);

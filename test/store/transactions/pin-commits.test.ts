@@ -8,6 +8,7 @@ import { PinState, type PinStep } from '../../../src/transactions/model/pin.ts';
 import { Status, type StatusId } from '../../../src/transactions/model/status.ts';
 import type { Transaction } from '../../../src/transactions/model/transaction.ts';
 import type { NewAttempt } from '../../../src/transactions/ports/store-ports.ts';
+import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 
@@ -22,9 +23,7 @@ beforeAll(async () => {
     enqueue: async (_client: unknown, requests: readonly unknown[]) => void enqueued.push(...requests),
     remove: async (_client: unknown, queue: string, ids: readonly string[]) => void removed.push([queue, ...ids]),
   };
-  store = new PostgresTransactionStore(testDatabase.database, jobs, (error) => {
-    throw error;
-  });
+  store = new PostgresTransactionStore(testDatabase.database, jobs, failOnBug);
 });
 beforeEach(() => {
   enqueued = [];

@@ -4,6 +4,7 @@ import { readConfig } from '../../../src/config.ts';
 import { JobTable } from '../../../src/jobs/job-table.ts';
 import { REVERSAL_SCHEDULE } from '../../../src/processor-kit/profile.ts';
 import { purge } from '../../../src/store/transactions/purge.ts';
+import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const RETENTION = { cardDays: 180, auditDays: 2_557, webhookDays: 30, linkDays: 180, messageDays: 30 };
@@ -264,10 +265,7 @@ test('cards are kept at least until the reversal of a void at the end of the lon
 });
 
 test('however many processes ask for the one purge job, there is one', async () => {
-  const fail = (error: unknown) => {
-    throw error;
-  };
-  const tables = await Promise.all([1, 2].map(() => JobTable.open(testDatabase.database, fail)));
+  const tables = await Promise.all([1, 2].map(() => JobTable.open(testDatabase.database, failOnBug)));
   try {
     await Promise.all(tables.map((table) => table.keepOne({ queue: 'purge', data: {} })));
     expect((await query(`select from pgboss.job where name = 'purge'`)).rowCount).toBe(1);
