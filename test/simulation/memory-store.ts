@@ -93,7 +93,7 @@ export class MemoryStore {
     if (isTaken && this.sabotage !== 'takes a reference twice') return 'exists';
     const empty = { trail: [], late: [], reversals: [], superseded: [] };
     this.rows.set(attempt.transaction.id, { ...this.#timesOf(attempt), ...empty });
-    this.addEntries(attempt.transaction, attempt.moves);
+    this.addEntries(attempt.transaction, attempt.auditEntries);
     this.enqueue(attempt.enqueue);
     return 'inserted';
   }
@@ -106,19 +106,19 @@ export class MemoryStore {
     const reachedNone = status === 0 || status === 2 || disposition === 2 || disposition === 3;
     if (!reachedNone || ![0, 2, 8, 9].includes(status)) return false;
     Object.assign(row, this.#timesOf(attempt));
-    this.addEntries(attempt.transaction, attempt.moves);
+    this.addEntries(attempt.transaction, attempt.auditEntries);
     this.enqueue(attempt.enqueue);
     return true;
   }
 
-  submit({ transaction, fromStatus, moves, enqueue, remove }: NewSubmission): boolean {
+  submit({ transaction, fromStatus, auditEntries, enqueue, remove }: NewSubmission): boolean {
     const row = this.rowAt(transaction, fromStatus);
     const deadlineAtMs = this.#time.nowMs + (transaction.deadlineSeconds ?? 0) * 1_000;
     if (!row || hasAnswer(row.transaction) || row.answerByMs < deadlineAtMs) return false;
     const { status, routeId, tid, mid, stan, rrn, sentAtMs, deadlineSeconds, overdueJob, sealedCard } = transaction;
     const submission = { status, routeId, tid, mid, stan, rrn, sentAtMs, deadlineSeconds, overdueJob, sealedCard };
     Object.assign(row, { transaction: { ...row.transaction, ...submission }, deadlineAtMs });
-    this.addEntries(transaction, moves);
+    this.addEntries(transaction, auditEntries);
     this.enqueue(enqueue);
     this.remove(remove);
     return true;
@@ -140,7 +140,7 @@ export class MemoryStore {
     const decided = { ...result, ...pin, needsReview, status, pinExpiresAtMs, updatedAtMs: nowMs };
     const before = row.transaction;
     row.transaction = { ...before, ...decided };
-    this.addEntries(transaction, settlement.moves);
+    this.addEntries(transaction, settlement.auditEntries);
     this.enqueue(settlement.enqueue.filter(({ queue }) => this.sabotage !== `forgets ${queue} jobs`));
     this.#reserve(before, result);
     return true;
@@ -159,7 +159,7 @@ export class MemoryStore {
     const renewed = this.#timesOf(attempt);
     const needsReview = before.needsReview || renewed.transaction.needsReview;
     Object.assign(row, renewed, { transaction: { ...renewed.transaction, needsReview } });
-    this.addEntries(transaction, attempt.moves);
+    this.addEntries(transaction, attempt.auditEntries);
     this.enqueue(attempt.enqueue);
     this.remove(remove.map(({ id }) => id));
     return true;
@@ -175,11 +175,11 @@ export class MemoryStore {
     return true;
   }
 
-  recordAnswer({ status, fromStatus, moves, overdueJob, ...key }: PhoneResponseRecord): void {
+  recordAnswer({ status, fromStatus, auditEntries, overdueJob, ...key }: PhoneResponseRecord): void {
     const row = this.rowAt(key, fromStatus);
     if (row) {
       row.transaction = { ...row.transaction, status };
-      this.addEntries(key, moves);
+      this.addEntries(key, auditEntries);
     }
     if (overdueJob) this.remove([overdueJob]);
   }

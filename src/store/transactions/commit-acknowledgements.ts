@@ -9,7 +9,7 @@ const batch = new ColumnBatch({
   attempt: 'integer',
   fromStatus: 'integer',
   status: 'integer',
-  moves: 'jsonb',
+  auditEntries: 'jsonb',
 });
 
 const ACKNOWLEDGE = `
@@ -19,11 +19,11 @@ acknowledged as (
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus"
     and t.disposition is not null
-  returning t.acquirer_id, t.id, t.attempt, x.moves
+  returning t.acquirer_id, t.id, t.attempt, x."auditEntries"
 ),
 entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select acquirer_id, id, attempt, moves from acknowledged
+  select acquirer_id, id, attempt, "auditEntries" from acknowledged
 )
 select id from acknowledged`;
 

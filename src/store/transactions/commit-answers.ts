@@ -9,7 +9,7 @@ const batch = new ColumnBatch({
   attempt: 'integer',
   fromStatus: 'integer',
   status: 'integer',
-  moves: 'jsonb',
+  auditEntries: 'jsonb',
 });
 
 const RECORD_ANSWERS = `
@@ -19,10 +19,10 @@ answered as (
   set status = x.status, updated_at = clock_timestamp()
   from x
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus"
-  returning t.acquirer_id, t.id, t.attempt, x.moves
+  returning t.acquirer_id, t.id, t.attempt, x."auditEntries"
 )
 insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-select acquirer_id, id, attempt, moves from answered`;
+select acquirer_id, id, attempt, "auditEntries" from answered`;
 
 /**
  * Records which phones got their response, and removes the `overdue` jobs that guarded it. No request waits for this

@@ -12,7 +12,7 @@ const batch = new ColumnBatch({
   fromStatus: 'integer',
   ...ATTEMPT_COLUMNS,
   ...TIMES.seconds,
-  moves: 'jsonb',
+  auditEntries: 'jsonb',
 });
 
 // An earlier attempt may need review.
@@ -31,7 +31,7 @@ submitted as (
   set (${columnNames(ATTEMPT_COLUMNS)}, ${TIMES.names}) = row(${VALUES}, ${TIMES.values})
   from x join before b on b.acquirer_id = x."acquirerId" and b.id = x.id
   where t.acquirer_id = b.acquirer_id and t.id = b.id
-  returning t.acquirer_id, t.id, t.attempt, x.moves
+  returning t.acquirer_id, t.id, t.attempt, x."auditEntries"
 ),
 superseded as (
   insert into superseded_attempts (acquirer_id, transaction_id, attempt, route_id, tid, mid, stan, rrn, sent_at, deadline_at,
@@ -41,7 +41,7 @@ superseded as (
 ),
 entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select acquirer_id, id, attempt, moves from submitted
+  select acquirer_id, id, attempt, "auditEntries" from submitted
 )
 select id from submitted`;
 

@@ -36,7 +36,7 @@ const batch = new ColumnBatch({
   pinSeconds: 'float8',
   ...RESULT_COLUMNS,
   needsReview: 'boolean',
-  moves: 'jsonb',
+  auditEntries: 'jsonb',
 });
 
 // An earlier attempt may need review.
@@ -49,12 +49,12 @@ settled as (
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus"
     and t.disposition is null and t.pin_state <> ${PinState.awaiting}
     and coalesce(clock_timestamp() >= t.deadline_at + interval '${OUTCOME_GRACE_SECONDS} s', x."isOverdue") = x."isOverdue"
-  returning t.acquirer_id, t.id, t.attempt, x.moves
+  returning t.acquirer_id, t.id, t.attempt, x."auditEntries"
 ),
 entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select acquirer_id, id, attempt, moves from settled
-  where jsonb_array_length(moves) > 0
+  select acquirer_id, id, attempt, "auditEntries" from settled
+  where jsonb_array_length("auditEntries") > 0
 )
 select id from settled`;
 
@@ -78,7 +78,7 @@ export async function commitSettlements(
     status: settlement.status,
     isOverdue,
     updatedAtMs: nowMs,
-    moves: settlement.moves,
+    auditEntries: settlement.auditEntries,
   }));
   const { rows } = await client.query<{ id: string }>({
     name: 'commit-settlements',

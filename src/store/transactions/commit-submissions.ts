@@ -24,7 +24,7 @@ const batch = new ColumnBatch({
   fromStatus: 'integer',
   deadlineSeconds: 'float8',
   ...SUBMISSION_COLUMNS,
-  moves: 'jsonb',
+  auditEntries: 'jsonb',
 });
 
 const SUBMIT = `
@@ -37,11 +37,11 @@ submitted as (
   where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus"
     and t.disposition is null and t.pin_state <> ${PinState.awaiting}
     and t.answer_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'
-  returning t.acquirer_id, t.id, t.attempt, x.moves
+  returning t.acquirer_id, t.id, t.attempt, x."auditEntries"
 ),
 entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select acquirer_id, id, attempt, moves from submitted
+  select acquirer_id, id, attempt, "auditEntries" from submitted
 )
 select id from submitted`;
 
@@ -54,7 +54,11 @@ export async function commitSubmissions(
   submissions: readonly NewSubmission[],
   jobs: JobsInCommit,
 ): Promise<boolean[]> {
-  const records = submissions.map(({ transaction, fromStatus, moves }) => ({ ...transaction, fromStatus, moves }));
+  const records = submissions.map(({ transaction, fromStatus, auditEntries }) => ({
+    ...transaction,
+    fromStatus,
+    auditEntries,
+  }));
   const { rows } = await client.query<{ id: string }>({
     name: 'commit-submissions',
     text: SUBMIT,

@@ -40,7 +40,7 @@ export const TIMES = {
   values: [IN('answerBySeconds'), IN('deadlineSeconds'), 'x."deadlineSeconds"', IN('pinSeconds')].join(', '),
 } as const;
 
-const births = new ColumnBatch({ ...COLUMNS, ...TIMES.seconds, moves: 'jsonb', namedLink: 'uuid' });
+const births = new ColumnBatch({ ...COLUMNS, ...TIMES.seconds, auditEntries: 'jsonb', namedLink: 'uuid' });
 
 const INSERT = `
 with x as (${births.rows}),
@@ -53,7 +53,7 @@ born as (
 ),
 entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select x."acquirerId", x.id, x.attempt, x.moves from x join born on born.acquirer_id = x."acquirerId" and born.id = x.id
+  select x."acquirerId", x.id, x.attempt, x."auditEntries" from x join born on born.acquirer_id = x."acquirerId" and born.id = x.id
 )
 select id, 'inserted' as outcome from born union all select id, 'named' from named`;
 
@@ -92,7 +92,7 @@ const attempts = new ColumnBatch({
   namedLink: 'uuid',
   ...ATTEMPT_COLUMNS,
   ...TIMES.seconds,
-  moves: 'jsonb',
+  auditEntries: 'jsonb',
 });
 
 // A reference may have become that of a link since the first attempt, and the link may have been paid: a tap without
@@ -107,11 +107,11 @@ retried as (
     and (t.status in (${NOT_SENT.join()}) or t.disposition in (${NOT_SENT_DISPOSITIONS.join()}))
     and t.status in (${[...NOT_SENT, ...ANSWERED].join()}) and t.pin_fingerprint is null
     and (x."consumerId" is not null or not ${IS_NAMED_LIKE_A_LINK})
-  returning t.acquirer_id, t.id, t.attempt, x.moves
+  returning t.acquirer_id, t.id, t.attempt, x."auditEntries"
 ),
 entries as (
   insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select acquirer_id, id, attempt, moves from retried
+  select acquirer_id, id, attempt, "auditEntries" from retried
 )
 select id from retried`;
 
@@ -138,8 +138,8 @@ export async function retryTaps(
 }
 
 /** An attempt on its way to the database, with the names of its columns. */
-export function toRow({ transaction, moves, answerBySeconds, pinSeconds, handover }: NewAttempt) {
-  return { ...transaction, handover, answerBySeconds, pinSeconds, moves };
+export function toRow({ transaction, auditEntries, answerBySeconds, pinSeconds, handover }: NewAttempt) {
+  return { ...transaction, handover, answerBySeconds, pinSeconds, auditEntries };
 }
 
 async function enqueueAll(client: pg.ClientBase, jobs: JobsInCommit, taps: readonly NewAttempt[]): Promise<void> {

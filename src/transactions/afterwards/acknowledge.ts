@@ -51,6 +51,6 @@ function acknowledgementOf(deps: TransactionDependencies, transaction: Transacti
     fromStatus,
     status,
     overdueJob,
-    moves: moves(fromStatus, path, deps.clock.nowMs()),
+    auditEntries: moves(fromStatus, path, deps.clock.nowMs()),
   };
 }

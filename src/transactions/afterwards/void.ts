@@ -41,7 +41,7 @@ export async function voidSale(
   const transaction = draftVoid(deps, { ...sale, correlationId }, nowMs);
   const attempt: NewAttempt = {
     transaction,
-    moves: moves(null, PATH, nowMs),
+    auditEntries: moves(null, PATH, nowMs),
     enqueue: [],
     answerBySeconds: 0,
     pinSeconds: null,

@@ -161,10 +161,10 @@ function settled(
   const path = status === transaction.status ? [] : [status];
   const pin = judgePin(transaction, verdict, wait);
   const auditEntries = [...moves(transaction.status, path, nowMs), ...pinEntries(transaction, pin, nowMs)];
-  if (!isAwaitingPin(pin) || !wait) return { status, moves: auditEntries, result, pin, pinSeconds: null, enqueue };
+  if (!isAwaitingPin(pin) || !wait) return { status, auditEntries, result, pin, pinSeconds: null, enqueue };
   return {
     status,
-    moves: auditEntries,
+    auditEntries,
     result: { ...result, disposition: null },
     pin,
     pinSeconds: wait.seconds,

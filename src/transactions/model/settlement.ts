@@ -7,7 +7,7 @@ import type { Result } from './transaction.ts';
 /** A decision: the result to commit, the transitions that lead to it, and the jobs to commit with them. */
 export interface Settlement {
   readonly status: StatusId;
-  readonly moves: readonly AuditEntry[];
+  readonly auditEntries: readonly AuditEntry[];
   readonly result: Result;
   readonly pin: PinStep;
   /** How long the phone has to submit a PIN, from the commit on; null if no PIN is awaited. */

@@ -172,5 +172,5 @@ function guarded(
     ...(pinJob === null ? [] : [{ queue: 'expire-pin', id: pinJob } as const]),
     ...(overdueJob === null || isRecorded ? [] : [{ queue: 'overdue', id: overdueJob } as const]),
   ];
-  return { ...attempt, fromStatus: status, moves: [...answered, ...attempt.moves], remove };
+  return { ...attempt, fromStatus: status, auditEntries: [...answered, ...attempt.auditEntries], remove };
 }

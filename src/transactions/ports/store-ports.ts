@@ -11,7 +11,7 @@ import type { LateStep, ReversalStep, SentReversal } from './reversal-ports.ts';
 /** A new transaction, or the next attempt of one that never reached a switch. */
 export interface NewAttempt {
   readonly transaction: Transaction;
-  readonly moves: readonly AuditEntry[];
+  readonly auditEntries: readonly AuditEntry[];
   readonly enqueue: readonly JobRequest[];
   /** When the phone must have a response: processor deadline + 5 s. The database adds it to its clock. */
   readonly answerBySeconds: number;
@@ -29,7 +29,7 @@ export interface NewSubmission {
   readonly transaction: Transaction;
   /** 3, or 4 if it is proven that the previous switch never received a byte. */
   readonly fromStatus: StatusId;
-  readonly moves: readonly Move[];
+  readonly auditEntries: readonly Move[];
   readonly enqueue: readonly JobRequest[];
   /** The `overdue` job that the new one replaces. */
   readonly remove: readonly string[];
@@ -52,7 +52,7 @@ export interface PhoneResponseRecord extends TransactionKey {
   readonly attempt: number;
   readonly fromStatus: StatusId;
   readonly status: StatusId;
-  readonly moves: readonly Move[];
+  readonly auditEntries: readonly Move[];
   /** The job that guarded the transaction until it could rest. */
   readonly overdueJob: string | null;
 }

@@ -65,7 +65,7 @@ export function answerRecord(
     fromStatus,
     status,
     overdueJob,
-    moves: moves(fromStatus, [status], deps.clock.nowMs()),
+    auditEntries: moves(fromStatus, [status], deps.clock.nowMs()),
   };
 }
 

@@ -54,7 +54,7 @@ export async function submitReady(
     isCommitted = await deps.store.submit({
       transaction,
       fromStatus: before.status,
-      moves: moves(before.status, path, deps.clock.nowMs()),
+      auditEntries: moves(before.status, path, deps.clock.nowMs()),
       enqueue: [{ queue: 'overdue', id: overdueJob, data: { acquirerId, id, attempt }, startAfterSeconds }],
       remove: before.overdueJob ? [before.overdueJob] : [],
     });

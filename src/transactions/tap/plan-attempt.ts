@@ -155,12 +155,12 @@ function decidedHere(
   event: SwitchEvent,
 ): Plan {
   const ready: Transaction = { ...read, status: Status.ReadyToSubmitToPaymentProcessor };
-  const { result, pin, pinSeconds, enqueue, moves: auditEntries } = settleOutcome(ready, event, deps.clock.nowMs());
+  const { result, pin, pinSeconds, enqueue, auditEntries } = settleOutcome(ready, event, deps.clock.nowMs());
   const { attempt, ...plan } = answeredHere(deps, origin, { ...ready, ...result, ...pin }, READY);
   const whole: NewAttempt = {
     ...attempt,
     pinSeconds,
-    moves: [...attempt.moves, ...auditEntries],
+    auditEntries: [...attempt.auditEntries, ...auditEntries],
     enqueue: [...attempt.enqueue, ...enqueue],
   };
   if (!isAwaitingPin(pin)) return { ...plan, attempt: whole };
@@ -193,7 +193,7 @@ export function newAttempt(
     deadlineSeconds + (transaction.deadlineSeconds === null ? ANSWER_SLACK_SECONDS : 0) + OVERDUE_AFTER_SECONDS;
   return {
     transaction,
-    moves: [...moves(origin.status, path, deps.clock.nowMs()), ...origin.auditEntries],
+    auditEntries: [...moves(origin.status, path, deps.clock.nowMs()), ...origin.auditEntries],
     enqueue: [{ queue: 'overdue', id: overdueJob!, data: { acquirerId, id, attempt }, startAfterSeconds }],
     answerBySeconds: deadlineSeconds + ANSWER_SLACK_SECONDS,
     pinSeconds: null,

@@ -171,7 +171,7 @@ function ending(
   const status = path.at(-1)!;
   const attempt: NewAttempt = {
     transaction: { ...transaction, status },
-    moves: moves(null, path, deps.clock.nowMs()),
+    auditEntries: moves(null, path, deps.clock.nowMs()),
     enqueue: [],
     answerBySeconds: 0,
     pinSeconds: null,

@@ -118,7 +118,7 @@ export class RandomWrites {
     const { acquirerId, id, attempt } = transaction;
     return {
       transaction: { ...transaction, overdueJob },
-      moves: [],
+      auditEntries: [],
       enqueue: [{ queue: 'overdue', id: overdueJob, data: { acquirerId, id, attempt }, startAfterSeconds: 1 }],
       answerBySeconds: ANSWER_SECONDS,
       pinSeconds,
@@ -160,7 +160,7 @@ export class RandomWrites {
     const write = {
       transaction: { ...transaction, deadlineSeconds: DEADLINE_SECONDS },
       fromStatus: this.#pick<StatusId>([seen.status, Status.ReadyToSubmitToPaymentProcessor]),
-      moves: [],
+      auditEntries: [],
       enqueue: [{ queue: 'overdue', id: overdueJob!, data: { acquirerId, id, attempt } } as const],
       remove: seen.overdueJob ? [seen.overdueJob] : [],
     };
@@ -214,7 +214,7 @@ export class RandomWrites {
   }
 
   #answerOf({ acquirerId, id, attempt, status: fromStatus, overdueJob }: Transaction, status: StatusId) {
-    return { acquirerId, id, attempt, fromStatus, status, moves: [], overdueJob };
+    return { acquirerId, id, attempt, fromStatus, status, auditEntries: [], overdueJob };
   }
 
   /** An attempt sent, taken back, or answered: by whoever believes that the reversal stands where it was seen. */

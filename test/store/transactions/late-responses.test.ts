@@ -67,7 +67,7 @@ async function uncertain(changes: Partial<Transaction> = {}): Promise<Transactio
     sentAtMs: SENT_AT_MS,
     ...changes,
   });
-  const attempt = { moves: [], enqueue: [], answerBySeconds: 0, pinSeconds: null, handover: null };
+  const attempt = { auditEntries: [], enqueue: [], answerBySeconds: 0, pinSeconds: null, handover: null };
   await store.insert({ transaction, ...attempt });
   return (await store.find(transaction))!;
 }

@@ -35,7 +35,15 @@ const NOW_MS = Date.now();
 const EXPIRY_JOB = '99999999-2222-4333-8444-555555555555';
 
 function attemptOf(transaction: Transaction, changes: Partial<NewAttempt> = {}): NewAttempt {
-  return { transaction, moves: [], enqueue: [], answerBySeconds: 45, pinSeconds: null, handover: null, ...changes };
+  return {
+    transaction,
+    auditEntries: [],
+    enqueue: [],
+    answerBySeconds: 45,
+    pinSeconds: null,
+    handover: null,
+    ...changes,
+  };
 }
 
 /** A row that awaits its PIN for so many seconds, as `changes` make it. */
@@ -164,7 +172,7 @@ describe('while a PIN is awaited, and its answer is still to be recorded', () =>
   test('nothing is submitted to a switch', async () => {
     const transaction = await awaiting(90, ready);
     const submitted = { ...transaction, status: Status.SubmittedToPaymentProcessor, deadlineSeconds: 30 };
-    const submission = { transaction: submitted, fromStatus: ready.status, moves: [], enqueue: [], remove: [] };
+    const submission = { transaction: submitted, fromStatus: ready.status, auditEntries: [], enqueue: [], remove: [] };
     expect(await store.submit(submission)).toBe(false);
   });
 });

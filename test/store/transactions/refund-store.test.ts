@@ -30,7 +30,7 @@ function attemptOf(sale: Transaction, changes: Partial<Transaction>): NewAttempt
   const transaction = { ...sale, status: 8, id, merchantReference, originalId: sale.id, overdueJob: null, ...changes };
   return {
     transaction: transaction as Transaction,
-    moves: [],
+    auditEntries: [],
     enqueue: [],
     answerBySeconds: 0,
     pinSeconds: null,

@@ -52,7 +52,7 @@ describe('an approval', () => {
   });
 
   test('is told as one move and leads to no job', () => {
-    expect(approved.moves).toEqual([
+    expect(approved.auditEntries).toEqual([
       {
         from: 'SubmittedToPaymentProcessor',
         to: 'ResponseReceivedFromPaymentProcessor',
@@ -130,7 +130,10 @@ describe('a decline that asks for a PIN', () => {
       pinSeconds: 90,
       enqueue: [{ ...EXPIRY, data: { acquirerId, id, attempt: 1 } }],
     });
-    expect(settlement.moves).toMatchObject([{ to: 'ResponseReceivedFromPaymentProcessor' }, { pin: 'awaiting' }]);
+    expect(settlement.auditEntries).toMatchObject([
+      { to: 'ResponseReceivedFromPaymentProcessor' },
+      { pin: 'awaiting' },
+    ]);
   });
 
   test('after a PIN has 211 when the PIN was wrong, and 65 when the issuer asks as before', () => {
@@ -160,7 +163,7 @@ describe('what a switch makes of a PIN', () => {
     const settlement = settle(event, afterPin);
     expect(settlement.result.disposition).toBe(disposition);
     expect(settlement).toMatchObject({ pin: { pinState: PinState.done }, pinSeconds: null });
-    expect(settlement.moves).toContainEqual({ pin: 'done', at: new Date(NOW_MS).toISOString() });
+    expect(settlement.auditEntries).toContainEqual({ pin: 'done', at: new Date(NOW_MS).toISOString() });
   });
 
   test.each(['38', '75'])('%s, that it takes no more, exhausts the step and has 209', (responseCode) => {
@@ -179,7 +182,7 @@ describe('a PIN block that the HSM cannot open', () => {
     expect(settlement.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
     expect(settlement.result).toMatchObject({ disposition: null, errorCode: 211, responseCode: null });
     expect(settlement.pin).toMatchObject({ pinState: PinState.awaiting, pinTries: 1 });
-    expect(settlement.moves).toMatchObject([{ pin: 'awaiting' }]);
+    expect(settlement.auditEntries).toMatchObject([{ pin: 'awaiting' }]);
   });
 
   test('costs a try like one', () => {
@@ -228,7 +231,7 @@ describe('what was certainly never written', () => {
   test('goes back from submitted to ready, UnableToGoOnline, and owes nothing', () => {
     const settlement = settle({ kind: 'unsent' });
     expect(settlement.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
-    expect(settlement.moves).toMatchObject([
+    expect(settlement.auditEntries).toMatchObject([
       { from: 'SubmittedToPaymentProcessor', to: 'ReadyToSubmitToPaymentProcessor' },
     ]);
     expect(settlement.result).toMatchObject({
@@ -242,7 +245,7 @@ describe('what was certainly never written', () => {
   test('stays ready when it was never submitted, and tells no move', () => {
     const settlement = settle({ kind: 'unsent' }, { status: Status.ReadyToSubmitToPaymentProcessor });
     expect(settlement.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
-    expect(settlement.moves).toEqual([]);
+    expect(settlement.auditEntries).toEqual([]);
   });
 });
 
