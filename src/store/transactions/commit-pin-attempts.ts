@@ -1,18 +1,15 @@
-import type pg from 'pg';
 import { PinState } from '../../transactions/model/pin.ts';
 import type { PinAttempt } from '../../transactions/ports/store-ports.ts';
 import { ColumnBatch, columnNames, columnValues } from '../postgres/column-batch.ts';
 import { TIMES, toRow } from './commit-taps.ts';
-import type { JobsInCommit } from './jobs-in-commit.ts';
+import { GUARDED_COLUMNS, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
 import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
 
 const batch = new ColumnBatch({
-  acquirerId: 'integer',
-  id: 'uuid',
+  ...GUARDED_COLUMNS,
   fromStatus: 'integer',
   ...ATTEMPT_COLUMNS,
   ...TIMES.seconds,
-  auditEntries: 'jsonb',
 });
 
 // An earlier attempt may need review.
@@ -40,7 +37,7 @@ superseded as (
   from before where stan is not null
 ),
 entries as (
-  insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
+  ${INSERT_ENTRIES}
   select acquirer_id, id, attempt, "auditEntries" from submitted
 )
 select id from submitted`;
@@ -50,31 +47,10 @@ select id from submitted`;
  * was faster. The same commit removes the jobs that guarded the wait. It stores the request that asked for the PIN
  * separately, because its switch may still approve it.
  */
-export async function commitPinAttempts(
-  client: pg.PoolClient,
-  attempts: readonly PinAttempt[],
-  jobs: JobsInCommit,
-): Promise<boolean[]> {
-  const rows = attempts.map((attempt) => ({ ...toRow(attempt), fromStatus: attempt.fromStatus }));
-  const answer = await client.query<{ id: string }>({
-    name: 'commit-pin-attempts',
-    text: SUBMIT_PIN,
-    values: batch.values(rows),
-  });
-  const submitted = new Set(answer.rows.map(({ id }) => id));
-  const done = attempts.filter(({ transaction }) => submitted.has(transaction.id));
-  const enqueue = done.flatMap((attempt) => attempt.enqueue);
-  if (enqueue.length > 0) await jobs.enqueue(client, enqueue);
-  const needless = Map.groupBy(
-    done.flatMap(({ remove }) => remove),
-    ({ queue }) => queue,
-  );
-  for (const [queue, removed] of needless) {
-    await jobs.remove(
-      client,
-      queue,
-      removed.map(({ id }) => id),
-    );
-  }
-  return attempts.map(({ transaction }) => submitted.has(transaction.id));
-}
+export const commitPinAttempts = guardedWrite({
+  name: 'commit-pin-attempts',
+  batch,
+  text: SUBMIT_PIN,
+  rowOf: (attempt: PinAttempt) => ({ ...toRow(attempt), id: attempt.transaction.id, fromStatus: attempt.fromStatus }),
+  jobsOf: ({ enqueue, remove }) => ({ enqueue, remove: remove.map(({ queue, id }) => ({ queue, ids: [id] })) }),
+});

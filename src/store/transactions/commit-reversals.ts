@@ -1,13 +1,10 @@
-import type pg from 'pg';
 import type { ReversalStep } from '../../transactions/ports/reversal-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { adjustReservations, reservationsOf } from './commit-refunds.ts';
-import type { JobsInCommit } from './jobs-in-commit.ts';
+import { GUARDED_COLUMNS, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
 
 const batch = new ColumnBatch({
-  acquirerId: 'integer',
-  id: 'uuid',
-  attempt: 'integer',
+  ...GUARDED_COLUMNS,
   fromState: 'integer',
   fromAttempt: 'integer',
   fromVoidState: 'integer',
@@ -31,7 +28,6 @@ const batch = new ColumnBatch({
   confirms: 'boolean',
   nextJob: 'uuid',
   answer: 'text',
-  auditEntries: 'jsonb',
 });
 
 /** The attempts of a request's reversal; a step that was decided from fewer or more of them is outdated. */
@@ -92,7 +88,7 @@ unsent as (
   where x.kind = 'unsent' and ${OF_ATTEMPT}
 ),
 entries as (
-  insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
+  ${INSERT_ENTRIES}
   select s.acquirer_id, s.id, s.attempt, x."auditEntries" from stepped s join x on s.acquirer_id = x."acquirerId" and s.id = x.id
   where jsonb_array_length(x."auditEntries") > 0
 )
@@ -102,28 +98,18 @@ select id from stepped`;
  * Commits steps of reversals, each guarded by the state and the attempts that it follows. If two follow the same
  * state, one wins; the result of the other is false.
  */
-export async function commitReversals(
-  client: pg.PoolClient,
-  steps: readonly ReversalStep[],
-  jobs: JobsInCommit,
-): Promise<boolean[]> {
-  const { rows } = await client.query<{ id: string }>({
-    name: 'commit-reversals',
-    text: STEP,
-    values: batch.values(steps.map(toRow)),
-  });
-  const stepped = new Set(rows.map(({ id }) => id));
-  const done = steps.filter(({ transaction }) => stepped.has(transaction.id));
-  const enqueue = done.flatMap((step) => step.enqueue);
-  if (enqueue.length > 0) await jobs.enqueue(client, enqueue);
-  const remove = done.flatMap((step) => step.remove);
-  if (remove.length > 0) await jobs.remove(client, 'reverse', remove);
-  await adjustReservations(
-    client,
-    done.flatMap(({ transaction, to }) => reservationsOf(transaction, to)),
-  );
-  return steps.map(({ transaction }) => stepped.has(transaction.id));
-}
+export const commitReversals = guardedWrite({
+  name: 'commit-reversals',
+  batch,
+  text: STEP,
+  rowOf: toRow,
+  jobsOf: ({ enqueue, remove }) => ({ enqueue, remove: [{ queue: 'reverse', ids: remove }] }),
+  afterwards: (client, stepped) =>
+    adjustReservations(
+      client,
+      stepped.flatMap(({ transaction, to }) => reservationsOf(transaction, to)),
+    ),
+});
 
 function toRow({ transaction, to, voidRow, record, attempts, auditEntries, nowMs }: ReversalStep) {
   const { acquirerId, id, attempt } = transaction;

@@ -1,8 +1,7 @@
-import type pg from 'pg';
 import { PinState } from '../../transactions/model/pin.ts';
 import type { NewSubmission } from '../../transactions/ports/store-ports.ts';
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
-import type { JobsInCommit } from './jobs-in-commit.ts';
+import { GUARDED_COLUMNS, guardedUpdate, guardedWrite } from './guarded-update.ts';
 
 /** Columns that a worker decides for an accepted tap before its bytes are sent. */
 const SUBMISSION_COLUMNS = {
@@ -18,61 +17,29 @@ const SUBMISSION_COLUMNS = {
 } as const satisfies ColumnList;
 
 const batch = new ColumnBatch({
-  acquirerId: 'integer',
-  id: 'uuid',
-  attempt: 'integer',
+  ...GUARDED_COLUMNS,
   fromStatus: 'integer',
   deadlineSeconds: 'float8',
   ...SUBMISSION_COLUMNS,
-  auditEntries: 'jsonb',
 });
 
-const SUBMIT = `
-with x as (${batch.rows}),
-submitted as (
-  update transactions t
-  set ${assignments(SUBMISSION_COLUMNS)}, deadline_at = clock_timestamp() + x."deadlineSeconds" * interval '1 s',
-    deadline_seconds = x."deadlineSeconds", handover = null
-  from x
-  where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt and t.status = x."fromStatus"
+const SUBMIT = guardedUpdate({
+  rows: batch.rows,
+  set: `${assignments(SUBMISSION_COLUMNS)}, deadline_at = clock_timestamp() + x."deadlineSeconds" * interval '1 s',
+    deadline_seconds = x."deadlineSeconds", handover = null`,
+  guard: `t.attempt = x.attempt and t.status = x."fromStatus"
     and t.disposition is null and t.pin_state <> ${PinState.awaiting}
-    and t.answer_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'
-  returning t.acquirer_id, t.id, t.attempt, x."auditEntries"
-),
-entries as (
-  insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select acquirer_id, id, attempt, "auditEntries" from submitted
-)
-select id from submitted`;
+    and t.answer_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'`,
+});
 
 /**
  * Moves to 4 if the row still waits and a full deadline is left; false otherwise. The next `overdue` job replaces the
  * last.
  */
-export async function commitSubmissions(
-  client: pg.PoolClient,
-  submissions: readonly NewSubmission[],
-  jobs: JobsInCommit,
-): Promise<boolean[]> {
-  const records = submissions.map(({ transaction, fromStatus, auditEntries }) => ({
-    ...transaction,
-    fromStatus,
-    auditEntries,
-  }));
-  const { rows } = await client.query<{ id: string }>({
-    name: 'commit-submissions',
-    text: SUBMIT,
-    values: batch.values(records),
-  });
-  const submitted = new Set(rows.map(({ id }) => id));
-  const done = submissions.filter(({ transaction }) => submitted.has(transaction.id));
-  if (done.length > 0) {
-    await jobs.enqueue(
-      client,
-      done.flatMap(({ enqueue }) => enqueue),
-    );
-    const replaced = done.flatMap(({ remove }) => remove);
-    if (replaced.length > 0) await jobs.remove(client, 'overdue', replaced);
-  }
-  return submissions.map(({ transaction }) => submitted.has(transaction.id));
-}
+export const commitSubmissions = guardedWrite({
+  name: 'commit-submissions',
+  batch,
+  text: SUBMIT,
+  rowOf: ({ transaction, fromStatus, auditEntries }: NewSubmission) => ({ ...transaction, fromStatus, auditEntries }),
+  jobsOf: ({ enqueue, remove }) => ({ enqueue, remove: [{ queue: 'overdue', ids: remove }] }),
+});

@@ -1,12 +1,12 @@
 import type pg from 'pg';
 import { Disposition } from '../../transactions/model/disposition.ts';
-import type { JobRequest } from '../../transactions/model/jobs.ts';
 import { Status } from '../../transactions/model/status.ts';
 import { TransactionType } from '../../transactions/model/transaction.ts';
 import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
 import { findUnclaimable, IS_NAMED_LIKE_A_LINK, namedLink, recordClaims } from '../links/link-claims.ts';
 import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
-import type { JobsInCommit } from './jobs-in-commit.ts';
+import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
+import { changeJobs, type JobsInCommit } from './jobs-in-commit.ts';
 import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
 
 /**
@@ -52,7 +52,7 @@ born as (
   returning acquirer_id, id
 ),
 entries as (
-  insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
+  ${INSERT_ENTRIES}
   select x."acquirerId", x.id, x.attempt, x."auditEntries" from x join born on born.acquirer_id = x."acquirerId" and born.id = x.id
 )
 select id, 'inserted' as outcome from born union all select id, 'named' from named`;
@@ -76,7 +76,7 @@ export async function insertTaps(
   const outcomes = new Map(rows.map(({ id, outcome }) => [id, outcome]));
   const born = admitted.filter(({ transaction }) => outcomes.get(transaction.id) === 'inserted');
   await recordClaims(client, born);
-  await enqueueAll(client, jobs, born);
+  await changeJobs(client, jobs, [{ enqueue: born.flatMap(({ enqueue }) => enqueue) }]);
   return taps.map((tap) => (unclaimable.has(tap) ? 'taken' : (outcomes.get(tap.transaction.id) ?? 'exists')));
 }
 
@@ -85,35 +85,33 @@ function toNamedRow(tap: NewAttempt) {
 }
 
 const attempts = new ColumnBatch({
-  acquirerId: 'integer',
-  id: 'uuid',
+  ...GUARDED_COLUMNS,
   merchantId: 'text',
   merchantReference: 'text',
   namedLink: 'uuid',
   ...ATTEMPT_COLUMNS,
   ...TIMES.seconds,
-  auditEntries: 'jsonb',
 });
 
 // A reference may have become that of a link since the first attempt, and the link may have been paid: a tap without
 // a link then does not start again.
-const RETRY = `
-with x as (${attempts.rows}),
-retried as (
-  update transactions t
-  set (${columnNames(ATTEMPT_COLUMNS)}, ${TIMES.names}) = row(${columnValues(ATTEMPT_COLUMNS)}, ${TIMES.values})
-  from x
-  where t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt - 1 and t.original_id is null
+const RETRY = guardedUpdate({
+  rows: attempts.rows,
+  set: `(${columnNames(ATTEMPT_COLUMNS)}, ${TIMES.names}) = row(${columnValues(ATTEMPT_COLUMNS)}, ${TIMES.values})`,
+  guard: `t.attempt = x.attempt - 1 and t.original_id is null
     and (t.status in (${NOT_SENT.join()}) or t.disposition in (${NOT_SENT_DISPOSITIONS.join()}))
     and t.status in (${[...NOT_SENT, ...ANSWERED].join()}) and t.pin_fingerprint is null
-    and (x."consumerId" is not null or not ${IS_NAMED_LIKE_A_LINK})
-  returning t.acquirer_id, t.id, t.attempt, x."auditEntries"
-),
-entries as (
-  insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
-  select acquirer_id, id, attempt, "auditEntries" from retried
-)
-select id from retried`;
+    and (x."consumerId" is not null or not ${IS_NAMED_LIKE_A_LINK})`,
+});
+
+const writeRetries = guardedWrite({
+  name: 'retry-taps',
+  batch: attempts,
+  text: RETRY,
+  rowOf: (tap: NewAttempt) => ({ ...toNamedRow(tap), id: tap.transaction.id }),
+  jobsOf: ({ enqueue }) => ({ enqueue }),
+  afterwards: recordClaims,
+});
 
 /**
  * Starts the next attempt of transactions that never reached a switch; false if another attempt was faster, or the
@@ -125,25 +123,13 @@ export async function retryTaps(
   jobs: JobsInCommit,
 ): Promise<boolean[]> {
   const unclaimable = await findUnclaimable(client, taps);
-  const { rows } = await client.query<{ id: string }>({
-    name: 'retry-taps',
-    text: RETRY,
-    values: attempts.values(taps.filter((tap) => !unclaimable.has(tap)).map(toNamedRow)),
-  });
-  const retried = new Set(rows.map(({ id }) => id));
-  const again = taps.filter(({ transaction }) => retried.has(transaction.id));
-  await recordClaims(client, again);
-  await enqueueAll(client, jobs, again);
-  return taps.map(({ transaction }) => retried.has(transaction.id));
+  const claimable = taps.filter((tap) => !unclaimable.has(tap));
+  const outcomes = await writeRetries(client, claimable, jobs);
+  const retried = new Set(claimable.filter((_, n) => outcomes[n]));
+  return taps.map((tap) => retried.has(tap));
 }
 
 /** An attempt on its way to the database, with the names of its columns. */
 export function toRow({ transaction, auditEntries, answerBySeconds, pinSeconds, handover }: NewAttempt) {
   return { ...transaction, handover, answerBySeconds, pinSeconds, auditEntries };
-}
-
-async function enqueueAll(client: pg.ClientBase, jobs: JobsInCommit, taps: readonly NewAttempt[]): Promise<void> {
-  const requests: JobRequest[] = [];
-  for (const { enqueue } of taps) requests.push(...enqueue);
-  if (requests.length > 0) await jobs.enqueue(client, requests);
 }

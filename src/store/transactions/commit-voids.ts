@@ -13,6 +13,7 @@ import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { insertTaps } from './commit-taps.ts';
 import { findTransaction } from './find-transactions.ts';
+import { INSERT_ENTRIES } from './guarded-update.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
 // From here on the sale's reversal is required, and follows the steps of every reversal.
@@ -25,7 +26,7 @@ with asked as (
     and reversal_state = ${ReversalState.none} and type not in (${TransactionType.Refund}, ${TransactionType.Void})
   returning acquirer_id, id, attempt
 )
-insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
+${INSERT_ENTRIES}
 select acquirer_id, id, attempt, $3::jsonb from asked`;
 
 /**

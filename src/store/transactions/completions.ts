@@ -7,6 +7,7 @@ import { ColumnBatch } from '../postgres/column-batch.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';
+import { INSERT_ENTRIES } from './guarded-update.ts';
 
 interface Beginning {
   readonly sale: Transaction;
@@ -38,7 +39,7 @@ with given_up as (
   where t.acquirer_id = $1 and t.id = $2 and t.attempt = $3 and ${STANDS}
   returning t.acquirer_id, t.id, t.attempt
 )
-insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
+${INSERT_ENTRIES}
 select acquirer_id, id, attempt, $4::jsonb from given_up`;
 
 /** Completions on Postgres. There is one for each approval, so its start and end are group-committed like taps. */

@@ -13,7 +13,8 @@ import { ColumnBatch } from '../postgres/column-batch.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { adjustReservations, reservationsOf } from './commit-refunds.ts';
 import { findRequests } from './find-requests.ts';
-import type { JobsInCommit } from './jobs-in-commit.ts';
+import { GUARDED_COLUMNS, INSERT_ENTRIES } from './guarded-update.ts';
+import { changeJobs, type JobsInCommit } from './jobs-in-commit.ts';
 
 /**
  * Limit of different responses of a kind that are stored for one request: one is usual, two indicate a switch fault,
@@ -106,9 +107,7 @@ async function findKeys<Key extends object>(
 }
 
 const batch = new ColumnBatch({
-  acquirerId: 'integer',
-  id: 'uuid',
-  attempt: 'integer',
+  ...GUARDED_COLUMNS,
   fromState: 'integer',
   fromAttempt: 'integer',
   fromDisposition: 'integer',
@@ -121,7 +120,6 @@ const batch = new ColumnBatch({
   kind: 'text',
   responseCode: 'text',
   authorizationCode: 'text',
-  auditEntries: 'jsonb',
 });
 
 // The request is locked first, so that the response is recorded and the reversal re-armed together or not at all.
@@ -173,7 +171,7 @@ outdated as (
   where a.acquirer_id = x."acquirerId" and a.transaction_id = x.id and a.attempt = x.attempt and a.counts
 ),
 entries as (
-  insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
+  ${INSERT_ENTRIES}
   select x."acquirerId", x.id, x.attempt, x."auditEntries" from x join recorded r on r.acquirer_id = x."acquirerId" and r.id = x.id
 )
 select u.id, r.id is not null as "isRecorded"
@@ -192,10 +190,12 @@ export async function commitLateResponses(
   });
   const unmoved = new Map(rows.map(({ id, isRecorded }) => [id, isRecorded]));
   const rearmed = records.filter(({ transaction, rearm }) => rearm && unmoved.get(transaction.id));
-  const enqueue = rearmed.flatMap(({ rearm }) => rearm?.enqueue ?? []);
-  if (enqueue.length > 0) await jobs.enqueue(client, enqueue);
-  const remove = rearmed.flatMap(({ rearm }) => rearm?.remove.map(({ id }) => id) ?? []);
-  if (remove.length > 0) await jobs.remove(client, 'expire-pin', remove);
+  const changes = rearmed.flatMap(({ rearm }) => rearm ?? []);
+  await changeJobs(
+    client,
+    jobs,
+    changes.map(({ enqueue, remove }) => ({ enqueue, remove: remove.map(({ queue, id }) => ({ queue, ids: [id] })) })),
+  );
   await adjustReservations(
     client,
     rearmed.flatMap(({ transaction }) =>

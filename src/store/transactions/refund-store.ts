@@ -4,7 +4,7 @@ import type { NewAttempt, PhoneResponseRecord } from '../../transactions/ports/s
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';
-import { commitAcknowledgements } from './commit-acknowledgements.ts';
+import { commitAcknowledgements } from './commit-phone-responses.ts';
 import { commitRefund, type ReserveOutcome } from './commit-refunds.ts';
 import { findIsSettled, findVoid, startVoid } from './commit-voids.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';

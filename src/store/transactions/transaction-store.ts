@@ -24,7 +24,7 @@ import type {
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';
-import { commitAnswers } from './commit-answers.ts';
+import { commitAnswers } from './commit-phone-responses.ts';
 import { commitPinAttempts } from './commit-pin-attempts.ts';
 import { commitPinExpiries } from './commit-pin-expiries.ts';
 import { commitReversals } from './commit-reversals.ts';

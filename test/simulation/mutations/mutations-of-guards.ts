@@ -160,8 +160,8 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   },
   {
     name: 'a device acknowledges what is open',
-    file: 'src/store/transactions/commit-acknowledgements.ts',
-    before: '\n    and t.disposition is not null',
+    file: 'src/store/transactions/commit-phone-responses.ts',
+    before: ' and t.disposition is not null',
     after: '',
     meaning: 'a transaction without an outcome comes to rest',
     hunt: COMPARISON,

@@ -1,0 +1,102 @@
+import type pg from 'pg';
+import type { ColumnBatch, ColumnList, RowOf } from '../postgres/column-batch.ts';
+import { changeJobs, type JobChanges, type JobsInCommit } from './jobs-in-commit.ts';
+
+/** The columns of every batch of guarded writes. */
+export const GUARDED_COLUMNS = {
+  acquirerId: 'integer',
+  id: 'uuid',
+  attempt: 'integer',
+  auditEntries: 'jsonb',
+} as const satisfies ColumnList;
+
+/** Adds rows to the audit trail. */
+export const INSERT_ENTRIES = 'insert into transaction_events (acquirer_id, transaction_id, attempt, moves)';
+
+export interface GuardedUpdate {
+  /** The rows of the batch, as a query. */
+  readonly rows: string;
+  /** Assignments to a transaction `t` from a row `x` of the batch. */
+  readonly set: string;
+  /** The state that `t` must still have. */
+  readonly guard: string;
+  /** Set if a row may have no audit entries. */
+  readonly isSometimesSilent?: boolean;
+}
+
+/**
+ * One statement that updates each transaction of a batch if it is still in the state that the write follows, and
+ * inserts the audit entries of those that were. It returns their ids.
+ */
+export function guardedUpdate(update: GuardedUpdate): string {
+  return `${updated(update)},
+entries as (
+  ${insertUpdated(update)}
+)
+select id from updated`;
+}
+
+/** The same for writes whose outcome no caller needs. It returns nothing. */
+export function unreportedUpdate(update: GuardedUpdate): string {
+  return `${updated(update)}
+${insertUpdated(update)}`;
+}
+
+function updated({ rows, set, guard }: GuardedUpdate): string {
+  return `
+with x as (${rows}),
+updated as (
+  update transactions t
+  set ${set}
+  from x
+  where t.acquirer_id = x."acquirerId" and t.id = x.id and ${guard}
+  returning t.acquirer_id, t.id, t.attempt, x."auditEntries"
+)`;
+}
+
+function insertUpdated({ isSometimesSilent = false }: GuardedUpdate): string {
+  const condition = isSometimesSilent ? '\n  where jsonb_array_length("auditEntries") > 0' : '';
+  return `${INSERT_ENTRIES}
+  select acquirer_id, id, attempt, "auditEntries" from updated${condition}`;
+}
+
+export interface GuardedWriteOptions<Item, Columns extends ColumnList> {
+  /** Name of the prepared statement. */
+  readonly name: string;
+  readonly batch: ColumnBatch<Columns>;
+  /** The statement; it returns the ids of the transactions that were in the guarded state. */
+  readonly text: string;
+  readonly rowOf: (item: Item) => RowOf<Columns> & { readonly id: string };
+  /** The jobs to change if the transaction was in the guarded state. */
+  readonly jobsOf: (item: Item) => JobChanges;
+  /** Further statements in the commit for the items whose transactions were in the guarded state. */
+  readonly afterwards?: (client: pg.PoolClient, done: readonly Item[]) => Promise<void>;
+}
+
+/** Writes a batch with its jobs. @returns for each item, in order, whether its transaction was in the guarded state */
+export type GuardedWrite<Item> = (
+  client: pg.PoolClient,
+  items: readonly Item[],
+  jobs: JobsInCommit,
+) => Promise<boolean[]>;
+
+/** The parts of a commit that every guarded write shares: statement, ids, jobs. */
+export function guardedWrite<Item, Columns extends ColumnList>({
+  name,
+  batch,
+  text,
+  rowOf,
+  jobsOf,
+  afterwards,
+}: GuardedWriteOptions<Item, Columns>): GuardedWrite<Item> {
+  return async (client, items, jobs) => {
+    const records = items.map(rowOf);
+    const { rows } = await client.query<{ id: string }>({ name, text, values: batch.values(records) });
+    const ids = new Set(rows.map(({ id }) => id));
+    const outcomes = records.map(({ id }) => ids.has(id));
+    const done = items.filter((_, n) => outcomes[n]);
+    await changeJobs(client, jobs, done.map(jobsOf));
+    await afterwards?.(client, done);
+    return outcomes;
+  };
+}
