@@ -19,8 +19,8 @@ import { authorize, submitReady } from '../tap/authorize.ts';
 import { awaitOutcome } from '../tap/await-outcome.ts';
 import { NO_SUBMISSION, WITHOUT_PIN } from '../tap/draft.ts';
 import { NEW, newAttempt } from '../tap/plan-attempt.ts';
+import type { ReadySubmission } from '../tap/prepare-submission.ts';
 import { giveUp, unlessOverloaded } from '../tap/submit-handover.ts';
-import type { ReadySubmission } from '../tap/take-route.ts';
 import { takeSaleSwitch } from './take-sale-switch.ts';
 import { refuseUnlessApproved } from './void.ts';
 

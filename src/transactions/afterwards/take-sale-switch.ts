@@ -1,12 +1,15 @@
 import { NoConfiguration, Overloaded, RequestRejected } from '../../errors.ts';
 import { localDateTime } from '../../processor-kit/local-time.ts';
-import { retrievalReference } from '../../processor-kit/rrn.ts';
 import { currencyOf } from '../model/money.ts';
-import { SEND_WITHIN_MS } from '../model/time-limits.ts';
 import type { Transaction } from '../model/transaction.ts';
-import type { PreparedRequest, Switch, Switches, SwitchSlot } from '../ports/switch-ports.ts';
+import type { PreparedRequest, Switch, Switches } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import type { ReadySubmission } from '../tap/take-route.ts';
+import {
+  prepareSubmission,
+  type ReadySubmission,
+  type RequestStamp,
+  type SubmissionContent,
+} from '../tap/prepare-submission.ts';
 
 /**
  * Takes a slot at the switch that approved the sale. No other switch knows the sale.
@@ -24,70 +27,28 @@ export async function takeSaleSwitch(
   const route = deps.directory.routes(sale.acquirerId).find(({ id }) => id === sale.routeId);
   const target = route && switches.find(sale.acquirerId, route.processorId);
   if (!target) throw new NoConfiguration('NO_ROUTE');
-  const slot = await target.takeSlot();
-  if (!slot) {
-    if (target.isFull) throw new Overloaded();
-    return undefined;
-  }
-  try {
-    const ready = await prepare(deps, target, slot, sale, draft);
-    if (!ready) slot.release(); // the business day of the switch has no STAN left
-    return ready;
-  } catch (error) {
-    slot.release();
-    throw error;
-  }
+  const origin = { id: draft.id, routeId: sale.routeId, tid: sale.tid!, mid: sale.mid };
+  const prepared = await prepareSubmission(deps, target, origin, () => refundContent(deps, target, sale, draft));
+  if (prepared === 'full') throw new Overloaded();
+  return prepared === 'down' ? undefined : { ...prepared, pinWait: null, next: () => Promise.resolve(undefined) };
 }
 
-async function prepare(
+function refundContent(
   deps: TransactionDependencies,
   target: Switch,
-  slot: SwitchSlot,
   sale: Transaction,
   draft: Transaction,
-): Promise<ReadySubmission | undefined> {
+): SubmissionContent {
   if (sale.sealedCard === null) throw new RequestRejected('CARD_DATA_DELETED');
-  const { pan, expiry, original } = deps.vault.open(sale.id, sale.sealedCard);
-  const stan = await target.nextStan(sale.tid!);
-  if (stan === undefined) return undefined;
-  const sentAtMs = deps.clock.nowMs();
-  const rrn = retrievalReference(sentAtMs, stan);
-  const request = prepareMessage(deps, target, draft, { stan, rrn, sentAtMs, original });
-  const startMs = deps.clock.monotonicMs();
-  const { deadlineMs } = target.profile;
-  return {
-    submission: {
-      routeId: sale.routeId,
-      tid: sale.tid,
-      mid: sale.mid,
-      stan,
-      rrn,
-      sentAtMs,
-      deadlineSeconds: deadlineMs / 1000,
-      overdueJob: null,
-      sealedCard: deps.vault.seal(draft.id, { pan, expiry, original: request.original }),
-    },
-    request,
-    slot,
-    pinWait: null,
-    deadlineMs: startMs + deadlineMs,
-    sendByMs: startMs + Math.min(SEND_WITHIN_MS, deadlineMs),
-    next: () => Promise.resolve(undefined),
-  };
+  const { original, ...card } = deps.vault.open(sale.id, sale.sealedCard);
+  return { card, build: (stamp) => prepareRefund(deps, target, draft, { ...stamp, original }) };
 }
 
-interface RefundStamp {
-  readonly stan: string;
-  readonly rrn: string;
-  readonly sentAtMs: number;
-  readonly original: Readonly<Record<string, string>>;
-}
-
-function prepareMessage(
+function prepareRefund(
   deps: TransactionDependencies,
   target: Switch,
   draft: Transaction,
-  stamp: RefundStamp,
+  stamp: RequestStamp & { readonly original: Readonly<Record<string, string>> },
 ): PreparedRequest {
   const merchant = deps.directory.merchant(draft.acquirerId, draft.merchantId);
   const { code, numeric } = currencyOf(draft.currency!);

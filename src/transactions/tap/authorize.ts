@@ -12,7 +12,7 @@ import type { PurchaseAnswer, SwitchAnswer } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { lateFactsOf, recordLate } from '../reversal/late-response.ts';
 import { awaitOutcome } from './await-outcome.ts';
-import type { ReadySubmission } from './take-route.ts';
+import type { ReadySubmission } from './prepare-submission.ts';
 
 /**
  * Sends a committed submission and commits its result. If it is proven that nothing was written, the next processor

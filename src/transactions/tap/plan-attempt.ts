@@ -16,8 +16,9 @@ import type { TransactionDependencies } from '../ports/transaction-dependencies.
 import { authorize } from './authorize.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import type { Draft } from './draft.ts';
+import type { ReadySubmission } from './prepare-submission.ts';
 import type { ReadTap } from './read-tap.ts';
-import { type ReadySubmission, takeRoute } from './take-route.ts';
+import { takeRoute } from './take-route.ts';
 
 /** What to commit for an attempt, and how to continue after the commit. */
 export interface Plan {

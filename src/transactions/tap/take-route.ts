@@ -1,30 +1,14 @@
 import { HsmUnavailable, Iso8583Error, NoConfiguration, Overloaded, PinUnusable, TapRefused } from '../../errors.ts';
 import { localDateTime } from '../../processor-kit/local-time.ts';
-import type { PinData, Purchase } from '../../processor-kit/processor.ts';
-import { retrievalReference } from '../../processor-kit/rrn.ts';
+import type { Purchase } from '../../processor-kit/processor.ts';
 import { chooseRoutes } from '../decisions/choose-route.ts';
-import type { PinWait } from '../decisions/pin-step.ts';
-import { SEND_WITHIN_MS } from '../model/time-limits.ts';
-import { type Submission, type Transaction, TransactionType } from '../model/transaction.ts';
+import { TransactionType } from '../model/transaction.ts';
 import type { RouteRecord, TerminalRecord } from '../ports/directory-ports.ts';
-import type { PreparedRequest, Switch, Switches, SwitchSlot } from '../ports/switch-ports.ts';
+import type { Switch, Switches } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import type { Draft } from './draft.ts';
+import { prepareSubmission, type ReadySubmission, type RequestStamp } from './prepare-submission.ts';
 import type { ReadTap } from './read-tap.ts';
-
-/** Everything that a submission commits, and the slot for its bytes. */
-export interface ReadySubmission {
-  readonly submission: Submission & Pick<Transaction, 'sealedCard'>;
-  readonly request: PreparedRequest;
-  readonly slot: SwitchSlot;
-  /** How to await a PIN; null if none can be taken. */
-  readonly pinWait: PinWait | null;
-  /** On the monotonic clock, counted from before the commit: never later than the deadline in the database. */
-  readonly deadlineMs: number;
-  readonly sendByMs: number;
-  /** The same on the next route whose switch has a free slot; undefined if no route is left. */
-  readonly next: () => Promise<ReadySubmission | undefined>;
-}
 
 /**
  * Finds the first route whose switch has a free slot, takes the slot and builds the message.
@@ -88,21 +72,14 @@ async function takeFirst(
   let isFull = false;
   for (const [index, { id: routeId, processorId }] of routes.entries()) {
     const target = switches.find(wanted.draft.transaction.acquirerId, processorId);
-    let slot: SwitchSlot | undefined;
+    if (!target) continue;
     try {
-      // Before the slot is taken, so that a slow HSM does not block the connection for other taps.
-      const pin = await translatePin(target, wanted);
-      slot = await target?.takeSlot();
-      if (!target || !slot) {
-        isFull ||= target?.isFull === true;
-        continue;
-      }
-      const ready = await prepareSubmission(deps, { ...wanted, routeId, target, slot, pin });
+      const prepared = await prepareTap(deps, { ...wanted, routeId, target });
+      isFull ||= prepared === 'full';
+      if (typeof prepared === 'string') continue;
       const others = routes.slice(index + 1);
-      if (ready) return { ...ready, next: () => takeNext(deps, switches, wanted, others) };
-      slot.release(); // the business day of the switch has no STAN left
+      return { ...prepared, next: () => takeNext(deps, switches, wanted, others) };
     } catch (error) {
-      slot?.release();
       // All switches share the HSM, so another route does not help, and the phone is waiting.
       if (error instanceof HsmUnavailable) return 'down';
       if (error instanceof PinUnusable || error instanceof TapRefused) return error;
@@ -114,12 +91,6 @@ async function takeFirst(
   return isFull ? 'full' : 'down';
 }
 
-/** Undefined if the tap has no PIN, or the switch or terminal takes none; that is refused once there is a slot. */
-async function translatePin(target: Switch | undefined, { tap, terminal }: Wanted): Promise<PinData | undefined> {
-  if (!tap.pin || !terminal.canTakePin || !target?.takesPin) return undefined;
-  return target.translatePin(tap.pin, tap.card.pan);
-}
-
 async function takeNext(...question: Parameters<typeof takeFirst>): Promise<ReadySubmission | undefined> {
   const taken = await takeFirst(...question);
   return typeof taken === 'object' && 'slot' in taken ? taken : undefined;
@@ -128,51 +99,36 @@ async function takeNext(...question: Parameters<typeof takeFirst>): Promise<Read
 interface Chosen extends Wanted {
   readonly routeId: number;
   readonly target: Switch;
-  readonly slot: SwitchSlot;
-  readonly pin: PinData | undefined;
 }
 
-async function prepareSubmission(
+async function prepareTap(
   deps: TransactionDependencies,
   chosen: Chosen,
-): Promise<Omit<ReadySubmission, 'next'> | undefined> {
-  const { draft, tap, routeId, target, slot, pin } = chosen;
+): Promise<Omit<ReadySubmission, 'next'> | 'full' | 'down'> {
+  const { draft, tap, routeId, target } = chosen;
+  const { id, type } = draft.transaction;
   const terminal = { ...chosen.terminal, canTakePin: chosen.terminal.canTakePin && target.takesPin };
-  if (tap.pin && !pin) throw new TapRefused('/paymentCardData', 'PIN_NOT_TAKEN', 'card');
-  const stan = await target.nextStan(terminal.tid);
-  if (stan === undefined) return undefined;
-  const sentAtMs = deps.clock.nowMs();
-  const purchase = { ...buildPurchase({ ...chosen, terminal }, stan, sentAtMs), pin };
-  const isMandate = draft.transaction.type === TransactionType.TT3;
-  const request = isMandate ? target.prepareMandate(purchase) : target.prepare(purchase);
-  const startMs = deps.clock.monotonicMs();
-  const { pan, expiry } = purchase.card;
-  return {
-    submission: {
-      routeId,
-      tid: terminal.tid,
-      mid: terminal.mid,
-      stan,
-      rrn: purchase.rrn,
-      sentAtMs,
-      deadlineSeconds: target.profile.deadlineMs / 1000,
-      overdueJob: null,
-      sealedCard: deps.vault.seal(draft.transaction.id, { pan, expiry, original: request.original }),
-    },
-    request,
-    slot,
-    pinWait: terminal.canTakePin ? { job: deps.newId(), seconds: deps.pinSeconds } : null,
-    deadlineMs: startMs + target.profile.deadlineMs,
-    sendByMs: startMs + Math.min(SEND_WITHIN_MS, target.profile.deadlineMs),
-  };
+  // Before the slot is taken, so that a slow HSM does not block the connection for other taps.
+  const pin = tap.pin && terminal.canTakePin ? await target.translatePin(tap.pin, tap.card.pan) : undefined;
+  const origin = { id, routeId, tid: terminal.tid, mid: terminal.mid };
+  const prepared = await prepareSubmission(deps, target, origin, () => {
+    if (tap.pin && !pin) throw new TapRefused('/paymentCardData', 'PIN_NOT_TAKEN', 'card');
+    const build = (stamp: RequestStamp) => {
+      const purchase = { ...buildPurchase({ ...chosen, terminal }, stamp), pin };
+      return type === TransactionType.TT3 ? target.prepareMandate(purchase) : target.prepare(purchase);
+    };
+    return { card: { pan: tap.card.pan, expiry: tap.card.expiry ?? '' }, build };
+  });
+  if (typeof prepared === 'string') return prepared;
+  return { ...prepared, pinWait: terminal.canTakePin ? { job: deps.newId(), seconds: deps.pinSeconds } : null };
 }
 
-function buildPurchase({ draft, tap, terminal }: Chosen, stan: string, sentAtMs: number): Purchase {
+function buildPurchase({ draft, tap, terminal }: Wanted, { stan, rrn, sentAtMs }: RequestStamp): Purchase {
   const { merchant } = draft;
   const { card, chip, currency, amountMinor, facts } = tap;
   return {
     stan,
-    rrn: retrievalReference(sentAtMs, stan),
+    rrn,
     sentAtMs,
     localDateTime: localDateTime(sentAtMs, merchant.timeZone),
     amount: { amountMinor, currency: currency.code, currencyNumeric: currency.numeric },
