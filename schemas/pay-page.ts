@@ -40,6 +40,7 @@ export const payPageState = z.object({
   qrCodeState: z.enum(LINK_STATES).describe('Progress of the payment on the phone'),
   disposition: linkStatus.shape.disposition,
   expired: z.boolean().describe('Whether the link expired without payment'),
+  cancelled: z.boolean().describe('Whether the merchant voided the paid sale: the link cannot be paid again'),
   secondsLeft: z.int().nonnegative().describe('Seconds during which a tap may begin, by the clock of the gateway'),
   mandate: shownTerms.optional(),
 });

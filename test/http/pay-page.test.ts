@@ -111,6 +111,7 @@ describe('what the page asks', () => {
       qrCodeState: 'QRCodeGenerated',
       disposition: null,
       expired: false,
+      cancelled: false,
       secondsLeft: expect.any(Number),
     });
     const { secondsLeft } = body as { secondsLeft: number };

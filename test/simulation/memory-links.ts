@@ -1,11 +1,4 @@
-import {
-  claimedLink,
-  type Link,
-  type LinkKey,
-  REFUSED_STATUSES,
-  RELEASING_DISPOSITIONS,
-  stateAfterTap,
-} from '../../src/transactions/model/link.ts';
+import { claimedLink, holdsLink, type Link, type LinkKey, stateAfterTap } from '../../src/transactions/model/link.ts';
 import type { LinkStateId } from '../../src/transactions/model/link-state.ts';
 import { type Transaction, TransactionType } from '../../src/transactions/model/transaction.ts';
 import type { NewAttempt } from '../../src/transactions/ports/store-ports.ts';
@@ -97,16 +90,11 @@ export class MemoryLinks {
 
   #isHeld({ id, transactionId }: StoredLink): boolean {
     const tap = transactionId === null ? undefined : this.#store.rows.get(transactionId)?.transaction;
-    return tap?.consumerId === id && holds(tap);
+    return tap?.consumerId === id && holdsLink(tap);
   }
 
   #isOvertaken({ paymentReference }: StoredLink): boolean {
     const tap = this.#store.findByReference(paymentReference);
-    return tap?.consumerId === null && holds(tap);
+    return tap?.consumerId === null && holdsLink(tap);
   }
-}
-
-/** It is under way, or its money was taken, or may have been. */
-function holds({ status, disposition }: Transaction): boolean {
-  return !REFUSED_STATUSES.includes(status) && !(disposition !== null && RELEASING_DISPOSITIONS.includes(disposition));
 }

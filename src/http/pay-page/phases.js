@@ -84,6 +84,7 @@ const BY_DISPOSITION = {
     explanation: 'No money was taken. Try again in a moment.',
     isOpen: true,
   },
+  // An automatic reversal. A void by the merchant is CANCELLED.
   Voided: {
     name: 'declined',
     headline: 'Cancelled.',
@@ -95,6 +96,14 @@ const BY_DISPOSITION = {
     headline: 'The bank has not responded.',
     explanation: 'Please do not pay again. We are making sure that no money is taken.',
   },
+};
+
+/** The merchant voided the sale, so the link stays closed. */
+const CANCELLED = {
+  name: 'expired',
+  headline: 'Cancelled by the merchant.',
+  explanation: 'The payment was voided. To pay after all, ask the merchant for a new link.',
+  isLast: true,
 };
 
 /** A debit order is authorised, not paid. */
@@ -111,9 +120,10 @@ const OF_A_DEBIT_ORDER = {
  * @param {object} state response of `GET /pay/<reference>/state`
  * @returns {Phase}
  */
-export function phaseOf({ disposition, qrCodeState, expired, isConsumerApp, type }) {
+export function phaseOf({ disposition, qrCodeState, expired, cancelled, isConsumerApp, type }) {
   if (!isConsumerApp) return READER_APP;
   if (expired) return EXPIRED;
+  if (cancelled) return CANCELLED;
   const phase = BY_DISPOSITION[disposition] ?? BY_STATE[qrCodeState] ?? BY_STATE.TransactionCreated;
   return (type === 'TT3' && OF_A_DEBIT_ORDER[phase.name]) || phase;
 }

@@ -1,4 +1,5 @@
 import type { PayPageState } from '#schemas/pay-page';
+import { Disposition } from '../../transactions/model/disposition.ts';
 import type { Link, Mandate } from '../../transactions/model/link.ts';
 import { type Currency, currencyOf, formatAmount } from '../../transactions/model/money.ts';
 import { type Transaction, TransactionType } from '../../transactions/model/transaction.ts';
@@ -24,6 +25,7 @@ export function payPageStateOf(
     qrCodeState,
     disposition,
     expired,
+    cancelled: tap?.disposition === Disposition.Voided && link.isHeld,
     secondsLeft: Math.ceil(leftMs / 1_000),
     ...(link.mandate && { mandate: termsOf(link.mandate, currencyOf(currency)) }),
   };

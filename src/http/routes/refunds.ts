@@ -79,7 +79,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
         section: 'extension',
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         scope: 'transactions:refund',
-        description: `Cancels an approved sale in full. Possible only before settlement and without refunds. The response is 202 because the switch acknowledges later. A webhook then reports the result: \`transaction.voided\` (the sale is Voided), \`void.failed\` (the switch refused) or \`void.needsReview\` (the result is unknown, and the sale stays blocked until the acquirer resolves it). ${RIGHT}`,
+        description: `Cancels an approved sale in full. Possible only before settlement and without refunds. The response is 202 because the switch acknowledges later. A webhook then reports the result: \`transaction.voided\` (the sale is Voided), \`void.failed\` (the switch refused) or \`void.needsReview\` (the result is unknown, and the sale stays blocked until the acquirer resolves it). A link or intent whose sale is voided cannot be paid again. ${RIGHT}`,
         problems: { 409: [104, 212, 213], 500: [208], 503: [203] },
       },
     },

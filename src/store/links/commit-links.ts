@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { JobRequest } from '../../transactions/model/jobs.ts';
-import { type NewLink, REFUSED_STATUSES, RELEASING_DISPOSITIONS } from '../../transactions/model/link.ts';
+import type { NewLink } from '../../transactions/model/link.ts';
 import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
-import { IS_HELD } from './link-claims.ts';
+import { HOLDS, IS_HELD } from './link-claims.ts';
 
 /** A link on its way to the database; the customer named in its mandate is sealed. */
 export interface Sealed {
@@ -53,8 +53,7 @@ select ${columnValues(COLUMNS)}, coalesce(x."xTid", (select min(p.x_tid) from te
 from x
 where not exists (select from transactions t
   where t.acquirer_id = x."acquirerId" and t.merchant_id = x."merchantId" and t.merchant_reference = x."paymentReference"
-    and t.status not in (${REFUSED_STATUSES.join()})
-    and (t.disposition is null or t.disposition not in (${RELEASING_DISPOSITIONS.join()})))
+    and ${HOLDS})
 on conflict do nothing
 returning id, extract(epoch from expires_at - clock_timestamp())::float8 as "secondsLeft"`;
 

@@ -62,8 +62,8 @@ export function isExpired({ isPast, isHeld }: Pick<Link, 'isPast' | 'isHeld'>): 
 }
 
 /**
- * Dispositions with which a tap releases its link. An uncertain tap never releases it: its money may have been
- * taken.
+ * Dispositions with which a tap releases its link, unless the merchant voided the tap (see `holdsLink`). An uncertain
+ * tap never releases it: its money may have been taken.
  */
 export const RELEASING_DISPOSITIONS: readonly DispositionId[] = [
   Disposition.Declined,
@@ -74,6 +74,20 @@ export const RELEASING_DISPOSITIONS: readonly DispositionId[] = [
 
 /** Final statuses of a tap that was refused before it was submitted: it never held its link. */
 export const REFUSED_STATUSES: readonly StatusId[] = [Status.BadRequestReceived, Status.ErrorFindingConfig];
+
+/**
+ * Whether a tap holds its link, and uses up its reference. A void that the merchant requested does not release the
+ * link: the order was paid and then cancelled, so that paying it again would surprise the merchant. An automatic
+ * reversal does, because the customer never saw an approval.
+ */
+export function holdsLink({
+  status,
+  disposition,
+  voidState,
+}: Pick<Transaction, 'status' | 'disposition' | 'voidState'>): boolean {
+  if (REFUSED_STATUSES.includes(status)) return false;
+  return voidState !== null || disposition === null || !RELEASING_DISPOSITIONS.includes(disposition);
+}
 
 /** The link that a tap claims in the commit of its row. Refunds and voids of a tap claim nothing. */
 export function claimedLink({ type, consumerId }: Pick<Transaction, 'type' | 'consumerId'>): string | undefined {

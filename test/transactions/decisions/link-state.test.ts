@@ -4,7 +4,13 @@ import { ENUMS } from '../../../schemas/enums.ts';
 import { LINK_STATES } from '../../../schemas/link.ts';
 import { judgeAcknowledgement } from '../../../src/transactions/decisions/link-state.ts';
 import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { claimedLink, isExpired, RELEASING_DISPOSITIONS, stateAfterTap } from '../../../src/transactions/model/link.ts';
+import {
+  claimedLink,
+  holdsLink,
+  isExpired,
+  RELEASING_DISPOSITIONS,
+  stateAfterTap,
+} from '../../../src/transactions/model/link.ts';
 import {
   LINK_STATE_MOVES,
   LinkState,
@@ -12,7 +18,7 @@ import {
   linkStateName,
 } from '../../../src/transactions/model/link-state.ts';
 import { Status } from '../../../src/transactions/model/status.ts';
-import { TransactionType } from '../../../src/transactions/model/transaction.ts';
+import { TransactionType, VoidState } from '../../../src/transactions/model/transaction.ts';
 
 const STATES = Object.values(LinkState);
 const state = fc.constantFrom(...STATES);
@@ -97,6 +103,15 @@ describe('what holds a link', () => {
     const all = Object.values(Disposition);
     const holding = all.filter((each) => !RELEASING_DISPOSITIONS.includes(each));
     expect(holding).toEqual([Disposition.Approved, Disposition.Indeterminate]);
+  });
+
+  test('a tap that the merchant voided, or is voiding, holds its link; one that was only reversed does not', () => {
+    const status = Status.RespondedToPhone;
+    for (const voidState of Object.values(VoidState)) {
+      expect(holdsLink({ status, disposition: Disposition.Voided, voidState })).toBe(true);
+    }
+    expect(holdsLink({ status, disposition: Disposition.Voided, voidState: null })).toBe(false);
+    expect(holdsLink({ status: Status.ErrorFindingConfig, disposition: null, voidState: null })).toBe(false);
   });
 
   test('it is expired only when its time is over and nothing holds it', () => {
