@@ -68,3 +68,12 @@ describe('a link whose sale the merchant voids', () => {
     expect(await payState(await createVoidedLink())).toMatchObject({ disposition: 'Voided', cancelled: true });
   });
 });
+
+test('a till that taps a link with the reference of its customer is too late, like the next customer', async () => {
+  const link = await create();
+  expect(outcomeOf(await new AppPhone(installation, link).pay()).type).toBe('Approved');
+  for (const phone of [installation.phone(), new AppPhone(installation, link)]) {
+    const tap = { amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference };
+    expect(problemOf(await phone.tap(tap))).toMatchObject({ status: 409, errorCode: 124 });
+  }
+});

@@ -88,11 +88,11 @@ function isAnswered({ status }: Transaction): boolean {
 
 /**
  * Why a reference cannot be used if its transaction may have reached a switch: it belongs to another device or user,
- * or to another tap.
+ * or to another tap. A link may be paid by any device, so the device and user of its tap are no reason.
  */
 function usedReference(principal: Principal, submitter: Submitter, before: Transaction): Error {
   // For the app of one link, this also covers the tap of another link.
-  if (!isOpenTo(principal, before)) return new DuplicateReference();
+  if (before.consumerId !== null || !isOpenTo(principal, before)) return new DuplicateReference();
   return isSameSubmitter(submitter, before) ? new DuplicateReference() : new Forbidden('FORBIDDEN');
 }
 
