@@ -22,7 +22,7 @@ const MOST_TRIES = 4;
  * RequestRejected (NO_OUTCOME_YET), StoreUnavailable
  */
 export async function acknowledge(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'refunds' | 'store'>,
   principal: Principal,
   { id, deviceInstallationId }: { readonly id: string; readonly deviceInstallationId: string },
 ): Promise<Transaction> {
@@ -39,7 +39,10 @@ export async function acknowledge(
   throw new StoreUnavailable(false); // the row changes faster than it can be read
 }
 
-function acknowledgementOf(deps: TransactionDependencies, transaction: Transaction): PhoneResponseRecord {
+function acknowledgementOf(
+  deps: Pick<TransactionDependencies, 'clock'>,
+  transaction: Transaction,
+): PhoneResponseRecord {
   const { acquirerId, id, attempt, status: fromStatus, disposition, overdueJob } = transaction;
   if (disposition === null) throw new RequestRejected('NO_OUTCOME_YET');
   const { RespondedToPhone, AcknowledgedByPhone: status } = Status;

@@ -9,6 +9,11 @@ import { ReversalState, type Transaction, type TransactionKey } from '../model/t
 import type { Switch } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
+type CompletionDependencies = Pick<
+  TransactionDependencies,
+  'alarms' | 'clock' | 'completions' | 'directory' | 'path' | 'store' | 'vault'
+>;
+
 /**
  * Some switches post an approval only after a completion advice. This file sends that advice. Its job is committed
  * with the outcome, so a crash does not lose it. The job repeats the advice until the switch accepts it or the time
@@ -41,7 +46,7 @@ export function completionJob({ acquirerId, id, attempt }: Transaction): JobRequ
 }
 
 export async function sendCompletion(
-  deps: TransactionDependencies,
+  deps: CompletionDependencies,
   asked: CompletionAttempt,
 ): Promise<CompletionJobResult> {
   const transaction = await deps.store.find(asked);
@@ -71,7 +76,7 @@ function isTooOld(
 }
 
 async function attemptAt(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock' | 'completions' | 'directory' | 'vault'>,
   target: Switch,
   transaction: Transaction,
   asked: CompletionAttempt,
@@ -106,7 +111,7 @@ async function attemptAt(
 
 /** Undefined if the business day has no STAN left. */
 async function buildCompletion(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'vault'>,
   target: Switch,
   transaction: Transaction,
   { completionAttempt }: CompletionAttempt,

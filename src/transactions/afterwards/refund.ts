@@ -15,7 +15,8 @@ import { LOCAL_ANSWER_SECONDS, LONGEST_DEADLINE_SECONDS } from '../model/time-li
 import { NO_RESULT, type Transaction, type TransactionKey, TransactionType } from '../model/transaction.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { authorize, submitReady } from '../tap/authorize.ts';
+import type { OutcomeDependencies } from '../reversal/overdue.ts';
+import { type AuthorizeDependencies, authorize, submitReady } from '../tap/authorize.ts';
 import { awaitOutcome } from '../tap/await-outcome.ts';
 import { NO_SUBMISSION, WITHOUT_PIN } from '../tap/draft.ts';
 import { NEW, newAttempt } from '../tap/plan-attempt.ts';
@@ -23,6 +24,8 @@ import type { ReadySubmission } from '../tap/prepare-submission.ts';
 import { giveUp, unlessOverloaded } from '../tap/submit-handover.ts';
 import { takeSaleSwitch } from './take-sale-switch.ts';
 import { refuseUnlessApproved } from './void.ts';
+
+type RefundDependencies = AuthorizeDependencies & Pick<TransactionDependencies, 'path' | 'vault'>;
 
 /**
  * A refund returns money of a sale. It is a transaction of its own that takes the path of a purchase to the switch
@@ -57,7 +60,7 @@ interface Plan {
  * REFUNDS_UNSUPPORTED), DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
  */
 export async function refund(
-  deps: TransactionDependencies,
+  deps: RefundDependencies,
   sale: Transaction,
   request: RefundRequest,
 ): Promise<Transaction> {
@@ -80,7 +83,7 @@ export async function refund(
 
 /** The worker's part of a refund that an `api` process accepted. The card data comes from the row of the sale. */
 export async function submitRefund(
-  deps: TransactionDependencies,
+  deps: RefundDependencies,
   asked: TransactionKey & { readonly attempt: number },
 ): Promise<void> {
   const transaction = await deps.store.find(asked);
@@ -125,7 +128,7 @@ function refusedAmount(detail: string): RequestRejected {
  * transaction
  */
 async function findRepeated(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'store'>,
   { acquirerId, merchantId, id }: Transaction,
   reference: string,
   amountMinor: number,
@@ -148,7 +151,7 @@ function tooMuch(): RequestRejected {
 }
 
 function draftRefund(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock' | 'newId'>,
   sale: Transaction,
   request: RefundRequest,
   amountMinor: number,
@@ -179,7 +182,7 @@ function draftRefund(
   };
 }
 
-async function planRefund(deps: TransactionDependencies, sale: Transaction, draft: Transaction): Promise<Plan> {
+async function planRefund(deps: RefundDependencies, sale: Transaction, draft: Transaction): Promise<Plan> {
   if (deps.path.kind === 'handover') return handedOver(deps, draft);
   const ready = await takeSaleSwitch(deps, deps.path.switches, sale, draft);
   return ready ? submitted(deps, draft, ready) : unableToGoOnline(deps, draft);
@@ -187,7 +190,7 @@ async function planRefund(deps: TransactionDependencies, sale: Transaction, draf
 
 /** Runs the commit that precedes everything else. If it fails, the resources acquired for it are released. */
 async function commit(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'refunds' | 'store'>,
   { attempt, reserves, abandon }: Plan,
 ): Promise<'inserted' | 'exists' | 'refused'> {
   try {
@@ -202,7 +205,7 @@ async function commit(
 const ACCEPTED: readonly StatusId[] = [Status.RequestReceived, Status.ReadyToSubmitToPaymentProcessor];
 
 /** Role `all`: the refund is created and submitted in one commit, then sent to the switch. */
-function submitted(deps: TransactionDependencies, draft: Transaction, ready: ReadySubmission): Plan {
+function submitted(deps: AuthorizeDependencies, draft: Transaction, ready: ReadySubmission): Plan {
   const status = Status.SubmittedToPaymentProcessor;
   const transaction: Transaction = { ...draft, ...ready.submission, overdueJob: deps.newId(), status };
   const attempt = newAttempt(deps, NEW, transaction, [...ACCEPTED, status], ready.submission.deadlineSeconds ?? 0);
@@ -211,7 +214,7 @@ function submitted(deps: TransactionDependencies, draft: Transaction, ready: Rea
 }
 
 /** Role `api`: a worker continues from the rows of the refund and its sale. */
-function handedOver(deps: TransactionDependencies, draft: Transaction): Plan {
+function handedOver(deps: OutcomeDependencies, draft: Transaction): Plan {
   const status = Status.ReadyToSubmitToPaymentProcessor;
   const transaction: Transaction = { ...draft, overdueJob: deps.newId(), status };
   const planned = newAttempt(deps, NEW, transaction, ACCEPTED, LONGEST_DEADLINE_SECONDS);
@@ -222,7 +225,10 @@ function handedOver(deps: TransactionDependencies, draft: Transaction): Plan {
 }
 
 /** No connection accepted the request, so no part of it can have been sent. */
-function unableToGoOnline(deps: TransactionDependencies, draft: Transaction): Plan {
+function unableToGoOnline(
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId'>,
+  draft: Transaction,
+): Plan {
   const transaction: Transaction = {
     ...draft,
     overdueJob: deps.newId(),

@@ -19,7 +19,7 @@ import {
  * RequestRejected if the switch takes no refunds or the card data was deleted
  */
 export async function takeSaleSwitch(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'vault'>,
   switches: Switches,
   sale: Transaction,
   draft: Transaction,
@@ -34,7 +34,7 @@ export async function takeSaleSwitch(
 }
 
 function refundContent(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'directory' | 'vault'>,
   target: Switch,
   sale: Transaction,
   draft: Transaction,
@@ -45,7 +45,7 @@ function refundContent(
 }
 
 function prepareRefund(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'directory'>,
   target: Switch,
   draft: Transaction,
   stamp: RequestStamp & { readonly original: Readonly<Record<string, string>> },

@@ -28,7 +28,7 @@ const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPho
  * @throws RequestRejected (SALE_SETTLED, ALREADY_VOIDED_OR_REFUNDED, SALE_NOT_APPROVED), StoreUnavailable
  */
 export async function voidSale(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'refunds' | 'store'>,
   sale: Transaction,
   correlationId: string | null = null,
 ): Promise<Transaction> {
@@ -54,7 +54,7 @@ export async function voidSale(
   throw alreadyTakenBack(); // another request was faster
 }
 
-function draftVoid(deps: TransactionDependencies, sale: Transaction, nowMs: number): Transaction {
+function draftVoid(deps: Pick<TransactionDependencies, 'newId'>, sale: Transaction, nowMs: number): Transaction {
   const id = deps.newId();
   return {
     ...sale,

@@ -17,7 +17,7 @@ const NOT_YET_SECONDS = 1;
  * @returns `done` also if a PIN was faster
  */
 export async function expirePin(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'store' | 'wakeups'>,
   asked: TransactionKey & { readonly attempt: number },
 ): Promise<'done' | { readonly againAfterSeconds: number }> {
   const transaction = await deps.store.find(asked);

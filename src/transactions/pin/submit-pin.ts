@@ -15,9 +15,11 @@ import { indexChipTags } from '../tap/chip-tags.ts';
 import { type Draft, pinAttempt } from '../tap/draft.ts';
 import { findUnsupported } from '../tap/find-unsupported.ts';
 import { checkReferenceOfToken, isOpenTo, linkOfToken } from '../tap/link-of-tap.ts';
-import { commitPlan, type Plan, planAttempt, planUnsent } from '../tap/plan-attempt.ts';
+import { type AttemptDependencies, commitPlan, type Plan, planAttempt, planUnsent } from '../tap/plan-attempt.ts';
 import { openTap, type ReadTap, readTap } from '../tap/read-tap.ts';
 import { withPin } from './read-pin.ts';
+
+type PinDependencies = AttemptDependencies & Pick<TransactionDependencies, 'cardData' | 'links' | 'pinTokens'>;
 
 /**
  * The chip's data objects that differ between any two taps: its cryptogram, its counter, the terminal's
@@ -34,7 +36,7 @@ const SAME_TAP_TAGS = [0x9f26, 0x9f36, 0x9f37];
  * @throws NotFound, Forbidden, RequestRejected, TapRefused, PinNotAwaited, Overloaded, StoreUnavailable
  */
 export async function submitPin(
-  deps: TransactionDependencies,
+  deps: PinDependencies,
   principal: Principal,
   transactionId: string,
   request: PinRequest,
@@ -57,11 +59,7 @@ export async function submitPin(
 }
 
 /** The expiry was faster, or another PIN, or the same PIN request that was sent twice at once. */
-async function answerLoser(
-  deps: TransactionDependencies,
-  before: Transaction,
-  request: PinRequest,
-): Promise<Transaction> {
+async function answerLoser(deps: PinDependencies, before: Transaction, request: PinRequest): Promise<Transaction> {
   const current = await deps.store.find(before);
   if (current && isRepeated(deps, current, request)) return awaitOutcome(deps, current);
   throw new PinNotAwaited();
@@ -69,7 +67,7 @@ async function answerLoser(
 
 /** A transaction of another merchant is not found; one of another device or user of the same merchant is forbidden. */
 async function findForPin(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'links' | 'store'>,
   principal: Principal,
   id: string,
   { deviceInstallationId, merchantReference }: PinRequest,
@@ -86,11 +84,19 @@ async function findForPin(
 }
 
 /** Whether this repeats the PIN request, because its response was lost or is still pending. */
-function isRepeated(deps: TransactionDependencies, { pinFingerprint }: Transaction, request: PinRequest): boolean {
+function isRepeated(
+  deps: Pick<TransactionDependencies, 'cardData'>,
+  { pinFingerprint }: Transaction,
+  request: PinRequest,
+): boolean {
   return pinFingerprint !== null && deps.cardData.isFingerprintOf(pinFingerprint, request);
 }
 
-async function checkToken(deps: TransactionDependencies, before: Transaction, pinToken: string): Promise<void> {
+async function checkToken(
+  deps: Pick<TransactionDependencies, 'pinTokens'>,
+  before: Transaction,
+  pinToken: string,
+): Promise<void> {
   if (!isAwaitingPin(before)) throw new PinNotAwaited();
   const verdict = await deps.pinTokens.check(pinToken, before);
   if (verdict === 'spent') throw new PinNotAwaited();
@@ -99,7 +105,7 @@ async function checkToken(deps: TransactionDependencies, before: Transaction, pi
 
 /** Reads the tap again, now with its PIN. */
 function readPinTap(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'cardData' | 'directory' | 'vault'>,
   principal: Principal,
   before: Transaction,
   request: PinRequest,
@@ -118,7 +124,7 @@ function readPinTap(
 
 /** A PIN for another card or a larger amount would let a client try one block on many cards. */
 function isSameTap(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'vault'>,
   before: Transaction,
   { card, chip, currency, amountMinor, decision }: ReadTap,
 ): boolean {
@@ -134,7 +140,7 @@ function isSameTap(
 }
 
 async function planPin(
-  deps: TransactionDependencies,
+  deps: AttemptDependencies,
   draft: Draft,
   before: Transaction,
   tap: ReadTap,
@@ -154,7 +160,11 @@ async function planPin(
  * it. The record may also be committed between the read of the row and this commit. The commit then reads again, at
  * most twice (9, then 8).
  */
-async function commitPin(deps: TransactionDependencies, plan: Plan, before: Transaction): Promise<boolean> {
+async function commitPin(
+  deps: Pick<TransactionDependencies, 'clock' | 'store'>,
+  plan: Plan,
+  before: Transaction,
+): Promise<boolean> {
   if (await deps.store.submitPin(guarded(deps, plan, before))) return true;
   const current = await deps.store.find(before);
   const hasMovedOn = !current || current.attempt !== before.attempt || !isAwaitingPin(current);
@@ -162,7 +172,7 @@ async function commitPin(deps: TransactionDependencies, plan: Plan, before: Tran
 }
 
 function guarded(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock'>,
   { attempt }: Plan,
   { status, pinJob, overdueJob }: Transaction,
 ): PinAttempt {

@@ -9,7 +9,7 @@ import { ReversalState, type Transaction } from '../model/transaction.ts';
 import type { LateStep } from '../ports/reversal-ports.ts';
 import type { ResponseIdentity } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { recordReversalAnswer } from './record-reversal-answer.ts';
+import { type ReversalAnswerDependencies, recordReversalAnswer } from './record-reversal-answer.ts';
 
 /**
  * A response that no request in this process waits for. It arrived after its deadline, after a restart, at another
@@ -33,10 +33,7 @@ interface UnmatchedReversalResponse extends ResponseIdentity {
  */
 export type UnmatchedKind = 'late' | 'duplicate' | 'unknown';
 
-type LateResponseDependencies = Pick<
-  TransactionDependencies,
-  'store' | 'refunds' | 'vault' | 'clock' | 'directory' | 'newId' | 'alarms' | 'wakeups'
->;
+type LateResponseDependencies = ReversalAnswerDependencies & Pick<TransactionDependencies, 'vault'>;
 
 /**
  * If the reversal takes a step at every read of the row, other processes work on it and will receive the response
@@ -89,7 +86,7 @@ export async function recordUnmatchedResponses(
 
 /** Records a late response to a request. The request may change meanwhile, or an attempt with a PIN may replace it. */
 export async function recordLate(
-  deps: LateResponseDependencies,
+  deps: ReversalAnswerDependencies,
   found: Transaction,
   late: LateFacts,
 ): Promise<UnmatchedKind> {

@@ -7,6 +7,9 @@ import type { Transaction } from '../model/transaction.ts';
 import type { PhoneResponseRecord } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
+/** What it takes to decide an outcome that no switch response decides. */
+export type OutcomeDependencies = Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'store' | 'wakeups'>;
+
 /**
  * Moves a transaction whose last moment has passed to a status in which it may rest.
  *
@@ -17,7 +20,7 @@ import type { TransactionDependencies } from '../ports/transaction-dependencies.
  * @returns `notYet` if an outcome may still be committed by the clock of the database
  */
 export async function decideOverdue(
-  deps: TransactionDependencies,
+  deps: OutcomeDependencies,
   transaction: Transaction,
 ): Promise<'decided' | 'notYet'> {
   if (!hasAnswer(transaction)) return decideOutcome(deps, transaction);
@@ -25,7 +28,7 @@ export async function decideOverdue(
   return 'decided';
 }
 
-async function decideOutcome(deps: TransactionDependencies, transaction: Transaction): Promise<'decided' | 'notYet'> {
+async function decideOutcome(deps: OutcomeDependencies, transaction: Transaction): Promise<'decided' | 'notYet'> {
   if (!isUnanswered(transaction.status)) return 'decided';
   const wasSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
   const nowMs = deps.clock.nowMs();
@@ -52,7 +55,7 @@ function isUnanswered(status: StatusId): boolean {
 
 /** The record that a phone received its response (8) or disconnected (9). */
 export function answerRecord(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock'>,
   transaction: Transaction,
   isFlushed: boolean,
 ): PhoneResponseRecord {
@@ -73,7 +76,11 @@ export function answerRecord(
  * Records that the response was sent to the phone, or could not be. A repeated request that finds this recorded
  * changes nothing.
  */
-export function recordAnswer(deps: TransactionDependencies, transaction: Transaction, isFlushed: boolean): void {
+export function recordAnswer(
+  deps: Pick<TransactionDependencies, 'clock' | 'store'>,
+  transaction: Transaction,
+  isFlushed: boolean,
+): void {
   const mayMove =
     isUnanswered(transaction.status) || (transaction.status === Status.FailedToRespondToPhone && isFlushed);
   if (mayMove) deps.store.recordAnswer(answerRecord(deps, transaction, isFlushed));

@@ -9,7 +9,8 @@ import type { ReversalKey } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { withVoidRow } from './void-row.ts';
 
-type ReversalAnswerDependencies = Pick<
+/** What it takes to record a step of a reversal. */
+export type ReversalAnswerDependencies = Pick<
   TransactionDependencies,
   'store' | 'refunds' | 'clock' | 'directory' | 'newId' | 'alarms' | 'wakeups'
 >;
@@ -46,7 +47,11 @@ export async function recordReversalAnswer(
  * Retries the read while the database is unavailable, because the switch does not repeat the response before the
  * next attempt.
  */
-async function read<T>(deps: ReversalAnswerDependencies, key: ReversalKey, find: () => Promise<T>): Promise<T> {
+async function read<T>(
+  deps: Pick<TransactionDependencies, 'clock' | 'wakeups'>,
+  key: ReversalKey,
+  find: () => Promise<T>,
+): Promise<T> {
   const untilMs = deps.clock.monotonicMs() + UNREAD_FOR_MS;
   for (;;) {
     try {
@@ -72,7 +77,7 @@ export async function stepReversal(
 }
 
 /** A transaction that was Voided before, and reversed again after a late approval, was already reported. */
-function withWebhook(deps: ReversalAnswerDependencies, step: ReversalStep): ReversalStep {
+function withWebhook(deps: Pick<TransactionDependencies, 'directory' | 'newId'>, step: ReversalStep): ReversalStep {
   const { transaction, to, nowMs } = step;
   if (to.disposition === transaction.disposition) return step;
   const after: Transaction = { ...transaction, ...to };

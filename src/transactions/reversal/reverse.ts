@@ -12,8 +12,10 @@ import type { ReversalAttempt, ReversalStep } from '../ports/reversal-ports.ts';
 import type { OriginalFacts } from '../ports/store-ports.ts';
 import type { Switch, SwitchSlot } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { recordReversalAnswer, stepReversal } from './record-reversal-answer.ts';
+import { type ReversalAnswerDependencies, recordReversalAnswer, stepReversal } from './record-reversal-answer.ts';
 import { reviewUnsendable } from './review-unsendable.ts';
+
+type ReverseDependencies = ReversalAnswerDependencies & Pick<TransactionDependencies, 'originals' | 'path' | 'vault'>;
 
 /**
  * Sends one attempt of a reversal (reversal-steps.ts describes its states) on a connection where it cannot overtake
@@ -40,7 +42,7 @@ const MOVED: ReversalJobResult = { againAfterSeconds: 1 };
 
 /** @param jobId the job that requested the attempt, if it waits in the queue: the commit of the attempt removes it */
 export async function sendReversal(
-  deps: TransactionDependencies,
+  deps: ReverseDependencies,
   asked: ReversalAttempt,
   jobId?: string,
 ): Promise<ReversalJobResult> {
@@ -69,7 +71,7 @@ interface NumberedAttempt {
 }
 
 async function attemptReversal(
-  deps: TransactionDependencies,
+  deps: ReverseDependencies,
   transaction: Transaction,
   target: Switch | undefined,
   { number, ...asked }: NumberedAttempt,
@@ -112,7 +114,7 @@ interface NoSlot {
 const NOT_NOW: NoSlot = {};
 
 async function takeSlotFor(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'originals'>,
   target: Switch,
   transaction: Transaction,
   original: OriginalFacts,
@@ -130,7 +132,7 @@ async function takeSlotFor(
 
 /** No connection could take the attempt. The attempt does not count, but the elapsed time does. */
 async function waitForSlot(
-  deps: TransactionDependencies,
+  deps: ReversalAnswerDependencies,
   transaction: Transaction,
   target: Switch | undefined,
   { againAfterSeconds }: NoSlot,
@@ -149,7 +151,7 @@ interface Sending extends FreeSlot {
   readonly jobId: string | undefined;
 }
 
-async function sendOn(deps: TransactionDependencies, sending: Sending, number: number): Promise<ReversalJobResult> {
+async function sendOn(deps: ReverseDependencies, sending: Sending, number: number): Promise<ReversalJobResult> {
   const { transaction, target, slot, jobId } = sending;
   let made: { readonly reversal: Reversal; readonly attempt: Attempt; readonly step: ReversalStep } | undefined;
   try {
@@ -173,7 +175,7 @@ async function sendOn(deps: TransactionDependencies, sending: Sending, number: n
 }
 
 async function settleAttempt(
-  deps: TransactionDependencies,
+  deps: ReversalAnswerDependencies,
   { transaction, target }: Sending,
   sent: Transaction,
   attempt: Attempt,
@@ -198,7 +200,7 @@ async function settleAttempt(
 
 /** Undefined if the attempt needs a STAN of its own and the business day has none left. */
 async function buildAttempt(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'vault'>,
   { transaction, target, processorId, original, couldOvertake }: Sending,
   number: number,
 ) {

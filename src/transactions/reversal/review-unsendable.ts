@@ -3,8 +3,7 @@ import { REVERSAL_SCHEDULE } from '../../processor-kit/profile.ts';
 import { exhaustedStep, reviewStep } from '../decisions/reversal-steps.ts';
 import type { Transaction } from '../model/transaction.ts';
 import type { Switch } from '../ports/switch-ports.ts';
-import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { stepReversal } from './record-reversal-answer.ts';
+import { type ReversalAnswerDependencies, stepReversal } from './record-reversal-answer.ts';
 
 /**
  * Decides what happens to a reversal whose attempt failed with an error before it was sent.
@@ -19,7 +18,7 @@ import { stepReversal } from './record-reversal-answer.ts';
  * @throws the error itself if the job has to be retried, so that it is logged
  */
 export async function reviewUnsendable(
-  deps: TransactionDependencies,
+  deps: ReversalAnswerDependencies,
   transaction: Transaction,
   target: Switch | undefined,
   error: unknown,

@@ -14,7 +14,7 @@ import type { TransactionDependencies } from '../ports/transaction-dependencies.
  * @returns the step with all of these effects, to be committed together
  */
 export async function withVoidRow(
-  deps: Pick<TransactionDependencies, 'refunds' | 'directory' | 'newId'>,
+  deps: Pick<TransactionDependencies, 'directory' | 'newId' | 'refunds'>,
   step: ReversalStep,
 ): Promise<ReversalStep> {
   const { transaction, to, auditEntries, nowMs } = step;

@@ -11,15 +11,22 @@ import { ReversalState, type Transaction } from '../model/transaction.ts';
 import type { PurchaseAnswer, SwitchAnswer } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { lateFactsOf, recordLate } from '../reversal/late-response.ts';
+import type { OutcomeDependencies } from '../reversal/overdue.ts';
+import type { ReversalAnswerDependencies } from '../reversal/record-reversal-answer.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import type { ReadySubmission } from './prepare-submission.ts';
+
+/** The outcome may be decided elsewhere meanwhile; the switch response is then a late one. */
+export type AuthorizeDependencies = OutcomeDependencies &
+  ReversalAnswerDependencies &
+  Pick<TransactionDependencies, 'originals' | 'reverseAhead'>;
 
 /**
  * Sends a committed submission and commits its result. If it is proven that nothing was written, the next processor
  * is tried. If another process has committed first, the caller returns the stored result.
  */
 export async function authorize(
-  deps: TransactionDependencies,
+  deps: AuthorizeDependencies,
   transaction: Transaction,
   ready: ReadySubmission,
 ): Promise<Transaction> {
@@ -39,7 +46,7 @@ export async function authorize(
  * @returns undefined, with the slot released, if another process has decided or `answer_by` leaves no full deadline
  */
 export async function submitReady(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock' | 'newId' | 'store'>,
   before: Transaction,
   { submission, slot }: ReadySubmission,
 ): Promise<Transaction | undefined> {
@@ -65,7 +72,7 @@ export async function submitReady(
 }
 
 async function settle(
-  deps: TransactionDependencies,
+  deps: AuthorizeDependencies,
   transaction: Transaction,
   answer: SwitchAnswer<PurchaseAnswer>,
   ready: ReadySubmission,

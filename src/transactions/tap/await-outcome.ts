@@ -2,8 +2,7 @@ import { StoreUnavailable } from '../../errors.ts';
 import { hasAnswer } from '../model/pin.ts';
 import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS, OUTCOME_GRACE_SECONDS } from '../model/time-limits.ts';
 import type { Transaction } from '../model/transaction.ts';
-import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { decideOverdue } from '../reversal/overdue.ts';
+import { decideOverdue, type OutcomeDependencies } from '../reversal/overdue.ts';
 
 /**
  * A wake-up can be lost, or come from a process that does not share them, so the row is read at this interval
@@ -27,7 +26,7 @@ const DECIDED_WITHIN_MS = 5_000;
  * @throws StoreUnavailable, `mayBeStored`, if the row does not exist, cannot be read for a long time, or stays
  * undecided
  */
-export async function awaitOutcome(deps: TransactionDependencies, transaction: Transaction): Promise<Transaction> {
+export async function awaitOutcome(deps: OutcomeDependencies, transaction: Transaction): Promise<Transaction> {
   const deadlineSeconds = transaction.deadlineSeconds ?? LONGEST_DEADLINE_SECONDS;
   const lastMomentMs =
     deps.clock.monotonicMs() + (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1000;
@@ -51,7 +50,7 @@ export async function awaitOutcome(deps: TransactionDependencies, transaction: T
 
 /** The row as stored; after the last moment, the row after the decision of this request. */
 async function lookOrDecide(
-  deps: TransactionDependencies,
+  deps: OutcomeDependencies,
   transaction: Transaction,
   lastMomentMs: number,
 ): Promise<Transaction | undefined> {

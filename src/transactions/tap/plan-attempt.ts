@@ -13,12 +13,15 @@ import type { Transaction } from '../model/transaction.ts';
 import type { Handover, OpenedTap } from '../ports/card-ports.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { authorize } from './authorize.ts';
+import type { OutcomeDependencies } from '../reversal/overdue.ts';
+import { type AuthorizeDependencies, authorize } from './authorize.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import type { Draft } from './draft.ts';
 import type { ReadySubmission } from './prepare-submission.ts';
 import type { ReadTap } from './read-tap.ts';
-import { takeRoute } from './take-route.ts';
+import { type RouteDependencies, takeRoute } from './take-route.ts';
+
+export type AttemptDependencies = AuthorizeDependencies & RouteDependencies & Pick<TransactionDependencies, 'path'>;
 
 /** What to commit for an attempt, and how to continue after the commit. */
 export interface Plan {
@@ -49,7 +52,7 @@ const READY = [Status.RequestReceived, Status.ReadyToSubmitToPaymentProcessor] a
  * @returns NoConfiguration or TapRefused if nothing may be sent for a reason that the submitter must know
  */
 export async function planAttempt(
-  deps: TransactionDependencies,
+  deps: AttemptDependencies,
   origin: Origin,
   draft: Draft,
   tap: ReadTap,
@@ -63,17 +66,21 @@ export async function planAttempt(
 }
 
 /** An attempt that cannot be sent now. */
-export function planUnsent(deps: TransactionDependencies, origin: Origin, draft: Draft): Plan {
+export function planUnsent(deps: OutcomeDependencies, origin: Origin, draft: Draft): Plan {
   return decidedHere(deps, origin, draft, { kind: 'unsent' });
 }
 
 /** If the HSM could not open a PIN block, the PIN may be entered again. */
-export function pinUnusable(deps: TransactionDependencies): SwitchEvent {
+export function pinUnusable(deps: Pick<TransactionDependencies, 'newId' | 'pinSeconds'>): SwitchEvent {
   return { kind: 'pinUnusable', pinWait: { job: deps.newId(), seconds: deps.pinSeconds } };
 }
 
 /** Runs the commit that precedes everything else. If it fails, the resources of the plan are released. */
-export async function commitPlan<T>(deps: TransactionDependencies, plan: Plan, write: () => Promise<T>): Promise<T> {
+export async function commitPlan<T>(
+  deps: Pick<TransactionDependencies, 'store'>,
+  plan: Plan,
+  write: () => Promise<T>,
+): Promise<T> {
   try {
     return await write();
   } catch (error) {
@@ -93,7 +100,7 @@ export async function commitPlan<T>(deps: TransactionDependencies, plan: Plan, w
  * is notified at once.
  */
 async function handOver(
-  deps: TransactionDependencies,
+  deps: OutcomeDependencies,
   handover: Handover,
   origin: Origin,
   draft: Draft,
@@ -108,7 +115,7 @@ async function handOver(
 }
 
 function handedOver(
-  deps: TransactionDependencies,
+  deps: OutcomeDependencies,
   origin: Origin,
   { transaction: read }: Draft,
   handover: Uint8Array,
@@ -131,7 +138,7 @@ function handedOver(
 
 /** Role `all`: the attempt is created, routed and submitted in one commit, then sent to the switch. */
 function submitted(
-  deps: TransactionDependencies,
+  deps: AuthorizeDependencies,
   origin: Origin,
   { transaction: read }: Draft,
   ready: ReadySubmission,
@@ -150,7 +157,7 @@ function submitted(
 
 /** Nothing is sent: the resulting outcome is committed with the attempt itself. */
 function decidedHere(
-  deps: TransactionDependencies,
+  deps: OutcomeDependencies,
   origin: Origin,
   { transaction: read }: Draft,
   event: SwitchEvent,
@@ -170,7 +177,7 @@ function decidedHere(
 
 /** An attempt whose result is known before anything is sent. */
 export function answeredHere(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId'>,
   origin: Origin,
   decided: Transaction,
   path: readonly StatusId[],
@@ -183,7 +190,7 @@ export function answeredHere(
 }
 
 export function newAttempt(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock'>,
   origin: Origin,
   transaction: Transaction,
   path: readonly StatusId[],

@@ -6,10 +6,10 @@ import { Status } from '../model/status.ts';
 import { LONGEST_DEADLINE_SECONDS } from '../model/time-limits.ts';
 import type { Transaction, TransactionKey } from '../model/transaction.ts';
 import type { OpenedTap } from '../ports/card-ports.ts';
-import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import type { OutcomeDependencies } from '../reversal/overdue.ts';
 import { authorize, submitReady } from './authorize.ts';
 import type { Draft } from './draft.ts';
-import { pinUnusable } from './plan-attempt.ts';
+import { type AttemptDependencies, pinUnusable } from './plan-attempt.ts';
 import { readTap } from './read-tap.ts';
 import { takeRoute } from './take-route.ts';
 
@@ -31,7 +31,7 @@ const LEAVE_TO_OTHERS = { againAfterSeconds: 0.25 };
  * @returns `done` once the transaction has an outcome from any process, or when to try again
  */
 export async function submitHandover(
-  deps: TransactionDependencies,
+  deps: AttemptDependencies,
   open: OpenHandover,
   asked: TransactionKey & { readonly attempt: number },
 ): Promise<'done' | { readonly againAfterSeconds: number }> {
@@ -47,7 +47,7 @@ export async function submitHandover(
 }
 
 async function submitOpened(
-  deps: TransactionDependencies,
+  deps: AttemptDependencies,
   transaction: Transaction,
   opened: OpenedTap,
   secondsLeft: number,
@@ -73,11 +73,11 @@ export function unlessOverloaded(error: unknown): undefined {
 }
 
 /** Nothing was or will be written: the phone is notified at once. */
-export function giveUp(deps: TransactionDependencies, transaction: Transaction): Promise<void> {
+export function giveUp(deps: OutcomeDependencies, transaction: Transaction): Promise<void> {
   return decide(deps, transaction, { kind: 'unsent' });
 }
 
-async function decide(deps: TransactionDependencies, transaction: Transaction, event: SwitchEvent): Promise<void> {
+async function decide(deps: OutcomeDependencies, transaction: Transaction, event: SwitchEvent): Promise<void> {
   const nowMs = deps.clock.nowMs();
   const settlement = withWebhook(deps, transaction, settleOutcome(transaction, event, nowMs), nowMs);
   await deps.store.settle({ transaction, settlement, isOverdue: true, nowMs });

@@ -15,8 +15,10 @@ import { awaitOutcome } from './await-outcome.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
 import { findUnsupported } from './find-unsupported.ts';
 import { checkLinkedAmount, checkReferenceOfToken, isOpenTo, linkOfToken, refusedLink } from './link-of-tap.ts';
-import { answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
+import { type AttemptDependencies, answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
 import { openTap, type ReadTap, readTap } from './read-tap.ts';
+
+type TapDependencies = AttemptDependencies & Pick<TransactionDependencies, 'cardData' | 'links'>;
 
 /** A link may expire or be created between the lookup and the commit. More retries than this point to another cause. */
 const MOST_LOOKS = 3;
@@ -29,7 +31,7 @@ const MOST_LOOKS = 3;
  * of a link also NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED)
  */
 export async function submitTap(
-  deps: TransactionDependencies,
+  deps: TapDependencies,
   principal: Principal,
   request: TapRequest,
 ): Promise<Transaction> {
@@ -53,7 +55,7 @@ export async function submitTap(
  * new attempt, or a refusal.
  */
 async function answerRepeat(
-  deps: TransactionDependencies,
+  deps: TapDependencies,
   principal: Principal,
   draft: Draft,
   request: TapRequest,
@@ -77,7 +79,11 @@ function isSameSubmitter(one: Submitter, other: Submitter): boolean {
   return one.deviceInstallationId === other.deviceInstallationId && one.userClaim === other.userClaim;
 }
 
-function isSameTap({ cardData }: TransactionDependencies, { fingerprint }: Transaction, request: TapRequest): boolean {
+function isSameTap(
+  { cardData }: Pick<TransactionDependencies, 'cardData'>,
+  { fingerprint }: Transaction,
+  request: TapRequest,
+): boolean {
   return fingerprint !== null && cardData.isFingerprintOf(fingerprint, request);
 }
 
@@ -107,12 +113,7 @@ function reachedNoSwitch({ status, disposition, pinFingerprint }: Transaction): 
   return rests && (disposition === Disposition.UnableToGoOnline || disposition === Disposition.DeclinedOffline);
 }
 
-async function planTap(
-  deps: TransactionDependencies,
-  principal: Principal,
-  draft: Draft,
-  request: TapRequest,
-): Promise<Plan> {
+async function planTap(deps: TapDependencies, principal: Principal, draft: Draft, request: TapRequest): Promise<Plan> {
   let opened: OpenedTap;
   let fault: NoConfiguration | undefined;
   let tap: ReadTap;
@@ -138,20 +139,25 @@ async function planTap(
 }
 
 /** The reader took the PIN before it was requested, so the first message carries it. */
-function planWithPin(deps: TransactionDependencies, draft: Draft, tap: ReadTap, opened: OpenedTap) {
+function planWithPin(deps: AttemptDependencies, draft: Draft, tap: ReadTap, opened: OpenedTap) {
   const step = submitPinStep(NO_PIN);
   const origin = { ...NEW, auditEntries: pinEntries(NO_PIN, step, deps.clock.nowMs()) };
   return planAttempt(deps, origin, { ...draft, transaction: { ...draft.transaction, ...step } }, tap, opened);
 }
 
 /** 0 BadRequestReceived: one row records the request; nothing else happens. */
-function refused(deps: TransactionDependencies, principal: Principal, draft: Draft, error: unknown): Plan {
+function refused(
+  deps: Pick<TransactionDependencies, 'clock'>,
+  principal: Principal,
+  draft: Draft,
+  error: unknown,
+): Plan {
   if (!(error instanceof TapRefused)) throw error;
   return ending(deps, principal, draft, [Status.BadRequestReceived], error);
 }
 
 function misconfigured(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock'>,
   principal: Principal,
   draft: Draft,
   error: NoConfiguration,
@@ -161,7 +167,7 @@ function misconfigured(
 
 /** @throws `error` at once for the token of a link: customers hold it, and their faulty requests leave no row */
 function ending(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock'>,
   principal: Principal,
   { transaction }: Draft,
   path: StatusId[],
@@ -181,7 +187,10 @@ function ending(
 }
 
 /** The card declined (AAC): it is never sent online. */
-function declinedOffline(deps: TransactionDependencies, { transaction }: Draft): Plan {
+function declinedOffline(
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId'>,
+  { transaction }: Draft,
+): Plan {
   const result = { disposition: Disposition.DeclinedOffline, errorCode: ERROR_CODES.declinedOffline };
   return answeredHere(deps, NEW, { ...transaction, ...result }, [Status.RequestReceived]);
 }

@@ -10,6 +10,8 @@ import type { Draft } from './draft.ts';
 import { prepareSubmission, type ReadySubmission, type RequestStamp } from './prepare-submission.ts';
 import type { ReadTap } from './read-tap.ts';
 
+export type RouteDependencies = Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'pinSeconds' | 'vault'>;
+
 /**
  * Finds the first route whose switch has a free slot, takes the slot and builds the message.
  *
@@ -19,7 +21,7 @@ import type { ReadTap } from './read-tap.ts';
  * @throws Overloaded if a switch can be reached, but no slot becomes free in time
  */
 export async function takeRoute(
-  deps: TransactionDependencies,
+  deps: RouteDependencies,
   switches: Switches,
   draft: Draft,
   tap: ReadTap,
@@ -64,7 +66,7 @@ interface Wanted {
 }
 
 async function takeFirst(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock' | 'newId' | 'pinSeconds' | 'vault'>,
   switches: Switches,
   wanted: Wanted,
   routes: readonly RouteRecord[],
@@ -102,7 +104,7 @@ interface Chosen extends Wanted {
 }
 
 async function prepareTap(
-  deps: TransactionDependencies,
+  deps: Pick<TransactionDependencies, 'clock' | 'newId' | 'pinSeconds' | 'vault'>,
   chosen: Chosen,
 ): Promise<Omit<ReadySubmission, 'next'> | 'full' | 'down'> {
   const { draft, tap, routeId, target } = chosen;
