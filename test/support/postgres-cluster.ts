@@ -1,5 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { JobTable } from '../../src/jobs/job-table.ts';
@@ -7,6 +6,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/store/po
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { openDatabase } from '../../src/store/postgres/open-database.ts';
 import { failOnBug } from './fail-on-bug.ts';
+import { makeMemoryFolder } from './memory-folder.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -17,7 +17,7 @@ declare module 'vitest' {
 
 /** Before the first test file that needs Postgres: one cluster, not durable, in a folder that goes with it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-test-'));
+  const folder = makeMemoryFolder('tapwire-test-');
   chmodSync(folder, 0o755); // the cluster's account must pass through
   const cluster = await startEmbeddedPostgres({ directory: join(folder, 'postgres'), durable: false });
   const stop = async () => {

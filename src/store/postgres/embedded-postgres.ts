@@ -120,7 +120,7 @@ function serverSettings(socketDirectory: string, durable: boolean, listenOn: str
     'logging_collector=off',
     'timezone=UTC',
   ];
-  return durable ? settings : [...settings, 'fsync=off', 'full_page_writes=off'];
+  return durable ? settings : [...settings, 'fsync=off', 'full_page_writes=off', 'max_wal_size=1GB'];
 }
 
 function startServer(run: Run, pgCtl: string, dataDirectory: string, settings: readonly string[]): void {
