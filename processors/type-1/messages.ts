@@ -41,8 +41,8 @@ const PIN_CAPTURE = '12';
  * DE123, by position: 1 input capability (`A` contactless chip), 2 cardholder authentication capability (1 PIN, 0
  * none), 3 cannot retain cards, 4 attended on the premises, 5 cardholder present, 6 card present, 7 read by
  * contactless chip, 8 cardholder authentication method (5 PIN, 0 none), 9 verifier of the cardholder (3 the issuer,
- * 0 none), 10 cannot write cards, 11 neither displays nor prints anything of its own (4 both), 12 maximum number of
- * PIN digits (C twelve, 0 none), 13 operated by a merchant, 14 and 15 terminal type (21 attended, online only).
+ * 0 none), 10 cannot write cards (1; 0 not stated), 11 displays and prints (4 both), 12 operated by a merchant,
+ * 13 maximum number of PIN digits (C twelve, 0 none), 14 and 15 terminal type (21 attended, online only).
  */
 const POS_TAP_PIN_ENTERED = 'A10101A53144C21';
 const POS_TAP_PIN_CAPABLE = 'A10101A00044C21';

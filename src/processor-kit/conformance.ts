@@ -22,18 +22,18 @@ const GROUPS: readonly (readonly [group: string, checks: readonly Check[]])[] = 
 
 export interface ConformanceResult {
   readonly group: string;
-  /** A sentence about behaviour. */
+  /** A sentence that states the behaviour. */
   readonly check: string;
   readonly passed: boolean;
-  /** Why it did not; never card data. */
+  /** Why the check failed. Contains no card data. */
   readonly why?: string | undefined;
 }
 
 /**
- * Proves a processor: its samples, every field, every answer, reversals, sessions and what strangers may send, all at
- * the level of messages and bytes, without a socket. The same suite for our types and for anybody's.
+ * Proves a processor at the level of messages and bytes, without a socket: its samples, every field, every response
+ * code, reversals, sessions and hostile input. Built-in and external processor types pass the same suite.
  *
- * @param config a dialect to prove; `exampleConfig` when absent
+ * @param config the dialect to prove; default `exampleConfig`
  */
 export function processorConformance(
   processor: Processor,
@@ -43,7 +43,7 @@ export function processorConformance(
     processor,
     config,
     get codec() {
-      return processor.codec(config); // within the check that asks, so that one which cannot be made fails it
+      return processor.codec(config); // within the check, so that a codec that cannot be compiled fails the check
     },
   };
   return GROUPS.flatMap(([group, checks]) =>
@@ -58,11 +58,14 @@ export function processorConformance(
   );
 }
 
-/** A failure of ours says why; anything else is named only, since its text may quote what it choked on. */
+/**
+ * A `CheckFailure` gives its own reason. Of any other error only name and position are reported, because its message
+ * may quote card data.
+ */
 function reasonOf(error: unknown): string {
   if (error instanceof CheckFailure) return error.message;
-  if (!(error instanceof Error)) return `threw what is no error: ${typeof error}`;
+  if (!(error instanceof Error)) return `threw a value that is not an error: ${typeof error}`;
   const { name, stack = '' } = error;
-  // The text stands in front of the frames, and may have lines of its own.
+  // The message precedes the stack frames and may have several lines.
   return `${name} ${/^ +(at .*:\d+:\d+\)?)$/m.exec(stack)?.[1] ?? ''}`;
 }

@@ -109,7 +109,10 @@ function echoesItsTime({ spec, profile }: Pick<Processor, 'spec' | 'profile'>): 
   return profile.echoed.some((field) => times.includes(field));
 }
 
-/** Codes with one meaning for every card; pinRequired rows may share a code with a decline of other schemes. */
+/**
+ * Codes with one meaning for every card. `pinRequired` codes are not included, because such a code may be a decline for
+ * other schemes.
+ */
 function decidedCodes({ codes }: ProcessorProfile): string[] {
   return [...codes.approved, ...codes.partial, ...codes.declined, ...codes.review];
 }

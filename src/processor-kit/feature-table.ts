@@ -2,31 +2,31 @@ import { TAPPED_AT_MS, testPurchase } from './conformance/test-tap.ts';
 import type { IsoMessage } from './iso-message.ts';
 import type { Processor, Reversal } from './processor.ts';
 
-/** What is asked of each processor, and how it is told. */
+/** The rows of the table: a feature, and a function that describes it for a processor. */
 const FEATURES: readonly (readonly [feature: string, tell: (processor: Processor) => string])[] = [
-  ['in front of a message', headerOf],
+  ['message header', headerOf],
   ['sale', (processor) => mtiOf(saleOf(processor))],
   [
-    'proof of a card for a mandate',
+    'card verification for a mandate',
     ({ mandateAuthorization, exampleConfig }) => mtiOf(mandateAuthorization?.(testPurchase(), exampleConfig)),
   ],
   ['refund', refundMti],
-  ['posts', ({ completion }) => (completion ? 'by itself, or by a completion advice' : 'by itself')],
+  ['posts', ({ completion }) => (completion ? 'automatically, or after a completion advice' : 'automatically')],
   ['reversal, repeats', (processor) => [1, 2].map((attempt) => mtiOf(reversalOf(processor, attempt))).join(', ')],
-  ['STAN of a reversal', ({ profile }) => (profile.reversal.keepsStan ? 'the sale’s' : 'its own')],
-  ['a reversal on another line waits', ({ profile }) => `${profile.reversal.overtakingGuardSeconds} s`],
+  ['STAN of a reversal', ({ profile }) => (profile.reversal.keepsStan ? 'that of the sale' : 'a new one')],
+  ['delay of a reversal on another connection', ({ profile }) => `${profile.reversal.overtakingGuardSeconds} s`],
   ['a STAN is unique per', ({ profile }) => profile.stanScope],
   [
-    'asks for a PIN by',
+    'PIN request codes',
     ({ profile }) =>
       profile.codes.pinRequired.map(({ code, scheme }) => `${code}${scheme ? ` (${scheme})` : ''}`).join(', '),
   ],
   ['partial approval', ({ profile }) => (profile.codes.partial.length > 0 ? 'by configuration' : 'no')],
   ['MAC', macOf],
-  ['changes keys', keyChangeOf],
+  ['key change', keyChangeOf],
   ['sign-on, echo', ({ profile }) => `${profile.network.signOn}, ${profile.network.echo}`],
-  ['answers within', ({ profile }) => `${profile.deadlineMs / 1_000} s`],
-  ['on its way at once', ({ profile }) => String(profile.maxInFlight)],
+  ['response deadline', ({ profile }) => `${profile.deadlineMs / 1_000} s`],
+  ['requests in flight per connection', ({ profile }) => String(profile.maxInFlight)],
 ];
 
 /** The processors side by side, as Markdown. */
@@ -43,7 +43,7 @@ export function featureTable(processors: Iterable<Processor>): string {
 
 function headerOf({ framing }: Processor): string {
   const transport = framing.transportHeader?.length ?? 0;
-  return `${framing.lengthBytes} bytes of length${transport > 0 ? `, ${transport} of TPDU` : ''}`;
+  return `${framing.lengthBytes}-byte length${transport > 0 ? `, ${transport}-byte TPDU` : ''}`;
 }
 
 function saleOf({ authorization, exampleConfig }: Processor): IsoMessage {

@@ -1,6 +1,6 @@
 /**
- * `#processor-kit`: everything a processor may see, and all it needs. A plug-in imports this and `#schemas/*`, nothing
- * else; `processor.ts` says what it has to be.
+ * `#processor-kit`: everything that a processor needs and may use. A plug-in imports this and `#schemas/*`, nothing
+ * else. `processor.ts` states the contract.
  */
 
 export { z } from 'zod';

@@ -1,14 +1,15 @@
 const DAY_MS = 86_400_000;
 
-/** `07`, and `007`: made once, as thousands of moments are written a second. */
+/** `07` and `007`, made once: thousands of times are formatted each second. */
 const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
 const THREE_DIGITS = Array.from({ length: 1_000 }, (_, number) => String(number).padStart(3, '0'));
 
-/** The last day that was asked for, as `2026-03-01T`: the rows of a page share a few. */
+/** The last formatted day, as `2026-03-01T`: the rows of a page share a few days. */
 const last = { day: Number.NaN, text: '' };
 
 /**
- * A moment as `2026-03-01T10:20:30.123Z`, parts of a millisecond left out: what `Date` writes in seven times the time (650 ns to 90).
+ * Formats a time as `2026-03-01T10:20:30.123Z`, without fractions of a millisecond. `Date` takes seven times as long
+ * (650 ns instead of 90 ns).
  *
  * @param atMs since 1970
  */

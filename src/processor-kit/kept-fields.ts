@@ -1,7 +1,7 @@
 import type { IsoMessage } from './iso-message.ts';
 import type { OriginalData } from './purchase.ts';
 
-/** The named text fields that the message has: what a processor keeps of a request for its reversal. */
+/** The named text fields that the message contains: what a processor keeps of a request for its reversal. */
 export function keepFields(message: IsoMessage, names: readonly string[]): OriginalData {
   const kept: Record<string, string> = {};
   for (const name of names) {

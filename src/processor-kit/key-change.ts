@@ -46,7 +46,7 @@ export interface KeyChange<Config extends SwitchConfig = SwitchConfig, Message e
   readKey(message: Message): WrappedKey | undefined;
 }
 
-/** The faults of a configuration's `keyExchange` with regard to its type or its other settings. */
+/** The conflicts between a configuration's `keyExchange` and its type or its other settings. */
 export function keyExchangeFaults(
   { keyChange }: { readonly keyChange?: Pick<KeyChange, 'uses' | 'form'> | undefined },
   { keyExchange, macKeys, pinKey }: Pick<SwitchConfig, 'keyExchange' | 'macKeys' | 'pinKey'>,
@@ -55,11 +55,11 @@ export function keyExchangeFaults(
   if (!keyChange) return ['this type exchanges no keys'];
   const wants = (use: WorkingKeyUse) => keyExchange.keys.includes(use);
   return [
-    ...(keyExchange.form !== keyChange.form ? [`this type wants the form ${keyChange.form}`] : []),
+    ...(keyExchange.form !== keyChange.form ? [`this type requires the form ${keyChange.form}`] : []),
     ...keyExchange.keys
       .filter((use) => !keyChange.uses.includes(use))
       .map((use) => `this type exchanges no ${use} key`),
-    ...(wants('mac') && !macKeys ? ['a MAC key is exchanged where macKeys say which one to begin with'] : []),
-    ...(wants('pin') && pinKey?.derivation !== 'zone' ? ['a PIN key is exchanged where pinKey is a zone key'] : []),
+    ...(wants('mac') && !macKeys ? ['a MAC key is exchanged only if macKeys names the first one'] : []),
+    ...(wants('pin') && pinKey?.derivation !== 'zone' ? ['a PIN key is exchanged only if pinKey is a zone key'] : []),
   ];
 }

@@ -5,10 +5,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ProcessorError } from '../errors.ts';
 import type { Processor } from './processor.ts';
 
-/** A plug-in's entry, by preference: TypeScript as written here, JavaScript as a package ships it. */
+/** Entry files of a plug-in, in order of preference: TypeScript in this repository, JavaScript in a package. */
 const ENTRY_FILES = ['index.ts', 'index.js', 'index.mjs'];
 
-/** What must be there for a module to be taken for a processor; `defineProcessor` has checked the rest. */
+/** Properties that a module must export to count as a processor; `defineProcessor` has checked the others. */
 const REQUIRED = [
   'codec',
   'authorization',
@@ -19,7 +19,7 @@ const REQUIRED = [
   'simulate',
 ] as const;
 
-/** Where the names that a plug-in may import really are. */
+/** Location of the modules that a plug-in may import. */
 const KIT_URL = new URL('./index.ts', import.meta.url).href;
 const SCHEMAS_URL = new URL('../../schemas/', import.meta.url).href;
 export const BUILT_IN_FOLDER = fileURLToPath(new URL('../../processors/', import.meta.url));
@@ -27,15 +27,16 @@ export const BUILT_IN_FOLDER = fileURLToPath(new URL('../../processors/', import
 export interface LoadProcessorsOptions {
   /** Paths of folders or names of packages outside the repository. */
   readonly external?: readonly string[];
-  /** Paths and packages are looked up from here; the current folder when absent. */
+  /** Base folder for paths and packages; default the current folder. */
   readonly from?: string;
 }
 
 /**
- * Loads every folder of `processors/` and whatever `external` names, by type.
+ * Loads every folder of `processors/` and the `external` plug-ins, by type.
  *
- * @throws ProcessorError `PROCESSOR_NOT_FOUND`, `PROCESSOR_BROKEN`, `PROCESSOR_INVALID` or `PROCESSOR_DUPLICATE`, naming
- *   the file and the reason: a gateway with a missing plug-in must not start.
+ * @throws ProcessorError `PROCESSOR_NOT_FOUND`, `PROCESSOR_BROKEN`, `PROCESSOR_INVALID` or `PROCESSOR_DUPLICATE` with
+ * the
+ *   file and the reason: a gateway with a missing plug-in must not start.
  */
 export async function loadProcessors(options: LoadProcessorsOptions = {}): Promise<ReadonlyMap<string, Processor>> {
   const { external = [], from = '.' } = options;
@@ -44,7 +45,10 @@ export async function loadProcessors(options: LoadProcessorsOptions = {}): Promi
   for (const entry of entries) {
     const processor = await loadProcessor(entry);
     if (processors.has(processor.type)) {
-      throw new ProcessorError('PROCESSOR_DUPLICATE', `${entry}: type ${processor.type} is taken by another processor`);
+      throw new ProcessorError(
+        'PROCESSOR_DUPLICATE',
+        `${entry}: another processor already has the type ${processor.type}`,
+      );
     }
     processors.set(processor.type, processor);
   }
@@ -60,7 +64,7 @@ export function builtInEntries(): string[] {
 }
 
 /**
- * The entry file of a plug-in named by path or by package.
+ * The entry file of a plug-in, from its path or package name.
  *
  * @throws ProcessorError `PROCESSOR_NOT_FOUND`
  */
@@ -72,7 +76,7 @@ export function findEntry(pathOrPackage: string, from: string): string {
   } catch {
     throw new ProcessorError(
       'PROCESSOR_NOT_FOUND',
-      `${pathOrPackage}: neither a folder nor a package seen from ${from}`,
+      `${pathOrPackage}: found neither as a folder nor as a package from ${from}`,
     );
   }
 }
@@ -82,18 +86,20 @@ function entryOfFolder(folder: string): string {
     try {
       return createRequire(join(folder, 'any.js')).resolve(folder);
     } catch {
-      // No usable `main`: a package.json may be there for its type or its dependencies only.
+      // No usable `main`: the package.json may exist only for its `type` or its dependencies.
     }
   }
   const entry = ENTRY_FILES.map((file) => join(folder, file)).find((file) => existsSync(file));
-  if (entry === undefined) throw new ProcessorError('PROCESSOR_NOT_FOUND', `${folder}: no ${ENTRY_FILES.join(', ')}`);
+  if (entry === undefined)
+    throw new ProcessorError('PROCESSOR_NOT_FOUND', `${folder}: contains none of ${ENTRY_FILES.join(', ')}`);
   return entry;
 }
 
 /**
  * Loads one plug-in.
  *
- * @throws ProcessorError `PROCESSOR_BROKEN` when the file does not run, `PROCESSOR_INVALID` when it exports no processor
+ * @throws ProcessorError `PROCESSOR_BROKEN` if the file cannot be imported, `PROCESSOR_INVALID` if it exports no
+ * processor
  */
 export async function loadProcessor(entry: string): Promise<Processor> {
   provideKit();
@@ -109,14 +115,17 @@ export async function loadProcessor(entry: string): Promise<Processor> {
   if (candidate === undefined) throw new ProcessorError('PROCESSOR_INVALID', `${entry}: no default export`);
   const missing = REQUIRED.filter((name) => typeof candidate[name] !== 'function');
   if (typeof candidate.type !== 'string' || missing.length > 0) {
-    throw new ProcessorError('PROCESSOR_INVALID', `${entry}: not made by defineProcessor (${missing.join(', ')})`);
+    throw new ProcessorError(
+      'PROCESSOR_INVALID',
+      `${entry}: not made by defineProcessor (missing: ${missing.join(', ')})`,
+    );
   }
   return candidate as Processor;
 }
 
 let isKitProvided = false;
 
-/** Gives `#processor-kit` and `#schemas/*` to plug-ins whose own package.json does not know these names. */
+/** Makes `#processor-kit` and `#schemas/*` available to plug-ins whose own package.json does not define them. */
 function provideKit(): void {
   if (isKitProvided) return;
   isKitProvided = true;

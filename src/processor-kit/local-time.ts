@@ -1,9 +1,9 @@
 import { formatMoment } from './iso-moment.ts';
 
-/** Zones change their offset only at whole quarters of an hour, so one look-up serves a quarter. */
+/** Zones change their offset only at whole quarters of an hour, so one lookup is valid for a quarter. */
 const QUARTER_MS = 900_000;
 
-/** There are about 600 zones; the cap keeps made-up aliases from growing the table. */
+/** About 600 zones exist; the cap keeps invented aliases from growing the table. */
 const MAX_ZONES = 1_024;
 
 interface ZoneClock {
@@ -15,10 +15,10 @@ interface ZoneClock {
 const clocks = new Map<string, ZoneClock>();
 
 /**
- * The wall clock of a terminal as `YYYYMMDDHHmmss`: DE13 is characters 4 to 8, DE12 the last six.
+ * The local time of a terminal as `YYYYMMDDHHmmss`. DE13 is the month and day, DE12 the last six digits.
  *
- * @param timeZone an IANA name, `Africa/Johannesburg`
- * @throws RangeError when the zone is unknown
+ * @param timeZone an IANA name, such as `Africa/Johannesburg`
+ * @throws RangeError if the zone is unknown
  */
 export function localDateTime(atMs: number, timeZone: string): string {
   return digitsOf(atMs + offsetMs(atMs, timeZone));
@@ -68,7 +68,7 @@ function wallClockMs(format: Intl.DateTimeFormat, atMs: number): number {
   );
 }
 
-/** The last second that was asked for: hundreds of taps share it. */
+/** The last formatted second: hundreds of taps share it. */
 const last = { second: Number.NaN, digits: '' };
 
 function digitsOf(ms: number): string {

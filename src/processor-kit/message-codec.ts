@@ -6,12 +6,12 @@ import { type MacVerdict, recordMacVerdict } from './mac-verdict.ts';
 import type { MessageCodec, Processor, SwitchConfig } from './processor.ts';
 
 /**
- * The codec of one switch, MAC included: messages leave with one when the configuration names keys, and what comes in
- * is decoded with a verdict on its MAC (`macVerdictOf`). Without keys a MAC that comes in counts as `unverifiable`: a
- * MAC that nobody can check is no MAC.
+ * The codec of one switch, MAC included. If the configuration names keys, messages are sent with a MAC, and received
+ * messages are decoded with a verdict on their MAC (`macVerdictOf`). Without keys, a received MAC is `unverifiable`.
  *
  * @param live keys that change while traffic runs, instead of those of the configuration
- * @throws ProcessorError `PROCESSOR_INVALID` when keys are configured and the dialect has no MAC, or no `macKeys` are given
+ * @throws ProcessorError `PROCESSOR_INVALID` if keys are configured and the dialect has no MAC, or no `macKeys` are
+ * given
  */
 export function messageCodec(
   processor: Processor,
@@ -23,9 +23,10 @@ export function messageCodec(
   const rule = processor.mac;
   if (config.macKeys === undefined) return rule === undefined ? codec : withoutKeys(codec, rule);
   if (rule === undefined)
-    throw new ProcessorError('PROCESSOR_INVALID', `${processor.type} has no MAC, yet macKeys are set`);
+    throw new ProcessorError('PROCESSOR_INVALID', `${processor.type} has no MAC, but macKeys is set`);
   if (live !== undefined) return withKeys(codec, rule, live);
-  if (macKeys === undefined) throw new ProcessorError('PROCESSOR_INVALID', `${processor.type}: no MAC keys to be had`);
+  if (macKeys === undefined)
+    throw new ProcessorError('PROCESSOR_INVALID', `${processor.type}: macKeys is set, but no MAC keys are available`);
   return withKeys(codec, rule, { keys: configuredMacKeys(rule, config, macKeys) });
 }
 
@@ -48,7 +49,7 @@ function withoutKeys(codec: MessageCodec, rule: MacRule): MessageCodec {
 function withKeys(codec: MessageCodec, rule: MacRule, live: MacKeySet): MessageCodec {
   const blank = new Uint8Array(rule.lengthBytes);
   return {
-    /** Encodes with a blank MAC, which puts its bit in the bitmap, then writes the MAC over it. */
+    /** Encodes with an empty MAC, which sets its bit in the bitmap, then writes the MAC over it. */
     encode(message, target, offset) {
       message[rule.field as 'mac'] = blank;
       const end = codec.encode(message, target, offset);

@@ -1,10 +1,10 @@
 const DAY_MS = 24 * 3_600_000;
-/** The longest business day has five days: a settlement date further away is a mistake. */
+/** The longest business day lasts five days; a settlement date further from now is a mistake. */
 const FURTHEST_MS = 5 * DAY_MS;
 
 /**
- * The date, `2026-11-20`, that a settlement date (DE15, MMDD) means at a moment: of the years that it could be in, the one
- * nearest to it. Undefined when it is no date, or one too far away.
+ * The date, `2026-11-20`, that a settlement date (DE15, MMDD) means at a given time: the one nearest to that time, of
+ * all possible years. Undefined if the text is not a date, or the date is too far from that time.
  */
 export function nearestDate(monthDay: string, atMs: number): string | undefined {
   const year = new Date(atMs).getUTCFullYear();

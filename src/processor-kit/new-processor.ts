@@ -5,24 +5,24 @@ import { TYPE_PATTERN } from './define-processor.ts';
 
 const TEMPLATE = new URL('./template/', import.meta.url);
 
-/** What the template calls itself: as a type, and as a part of names. */
+/** The type of the template, also as a part of names. */
 const TEMPLATE_TYPE = /\bacme\b/g;
 const TEMPLATE_NAME = /\bAcme/g;
 
 /**
- * Makes a folder with a processor that conforms as it is, the places to edit marked `EDIT`.
+ * Creates a folder with a working processor that passes the conformance suite. The places to edit are marked `EDIT`.
  *
- * @param type the processor's type, and the name of its folder: lower case letters, digits and hyphens
- * @param parent the folder that gets it
+ * @param type the processor's type and the name of its folder: lower case letters, digits and hyphens
+ * @param parent the folder in which it is created
  * @returns the path of the new folder
- * @throws ProcessorError `PROCESSOR_INVALID` when the name is none, `PROCESSOR_DUPLICATE` when the folder is there
+ * @throws ProcessorError `PROCESSOR_INVALID` if the name is not allowed, `PROCESSOR_DUPLICATE` if the folder exists
  */
 export function newProcessor(type: string, parent: string): string {
   if (!TYPE_PATTERN.test(type)) {
     throw new ProcessorError('PROCESSOR_INVALID', `${type}: lower case letters, digits and hyphens, at most 32`);
   }
   const folder = join(parent, type);
-  if (existsSync(folder)) throw new ProcessorError('PROCESSOR_DUPLICATE', `${folder} is there already`);
+  if (existsSync(folder)) throw new ProcessorError('PROCESSOR_DUPLICATE', `${folder} already exists`);
   mkdirSync(folder, { recursive: true });
   for (const file of readdirSync(TEMPLATE)) {
     const text = readFileSync(new URL(file, TEMPLATE), 'utf8');

@@ -23,35 +23,38 @@ export interface Framing {
   readonly lengthBytes: 2 | 4;
   /** Whether the length counts the header itself. */
   readonly lengthIncludesHeader: boolean;
-  /** Bytes of the transport (a TPDU) between the length and the message; sent as configured, returned swapped. */
+  /**
+   * Bytes of the transport header (a TPDU) between the length and the message; sent as configured, returned with
+   * destination and source swapped.
+   */
   readonly transportHeader?: Uint8Array | undefined;
   /** The longest frame either side may send, in bytes without the length: the connection is closed above it. */
   readonly maxFrameBytes: number;
 }
 
 /**
- * The fields, by name, whose values pair a response with its request, per message class (second digit of the MTI):
- * `{ '2': ['stan', 'tid', 'transmissionDateTime'] }`. A response that lacks one of them is reported with what is missing.
+ * Names of the fields whose values pair a response with its request, per message class (second digit of the MTI): `{
+ * '2': ['stan', 'tid', 'transmissionDateTime'] }`. A response that lacks one of them is reported with what is missing.
  */
 export type MatchFields = Readonly<Record<string, readonly string[]>>;
 
-/** What a codec compiled from a spec can do; `compileSpec` of the kit gives one. */
+/** The codec of a dialect; `compileSpec` of the kit makes one from a spec. */
 export interface MessageCodec<Message extends IsoMessage = IsoMessage> {
   /**
-   * The field table that it follows, by which its messages are masked and kept for people. Of messages of a codec without it
-   * the lengths alone are kept.
+   * The field table according to which messages are masked and kept for people. If a codec has none, only the lengths
+   * of its messages are kept.
    */
   readonly spec?: Spec | undefined;
   /**
-   * Writes `message` into `target` from `offset`; gives the end offset.
-   * @throws Iso8583Error when a value does not fit its field, or the message does not fit the target.
+   * Writes `message` into `target` from `offset`; returns the end offset.
+   * @throws Iso8583Error if a value does not fit its field, or the message does not fit the target.
    */
   encode(message: Message, target: Uint8Array, offset: number): number;
   /** @throws Iso8583Error with the field and the byte offset; never with the bytes. */
   decode(bytes: Uint8Array, start?: number, end?: number): Message;
 }
 
-/** `cutOver` is sent by switches alone. */
+/** Only switches send `cutOver`. */
 export type NetworkRequestKind = 'signOn' | 'signOff' | 'echo' | 'cutOver';
 
 export interface Processor<Config extends SwitchConfig = SwitchConfig, Message extends IsoMessage = IsoMessage> {
@@ -64,7 +67,7 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
   readonly name: string;
   /** Validates the configuration of one switch; extends `switchConfig` of the kit. */
   readonly configSchema: z.ZodType<Config>;
-  /** A configuration that is valid as it is: the simulator, the samples and the conformance suite run with it. */
+  /** A valid configuration, used by the simulator, the samples and the conformance suite. */
   readonly exampleConfig: Config;
   /** The field table, for people and tools: `tapwire decode --spec <type>`. */
   readonly spec: Spec;
@@ -83,7 +86,10 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
   /** Present if a switch of this type can require completions before it posts approvals. */
   readonly completion?: CompletionAdvice<Config, Message> | undefined;
 
-  /** The codec of the dialect that `config` asks for. Gives the same codec for the same dialect: nothing is compiled per call. */
+  /**
+   * The codec of the dialect that `config` selects. Returns the same codec for the same dialect: nothing is compiled
+   * per call.
+   */
   codec(config: Config): MessageCodec<Message>;
 
   authorization(purchase: Purchase, config: Config): Message;
@@ -91,12 +97,12 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
   mandateAuthorization?(purchase: Purchase, config: Config): Message;
   refund?(refund: Refund, config: Config): Message;
   /**
-   * What a later reversal or refund must repeat, as text, and by which `readOutcome` understands an answer that comes too
-   * late: `mti` and the fields of `profile.echoed`. PAN and expiry included: the gateway seals it whole.
+   * The fields that a later reversal or refund must repeat, as text. `readOutcome` also reads a late response with
+   * them: `mti` and the fields of `profile.echoed`. PAN and expiry are included, so the gateway seals the whole value.
    */
   originalData(request: Message): OriginalData;
   reversal(reversal: Reversal, config: Config): Message;
-  /** True where `readReversalAnswer` is `acknowledged` or `unableToLocate`. */
+  /** True if `readReversalAnswer` is `acknowledged` or `unableToLocate`. */
   isReversalAcknowledged(response: Message): boolean;
   readReversalAnswer(response: Message): ReversalAnswer;
 
@@ -106,15 +112,15 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
   /** A network management request; undefined if the switch does not support this kind. */
   networkRequest(kind: NetworkRequestKind, stamp: MessageStamp, config: Config): Message | undefined;
   isNetworkAccepted(response: Message): boolean;
-  /** The response to a request that the switch sends unasked (echo, cut-over); undefined if it gets none. */
+  /** The response to a request that the switch initiates (echo, cut-over); undefined if no response is sent. */
   answerSwitchRequest(request: Message, config: Config): Message | undefined;
 
-  /** Who the merchant is at this switch, as integrators see it in `paymentProviderId`. */
+  /** The merchant's identity at this switch, shown to integrators in `paymentProviderId`. */
   providerId(config: Config, terminal: Terminal): Readonly<Record<string, string>>;
-  /** Values of the response that integrators reconcile with, in `paymentProviderFields`. Text, never card data. */
+  /** Values of the response with which integrators reconcile, in `paymentProviderFields`. Text, never card data. */
   providerFields(response: Message): Readonly<Record<string, string>>;
 
-  /** Simulation: what the request asks for, in terms any scenario understands. */
+  /** Simulation: the content of a request, in terms that every scenario understands. */
   readRequest(request: Message): SimulatedRequest;
   /** Simulation: the response of the switch. */
   simulate(request: Message, answer: SimulatedAnswer): Message;

@@ -4,7 +4,7 @@ import type { Framing, Processor } from './processor.ts';
 import type { ProcessorProfile } from './profile.ts';
 import type { SwitchConfig } from './switch-config.ts';
 
-/** The profile of one switch: that of its type, with the overrides of its configuration. */
+/** The profile of one switch: the profile of its type, with the overrides of its configuration. */
 export function profileOf<Config extends SwitchConfig>(
   processor: Pick<Processor<Config>, 'profile'>,
   config: Config,
@@ -21,9 +21,9 @@ export function profileOf<Config extends SwitchConfig>(
 }
 
 /**
- * The framing of one line: its type's, with the transport header that its configuration names.
+ * The framing of one switch: the framing of its type, with the transport header of its configuration.
  *
- * @throws ProcessorError `PROCESSOR_INVALID` when that header has another length than the dialect's
+ * @throws ProcessorError `PROCESSOR_INVALID` if that header's length differs from the dialect's
  */
 export function framingOf(processor: Pick<Processor, 'framing' | 'type'>, config: SwitchConfig): Framing {
   const { framing } = processor;
@@ -32,7 +32,7 @@ export function framingOf(processor: Pick<Processor, 'framing' | 'type'>, config
   if (transportHeader.length !== (framing.transportHeader?.length ?? 0)) {
     throw new ProcessorError(
       'PROCESSOR_INVALID',
-      `${processor.type}: transportHeader has another length than the dialect’s`,
+      `${processor.type}: transportHeader must be as long as the dialect’s`,
     );
   }
   return { ...framing, transportHeader };

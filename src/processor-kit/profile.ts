@@ -1,24 +1,27 @@
 import { z } from 'zod';
 
 /**
- * How a switch behaves: data, not code, so that two switches of one type differ by configuration alone
- * (`profile` in the processor's configuration overrides any of the numbers here, see `switch-config.ts`).
+ * How a switch behaves: data, not code, so that two switches of one type differ in configuration alone. `profile` in
+ * the processor's configuration overrides the numbers here (see `switch-config.ts`).
  */
 export interface ProcessorProfile {
-  /** From the write to the last moment an answer counts. */
+  /** From the write of a request to the last moment at which a response counts. */
   readonly deadlineMs: number;
-  /** Requests on their way per connection. */
+  /** Requests in flight per connection. */
   readonly maxInFlight: number;
-  /** An echo is sent after this silence. */
+  /** An echo is sent after this time without traffic. */
   readonly idleEchoMs: number;
-  /** Whether the switch may approve less than was asked: code 10, DE25 41. */
+  /** Whether the switch may approve less than the requested amount: code 10, DE25 41. */
   readonly partialApproval: boolean;
-  /** Within what a STAN may not repeat during a business day. */
+  /** The scope in which a STAN is unique during a business day. */
   readonly stanScope: 'terminal' | 'acquirer';
   readonly codes: ResponseCodes;
-  /** Fields, by name, that a response must repeat as the request had them; it is unknown otherwise. DE7 or DE37 is one. */
+  /**
+   * Names of fields that a response must repeat unchanged from the request; otherwise the outcome is unknown. DE7 or
+   * DE37 is one of them.
+   */
   readonly echoed: readonly string[];
-  /** The one of them that holds DE4, which a partial approval may lower. */
+  /** The one of them that contains DE4. A partial approval may lower it. */
   readonly amountField: string;
   readonly reversal: ReversalProfile;
   readonly network: NetworkCodes;
@@ -27,22 +30,23 @@ export interface ProcessorProfile {
 /** DE39 by meaning. A code in none of these lists is unknown. */
 export interface ResponseCodes {
   readonly approved: readonly string[];
-  /** Approved for the amount that the response carries in DE4. */
+  /** Approved for the amount in DE4 of the response. */
   readonly partial: readonly string[];
   readonly declined: readonly string[];
-  /** Declined, and a person must look: the switch took the message for another one (94). */
+  /** Declined, and needs review: the switch took the message for another one (94). */
   readonly review: readonly string[];
   readonly pinRequired: readonly PinRequiredCode[];
 }
 
-/** A code that asks for the PIN, for the cards of one scheme. */
+/** A code that requests the PIN for the cards of one scheme. */
 export interface PinRequiredCode {
   readonly code: string;
   /** Absent: any scheme. */
   readonly scheme?: string | undefined;
   /**
-   * The issuer must say so besides (`65` alone is "exceeds frequency limit"), in the way of the scheme: by the single-tap flag
-   * of DE48, or by the response code at the end of tag 91. What one scheme says by it means something else to another.
+   * The issuer must also request the PIN in the way of the scheme, because `65` alone is "exceeds frequency limit":
+   * with the single-tap flag of DE48, or with the response code at the end of tag 91. The same code has another meaning
+   * for other schemes.
    */
   readonly needs?: 'singleTapFlag' | 'authentication' | undefined;
 }
@@ -54,36 +58,39 @@ export interface ReversalProfile {
   readonly delaysSeconds: readonly number[];
   readonly giveUpAfterSeconds: number;
   /**
-   * Seconds after the original's deadline before its reversal may go on another connection than the one that carried it: how
-   * long the switch may still take in bytes of a connection that is gone.
+   * Seconds after the original's deadline before its reversal may be sent on another connection. This is how long the
+   * switch may still receive bytes from a connection that was closed.
    */
   readonly overtakingGuardSeconds: number;
   readonly codes: ReversalCodes;
 }
 
-/** DE39 in the answer to a reversal, by meaning (see `ReversalAnswer`). A code in none of these lists is undecided. */
+/**
+ * DE39 in the response to a reversal, by meaning (see `ReversalAnswer`). A code in none of these lists is undecided.
+ */
 export interface ReversalCodes {
   readonly acknowledged: readonly string[];
   readonly unableToLocate: readonly string[];
   readonly duplicate: readonly string[];
   readonly refused: readonly string[];
-  /** Trouble of the switch or the issuer, which may pass: never final. */
+  /** The switch or the issuer reports a fault, which may be temporary: never final. */
   readonly undecided: readonly string[];
 }
 
 /**
- * When reversals are sent and repeated, unless a network wants it otherwise: soon at first, hourly for three days at last.
+ * The default schedule of reversals: short delays at first, then hourly for three days.
  *
- * Why five seconds are guard enough: by then the original left a deadline and five seconds ago, 35 or more. TCP repeats
- * what is not acknowledged after 0.2 s, 0.4 s and so on, twice as late each time. For bytes to be still on their way, the path
- * must have been down from the write to the repeat after 25 s without a break, and be up again, as the line that takes the reversal
- * is signed on. Bytes that did reach the switch's host wait for its program alone, which has had a whole deadline to read
- * them. What is left of the danger ends with the acknowledgement: one from another connection is asked for once more a
- * minute later, and by then a kernel has given up on the connection of a dead process (Linux, tcp_orphan_retries: eight
- * repeats, the last after 51 s).
+ * Why a guard of five seconds is enough: when it ends, the original was sent a deadline and five seconds ago, 35 s or
+ * more. TCP retransmits unacknowledged bytes after 0.2 s, 0.4 s and so on, doubling the delay each time. For bytes to
+ * be still in transit, the path must have been interrupted from the write until after the retransmission at 25 s, and
+ * work again when the connection for the reversal is signed on. Bytes that did reach the switch's host wait only for
+ * its program, which has had a whole deadline to read them. The acknowledgement removes the remaining risk: one from
+ * another connection is requested again a minute later, and by then a kernel has given up the connection of a dead
+ * process (Linux, tcp_orphan_retries: eight retransmissions, the last after 51 s).
  *
- * A switch needs more that acknowledges a reversal it cannot locate, remembers that, and does not look again for the repeat; so
- * does one with a deadline much shorter than 30 s. A minute covers the last repeat of TCP.
+ * A longer guard is needed for a switch that acknowledges a reversal it cannot locate, remembers that, and does not
+ * search again for the repeat. The same holds for a switch with a deadline much shorter than 30 s. A minute covers the
+ * last retransmission of TCP.
  */
 export const REVERSAL_SCHEDULE = {
   delaysSeconds: [5, 30, 120, 600, 1_800, 3_600],
@@ -91,7 +98,7 @@ export const REVERSAL_SCHEDULE = {
   overtakingGuardSeconds: 5,
 } as const;
 
-/** DE70 (ISO 8583:1987) or the processing codes that a dialect uses instead. */
+/** DE70 (ISO 8583:1987), or the processing codes that a dialect uses instead. */
 export interface NetworkCodes {
   readonly signOn: string;
   readonly signOff: string;
@@ -100,7 +107,7 @@ export interface NetworkCodes {
   readonly cutOver?: string | undefined;
 }
 
-/** What a network management code asks for; undefined when the table does not have it. */
+/** The meaning of a network management code; undefined if the table does not contain it. */
 export function networkKindOf(codes: NetworkCodes, code: string | undefined): keyof NetworkCodes | undefined {
   const rows = Object.entries(codes) as [keyof NetworkCodes, string | undefined][];
   return code === undefined ? undefined : rows.find(([, known]) => known === code)?.[0];
@@ -114,11 +121,11 @@ export const profileOverrides = z
     idleEchoMs: z.int().min(1_000).max(3_600_000),
     partialApproval: z.boolean(),
     stanScope: z.enum(['terminal', 'acquirer']),
-    /** Of the reversals' profile. Ten minutes are longer than any kernel keeps bytes for a connection that is gone. */
+    /** For reversals. Ten minutes are longer than any kernel keeps bytes for a closed connection. */
     overtakingGuardSeconds: z.int().min(0).max(600),
-    /** Of the reversals' profile: seconds before attempt 2, 3, ... A network with rules of its own sets them, or a test. */
+    /** For reversals: seconds before attempt 2, 3, ... Set for a network with its own rules, or by a test. */
     reversalDelaysSeconds: z.array(z.number().min(1).max(86_400)).min(1).max(20),
-    /** Of the reversals' profile: when a person must look. */
+    /** For reversals: when the transaction needs review. */
     reversalGiveUpAfterSeconds: z.int().min(10).max(604_800),
   })
   .partial();

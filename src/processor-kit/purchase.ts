@@ -1,29 +1,29 @@
 import type { TlvValues } from '../emv/tlv-values.ts';
 
 /**
- * What the gateway hands to a processor: plain values, complete. Nothing else may influence a message, so the same
- * value always gives the same bytes.
+ * The input of a processor: plain, complete values. Nothing else may influence a message, so the same value always
+ * gives the same bytes.
  */
 
-/** An amount as the switch is told it. `amountMinor` is an integer of at most 12 digits. */
+/** An amount as the switch receives it. `amountMinor` is an integer of at most 12 digits. */
 export interface Amount {
   readonly amountMinor: number;
-  /** ISO 4217 letters, `ZAR`. */
+  /** ISO 4217 letters, such as `ZAR`. */
   readonly currency: string;
-  /** ISO 4217 digits, `710`: what DE49 carries. */
+  /** ISO 4217 digits, such as `710`: the value of DE49. */
   readonly currencyNumeric: string;
 }
 
 /** The card as read from the chip. Never logged: the gateway holds it in memory only. */
 export interface Card {
   readonly pan: string;
-  /** Track 2 equivalent data with separator `D`, at most 37 digits; absent when the reader sent 5A and 5F24 instead. */
+  /** Track 2 equivalent data with separator `D`, at most 37 digits; absent if the reader sent 5A and 5F24 instead. */
   readonly track2?: string | undefined;
   /** YYMM, the order of DE14. */
   readonly expiry: string;
-  /** Application PAN sequence number as n3 for DE23; absent when the card has none. */
+  /** Application PAN sequence number as n3 for DE23; absent if the card has none. */
   readonly panSequence?: string | undefined;
-  /** `Visa`, `Mastercard`, `Amex` ... by AID. */
+  /** `Visa`, `Mastercard`, `Amex` and others, according to the AID. */
   readonly scheme: string;
 }
 
@@ -47,17 +47,19 @@ export interface Merchant {
   readonly mcc: string;
 }
 
-/** A PIN as the switch takes it: already translated to the switch's key inside the HSM. */
+/** A PIN as the switch requires it: already translated to the switch's key inside the HSM. */
 export interface PinData {
   /** 8 bytes (ISO 0, 1, 3) or 16 (ISO 4). */
   readonly block: Uint8Array;
-  /** DUKPT key serial number, 10 or 12 bytes, where the switch wants one. */
+  /** DUKPT key serial number, 10 or 12 bytes, if the switch requires one. */
   readonly ksn?: Uint8Array | undefined;
-  /** Of the zone PIN key, where it was exchanged: a dialect that exchanges PIN keys says in the message which one it is. */
+  /**
+   * Number of the zone PIN key, if it was exchanged: a dialect that exchanges PIN keys names the key in the message.
+   */
   readonly keyNumber?: number | undefined;
 }
 
-/** What every message to the switch carries, whatever it asks. */
+/** The values that every message to the switch carries. */
 export interface MessageStamp {
   /** Systems trace audit number, n6, 000001 to 999999. */
   readonly stan: string;
@@ -65,9 +67,9 @@ export interface MessageStamp {
   readonly sentAtMs: number;
 }
 
-/** A stamp with the wall clock of the terminal: DE12 and DE13. */
+/** A stamp with the local time of the terminal: DE12 and DE13. */
 export interface LocalStamp extends MessageStamp {
-  /** `YYYYMMDDHHmmss` on the terminal's wall clock. */
+  /** `YYYYMMDDHHmmss` in the terminal's local time. */
   readonly localDateTime: string;
 }
 
@@ -80,16 +82,16 @@ export interface Purchase extends LocalStamp {
   readonly chip: ChipData;
   readonly terminal: Terminal;
   readonly merchant: Merchant;
-  /** Present in a PIN follow-up, or when the reader took the PIN with the first tap (9F34 says online PIN). */
+  /** Present in a PIN follow-up, or if the reader took the PIN with the first tap (9F34 states online PIN). */
   readonly pin?: PinData | undefined;
 }
 
-/** Why a reversal is sent: DE56 of type 1, DE39 of others. */
+/** Why a reversal is sent: DE56 of type 1, DE39 of other types. */
 export type ReversalReason = 'timeout' | 'unusable-response' | 'void' | 'late-approval';
 
 /**
- * What a reversal or a refund repeats of its original, by field name. Made by `originalData`, kept sealed by the
- * gateway from the moment the original was built; never sensitive authentication data.
+ * The fields of its original that a reversal or a refund repeats, by name. `originalData` makes them, and the gateway
+ * seals them as soon as the original is built. Never sensitive authentication data.
  */
 export type OriginalData = Readonly<Record<string, string>>;
 
@@ -98,11 +100,11 @@ export interface Reversal extends LocalStamp {
   readonly reason: ReversalReason;
   /** Attempt number, from 1: the first is the plain reversal, later ones are repeats. */
   readonly attempt: number;
-  /** DE38 of an approval that came after the deadline, or of the sale that is voided. */
+  /** DE38 of a late approval, or of the sale that is voided. */
   readonly authorizationCode?: string | undefined;
 }
 
-/** Money back on an earlier sale: a transaction of its own. */
+/** A refund of an earlier sale: a transaction of its own. */
 export interface Refund extends LocalStamp {
   readonly original: OriginalData;
   readonly rrn: string;

@@ -1,9 +1,9 @@
 import type { PinRequiredCode, ReversalCodes } from './profile.ts';
 
 /**
- * The codes of ISO 8583:1987 (A.8) that decline: those of 7.5 of the interface. 09, 32 and 68 are left out on purpose, because
- * after them the outcome is not known. So is 94, whose sender has taken the message for an earlier one. The codes by which
- * one scheme asks for a PIN (70, 1A) are not among them: for the cards of any other scheme they are in no table.
+ * The codes of ISO 8583:1987 (A.8) that decline, as listed in 7.5 of the interface. 09, 32 and 68 are left out because
+ * they leave the outcome unknown. 94 is left out because the switch took the message for an earlier one. The codes with
+ * which one scheme requests a PIN (70, 1A) are left out because they are in no table for the cards of other schemes.
  */
 const DECLINES: readonly string[] = [
   ...['01', '02', '03', '04', '05', '06', '07', '12', '13', '14', '15', '17', '18', '19', '20', '21', '22', '23', '24'],
@@ -12,14 +12,14 @@ const DECLINES: readonly string[] = [
   ...['91', '92', '93', '95', '96'],
 ];
 
-/** Those of ISO 8583:1987 that decline, without the ones that this switch means otherwise. */
+/** The codes of ISO 8583:1987 that decline, except those to which this switch gives another meaning. */
 export function declineCodes(...except: readonly string[]): readonly string[] {
   return DECLINES.filter((code) => !except.includes(code));
 }
 
 /**
- * Codes of ISO 8583:1987 (A.8) that report trouble of the switch or the issuer, not a decision about the message. A switch may
- * send them although it has done what was asked, and may decide otherwise a moment later.
+ * Codes of ISO 8583:1987 (A.8) that report a fault of the switch or the issuer, not a decision about the message. A
+ * switch may send them although it has carried out the request, and may decide otherwise a moment later.
  */
 export const TROUBLE_CODES: readonly string[] = [
   '06', // error
@@ -40,8 +40,9 @@ export const TROUBLE_CODES: readonly string[] = [
 ];
 
 /**
- * Codes of ISO 8583:1987 (A.8) by which a switch says that it understood a reversal and will not do it. Other declines (01
- * "refer to issuer", 51 "not sufficient funds") make no sense as the answer to a reversal and are left out: they decide nothing.
+ * Codes of ISO 8583:1987 (A.8) with which a switch refuses a reversal that it has understood. Other declines (01 "refer
+ * to issuer", 51 "not sufficient funds") are no meaningful response to a reversal and are left out: they decide
+ * nothing.
  */
 const FINAL_REFUSALS: readonly string[] = [
   '03', // invalid merchant
@@ -60,7 +61,10 @@ const FINAL_REFUSALS: readonly string[] = [
   '93', // transaction cannot be completed: violation of law
 ];
 
-/** Answers to a reversal by the codes of ISO 8583:1987; a type changes what its switch means otherwise. */
+/**
+ * Responses to a reversal with the codes of ISO 8583:1987; a type changes those to which its switch gives another
+ * meaning.
+ */
 export const REVERSAL_CODES: ReversalCodes = {
   acknowledged: ['00'],
   unableToLocate: ['21', '25'], // no action taken; unable to locate record on file
@@ -69,7 +73,7 @@ export const REVERSAL_CODES: ReversalCodes = {
   undecided: TROUBLE_CODES,
 };
 
-/** How the schemes ask for a PIN after a tap, and 55, which asks again. */
+/** How the schemes request a PIN after a tap; 55 requests it again. */
 export const PIN_REQUIRED_CODES: readonly PinRequiredCode[] = [
   { code: '70', scheme: 'Visa' },
   { code: '65', scheme: 'Mastercard', needs: 'singleTapFlag' },
@@ -78,7 +82,7 @@ export const PIN_REQUIRED_CODES: readonly PinRequiredCode[] = [
   { code: '55' },
 ];
 
-/** The code by which a card of the scheme asks for a PIN: what a simulated switch answers. */
+/** The code that requests a PIN for a card of the scheme; sent by a simulated switch. */
 export function pinRequestCode(codes: readonly PinRequiredCode[], scheme: string): string {
   return (
     codes.find((row) => row.scheme === scheme)?.code ?? codes.find((row) => row.scheme === undefined)?.code ?? '55'

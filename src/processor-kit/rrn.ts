@@ -11,7 +11,7 @@ export function retrievalReference(atMs: number, stan: string): string {
   return `${year % 10}${String(dayOfYear).padStart(3, '0')}${String(at.getUTCHours()).padStart(2, '0')}${stan}`;
 }
 
-/** A STAN half the range away: for a switch that answers under another number, which no request near it has. */
+/** A STAN half the range away: for a simulated switch that responds with another STAN, which no nearby request has. */
 export function otherStan(stan: string): string {
   return String(((Number(stan) + 500_000) % 999_999) + 1).padStart(6, '0');
 }

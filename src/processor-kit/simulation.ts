@@ -4,7 +4,7 @@ import type { NetworkCodes } from './profile.ts';
 import type { PinData } from './purchase.ts';
 import type { SwitchConfig } from './switch-config.ts';
 
-/** What the simulated switch reads from a request, whatever the dialect. */
+/** What the simulated switch reads from a request, in any dialect. */
 export interface SimulatedRequest {
   readonly kind: 'authorization' | 'completion' | 'reversal' | 'refund' | 'network' | 'unsupported';
   readonly amountMinor: number;
@@ -12,30 +12,32 @@ export interface SimulatedRequest {
   readonly stan: string;
   readonly rrn: string;
   readonly tid: string;
-  /** The card, so that wrong PINs can be counted; never printed. Empty when the request names none. */
+  /** The PAN, so that wrong PINs can be counted; never printed. Empty if the request names none. */
   readonly pan: string;
   readonly pin?: PinData | undefined;
-  /** Names the transaction: what a later reversal gives as `originalKey`. */
+  /** Identifies the transaction: a later reversal names it in `originalKey`. */
   readonly key: string;
-  /** Of a reversal or a completion: the key of what it is about. */
+  /** Key of the original; for a reversal or a completion. */
   readonly originalKey?: string | undefined;
-  /** Of a reversal or a completion: whether it says that it is a repeat. */
+  /** Whether the message is marked as a repeat; for a reversal or a completion. */
   readonly isRepeat?: boolean | undefined;
-  /** Of a network message: what it asks. */
+  /** Kind of a network message. */
   readonly network?: keyof NetworkCodes | undefined;
-  /** Mandatory fields that are missing or malformed, by name: answered with 30. */
+  /** Names of mandatory fields that are missing or malformed: answered with 30. */
   readonly faults: readonly string[];
 }
 
-/** What a scenario wants answered. The processor turns it into its dialect. */
+/** The response that a scenario specifies. The processor encodes it in its dialect. */
 export interface SimulatedAnswer {
   readonly responseCode: string;
-  /** Answer with the code by which the card's scheme asks for a PIN, issuer flag included, instead of `responseCode`. */
+  /**
+   * Answer with the code with which the card's scheme requests a PIN, issuer flag included, instead of `responseCode`.
+   */
   readonly asksForPin?: boolean | undefined;
   readonly authorizationCode?: string | undefined;
-  /** DE4 of the response where it differs from the request: a partial approval, or a scenario. */
+  /** DE4 of the response if it differs from the request: for a partial approval, or for a scenario. */
   readonly amountMinor?: number | undefined;
-  /** Answer under another STAN than the request's (DE11), which no request of the line has. */
+  /** Answer with another STAN than the request's (DE11), which no request on the connection has. */
   readonly isOtherStan?: boolean | undefined;
 }
 
@@ -43,11 +45,11 @@ export interface SimulatedAnswer {
 export interface ProcessorSample {
   readonly name: string;
   readonly message: IsoMessage;
-  /** The dialect it is written in, when that is not the one of `exampleConfig`. */
+  /** The configuration of its dialect, if it differs from `exampleConfig`. */
   readonly config?: SwitchConfig | undefined;
   /** The message's bytes without header, hex. */
   readonly wireHex: string;
-  /** For a response: the name of the sample it answers, and what `readOutcome` makes of the two. */
+  /** For a response: the name of the sample that it answers, and the outcome that `readOutcome` gives for the two. */
   readonly request?: string | undefined;
   readonly outcome?: Outcome['kind'] | undefined;
 }

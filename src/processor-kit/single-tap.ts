@@ -1,29 +1,32 @@
-/** DE48 as a row of subelements, each two digits of number and two of length (Mastercard's layout, which many switches keep). */
+/**
+ * DE48 as a sequence of subelements, each with a two-digit number and a two-digit length (Mastercard's layout, which
+ * many switches keep).
+ */
 const SINGLE_TAP_SUBELEMENT = '22';
 const SINGLE_TAP_SUBFIELD = '04';
 const PIN_WANTED = '1';
 
-/** More than a DE48 of 999 characters can hold, were all of them empty. */
+/** More than a DE48 of 999 characters can contain, even if all subelements are empty. */
 const MAX_SUBELEMENTS = 256;
 
 /**
- * Whether the issuer asks for a PIN after a tap: subelement 22, subfield 04, value 1. Without it, response code 65 is
- * "exceeds frequency limit". Text that is no row of subelements says no.
+ * Whether the issuer requests a PIN after a tap: subelement 22, subfield 04, value 1. Without this flag, response code
+ * 65 is "exceeds frequency limit". False if the text is not a sequence of subelements.
  */
 export function singleTapFlag(additionalData: string): boolean {
   const subelement = findSubelement(additionalData, SINGLE_TAP_SUBELEMENT);
   return subelement !== undefined && findSubelement(subelement, SINGLE_TAP_SUBFIELD) === PIN_WANTED;
 }
 
-/** DE48 with nothing but that flag. */
+/** DE48 with that flag alone. */
 export function singleTapData(): string {
   const subfield = `${SINGLE_TAP_SUBFIELD}01${PIN_WANTED}`;
   return `${SINGLE_TAP_SUBELEMENT}${String(subfield.length).padStart(2, '0')}${subfield}`;
 }
 
 /**
- * Whether issuer authentication data (tag 91, hex) end in response code 13, by which Amex asks for a PIN: as the digits
- * themselves or in ASCII.
+ * Whether issuer authentication data (tag 91, hex) end in response code 13, with which Amex requests a PIN: as packed
+ * digits or in ASCII.
  */
 export function authenticationAsksForPin(issuerAuthenticationData: string): boolean {
   return issuerAuthenticationData.endsWith('13') || issuerAuthenticationData.endsWith('3133');

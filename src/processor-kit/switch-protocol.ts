@@ -8,15 +8,18 @@ import type { Framing, NetworkRequestKind, Processor, SwitchConfig } from './pro
 import { framingOf } from './profile-of.ts';
 
 export interface SwitchProtocolOptions {
-  /** STANs of network management messages, from the same numbers as those of transactions. */
+  /** STANs of network management messages, from the same sequence as those of transactions. */
   readonly nextStan: () => string;
   /** Wall clock, milliseconds since 1970. */
   readonly nowMs: () => number;
-  /** Needed when the configuration names MAC keys. */
+  /** Required if the configuration names MAC keys. */
   readonly macKeys?: MacKeys | undefined;
-  /** Needed when the configuration has `keyExchange`: what is done about keys. */
+  /** Required if the configuration has `keyExchange`: handles key changes. */
   readonly keys?: KeyChangeSide | undefined;
-  /** Told of every request that the switch sends by itself, after it was answered: a cut-over matters to others, too. */
+  /**
+   * Called for every request that the switch initiates, after it was answered: a cut-over, for example, matters to
+   * other parts.
+   */
   readonly onSwitchRequest?: ((request: IsoMessage) => void) | undefined;
 }
 
@@ -26,35 +29,38 @@ export interface ExchangeConnection {
   exchange(request: IsoMessage): Promise<IsoMessage>;
 }
 
-/** The part of a connection that a request of the switch may concern. */
+/** The part of a connection that a request of the switch may affect. */
 export interface RequestingConnection extends ExchangeConnection {
-  /** Takes it out of use until sign-on has succeeded once more. */
+  /** Takes the connection out of use until it has signed on again. */
   signOnAgain(): void;
 }
 
-/** What we answer to an announced key, and what is to be done as soon as the answer was handed over, or could not be. */
+/** The response to an announced key, and what to do when the response was written or could not be written. */
 export interface KeyDecision {
   readonly responseCode: string;
   readonly whenAnswered?: ((isSent: boolean) => void) | undefined;
 }
 
-/** Our side of a key change (`key-change.ts` tells its steps). */
+/** The gateway's side of a key change (`key-change.ts` lists the steps). */
 export interface KeyChangeSide {
   /** The MAC keys that are live. */
   readonly macKeys: MacKeySet;
   /**
-   * Done when a line is signed on, before it is ready.
-   * @param answer that of the switch to the sign-on; undefined where there is none
-   * @returns whether the line may be used
+   * Runs when a connection has signed on, before it is ready.
+   * @param answer the response to the sign-on; undefined if the switch has no sign-on
+   * @returns whether the connection may be used
    */
   afterSignOn(line: ExchangeConnection, answer: IsoMessage | undefined): Promise<boolean>;
-  /** Takes what the switch announces, or refuses it. */
+  /** Accepts or refuses the key that the switch announces. */
   takeAnnouncement(announcement: IsoMessage, line: ExchangeConnection): Promise<KeyDecision>;
 }
 
 type SessionStep = (line: ExchangeConnection) => Promise<boolean>;
 
-/** What `openPool` takes, filled by a processor: see `SwitchProtocol` of the connection for what each part promises. */
+/**
+ * What `openPool` requires, implemented with a processor: `SwitchProtocol` of the connection describes what each part
+ * guarantees.
+ */
 export interface ProcessorProtocol {
   readonly framing: Framing;
   encode(message: IsoMessage, target: Uint8Array, offset: number): number;
@@ -75,14 +81,14 @@ export interface ProcessorProtocol {
   ): void | Promise<void>;
 }
 
-/** A class that the processor pairs by nothing has no key: its responses are reported, never matched. */
+/** A class without key fields is not paired: its responses are reported, never matched. */
 const NO_FIELDS: readonly string[] = [];
 
 /**
- * Adapts a processor to the protocol of a connection pool: how frames look, how messages are paired, what opens and
- * keeps a session, what the switch is answered when it asks.
+ * Adapts a processor to the protocol of a connection pool: how frames look, how messages are paired, how a session is
+ * opened and kept, and how requests of the switch are answered.
  *
- * @throws ProcessorError `PROCESSOR_INVALID` when MAC keys are configured that the dialect or the gateway cannot serve
+ * @throws ProcessorError `PROCESSOR_INVALID` if MAC keys are configured that the dialect or the gateway cannot serve
  */
 export function switchProtocol(
   processor: Processor,
@@ -112,7 +118,7 @@ export function switchProtocol(
       if (keys && processor.keyChange && asked === 'keyChange') return takeKey(request, reply, processor, keys, line);
       const answer = processor.answerSwitchRequest(request, config);
       if (answer !== undefined) reply(answer);
-      // What we sent on it until it is signed on again would be declined.
+      // The switch would decline requests on this connection until it is signed on again.
       if (asked === 'signOff') line.signOnAgain();
       options.onSwitchRequest?.(request);
       return undefined;
@@ -137,14 +143,14 @@ async function takeKey(
   }
 }
 
-/** A class that is paired by no field has no keys: one for all its messages would pair strangers. */
+/** A class without key fields has no keys: one key for all its messages would pair unrelated messages. */
 function matchKey(message: IsoMessage, fields: readonly string[]): string | undefined {
   return fields.length === 0 ? undefined : pairingKey(message, fields);
 }
 
 /**
- * A response may lack key fields, but not all of them, nor the STAN: a terminal has many requests, and the acknowledgement of
- * one reversal must not end another. None may differ.
+ * A response may lack key fields, but not all of them, nor the STAN: a terminal has many requests, and the
+ * acknowledgement of one reversal must not end another. The fields that it has must be equal.
  */
 function couldAnswer(
   response: IsoMessage,
@@ -184,7 +190,7 @@ function sessionStep(
   return request && (async (line) => processor.isNetworkAccepted(await line.exchange(request())));
 }
 
-/** Makes one message of that kind after the other; undefined when the switch knows none. */
+/** Returns a function that makes the next message of that kind; undefined if the switch does not support the kind. */
 function networkMessages(
   kind: NetworkRequestKind,
   processor: Processor,

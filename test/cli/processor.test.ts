@@ -24,7 +24,7 @@ test('a new processor says what comes next, and passes the suite as it is', asyn
   const verified = await processor(['verify', 'plug-ins/north-bank']);
   expect(verified.exitCode).toBe(0);
   expect(verified.stdout).toContain('type north-bank');
-  expect(verified.stdout).toContain('ok      samples        each sample is encoded to its bytes');
+  expect(verified.stdout).toContain('ok      samples        each sample encodes to its bytes');
   expect(verified.stdout).toMatch(/\d+ checks, all passed\n$/);
 });
 
@@ -48,7 +48,7 @@ describe('verify', () => {
   });
 
   test.each([
-    [1, 'what is not there', ['./nowhere'], 'nowhere: neither a folder nor a package'],
+    [1, 'what is not there', ['./nowhere'], 'nowhere: found neither as a folder nor as a package'],
     [2, 'nothing', [], 'usage: tapwire processor verify'],
   ])('exits with %i for %s', async (exitCode, _what, words, reason) => {
     const ended = await processor(['verify', ...words]);
@@ -71,7 +71,7 @@ describe('list', () => {
     expect(exitCode).toBe(1);
     expect(stdout).toContain('type-2');
     expect(stderr).toContain(`${join(cwd, 'broken.ts')}: no luck`);
-    expect(stderr).toContain('@none/such: neither a folder nor a package');
+    expect(stderr).toContain('@none/such: found neither as a folder nor as a package');
   });
 });
 
@@ -80,7 +80,7 @@ test('a name that is no type is refused, and a folder that is there is left alon
   expect(bad).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('lower case letters') });
   await processor(['new', 'north', '--dir', '.']);
   const again = await processor(['new', 'north', '--dir', '.']);
-  expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is there already') });
+  expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('already exists') });
 });
 
 test('without a command it tells which there are; one that is none exits with 2', async () => {

@@ -84,7 +84,7 @@ test.each([
 ])('a plug-in that is missing or broken stops the start of role %s, named with the reason', async (role) => {
   writeFileSync(join(cwd, 'broken.ts'), 'export default { type: "broken" };');
   for (const [PROCESSORS, reason] of [
-    ['@none/such', '@none/such: neither a folder nor a package'],
+    ['@none/such', '@none/such: found neither as a folder nor as a package'],
     ['broken.ts', `${join(cwd, 'broken.ts')}: not made by defineProcessor`],
   ] as const) {
     const environment = installation.environment({ PROCESSORS });

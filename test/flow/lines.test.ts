@@ -178,7 +178,7 @@ describe('a gateway goes on without a switch that it cannot serve, and says why'
       [{ addresses: [] }, /neither addresses to connect to, nor accept/],
       [{ tls: { caFile: 'nowhere.pem' } }, /tls\.caFile nowhere\.pem cannot be read \(ENOENT\)/],
       [{ tls: { caFile: '/etc/hostname' } }, /tls\.caFile: a name below TLS_FILES_DIR/],
-      [{ tls: { caFile: '../hostname' } }, /may not lead out/],
+      [{ tls: { caFile: '../hostname' } }, /must not leave/],
       [{ tls: { caFile: 'link.pem' } }, /cannot be read \(OUTSIDE\)/],
       [{ tls: { certFile: 'nowhere.pem' } }, /go together/],
       [{ tls: { caFile: fileOf('bad.pem', 'no certificate') } }, /its tls files cannot be used/],

@@ -57,12 +57,12 @@ test('the schemas are there for a plug-in outside the repository', async () => {
 
 test('a plug-in that does not exist is named', () => {
   expect(() => findEntry('./nowhere', folder)).toThrow(ProcessorError);
-  expect(() => findEntry('@acme/none', folder)).toThrow('@acme/none: neither a folder nor a package');
+  expect(() => findEntry('@acme/none', folder)).toThrow('@acme/none: found neither as a folder nor as a package');
 });
 
 test('a folder without an entry is named', () => {
   write('empty/README.md', '');
-  expect(() => findEntry('./empty', folder)).toThrow('no index.ts');
+  expect(() => findEntry('./empty', folder)).toThrow('contains none of index.ts');
 });
 
 test.each([
@@ -72,7 +72,7 @@ test.each([
   ['exports nothing', 'export const a = 1;', 'no default export'],
   ['exports something else', 'export default { type: "acme" };', 'not made by defineProcessor'],
   ['is defined wrongly', ACME.replace("type: 'acme'", "type: 'Not A Type'"), 'PROCESSOR_INVALID'],
-  ['has the type of another', ACME.replace("type: 'acme'", "type: 'type-1'"), 'type type-1 is taken'],
+  ['has the type of another', ACME.replace("type: 'acme'", "type: 'type-1'"), 'another processor already has the type type-1'],
 ])('a plug-in that %s stops the start and is named', async (_, source, reason) => {
   write('acme/index.ts', source);
   const { error } = await loadOutside('./acme', folder);

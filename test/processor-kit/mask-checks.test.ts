@@ -32,8 +32,8 @@ function whyNot(processor: Processor): string[] {
 test.each([
   ['its PAN', 2, 'digits of the card'],
   ['its track 2', 35, 'digits of the card'],
-  ['its PIN block', 52, 'the PIN block stands in it'],
-  ['its MAC', 64, 'the MAC stands in it'],
+  ['its PIN block', 52, 'the PIN block is visible'],
+  ['its MAC', 64, 'the MAC is visible'],
 ])('a processor whose field table would show %s is refused', (_, number, why) => {
   const reasons = whyNot(showing(number));
   expect(reasons.join('; ')).toContain(why);

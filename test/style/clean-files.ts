@@ -54,8 +54,10 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/{bytes,emv,limits}/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/{crypto,iso8583}/**/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/iso8583/README.md', parts: ['prose'] },
-  { glob: 'processors/*/*.ts', parts: ['comments'] },
+  { glob: 'processors/*/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/links/README.md', parts: ['prose'] },
+  { glob: 'src/processor-kit/**/*.ts', parts: ['comments', 'texts'] },
+  { glob: '{src/processor-kit/template,processors}/**/*.md', parts: ['prose'] },
   { glob: 'test/style/clean-files.ts', parts: ['comments'] },
 ];
 

@@ -5,17 +5,17 @@ import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
 import { TEST_SCHEMES, testPurchase } from './test-tap.ts';
 import { bytesOf, outcomeOf, overTheWire, respond } from './wire.ts';
 
-/** Codes that no profile may take for an approval or a decline: after them nobody knows what the issuer did. */
+/** Codes that no profile may list as approval or decline: they leave the issuer's action unknown. */
 const NEVER_DECIDED = ['09', '32', '68', 'ZZ'];
 
 const APPROVED = { responseCode: '00', authorizationCode: '123456' };
 
 const request = ({ processor, config }: Subject) => processor.authorization(testPurchase(), config);
 
-/** What is asked, and what each answer means. */
+/** How an authorization is sent, and what each response to it means. */
 export const authorizationChecks: readonly Check[] = [
   {
-    name: 'the same purchase gives the same bytes, and is left as it was',
+    name: 'the same purchase gives the same bytes and is not modified',
     run(subject) {
       const { processor, config, codec } = subject;
       const purchase = Object.freeze(testPurchase());
@@ -27,7 +27,7 @@ export const authorizationChecks: readonly Check[] = [
     },
   },
   {
-    name: 'the switch reads what was asked: amount, currency, STAN, RRN, terminal',
+    name: 'the switch reads the values that were sent: amount, currency, STAN, RRN, terminal',
     run(subject) {
       const purchase = testPurchase();
       const read = subject.processor.readRequest(overTheWire(subject, request(subject)));
@@ -38,7 +38,7 @@ export const authorizationChecks: readonly Check[] = [
       expectEqual(read.stan, purchase.stan, 'STAN');
       expectEqual(read.rrn, purchase.rrn, 'RRN');
       expectEqual(read.tid, purchase.terminal.tid, 'terminal');
-      expectThat(read.pin === undefined, 'a PIN was read where none is');
+      expectThat(read.pin === undefined, 'a PIN was read although none was sent');
     },
   },
   {
@@ -52,7 +52,7 @@ export const authorizationChecks: readonly Check[] = [
     },
   },
   {
-    name: 'each approval code approves the amount asked for, with the authorization code',
+    name: 'each approval code approves the requested amount, with the authorization code',
     run(subject) {
       for (const responseCode of subject.processor.profile.codes.approved) {
         const outcome = outcomeOf(subject, request(subject), { ...APPROVED, responseCode });
@@ -75,7 +75,7 @@ export const authorizationChecks: readonly Check[] = [
     },
   },
   {
-    name: 'a code in no table, or one after which nobody knows, is unknown',
+    name: 'a code that is in no table, or that leaves the outcome open, is unknown',
     run(subject) {
       for (const responseCode of NEVER_DECIDED) {
         expectEqual(outcomeOf(subject, request(subject), { responseCode }).kind, 'unknown', responseCode);
@@ -83,11 +83,11 @@ export const authorizationChecks: readonly Check[] = [
     },
   },
   {
-    name: "a code that only one scheme has is unknown for another scheme's cards",
+    name: "a code that only one scheme uses is unknown for another scheme's cards",
     run(subject) {
       const { pinRequired } = subject.processor.profile.codes;
       for (const { code: responseCode } of pinRequired) {
-        if (RESPONSE_CODES[responseCode] !== undefined) continue; // it has a meaning of its own
+        if (RESPONSE_CODES[responseCode] !== undefined) continue; // it also has a general meaning
         for (const scheme of TEST_SCHEMES) {
           if (pinRequired.some((row) => row.code === responseCode && (row.scheme ?? scheme) === scheme)) continue;
           const asked = subject.processor.authorization(testPurchase({ scheme }), subject.config);
@@ -97,7 +97,7 @@ export const authorizationChecks: readonly Check[] = [
     },
   },
   {
-    name: 'each scheme asks for its PIN',
+    name: 'each scheme requests a PIN with its code',
     run(subject) {
       for (const scheme of TEST_SCHEMES) {
         const asked = subject.processor.authorization(testPurchase({ scheme }), subject.config);
@@ -107,7 +107,7 @@ export const authorizationChecks: readonly Check[] = [
     },
   },
   {
-    name: 'a PIN block reaches the switch as it was given',
+    name: 'a PIN block reaches the switch unchanged',
     run(subject) {
       const pin = { block: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8), ksn: Uint8Array.of(9, 8, 7, 6, 5, 4, 3, 2, 1, 0) };
       const message = subject.processor.authorization(testPurchase({ pin }), subject.config);
@@ -116,18 +116,18 @@ export const authorizationChecks: readonly Check[] = [
       expectThat(Buffer.compare(read.pin.block, pin.block) === 0, 'another PIN block was read');
     },
   },
-  { name: 'a partial approval counts where the profile allows it, and only there', run: partialApproval },
+  { name: 'a partial approval counts only if the profile allows it', run: partialApproval },
   { name: 'a response that belongs to another request is unknown', run: foreignResponses },
   {
-    name: 'values for the integrator are text and hold no card data',
+    name: 'provider fields are text and contain no card data',
     run(subject) {
       const { processor, config } = subject;
       const purchase = testPurchase();
       const response = respond(subject, request(subject), APPROVED);
       const values = { ...processor.providerId(config, purchase.terminal), ...processor.providerFields(response) };
       for (const [name, value] of Object.entries(values)) {
-        expectThat(typeof value === 'string', `${name} is no text`);
-        expectThat(!value.includes(purchase.card.pan.slice(6, -4)), `${name} holds a PAN`);
+        expectThat(typeof value === 'string', `${name} is not text`);
+        expectThat(!value.includes(purchase.card.pan.slice(6, -4)), `${name} contains a PAN`);
       }
     },
   },
@@ -156,7 +156,7 @@ function foreignResponses(subject: Subject): void {
   const good = respond(subject, asked, APPROVED);
   expectUnknown({ ...good, mti: '0810' }, 'another message type');
   for (const field of processor.profile.echoed) {
-    expectThat(good[field] !== undefined, `${field} does not come back`);
+    expectThat(good[field] !== undefined, `${field} is not returned`);
     expectUnknown({ ...good, [field]: undefined }, `without ${field}`);
     expectUnknown({ ...good, [field]: 'another' }, `another ${field}`);
   }

@@ -1,19 +1,19 @@
 import type { MessageCodec, Processor, SwitchConfig } from '../processor.ts';
 
-/** What a check works with: the processor, a configuration that it calls valid, and the codec of that dialect. */
+/** What a check works with: the processor, a valid configuration, and the codec of that dialect. */
 export interface Subject {
   readonly processor: Processor;
   readonly config: SwitchConfig;
   readonly codec: MessageCodec;
 }
 
-/** One statement about a processor; `run` throws when it does not hold. */
+/** One statement about a processor; `run` throws if it does not hold. */
 export interface Check {
   readonly name: string;
   run(subject: Subject): void;
 }
 
-/** Why a check failed, in words that hold no card data. */
+/** Why a check failed, in words that contain no card data. */
 export class CheckFailure extends Error {}
 
 /** @throws CheckFailure */

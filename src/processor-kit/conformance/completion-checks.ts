@@ -2,10 +2,10 @@ import { type Check, expectEqual, expectThat } from './check.ts';
 import { TAPPED_AT_MS, testPurchase } from './test-tap.ts';
 import { overTheWire, respond } from './wire.ts';
 
-/** How an approval is completed, where a switch of this type can want it. */
+/** How an approval is completed, if a switch of this type can require it. */
 export const completionChecks: readonly Check[] = [
   {
-    name: 'a completion names its approval and its amount, says that it is a repeat, and is taken with 00 alone',
+    name: 'a completion names its approval and its amount, marks a repeat, and is accepted with 00 alone',
     run(subject) {
       const { processor, config } = subject;
       const { completion } = processor;
@@ -32,9 +32,9 @@ export const completionChecks: readonly Check[] = [
           ['91', false],
         ] as const) {
           const response = respond(subject, advice, { responseCode });
-          expectEqual(completion.isAcknowledged(response), isTaken, `taken with ${responseCode}`);
+          expectEqual(completion.isAcknowledged(response), isTaken, `accepted with ${responseCode}`);
         }
-        expectThat(!completion.isAcknowledged(advice), 'an advice passes for its own answer');
+        expectThat(!completion.isAcknowledged(advice), 'an advice is read as its own response');
       }
     },
   },

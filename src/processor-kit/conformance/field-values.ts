@@ -2,7 +2,7 @@ import { encodeTlv } from '../../emv/tlv.ts';
 import type { Content } from '../../iso8583/content.ts';
 import type { Field } from '../../iso8583/spec.ts';
 
-/** A character that every field of the content takes, and that padding would not be taken for. */
+/** For each content type, a character that every field accepts and that differs from padding. */
 const CHARACTER: Readonly<Record<Content, string>> = {
   n: '7',
   a: 'K',
@@ -18,12 +18,12 @@ const CHARACTER: Readonly<Record<Content, string>> = {
 
 const UNPREDICTABLE_NUMBER = 0x9f37;
 
-/** Longer values prove nothing that these do not, and take their time. */
+/** Longer values prove nothing further and take longer to test. */
 const LONGEST = 2_000;
 
 /**
- * The shortest and the longest value of a field. Of a composite whose parts may be absent: each part by itself, shortest
- * and longest; of one whose parts follow each other: all of them.
+ * The shortest and the longest value of a field. For a composite with optional parts: each part alone, shortest and
+ * longest. For a composite of consecutive parts: all of them.
  */
 export function valuesOf(field: Field): unknown[] {
   switch (field.kind) {

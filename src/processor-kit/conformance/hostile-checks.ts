@@ -8,10 +8,10 @@ import { bytesOf, overTheWire, respond } from './wire.ts';
 
 const PIN = { block: Uint8Array.of(0xa1, 0xb2, 0xc3, 0xd4, 0xe5, 0xf6, 0x17, 0x28) };
 
-/** What must not happen, whatever arrives. */
+/** What must not happen, regardless of what arrives. */
 export const hostileChecks: readonly Check[] = [
   {
-    name: 'every beginning of a message is refused with a typed error',
+    name: 'every truncated message is refused with a typed error',
     run(subject) {
       for (const bytes of wiresOf(subject)) {
         for (let end = 0; end < bytes.length; end++) {
@@ -22,20 +22,20 @@ export const hostileChecks: readonly Check[] = [
     },
   },
   {
-    name: 'every garbled byte gives a message or a typed error, and is never read by a function that throws',
+    name: 'every garbled byte gives a message or a typed error, and no function that reads the message throws',
     run(subject) {
       const [request] = messagesOf(subject);
       for (const bytes of wiresOf(subject)) eachGarbled(bytes, (garbled) => readWhole(subject, garbled, request!));
     },
   },
   {
-    name: 'no error holds card data',
+    name: 'no error contains card data',
     run(subject) {
       const purchase = testPurchase({ pin: PIN });
       const secrets = secretsOf(purchase);
       const expectClean = (error: unknown) => {
         const text = `${String(error)} ${(error as Error | undefined)?.stack ?? ''}`;
-        expectThat(!secrets.some((secret) => text.includes(secret)), 'an error holds card data');
+        expectThat(!secrets.some((secret) => text.includes(secret)), 'an error contains card data');
       };
       for (const bytes of wiresOf(subject)) {
         for (let end = 0; end < bytes.length; end++) expectClean(errorOf(() => subject.codec.decode(bytes, 0, end)));
@@ -46,7 +46,7 @@ export const hostileChecks: readonly Check[] = [
     },
   },
   {
-    name: 'a request that lacks any one field is read, never a crash',
+    name: 'a request that lacks any one field is read without a crash',
     run(subject) {
       for (const message of messagesOf(subject)) {
         for (const field of Object.keys(message)) {
@@ -59,7 +59,7 @@ export const hostileChecks: readonly Check[] = [
       }
     },
   },
-  { name: 'a bad MAC, a missing one and one of an unknown key are never an approval', run: macVerdicts },
+  { name: 'a bad MAC, a missing MAC and a MAC with an unknown key never give an approval', run: macVerdicts },
 ];
 
 /** A sale with a PIN, and its approval. */
@@ -76,7 +76,7 @@ function wiresOf(subject: Subject): Uint8Array[] {
   return messagesOf(subject).map((message) => bytesOf(codec, message, processor.framing.maxFrameBytes));
 }
 
-/** Each byte in turn: all bits turned, and zero. */
+/** Each byte in turn: all bits inverted, then zero. */
 function eachGarbled(bytes: Uint8Array, use: (garbled: Uint8Array) => void): void {
   for (let at = 0; at < bytes.length; at++) {
     for (const value of [bytes[at]! ^ 0xff, 0]) {
@@ -115,15 +115,15 @@ function macVerdicts(subject: Subject): void {
       .kind;
   };
   expectEqual(outcome(agreed), 'approved', 'a good MAC');
-  expectEqual(outcome(messageCodec(processor, others, toyMac)), 'unknown', 'a MAC by another key');
-  expectEqual(outcome(subject.codec), 'unknown', 'no MAC where one was agreed');
+  expectEqual(outcome(messageCodec(processor, others, toyMac)), 'unknown', 'a MAC with another key');
+  expectEqual(outcome(subject.codec), 'unknown', 'no MAC although one was agreed');
   const numbered = messageCodec(processor, { ...config, macKeys: [{ number: 2, keyId: 'right' }] }, toyMac);
   if (processor.mac.keyNumber(processor.mac.compose(2, new Uint8Array(8))) !== undefined) {
-    expectEqual(outcome(numbered), 'unknown', 'a MAC by a key of another number');
+    expectEqual(outcome(numbered), 'unknown', 'a MAC with another key number');
   }
 }
 
-/** No cipher: a sum that depends on the key's name and on every byte. */
+/** Not a cipher: a checksum that depends on the key's name and on every byte. */
 function toyMac(keyId: string): MacFunction {
   return (data) => {
     const mac = Uint8Array.from(Buffer.from(keyId.padEnd(8).slice(0, 8)));

@@ -17,21 +17,21 @@ import { bytesOf, overTheWire } from './wire.ts';
 const STAMP = { stan: '000778', sentAtMs: TAPPED_AT_MS };
 const NUMBER = 9;
 
-/** Three keys of two parts each that differ in every byte: under which keys travel, the one before and the new one. */
+/** Three two-part keys that differ in every byte: the transport key, the previous working key and the new one. */
 const TRANSPORT = keyOf(0x13);
 const BEFORE = keyOf(0x46);
 const AFTER = keyOf(0x89);
 
-/** How working keys are changed, with real keys: whatever is not offered is not asked for. */
+/** How working keys are changed, tested with real keys. Features that the type does not offer are skipped. */
 export const keyChangeChecks: readonly Check[] = [
   {
-    name: 'a request for a key says which one, and is accepted with 00 alone',
+    name: 'a request for a key names its use, and is accepted with 00 alone',
     run: eachUse((subject, use, keyChange) => {
       const request = overTheWire(subject, keyChange.request(use, STAMP, subject.config));
       const { processor } = subject;
-      expectEqual(processor.readRequest(request).network, 'keyChange', 'what is asked');
-      expectEqual(keyChange.readUse(request), use, 'for which key');
-      expectThat(keyChange.readKey(request) === undefined, 'a request passes for an announcement');
+      expectEqual(processor.readRequest(request).network, 'keyChange', 'kind of request');
+      expectEqual(keyChange.readUse(request), use, 'use of the key');
+      expectThat(keyChange.readKey(request) === undefined, 'a request is read as an announcement');
       for (const [code, isAccepted] of [
         ['00', true],
         ['91', false],
@@ -42,20 +42,20 @@ export const keyChangeChecks: readonly Check[] = [
     }),
   },
   {
-    name: 'an announced key arrives whole, under its transport key, with its check value',
+    name: 'an announced key arrives complete, under its transport key, with its check value',
     run: eachUse((subject, use, keyChange) => {
       const sent = wrapped(use, keyChange);
       const announcement = overTheWire(subject, keyChange.announcement(sent, STAMP, subject.config));
       const read = keyChange.readKey(announcement);
-      expectThat(read !== undefined, 'it cannot be read');
+      expectThat(read !== undefined, 'the announcement cannot be read');
       expectEqual(read.use, use, 'use');
       expectEqual(read.kcv, sent.kcv, 'check value');
-      expectEqual(kcv(unwrapped(read)), kcv(AFTER), 'the key itself, by its check value');
-      expectEqual(keyChange.readUse(announcement), use, 'which key is announced');
+      expectEqual(kcv(unwrapped(read)), kcv(AFTER), 'check value of the unwrapped key');
+      expectEqual(keyChange.readUse(announcement), use, 'use of the announced key');
     }),
   },
   {
-    name: 'a wrong check value arrives as wrong as it was, and a garbled announcement is read or refused, never a crash',
+    name: 'a wrong check value arrives unchanged, and a garbled announcement is read or refused without a crash',
     run: eachUse((subject, use, keyChange) => {
       const sent = { ...wrapped(use, keyChange), kcv: '00FF00' };
       const announcement = keyChange.announcement(sent, STAMP, subject.config);
@@ -71,8 +71,8 @@ export const keyChangeChecks: readonly Check[] = [
       }
     }),
   },
-  { name: 'a new MAC key takes effect, and the one before is good until it retires', run: changeMacKey },
-  { name: 'a PIN under a new key arrives under it, and the message says which key it is', run: changePinKey },
+  { name: 'a new MAC key takes effect, and the previous key is valid until it retires', run: changeMacKey },
+  { name: 'a PIN under a new key arrives under it, and the message names that key', run: changePinKey },
 ];
 
 function eachUse(run: (subject: Subject, use: WorkingKeyUse, keyChange: KeyChange) => void): Check['run'] {
@@ -97,14 +97,14 @@ function changeMacKey({ processor, config }: Subject): void {
   };
   expectEqual(verdict(), 'good', 'before the change');
   theirs.keys = [after, before];
-  expectThat(verdict() !== 'good', 'a key that was never announced is taken');
+  expectThat(verdict() !== 'good', 'a key that was never announced is accepted');
   ours.keys = [before, after];
   expectEqual(verdict(), 'good', 'the new key, once announced');
   ours.keys = [after, before];
   theirs.keys = [before];
-  expectEqual(verdict(), 'good', 'the one before, for the overlap');
+  expectEqual(verdict(), 'good', 'the previous key, during the overlap');
   ours.keys = [after];
-  expectThat(verdict() !== 'good', 'a key that has retired is taken');
+  expectThat(verdict() !== 'good', 'a retired key is accepted');
 }
 
 function changePinKey(subject: Subject): void {
@@ -115,7 +115,7 @@ function changePinKey(subject: Subject): void {
   const sale = processor.authorization(testPurchase({ pin: { block, keyNumber: NUMBER } }), config);
   const { pin } = processor.readRequest(overTheWire(subject, sale));
   expectThat(pin !== undefined, 'the PIN does not arrive');
-  expectEqual(pin.keyNumber, NUMBER, 'number of the key');
+  expectEqual(pin.keyNumber, NUMBER, 'key number');
   const digits = decipherPin(0, pin.block, card.pan, AFTER);
   expectEqual(toHex(digits.reveal()), toHex(parsePin('12345').reveal()), 'the PIN under the new key');
 }
@@ -137,7 +137,7 @@ function decoded({ codec }: Subject, bytes: Uint8Array): IsoMessage | undefined 
   try {
     return codec.decode(bytes);
   } catch {
-    return undefined; // that it is a typed error is another check
+    return undefined; // another check requires a typed error
   }
 }
 

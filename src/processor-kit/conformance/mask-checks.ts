@@ -9,24 +9,30 @@ import { TEST_SCHEMES, testPurchase } from './test-tap.ts';
 import { bytesOf, respond } from './wire.ts';
 
 const PIN = { block: Uint8Array.of(0xa1, 0xb2, 0xc3, 0xd4, 0xe5, 0xf6, 0x17, 0x28) };
-/** Of the digits behind a track's separator: enough to be no other number of the message. */
+/**
+ * How many digits after the separator of a track are searched for: enough that no other number of the message equals
+ * them.
+ */
 const TRACK_DIGITS = 10;
 
-/** What is kept of messages for people: bytes, masked by the field table. What a field table forgets to withhold is found here. */
+/**
+ * Messages that are kept for people are bytes masked according to the field table. These checks find values that a
+ * field table fails to mask.
+ */
 export const maskChecks: readonly Check[] = [
   {
-    name: 'a masked message is as long as before, and is described as before',
+    name: 'a masked message has the same length and the same description as the original',
     run(subject) {
       for (const { name, codec, bytes } of wiresOf(subject)) {
         const masked = maskedOf(codec, bytes, name);
         const rows = (wire: Uint8Array) => messageRows(codec.spec!, codec.decode(wire));
         expectEqual(masked.length, bytes.length, `${name}: length`);
-        expectThat(isDeepStrictEqual(rows(masked), rows(bytes)), `${name}: masked, it is described otherwise`);
+        expectThat(isDeepStrictEqual(rows(masked), rows(bytes)), `${name}: its description changes when it is masked`);
       }
     },
   },
   {
-    name: 'a masked sample holds no more of a card number than its first 6 and last 4 digits, and nothing of a track',
+    name: 'a masked sample contains of a card number at most the first 6 and last 4 digits, and nothing of a track',
     run(subject) {
       for (const { name, codec, bytes } of samplesOf(subject)) {
         expectHidden(maskedOf(codec, bytes, name), secretsIn(codec, codec.decode(bytes)), name);
@@ -34,7 +40,7 @@ export const maskChecks: readonly Check[] = [
     },
   },
   {
-    name: 'a masked sale of any scheme holds nothing of its card, its PIN block and its MAC but what may be shown',
+    name: 'a masked sale of any scheme contains nothing secret of its card, no PIN block and no MAC',
     run(subject) {
       for (const scheme of TEST_SCHEMES) {
         const purchase = testPurchase({ scheme, pin: PIN });
@@ -42,8 +48,8 @@ export const maskChecks: readonly Check[] = [
         const mac = withMac(subject, request);
         const masked = maskedOf(subject.codec, wireOf(subject, request), scheme);
         expectHidden(masked, secretsOfPurchase(purchase), scheme);
-        expectThat(!masked.includes(Buffer.from(PIN.block)), `${scheme}: the PIN block stands in it`);
-        expectThat(mac === undefined || !masked.includes(Buffer.from(mac)), `${scheme}: the MAC stands in it`);
+        expectThat(!masked.includes(Buffer.from(PIN.block)), `${scheme}: the PIN block is visible`);
+        expectThat(mac === undefined || !masked.includes(Buffer.from(mac)), `${scheme}: the MAC is visible`);
       }
     },
   },
@@ -61,7 +67,7 @@ function samplesOf({ processor }: Subject): Wire[] {
   });
 }
 
-/** The samples, and sales of the dialect that is proved. */
+/** The samples, and sales in the tested dialect. */
 function wiresOf(subject: Subject): Wire[] {
   const { processor, config, codec } = subject;
   const sales = TEST_SCHEMES.flatMap((scheme) => {
@@ -77,13 +83,13 @@ function wireOf({ codec, processor }: Subject, message: IsoMessage): Uint8Array 
 }
 
 function maskedOf(codec: MessageCodec, bytes: Uint8Array, name: string): Buffer {
-  expectThat(codec.spec !== undefined, 'its codec tells no spec: of its messages lengths alone can be kept');
+  expectThat(codec.spec !== undefined, 'the codec has no spec: only the lengths of its messages can be kept');
   const masked = maskerOf(codec.spec).mask(bytes);
-  expectThat(masked !== undefined, `${name}: the spec of its codec cannot be followed through it`);
+  expectThat(masked !== undefined, `${name}: the message cannot be masked according to the spec of its codec`);
   return Buffer.from(masked);
 }
 
-/** Puts a MAC into the message, where its dialect has one. */
+/** Puts a MAC into the message if its dialect has one. */
 function withMac({ processor }: Subject, message: IsoMessage): Uint8Array | undefined {
   if (processor.mac === undefined) return undefined;
   const mac = Uint8Array.from({ length: processor.mac.lengthBytes }, (_, at) => 0x91 + at * 7);
@@ -91,18 +97,21 @@ function withMac({ processor }: Subject, message: IsoMessage): Uint8Array | unde
   return mac;
 }
 
-/** Digits of which a masked message must have none in a row. */
+/** Sequences of digits that a masked message must not contain. */
 function secretsOfPurchase({ card }: Purchase): string[] {
   const behind = card.track2?.substring(card.pan.length + 1, card.pan.length + 1 + TRACK_DIGITS);
   return [...secretsOfPan(card.pan), ...(behind === undefined ? [] : [behind])];
 }
 
-/** What may be shown of it with three digits more, or four, and what is between: the filler may be a digit of it by chance. */
+/**
+ * The visible first 6 and last 4 digits extended by three or four digits, and the digits between. The extension
+ * excludes chance: a filler digit may equal the hidden one.
+ */
 function secretsOfPan(pan: string): string[] {
   return [pan.substring(0, 9), pan.substring(4, pan.length - 2), pan.substring(pan.length - 8)];
 }
 
-/** Of DE2, and of every text that is a track, whatever its field is called. */
+/** Secrets of DE2, and of every text in the format of a track, regardless of the field's name. */
 function secretsIn({ spec }: MessageCodec, message: IsoMessage): string[] {
   const pan = message[spec?.fields[2]?.name ?? ''];
   return [...(typeof pan === 'string' ? secretsOfPan(pan) : []), ...secretsOfTracks(message)];
@@ -116,12 +125,12 @@ function secretsOfTracks(value: unknown): string[] {
   return pan === undefined ? [] : [...secretsOfPan(pan), behind!.substring(0, TRACK_DIGITS)];
 }
 
-/** In no form of writing digits: ASCII, EBCDIC, packed from either nibble. */
+/** Searches every encoding of digits: ASCII, EBCDIC, packed from either nibble. */
 function expectHidden(masked: Uint8Array, secrets: readonly string[], name: string): void {
   const hex = toHex(masked);
   const spread = (digits: string, zone: string) => [...digits].map((digit) => zone + digit).join('');
   for (const digits of secrets) {
     const isThere = [digits, spread(digits, '3'), spread(digits, 'F')].some((form) => hex.includes(form));
-    expectThat(!isThere, `${name}: digits of the card stand in it that nobody may see`);
+    expectThat(!isThere, `${name}: digits of the card are visible that must be masked`);
   }
 }

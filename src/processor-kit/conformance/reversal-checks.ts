@@ -9,23 +9,23 @@ const REASONS: readonly ReversalReason[] = ['timeout', 'unusable-response', 'voi
 
 const ATTEMPTS = [1, 2, 3];
 
-/** How what was approved is taken back, or given back. */
+/** How an approved amount is reversed or refunded. */
 export const reversalChecks: readonly Check[] = [
   {
-    name: 'what is kept of a request is text without sensitive authentication data',
+    name: 'the original data of a request are text without sensitive authentication data',
     run({ processor, config }) {
       const purchase = testPurchase({ pin: { block: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8) } });
       const kept = processor.originalData(processor.authorization(purchase, config));
       const [, , track2, pinBlock] = secretsOf(purchase);
       for (const [name, value] of Object.entries(kept)) {
-        expectThat(typeof value === 'string', `${name} is no text`);
-        expectThat(!value.includes(track2!) && !value.includes(pinBlock!), `${name} holds a track or a PIN`);
-        expectThat(!/D30122010/.test(value), `${name} holds a track`);
+        expectThat(typeof value === 'string', `${name} is not text`);
+        expectThat(!value.includes(track2!) && !value.includes(pinBlock!), `${name} contains a track or a PIN`);
+        expectThat(!/D30122010/.test(value), `${name} contains a track`);
       }
     },
   },
   {
-    name: 'a reversal names its original, at each attempt and for every reason',
+    name: 'a reversal names its original, on each attempt and for every reason',
     run(subject) {
       const { processor } = subject;
       const original = processor.readRequest(overTheWire(subject, authorization(subject)));
@@ -43,7 +43,7 @@ export const reversalChecks: readonly Check[] = [
     },
   },
   {
-    name: 'a reversal carries the STAN it is given',
+    name: 'a reversal carries the STAN that it is given',
     run(subject) {
       const stan = subject.processor.profile.reversal.keepsStan ? '000123' : '000124';
       const read = subject.processor.readRequest(overTheWire(subject, reversal(subject, {})));
@@ -51,7 +51,7 @@ export const reversalChecks: readonly Check[] = [
     },
   },
   {
-    name: 'what was kept survives a store that knows only JSON',
+    name: 'original data are unchanged after storage as JSON',
     run(subject) {
       const { processor, config } = subject;
       const kept = JSON.parse(JSON.stringify(processor.originalData(authorization(subject))));
@@ -60,7 +60,7 @@ export const reversalChecks: readonly Check[] = [
     },
   },
   {
-    name: 'an answer that comes when nobody waits is understood by what was kept of its request',
+    name: 'a late response is understood with the original data of its request alone',
     run(subject) {
       const { processor } = subject;
       const request = authorization(subject);
@@ -74,7 +74,7 @@ export const reversalChecks: readonly Check[] = [
     },
   },
   {
-    name: 'an acknowledgement is told from a refusal',
+    name: 'an acknowledgement is distinguished from a refusal',
     run(subject) {
       const { processor } = subject;
       const { codes } = processor.profile.reversal;
@@ -91,7 +91,7 @@ export const reversalChecks: readonly Check[] = [
     },
   },
   {
-    name: 'trouble of the switch or the issuer, and a code in no table, never refuse a reversal',
+    name: 'a code that reports a fault of the switch or the issuer, or a code in no table, never refuses a reversal',
     run(subject) {
       const { processor } = subject;
       for (const code of [...TROUBLE_CODES, 'ZZ']) {
@@ -111,18 +111,18 @@ export const reversalChecks: readonly Check[] = [
     },
   },
   {
-    name: 'an answer to a sale does not acknowledge a reversal, nor the other way round',
+    name: 'a response to a sale does not acknowledge a reversal, and an acknowledgement does not approve a sale',
     run(subject) {
       const sale = authorization(subject);
       const answer = { responseCode: '00', authorizationCode: '123456' };
       const toSale = respond(subject, sale, answer);
       const toReversal = respond(subject, reversal(subject, {}), answer);
-      expectThat(!subject.processor.isReversalAcknowledged(toSale), 'a sale’s approval acknowledges');
+      expectThat(!subject.processor.isReversalAcknowledged(toSale), 'the approval of a sale acknowledges');
       expectEqual(subject.processor.readOutcome(toReversal, sale).kind, 'unknown', 'an acknowledgement as approval');
     },
   },
-  { name: 'a refund is money the other way, tied to no card data but the card', run: refund },
-  { name: 'a mandate proves the card and takes nothing', run: mandate },
+  { name: 'a refund is read as a refund of its amount, and can be approved', run: refund },
+  { name: 'a mandate authorization is read as an authorization, and can be approved', run: mandate },
 ];
 
 function authorization({ processor, config }: Subject): IsoMessage {

@@ -5,10 +5,10 @@ import { type Check, CheckFailure, expectEqual, expectThat, type Subject } from 
 import { valuesOf } from './field-values.ts';
 import { bytesOf } from './wire.ts';
 
-/** The samples that a processor brings, byte for byte. */
+/** The samples of a processor, compared byte for byte. */
 export const sampleChecks: readonly Check[] = [
   {
-    name: 'there is a sample of an authorization, of its answer and of a reversal',
+    name: 'the samples include an authorization, its response and a reversal',
     run({ processor }) {
       const kinds = processor.samples.map(({ message }) => processor.readRequest(message as IsoMessage).kind);
       expectThat(kinds.includes('authorization'), 'no authorization');
@@ -20,7 +20,7 @@ export const sampleChecks: readonly Check[] = [
     },
   },
   {
-    name: 'each sample is encoded to its bytes, and its bytes to the sample',
+    name: 'each sample encodes to its bytes, and its bytes decode to the sample',
     run({ processor }) {
       for (const sample of processor.samples) {
         const codec = processor.codec(sample.config ?? processor.exampleConfig);
@@ -35,17 +35,17 @@ export const sampleChecks: readonly Check[] = [
     },
   },
   {
-    name: 'each response among the samples has its outcome',
+    name: 'each response among the samples has the stated outcome',
     run({ processor }) {
       for (const { name, message, request, outcome } of processor.samples) {
         if (outcome === undefined) continue;
         const asked = processor.samples.find((sample) => sample.name === request);
-        expectThat(asked !== undefined, `${name}: there is no sample ${request}`);
+        expectThat(asked !== undefined, `${name}: no sample is named ${request}`);
         expectEqual(processor.readOutcome(message, asked.message).kind, outcome, name);
       }
     },
   },
-  { name: 'each field of the spec round-trips, the shortest value and the longest', run: everyField },
+  { name: 'the shortest and the longest value of each field of the spec round-trip', run: everyField },
 ];
 
 function firstDifference(wire: string, expected: string): number {
@@ -54,7 +54,10 @@ function firstDifference(wire: string, expected: string): number {
   return Math.floor(at / 2);
 }
 
-/** The first field, by name, that is not the same; composites are compared whole. Fields that are absent count as undefined. */
+/**
+ * The first field, in order of name, whose values differ. Composites are compared as a whole; an absent field equals
+ * undefined.
+ */
 function differingField(one: IsoMessage, other: IsoMessage): string | undefined {
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...names].find((name) => !isDeepStrictEqual(present(one[name]), present(other[name])));
@@ -77,7 +80,10 @@ function everyField({ processor }: Subject): void {
     for (const value of valuesOf(field)) {
       const message = { mti: '0200', [field.name]: value } as IsoMessage;
       const decoded = codec.decode(bytesOf(codec, message, maxBytes));
-      expectThat(differingField(decoded, message) === undefined, `DE${number} (${field.name}) comes back different`);
+      expectThat(
+        differingField(decoded, message) === undefined,
+        `DE${number} (${field.name}) is different after the round trip`,
+      );
     }
   }
 }

@@ -10,10 +10,10 @@ const KINDS: readonly NetworkRequestKind[] = ['signOn', 'signOff', 'echo'];
 
 const STAMP = { stan: '000777', sentAtMs: TAPPED_AT_MS };
 
-/** How a line is opened, kept and closed, and how responses find their requests. */
+/** How a session is opened, kept and closed, and how responses are matched to requests. */
 export const sessionChecks: readonly Check[] = [
   {
-    name: 'sign-on, sign-off and echo are understood, accepted with 00 and with nothing else',
+    name: 'sign-on, sign-off and echo are understood, and accepted with 00 alone',
     run(subject) {
       const { processor, config } = subject;
       for (const kind of KINDS) {
@@ -21,37 +21,37 @@ export const sessionChecks: readonly Check[] = [
         if (request === undefined) continue;
         const read = processor.readRequest(overTheWire(subject, request));
         expectEqual(read.kind, 'network', `${kind}: kind`);
-        expectEqual(read.network, kind, 'what is asked');
+        expectEqual(read.network, kind, 'kind of request');
         expectEqual(read.faults.join(', '), '', `${kind}: mandatory fields missing`);
         const answered = (responseCode: string) => respond(subject, request, { responseCode });
         expectThat(processor.isNetworkAccepted(answered('00')), `${kind}: 00 is not accepted`);
         expectThat(!processor.isNetworkAccepted(answered('91')), `${kind}: 91 is accepted`);
-        expectThat(!processor.isNetworkAccepted(request), `${kind}: a request passes for its own response`);
+        expectThat(!processor.isNetworkAccepted(request), `${kind}: a request is read as its own response`);
       }
     },
   },
   {
-    name: 'echo and cut-over of the switch are answered',
+    name: 'the echo and cut-over requests of the switch are answered',
     run(subject) {
       const { processor, config } = subject;
       for (const kind of ['echo', 'cutOver'] as const) {
         const request = processor.networkRequest(kind, STAMP, config);
         if (request === undefined) continue;
         const answer = processor.answerSwitchRequest(overTheWire(subject, request), config);
-        expectThat(answer !== undefined, `${kind}: no answer`);
-        expectThat(processor.isNetworkAccepted(overTheWire(subject, answer)), `${kind}: the answer does not accept`);
+        expectThat(answer !== undefined, `${kind}: no response`);
+        expectThat(processor.isNetworkAccepted(overTheWire(subject, answer)), `${kind}: the response does not accept`);
       }
     },
   },
   {
-    name: 'a sale that the switch sends is not answered',
+    name: 'a sale sent by the switch is not answered',
     run({ processor, config }) {
       const sale = processor.authorization(testPurchase(), config);
       expectThat(processor.answerSwitchRequest(sale, config) === undefined, 'it is answered');
     },
   },
   {
-    name: 'every response has the key of its request, and of no other',
+    name: 'every response has the key of its own request and of no other',
     run(subject) {
       const protocol = protocolOf(subject);
       for (const request of requestsOf(subject)) {
@@ -69,7 +69,7 @@ export const sessionChecks: readonly Check[] = [
     },
   },
   {
-    name: 'a response that lacks a key field has no key, and says what it lacks',
+    name: 'a response that lacks a key field has no key, and names the missing field',
     run(subject) {
       const { processor } = subject;
       const protocol = protocolOf(subject);
@@ -78,7 +78,7 @@ export const sessionChecks: readonly Check[] = [
       for (const field of processor.match[request.mti.charAt(1)] ?? []) {
         const lacking = { ...response, [field]: undefined };
         expectThat(protocol.responseKey(lacking) === undefined, `it has a key without ${field}`);
-        expectEqual(protocol.missingKeyFields(lacking).join(), field, 'what it lacks');
+        expectEqual(protocol.missingKeyFields(lacking).join(), field, 'missing field');
       }
     },
   },

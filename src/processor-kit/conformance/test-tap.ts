@@ -19,7 +19,7 @@ export type TestScheme = keyof typeof CARDS;
 
 export const TEST_SCHEMES = Object.keys(CARDS) as TestScheme[];
 
-/** Looked for wherever card data must not be: enough of each to be found in any form of printing. */
+/** The card data that checks search for: enough of each value to be found in any encoding. */
 export function secretsOf(purchase: Purchase): string[] {
   const { card, pin } = purchase;
   const secrets = [card.pan, card.pan.slice(6, -4), card.track2 ?? card.pan];
@@ -33,7 +33,7 @@ export function testCard(scheme: TestScheme): Card {
   return { pan, track2, expiry: '3012', panSequence: '001', scheme };
 }
 
-/** A purchase as a reader would report it; `differing` changes what a check is about. */
+/** A purchase as a reader reports it; `differing` sets the values that a check tests. */
 export function testPurchase(differing: Partial<Purchase> & { scheme?: TestScheme } = {}): Purchase {
   const { scheme = 'Visa', ...rest } = differing;
   const stan = rest.stan ?? '000123';

@@ -3,13 +3,13 @@ import type { MessageCodec, Outcome } from '../processor.ts';
 import type { SimulatedAnswer } from '../simulation.ts';
 import type { Subject } from './check.ts';
 
-/** Bytes of a message, as they would leave. */
+/** The message as bytes. */
 export function bytesOf(codec: MessageCodec, message: IsoMessage, maxBytes: number): Uint8Array {
   const target = new Uint8Array(maxBytes);
   return target.slice(0, codec.encode(message, target, 0));
 }
 
-/** The message as the other side gets it: through bytes, and nothing but bytes. */
+/** The message as the other side receives it: encoded and decoded again. */
 export function overTheWire({ processor, codec }: Subject, message: IsoMessage): IsoMessage {
   return codec.decode(bytesOf(codec, message, processor.framing.maxFrameBytes));
 }
@@ -20,7 +20,7 @@ export function respond(subject: Subject, request: IsoMessage, answer: Simulated
   return overTheWire(subject, subject.processor.simulate(received, answer));
 }
 
-/** What the processor makes of the switch's answer to a request. */
+/** The outcome that the processor reads from the switch's response to a request. */
 export function outcomeOf(subject: Subject, request: IsoMessage, answer: SimulatedAnswer): Outcome {
   return subject.processor.readOutcome(respond(subject, request, answer), request);
 }

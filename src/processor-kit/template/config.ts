@@ -1,6 +1,6 @@
 import { switchConfig, z } from '#processor-kit';
 
-// EDIT: what one line to your switch needs besides addresses, TLS and keys, which `switchConfig` has.
+// EDIT: the settings of your switch besides addresses, TLS and keys, which `switchConfig` has.
 export const configSchema = switchConfig.extend({
   /** DE25 of every tap. */
   posCondition: z
@@ -11,5 +11,5 @@ export const configSchema = switchConfig.extend({
 
 export type AcmeConfig = z.infer<typeof configSchema>;
 
-/** The suite, the samples and the simulator run with it. */
+/** Used by the conformance suite, the samples and the simulator. */
 export const exampleConfig: AcmeConfig = configSchema.parse({ addresses: [{ host: '127.0.0.1', port: 8585 }] });

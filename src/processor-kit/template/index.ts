@@ -19,7 +19,7 @@ export default defineProcessor({
   profile,
   ...messages,
   ...outcome,
-  // EDIT: who the merchant is at your switch.
+  // EDIT: the identity of the merchant at your switch.
   providerId: (_config, { tid, mid }) => ({ tid, mid }),
   readRequest,
   simulate,

@@ -14,7 +14,7 @@ import type { AcmeConfig } from './config.ts';
 import { profile } from './profile.ts';
 import type { AcmeMessage } from './spec.ts';
 
-/** What a reversal repeats. It is stored: no track, no PIN and no cryptogram may be among it. */
+/** The fields that a reversal repeats. They are stored, so they must not include a track, a PIN or a cryptogram. */
 const REPEATED = [
   'mti',
   'pan',
@@ -36,7 +36,7 @@ const REPEATED = [
   'currency',
 ];
 
-// EDIT: the tap as your switch wants it. The same purchase must always give the same message.
+// EDIT: the sale message of your switch. The same purchase must always give the same message.
 export function authorization(purchase: Purchase, config: AcmeConfig): AcmeMessage {
   const { card, terminal, merchant, amount, localDateTime } = purchase;
   return {
@@ -68,7 +68,7 @@ export function originalData(request: AcmeMessage): OriginalData {
   return keepFields(request, REPEATED);
 }
 
-// EDIT: how your switch is told to take a tap back, and how it is told which.
+// EDIT: the reversal message of your switch, and how it names its original.
 export function reversal({ original, ...reversal }: Reversal): AcmeMessage {
   const { mti = '', stan = '', transmissionDateTime: originalAt = '', ...repeated } = original;
   return {
@@ -81,14 +81,14 @@ export function reversal({ original, ...reversal }: Reversal): AcmeMessage {
   };
 }
 
-// EDIT: how a line is opened, kept and closed; undefined for what your switch does not know.
+// EDIT: how a session is opened, kept and closed; undefined for messages that your switch does not support.
 export function networkRequest(kind: NetworkRequestKind, { stan, sentAtMs }: MessageStamp): AcmeMessage | undefined {
   const networkCode = profile.network[kind];
   if (networkCode === undefined) return undefined;
   return { mti: '0800', transmissionDateTime: transmissionDateTime(sentAtMs), stan, networkCode };
 }
 
-// EDIT: what your switch asks by itself.
+// EDIT: the response to requests that your switch initiates.
 export function answerSwitchRequest(request: AcmeMessage): AcmeMessage | undefined {
   if (request.mti !== '0800') return undefined;
   const { transmissionDateTime, stan, networkCode } = request;

@@ -11,8 +11,8 @@ import {
 import { profile } from './profile.ts';
 import type { AcmeMessage } from './spec.ts';
 
-// EDIT: what a response means. `defineProcessor` has made sure that it belongs to the request; what you cannot stand
-// behind is `unknown`.
+// EDIT: the meaning of a response. `defineProcessor` has verified that it belongs to the request. Return `unknown` if
+// the outcome is not certain.
 export function readOutcome(response: AcmeMessage, request: AcmeMessage): Outcome {
   const chip = response.icc && indexTlv(response.icc, { onBadChild: 'opaque' });
   const facts = {
@@ -39,7 +39,7 @@ export function isNetworkAccepted(response: AcmeMessage): boolean {
   return response.mti === '0810' && response.responseCode === '00';
 }
 
-// EDIT: what integrators reconcile with. Text, never card data.
+// EDIT: the values that integrators reconcile with. Text, never card data.
 export function providerFields(response: AcmeMessage): Record<string, string> {
   return { rrn: response.rrn ?? '', responseCode: response.responseCode ?? '' };
 }

@@ -8,7 +8,7 @@ import {
   REVERSAL_SCHEDULE,
 } from '#processor-kit';
 
-// EDIT: what stands in front of a message.
+// EDIT: the header that precedes a message.
 export const framing: Framing = { lengthBytes: 2, lengthIncludesHeader: false, maxFrameBytes: 4_096 };
 
 // EDIT: the fields that pair a response with its request, per message class (the second digit of the MTI).
@@ -18,7 +18,7 @@ export const match: MatchFields = {
   8: ['stan', 'transmissionDateTime'],
 };
 
-// EDIT: how your switch behaves. A code that is in no list is unknown, and an unknown is reversed.
+// EDIT: how your switch behaves. A code in no list is unknown, and an unknown outcome is reversed.
 export const profile: ProcessorProfile = {
   deadlineMs: 30_000,
   maxInFlight: 256,
@@ -34,7 +34,8 @@ export const profile: ProcessorProfile = {
   },
   echoed: ['amount', 'stan', 'rrn', 'tid', 'currency'],
   amountField: 'amount',
-  // EDIT: what your switch answers to a reversal. A code in no list decides nothing, and the reversal is repeated.
+  // EDIT: the response codes of your switch to a reversal. A code in no list decides nothing, and the reversal is
+  // repeated.
   reversal: { keepsStan: true, ...REVERSAL_SCHEDULE, codes: REVERSAL_CODES },
   network: { signOn: '001', signOff: '002', echo: '301' },
 };

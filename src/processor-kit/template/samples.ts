@@ -32,7 +32,7 @@ const reversed = reversal({
   localDateTime: '20261120161035',
 });
 
-// EDIT: messages that your network has shown to be right, with their bytes. Keep these three at least.
+// EDIT: messages that your network has confirmed as correct, with their bytes. Keep at least these three.
 export const samples: readonly ProcessorSample[] = [
   {
     name: 'tap',

@@ -17,7 +17,7 @@ import type { AcmeMessage } from './spec.ts';
 
 const MONEY = ['amount', 'transmissionDateTime', 'stan', 'rrn', 'tid', 'mid', 'currency'];
 
-// EDIT: what your switch wants in each message; a request that lacks one is answered with 30.
+// EDIT: the mandatory fields of each message of your switch; a request that lacks one is answered with 30.
 const MANDATORY: Readonly<Record<string, readonly string[]>> = {
   '0100': ['pan', ...MONEY],
   '0400': ['originalElements', ...MONEY],
@@ -32,7 +32,7 @@ const KINDS: Readonly<Record<string, SimulatedRequest['kind']>> = {
   '0800': 'network',
 };
 
-// EDIT: what a request of yours asks, for the simulated switch and the suite.
+// EDIT: the content of a request, for the simulated switch and the conformance suite.
 export function readRequest(request: AcmeMessage): SimulatedRequest {
   const { mti, stan = '', tid = '', transmissionDateTime = '', originalElements, pinBlock } = request;
   return {
@@ -52,7 +52,7 @@ export function readRequest(request: AcmeMessage): SimulatedRequest {
   };
 }
 
-// EDIT: what your switch answers.
+// EDIT: the response of your switch.
 export function simulate(request: AcmeMessage, answer: SimulatedAnswer): AcmeMessage {
   const { asksForPin = false, isOtherStan = false, amountMinor } = answer;
   const scheme = schemeOfPan(request.pan ?? '') ?? '';

@@ -15,8 +15,8 @@ import {
 
 const PADDED = { ...SPACES_RIGHT, strip: true };
 
-// EDIT: the field table of your network's specification. Encodings of a whole dialect are set once, in `encodings`; a row
-// that differs names its own. `safe: true` lets people see the value; everything else is masked.
+// EDIT: the field table of your network's specification. `encodings` sets the encodings of the whole dialect; a row
+// overrides them if it differs. `safe: true` makes the value visible to people; all other values are masked.
 export const spec = defineSpec({
   name: 'acme',
   mti: { encoding: 'ascii' },

@@ -133,7 +133,7 @@ test('a list says which processors workers cannot open, and why', async () => {
 
 test.each([
   ['/etc/passwd', 'a name below TLS_FILES_DIR'],
-  ['../keys.json', 'may not lead out of TLS_FILES_DIR'],
+  ['../keys.json', 'must not leave TLS_FILES_DIR'],
 ])('a TLS file named %s is refused', async (caFile, reason) => {
   const added = await addProcessor('type-1', { ...config(9110), tls: { caFile } });
   expect(added).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(reason) });
