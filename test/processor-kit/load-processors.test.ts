@@ -72,7 +72,11 @@ test.each([
   ['exports nothing', 'export const a = 1;', 'no default export'],
   ['exports something else', 'export default { type: "acme" };', 'not made by defineProcessor'],
   ['is defined wrongly', ACME.replace("type: 'acme'", "type: 'Not A Type'"), 'PROCESSOR_INVALID'],
-  ['has the type of another', ACME.replace("type: 'acme'", "type: 'type-1'"), 'another processor already has the type type-1'],
+  [
+    'has the type of another',
+    ACME.replace("type: 'acme'", "type: 'type-1'"),
+    'another processor already has the type type-1',
+  ],
 ])('a plug-in that %s stops the start and is named', async (_, source, reason) => {
   write('acme/index.ts', source);
   const { error } = await loadOutside('./acme', folder);

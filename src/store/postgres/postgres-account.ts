@@ -2,17 +2,19 @@ import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
 import { chownSync, readdirSync } from 'node:fs';
 import { StartError } from '../../errors.ts';
 
-/** How a command is run so that Postgres accepts its account: Postgres refuses to be root. */
+/** How to run a command under an account that Postgres accepts: Postgres refuses to run as root. */
 export interface PostgresAccount {
   /** The command line that runs `binary` under this account. */
   command(binary: string, args: readonly string[]): readonly [string, readonly string[]];
-  /** For spawn. */
+  /** Options for spawn. */
   readonly identity: { readonly uid?: number; readonly gid?: number };
 }
 
 const OURSELVES: PostgresAccount = { command: (binary, args) => [binary, args], identity: {} };
 
-/** Root in its own eyes, nobody special in those of Postgres: a user namespace changes no file's owner. */
+/**
+ * A user namespace: the process remains root outside and is an ordinary user for Postgres. No file changes its owner.
+ */
 const UNSHARE = ['--user', '--map-user=1000', '--map-group=1000', '--'];
 const NAMESPACE: PostgresAccount = {
   command: (binary, args) => ['unshare', [...UNSHARE, binary, ...args]],
@@ -20,10 +22,11 @@ const NAMESPACE: PostgresAccount = {
 };
 
 /**
- * Chooses the account. As a user: that user. As root: `postgres` or `nobody`, to whom `folders` are then given, if the
- * binary and the folders are open to them; in a closed folder (`/root`, say) a user namespace. No account is created.
+ * Chooses the account. For an ordinary user: that user. For root: `postgres` or `nobody`, who then becomes the owner of
+ * `folders`, if the binary and the folders are accessible to that account. In an inaccessible folder (such as `/root`):
+ * a user namespace. No account is created.
  *
- * @throws StartError NO_DATABASE when none of these works
+ * @throws StartError NO_DATABASE if none of these works
  */
 export function choosePostgresAccount(binary: string, folders: readonly string[]): PostgresAccount {
   if (process.getuid?.() !== 0) return OURSELVES;
@@ -50,7 +53,7 @@ function identityOf(name: string): { uid: number; gid: number } | undefined {
   return Number.isInteger(uid) && Number.isInteger(gid) ? { uid: uid as number, gid: gid as number } : undefined;
 }
 
-/** Only an empty folder is given: a cluster keeps the account it was made with. */
+/** Only an empty folder changes its owner: a cluster keeps the account that created it. */
 function giveTo(folder: string, { uid, gid }: { uid: number; gid: number }): void {
   if (readdirSync(folder).length === 0) chownSync(folder, uid, gid);
 }

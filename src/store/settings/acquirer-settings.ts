@@ -7,15 +7,15 @@ import { assignmentsOf, type SettingsTable, selectionOf, shown } from './setting
 
 type Id = number | string;
 
-/** A page of a list: what comes behind the row named `after`. */
+/** A page of a list: the rows after the one named in `after`. */
 export interface Page {
   readonly after?: Id | undefined;
   readonly limit: number;
 }
 
 /**
- * Settings of acquirers, as their administrators see and change them; gateways follow by the directory. Changes of one
- * acquirer wait for one another, and each is recorded in its own commit.
+ * Settings of acquirers, as their administrators see and change them. Gateways read the changes through the directory.
+ * Changes of one acquirer run one after another, and each is recorded in its own commit.
  */
 export class AcquirerSettings<Settings extends object, Stored extends object> {
   readonly #database: Database;
@@ -28,7 +28,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
     this.#select = selectionOf(table);
   }
 
-  /** By what names them. @throws NotFound for an unknown acquirer */
+  /** Ordered by key. @throws NotFound for an unknown acquirer */
   async list(reach: Reach, { after, limit }: Page): Promise<Stored[]> {
     const { acquirerId } = reach;
     const known = await mapConnectionLoss(this.#database.query('select from acquirers where id = $1', [acquirerId]));
@@ -47,14 +47,15 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
   }
 
   /**
-   * @throws NotFound for an unknown acquirer; RequestRejected for one too many, one that is there already, and what the settings
-   *   name in vain
+   * @throws NotFound for an unknown acquirer; RequestRejected if the limit is reached, the row exists, or the settings
+   * name
+   *   something that does not exist
    */
   add(change: Change, settings: Settings): Promise<Stored> {
     return this.#inCommit(change, (client) => this.addIn(client, change, settings));
   }
 
-  /** As `add`, in a commit of `inAdminCommit` that is under way. */
+  /** As `add`, within a running commit of `inAdminCommit`. */
   async addIn(client: pg.ClientBase, change: Change, settings: Settings): Promise<Stored> {
     this.#table.check?.(settings, change.acquirerId);
     await this.#table.checkReferences?.(client, change, settings);
@@ -66,14 +67,14 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
   }
 
   /**
-   * @param settings those that change; the others stay
-   * @throws NotFound; RequestRejected as above, and where the rules of the kind forbid it
+   * @param settings those to change; the others keep their values
+   * @throws NotFound; RequestRejected as above, and if the rules of the table forbid the change
    */
   change(change: Change, id: Id, settings: Partial<Settings>): Promise<Stored> {
     return this.#inCommit(change, (client) => this.changeIn(client, change, id, settings));
   }
 
-  /** As `change`, in a commit of `inAdminCommit` that is under way. */
+  /** As `change`, within a running commit of `inAdminCommit`. */
   async changeIn(client: pg.ClientBase, change: Change, id: Id, settings: Partial<Settings>): Promise<Stored> {
     const before = await this.findIn(client, change, id);
     const all = { ...before, ...settings } as unknown as Settings;
@@ -108,7 +109,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
     return inAdminCommit(this.#database, change.acquirerId, act);
   }
 
-  /** As `find`, in a commit that is under way. */
+  /** As `find`, within a running commit. */
   async findIn(client: Pick<pg.ClientBase, 'query'>, reach: Reach, id: Id): Promise<Stored> {
     const values: unknown[] = [reach.acquirerId, id];
     const text = `${this.#select} and ${this.#table.key.column} = $2${within(reach, values)}`;
@@ -140,7 +141,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
     return rows[0].id;
   }
 
-  /** What was removed keeps its number, where its row is kept. */
+  /** A removed row that is kept also keeps its number. */
   async #nextId(client: pg.ClientBase, acquirerId: number): Promise<number> {
     const { table, key } = this.#table;
     const { rows } = await client.query<{ next: number }>(
@@ -165,7 +166,7 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
   }
 }
 
-/** Of an integrator's own: only tables that have the column are asked by integrators. */
+/** Restricts the rows to those of an integrator; integrators may read only tables that have the column. */
 function within({ integratorId }: Reach, values: unknown[]): string {
   return integratorId === undefined ? '' : ` and integrator_id = $${values.push(integratorId)}`;
 }

@@ -9,7 +9,10 @@ import { shown } from './settings-table.ts';
 
 const SELECT = `select id, name, is_blocked as blocked, created_at as "createdAt", updated_at as "updatedAt" from acquirers`;
 
-/** The acquirers of the installation, as its operator sees and changes them. They stay for good: one that left is blocked. */
+/**
+ * The acquirers of the installation, as its operator sees and changes them. They are permanent: an acquirer that left
+ * is blocked.
+ */
 export class Acquirers {
   readonly #database: Database;
 
@@ -17,7 +20,7 @@ export class Acquirers {
     this.#database = database;
   }
 
-  /** By number. */
+  /** Ordered by number. */
   async list({ after = 0, limit }: Page): Promise<StoredAcquirer[]> {
     const { rows } = await mapConnectionLoss(
       this.#database.query(`${SELECT} where id > $1 order by id limit $2`, [after, limit]),
@@ -32,7 +35,7 @@ export class Acquirers {
 
   add(actor: string, { name, blocked }: NewAcquirer): Promise<StoredAcquirer> {
     return inAdminCommit(this.#database, INSTALLATION, async (client) => {
-      // Not the column's own sequence: it knows nothing of acquirers that were saved with their numbers.
+      // Not the column's own sequence, which does not know acquirers that were saved with their numbers.
       const { rows } = await client.query<{ id: number }>(
         `insert into acquirers (id, name, is_blocked) select coalesce(max(id), 0) + 1, $1, $2 from acquirers returning id`,
         [name, blocked],

@@ -4,21 +4,24 @@ import { NotFound, RequestRejected } from '../../errors.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 
-/** Whose settings are meant: an acquirer's, or of those only what is an integrator's and its merchants'. */
+/**
+ * Whose settings a caller may reach: those of an acquirer, or only those of one of its integrators and that
+ * integrator's merchants.
+ */
 export interface Reach {
   readonly acquirerId: number;
   readonly integratorId?: number | undefined;
 }
 
-/** Who changes what: `actor` stands in the record of changes, `key 0123…` or `cli user@host`. */
+/** A change and its author: the admin event contains `actor`, `key 0123…` or `cli user@host`. */
 export interface Change extends Reach {
   readonly actor: string;
 }
 
-/** The installation itself, in the record of changes: keys of its operator belong to no acquirer. */
+/** The acquirer id of the installation in admin events: keys of its operator belong to no acquirer. */
 export const INSTALLATION = 0;
 
-/** One row of the record of changes, but for who and when. */
+/** An admin event without its author and time. */
 export interface AdminEvent {
   readonly action: RecordedAction;
   readonly kind: RecordedKind;
@@ -28,9 +31,9 @@ export interface AdminEvent {
 }
 
 /**
- * Runs `act` in a commit of its own. Changes of one acquirer wait for one another.
+ * Runs `act` in a commit of its own. Changes of one acquirer run one after another.
  *
- * @throws NotFound for an unknown acquirer; RequestRejected (NAME_TAKEN, IN_USE) by the constraints of the database;
+ * @throws NotFound for an unknown acquirer; RequestRejected (NAME_TAKEN, IN_USE) from the constraints of the database;
  *   StoreUnavailable
  */
 export async function inAdminCommit<Result>(
@@ -48,7 +51,7 @@ export async function inAdminCommit<Result>(
   }
 }
 
-/** Records a change in the change's own commit. */
+/** Records an admin event in the change's own commit. */
 export async function recordChange(
   client: pg.ClientBase,
   { acquirerId, actor }: Change,
@@ -61,7 +64,7 @@ export async function recordChange(
   );
 }
 
-/** Not `for update`: rows that refer to the acquirer are inserted meanwhile. */
+/** Not `for update`: rows that refer to the acquirer may be inserted meanwhile. */
 async function lock(client: pg.ClientBase, acquirerId: number): Promise<void> {
   if (acquirerId === INSTALLATION) {
     await client.query('lock table acquirers in share row exclusive mode');
@@ -71,7 +74,10 @@ async function lock(client: pg.ClientBase, acquirerId: number): Promise<void> {
   if (rowCount === 0) throw new NotFound();
 }
 
-/** SQLSTATE 23503, foreign_key_violation, and 23505, unique_violation: the constraints are the rules of who needs whom. */
+/**
+ * SQLSTATE 23503, foreign_key_violation, and 23505, unique_violation: the constraints define which rows need each
+ * other.
+ */
 function refusalOf(error: unknown): RequestRejected | undefined {
   const { code } = error as { code?: unknown };
   if (code === '23503') return new RequestRejected('IN_USE');

@@ -3,9 +3,9 @@ import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { shown } from './settings-table.ts';
 
-/** Part of the record of changes. */
+/** A page of admin events. */
 export interface ChangePage {
-  /** Goes on behind the change of this number. */
+  /** Only events older than the one with this number. */
   readonly after?: number | undefined;
   readonly limit: number;
 }
@@ -14,7 +14,7 @@ const SELECT = `
 select id::float8 as number, acquirer_id as "acquirerId", at, actor, action, kind, subject_id as id, before, after
 from admin_events`;
 
-/** Who changed what, newest first, of one acquirer or of all. */
+/** Admin events of one acquirer or of all, newest first. */
 export async function listAdminEvents(
   database: Database,
   { acquirerId, after, limit }: ChangePage & { readonly acquirerId?: number | undefined },

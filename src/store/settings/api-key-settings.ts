@@ -55,7 +55,7 @@ export class ApiKeySettings {
     this.#rows = new AcquirerSettings(database, API_KEYS);
   }
 
-  /** By id, those that are revoked included. @throws NotFound for an unknown acquirer */
+  /** Ordered by id, revoked keys included. @throws NotFound for an unknown acquirer */
   list(reach: Reach, page: Page): Promise<StoredApiKey[]> {
     return this.#rows.list(reach, page);
   }
@@ -65,7 +65,7 @@ export class ApiKeySettings {
     return this.#rows.find(reach, id);
   }
 
-  /** @throws NotFound, RequestRejected, AuthError FORBIDDEN: as `findOwner` has it */
+  /** @throws NotFound, RequestRejected, AuthError FORBIDDEN: as `findOwner` */
   add(change: Change, wanted: NewApiKey): Promise<IssuedKey> {
     return inAdminCommit(this.#database, change.acquirerId, async (client) => {
       const owner = await findOwner(client, change, wanted);
@@ -75,8 +75,8 @@ export class ApiKeySettings {
   }
 
   /**
-   * One more key like the one that is there, which goes on working for `overlapHours`. The new one lives as long as the old one
-   * was made to.
+   * Issues a copy of a key. The old key keeps working for `overlapHours`; the new one has the same lifetime as the old
+   * one had.
    *
    * @throws NotFound; RequestRejected (API_KEY_EXPIRED)
    */
@@ -99,7 +99,7 @@ export class ApiKeySettings {
     });
   }
 
-  /** Revokes it: it stops working within 5 s. @throws NotFound also for one that is revoked already */
+  /** Revokes the key: it stops working within 5 s. @throws NotFound also for a revoked key */
   remove(change: Change, id: string): Promise<void> {
     return this.#rows.remove(change, id);
   }

@@ -1,10 +1,10 @@
 import type { NewBlockedDevice, StoredBlockedDevice } from '#schemas/admin-tenants';
 import type { SettingsTable } from './settings-table.ts';
 
-/** Every gateway holds them all in memory and asks them of each tap; lost and stolen phones are few. */
+/** Every gateway holds all of them in memory and checks each tap; lost and stolen phones are few. */
 const MAX_BLOCKED_DEVICES = 100_000;
 
-/** Installations that an acquirer takes no tap from. Removing one lets it in again. */
+/** Installations from which an acquirer accepts no tap. Removing an entry unblocks the installation. */
 export const BLOCKED_DEVICE_SETTINGS: SettingsTable<NewBlockedDevice, StoredBlockedDevice> = {
   kind: 'blocked device',
   table: 'blocked_devices',

@@ -2,22 +2,22 @@ import type pg from 'pg';
 import { AuthError, invalidValue } from '../../errors.ts';
 import type { Reach } from './admin-commit.ts';
 
-/** Whose a credential is to be: a merchant's, an integrator's, or with neither the acquirer's own. */
+/** The owner that a request names for a credential: a merchant, an integrator, or with neither the acquirer itself. */
 export interface NamedOwner {
   readonly integratorId: number | null;
   readonly merchantId: string | null;
 }
 
-/** As it is kept where a merchant's integrator is the merchant's to say. */
+/** The owner without the integrator of a merchant, for tables in which the merchant determines it. */
 export function ownerAlone({ integratorId, merchantId }: NamedOwner): NamedOwner {
   return { merchantId, integratorId: merchantId === null ? integratorId : null };
 }
 
 /**
- * The owner of a new credential, with the integrator that a merchant has. An integrator gives credentials to its merchants
- * alone.
+ * The owner of a new credential, including the merchant's integrator. An integrator may issue credentials only to its
+ * merchants.
  *
- * @throws RequestRejected (INVALID_VALUES) when the caller has no such integrator or merchant; AuthError FORBIDDEN
+ * @throws RequestRejected (INVALID_VALUES) if the caller has no such integrator or merchant; AuthError FORBIDDEN
  */
 export async function findOwner(client: pg.ClientBase, reach: Reach, named: NamedOwner): Promise<NamedOwner> {
   const { acquirerId, integratorId: own } = reach;

@@ -11,7 +11,7 @@ import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
 import { findOwner, type NamedOwner, ownerAlone } from './find-owner.ts';
 import type { SettingsTable } from './settings-table.ts';
 
-/** Every gateway holds them all in memory; an integrator has one, and two while it changes them. */
+/** Every gateway holds all of them in memory; an integrator has one, and two during a rotation. */
 const MAX_ISSUER_KEYS = 10_000;
 
 interface KeyRow extends Omit<NewIssuerKey, 'algorithms'> {
@@ -37,13 +37,13 @@ const ISSUER_KEYS: SettingsTable<KeyRow, StoredIssuerKey> = {
 };
 
 export interface IssuerRules {
-  /** What URLs of JWKS may be. */
+  /** The URLs that are allowed for JWKS. */
   readonly policy: UrlPolicy;
   /** The issuer of the gateway's own tokens. */
   readonly ownName: string;
 }
 
-/** The keys with which backends of integrators and merchants sign tokens. A second `kid` is how they are rotated. */
+/** The keys with which backends of integrators and merchants sign tokens. A second `kid` allows rotation. */
 export class IssuerKeySettings {
   readonly #database: Database;
   readonly #rules: IssuerRules;
@@ -55,7 +55,7 @@ export class IssuerKeySettings {
     this.#rows = new AcquirerSettings(database, ISSUER_KEYS);
   }
 
-  /** By id, those that are revoked included. @throws NotFound for an unknown acquirer */
+  /** Ordered by id, revoked keys included. @throws NotFound for an unknown acquirer */
   list(reach: Reach, page: Page): Promise<StoredIssuerKey[]> {
     return this.#rows.list(reach, page);
   }
@@ -65,7 +65,9 @@ export class IssuerKeySettings {
     return this.#rows.find(reach, id);
   }
 
-  /** @throws NotFound for an unknown acquirer; RequestRejected for a key that cannot be used, and for an issuer of another owner */
+  /**
+   * @throws NotFound for an unknown acquirer; RequestRejected for an unusable key, and for an issuer of another owner
+   */
   async add(change: Change, wanted: NewIssuerKey): Promise<StoredIssuerKey> {
     const row = this.#checked(wanted);
     return inAdminCommit(this.#database, change.acquirerId, async (client) => {
@@ -75,7 +77,7 @@ export class IssuerKeySettings {
     });
   }
 
-  /** Revokes it: nothing that it signed is believed from then on. @throws NotFound also for one that is revoked already */
+  /** Revokes the key: from then on no signature of it is accepted. @throws NotFound also for a revoked key */
   remove(change: Change, id: string): Promise<void> {
     return this.#rows.remove(change, id);
   }
@@ -104,8 +106,8 @@ export class IssuerKeySettings {
   }
 }
 
-// At one acquirer all keys of an issuer are of one owner, for good. What other acquirers register under the same name neither
-// matters nor shows.
+// At one acquirer all keys of an issuer belong to one owner, permanently. Keys that other acquirers register with the
+// same issuer name do not matter and are not visible.
 const OTHER_OWNER = `
 select from issuer_keys
 where acquirer_id = $2 and issuer = $1 and (integrator_id, merchant_id) is distinct from ($3::integer, $4::text) limit 1`;

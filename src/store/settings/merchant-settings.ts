@@ -3,7 +3,9 @@ import { invalidValue, RequestRejected } from '../../errors.ts';
 import { checkMerchant } from '../../transactions/settings/check-tenants.ts';
 import type { SettingsTable } from './settings-table.ts';
 
-/** Every gateway holds them all in memory, a few hundred bytes each; the database compares them every two seconds. */
+/**
+ * Every gateway holds all of them in memory, a few hundred bytes each; the database compares them every two seconds.
+ */
 const MAX_MERCHANTS = 100_000;
 
 /** The merchants of acquirers, each with its integrator. */
@@ -35,7 +37,7 @@ export const MERCHANT_SETTINGS: SettingsTable<NewMerchant, StoredMerchant> = {
     ]);
     if (rowCount === 0) throw invalidValue('integratorId', 'must be an integrator of the acquirer');
   },
-  // Transactions, keys and users name both.
+  // The integrator cannot change, because transactions, keys and users name both.
   checkChange(before, { integratorId }) {
     if (before.integratorId !== integratorId) throw new RequestRejected('MERCHANT_INTEGRATOR_FIXED');
   },
@@ -45,7 +47,7 @@ export const MERCHANT_SETTINGS: SettingsTable<NewMerchant, StoredMerchant> = {
   },
 };
 
-// Neither table has a foreign key: the one is written too often, the other holds the keys of everyone.
+// Neither table has a foreign key: the first is written too often, the second holds the keys of all owners.
 const NEEDS = `
 select from transactions where acquirer_id = $1 and merchant_id = $2
 union all select from api_keys where acquirer_id = $1 and merchant_id = $2

@@ -6,22 +6,24 @@ import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
 import { checkProcessorSettings, type ProcessorTypes } from '../../transactions/settings/check-routing.ts';
 import type { SettingsTable } from './settings-table.ts';
 
-/** Each has connections of its own in every worker. */
+/** Each has its own connections in every worker. */
 const MAX_PROCESSORS = 64;
 
-/** Gateways read the configuration every two seconds, and a tap that chose its route by it is committed soon after. */
+/**
+ * Gateways read the configuration every two seconds, and a tap that chose its route from it is committed soon after.
+ */
 const STILL_TAKEN_SECONDS = 10;
 
-/** The processors of acquirers: a type, and what one switch of that type wants; to be listed and removed. */
+/** The processors of acquirers: a type and the configuration of one switch. For listing and removing. */
 export const PROCESSOR_SETTINGS: SettingsTable<ProcessorSettings, StoredProcessor> = {
   kind: 'processor',
   table: 'processors',
   key: { name: 'id', column: 'id', from: 'count' },
   most: MAX_PROCESSORS,
-  // Transactions keep naming the route that they went by, and a reversal finds its switch through it.
+  // Transactions keep the id of their route, and a reversal finds its switch through it.
   removed: { column: 'removed_at', isShown: false },
   columns: { type: 'type', config: 'config' },
-  // What a reversal repeats was kept in the words of the type.
+  // The type cannot change, because the data of a later reversal are stored in its format.
   checkChange(before, { type }) {
     if (before.type !== type) throw new RequestRejected('PROCESSOR_TYPE_FIXED');
   },
@@ -39,7 +41,10 @@ export const PROCESSOR_SETTINGS: SettingsTable<ProcessorSettings, StoredProcesso
   },
 };
 
-/** Of an installation with these types: settings that their type does not take, or that reach what is not the acquirer's, are refused. */
+/**
+ * The table for an installation with these types. It refuses settings that their type does not accept, or that reach a
+ * resource of another acquirer.
+ */
 export function processorSettingsFor(types: ProcessorTypes, access: SwitchAccess): typeof PROCESSOR_SETTINGS {
   return {
     ...PROCESSOR_SETTINGS,
@@ -48,8 +53,8 @@ export function processorSettingsFor(types: ProcessorTypes, access: SwitchAccess
   };
 }
 
-// Reversals that are owed, sent, ran out of attempts (they are still sent when a line returns) or are being confirmed: the
-// rows of the index transactions_owed.
+// Reversals that are pending, sent, out of attempts (still sent when a connection returns) or being confirmed: the rows
+// of the index transactions_owed.
 const NEEDS = `
 select exists (select from routes where acquirer_id = $1 and processor_id = $2 and removed_at is null) as "hasRoutes",
   exists (
@@ -60,7 +65,7 @@ select exists (select from routes where acquirer_id = $1 and processor_id = $2 a
     where t.acquirer_id = $1 and t.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and r.processor_id = $2
   ) as "hasReversals"`;
 
-// A transaction that must not rest has a live job that says so; no index on status could (it would slow every tap).
+// A transaction that must not rest has a live job with its id. An index on status would slow every tap.
 const TAPS_UNDER_WAY = `
 select exists (
   select from pgboss.job j
@@ -74,7 +79,7 @@ async function hasTapsUnderWay(client: pg.ClientBase, acquirerId: number, id: nu
   const { rows } = await client.query<{ hasJobs: boolean }>(
     `select to_regclass('pgboss.job') is not null as "hasJobs"`,
   );
-  if (!rows[0]!.hasJobs) return false; // no gateway has ever run on this database
+  if (!rows[0]!.hasJobs) return false; // no gateway has run on this database yet
   const answer = await client.query<{ hasTaps: boolean }>(TAPS_UNDER_WAY, [acquirerId, id]);
   return answer.rows[0]!.hasTaps;
 }

@@ -3,20 +3,21 @@ import { invalidValues, RequestRejected } from '../../errors.ts';
 import { checkRouteSettings } from '../../transactions/settings/check-routing.ts';
 import type { SettingsTable } from './settings-table.ts';
 
-/** Every tap looks through them. */
+/** Every tap searches all of them. */
 const MAX_ROUTES = 512;
 
-/** The routes of acquirers: which taps a processor gets, and when. */
+/** The routes of acquirers: which taps are sent to a processor, and in which order. */
 export const ROUTE_SETTINGS: SettingsTable<RouteSettings, StoredRoute> = {
   kind: 'route',
   table: 'routes',
   key: { name: 'id', column: 'id', from: 'count' },
   most: MAX_ROUTES,
-  // Transactions keep naming the route that they went by.
+  // Transactions keep the id of their route.
   removed: { column: 'removed_at', isShown: false },
   columns: { processorId: 'processor_id', priority: 'priority', currency: 'currency', scheme: 'scheme', xTid: 'x_tid' },
   check: checkRouteSettings,
-  // Transactions find their switch by their route, for as long as there is something to reverse.
+  // The processor cannot change: transactions find their switch through their route as long as something may be
+  // reversed.
   checkChange(before, { processorId }) {
     if (before.processorId !== processorId) throw new RequestRejected('ROUTE_PROCESSOR_FIXED');
   },

@@ -1,7 +1,7 @@
 import type { SigningAlgorithm } from '#schemas/tokens';
 import type { Database } from '../postgres/open-database.ts';
 
-/** Writes of tenants. Each is an upsert by its natural key, so that a set-up can be repeated. */
+/** Writes tenants. Each write is an upsert with the natural key, so a set-up can be repeated. */
 
 export async function saveAcquirer(database: Database, id: number, name: string): Promise<void> {
   await database.query(

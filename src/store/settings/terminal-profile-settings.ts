@@ -5,10 +5,10 @@ import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import type { Change, Reach } from './admin-commit.ts';
 import type { SettingsTable } from './settings-table.ts';
 
-/** Every gateway holds them all in memory, up to 200 KB each; an acquirer has one for each kind of shop. */
+/** Every gateway holds all of them in memory, up to 200 KB each; an acquirer has one per kind of shop. */
 const MAX_PROFILES = 200;
 
-/** As columns take it: a list would become an array of Postgres, so overrides go as JSON text. */
+/** The values of the columns. Overrides are JSON text, because pg would convert a list to a Postgres array. */
 interface Columns {
   readonly name: string;
   readonly terminalCurrencyCode?: string | undefined;
@@ -33,7 +33,7 @@ export class TerminalProfileSettings {
     this.#rows = new AcquirerSettings(database, TERMINAL_PROFILES);
   }
 
-  /** By name. @throws NotFound for an unknown acquirer */
+  /** Ordered by name. @throws NotFound for an unknown acquirer */
   async list(reach: Reach, page: Page): Promise<StoredTerminalProfile[]> {
     return (await this.#rows.list(reach, page)).map(shown);
   }
@@ -49,7 +49,7 @@ export class TerminalProfileSettings {
   }
 
   /**
-   * @param settings those that change, each whole; the others stay
+   * @param settings those to change, each as a whole; the others keep their values
    * @throws NotFound
    */
   async change(
@@ -61,7 +61,7 @@ export class TerminalProfileSettings {
     return shown(await this.#rows.change(change, name, columns));
   }
 
-  /** @throws NotFound; RequestRejected (IN_USE) while a terminal has it */
+  /** @throws NotFound; RequestRejected (IN_USE) while a terminal uses it */
   remove(change: Change, name: string): Promise<void> {
     return this.#rows.remove(change, name);
   }

@@ -2,10 +2,10 @@ import type { NewTerminal, StoredTerminal } from '#schemas/admin-tenants';
 import { invalidValue, RequestRejected } from '../../errors.ts';
 import type { SettingsTable } from './settings-table.ts';
 
-/** Every gateway holds them all in memory, a hundred bytes each; the database compares them every two seconds. */
+/** Every gateway holds all of them in memory, a hundred bytes each; the database compares them every two seconds. */
 const MAX_TERMINALS = 100_000;
 
-/** The terminals of acquirers: a name in tokens, and one at the switch. */
+/** The terminals of acquirers: the name in tokens, and the name at the switch. */
 export const TERMINAL_SETTINGS: SettingsTable<NewTerminal, StoredTerminal> = {
   kind: 'terminal',
   table: 'terminals',

@@ -11,7 +11,7 @@ import type { SettingsTable } from './settings-table.ts';
 
 /** The tills and back offices of a large acquirer. */
 const MAX_USERS = 200_000;
-/** A hash takes a core for 0.3 s and 128 MB; the other cores are for taps. */
+/** A hash takes a core for 0.3 s and 128 MB; the other cores serve taps. */
 const HASHES_AT_ONCE = 1;
 /** About five seconds of waiting. */
 const HASHES_WAITING = 16;
@@ -19,7 +19,7 @@ const HASHES_WAITING = 16;
 const MADE_PASSWORD_BYTES = 15;
 
 interface UserRow extends Omit<NewUser, 'password'> {
-  /** A new one ends the user's sessions. */
+  /** A new hash ends the user's sessions. */
   readonly passwordHash: string;
 }
 
@@ -40,7 +40,7 @@ const USERS: SettingsTable<UserRow, StoredUser> = {
   reads: { lastLoginAt: 'last_login_at' },
 };
 
-/** A user, and the password that was made for it; null when it brought its own. */
+/** A user, and the generated password; null if the request gave one. */
 export interface CreatedUser {
   readonly stored: StoredUser;
   readonly password: string | null;
@@ -57,7 +57,7 @@ export class UserSettings {
     this.#rows = new AcquirerSettings(database, USERS);
   }
 
-  /** By id. @throws NotFound for an unknown acquirer */
+  /** Ordered by id. @throws NotFound for an unknown acquirer */
   list(reach: Reach, page: Page): Promise<StoredUser[]> {
     return this.#rows.list(reach, page);
   }
@@ -67,7 +67,9 @@ export class UserSettings {
     return this.#rows.find(reach, id);
   }
 
-  /** @throws NotFound for an unknown acquirer; RequestRejected for a name that is taken, a weak password, an owner that is not there */
+  /**
+   * @throws NotFound for an unknown acquirer; RequestRejected for a name in use, a weak password, or an unknown owner
+   */
   async add(change: Change, { password: given, ...wanted }: NewUser): Promise<CreatedUser> {
     const username = wanted.username.normalize('NFKC');
     const { made, passwordHash } = await this.#hash(given, username);
@@ -87,7 +89,9 @@ export class UserSettings {
     return this.#rows.change(change, id, settings);
   }
 
-  /** Ends the user's sessions. @returns the password that was made, null for one that was given. @throws NotFound, RequestRejected */
+  /**
+   * Ends the user's sessions. @returns the generated password, null if one was given. @throws NotFound, RequestRejected
+   */
   async resetPassword(change: Change, id: string, given: string | null): Promise<string | null> {
     const { username } = await this.find(change, id);
     const { made, passwordHash } = await this.#hash(given, username);
@@ -100,7 +104,7 @@ export class UserSettings {
     return this.#rows.remove(change, id);
   }
 
-  /** @throws RequestRejected for a password that is easily guessed; Overloaded when too many are being set */
+  /** @throws RequestRejected for a password that is easily guessed; Overloaded if too many are being set */
   async #hash(given: string | null, username: string) {
     const made = given === null ? randomBytes(MADE_PASSWORD_BYTES).toString('base64url') : null;
     const fault = given !== null && passwordFault(given, username);

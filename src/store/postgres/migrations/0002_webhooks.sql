@@ -1,10 +1,12 @@
 -- Up Migration
 
--- What a webhook tells besides the outcome: the processor's own values, and the link or intent that asked for the tap.
+-- The content of a webhook besides the outcome: the processor's own values, and the link or intent that requested the
+-- tap.
 alter table transactions add column provider_fields jsonb, add column consumer_id uuid;
 
--- Where an integrator is told of outcomes: for taps of the SDK what it registered itself (4.9), for what came by link or
--- intent what the operator has set. Two secrets at most are live: the one, and until previous_until the one before.
+-- Where webhooks are sent. For taps of the SDK, the endpoint that the integrator registered (4.9); for taps of a link
+-- or an intent, the one that the operator has set. At most two secrets are valid: the current one, and until
+-- previous_until the previous one.
 create table webhook_endpoints (
   acquirer_id integer not null references acquirers,
   id uuid not null,
@@ -23,9 +25,9 @@ create table webhook_endpoints (
   foreign key (acquirer_id, integrator_id) references integrators
 );
 
--- One row per event, written when its job runs for the first time. The body is what is signed and sent, to the byte, each
--- time. round and delivery name the one job that may go on with it: a replay begins a new round, an attempt moves to the
--- next delivery of the schedule, and whatever else holds a job finds that it is over. No index on what changes: HOT updates.
+-- One row per event, written when its job runs for the first time. The body is signed and sent byte for byte on each
+-- attempt. round and delivery name the one job that may continue: a replay begins a new round, an attempt moves to the
+-- next delivery of the schedule, and any other job for the event stops. No index on what changes: HOT updates.
 create table webhook_events (
   acquirer_id integer not null,
   id uuid not null,
@@ -46,7 +48,7 @@ create table webhook_events (
 create index webhook_events_by_integrator on webhook_events (acquirer_id, integrator_id, created_at desc, id desc);
 create index webhook_events_by_transaction on webhook_events (acquirer_id, transaction_id);
 
--- status is null and error says why when there was no answer.
+-- status is null, and error gives the reason, if there was no response.
 create table webhook_attempts (
   acquirer_id integer not null,
   event_id uuid not null,

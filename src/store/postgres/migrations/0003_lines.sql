@@ -1,13 +1,13 @@
 -- Up Migration
 
--- Only what is uncertain is ever looked for by what a switch knows of it (DE41, DE11), so only that is indexed: a tap that
--- was answered in time has no entry in either index, and its updates stay HOT.
+-- Only uncertain transactions are searched for by the values that a switch knows (DE41, DE11), so only they are
+-- indexed. A tap that was answered in time has no entry in either index, and its updates stay HOT.
 create index transactions_uncertain on transactions (acquirer_id, tid, stan) where reversal_state <> 0;
 
--- STANs that a reversal still needs, and that no new tap may take.
+-- STANs that a reversal still requires, and that no new tap may use.
 create index transactions_owed on transactions (acquirer_id, stan) where reversal_state in (1, 2, 4, 5);
 
--- What a switch answered after the outcome was decided: the same answer once, however often it comes.
+-- Responses of a switch after the outcome was decided. A repeated response is stored once.
 create table late_responses (
   acquirer_id integer not null,
   transaction_id uuid not null,
@@ -15,13 +15,14 @@ create table late_responses (
   kind text not null check (kind in ('approved', 'declined', 'unknown')),
   response_code text not null,
   authorization_code text not null,
-  -- How many attempts of the reversal had left by then.
+  -- How many attempts of the reversal had been sent by then.
   reversal_attempt smallint not null,
   came_at timestamptz not null default clock_timestamp(),
   primary key (acquirer_id, transaction_id, attempt, kind, response_code, authorization_code)
 );
 
--- The business dates that a switch has announced, by a cut-over or by the settlement date of an answer. They only advance.
+-- The business dates that a switch has announced, with a cut-over or with the settlement date of a response. They only
+-- advance.
 create table business_dates (
   acquirer_id integer not null,
   processor_id integer not null,
@@ -30,14 +31,14 @@ create table business_dates (
   primary key (acquirer_id, processor_id, business_date)
 );
 
--- A scope has 999,999 numbers a business day: day_first is the first of today's.
+-- A scope has 999,999 numbers per business day: day_first is the first of today's.
 alter table stan_blocks
   add column business_date date not null default '-infinity',
   add column day_first bigint not null default 0,
   add column reserved_at timestamptz not null default clock_timestamp();
 
--- Which database this is. A backup that was restored, or a standby that took over, is another one, and may lack what was
--- reserved last: every scope then jumps ahead.
+-- The identity of this database. A restored backup, or a standby that was promoted, has another identity and may lack
+-- the latest reservations: every scope then jumps ahead.
 create table database_epoch (
   is_only boolean primary key default true check (is_only),
   epoch text not null

@@ -1,7 +1,7 @@
 -- Up Migration
 
--- The PIN step (see transactions/pin-step.ts). pin_expires_at is set and compared by the database's clock alone, and
--- pin_fingerprint tells the PIN request of this attempt when it is repeated. No PIN block is kept, in whatever form.
+-- The PIN step (see transactions/decisions/pin-step.ts). pin_expires_at is set and compared with the database's clock
+-- alone. pin_fingerprint recognizes a repeated PIN request of this attempt. No PIN block is stored in any form.
 alter table transactions
   add column pin_state smallint not null default 0 check (pin_state between 0 and 5),
   add column pin_tries smallint not null default 0,

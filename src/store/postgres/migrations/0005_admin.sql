@@ -1,7 +1,7 @@
 -- Up Migration
 
--- What is removed stays as a row: transactions keep naming the route that they went by, and a reversal finds its switch
--- through it. Ids are never given out again.
+-- A removed row is kept: transactions keep the id of their route, and a reversal finds its switch through it. Ids are
+-- never reused.
 alter table processors
   add column created_at timestamptz not null default now(),
   add column updated_at timestamptz not null default now(),
@@ -12,7 +12,8 @@ alter table routes
   add column updated_at timestamptz not null default now(),
   add column removed_at timestamptz;
 
--- Who changed what of an acquirer's configuration: one row per change, in the change's own commit. Append-only.
+-- Changes of an acquirer's configuration with their authors: one row per change, in the change's own commit.
+-- Append-only.
 create table admin_events (
   acquirer_id integer not null references acquirers,
   id bigint generated always as identity,

@@ -1,7 +1,7 @@
 -- Up Migration
 
--- What was given back of a sale, or is about to be: reserved by one guarded update in the commit of the refund, so that two
--- refunds at once cannot exceed it. void_state: 1 asked, 2 done (transactions/void.ts).
+-- The amount of a sale that was refunded or is about to be. One guarded update in the commit of the refund reserves it,
+-- so that two refunds at once cannot exceed it. void_state: 1 requested, 2 done (transactions/afterwards/void.ts).
 alter table transactions
   add column refunded_minor bigint not null default 0 check (refunded_minor >= 0),
   add column void_state smallint check (void_state in (1, 2));
@@ -9,8 +9,8 @@ alter table transactions
 -- A refund or void is looked up by its sale; taps have no entry.
 create index transactions_by_original on transactions (acquirer_id, original_id) where original_id is not null;
 
--- What was answered under an Idempotency-Key, kept for a day. Without a status the request is still under way. The answer is
--- sealed: it may hold a secret that is shown once.
+-- The response to a request with an Idempotency-Key, kept for a day. While the request is in progress, the status is
+-- null. The response is sealed, because it may contain a secret that is shown once.
 create table idempotency_keys (
   credential text not null,
   route text not null,

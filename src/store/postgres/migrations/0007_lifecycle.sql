@@ -1,18 +1,19 @@
 -- Up Migration
 
--- Old rows lie together, as they came: a summary for each range of pages finds them, at next to no cost for what is written.
+-- Old rows are adjacent, in the order of their insertion. A summary for each range of pages finds them, and costs
+-- almost nothing on insert.
 create index transactions_by_age on transactions using brin (created_at) with (autosummarize = on);
 create index transaction_events_by_age on transaction_events using brin (at) with (autosummarize = on);
 create index webhook_events_by_age on webhook_events using brin (created_at) with (autosummarize = on);
 create index webhook_attempts_by_age on webhook_attempts using brin (at) with (autosummarize = on);
 
--- How far the purge has come: nothing of this kind that is older is there any more.
+-- Progress of the purge: no older row of this kind exists.
 create table purge_marks (
   kind text primary key check (kind in ('cards', 'audit', 'webhooks')),
   up_to timestamptz not null
 );
 
--- The audit trail stays append-only, for seven years: what is older may be deleted, and nothing else ever.
+-- The audit trail stays append-only for seven years: older rows may be deleted, and no others.
 drop trigger transaction_events_append_only on transaction_events;
 
 create trigger transaction_events_append_only before update or truncate on transaction_events

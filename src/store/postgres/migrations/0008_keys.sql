@@ -1,14 +1,14 @@
 -- Up Migration
 
--- Working keys that switches have announced, enciphered under a key of the HSM as they came: nobody else can open them. Shared
--- by every worker, and there after a restart.
+-- Working keys that switches have announced, enciphered under a key of the HSM as they arrived: only the HSM can
+-- decrypt them. All workers share them, also after a restart.
 create table exchanged_keys (
   acquirer_id integer not null,
   processor_id integer not null,
-  -- By which the HSM knows it.
+  -- The name of the key in the HSM.
   key_id text not null,
   use text not null check (use in ('mac', 'pin')),
-  -- By which messages name it.
+  -- The number of the key in messages.
   number smallint not null,
   transport_key_id text not null,
   -- A TR-31 key block, or a cryptogram in hex.
@@ -16,14 +16,14 @@ create table exchanged_keys (
   wrapped text not null check (length(wrapped) <= 9999),
   kcv text not null check (length(kcv) between 4 and 10),
   announced_at timestamptz not null default clock_timestamp(),
-  -- When the switch was told that we have it: null as long as that is not certain.
+  -- When the gateway confirmed the key to the switch: null as long as that is not certain.
   acknowledged_at timestamptz,
-  -- Until when it is accepted, once another has taken its place.
+  -- The end of its acceptance, after another key has replaced it.
   retires_at timestamptz,
   primary key (acquirer_id, processor_id, key_id)
 );
 
--- Who asks a switch for a key: one process at a time.
+-- The process that requests a key from a switch: one at a time.
 create table key_requests (
   acquirer_id integer not null,
   processor_id integer not null,
@@ -32,7 +32,7 @@ create table key_requests (
   primary key (acquirer_id, processor_id, use)
 );
 
--- Processors that a worker cannot open, and why. A row that is not renewed is forgotten.
+-- Processors that a worker cannot open, and the reason. A row that is not renewed expires.
 create table processor_faults (
   acquirer_id integer not null,
   processor_id integer not null,

@@ -1,8 +1,9 @@
 -- Up Migration
 
--- Requests for a payment: links (2.8) and intents (2.9), in one space of ids. transaction_id names the last tap on it, claimed
--- in the commit of the tap's row; whether that tap still holds the link is what its own row says (store/link-claims.ts), so
--- an outcome costs no write here. No index on state: each step of a phone stays a HOT update.
+-- Payment requests: links (2.8) and intents (2.9), with ids from one sequence. transaction_id names the last tap, set
+-- in the commit of the tap's row. Whether that tap still holds the link follows from its own row
+-- (store/links/link-claims.ts), so an outcome requires no write here. No index on state: each step of a phone stays a
+-- HOT update.
 create table links (
   acquirer_id integer not null,
   id uuid not null,
@@ -20,7 +21,7 @@ create table links (
   state smallint not null default 0 check (state between 0 and 4),
   transaction_id uuid,
   expires_at timestamptz not null,
-  -- Set once the time is over and no tap holds it: the reference is free again.
+  -- Set when the link has expired and no tap holds it: the reference is free again.
   is_expired boolean not null default false,
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
@@ -28,12 +29,12 @@ create table links (
   foreign key (acquirer_id, merchant_id) references merchants
 ) with (fillfactor = 80);
 
--- One live or settled request for each paymentReference. A tap that names no link looks here, too.
+-- One live or settled request for each paymentReference. Taps that name no link are also checked here.
 create unique index links_by_payment_reference on links (acquirer_id, merchant_id, payment_reference) where not is_expired;
 
 create index links_by_age on links using brin (created_at) with (autosummarize = on);
 
--- A tap that comes by the token of an intent names no terminal: its merchant's takes it.
+-- A tap with the token of an intent names no terminal: the terminal of its merchant is used.
 alter table terminals
   add column merchant_id text,
   add foreign key (acquirer_id, merchant_id) references merchants;

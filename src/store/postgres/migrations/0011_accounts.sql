@@ -1,7 +1,7 @@
 -- Up Migration
 
--- A portal user belongs to an acquirer, to an integrator or to a merchant, and sees what is theirs. Logging in names no
--- acquirer, so usernames are unique everywhere, in whatever case they are typed.
+-- A portal user belongs to an acquirer, an integrator or a merchant, and sees what belongs to it. Login names no
+-- acquirer, so usernames are unique across the installation, regardless of case.
 alter table users
   alter column merchant_id drop not null,
   add column integrator_id integer,
@@ -12,7 +12,7 @@ alter table users
   add check (merchant_id is null or integrator_id is null);
 create unique index users_by_login on users (lower(username));
 
--- Sessions end with the password that they began with, whoever changes it.
+-- A session ends when the password that it began with is changed.
 create function note_password_change() returns trigger language plpgsql as $$
 begin
   new.password_changed_at := now();
@@ -23,8 +23,8 @@ create trigger users_password_change before update of password_hash on users
 
 alter table merchants add column if not exists is_blocked boolean not null default false;
 
--- An issuer's keys: one by one as PEM, or wherever its JWKS is. A key that is registered without a kid is tried for any. All
--- keys of an issuer are of one owner (store/issuer-key-settings.ts sees to it).
+-- An issuer's keys: single keys as PEM, or the URL of a JWKS. A key that is registered without a kid is tried for any
+-- kid. All keys of an issuer belong to one owner (store/settings/issuer-key-settings.ts ensures it).
 alter table issuer_keys drop constraint issuer_keys_pkey;
 alter table issuer_keys
   add column jwks_url text check (length(jwks_url) <= 2048),
@@ -34,9 +34,9 @@ alter table issuer_keys
   add check (num_nonnulls(public_key, jwks_url) = 1),
   add check (jwks_url is null or kid is null);
 
--- What counts against guessing passwords, for all processes together: a user's tries and an address's, within a window.
--- Before a login nobody knows whose they are, so no tenant stands here. Names are kept as hashes, for as long as the
--- window is open and the next few logins take to sweep it away.
+-- Counters against password guessing, shared by all processes: login attempts of a user and of an address within a
+-- window. Before a login the tenant is unknown, so there is no tenant column. Names are stored as hashes, until the
+-- window has closed and one of the next logins deletes them.
 create table login_tries (
   subject text primary key check (length(subject) <= 64),
   tries integer not null,

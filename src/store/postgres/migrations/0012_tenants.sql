@@ -1,7 +1,7 @@
 -- Up Migration
 
--- What an administrator sees of tenants: since when they are, when they were last changed, and whether they are blocked.
--- Whoever is blocked takes no tap, and nobody below takes one.
+-- Properties of tenants for administrators: when they were created and last changed, and whether they are blocked. A
+-- blocked tenant and its subordinate tenants take no taps.
 alter table acquirers
   add column is_blocked boolean not null default false,
   add column updated_at timestamptz not null default now();
@@ -22,26 +22,26 @@ alter table terminals
 alter table blocked_devices rename column blocked_at to created_at;
 alter table blocked_devices add column updated_at timestamptz not null default now();
 
--- And of credentials.
+-- The same for credentials.
 alter table users
   alter column id set default gen_random_uuid(),
   add column updated_at timestamptz not null default now();
 alter table api_keys add column updated_at timestamptz not null default now();
--- An id of ours, since a kid may be missing, and stands in no address.
+-- An id that the gateway assigns: a kid may be missing, and it is not used in URLs.
 alter table issuer_keys
   add column id uuid primary key default gen_random_uuid(),
   add column updated_at timestamptz not null default now();
 
 create index api_keys_by_acquirer on api_keys (acquirer_id, id);
 
--- The record of changes tells of every kind of thing, each by its own name. Acquirer 0 is the installation itself: its
--- operator's keys.
+-- Admin events cover every kind of setting, each identified with its own key. Acquirer 0 is the installation itself,
+-- for the keys of its operator.
 alter table admin_events
   drop constraint admin_events_acquirer_id_fkey,
   drop constraint admin_events_kind_check,
   alter column subject_id type text,
   add check (length(subject_id) between 1 and 512),
-  -- Named by the code: src/store/admin-commit.ts.
+  -- Named in the code: src/store/settings/admin-commit.ts.
   add check (length(kind) between 1 and 32);
 
 -- Down Migration

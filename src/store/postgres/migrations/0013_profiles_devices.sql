@@ -1,7 +1,7 @@
 -- Up Migration
 
--- What an acquirer lets its readers take, in the canonical form of schemas/terminal-profile.ts. A token chooses one by its
--- name, or else the terminal has one; a profile that a terminal has cannot go.
+-- Terminal profiles: what an acquirer's readers accept, in the canonical form of schemas/terminal-profile.ts. A token
+-- selects one by name; otherwise the terminal's profile applies. A profile that a terminal uses cannot be removed.
 create table terminal_profiles (
   acquirer_id integer not null references acquirers,
   name text not null check (length(name) between 1 and 255),
@@ -16,8 +16,8 @@ alter table terminals
   add column profile_name text,
   add constraint terminals_profile_fkey foreign key (acquirer_id, profile_name) references terminal_profiles;
 
--- Phones that payments can be pushed to, each a merchant's. The push token is a secret of the device: sealed, and null once
--- the push service says that the app is gone.
+-- Phones to which payments can be pushed, each of one merchant. The push token is a secret of the device: sealed, and
+-- null after the push service reports that the app was removed.
 create table devices (
   acquirer_id integer not null,
   id uuid not null default gen_random_uuid(),

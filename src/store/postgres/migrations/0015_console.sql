@@ -1,20 +1,20 @@
 -- Up Migration
 
--- The messages of each attempt at a switch, as people may see them: masked before they left the process that had them. Nothing
--- is decided by them, so they are written beside the commits of taps, and a few may be lost.
+-- The messages of each attempt at a switch, for display to people: masked before they leave the process that received
+-- them. Nothing is decided from them, so they are written separately from the commits of taps, and a few may be lost.
 create table attempt_messages (
   acquirer_id integer not null,
   transaction_id uuid not null,
   id bigint generated always as identity,
   attempt smallint not null,
   kind text not null check (kind in ('authorization', 'reversal', 'completion')),
-  -- Of a reversal or completion, which try it is.
+  -- The number of the attempt, for a reversal or completion.
   number smallint not null,
   processor_id integer not null,
   connection text not null,
   sent_at timestamptz not null,
   took_ms integer not null,
-  -- `answered`, `garbled`, or why there is no answer.
+  -- `answered`, `garbled`, or the reason why there is no response.
   outcome text not null check (length(outcome) <= 64),
   -- JSON: one row for each value of the message.
   request text not null,
@@ -23,7 +23,7 @@ create table attempt_messages (
 );
 create index attempt_messages_by_age on attempt_messages using brin (sent_at) with (autosummarize = on);
 
--- Who is logged in to the console. Of the cookie a hash is kept alone.
+-- Sessions of the console. Only a hash of the cookie is stored.
 create table console_sessions (
   secret_hash bytea primary key,
   acquirer_id integer not null,
@@ -33,8 +33,8 @@ create table console_sessions (
 ) with (fillfactor = 50);
 create index console_sessions_by_age on console_sessions (begun_at);
 
--- What each process counts, once a second, for consoles at other processes; and what operators ask of a process. Neither
--- outlives a crash of the database, nor has to.
+-- What each process counts, once a second, for consoles at other processes; and the requests of operators to a process.
+-- Neither survives a crash of the database, nor must it.
 create unlogged table process_figures (
   process_id uuid primary key,
   figures jsonb not null,
@@ -48,7 +48,7 @@ create unlogged table process_commands (
   asked_at timestamptz not null default clock_timestamp()
 );
 
--- What an operator did stands in the record of changes, too.
+-- Actions of an operator are admin events, too.
 alter table admin_events
   drop constraint admin_events_action_check,
   add constraint admin_events_action_check check (action in ('add', 'change', 'remove', 'act'));

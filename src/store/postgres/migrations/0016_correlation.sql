@@ -1,7 +1,7 @@
 -- Up Migration
 
--- Of the HTTP request that began the attempt, so that what jobs log and what webhooks carry can be joined with it. Null in rows
--- of a version that did not know it yet.
+-- The id of the HTTP request that began the attempt, with which logs of jobs and contents of webhooks can be
+-- correlated. Null in rows of an earlier version.
 alter table transactions add column correlation_id uuid;
 
 -- Down Migration

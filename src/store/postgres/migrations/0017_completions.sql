@@ -1,7 +1,7 @@
 -- Up Migration
 
--- Until when a completion of the approval may be on its way: a void that was asked for meanwhile waits, so that the two cannot
--- pass each other. In no index: its updates stay HOT. Null wherever approvals post by themselves.
+-- Until this time a completion of the approval may be in transit. A void that is requested meanwhile waits, so that
+-- neither can overtake the other. In no index: its updates stay HOT. Null if approvals post automatically.
 alter table transactions add column completing_until timestamptz;
 
 -- Down Migration

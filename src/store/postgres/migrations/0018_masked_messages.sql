@@ -1,9 +1,9 @@
 -- Up Migration
 
--- Messages are kept as the bytes that went over the line, with everything secret overwritten, instead of described: a fifth of
--- the room, and the console decodes them when somebody looks. Where a message could not be masked, its length is kept alone.
--- `request` and `response` are those of the version before, which may run for a while yet: it finds there that nothing is to
--- be shown, and what it writes itself goes with its age.
+-- Messages are stored as the transmitted bytes, with all secrets overwritten, instead of as a description. This takes a
+-- fifth of the space, and the console decodes them on display. If a message could not be masked, only its length is
+-- stored. `request` and `response` belong to the previous version, which may still run for a while: it finds nothing to
+-- show there, and its own rows are purged with age.
 alter table attempt_messages
   add column masked_request bytea,
   add column masked_response bytea,

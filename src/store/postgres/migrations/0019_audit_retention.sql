@@ -1,7 +1,7 @@
 -- Up Migration
 
--- The record of changes is append-only for seven years, like the audit trail of transactions: what is older may be deleted,
--- and nothing else ever.
+-- Admin events are append-only for seven years, like the audit trail of transactions: older rows may be deleted, and no
+-- others.
 drop trigger admin_events_append_only on admin_events;
 
 create trigger admin_events_append_only before update or truncate on admin_events

@@ -1,12 +1,13 @@
 -- Up Migration
 
--- Each attempt of a reversal that may have reached a switch, written in the commit before its bytes. A switch may answer any of
--- them at any time, so an answer is looked up here by what the switch knows of the attempt. DE7 has whole seconds and differs
--- between the attempts of one request: sent_at names the attempt. A reversal is rare, so this costs ordinary taps nothing.
+-- Each attempt of a reversal that may have reached a switch, written in the commit before its bytes. A switch may
+-- respond to any attempt at any time, so a response is looked up here by the values that the switch knows of the
+-- attempt. DE7 has whole seconds and differs between the attempts of one request: sent_at identifies the attempt.
+-- Reversals are rare, so ordinary taps have no cost.
 create table reversal_attempts (
   acquirer_id integer not null,
   transaction_id uuid not null,
-  -- Of the transaction: which request is reversed.
+  -- Which request of the transaction is reversed.
   attempt smallint not null,
   sent_at timestamptz not null,
   -- Counts from 1 for each void and each uncertain request.
@@ -16,11 +17,12 @@ create table reversal_attempts (
   stan text not null,
   rrn text,
   deadline_at timestamptz not null,
-  -- It may have reached the switch before its original.
+  -- The attempt may have reached the switch before its original.
   could_overtake boolean not null,
-  -- It asks for an acknowledgement that left a doubt once more.
+  -- The attempt requests a doubtful acknowledgement once more.
   confirms boolean not null,
-  -- False from the moment at which an approval of the original came after it: its acknowledgement proves nothing then.
+  -- False after an approval of the original has arrived later than this attempt: the acknowledgement then proves
+  -- nothing.
   counts boolean not null default true,
   -- The job of the next attempt.
   next_job uuid not null,
@@ -32,8 +34,8 @@ create table reversal_attempts (
 create index reversal_attempts_by_switch on reversal_attempts (acquirer_id, tid, stan);
 create index reversal_attempts_by_age on reversal_attempts using brin (sent_at) with (autosummarize = on);
 
--- A request that asked for a PIN, as it was when the attempt with the PIN replaced it in its transaction. Its switch may still
--- approve it: then it is reversed by what is kept here.
+-- A request to which the response required a PIN, as it was when the attempt with the PIN replaced it in its
+-- transaction. The switch may still approve it: then it is reversed with the data stored here.
 create table superseded_attempts (
   acquirer_id integer not null,
   transaction_id uuid not null,
@@ -60,19 +62,20 @@ create index superseded_attempts_owed on superseded_attempts (acquirer_id, stan)
 create index superseded_attempts_by_age on superseded_attempts using brin (superseded_at) with (autosummarize = on);
 
 alter table transactions
-  -- When a reversal was asked for after its request: by a void, or by an approval that came late. Else the request's own time counts.
+  -- When the reversal was requested later than its request: on a void, or on a late approval. Otherwise the time of the
+  -- request counts.
   add column reversal_armed_at timestamptz,
-  -- DE38 of a response that approved but could not be used: for the reversal alone.
+  -- DE38 of a response that approved but could not be used; for the reversal only.
   add column unusable_authorization_code text,
   -- DE15 of the accepted response, as a date.
   add column settlement_date text;
 
--- 3: the switch has refused the void and acknowledged it as well.
+-- 3: the switch has both refused and acknowledged the void.
 alter table transactions
   drop constraint transactions_void_state_check,
   add constraint transactions_void_state_check check (void_state in (1, 2, 3));
 
--- Requests whose late response means something: uncertain ones, and those that were declined or asked for a PIN, because an
+-- Requests whose late response matters: uncertain ones, and those that were declined or required a PIN, because an
 -- approval may follow. An approved tap has no entry, and its updates stay HOT.
 drop index transactions_uncertain;
 create index transactions_answerable on transactions (acquirer_id, tid, stan)

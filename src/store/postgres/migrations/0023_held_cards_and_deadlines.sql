@@ -1,15 +1,16 @@
 -- Up Migration
 
--- Transactions past the retention of card data whose card a reversal, a void or a completion may still need. The purge never
--- looks at the same time range twice, so it records what it has left there and erases these cards when the transactions end.
+-- Transactions past the retention of card data whose card a reversal, a void or a completion may still require. The
+-- purge never reads the same time range twice, so it records the transactions that it has skipped, and erases these
+-- cards when the transactions end.
 create table purge_held_cards (
   acquirer_id integer not null,
   transaction_id uuid not null,
   primary key (acquirer_id, transaction_id)
 );
 
--- How long the switch had. It cannot be counted from sent_at, which is by the clock of the node that sent it. Null in rows of
--- earlier versions.
+-- The deadline of the switch. It cannot be computed from sent_at, which uses the clock of the node that sent it. Null
+-- in rows of earlier versions.
 alter table transactions add column deadline_seconds double precision;
 
 -- Down Migration

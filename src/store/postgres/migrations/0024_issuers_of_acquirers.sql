@@ -1,7 +1,7 @@
 -- Up Migration
 
--- The name of an issuer is that of one acquirer: another acquirer that registers the same name learns nothing, and takes
--- nothing from it. Within an acquirer all keys of an issuer still belong to one owner.
+-- An issuer name belongs to one acquirer. Another acquirer that registers the same name learns nothing about the first
+-- and does not affect it. Within an acquirer all keys of an issuer still belong to one owner.
 alter table issuer_keys drop constraint issuer_keys_issuer_kid_key;
 alter table issuer_keys add unique (acquirer_id, issuer, kid);
 
