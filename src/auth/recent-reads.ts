@@ -3,7 +3,7 @@ import { LruMap } from '../bytes/lru-map.ts';
 interface RecentRead<Value> {
   readonly value: Promise<Value>;
   /** When the read started. */
-  readonly asOfMs: number;
+  readonly readAtMs: number;
 }
 
 /** A revoked key and a blocked user must stop working within 5 s (contract, "Authentication"). */
@@ -25,9 +25,9 @@ export class RecentReads<Value> {
   get(id: string): Promise<Value> {
     const nowMs = this.#monotonicMs();
     const recent = this.#reads.get(id);
-    if (recent !== undefined && nowMs - recent.asOfMs < TRUSTED_FOR_MS) return recent.value;
+    if (recent !== undefined && nowMs - recent.readAtMs < TRUSTED_FOR_MS) return recent.value;
     const value = this.#read(id);
-    this.#reads.set(id, { value, asOfMs: nowMs });
+    this.#reads.set(id, { value, readAtMs: nowMs });
     value.catch(() => this.#reads.delete(id));
     return value;
   }

@@ -38,7 +38,7 @@ interface HeldPair {
   readonly pair: MemoryKeyPair;
   readonly madeAtMs: number;
   /** When the last tap sealed for the key is over; each publication extends it. */
-  neededUntilMs: number;
+  disposableAtMs: number;
 }
 
 /**
@@ -113,13 +113,13 @@ export class HandoverOpener {
     const nowMs = this.#monotonicMs();
     const newest = this.#held[0];
     if (newest !== undefined && nowMs - newest.madeAtMs < ROTATED_AFTER_MS) return;
-    this.#held.unshift({ pair: new MemoryKeyPair(), madeAtMs: nowMs, neededUntilMs: nowMs });
+    this.#held.unshift({ pair: new MemoryKeyPair(), madeAtMs: nowMs, disposableAtMs: nowMs });
   }
 
   #forgetOld(): void {
     const nowMs = this.#monotonicMs();
-    const isOld = ({ madeAtMs, neededUntilMs }: HeldPair, position: number) =>
-      nowMs - madeAtMs >= PAIR_LIVES_MS || (position > 0 && nowMs >= neededUntilMs);
+    const isOld = ({ madeAtMs, disposableAtMs }: HeldPair, position: number) =>
+      nowMs - madeAtMs >= PAIR_LIVES_MS || (position > 0 && nowMs >= disposableAtMs);
     const old = this.#held.filter(isOld);
     if (old.length === 0) return;
     this.#held = this.#held.filter((held) => !old.includes(held));
@@ -134,7 +134,7 @@ export class HandoverOpener {
       await keys.publish({ workerId, publicKey: held.pair.publicKey, liveForMs });
     } finally {
       // Also after a failure, because the key may have been published and only the response lost.
-      held.neededUntilMs = this.#monotonicMs() + liveForMs + LIVE_KEYS_TRUSTED_MS + longestWaitMs;
+      held.disposableAtMs = this.#monotonicMs() + liveForMs + LIVE_KEYS_TRUSTED_MS + longestWaitMs;
     }
   }
 }

@@ -34,7 +34,7 @@ export class HandoverSealer implements Handover {
   #pair: MemoryKeyPair | undefined;
   #retirement: NodeJS.Timeout | undefined;
   #live: Promise<readonly WorkerPublicKey[]> | undefined;
-  #liveAsOfMs = Number.NEGATIVE_INFINITY;
+  #liveReadAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(keys: HandoverKeys, monotonicMs: () => number = () => performance.now()) {
     this.#keys = keys;
@@ -76,10 +76,10 @@ export class HandoverSealer implements Handover {
 
   #liveWorkers(): Promise<readonly WorkerPublicKey[]> {
     const nowMs = this.#monotonicMs();
-    if (this.#live !== undefined && nowMs - this.#liveAsOfMs < LIVE_KEYS_TRUSTED_MS) return this.#live;
+    if (this.#live !== undefined && nowMs - this.#liveReadAtMs < LIVE_KEYS_TRUSTED_MS) return this.#live;
     const live = this.#keys.live();
     this.#live = live;
-    this.#liveAsOfMs = nowMs;
+    this.#liveReadAtMs = nowMs;
     live.catch(() => {
       if (this.#live === live) this.#live = undefined;
     });

@@ -19,7 +19,7 @@ export class Statistics {
   #timer: NodeJS.Timeout | undefined;
   #read: () => Counters = () => [];
   #before: Counters = [];
-  #beforeMs = 0;
+  #previousAtMs = 0;
   /** The lines at the end of the terminal. */
   #shown: readonly string[] = [];
 
@@ -31,7 +31,7 @@ export class Statistics {
   start(read: () => Counters): void {
     this.#read = read;
     this.#before = read();
-    this.#beforeMs = performance.now();
+    this.#previousAtMs = performance.now();
     this.#timer = setInterval(() => this.#renew(), this.#everyMs).unref();
   }
 
@@ -54,9 +54,9 @@ export class Statistics {
     const counters = this.#read();
     const nowMs = performance.now();
     const isNew = !isDeepStrictEqual(counters, this.#before);
-    const lines = statisticsLines(counters, this.#before, (nowMs - this.#beforeMs) / 1_000);
+    const lines = statisticsLines(counters, this.#before, (nowMs - this.#previousAtMs) / 1_000);
     this.#before = counters;
-    this.#beforeMs = nowMs;
+    this.#previousAtMs = nowMs;
     if (this.#output.isTTY) {
       this.#clear();
       this.#show(lines.map((line) => cutTo(this.#output, line)));

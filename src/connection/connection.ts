@@ -51,15 +51,15 @@ export class Connection<Message> implements Carrier<Message> {
   /** Slots held and requests in flight. */
   load = 0;
   /** When the last complete frame was read, or the connection opened. */
-  lastReadMs: number;
+  lastReadAtMs: number;
   /** When the first request after the last complete frame was written. */
-  unansweredSinceMs: number | undefined = undefined;
+  firstUnansweredAtMs: number | undefined = undefined;
   /**
    * Consecutive requests without a response at their deadline, and when the last one was given up. The pool writes
    * these.
    */
   timeoutsInARow = 0;
-  lastTimeoutMs = Number.NEGATIVE_INFINITY;
+  lastTimeoutAtMs = Number.NEGATIVE_INFINITY;
   /** Recent response time; undefined before the first response. */
   usualRoundTripMs: number | undefined = undefined;
   readonly #context: ConnectionContext<Message>;
@@ -82,7 +82,7 @@ export class Connection<Message> implements Carrier<Message> {
     this.rank = identity.rank;
     this.#context = context;
     this.#socket = socket;
-    this.lastReadMs = context.deadlines.monotonicMs();
+    this.lastReadAtMs = context.deadlines.monotonicMs();
     this.#reader = new FrameReader(context.protocol.framing, this.#onFrame);
     this.#outgoing = new OutgoingFrames(context.protocol, this.#writeBytes, this.#onRefused);
     this.#listen(socket.stream);
@@ -162,7 +162,7 @@ export class Connection<Message> implements Carrier<Message> {
     stream.on('close', () => this.destroy({ cause: 'peerClosed' }));
     this.#socket.whenOpen(() => {
       if (this.#isClosed) return;
-      this.lastReadMs = this.#context.deadlines.monotonicMs();
+      this.lastReadAtMs = this.#context.deadlines.monotonicMs();
       this.#context.events.onConnected(this);
     });
   }
@@ -183,8 +183,8 @@ export class Connection<Message> implements Carrier<Message> {
 
   readonly #writeBytes = (bytes: Uint8Array, onWritten: () => void): void => {
     const { stream } = this.#socket;
-    if (this.#asks && this.unansweredSinceMs === undefined) {
-      this.unansweredSinceMs = this.#nowMs();
+    if (this.#asks && this.firstUnansweredAtMs === undefined) {
+      this.firstUnansweredAtMs = this.#nowMs();
       this.#context.events.onAsked(this);
     }
     this.#asks = false;
@@ -214,8 +214,8 @@ export class Connection<Message> implements Carrier<Message> {
 
   readonly #onFrame = (bytes: Uint8Array, start: number, end: number): void => {
     const { protocol, inbox } = this.#context;
-    this.lastReadMs = this.#readAtMs;
-    this.unansweredSinceMs = undefined;
+    this.lastReadAtMs = this.#readAtMs;
+    this.firstUnansweredAtMs = undefined;
     try {
       const message = protocol.decode(bytes, start, end);
       if (protocol.isResponse(message)) inbox.onResponse(this, message, this.#readAtMs);
@@ -232,7 +232,7 @@ export class Connection<Message> implements Carrier<Message> {
     return (response) => {
       if (this.#isClosed) return;
       if (this.unsentBytes >= this.#context.limits.unsentBytes) return this.destroy({ cause: 'repliesUnread' });
-      this.#append(response, { sendByMs: Number.POSITIVE_INFINITY, writtenAtMs: -1, batch: 0 }, header);
+      this.#append(response, { sendByAtMs: Number.POSITIVE_INFINITY, writtenAtMs: -1, batch: 0 }, header);
     };
   }
 }

@@ -5,7 +5,7 @@ import type { SwitchProtocol } from './switch-protocol.ts';
 /** An encoded frame that is not yet written, as its owner sees it. Times are of the monotonic clock. */
 export interface OutgoingFrame {
   /** The frame is dropped instead of written after this time. */
-  readonly sendByMs: number;
+  readonly sendByAtMs: number;
   /** Set when its bytes are passed to the socket; negative before. */
   writtenAtMs: number;
   /** Set when it is encoded: the batch that contains it. */
@@ -55,11 +55,11 @@ export class OutgoingFrames<Message> {
   readonly #ends: number[] = [];
   #start = 0;
   #end = 0;
-  #earliestSendByMs = Number.POSITIVE_INFINITY;
+  #earliestSendByAtMs = Number.POSITIVE_INFINITY;
   #batch = 1;
   #lastWrittenBatch = 0;
 
-  /** @param onRefused called with each frame that was due to be written after its `sendByMs`, and was not */
+  /** @param onRefused called with each frame that was due to be written after its `sendByAtMs`, and was not */
   constructor(protocol: SwitchProtocol<Message>, write: WriteBytes, onRefused: (frame: OutgoingFrame) => void) {
     const { framing } = protocol;
     this.#protocol = protocol;
@@ -84,7 +84,7 @@ export class OutgoingFrames<Message> {
     frame.batch = this.#batch;
     this.#frames.push(frame);
     this.#ends.push(messageEnd);
-    if (frame.sendByMs < this.#earliestSendByMs) this.#earliestSendByMs = frame.sendByMs;
+    if (frame.sendByAtMs < this.#earliestSendByAtMs) this.#earliestSendByAtMs = frame.sendByAtMs;
   }
 
   /** Passes everything encoded so far to the socket in one write, except frames that are too late. */
@@ -126,8 +126,8 @@ export class OutgoingFrames<Message> {
   }
 
   #takeBatch(monotonicMs: number): Batch {
-    const refused = monotonicMs > this.#earliestSendByMs ? this.#takeRefused(monotonicMs) : undefined;
-    this.#earliestSendByMs = Number.POSITIVE_INFINITY;
+    const refused = monotonicMs > this.#earliestSendByAtMs ? this.#takeRefused(monotonicMs) : undefined;
+    this.#earliestSendByAtMs = Number.POSITIVE_INFINITY;
     for (const frame of this.#frames) frame.writtenAtMs = monotonicMs;
     this.#frames.length = 0;
     this.#ends.length = 0;
@@ -174,7 +174,7 @@ export class OutgoingFrames<Message> {
     let to = this.#start;
     for (const [index, frame] of this.#frames.entries()) {
       const end = this.#ends[index]!;
-      if (monotonicMs > frame.sendByMs) {
+      if (monotonicMs > frame.sendByAtMs) {
         refused.push(frame);
       } else {
         this.#chunk.bytes.copyWithin(to, from, end);

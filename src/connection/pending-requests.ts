@@ -76,7 +76,7 @@ export class PendingRequest<Message> extends Deadline implements OutgoingFrame, 
   readonly request: Message;
   readonly carrier: Carrier<Message>;
   readonly deadlineAtMs: number;
-  sendByMs: number;
+  sendByAtMs: number;
   writtenAtMs = -1;
   batch = 0;
   nextInBucket: PendingRequest<Message> | undefined = undefined;
@@ -94,7 +94,7 @@ export class PendingRequest<Message> extends Deadline implements OutgoingFrame, 
     this.request = request;
     this.carrier = carrier;
     this.deadlineAtMs = times.deadlineAtMs;
-    this.sendByMs = Math.min(times.sendByMs ?? times.deadlineAtMs, times.deadlineAtMs);
+    this.sendByAtMs = Math.min(times.sendByAtMs ?? times.deadlineAtMs, times.deadlineAtMs);
     this.settle = settle;
   }
 
@@ -112,7 +112,7 @@ export interface RequestTimes {
   /** No later response counts. The deadline covers the wait for a slot, the write and the wait for the response. */
   readonly deadlineAtMs: number;
   /** The message is not written after this time; the deadline by default. */
-  readonly sendByMs?: number | undefined;
+  readonly sendByAtMs?: number | undefined;
 }
 
 /** The request that a response answers, if any. */

@@ -115,17 +115,17 @@ export class Pool<Message> {
   }
 
   /**
-   * Like `takeSlot`, but waits until `untilMs` (a time of the monotonic clock) while a slot can still become
+   * Like `takeSlot`, but waits until `giveUpAtMs` (a time of the monotonic clock) while a slot can still become
    * available. It does not wait if nothing is ready or connecting, or if too many callers already wait.
    */
   async waitForSlot(options: {
-    readonly untilMs: number;
+    readonly giveUpAtMs: number;
     readonly connectionId?: string | undefined;
   }): Promise<Slot<Message> | undefined> {
-    const { connectionId, untilMs } = options;
+    const { connectionId, giveUpAtMs } = options;
     const slot = this.takeSlot(options);
     if (slot || this.#whyNotWait(connectionId)) return slot;
-    const connection = await this.#queue.wait(untilMs, connectionId);
+    const connection = await this.#queue.wait(giveUpAtMs, connectionId);
     return connection && this.#hold(connection, connectionId !== undefined);
   }
 
@@ -233,14 +233,14 @@ export class Pool<Message> {
   }
 
   async #requestLater(message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
-    const untilMs = Math.min(times.sendByMs ?? times.deadlineAtMs, times.deadlineAtMs);
+    const giveUpAtMs = Math.min(times.sendByAtMs ?? times.deadlineAtMs, times.deadlineAtMs);
     const reason = this.#whyNotWait();
     if (reason) return notWritten(reason);
-    const connection = await this.#queue.wait(untilMs);
+    const connection = await this.#queue.wait(giveUpAtMs);
     if (connection) return this.#hold(connection, false).request(message, times);
     const monotonicMs = this.#deadlines.monotonicMs();
     if (monotonicMs >= times.deadlineAtMs) return notWritten('deadline');
-    if (monotonicMs >= untilMs) return notWritten('sendBy');
+    if (monotonicMs >= giveUpAtMs) return notWritten('sendBy');
     return notWritten(this.#isClosing ? 'closed' : 'noConnection');
   }
 

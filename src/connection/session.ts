@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts';
 import type { CloseCause } from './connection-state.ts';
 import { Alarm, type Deadlines } from './deadlines.ts';
 import type { PoolTimeouts } from './pool-options.ts';
-import { silentFromMs } from './suspicion.ts';
+import { silentAtMs } from './suspicion.ts';
 import type { ProtocolConnection, SessionStep, SwitchProtocol } from './switch-protocol.ts';
 
 /**
@@ -64,7 +64,7 @@ export class Session<Message> implements ProtocolConnection<Message> {
     this.#isSigningOn = false;
     if (!isAccepted || this.#connection.isClosed) return;
     this.#onSignedOn();
-    this.#lookAgainAt(this.#quietUntilMs());
+    this.#lookAgainAt(this.#quietEndsAtMs());
   }
 
   signOnAgain(): void {
@@ -77,7 +77,7 @@ export class Session<Message> implements ProtocolConnection<Message> {
    * soon.
    */
   noteAsked(): void {
-    const atMs = silentFromMs(this.#connection, this.#timeouts);
+    const atMs = silentAtMs(this.#connection, this.#timeouts);
     if (this.#protocol.echo && this.#watch.isScheduled && atMs < this.#lookAtMs) this.#lookAgainAt(atMs);
   }
 
@@ -103,12 +103,12 @@ export class Session<Message> implements ProtocolConnection<Message> {
   }
 
   /** When to send an echo on a connection that reads nothing, or to give it up if the switch has no echo. */
-  #quietUntilMs(): number {
-    const { lastReadMs, unansweredSinceMs } = this.#connection;
+  #quietEndsAtMs(): number {
+    const { lastReadAtMs, firstUnansweredAtMs } = this.#connection;
     if (this.#protocol.echo) {
-      return Math.min(lastReadMs + this.#timeouts.idleEchoMs, silentFromMs(this.#connection, this.#timeouts));
+      return Math.min(lastReadAtMs + this.#timeouts.idleEchoMs, silentAtMs(this.#connection, this.#timeouts));
     }
-    return (unansweredSinceMs ?? this.#deadlines.monotonicMs()) + this.#timeouts.silenceMs;
+    return (firstUnansweredAtMs ?? this.#deadlines.monotonicMs()) + this.#timeouts.silenceMs;
   }
 
   #lookAgainAt(atMs: number): void {
@@ -118,17 +118,17 @@ export class Session<Message> implements ProtocolConnection<Message> {
   }
 
   async #look(): Promise<void> {
-    const quietUntilMs = this.#quietUntilMs();
-    if (this.#deadlines.monotonicMs() < quietUntilMs) return this.#lookAgainAt(quietUntilMs);
+    const quietEndsAtMs = this.#quietEndsAtMs();
+    if (this.#deadlines.monotonicMs() < quietEndsAtMs) return this.#lookAgainAt(quietEndsAtMs);
     const { echo } = this.#protocol;
     if (!echo) return this.#connection.destroy({ cause: 'silence' });
     const { echoMs, suspectEchoMs } = this.#timeouts;
-    const wasSilent = this.#deadlines.monotonicMs() >= silentFromMs(this.#connection, this.#timeouts);
+    const wasSilent = this.#deadlines.monotonicMs() >= silentAtMs(this.#connection, this.#timeouts);
     if (wasSilent) this.#onSilence(true);
     const timeoutMs = wasSilent ? Math.max(echoMs, suspectEchoMs) : echoMs;
     if (!(await this.#take(echo, timeoutMs, 'echoFailed'))) return;
     if (wasSilent) this.#onSilence(false);
-    this.#lookAgainAt(this.#quietUntilMs());
+    this.#lookAgainAt(this.#quietEndsAtMs());
   }
 
   /** Runs a step within its time. If the step is refused, throws or hangs, the connection ends. */

@@ -46,8 +46,8 @@ export class SlotQueue<Message> {
     return this.#waiters.size >= this.#maxWaiting;
   }
 
-  /** Waits for any connection, or for the named one; until `untilMs` at most. */
-  wait(untilMs: number, connectionId?: string): Promise<Connection<Message> | undefined> {
+  /** Waits for any connection, or for the named one; until `giveUpAtMs` at most. */
+  wait(giveUpAtMs: number, connectionId?: string): Promise<Connection<Message> | undefined> {
     return new Promise((resolve) => {
       const waiter = new Waiter<Message>(connectionId, (settled, connection) => {
         this.#waiters.delete(settled);
@@ -55,7 +55,7 @@ export class SlotQueue<Message> {
         resolve(connection);
       });
       this.#waiters.add(waiter);
-      this.#deadlines.schedule(waiter, untilMs);
+      this.#deadlines.schedule(waiter, giveUpAtMs);
     });
   }
 

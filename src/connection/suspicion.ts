@@ -17,7 +17,10 @@ const LEAST_SUSPECT_MS = 250;
 /** Weight of the last round trip in the average. */
 const WEIGHT_OF_LAST = 1 / 8;
 
-type Watched = Pick<Connection<unknown>, 'unansweredSinceMs' | 'timeoutsInARow' | 'lastTimeoutMs' | 'usualRoundTripMs'>;
+type Watched = Pick<
+  Connection<unknown>,
+  'firstUnansweredAtMs' | 'timeoutsInARow' | 'lastTimeoutAtMs' | 'usualRoundTripMs'
+>;
 
 /**
  * Whether a connection may be dead, so that others are preferred: it has read nothing for a while although requests
@@ -28,24 +31,24 @@ type Watched = Pick<Connection<unknown>, 'unansweredSinceMs' | 'timeoutsInARow' 
  * changes.
  */
 export function isSuspect(connection: Watched, monotonicMs: number, timeouts: PoolTimeouts): boolean {
-  return monotonicMs >= silentFromMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts);
+  return monotonicMs >= silentAtMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts);
 }
 
 /** The time from which a connection counts as silent if it reads nothing; infinite while no request was written. */
-export function silentFromMs({ unansweredSinceMs, usualRoundTripMs }: Watched, { suspectMs }: PoolTimeouts): number {
-  if (unansweredSinceMs === undefined) return Number.POSITIVE_INFINITY;
+export function silentAtMs({ firstUnansweredAtMs, usualRoundTripMs }: Watched, { suspectMs }: PoolTimeouts): number {
+  if (firstUnansweredAtMs === undefined) return Number.POSITIVE_INFINITY;
   const usualMs = usualRoundTripMs === undefined ? suspectMs : usualRoundTripMs * ROUND_TRIPS;
   // An infinite limit stays infinite.
   const afterMs = Number.isFinite(suspectMs) ? Math.min(Math.max(usualMs, LEAST_SUSPECT_MS), suspectMs) : suspectMs;
-  return unansweredSinceMs + afterMs;
+  return firstUnansweredAtMs + afterMs;
 }
 
 function isAvoided(
-  { timeoutsInARow, lastTimeoutMs }: Watched,
+  { timeoutsInARow, lastTimeoutAtMs }: Watched,
   monotonicMs: number,
   { avoidMs }: PoolTimeouts,
 ): boolean {
-  return timeoutsInARow >= TIMEOUTS_IN_A_ROW && monotonicMs - lastTimeoutMs < avoidMs;
+  return timeoutsInARow >= TIMEOUTS_IN_A_ROW && monotonicMs - lastTimeoutAtMs < avoidMs;
 }
 
 export function noteAnswer(connection: Watched, roundTripMs: number): void {
@@ -56,5 +59,5 @@ export function noteAnswer(connection: Watched, roundTripMs: number): void {
 
 export function noteTimeout(connection: Watched, monotonicMs: number): void {
   connection.timeoutsInARow++;
-  connection.lastTimeoutMs = monotonicMs;
+  connection.lastTimeoutAtMs = monotonicMs;
 }

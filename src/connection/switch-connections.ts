@@ -26,7 +26,7 @@ interface Upkeep<Message> {
   readonly redialer: Redialer<Message> | undefined;
   /** Ends a connection that does not open in time. */
   readonly connectAlarm: Alarm;
-  readySinceMs: number | undefined;
+  readyAtMs: number | undefined;
 }
 
 /** One connection at one moment, for people. */
@@ -182,7 +182,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
 
   onClosed(connection: Connection<Message>, reason: CloseReason): void {
     const { deadlines, pending, counters, timeouts } = this.#parts;
-    const { session, redialer, connectAlarm, readySinceMs } = this.#upkeep.get(connection)!;
+    const { session, redialer, connectAlarm, readyAtMs } = this.#upkeep.get(connection)!;
     const monotonicMs = deadlines.monotonicMs();
     this.#upkeep.delete(connection);
     session.stop();
@@ -191,7 +191,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     this.#move(connection, 'down', reason);
     pending.giveUpAll(connection, reason.cause === 'destroyed' ? 'closed' : 'connectionLost', monotonicMs);
     if (!redialer || this.#isClosing) this.lists.remove(connection);
-    else redialer.redialLater(readySinceMs !== undefined && monotonicMs - readySinceMs >= timeouts.provenMs);
+    else redialer.redialLater(readyAtMs !== undefined && monotonicMs - readyAtMs >= timeouts.provenMs);
     this.#parts.onLost(connection);
     this.#resolveWhenClosed();
   }
@@ -241,14 +241,14 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     });
     const connectAlarm = new Alarm(() => connection.destroy({ cause: 'connectTimeout' }));
     deadlines.schedule(connectAlarm, deadlines.monotonicMs() + timeouts.connectMs);
-    this.#upkeep.set(connection, { session, redialer, connectAlarm, readySinceMs: undefined });
+    this.#upkeep.set(connection, { session, redialer, connectAlarm, readyAtMs: undefined });
     this.lists.add(connection);
     return connection;
   }
 
   #becomeReady(connection: Connection<Message>): void {
     if (connection.state !== 'connecting') return;
-    this.#upkeep.get(connection)!.readySinceMs ??= this.#parts.deadlines.monotonicMs();
+    this.#upkeep.get(connection)!.readyAtMs ??= this.#parts.deadlines.monotonicMs();
     this.#move(connection, 'ready');
     this.#settle(connection);
   }

@@ -11,7 +11,7 @@ const LOOK_EVERY_MS = 500;
 
 interface Open {
   readonly request: FastifyRequest;
-  readonly sinceMs: number;
+  readonly startedAtMs: number;
   /** A problem response was sent. If the client has not taken it by the next check, its connection is closed. */
   isGivenUp: boolean;
 }
@@ -34,7 +34,7 @@ export function keepAnswerDeadlines(server: FastifyInstance, { plainMs = PLAIN_M
   };
   const open = new Map<FastifyReply, Open>();
   server.addHook('onRequest', (request, reply, done) => {
-    open.set(reply, { request, sinceMs: performance.now(), isGivenUp: false });
+    open.set(reply, { request, startedAtMs: performance.now(), isGivenUp: false });
     done();
   });
   server.addHook('onResponse', (_request, reply, done) => {
@@ -44,7 +44,7 @@ export function keepAnswerDeadlines(server: FastifyInstance, { plainMs = PLAIN_M
   const look = () => {
     const nowMs = performance.now();
     for (const [reply, waiting] of open) {
-      const ageMs = nowMs - waiting.sinceMs;
+      const ageMs = nowMs - waiting.startedAtMs;
       if (ageMs <= Math.min(plainMs, COMMITS_WITHIN_MS)) break;
       if (ageMs > limitOf(waiting.request)) giveUp(reply, waiting);
     }

@@ -14,8 +14,8 @@ export function callbackOf(registered: RegisteredCallback | undefined): z.output
 /** @throws NotFound if no callback is registered whose secret could sign */
 export function callbackSecretOf(issued: IssuedSecret | undefined): z.output<typeof callbackSecret> {
   if (!issued) throw new NotFound();
-  const { secret, previousUntilMs } = issued;
-  const previousValidUntil = previousUntilMs === null ? null : new Date(previousUntilMs).toISOString();
+  const { secret, previousEndsAtMs } = issued;
+  const previousValidUntil = previousEndsAtMs === null ? null : new Date(previousEndsAtMs).toISOString();
   return { secret: secret.reveal(), previousValidUntil };
 }
 

@@ -6,7 +6,7 @@ const SECOND_MS = 1_000;
  */
 export class LogBudget {
   readonly #linesPerSecond: number;
-  #secondStartMs = Number.NEGATIVE_INFINITY;
+  #secondStartedAtMs = Number.NEGATIVE_INFINITY;
   #lines = 0;
   #suppressed = 0;
 
@@ -16,8 +16,8 @@ export class LogBudget {
 
   /** Writes a line unless the limit of this second is used up. A line states how many were suppressed before it. */
   spend(monotonicMs: number, write: (suppressed: number) => void): void {
-    if (monotonicMs - this.#secondStartMs >= SECOND_MS) {
-      this.#secondStartMs = monotonicMs;
+    if (monotonicMs - this.#secondStartedAtMs >= SECOND_MS) {
+      this.#secondStartedAtMs = monotonicMs;
       this.#lines = 0;
     }
     if (this.#lines >= this.#linesPerSecond) {

@@ -43,7 +43,7 @@ export class ConnectionPool {
   /** A connection that is free, or a new one; undefined when there may be no more. */
   take(): HttpConnection | undefined {
     for (let line = this.#idle.pop(); line; line = this.#idle.pop()) {
-      if (line.isUsable && performance.now() - line.idleSinceMs < MAX_IDLE_MS) return line;
+      if (line.isUsable && performance.now() - line.releasedAtMs < MAX_IDLE_MS) return line;
       this.#drop(line);
     }
     return this.#open < this.#options.most ? this.#dial() : undefined;
@@ -62,7 +62,7 @@ export class ConnectionPool {
   #dial(): HttpConnection {
     this.#open++;
     const line = new HttpConnection(this.#options.target);
-    line.idleSinceMs = performance.now();
+    line.releasedAtMs = performance.now();
     return line;
   }
 

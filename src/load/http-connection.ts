@@ -30,7 +30,7 @@ export class HttpConnection {
   #onUp: ((reason: string | undefined) => void) | undefined;
   #onEnd: ((end: HttpEnd) => void) | undefined;
   /** When the last answer was there, by the monotonic clock. */
-  idleSinceMs = 0;
+  releasedAtMs = 0;
 
   constructor({ host, port, isTls }: HttpTarget) {
     const socket = isTls
@@ -81,7 +81,7 @@ export class HttpConnection {
       this.#fail('bad answer');
       return;
     }
-    this.idleSinceMs = performance.now();
+    this.releasedAtMs = performance.now();
     if (!read.keepsAlive) this.#shut();
     this.#end({ kind: 'answered', ...read });
   }

@@ -102,20 +102,20 @@ function shareOfMix({ mix, seed, worker, workers }: WorkerPlan): () => string {
 }
 
 async function run(atMs: number): Promise<void> {
-  const startMs = performance.now() + (atMs - Date.now());
+  const startAtMs = performance.now() + (atMs - Date.now());
   let before = performance.eventLoopUtilization();
   const report = () => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
     const levels = { inFlight: loop.inFlight, waiting: loop.waiting, connections: lines.size, busy: utilization };
-    const second = Math.max(0, Math.round((performance.now() - startMs) / SLICE_MS) - 1);
+    const second = Math.max(0, Math.round((performance.now() - startAtMs) / SLICE_MS) - 1);
     tell({ kind: 'slice', second, slice: tally.take(levels) });
     answers?.write();
   };
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, atMs - Date.now())));
   const timer = setInterval(report, SLICE_MS);
-  await loop.run(startMs);
+  await loop.run(startAtMs);
   clearInterval(timer);
   report();
   answers?.write();

@@ -23,8 +23,8 @@ export class MachineWatch {
   readonly #parts: Readonly<Record<string, number>>;
   #before: Record<string, ProcessUsage> = {};
   #machineBefore = 0;
-  #beforeMs = 0;
-  #startMs = 0;
+  #previousAtMs = 0;
+  #startedAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
 
@@ -37,8 +37,8 @@ export class MachineWatch {
   start(): void {
     this.#before = processUsage(this.#parts);
     this.#machineBefore = machineSeconds();
-    this.#startMs = performance.now();
-    this.#beforeMs = this.#startMs;
+    this.#startedAtMs = performance.now();
+    this.#previousAtMs = this.#startedAtMs;
     this.#timer = setInterval(() => void this.#look(), EVERY_MS);
   }
 
@@ -52,7 +52,7 @@ export class MachineWatch {
     const nowMs = performance.now();
     const usage = processUsage(this.#parts);
     const machine = machineSeconds();
-    const seconds = (nowMs - this.#beforeMs) / 1_000;
+    const seconds = (nowMs - this.#previousAtMs) / 1_000;
     const processes = Object.fromEntries(
       Object.entries(usage).map(([name, now]) => {
         const used = now.seconds - (this.#before[name]?.seconds ?? now.seconds);
@@ -63,9 +63,9 @@ export class MachineWatch {
     const machineCores = Math.max(0, machine - this.#machineBefore) / seconds;
     this.#before = usage;
     this.#machineBefore = machine;
-    this.#beforeMs = nowMs;
+    this.#previousAtMs = nowMs;
     const gateway = await sampleGateway(this.#url);
-    this.samples.push({ second: (nowMs - this.#startMs) / 1_000, gateway, processes, machineCores });
+    this.samples.push({ second: (nowMs - this.#startedAtMs) / 1_000, gateway, processes, machineCores });
     this.#isLooking = false;
   }
 }

@@ -27,12 +27,12 @@ const SWEEP_EVERY_MS = 100;
 interface Due {
   readonly call: ClientCall;
   /** By the monotonic clock. */
-  readonly dueMs: number;
+  readonly dueAtMs: number;
 }
 
 interface UnderWay {
   readonly line: HttpConnection;
-  readonly sentMs: number;
+  readonly sentAtMs: number;
 }
 
 /**
@@ -47,8 +47,8 @@ export class OpenLoop {
   #waitingFrom = 0;
   /** In the order in which they were sent. */
   readonly #underWay = new Set<UnderWay>();
-  #startMs = 0;
-  #nextMs: number | undefined;
+  #startAtMs = 0;
+  #nextAtMs: number | undefined;
   #hasStopped = false;
   #giveUpAtMs = Number.POSITIVE_INFINITY;
   #finish: () => void = () => {};
@@ -65,9 +65,9 @@ export class OpenLoop {
     return this.#waiting.length - this.#waitingFrom;
   }
 
-  /** Resolves when every call has ended. @param startMs by the monotonic clock */
-  async run(startMs: number): Promise<void> {
-    this.#startMs = startMs;
+  /** Resolves when every call has ended. @param startAtMs by the monotonic clock */
+  async run(startAtMs: number): Promise<void> {
+    this.#startAtMs = startAtMs;
     this.#advance();
     const sweep = setInterval(() => this.#sweep(), SWEEP_EVERY_MS);
     const finished = new Promise<void>((resolve) => {
@@ -81,7 +81,7 @@ export class OpenLoop {
   /** Sends nothing more. What is under way may still be answered for so long, and is abandoned then. */
   stop(withinMs: number): void {
     this.#hasStopped = true;
-    this.#nextMs = undefined;
+    this.#nextAtMs = undefined;
     this.#giveUpAtMs = performance.now() + withinMs;
     this.#dropWaiting('stopped');
     this.#endIfDone();
@@ -89,28 +89,28 @@ export class OpenLoop {
 
   #advance(): void {
     const { value, done } = this.#options.dueTimes.next();
-    this.#nextMs = done ? undefined : this.#startMs + value;
+    this.#nextAtMs = done ? undefined : this.#startAtMs + value;
     if (done) this.#giveUpAtMs = performance.now() + this.#options.answerWithinMs;
   }
 
   #turn(): void {
-    const untilMs = performance.now() + TURN_MS;
+    const endsAtMs = performance.now() + TURN_MS;
     let nowMs = performance.now();
-    while (this.#nextMs !== undefined && this.#nextMs <= nowMs && nowMs < untilMs) {
-      this.#dispatch({ call: this.#made.shift() ?? this.#options.makeCall(), dueMs: this.#nextMs });
+    while (this.#nextAtMs !== undefined && this.#nextAtMs <= nowMs && nowMs < endsAtMs) {
+      this.#dispatch({ call: this.#made.shift() ?? this.#options.makeCall(), dueAtMs: this.#nextAtMs });
       this.#advance();
       nowMs = performance.now();
     }
-    if (this.#nextMs === undefined) {
+    if (this.#nextAtMs === undefined) {
       this.#endIfDone();
       return;
     }
-    while (this.#nextMs > nowMs && this.#made.length < MADE_AHEAD && nowMs < untilMs) {
+    while (this.#nextAtMs > nowMs && this.#made.length < MADE_AHEAD && nowMs < endsAtMs) {
       this.#made.push(this.#options.makeCall());
       nowMs = performance.now();
     }
-    if (this.#nextMs <= nowMs) setImmediate(() => this.#turn());
-    else setTimeout(() => this.#turn(), Math.max(LEAST_WAIT_MS, Math.floor(this.#nextMs - nowMs)));
+    if (this.#nextAtMs <= nowMs) setImmediate(() => this.#turn());
+    else setTimeout(() => this.#turn(), Math.max(LEAST_WAIT_MS, Math.floor(this.#nextAtMs - nowMs)));
   }
 
   #dispatch(due: Due): void {
@@ -122,13 +122,13 @@ export class OpenLoop {
       else tally.count('unsent', 'too many wait for a connection');
       return;
     }
-    tally.recordLag(performance.now() - due.dueMs);
+    tally.recordLag(performance.now() - due.dueAtMs);
     this.#send(due, due.call, line);
     tally.count('sent');
   }
 
   #send(due: Due, call: ClientCall, line: HttpConnection): void {
-    const underWay = { line, sentMs: performance.now() };
+    const underWay = { line, sentAtMs: performance.now() };
     this.#underWay.add(underWay);
     this.#options.tally.count('requests');
     line.send(call.request, (end) => {
@@ -145,7 +145,7 @@ export class OpenLoop {
         this.#follow(due, read, line);
         return;
       }
-      tally.countAnswer(call.scenario, read, performance.now() - due.dueMs);
+      tally.countAnswer(call.scenario, read, performance.now() - due.dueAtMs);
     } else this.#countFailure(call === due.call ? end.kind : 'lost', end.reason);
     lines.putBack(line);
     this.#serveWaiting();
@@ -204,8 +204,8 @@ export class OpenLoop {
     const nowMs = performance.now();
     const isOver = nowMs >= this.#giveUpAtMs;
     if (isOver) this.#dropWaiting('the test was over');
-    for (const { line, sentMs } of [...this.#underWay]) {
-      const isLate = nowMs - sentMs >= this.#options.answerWithinMs;
+    for (const { line, sentAtMs } of [...this.#underWay]) {
+      const isLate = nowMs - sentAtMs >= this.#options.answerWithinMs;
       if (!isLate && !isOver) return;
       line.close(isLate ? 'no answer in time' : GIVEN_UP);
     }
@@ -213,7 +213,7 @@ export class OpenLoop {
   }
 
   #endIfDone(): void {
-    if (this.#nextMs === undefined && this.#underWay.size === 0 && this.waiting === 0) this.#finish();
+    if (this.#nextAtMs === undefined && this.#underWay.size === 0 && this.waiting === 0) this.#finish();
   }
 }
 

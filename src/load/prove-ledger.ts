@@ -37,10 +37,10 @@ export interface Proof {
 export async function proveLedger({ books, types, answersFolder, settleWithinMs, isAsked }: Proof) {
   const database = await openDatabase(books.databaseUrl, { maxConnections: 1 });
   try {
-    const untilMs = performance.now() + settleWithinMs;
+    const giveUpAtMs = performance.now() + settleWithinMs;
     let settledAtMs: number | undefined;
     for (;;) {
-      const startMs = performance.now();
+      const startedAtMs = performance.now();
       const switches = { isPolite: true };
       const findings = await verifyLedger({
         ...{ database, types, since: new Date(books.since) },
@@ -49,11 +49,11 @@ export async function proveLedger({ books, types, answersFolder, settleWithinMs,
       });
       const hasFault = findings.some(({ violationCount }) => violationCount > 0);
       const isSettled = findings.every((finding) => openIn(finding) === 0);
-      settledAtMs = isSettled ? (settledAtMs ?? startMs) : undefined;
-      const isCertain = settledAtMs !== undefined && startMs - settledAtMs > CERTAIN_AFTER_MS;
-      const isOver = isAsked() || isCertain || performance.now() > untilMs;
+      settledAtMs = isSettled ? (settledAtMs ?? startedAtMs) : undefined;
+      const isCertain = settledAtMs !== undefined && startedAtMs - settledAtMs > CERTAIN_AFTER_MS;
+      const isOver = isAsked() || isCertain || performance.now() > giveUpAtMs;
       if ((isSettled && !hasFault) || isOver) return verdictOf(findings, switches.isPolite);
-      const tookMs = performance.now() - startMs;
+      const tookMs = performance.now() - startedAtMs;
       await new Promise((resolve) => setTimeout(resolve, Math.max(LOOK_EVERY_MS, tookMs * REST_FACTOR)));
     }
   } finally {

@@ -126,7 +126,7 @@ export class Phone {
 
   /** A refusal is also a result, not an error. */
   async #answered(asked: Promise<object>): Promise<PhoneAnswer> {
-    const startMs = performance.now();
+    const startedAtMs = performance.now();
     const [status, body] = await asked.then(
       (answer) => [200, answer] as const,
       (error) => {
@@ -134,7 +134,7 @@ export class Phone {
         throw error;
       },
     );
-    return { status, body, ms: performance.now() - startMs };
+    return { status, body, ms: performance.now() - startedAtMs };
   }
 
   /** A merchant JWT, signed as an integrator's backend would sign it. */

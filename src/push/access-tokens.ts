@@ -25,7 +25,7 @@ export interface AccessTokensOptions {
 interface HeldToken {
   readonly token: Secret<string>;
   /** On the monotonic clock. */
-  readonly untilMs: number;
+  readonly renewAtMs: number;
 }
 
 /** OAuth 2 access tokens of a service account (RFC 7523 2.1), each used until it is about to expire. */
@@ -46,7 +46,7 @@ export class AccessTokens {
    */
   async get(timeoutMs: number): Promise<Secret<string> | undefined> {
     const nowMs = this.#options.clock.monotonicMs();
-    if (this.#held && nowMs < this.#held.untilMs) return this.#held.token;
+    if (this.#held && nowMs < this.#held.renewAtMs) return this.#held.token;
     this.#asking ??= this.#ask(timeoutMs).finally(() => {
       this.#asking = undefined;
     });
@@ -61,7 +61,7 @@ export class AccessTokens {
 
   async #ask(timeoutMs: number): Promise<HeldToken | undefined> {
     const { account, fetcher, clock } = this.#options;
-    const startMs = clock.monotonicMs();
+    const startedAtMs = clock.monotonicMs();
     const body = new URLSearchParams({ grant_type: GRANT_TYPE, assertion: await this.#sign() }).toString();
     const answer = await fetcher.request({
       url: account.tokenUrl,
@@ -74,7 +74,7 @@ export class AccessTokens {
     const given = answer.status === 200 ? tokenAnswer.safeParse(parseJson(answer.body)) : undefined;
     if (!given?.success) return undefined;
     const { access_token, expires_in } = given.data;
-    return { token: new Secret(access_token), untilMs: startMs + expires_in * 1_000 - RENEW_BEFORE_MS };
+    return { token: new Secret(access_token), renewAtMs: startedAtMs + expires_in * 1_000 - RENEW_BEFORE_MS };
   }
 
   #sign(): Promise<string> {

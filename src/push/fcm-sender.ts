@@ -39,25 +39,25 @@ export class FcmSender implements PushSender {
   }
 
   async send(message: PushMessage, timeoutMs: number): Promise<PushResult> {
-    const untilMs = this.#options.clock.monotonicMs() + timeoutMs;
+    const deadlineAtMs = this.#options.clock.monotonicMs() + timeoutMs;
     try {
-      const result = await this.#attempt(message, untilMs);
+      const result = await this.#attempt(message, deadlineAtMs);
       // The access token was revoked early: one more attempt with a new one.
-      return result === 'unauthenticated' ? await this.#secondAttempt(message, untilMs) : result;
+      return result === 'unauthenticated' ? await this.#secondAttempt(message, deadlineAtMs) : result;
     } catch (error) {
       if (error instanceof OutboundError) return { kind: 'unavailable', retryAfterSeconds: undefined };
       throw error;
     }
   }
 
-  async #secondAttempt(message: PushMessage, untilMs: number): Promise<PushResult> {
-    const result = await this.#attempt(message, untilMs);
+  async #secondAttempt(message: PushMessage, deadlineAtMs: number): Promise<PushResult> {
+    const result = await this.#attempt(message, deadlineAtMs);
     return result === 'unauthenticated' ? { kind: 'failed', reason: 'REFUSED' } : result;
   }
 
-  async #attempt(message: PushMessage, untilMs: number): Promise<PushResult | 'unauthenticated'> {
+  async #attempt(message: PushMessage, deadlineAtMs: number): Promise<PushResult | 'unauthenticated'> {
     const { fetcher, clock } = this.#options;
-    const leftMs = () => Math.max(1, untilMs - clock.monotonicMs());
+    const leftMs = () => Math.max(1, deadlineAtMs - clock.monotonicMs());
     const token = await this.#tokens.get(leftMs());
     if (token === undefined) return { kind: 'unavailable', retryAfterSeconds: undefined };
     const answer = await fetcher.request({

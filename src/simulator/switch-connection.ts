@@ -53,7 +53,7 @@ export class SwitchConnection {
   readonly #headerBytes: number;
   /** Requests of the switch that wait for a response, keyed with their STAN. */
   readonly #asked = new Map<string, (isAccepted: boolean | undefined) => void>();
-  #silentUntilMs = 0;
+  #silenceEndsAtMs = 0;
   #isReading = false;
   #isFlushPlanned = false;
 
@@ -210,13 +210,13 @@ export class SwitchConnection {
   }
 
   #meet(fate: ConnectionFate): void {
-    if (fate === 'silence') this.#silentUntilMs = performance.now() + SILENT_FOR_MS;
+    if (fate === 'silence') this.#silenceEndsAtMs = performance.now() + SILENT_FOR_MS;
     else if (fate === 'signOff') this.#options.onSignOff(this);
     else this.destroy();
   }
 
   #answer(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
-    if (this.#options.socket.destroyed || performance.now() < this.#silentUntilMs) return;
+    if (this.#options.socket.destroyed || performance.now() < this.#silenceEndsAtMs) return;
     const response = this.#options.processor.simulate(request, reaction.answer!);
     reaction.distort?.(response);
     this.#spoilAndAppend(response, reaction, header);

@@ -224,8 +224,8 @@ export class AcquirerSwitch implements Switch {
   async takeSlot(connectionId?: string): Promise<SwitchSlot | undefined> {
     const slot = this.#pool.takeSlot({ connectionId });
     if (slot) return this.#line(slot);
-    const untilMs = this.#options.clock.monotonicMs() + WAIT_FOR_SLOT_MS;
-    const later = await this.#pool.waitForSlot({ untilMs, connectionId });
+    const giveUpAtMs = this.#options.clock.monotonicMs() + WAIT_FOR_SLOT_MS;
+    const later = await this.#pool.waitForSlot({ giveUpAtMs, connectionId });
     return later && this.#line(later);
   }
 

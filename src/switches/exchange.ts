@@ -28,7 +28,7 @@ export async function exchange<Value>(
   const record = recordExchange(parts, outgoing);
   let result: RequestResult<IsoMessage>;
   try {
-    result = await slot.request(message, { deadlineAtMs: timing.deadlineMs, sendByMs: timing.sendByMs });
+    result = await slot.request(message, { deadlineAtMs: timing.deadlineAtMs, sendByAtMs: timing.sendByAtMs });
   } catch (error) {
     // A rejection of the slot means that nothing was written: a duplicate key, or a value that does not fit its
     // field.

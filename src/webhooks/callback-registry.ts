@@ -21,7 +21,7 @@ export interface CallbackRegistryOptions {
 export interface IssuedSecret {
   readonly secret: Secret<string>;
   /** Until then the previous secret also signs. */
-  readonly previousUntilMs: number | null;
+  readonly previousEndsAtMs: number | null;
 }
 
 /**
@@ -74,8 +74,8 @@ export class CallbackRegistry {
     if (!endpoint) return undefined;
     const secret = createWebhookSecret();
     const key = { acquirerId: owner.acquirerId, id: endpoint.id };
-    const previousUntilMs = await endpoints.replaceSecret(key, vault.seal(endpoint.id, secret), overlapSeconds);
-    return { secret, previousUntilMs };
+    const previousEndsAtMs = await endpoints.replaceSecret(key, vault.seal(endpoint.id, secret), overlapSeconds);
+    return { secret, previousEndsAtMs };
   }
 }
 

@@ -60,8 +60,8 @@ interface Lane {
   width: number;
   failuresInARow: number;
   /** The turn of the last delivery that was put off. */
-  lastSlotMs: number;
-  pausedUntilMs: number;
+  lastSlotAtMs: number;
+  pauseEndsAtMs: number;
   /** Deliveries may wait for later. True for a new lane, because another process may have left some. */
   mayHaveWaiting: boolean;
 }
@@ -92,7 +92,7 @@ export class Lanes {
   /** The receiver requested a pause. */
   pause(endpointId: string, seconds: number): void {
     const lane = this.#lane(endpointId);
-    lane.pausedUntilMs = this.#nowMs() + Math.min(seconds, MAX_PUT_OFF_SECONDS) * 1_000;
+    lane.pauseEndsAtMs = this.#nowMs() + Math.min(seconds, MAX_PUT_OFF_SECONDS) * 1_000;
   }
 
   /** Whether the endpoint takes deliveries, and some that wait for a later time may be brought forward. */
@@ -113,7 +113,7 @@ export class Lanes {
   /** The number of further deliveries that the endpoint would take within this time. */
   room(endpointId: string, withinMs: number): number {
     const lane = this.#lane(endpointId);
-    if (isFailing(lane) || this.#nowMs() < lane.pausedUntilMs) return 0;
+    if (isFailing(lane) || this.#nowMs() < lane.pauseEndsAtMs) return 0;
     const running = Math.max(0, lane.running.length - widthOf(lane));
     const turns = Math.floor((withinMs * widthOf(lane)) / Math.max(lane.averageMs, 1));
     return Math.max(0, turns - lane.waiting.length - running);
@@ -124,7 +124,7 @@ export class Lanes {
     if (!lane) {
       lane = {
         ...{ running: [], waiting: [], averageMs: ASSUMED_MS, width: FIRST_WIDTH, failuresInARow: 0 },
-        ...{ lastSlotMs: 0, pausedUntilMs: 0, mayHaveWaiting: true },
+        ...{ lastSlotAtMs: 0, pauseEndsAtMs: 0, mayHaveWaiting: true },
       };
       this.#lanes.set(endpointId, lane);
     }
@@ -132,26 +132,26 @@ export class Lanes {
   }
 
   #isOpen(lane: Lane): boolean {
-    return this.#nowMs() >= lane.pausedUntilMs && lane.running.length < widthOf(lane);
+    return this.#nowMs() >= lane.pauseEndsAtMs && lane.running.length < widthOf(lane);
   }
 
   /** If a delivery that started long ago still hangs, the others probably hang, too. */
   #isWorthWaiting(lane: Lane): boolean {
     const nowMs = this.#nowMs();
     const isStuck = nowMs - (lane.running[0] ?? nowMs) > MAX_WAIT_MS;
-    return nowMs >= lane.pausedUntilMs && !isStuck && (lane.waiting.length + 1) * spacingMs(lane) <= MAX_WAIT_MS;
+    return nowMs >= lane.pauseEndsAtMs && !isStuck && (lane.waiting.length + 1) * spacingMs(lane) <= MAX_WAIT_MS;
   }
 
   #go(lane: Lane): Turn {
-    const startMs = this.#nowMs();
-    lane.running.push(startMs);
+    const startedAtMs = this.#nowMs();
+    lane.running.push(startedAtMs);
     const isProbe = isFailing(lane) || isSlow(lane);
-    return { kind: 'go', isProbe, leave: (end) => this.#leave(lane, startMs, end) };
+    return { kind: 'go', isProbe, leave: (end) => this.#leave(lane, startedAtMs, end) };
   }
 
-  #leave(lane: Lane, startMs: number, end: DeliveryEnd): void {
-    lane.running.splice(lane.running.indexOf(startMs), 1);
-    const tookMs = this.#nowMs() - startMs;
+  #leave(lane: Lane, startedAtMs: number, end: DeliveryEnd): void {
+    lane.running.splice(lane.running.indexOf(startedAtMs), 1);
+    const tookMs = this.#nowMs() - startedAtMs;
     if (end === 'taken') this.#widen(lane, tookMs);
     else if (end === 'failed') this.#narrow(lane, tookMs);
     if (end !== 'notMade') lane.averageMs += (tookMs - lane.averageMs) * WEIGHT_OF_LAST;
@@ -163,13 +163,13 @@ export class Lanes {
     if (isFailing(lane)) {
       // Response times from before the recovery no longer apply.
       lane.averageMs = tookMs;
-      lane.lastSlotMs = nowMs;
+      lane.lastSlotAtMs = nowMs;
     }
     lane.width = Math.min(lane.width * 2, WIDTH);
     lane.failuresInARow = 0;
     const isIdle = lane.running.length === 0 && lane.waiting.length === 0;
-    if (isIdle && lane.lastSlotMs > nowMs + IDLE_RESERVATION_MS && tookMs < SLOW_MS) {
-      lane.lastSlotMs = nowMs;
+    if (isIdle && lane.lastSlotAtMs > nowMs + IDLE_RESERVATION_MS && tookMs < SLOW_MS) {
+      lane.lastSlotAtMs = nowMs;
       lane.mayHaveWaiting = true;
     }
   }
@@ -188,10 +188,10 @@ export class Lanes {
 
   #putOff(lane: Lane): Turn {
     const nowMs = this.#nowMs();
-    const earliestMs = Math.max(nowMs + lane.waiting.length * spacingMs(lane), lane.pausedUntilMs);
-    const slotMs = Math.max(lane.lastSlotMs, earliestMs) + spacingMs(lane);
-    lane.lastSlotMs = Math.min(slotMs, nowMs + MAX_PUT_OFF_SECONDS * 1_000);
-    return { kind: 'putOff', seconds: Math.max((lane.lastSlotMs - nowMs) / 1_000, MIN_PUT_OFF_SECONDS) };
+    const earliestAtMs = Math.max(nowMs + lane.waiting.length * spacingMs(lane), lane.pauseEndsAtMs);
+    const slotAtMs = Math.max(lane.lastSlotAtMs, earliestAtMs) + spacingMs(lane);
+    lane.lastSlotAtMs = Math.min(slotAtMs, nowMs + MAX_PUT_OFF_SECONDS * 1_000);
+    return { kind: 'putOff', seconds: Math.max((lane.lastSlotAtMs - nowMs) / 1_000, MIN_PUT_OFF_SECONDS) };
   }
 }
 

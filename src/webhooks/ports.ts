@@ -16,9 +16,9 @@ export interface WebhookEndpoint extends Integrator {
   readonly serves: WebhookOrigin;
   readonly url: string;
   readonly sealedSecret: Uint8Array;
-  /** The previous secret, which also signs until `previousUntilMs`. */
+  /** The previous secret, which also signs until `previousEndsAtMs`. */
   readonly previousSealedSecret: Uint8Array | null;
-  readonly previousUntilMs: number | null;
+  readonly previousEndsAtMs: number | null;
   /** The receiver answered 410 Gone; a new registration ends that. */
   readonly isDisabled: boolean;
 }

@@ -77,10 +77,10 @@ export class Recoveries {
     const jitter = 0.5 + this.#options.random();
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      const startMs = this.#options.nowMs();
+      const startedAtMs = this.#options.nowMs();
       this.#looking = this.#look().finally(() => {
         this.#looking = undefined;
-        this.#schedule(Math.max(LOOK_EVERY_MS, (this.#options.nowMs() - startMs) * REST_FACTOR));
+        this.#schedule(Math.max(LOOK_EVERY_MS, (this.#options.nowMs() - startedAtMs) * REST_FACTOR));
       });
     }, inMs * jitter).unref();
   }

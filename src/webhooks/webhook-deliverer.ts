@@ -114,7 +114,7 @@ export class WebhookDeliverer {
   async #post(event: StoredEvent): Promise<Made | undefined> {
     const { fetcher, clock } = this.#options;
     const { url } = event.endpoint;
-    const [atMs, startMs] = [clock.nowMs(), clock.monotonicMs()];
+    const [atMs, startedAtMs] = [clock.nowMs(), clock.monotonicMs()];
     const request = {
       url: new URL(url),
       method: 'POST',
@@ -130,7 +130,7 @@ export class WebhookDeliverer {
       signal: this.#stopping.signal,
     } as const;
     const attemptOf = (result: Pick<Attempt, 'status' | 'error' | 'answer'>) => {
-      return { atMs, url, durationMs: Math.round(clock.monotonicMs() - startMs), ...result };
+      return { atMs, url, durationMs: Math.round(clock.monotonicMs() - startedAtMs), ...result };
     };
     try {
       const answer = await fetcher.request(request);
@@ -145,8 +145,8 @@ export class WebhookDeliverer {
   }
 
   #signatures({ id, body, endpoint }: StoredEvent, atMs: number): Record<string, string> {
-    const { sealedSecret, previousSealedSecret, previousUntilMs } = endpoint;
-    const previous = atMs < (previousUntilMs ?? 0) ? previousSealedSecret : null;
+    const { sealedSecret, previousSealedSecret, previousEndsAtMs } = endpoint;
+    const previous = atMs < (previousEndsAtMs ?? 0) ? previousSealedSecret : null;
     const secrets = [sealedSecret, ...(previous ? [previous] : [])];
     const { vault } = this.#options;
     return signWebhook(

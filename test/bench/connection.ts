@@ -83,8 +83,8 @@ type Load = Omit<ConnectionFigure, 'message' | 'inFlight'>;
 /** Keeps so many requests under way for a while. Each of them has a message of its own and changes its STAN. */
 async function load(pool: Pool<IsoMessage>, template: IsoMessage, inFlight: number, forMs: number): Promise<Load> {
   const timesMs: number[] = [];
-  const startMs = performance.now();
-  const endMs = startMs + forMs;
+  const startedAtMs = performance.now();
+  const endMs = startedAtMs + forMs;
   let count = 0;
   const caller = async (): Promise<void> => {
     const message = { ...template };
@@ -102,7 +102,7 @@ async function load(pool: Pool<IsoMessage>, template: IsoMessage, inFlight: numb
     }
   };
   await Promise.all(Array.from({ length: inFlight }, caller));
-  const tookSeconds = (performance.now() - startMs) / 1_000;
+  const tookSeconds = (performance.now() - startedAtMs) / 1_000;
   timesMs.sort((a, b) => a - b);
   const quantile = (share: number) => timesMs[Math.floor((timesMs.length - 1) * share)]!;
   return { roundTripsPerSecond: count / tookSeconds, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };

@@ -34,8 +34,8 @@ export async function saturate(
       while (run.isOn()) {
         const request = next();
         if (!request) return run.runDry();
-        const startMs = performance.now();
-        run.record(await send(line, request), performance.now() - startMs);
+        const startedAtMs = performance.now();
+        run.record(await send(line, request), performance.now() - startedAtMs);
       }
     }),
   );
@@ -57,7 +57,7 @@ export async function sustain(
   const idle = [...lines];
   const due: number[] = [];
   const run = new Run(seconds);
-  const startMs = performance.now();
+  const startedAtMs = performance.now();
   let issued = 0;
   const pending = new Set<Promise<void>>();
   const dispatch = () => {
@@ -76,8 +76,8 @@ export async function sustain(
     }
   };
   while (run.isOn()) {
-    const shouldBe = 1 + Math.floor(((performance.now() - startMs) / 1000) * perSecond);
-    for (; issued < shouldBe; issued++) due.push(startMs + (issued * 1000) / perSecond);
+    const shouldBe = 1 + Math.floor(((performance.now() - startedAtMs) / 1000) * perSecond);
+    for (; issued < shouldBe; issued++) due.push(startedAtMs + (issued * 1000) / perSecond);
     dispatch();
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
@@ -107,7 +107,7 @@ function isUnapproved({ body }: { readonly body: Buffer }): boolean {
 }
 
 class Run {
-  readonly #startMs = performance.now();
+  readonly #startedAtMs = performance.now();
   readonly #endMs: number;
   readonly #latenciesMs: number[] = [];
   readonly #statuses = new Map<number, number>();
@@ -116,7 +116,7 @@ class Run {
   #isDry = false;
 
   constructor(seconds: number) {
-    this.#endMs = this.#startMs + seconds * 1000;
+    this.#endMs = this.#startedAtMs + seconds * 1000;
   }
 
   isOn(): boolean {
@@ -140,7 +140,7 @@ class Run {
     const answered = this.#latenciesMs.length;
     return {
       answered,
-      perSecond: answered / ((this.#lastMs - this.#startMs) / 1000),
+      perSecond: answered / ((this.#lastMs - this.#startedAtMs) / 1000),
       latenciesMs: this.#latenciesMs,
       statuses: this.#statuses,
       unapproved: this.#unapproved,

@@ -65,9 +65,9 @@ async function measure(url: string, due: number, seconds: number): Promise<Figur
     await run.ready();
     const worker = { worker: run.pids[0]! };
     const before = processUsage(worker).worker!.seconds;
-    const startMs = performance.now();
+    const startedAtMs = performance.now();
     const { total } = await run.run();
-    const elapsed = (performance.now() - startMs) / 1_000;
+    const elapsed = (performance.now() - startedAtMs) / 1_000;
     const used = processUsage(worker).worker!.seconds - before;
     const { p99Ms } = percentilesOf(latenciesOf(total));
     return { due, sentPerSecond: total.sent / elapsed, microsecondsPerTap: (used * 1e6) / total.sent, p99Ms };

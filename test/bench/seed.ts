@@ -28,9 +28,9 @@ export async function seedOnce(database: Database, rows: number): Promise<void> 
     [`order-${rows}`],
   );
   if (there.rowCount === 1) return;
-  const startMs = performance.now();
+  const startedAtMs = performance.now();
   const onProgress = (done: number) => {
-    const seconds = (performance.now() - startMs) / 1_000;
+    const seconds = (performance.now() - startedAtMs) / 1_000;
     if (done % 500_000 === 0 || done === rows) console.log(`${done} rows, ${Math.round(done / seconds)}/s`);
   };
   await seedTransactions(database, { rows, merchants: MERCHANTS, integrators: INTEGRATORS, onProgress });

@@ -51,9 +51,9 @@ async function measure(
   const looking = setInterval(() => {
     most = Math.max(most, process.memoryUsage().rss);
   }, LOOK_EVERY_MS);
-  const startMs = performance.now();
+  const startedAtMs = performance.now();
   const findings = await verify();
-  const seconds = (performance.now() - startMs) / 1_000;
+  const seconds = (performance.now() - startedAtMs) / 1_000;
   clearInterval(looking);
   for (const { check, lookedAt, violationCount, violations } of findings) {
     console.log(`${check}: ${lookedAt} looked at, ${violationCount} violations ${violations[0]?.what ?? ''}`);

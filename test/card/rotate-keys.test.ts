@@ -39,20 +39,15 @@ describe('a rotation', () => {
   });
 
   test('of card-data gives the old keys an end and leaves an earlier end as it is', async () => {
-    const startMs = Date.now();
-    const first = await rotate('card-data', startMs);
-    const second = await rotate('card-data', startMs + 1_000);
+    const startedAtMs = Date.now();
+    const first = await rotate('card-data', startedAtMs);
+    const second = await rotate('card-data', startedAtMs + 1_000);
     const { cardData } = JSON.parse(readFileSync(path, 'utf8'));
-    expect(cardData.map(({ retireAt }: { retireAt?: string }) => retireAt && Date.parse(retireAt) - startMs)).toEqual([
-      undefined,
-      undefined,
-      DAY_MS + 1_000,
-      DAY_MS + 1_000,
-      DAY_MS,
-      DAY_MS,
-    ]);
+    expect(
+      cardData.map(({ retireAt }: { retireAt?: string }) => retireAt && Date.parse(retireAt) - startedAtMs),
+    ).toEqual([undefined, undefined, DAY_MS + 1_000, DAY_MS + 1_000, DAY_MS, DAY_MS]);
     expect(second.kept).toEqual([...first.added, ...first.kept]);
-    const third = await rotate('card-data', startMs + 2 * DAY_MS);
+    const third = await rotate('card-data', startedAtMs + 2 * DAY_MS);
     expect(third).toMatchObject({ kept: second.added, dropped: second.kept });
   });
 

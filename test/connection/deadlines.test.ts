@@ -16,11 +16,11 @@ describe('deadlines', () => {
     fc.assert(
       fc.property(delays, (delaysMs) => {
         const { clock, deadlines } = open();
-        const startMs = clock.monotonicMs();
+        const startedAtMs = clock.monotonicMs();
         const lateness: number[] = [];
         for (const delayMs of delaysMs) {
-          const alarm = new Alarm((monotonicMs) => lateness.push(monotonicMs - (startMs + delayMs)));
-          deadlines.schedule(alarm, startMs + delayMs);
+          const alarm = new Alarm((monotonicMs) => lateness.push(monotonicMs - (startedAtMs + delayMs)));
+          deadlines.schedule(alarm, startedAtMs + delayMs);
         }
         clock.advance(6_000);
         expect(lateness).toHaveLength(delaysMs.length);
@@ -52,11 +52,11 @@ describe('deadlines', () => {
   test('that are scheduled again are moved', () => {
     const { clock, deadlines } = open();
     const rings: number[] = [];
-    const startMs = clock.monotonicMs();
-    const alarm = new Alarm((monotonicMs) => rings.push(monotonicMs - startMs));
-    deadlines.schedule(alarm, startMs + 500);
-    deadlines.schedule(alarm, startMs + 100);
-    deadlines.schedule(alarm, startMs + 300);
+    const startedAtMs = clock.monotonicMs();
+    const alarm = new Alarm((monotonicMs) => rings.push(monotonicMs - startedAtMs));
+    deadlines.schedule(alarm, startedAtMs + 500);
+    deadlines.schedule(alarm, startedAtMs + 100);
+    deadlines.schedule(alarm, startedAtMs + 300);
     clock.advance(1_000);
     expect(rings).toEqual([300]);
   });

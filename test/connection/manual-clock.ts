@@ -24,14 +24,14 @@ export class ManualClock implements Clock {
 
   /** Moves on, calling back in order what falls due on the way. */
   advance(ms: number): void {
-    const untilMs = this.#nowMs + ms;
+    const endsAtMs = this.#nowMs + ms;
     for (;;) {
-      const next = this.#wakes.filter(({ atMs }) => atMs <= untilMs).sort((a, b) => a.atMs - b.atMs)[0];
+      const next = this.#wakes.filter(({ atMs }) => atMs <= endsAtMs).sort((a, b) => a.atMs - b.atMs)[0];
       if (!next) break;
       this.#wakes = this.#wakes.filter((other) => other !== next);
       this.#nowMs = Math.max(this.#nowMs, next.atMs);
       next.callback();
     }
-    this.#nowMs = untilMs;
+    this.#nowMs = endsAtMs;
   }
 }

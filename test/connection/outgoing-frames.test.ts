@@ -22,8 +22,8 @@ function open(overrides: Partial<typeof notes> = {}) {
       for (const act of whenRefused.splice(0)) act();
     },
   );
-  const append = (note: Note, sendByMs = Number.POSITIVE_INFINITY): OutgoingFrame => {
-    const frame = { sendByMs, writtenAtMs: -1, batch: 0 };
+  const append = (note: Note, sendByAtMs = Number.POSITIVE_INFINITY): OutgoingFrame => {
+    const frame = { sendByAtMs, writtenAtMs: -1, batch: 0 };
     outgoing.append(note, frame, () => 1);
     return frame;
   };

@@ -79,9 +79,9 @@ describe('a request', () => {
 
   test('is not written after the instant by which it had to be', async () => {
     const { toy, watched, pool } = await connect();
-    const sendByMs = watched.clock.monotonicMs() + 100;
-    const tooLate = pool.request(ask('1'), { ...watched.in(40_000), sendByMs });
-    const inTime = pool.request(ask('2'), { ...watched.in(40_000), sendByMs: sendByMs + 100 });
+    const sendByAtMs = watched.clock.monotonicMs() + 100;
+    const tooLate = pool.request(ask('1'), { ...watched.in(40_000), sendByAtMs });
+    const inTime = pool.request(ask('2'), { ...watched.in(40_000), sendByAtMs: sendByAtMs + 100 });
     watched.clock.advance(101);
     expect(await tooLate).toMatchObject({ kind: 'failed', written: false, reason: 'sendBy' });
     expect(await inTime).toMatchObject({ kind: 'answered' });

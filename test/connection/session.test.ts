@@ -288,7 +288,7 @@ describe('closing a pool', () => {
   test('sends away those who wait for a slot', async () => {
     const { watched, pool } = await connect(isSilent, { limits: { inFlight: 1 } });
     const slot = pool.takeSlot()!;
-    const waiting = pool.waitForSlot({ untilMs: watched.clock.monotonicMs() + 10_000 });
+    const waiting = pool.waitForSlot({ giveUpAtMs: watched.clock.monotonicMs() + 10_000 });
     const request = watched.ask('1');
     const closed = pool.close(watched.in(30_000));
     expect(await waiting).toBeUndefined();

@@ -21,19 +21,19 @@ describe('a slot', () => {
 
   test('is waited for while something is connecting', async () => {
     const watched = new WatchedPool({ addresses: [await new ToySwitch().listen()] });
-    const slot = await watched.pool.waitForSlot({ untilMs: watched.clock.monotonicMs() + 1_000 });
+    const slot = await watched.pool.waitForSlot({ giveUpAtMs: watched.clock.monotonicMs() + 1_000 });
     expect(await slot!.request(ask('1'), watched.in(1_000))).toMatchObject({ kind: 'answered' });
   });
 
   test('is not waited for when there is no hope', async () => {
     const watched = new WatchedPool({ addresses: [] });
-    expect(await watched.pool.waitForSlot({ untilMs: watched.clock.monotonicMs() + 1_000 })).toBeUndefined();
+    expect(await watched.pool.waitForSlot({ giveUpAtMs: watched.clock.monotonicMs() + 1_000 })).toBeUndefined();
   });
 
   test('is waited for no longer than said', async () => {
     const { watched, pool } = await connect(isSilent, { limits: { inFlight: 1 } });
     pool.takeSlot();
-    const waiting = pool.waitForSlot({ untilMs: watched.clock.monotonicMs() + 500 });
+    const waiting = pool.waitForSlot({ giveUpAtMs: watched.clock.monotonicMs() + 500 });
     expect(pool.availability).toBe('full');
     watched.clock.advance(510);
     expect(await waiting).toBeUndefined();
@@ -133,7 +133,7 @@ describe('a slot on a certain connection', () => {
     await down;
     expect(pool.hasConnection(connectionId)).toBe(false);
     expect(pool.takeSlot({ connectionId })).toBeUndefined();
-    expect(await pool.waitForSlot({ connectionId, untilMs: watched.clock.monotonicMs() + 1_000 })).toBeUndefined();
+    expect(await pool.waitForSlot({ connectionId, giveUpAtMs: watched.clock.monotonicMs() + 1_000 })).toBeUndefined();
     expect(pool.takeSlot()).toBeDefined();
   });
 
@@ -143,7 +143,7 @@ describe('a slot on a certain connection', () => {
     const { connectionId } = slot;
     const lost = slot.request(ask('1'), watched.in(1_000));
     await eventThat(toy, 'note');
-    const waiting = pool.waitForSlot({ connectionId, untilMs: watched.clock.monotonicMs() + 1_000 });
+    const waiting = pool.waitForSlot({ connectionId, giveUpAtMs: watched.clock.monotonicMs() + 1_000 });
     expect(pool.stats.pending).toBe(1);
     toy.peers.find((peer) => peer.notes === 1)!.socket.destroy();
     expect(await waiting).toBeUndefined();
@@ -185,7 +185,9 @@ describe('back-pressure', () => {
   test('takes one place for each who waited, however many did when the connection came up', async () => {
     const watched = new WatchedPool({ addresses: [await new ToySwitch().listen()], limits: { inFlight: 5 } });
     const { pool } = watched;
-    const slots = Array.from({ length: 3 }, () => pool.waitForSlot({ untilMs: watched.clock.monotonicMs() + 1_000 }));
+    const slots = Array.from({ length: 3 }, () =>
+      pool.waitForSlot({ giveUpAtMs: watched.clock.monotonicMs() + 1_000 }),
+    );
     expect(await Promise.all(slots)).toHaveLength(3);
     expect(pool.stats).toMatchObject({ held: 3, ready: 1 });
     expect([pool.takeSlot(), pool.takeSlot(), pool.takeSlot()].map((slot) => slot !== undefined)).toEqual([
@@ -207,9 +209,9 @@ describe('back-pressure', () => {
         ended.push(watched.ask(key, n % 2 ? 'answer' : 'silence'));
         ended.push(watched.ask(`${key} too long`, 'x'.repeat(70_000)).catch(() => {}));
         ended.push(
-          pool.request(ask(`${key} too late`), { ...watched.in(1_000), sendByMs: watched.clock.monotonicMs() - 1 }),
+          pool.request(ask(`${key} too late`), { ...watched.in(1_000), sendByAtMs: watched.clock.monotonicMs() - 1 }),
         );
-        ended.push(pool.waitForSlot({ untilMs: watched.clock.monotonicMs() + 500 }).then((slot) => slot?.release()));
+        ended.push(pool.waitForSlot({ giveUpAtMs: watched.clock.monotonicMs() + 500 }).then((slot) => slot?.release()));
       }
       if (round === 3) toy.peer.socket.destroy();
       for (let passedMs = 0; passedMs < 100_000; passedMs += 10_000) {
@@ -229,7 +231,7 @@ describe('back-pressure', () => {
     const { watched, pool } = await connect(isSilent, { limits: { inFlight: 1, waiting: 2 } });
     for (let n = 0; n < 3; n++) void watched.ask(`${n}`);
     expect(await watched.ask('3')).toMatchObject({ kind: 'failed', written: false, reason: 'busy' });
-    expect(await pool.waitForSlot({ untilMs: watched.clock.monotonicMs() + 1_000 })).toBeUndefined();
+    expect(await pool.waitForSlot({ giveUpAtMs: watched.clock.monotonicMs() + 1_000 })).toBeUndefined();
     expect(pool.stats.pending).toBe(2);
   });
 
@@ -238,7 +240,7 @@ describe('back-pressure', () => {
     pool.takeSlot();
     const { deadlineAtMs } = watched.in(1_000);
     const patient = pool.request(ask('1'), { deadlineAtMs });
-    const hurried = pool.request(ask('2'), { deadlineAtMs, sendByMs: deadlineAtMs - 500 });
+    const hurried = pool.request(ask('2'), { deadlineAtMs, sendByAtMs: deadlineAtMs - 500 });
     watched.clock.advance(510);
     expect(await hurried).toMatchObject({ kind: 'failed', written: false, reason: 'sendBy' });
     watched.clock.advance(500);

@@ -54,7 +54,7 @@ class History {
   readonly #seen = new Set<string>();
   readonly #faults = new Set<string>();
   readonly #story: string[] | undefined;
-  readonly #startMs = this.#time.nowMs;
+  readonly #startedAtMs = this.#time.nowMs;
   #processes: SimulatedProcess[] = [];
   #ids = 0;
 
@@ -142,7 +142,7 @@ class History {
   }
 
   #tell(what: string): void {
-    this.#story?.push(`${((this.#time.nowMs - this.#startMs) / 1_000).toFixed(3).padStart(11)} ${what}`);
+    this.#story?.push(`${((this.#time.nowMs - this.#startedAtMs) / 1_000).toFixed(3).padStart(11)} ${what}`);
   }
 
   readonly #newId = () => `00000000-0000-4000-8000-${String(++this.#ids).padStart(12, '0')}`;

@@ -24,9 +24,9 @@ const TOLD_EVERY_MS = 10_000;
 /** With fewer histories something may be missing by chance. */
 const COVERED_FROM = 2_000;
 
-const startMs = Date.now();
+const startedAtMs = Date.now();
 const seen: Seen = new Map();
-let [next, done, faulty, toldMs] = [first, 0, 0, startMs];
+let [next, done, faulty, toldMs] = [first, 0, 0, startedAtMs];
 
 function nextBatch(): Batch | undefined {
   const isFound = values['until-fault'] && faulty > 0;
@@ -46,7 +46,7 @@ function take({ faults, seen: seenThere, count: histories }: BatchResult): void 
 
 function tellProgress(): void {
   toldMs = Date.now();
-  const seconds = (toldMs - startMs) / 1_000;
+  const seconds = (toldMs - startedAtMs) / 1_000;
   console.log(`${done} histories, ${faulty} with faults, ${Math.round(done / seconds)} a second`);
 }
 

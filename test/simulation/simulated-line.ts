@@ -150,16 +150,16 @@ export class SimulatedLine {
   /** Writes a message; its answer counts until the deadline. A later one is a stray. */
   async #ask<Value>(
     outgoing: Outgoing,
-    { deadlineMs, sendByMs }: SendTiming,
+    { deadlineAtMs, sendByAtMs }: SendTiming,
     read: (response: IsoMessage) => Value | undefined,
   ): Promise<SwitchAnswer<Value>> {
     const { time, switches, moment } = this.#parts;
     const { connectionId } = outgoing;
     await moment();
     const isCut = connectionId !== this.connectionId;
-    if (isCut || time.nowMs > sendByMs || switches.chance(0.03))
+    if (isCut || time.nowMs > sendByAtMs || switches.chance(0.03))
       return { connectionId, kind: 'failed', written: false, reason: 'down' };
-    const answered = this.#write(outgoing, deadlineMs, read);
+    const answered = this.#write(outgoing, deadlineAtMs, read);
     await moment(); // the bytes have left
     const answer = await answered;
     await moment(); // the answer is there
@@ -168,7 +168,7 @@ export class SimulatedLine {
 
   #write<Value>(
     { message, kind, about, reversalAttempt, connectionId, hears }: Outgoing,
-    deadlineMs: number,
+    deadlineAtMs: number,
     read: (response: IsoMessage) => Value | undefined,
   ): Promise<SwitchAnswer<Value>> {
     const { time, switches, name } = this.#parts;
@@ -194,7 +194,7 @@ export class SimulatedLine {
         const value = response && read(response);
         end(value === undefined ? { connectionId, kind: 'garbled' } : { connectionId, kind: 'answered', value });
       });
-      time.at(deadlineMs, () => end({ connectionId, kind: 'failed', written: true, reason: 'deadline' }));
+      time.at(deadlineAtMs, () => end({ connectionId, kind: 'failed', written: true, reason: 'deadline' }));
       switches.send(request);
     });
   }

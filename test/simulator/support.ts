@@ -71,7 +71,7 @@ export class Acquirer {
   }
 
   async #send(request: IsoMessage, deadlineMs: number): Promise<RequestResult<IsoMessage>> {
-    const slot = await this.pool.waitForSlot({ untilMs: performance.now() + CONNECT_WITHIN_MS });
+    const slot = await this.pool.waitForSlot({ giveUpAtMs: performance.now() + CONNECT_WITHIN_MS });
     if (slot === undefined) {
       return { kind: 'failed', written: false, reason: 'noConnection', connectionId: undefined };
     }

@@ -9,12 +9,12 @@ const LOOK_EVERY_MS = 15;
  * @throws what `look` threw last, when the time is over
  */
 export async function eventually<T>(look: () => T | Promise<T>, withinMs = WITHIN_MS): Promise<T> {
-  const untilMs = performance.now() + withinMs;
+  const giveUpAtMs = performance.now() + withinMs;
   for (;;) {
     try {
       return await look();
     } catch (error) {
-      if (performance.now() > untilMs) throw error;
+      if (performance.now() > giveUpAtMs) throw error;
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }

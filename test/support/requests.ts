@@ -40,11 +40,11 @@ type Sent = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<
 
 /** Any request, held to the API description with its answer; headers that are undefined are left out. */
 export async function request(url: string, path: string, { headers = {}, ...init }: Sent = {}): Promise<RawAnswer> {
-  const startMs = performance.now();
+  const startedAtMs = performance.now();
   const given = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const response = await documentedFetch(new URL(path, url), { ...init, headers: Object.fromEntries(given) });
   const text = await response.text();
   const isJson = /json/.test(response.headers.get('content-type') ?? '');
-  const ms = performance.now() - startMs;
+  const ms = performance.now() - startedAtMs;
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text, ms };
 }

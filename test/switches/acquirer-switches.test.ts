@@ -49,10 +49,10 @@ test('a switch that is no longer stored has its answers waited for when everythi
   const slot = (await switches.find(1, 1)!.takeSlot())!;
   const amount = { amountMinor: 10_10, currency: 'ZAR', currencyNumeric: '710' };
   const request = switches.find(1, 1)!.prepare(testPurchase({ amount }));
-  const deadlineMs = clock.monotonicMs() + 20_000;
+  const deadlineAtMs = clock.monotonicMs() + 20_000;
   const about = { acquirerId: 1, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a001', attempt: 1 };
   let isAnswered = false;
-  const answer = slot.authorize(request, { deadlineMs, sendByMs: deadlineMs }, about).finally(() => {
+  const answer = slot.authorize(request, { deadlineAtMs, sendByAtMs: deadlineAtMs }, about).finally(() => {
     isAnswered = true;
   });
   stored.length = 0;

@@ -38,7 +38,7 @@ async function exchangeOver(
     note: async () => note(),
   };
   const about = { acquirerId: 1, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a001', attempt: 1 };
-  const timing = { deadlineMs: 1, sendByMs: 1 };
+  const timing = { deadlineAtMs: 1, sendByAtMs: 1 };
   const outgoing = { about, kind: 'authorization', number: 1, message: { mti: '0200' }, timing } as const;
   return { answer: await exchange(parts, slot, outgoing, read), kept, told };
 }
@@ -96,7 +96,7 @@ test('a reversal that its processor cannot build fails as not written, and the f
     pinGate: () => undefined,
     tellFault: (error) => void faults.push(error),
   });
-  const answer = await slot.reverse({ attempt: 1 } as never, { deadlineMs: 1, sendByMs: 1 }, {} as never);
+  const answer = await slot.reverse({ attempt: 1 } as never, { deadlineAtMs: 1, sendByAtMs: 1 }, {} as never);
   expect(answer).toMatchObject({ kind: 'failed', written: false, connectionId: 'line' });
   expect(faults).toEqual([expect.any(TypeError)]);
   expect(released).toBe(1);

@@ -37,11 +37,11 @@ function open(kindOf: (stan: string) => UnmatchedKind = () => 'unknown') {
 
 describe('while the database is unavailable, an unmatched response', () => {
   function openUntilMs(availableAtMs: number, error: Error = new StoreUnavailable(true)) {
-    const startMs = Date.now();
+    const startedAtMs = Date.now();
     const opened = open();
     opened.unmatchedResponses.open(async (batch) => {
       opened.looks.push(batch.map(({ stan }) => stan));
-      if (Date.now() - startMs < availableAtMs) throw error;
+      if (Date.now() - startedAtMs < availableAtMs) throw error;
       return batch.map(() => 'late');
     });
     return opened;

@@ -82,7 +82,7 @@ export function createLoginCheck({
   monotonicMs = () => performance.now(),
 }: LoginCheckOptions): CheckLogin {
   const line = new ConcurrencyLimit({ atOnce: LOGINS_AT_ONCE, waitMost: LOGINS_WAITING });
-  const sentAway = new LruMap<string, { readonly untilMs: number; readonly error: Throttled }>(MAX_SENT_AWAY);
+  const sentAway = new LruMap<string, { readonly endsAtMs: number; readonly error: Throttled }>(MAX_SENT_AWAY);
 
   async function count(subject: string, name: string, most: number): Promise<Throttled | undefined> {
     const { windowSeconds } = limits;
@@ -94,7 +94,7 @@ export function createLoginCheck({
     const name = username.normalize('NFKC').toLowerCase();
     const subject = userSubject(name);
     const ofAddress = await count(address, 'logins-by-address', limits.perAddress);
-    if (ofAddress) sentAway.set(address, { untilMs: monotonicMs() + SENT_AWAY_MS, error: ofAddress });
+    if (ofAddress) sentAway.set(address, { endsAtMs: monotonicMs() + SENT_AWAY_MS, error: ofAddress });
     const oneTooMany = ofAddress ?? (await count(subject, 'logins-by-user', limits.perUser));
     if (oneTooMany) throw oneTooMany;
     const user = await logins.findByUsername(name);
@@ -108,7 +108,7 @@ export function createLoginCheck({
   return async (request) => {
     const address = addressSubject(request.ip);
     const known = sentAway.get(address);
-    if (known !== undefined && monotonicMs() < known.untilMs) throw known.error;
+    if (known !== undefined && monotonicMs() < known.endsAtMs) throw known.error;
     // Queues before it counts: a refusal because the queue is full is not an attempt.
     return line.run(() => attempt(request, address));
   };

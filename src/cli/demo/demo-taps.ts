@@ -93,12 +93,12 @@ const LOOK_EVERY_MS = 50;
 
 /** Each status with the milliseconds since the first: `RequestReceived 0 · …`. */
 async function trailOf(client: Client, id: string): Promise<string> {
-  const untilMs = performance.now() + RECORDED_WITHIN_MS;
+  const giveUpAtMs = performance.now() + RECORDED_WITHIN_MS;
   let events = await client.listEventsOfTransaction({ params: { id } });
-  while (!events.some(({ to }) => to === 'RespondedToPhone') && performance.now() < untilMs) {
+  while (!events.some(({ to }) => to === 'RespondedToPhone') && performance.now() < giveUpAtMs) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     events = await client.listEventsOfTransaction({ params: { id } });
   }
-  const startMs = Date.parse(events[0]?.at ?? '');
-  return events.map(({ to, at }) => `${to ?? ''} +${Date.parse(at) - startMs} ms`).join(' · ');
+  const startedAtMs = Date.parse(events[0]?.at ?? '');
+  return events.map(({ to, at }) => `${to ?? ''} +${Date.parse(at) - startedAtMs} ms`).join(' · ');
 }

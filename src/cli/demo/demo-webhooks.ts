@@ -81,9 +81,10 @@ async function listenAt({ url, apiKey }: Profile, phone: Phone, callbackUrl: str
 
 /** Ordered by sequence, because the later event can arrive first. */
 async function untilReceived(received: readonly Webhook[], serviceReference: string, count: number): Promise<string[]> {
-  const untilMs = performance.now() + TOLD_WITHIN_MS;
+  const giveUpAtMs = performance.now() + TOLD_WITHIN_MS;
   const ours = () => received.filter((event) => event.serviceReference === serviceReference);
-  while (ours().length < count && performance.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 50));
+  while (ours().length < count && performance.now() < giveUpAtMs)
+    await new Promise((resolve) => setTimeout(resolve, 50));
   return ours()
     .toSorted((one, other) => one.sequence - other.sequence)
     .map(({ disposition }) => disposition);

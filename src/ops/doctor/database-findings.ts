@@ -69,14 +69,14 @@ async function durability(database: Database, isProduction: boolean): Promise<Fi
 }
 
 async function clock(database: Database): Promise<Finding> {
-  const beforeMs = Date.now();
+  const askedAtMs = Date.now();
   const { rows } = await database.query<{ ms: number }>(
     'select extract(epoch from clock_timestamp())::float8 * 1000 as ms',
   );
-  const afterMs = Date.now();
+  const answeredAtMs = Date.now();
   // The server's time lies between the two local times, so any value between them counts as no difference.
   const { ms } = rows[0]!;
-  const differenceMs = Math.round(Math.max(0, beforeMs - ms, ms - afterMs));
+  const differenceMs = Math.round(Math.max(0, askedAtMs - ms, ms - answeredAtMs));
   if (differenceMs <= MAX_CLOCK_DIFFERENCE_MS) return good('clock', `${differenceMs} ms from the database's`);
   const description = `${differenceMs} ms from the database's: log times and certificate expiry are wrong`;
   return warning(

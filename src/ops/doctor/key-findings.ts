@@ -36,8 +36,8 @@ function permissions(path: string, mode: number): Finding {
   );
 }
 
-function age(changedMs: number, nowMs: number): Finding {
-  const days = Math.floor((nowMs - changedMs) / DAY_MS);
+function age(changedAtMs: number, nowMs: number): Finding {
+  const days = Math.floor((nowMs - changedAtMs) / DAY_MS);
   if (days <= CRYPTOPERIOD_DAYS) return good(PART, `last changed ${days} days ago`);
   return warning(PART, `no key was changed for ${days} days`, 'run tapwire keys rotate --purpose … for each purpose');
 }

@@ -21,7 +21,7 @@ interface Row {
   readonly jwksUrl: string | null;
   readonly createdAtMs: number;
   /** When the acquirer registered the first key of the issuer, even if that key is revoked by now. */
-  readonly issuerSinceMs: number;
+  readonly issuerSetAtMs: number;
 }
 
 interface Registration {
@@ -32,7 +32,7 @@ interface Registration {
 
 const REGISTERED = `select issuer, kid, acquirer_id as "acquirerId", integrator_id as "integratorId",
   merchant_id as "merchantId", algorithms, public_key as "publicKey", jwks_url as "jwksUrl",
-  (extract(epoch from created_at) * 1000)::float8 as "createdAtMs", (extract(epoch from since) * 1000)::float8 as "issuerSinceMs"
+  (extract(epoch from created_at) * 1000)::float8 as "createdAtMs", (extract(epoch from since) * 1000)::float8 as "issuerSetAtMs"
   from (select *, min(created_at) over (partition by acquirer_id, issuer) as since from issuer_keys) k where revoked_at is null`;
 
 /**
@@ -102,7 +102,7 @@ function registrationsOf(rows: Row[], known: OwnRegistrations | undefined): OwnR
 }
 
 function firstIssuerFirst(left: Row, right: Row): number {
-  return left.issuerSinceMs - right.issuerSinceMs || left.acquirerId - right.acquirerId;
+  return left.issuerSetAtMs - right.issuerSetAtMs || left.acquirerId - right.acquirerId;
 }
 
 function newestFirst(left: Row, right: Row): number {

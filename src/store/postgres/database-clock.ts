@@ -56,9 +56,9 @@ export class DatabaseClock implements Clock {
   }
 
   async #measure(): Promise<{ readonly earliest: number; readonly latest: number }> {
-    const beforeMs = this.monotonicMs();
+    const askedAtMs = this.monotonicMs();
     const { rows } = await this.#database.query<{ ms: number }>({ name: 'read-clock', text: READ_CLOCK });
-    return { earliest: rows[0]!.ms - this.monotonicMs(), latest: rows[0]!.ms - beforeMs };
+    return { earliest: rows[0]!.ms - this.monotonicMs(), latest: rows[0]!.ms - askedAtMs };
   }
 }
 

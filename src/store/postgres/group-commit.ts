@@ -129,7 +129,7 @@ export class GroupCommit<Item, Outcome> {
   async #commit(part?: readonly Waiting<Item, Outcome>[]): Promise<void> {
     let batch = part;
     try {
-      const startedMs = performance.now();
+      const startedAtMs = performance.now();
       const work = (client: pg.PoolClient) => {
         batch ??= this.#takeBatch();
         return this.#options.write(
@@ -138,7 +138,7 @@ export class GroupCommit<Item, Outcome> {
         );
       };
       const outcomes = await inTransaction(this.#database, work, BEGIN);
-      const report: CommitReport = { seconds: (performance.now() - startedMs) / 1_000, writes: outcomes.length };
+      const report: CommitReport = { seconds: (performance.now() - startedAtMs) / 1_000, writes: outcomes.length };
       commits.publish(report);
       for (const [index, { resolve }] of batch!.entries()) resolve(outcomes[index]!);
     } catch (error) {

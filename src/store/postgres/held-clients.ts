@@ -62,17 +62,17 @@ export class HeldClients {
   /** Destroys connections that have been late since the last check. */
   look(): void {
     const nowMs = this.#nowMs();
-    let silentSinceMs = Number.NEGATIVE_INFINITY;
+    let lastSilenceAtMs = Number.NEGATIVE_INFINITY;
     for (const [client, use] of this.#uses) {
       if (use.takenAtMs === undefined || nowMs - use.takenAtMs <= use.heldMs) continue;
       if (use.isLate) {
-        silentSinceMs = Math.max(silentSinceMs, use.takenAtMs);
+        lastSilenceAtMs = Math.max(lastSilenceAtMs, use.takenAtMs);
         this.#destroy(client);
       }
       use.isLate = true;
     }
     for (const [client, { takenAtMs, heardAtMs }] of this.#uses)
-      if (takenAtMs === undefined && heardAtMs <= silentSinceMs) this.#destroy(client);
+      if (takenAtMs === undefined && heardAtMs <= lastSilenceAtMs) this.#destroy(client);
   }
 
   #destroy(client: pg.ClientBase): void {

@@ -84,11 +84,11 @@ export class ApiKeySettings {
     return inAdminCommit(this.#database, change.acquirerId, async (client) => {
       const old = await this.#rows.findIn(client, change, id);
       const nowMs = Date.now();
-      const oldEndsMs = old.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(old.expiresAt);
-      if (old.revokedAt !== null || oldEndsMs <= nowMs) throw new RequestRejected('API_KEY_EXPIRED');
-      const endsMs = Math.min(oldEndsMs, nowMs + overlapHours * HOUR_MS);
-      await this.#rows.changeIn(client, change, id, { expiresAt: iso(endsMs) });
-      const lifetimeMs = oldEndsMs - Date.parse(old.createdAt);
+      const oldEndsAtMs = old.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(old.expiresAt);
+      if (old.revokedAt !== null || oldEndsAtMs <= nowMs) throw new RequestRejected('API_KEY_EXPIRED');
+      const endsAtMs = Math.min(oldEndsAtMs, nowMs + overlapHours * HOUR_MS);
+      await this.#rows.changeIn(client, change, id, { expiresAt: iso(endsAtMs) });
+      const lifetimeMs = oldEndsAtMs - Date.parse(old.createdAt);
       const expiresAt = old.expiresAt === null ? null : iso(nowMs + lifetimeMs);
       const { name, scopes, integratorId, merchantId } = old;
       const { text, row } = this.#make(change, {

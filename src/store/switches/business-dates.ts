@@ -30,7 +30,7 @@ interface ProcessorKey {
 
 interface KnownDate extends ProcessorKey {
   readonly date: string;
-  readonly sinceMs: number;
+  readonly announcedAtMs: number;
 }
 
 interface StoredDate extends KnownDate {
@@ -93,7 +93,7 @@ export class BusinessDates {
     const known = this.#known.get(keyOf(processor));
     const date = monthDay === undefined ? this.#nextDate(known) : this.#dateOf(monthDay);
     if (date === undefined || (known && date <= known.date)) return;
-    this.#known.set(keyOf(processor), { ...processor, date, sinceMs: this.#nowMs() });
+    this.#known.set(keyOf(processor), { ...processor, date, announcedAtMs: this.#nowMs() });
     const values = [processor.acquirerId, processor.processorId, date];
     const storing = this.#store(values).finally(() => this.#storing.delete(storing));
     this.#storing.add(storing);
@@ -116,14 +116,14 @@ export class BusinessDates {
       if (removed.has(key)) continue;
       // A date that this process has just received may not be stored yet.
       const stored = known.get(key);
-      if (this.#nowMs() - own.sinceMs < HALF_DAY_MS && (!stored || stored.date < own.date)) known.set(key, own);
+      if (this.#nowMs() - own.announcedAtMs < HALF_DAY_MS && (!stored || stored.date < own.date)) known.set(key, own);
     }
     this.#known = known;
   }
 
   #nextDate(known: KnownDate | undefined): string | undefined {
     const nowMs = this.#nowMs();
-    if (known && nowMs - known.sinceMs < HALF_DAY_MS) return undefined;
+    if (known && nowMs - known.announcedAtMs < HALF_DAY_MS) return undefined;
     // A cut-over before midnight starts tomorrow's business date, one after midnight today's.
     const nearest = dateText(nowMs + HALF_DAY_MS);
     return known && nearest <= known.date ? dateText(Date.parse(known.date) + DAY_MS) : nearest;
@@ -152,7 +152,7 @@ function dateText(ms: number): string {
 }
 
 const FIND = `select distinct on (b.acquirer_id, b.processor_id) b.acquirer_id as "acquirerId", b.processor_id as "processorId",
-  b.business_date::text as date, (extract(epoch from b.since) * 1000)::float8 as "sinceMs",
+  b.business_date::text as date, (extract(epoch from b.since) * 1000)::float8 as "announcedAtMs",
   p.removed_at is not null as "isRemoved"
   from business_dates b left join processors p on p.acquirer_id = b.acquirer_id and p.id = b.processor_id
   where b.since > clock_timestamp() - interval '${LONGEST_DAY}'

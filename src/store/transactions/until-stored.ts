@@ -18,12 +18,12 @@ export async function untilStored<T>(
   write: () => Promise<T>,
   { forMs = FOR_MS, againMs = AGAIN_MS }: { readonly forMs?: number; readonly againMs?: number } = {},
 ): Promise<T> {
-  const untilMs = performance.now() + forMs;
+  const giveUpAtMs = performance.now() + forMs;
   for (;;) {
     try {
       return await write();
     } catch (error) {
-      if (!(error instanceof StoreUnavailable) || performance.now() > untilMs) throw error;
+      if (!(error instanceof StoreUnavailable) || performance.now() > giveUpAtMs) throw error;
     }
     await sleep(againMs);
   }

@@ -44,7 +44,7 @@ export class RecordedWebhookEndpoints implements EndpointStore {
     overlapSeconds: number,
   ): Promise<number | null> {
     return inAdminCommit(this.#database, key.acquirerId, async (client) => {
-      const previousUntilMs = await new PostgresWebhookEndpoints(client).replaceSecret(key, sealed, overlapSeconds);
+      const previousEndsAtMs = await new PostgresWebhookEndpoints(client).replaceSecret(key, sealed, overlapSeconds);
       await recordChange(
         client,
         { acquirerId: key.acquirerId, actor: this.#actor },
@@ -53,10 +53,10 @@ export class RecordedWebhookEndpoints implements EndpointStore {
           kind: 'callback',
           id: key.id,
           before: null,
-          after: { secret: 'replaced', previousUntilMs },
+          after: { secret: 'replaced', previousUntilMs: previousEndsAtMs },
         },
       );
-      return previousUntilMs;
+      return previousEndsAtMs;
     });
   }
 

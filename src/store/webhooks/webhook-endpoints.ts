@@ -21,7 +21,7 @@ set sealed_secret = $3, secret_shown_at = now(), updated_at = now(),
   previous_sealed_secret = case when secret_shown_at is not null and $4 > 0 then sealed_secret end,
   previous_until = case when secret_shown_at is not null and $4 > 0 then now() + $4 * interval '1 s' end
 where acquirer_id = $1 and id = $2
-returning (extract(epoch from previous_until) * 1000)::float8 as "previousUntilMs"`;
+returning (extract(epoch from previous_until) * 1000)::float8 as "previousEndsAtMs"`;
 
 /** Endpoints in the database, each by owner. */
 export class PostgresWebhookEndpoints implements EndpointStore {
@@ -52,7 +52,7 @@ export class PostgresWebhookEndpoints implements EndpointStore {
     overlapSeconds: number,
   ): Promise<number | null> {
     const values = [acquirerId, id, sealed, overlapSeconds];
-    const { rows } = await this.#database.query<{ previousUntilMs: number | null }>(REPLACE_SECRET, values);
-    return rows[0]?.previousUntilMs ?? null;
+    const { rows } = await this.#database.query<{ previousEndsAtMs: number | null }>(REPLACE_SECRET, values);
+    return rows[0]?.previousEndsAtMs ?? null;
   }
 }

@@ -84,7 +84,7 @@ async function attemptAt(
   const slot = await target.takeSlot();
   if (!slot) return later(transaction, deps);
   const { deadlineMs, reversal } = target.profile;
-  const startMs = deps.clock.monotonicMs();
+  const startedAtMs = deps.clock.monotonicMs();
   let completion: Completion | undefined;
   try {
     completion = await buildCompletion(deps, target, transaction, asked);
@@ -97,7 +97,7 @@ async function attemptAt(
     slot.release();
     throw error;
   }
-  const timing = { deadlineMs: startMs + deadlineMs, sendByMs: startMs + SEND_WITHIN_MS };
+  const timing = { deadlineAtMs: startedAtMs + deadlineMs, sendByAtMs: startedAtMs + SEND_WITHIN_MS };
   const answer = await slot.complete(completion, timing, transaction);
   // A completion that was written without a response may still be in transit: its right expires after its time
   // limit.

@@ -11,8 +11,8 @@ export function stampAfter(
   attempts: readonly Pick<SentReversal, 'sentAtMs'>[],
   nowMs: number,
 ): number {
-  const lastMs = Math.max(sentAtMs ?? 0, attempts.at(-1)?.sentAtMs ?? 0);
-  return wholeSecond(Math.max(nowMs, lastMs + 1_000));
+  const lastSentAtMs = Math.max(sentAtMs ?? 0, attempts.at(-1)?.sentAtMs ?? 0);
+  return wholeSecond(Math.max(nowMs, lastSentAtMs + 1_000));
 }
 
 function wholeSecond(ms: number): number {

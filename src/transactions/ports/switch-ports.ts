@@ -47,8 +47,8 @@ export interface AttemptName extends TransactionKey {
 
 /** On the monotonic clock. A response counts until the first time, and nothing is written after the second. */
 export interface SendTiming {
-  readonly deadlineMs: number;
-  readonly sendByMs: number;
+  readonly deadlineAtMs: number;
+  readonly sendByAtMs: number;
 }
 
 /** A processor of an acquirer with its connections. */

@@ -52,12 +52,12 @@ async function read<T>(
   key: ReversalKey,
   find: () => Promise<T>,
 ): Promise<T> {
-  const untilMs = deps.clock.monotonicMs() + UNREAD_FOR_MS;
+  const giveUpAtMs = deps.clock.monotonicMs() + UNREAD_FOR_MS;
   for (;;) {
     try {
       return await find();
     } catch (error) {
-      if (!(error instanceof StoreUnavailable) || deps.clock.monotonicMs() > untilMs) throw error;
+      if (!(error instanceof StoreUnavailable) || deps.clock.monotonicMs() > giveUpAtMs) throw error;
     }
     await deps.wakeups.moved(key, READ_AGAIN_MS);
   }

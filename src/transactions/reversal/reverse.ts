@@ -167,8 +167,8 @@ async function sendOn(deps: ReverseDependencies, sending: Sending, number: numbe
     throw error;
   }
   const { reversal, attempt, step } = made;
-  const startMs = deps.clock.monotonicMs();
-  const timing = { deadlineMs: startMs + target.profile.deadlineMs, sendByMs: startMs + SEND_WITHIN_MS };
+  const startedAtMs = deps.clock.monotonicMs();
+  const timing = { deadlineAtMs: startedAtMs + target.profile.deadlineMs, sendByAtMs: startedAtMs + SEND_WITHIN_MS };
   const answer = await slot.reverse(reversal, timing, transaction);
   await settleAttempt(deps, sending, { ...transaction, ...step.to }, attempt, answer);
   return 'done';

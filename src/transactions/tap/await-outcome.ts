@@ -28,11 +28,11 @@ const DECIDED_WITHIN_MS = 5_000;
  */
 export async function awaitOutcome(deps: OutcomeDependencies, transaction: Transaction): Promise<Transaction> {
   const deadlineSeconds = transaction.deadlineSeconds ?? LONGEST_DEADLINE_SECONDS;
-  const lastMomentMs =
+  const lastMomentAtMs =
     deps.clock.monotonicMs() + (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1000;
   let readAtMs = deps.clock.monotonicMs();
   for (;;) {
-    const current = await lookOrDecide(deps, transaction, lastMomentMs).catch((cause) => {
+    const current = await lookOrDecide(deps, transaction, lastMomentAtMs).catch((cause) => {
       if (!(cause instanceof StoreUnavailable)) throw cause;
       if (deps.clock.monotonicMs() - readAtMs >= UNREAD_FOR_MS) throw new StoreUnavailable(true, { cause });
       return 'unread' as const;
@@ -42,7 +42,7 @@ export async function awaitOutcome(deps: OutcomeDependencies, transaction: Trans
       if (hasAnswer(current)) return current;
       readAtMs = deps.clock.monotonicMs();
     }
-    const leftMs = lastMomentMs - deps.clock.monotonicMs();
+    const leftMs = lastMomentAtMs - deps.clock.monotonicMs();
     if (leftMs <= -DECIDED_WITHIN_MS) throw new StoreUnavailable(true);
     await deps.wakeups.moved(transaction, leftMs > 0 ? Math.min(leftMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS);
   }
@@ -52,10 +52,10 @@ export async function awaitOutcome(deps: OutcomeDependencies, transaction: Trans
 async function lookOrDecide(
   deps: OutcomeDependencies,
   transaction: Transaction,
-  lastMomentMs: number,
+  lastMomentAtMs: number,
 ): Promise<Transaction | undefined> {
   const current = await deps.store.find(transaction);
-  if (!current || hasAnswer(current) || deps.clock.monotonicMs() < lastMomentMs) return current;
+  if (!current || hasAnswer(current) || deps.clock.monotonicMs() < lastMomentAtMs) return current;
   await decideOverdue(deps, current);
   return deps.store.find(transaction);
 }

@@ -13,8 +13,8 @@ export interface ReadySubmission {
   /** How to await a PIN; null if none can be taken. */
   readonly pinWait: PinWait | null;
   /** On the monotonic clock, counted from before the commit: never later than the deadline in the database. */
-  readonly deadlineMs: number;
-  readonly sendByMs: number;
+  readonly deadlineAtMs: number;
+  readonly sendByAtMs: number;
   /** The same on the next route whose switch has a free slot; undefined if no route is left. */
   readonly next: () => Promise<ReadySubmission | undefined>;
 }
@@ -65,7 +65,7 @@ export async function prepareSubmission(
     const sentAtMs = clock.nowMs();
     const rrn = retrievalReference(sentAtMs, stan);
     const request = build({ stan, rrn, sentAtMs });
-    const startMs = clock.monotonicMs();
+    const startedAtMs = clock.monotonicMs();
     const { deadlineMs } = target.profile;
     const sealedCard = vault.seal(id, { ...card, original: request.original });
     const numbers = { routeId, tid, mid, stan, rrn, sentAtMs };
@@ -74,8 +74,8 @@ export async function prepareSubmission(
       submission: { ...numbers, deadlineSeconds: deadlineMs / 1000, overdueJob: null, sealedCard },
       request,
       slot,
-      deadlineMs: startMs + deadlineMs,
-      sendByMs: startMs + Math.min(SEND_WITHIN_MS, deadlineMs),
+      deadlineAtMs: startedAtMs + deadlineMs,
+      sendByAtMs: startedAtMs + Math.min(SEND_WITHIN_MS, deadlineMs),
     };
   } finally {
     if (!isReady) slot.release();

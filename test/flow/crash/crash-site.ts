@@ -79,9 +79,9 @@ export class CrashSite {
         if (!sealed) return undefined; // it was gone before it gave its keys
         const submitted: Submitted = { merchantReference: sealed.merchantReference, sealed, phone, told: undefined };
         this.#submitted.push(submitted);
-        const startMs = performance.now();
+        const startedAtMs = performance.now();
         const answer = await phone.submit(sealed).catch(() => undefined);
-        this.#slowestMs = Math.max(this.#slowestMs, performance.now() - startMs);
+        this.#slowestMs = Math.max(this.#slowestMs, performance.now() - startedAtMs);
         if (answer !== undefined && answer.status !== 200) this.#problems.push(answer);
         if (answer?.status === 200) submitted.told = outcomeOf(answer).type;
         return submitted.told;

@@ -37,7 +37,7 @@ export interface Told {
 /** A message that waits for its answer in a process that lives. */
 export interface Waiting {
   readonly task: Task;
-  readonly deadlineMs: number;
+  readonly deadlineAtMs: number;
   readonly end: (answer: { readonly response: 'none' | 'closed' } | { readonly response: object }) => void;
 }
 
@@ -235,7 +235,7 @@ export class Execution implements TaskHost {
   nextMs(): number | undefined {
     const due = [
       ...[...this.store.jobs.values()].map(dueMs),
-      ...[...this.waiting.values()].map(({ deadlineMs }) => deadlineMs),
+      ...[...this.waiting.values()].map(({ deadlineAtMs }) => deadlineAtMs),
       ...this.unmatchedResponses.map(({ atMs }) => atMs),
     ];
     const moments = due.length > 0 ? due : this.moved.map(({ untilMs }) => untilMs);
@@ -248,7 +248,8 @@ export class Execution implements TaskHost {
     if (nextMs === undefined) return;
     if (nextMs > this.time.nowMs) this.tell(`    ${(nextMs - this.time.nowMs) / 1_000} s pass`);
     this.time.nowMs = nextMs;
-    for (const { deadlineMs, end } of [...this.waiting.values()]) if (deadlineMs <= nextMs) end({ response: 'none' });
+    for (const { deadlineAtMs, end } of [...this.waiting.values()])
+      if (deadlineAtMs <= nextMs) end({ response: 'none' });
     for (const { go } of this.moved.splice(0)) go();
     await this.settle();
     const unmatchedResponses = this.unmatchedResponses.filter(({ atMs }) => atMs <= nextMs);

@@ -32,15 +32,15 @@ export async function exploreCase(
 ): Promise<CaseReport> {
   const explored = CASES.find((each) => each.name === name);
   if (!explored) throw new Error(`No case is named ${name}`);
-  const startMs = Date.now();
-  const result = await search(explored, { ...options, untilMs: startMs + seconds * 1_000, onLevel });
+  const startedAtMs = Date.now();
+  const result = await search(explored, { ...options, untilMs: startedAtMs + seconds * 1_000, onLevel });
   const { states, executions, depth } = result;
   const violations = [];
   for (const violation of result.violations) {
     violations.push({ ...violation, story: await storyOf(explored, violation.history, violation.manner) });
   }
   const isComplete = depth === options.depth;
-  return { name, states, executions, depth, isComplete, seconds: (Date.now() - startMs) / 1_000, violations };
+  return { name, states, executions, depth, isComplete, seconds: (Date.now() - startedAtMs) / 1_000, violations };
 }
 
 if (parentPort) parentPort.postMessage(await exploreCase(workerData as CaseOrder));

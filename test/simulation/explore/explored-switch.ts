@@ -106,7 +106,7 @@ async function send<Value>(
   if (!process.isAlive) return never();
   const deviation = execution.meet('send', `${task.name}: send`);
   if (deviation === 'hangs') await new Promise<void>((resolve) => execution.park(task, 'send', resolve));
-  const isLate = execution.time.nowMs > timing.sendByMs;
+  const isLate = execution.time.nowMs > timing.sendByAtMs;
   if (deviation === 'writes nothing' || isLate || connectionId !== process.connectionId || !process.isAlive) {
     task.note('send', 'unwritten');
     return process.isAlive ? { connectionId, kind: 'failed', written: false, reason: 'down' } : never();
@@ -124,7 +124,7 @@ async function send<Value>(
     };
     execution.waiting.set(request.number, {
       task,
-      deadlineMs: timing.deadlineMs,
+      deadlineAtMs: timing.deadlineAtMs,
       end: ({ response }) => {
         if (typeof response === 'string') {
           end({ connectionId, kind: 'failed', written: true, reason: response }, response);

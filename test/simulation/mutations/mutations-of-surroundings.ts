@@ -37,10 +37,9 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   {
     name: 'a silent line keeps its taps',
     file: 'src/connection/suspicion.ts',
-    before:
-      '  return monotonicMs >= silentFromMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts);',
+    before: '  return monotonicMs >= silentAtMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts);',
     after:
-      '  return monotonicMs < 0 && (monotonicMs >= silentFromMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts));',
+      '  return monotonicMs < 0 && (monotonicMs >= silentAtMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts));',
     meaning: 'taps go on to a line that leads nowhere while others are well',
     hunt: { by: 'test', file: 'test/connection/suspicion.test.ts' },
   },

@@ -19,10 +19,10 @@ const { values } = parseArgs({
 
 async function judge(copy: BrokenCopy, mutation: Mutation): Promise<Verdict> {
   if (!copy.apply(mutation)) return { mutation, outcome: 'missing', evidence: mutation.file, seconds: 0 };
-  const startMs = Date.now();
+  const startedAtMs = Date.now();
   const { isCaught, evidence } = await hunt(mutation.hunt, copy.path);
   copy.restore(mutation);
-  return { mutation, outcome: isCaught ? 'caught' : 'survived', evidence, seconds: (Date.now() - startMs) / 1_000 };
+  return { mutation, outcome: isCaught ? 'caught' : 'survived', evidence, seconds: (Date.now() - startedAtMs) / 1_000 };
 }
 
 const waiting = MUTATIONS.filter(({ name }) => values.only === undefined || values.only.includes(name));

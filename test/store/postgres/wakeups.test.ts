@@ -31,9 +31,9 @@ describe('within a process', () => {
   });
 
   test('who waits is let go after the time that it gave', async () => {
-    const startMs = performance.now();
+    const startedAtMs = performance.now();
     await new LocalWakeups().moved(keyOf(randomUUID()), 30);
-    expect(performance.now() - startMs).toBeGreaterThanOrEqual(29);
+    expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(29);
   });
 
   test('a word that nobody waits for is not kept', async () => {

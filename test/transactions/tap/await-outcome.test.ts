@@ -68,7 +68,7 @@ function deps(
 
 const waitingForWorker = sampleTransaction({ status: Status.ReadyToSubmitToPaymentProcessor, deadlineSeconds: null });
 const submitted = sampleTransaction({ deadlineSeconds: 30 });
-const lastMomentMs = (deadlineSeconds: number) =>
+const lastMomentAtMs = (deadlineSeconds: number) =>
   (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1_000;
 
 test('an outcome that is there already is given at once', async () => {
@@ -99,7 +99,7 @@ describe('past the last moment the waiting request decides itself, and tells wha
     const lost = deps(waitingForWorker);
     const outcome = await awaitOutcome(lost.deps, waitingForWorker);
     expect(outcome).toMatchObject({ disposition: Disposition.UnableToGoOnline, reversalState: ReversalState.none });
-    expect(lost.waitedMs).toBe(lastMomentMs(LONGEST_DEADLINE_SECONDS));
+    expect(lost.waitedMs).toBe(lastMomentAtMs(LONGEST_DEADLINE_SECONDS));
     expect(lost.settlements).toMatchObject([{ isOverdue: true }]);
   });
 
@@ -107,7 +107,7 @@ describe('past the last moment the waiting request decides itself, and tells wha
     const lost = deps(submitted);
     const outcome = await awaitOutcome(lost.deps, submitted);
     expect(outcome).toMatchObject({ disposition: Disposition.Indeterminate, reversalState: ReversalState.owed });
-    expect(lost.waitedMs).toBe(lastMomentMs(30));
+    expect(lost.waitedMs).toBe(lastMomentAtMs(30));
     expect(lost.settlements[0]!.settlement.enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'overdue']);
   });
 });
@@ -115,7 +115,7 @@ describe('past the last moment the waiting request decides itself, and tells wha
 test('what somebody else decides at the last moment is told, and is no failure', async () => {
   // Its own decision comes too late: the row has moved between the look and the commit.
   const raced = deps(submitted, (_look, nowMs) =>
-    nowMs > lastMomentMs(30) ? { disposition: Disposition.Indeterminate } : undefined,
+    nowMs > lastMomentAtMs(30) ? { disposition: Disposition.Indeterminate } : undefined,
   );
   raced.refuseSettlements();
   expect(await awaitOutcome(raced.deps, submitted)).toMatchObject({ disposition: Disposition.Indeterminate });

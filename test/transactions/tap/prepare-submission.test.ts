@@ -28,7 +28,7 @@ test('a submission that is ready keeps its slot, and its times count from the pr
   const { release, prepare } = setUp();
   expect(await prepare()).toMatchObject({
     submission: { routeId: 1, tid: 'T', mid: 'M', stan: '000001', deadlineSeconds: 30 },
-    deadlineMs: 31_000,
+    deadlineAtMs: 31_000,
   });
   expect(release).not.toHaveBeenCalled();
 });

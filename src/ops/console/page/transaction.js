@@ -112,7 +112,7 @@ function summaryOf(summary, related, again) {
 /** Each entry with the milliseconds since the previous one. */
 function trailOf(trail) {
   if (trail.length === 0) return h('p', { class: 'none' }, 'The audit trail is empty.');
-  const startMs = Date.parse(trail[0].at);
+  const startedAtMs = Date.parse(trail[0].at);
   return h(
     'ol',
     { class: 'trail' },
@@ -120,7 +120,7 @@ function trailOf(trail) {
       h(
         'li',
         { 'data-kind': kindOf(entry) },
-        h('time', { datetime: entry.at, title: entry.at }, `+${Date.parse(entry.at) - startMs} ms`),
+        h('time', { datetime: entry.at, title: entry.at }, `+${Date.parse(entry.at) - startedAtMs} ms`),
         h('span', {}, wordsOf(entry)),
         entry.attempt > 1 && h('small', {}, `attempt ${entry.attempt}`),
       ),
