@@ -20,7 +20,7 @@ export class AnswerFile {
     this.#lines.push(JSON.stringify(answer));
   }
 
-  /** Writes what was added since the last time. */
+  /** Writes the responses that were added since the last call. */
   write(): void {
     if (this.#lines.length === 0) return;
     appendFileSync(this.#path, `${this.#lines.join('\n')}\n`, { mode: 0o600 });
@@ -28,7 +28,7 @@ export class AnswerFile {
   }
 }
 
-/** What the workers of a test wrote into a folder. */
+/** The responses that the workers of a test wrote into a folder. */
 export async function* readAnswers(folder: string): AsyncGenerator<KeptAnswer> {
   for (const name of readdirSync(folder)) {
     const lines = createInterface({ input: createReadStream(join(folder, name)) });

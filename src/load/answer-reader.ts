@@ -1,18 +1,18 @@
-/** An HTTP/1.1 answer, as far as a load test wants to know it. */
+/** The parts of an HTTP/1.1 response that a load test reads. */
 export interface HttpAnswer {
   readonly status: number;
   readonly body: Buffer;
-  /** Whether the server takes another request on the connection. */
+  /** Whether the server accepts another request on the connection. */
   readonly keepsAlive: boolean;
 }
 
-/** A page of a hundred transactions is a tenth of it; what is larger is no answer of a gateway. */
+/** Ten times a page of a hundred transactions; a gateway sends no larger response. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 const HEAD_END = '\r\n\r\n';
 const LINE_END = '\r\n';
 
-/** How the end of a body shows (RFC 9112 6.3). */
+/** How the end of a body is determined (RFC 9112 6.3). */
 type Framing =
   | { readonly kind: 'length'; readonly endsAt: number }
   | { readonly kind: 'chunked' }
@@ -25,21 +25,19 @@ interface Head {
   readonly keepsAlive: boolean;
 }
 
-/** Puts the answers on one connection together from the pieces in which they come. */
+/** Assembles the responses on one connection from the received chunks. */
 export class AnswerReader {
   #received: Buffer = NOTHING;
   #head: Head | undefined;
 
-  /**
-   * @returns the answer when it is whole, undefined when more must come, `bad` when it is no HTTP or too large
-   */
+  /** @returns the complete response, undefined if more must arrive, `bad` if it is not HTTP or too large */
   read(chunk: Buffer): HttpAnswer | 'bad' | undefined {
     this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
     if (this.#received.length > MAX_ANSWER_BYTES) return 'bad';
     while (this.#head === undefined) {
       const head = readHead(this.#received);
       if (head === undefined || head === 'bad') return head;
-      // 1xx is only a word in between (RFC 9110 15.2).
+      // 1xx responses are interim (RFC 9110 15.2).
       if (head.status < 200) this.#received = this.#received.subarray(head.bodyAt);
       else this.#head = head;
     }

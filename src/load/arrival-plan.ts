@@ -2,19 +2,19 @@ import { LoadError } from '../errors.ts';
 import type { RateSegment, Spacing } from './arrivals.ts';
 import { parseRate, parseSeconds } from './quantities.ts';
 
-/** The course of the arrivals of one test. */
+/** The arrivals of one test over time. */
 export interface ArrivalPlan {
   readonly name: ArrivalName;
   readonly segments: readonly RateSegment[];
   readonly spacing: Spacing;
-  /** The test ends early, with the first segment that the gateway does not bear. */
+  /** The test ends early, with the first segment that the gateway cannot sustain. */
   readonly isUntilItBreaks: boolean;
 }
 
 export const ARRIVAL_NAMES = ['constant', 'poisson', 'ramp', 'spike', 'steps'] as const;
 type ArrivalName = (typeof ARRIVAL_NAMES)[number];
 
-/** More steps than anybody watches; each must last a second at least. */
+/** More steps than are useful to watch; each must last at least a second. */
 const MAX_STEPS = 1_000;
 const DEFAULT_STEP_SECONDS = 10;
 const DEFAULT_SPIKE_TIMES = 5;
@@ -22,7 +22,7 @@ const DEFAULT_SPIKE_TIMES = 5;
 type Details = ReadonlyMap<string, string>;
 type Shape = (perSecond: number, seconds: number, details: Details) => readonly RateSegment[];
 
-/** Each name, the details that it takes, and the rates that come of them. */
+/** For each name, the details that it accepts and the rates that follow from them. */
 const SHAPES: Readonly<Record<ArrivalName, { readonly takes: readonly string[]; readonly shape: Shape }>> = {
   constant: { takes: [], shape: level },
   poisson: { takes: [], shape: level },
@@ -32,17 +32,17 @@ const SHAPES: Readonly<Record<ArrivalName, { readonly takes: readonly string[]; 
 };
 
 /**
- * Reads how arrivals come:
+ * Parses an arrival pattern:
  *
- *     constant                        the rate, as regular as a clock
- *     poisson                         the rate on average, at random
+ *     constant                        the rate, at equal intervals
+ *     poisson                         the rate on average, at random intervals
  *     ramp:from=100                   from 100 a second up (or down) to the rate
- *     spike:times=5,at=20s,for=5s     the rate, and once five times as many
+ *     spike:times=5,at=20s,for=5s     the rate, and once five times the rate
  *     steps:by=500,every=10s          the rate, and 500 more every ten seconds until it breaks
  *
- * Behind any of them, `,poisson` makes its spacing random.
+ * A trailing `,poisson` makes the intervals random.
  *
- * @throws LoadError BAD_OPTION naming the word at fault
+ * @throws LoadError BAD_OPTION naming the wrong word
  */
 export function parseArrivals(text: string, perSecond: number, seconds: number): ArrivalPlan {
   const [name = '', rest = ''] = text.split(/[:,](.*)/s);

@@ -1,27 +1,28 @@
 /**
- * When requests are due. The schedule is fixed before the first of them is sent: it knows nothing of answers, so a slow
- * gateway cannot slow its own test (open loop).
+ * When requests are due. The schedule is fixed before the first of them is sent and does not depend on responses, so a
+ * slow gateway cannot slow its own test (open loop).
  */
 import type { Random } from '../simulator/random.ts';
 
-/** A stretch of time in which the rate goes in a straight line from one value to another. */
+/** A period in which the rate changes linearly from one value to another. */
 export interface RateSegment {
   readonly seconds: number;
-  /** Arrivals per second at its begin. */
+  /** Arrivals per second at its start. */
   readonly from: number;
-  /** And at its end. */
+  /** Arrivals per second at its end. */
   readonly to: number;
 }
 
-/** `even`: as regular as a clock. `poisson`: each arrival independent of the others, as people are. */
+/** `even`: at equal intervals. `poisson`: each arrival is independent of the others, as with people. */
 export type Spacing = 'even' | 'poisson';
 
 /**
- * The moments at which arrivals are due, in milliseconds from the start, ascending. The same random numbers give the same
- * moments.
+ * The times at which arrivals are due, in milliseconds from the start, ascending. The same random numbers give the same
+ * times.
  */
 export function* dueTimes(segments: readonly RateSegment[], spacing: Spacing, random: Random): Generator<number> {
-  // Counted in arrivals, the next one lies one further, or a standard exponential further; the rate says when that is.
+  // Measured in arrivals, the next one is 1 further, or a standard exponential further; the rate converts that to a
+  // time.
   const step = spacing === 'even' ? () => 1 : () => -Math.log(1 - random.next());
   let due = spacing === 'even' ? 0 : step();
   let countBefore = 0;
@@ -39,7 +40,7 @@ function countOf({ seconds, from, to }: RateSegment): number {
   return (seconds * (from + to)) / 2;
 }
 
-/** Solves `from * t + slope * t^2 / 2 = count`, in the form that stays exact when the slope is small. */
+/** Solves `from * t + slope * t^2 / 2 = count`, in the form that stays exact for a small slope. */
 function secondsUntil(count: number, { seconds, from, to }: RateSegment): number {
   if (count === 0) return 0;
   const slope = (to - from) / seconds;

@@ -6,7 +6,7 @@ export interface ComparedFigure {
   readonly before: number | null;
   readonly after: number | null;
   readonly unit: '' | 'ms' | '%' | '/s';
-  /** Of the first test; undefined when there is nothing to divide by. */
+  /** The share of the first test's value; undefined if that value is zero. */
   readonly change: number | undefined;
   readonly verdict: 'same' | 'better' | 'worse';
 }
@@ -15,14 +15,14 @@ interface Figure {
   readonly name: string;
   readonly unit: ComparedFigure['unit'];
   readonly isMoreBetter: boolean;
-  /** Differences up to here mean nothing, whatever their share. */
+  /** Differences up to here are not significant, regardless of their share. */
   readonly noise: number;
   readonly read: (result: LoadResult) => number | null;
 }
 
-/** Timers and schedulers alone make as much. */
+/** Timers and schedulers alone cause this much. */
 const LATENCY_NOISE_MS = 1;
-/** In per cent of all calls: one in ten thousand. */
+/** As a percentage of all calls: one in ten thousand. */
 const SHARE_NOISE = 0.01;
 
 const latency = (name: string, key: 'p50Ms' | 'p90Ms' | 'p99Ms' | 'p999Ms'): Figure => ({
@@ -53,20 +53,20 @@ const FIGURES: readonly Figure[] = [
   share('unexpected'),
 ];
 
-/** What must be the same for two tests to be compared. */
+/** Properties that must be equal for two tests to be comparable. */
 const SAME_PLAN = ['arrivals', 'perSecond', 'mix', 'connections', 'isNewEach'] as const;
 
 /**
  * Compares two tests figure by figure.
  *
- * @param tolerance the share by which a figure may be worse without being called so: 0.1
+ * @param tolerance the share by which a figure may be worse and still counts as the same: 0.1
  */
 export function compareResults(before: LoadResult, after: LoadResult, tolerance: number): ComparedFigure[] {
   return FIGURES.map(({ name, unit, isMoreBetter, noise, read }) => {
     const [one, other] = [read(before), read(after)];
     const figure = { name, unit, before: one, after: other };
     if (one === null || other === null) {
-      // What had figures and has none any more has stopped to answer.
+      // A figure that exists only in the first test means that responses stopped.
       const verdict = one === other ? 'same' : other === null ? 'worse' : 'better';
       return { ...figure, change: undefined, verdict };
     }
@@ -77,7 +77,7 @@ export function compareResults(before: LoadResult, after: LoadResult, tolerance:
   });
 }
 
-/** In which words of the plan two tests differ: figures of different tests say little of each other. */
+/** The properties of the plan in which two tests differ: figures of different tests are hardly comparable. */
 export function planDifferences({ plan: before }: LoadResult, { plan: after }: LoadResult): string[] {
   return SAME_PLAN.filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key])).map(
     (key) => `${key}: ${JSON.stringify(before[key])} and ${JSON.stringify(after[key])}`,

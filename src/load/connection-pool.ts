@@ -1,21 +1,23 @@
 import { HttpConnection, type HttpTarget } from './http-connection.ts';
 
-/** Servers close idle connections after 5 s and more (Node's default); a request on its way then would seem lost. */
+/**
+ * Servers close idle connections after 5 s or more (Node's default); a request in transit at that time would seem lost.
+ */
 const MAX_IDLE_MS = 4_000;
 
 export interface ConnectionPoolOptions {
   readonly target: HttpTarget;
-  /** Opened beforehand, and kept. */
+  /** Opened before the test, and kept open. */
   readonly kept: number;
-  /** Opened at most: above it requests wait, which is the generator's limit and not the gateway's. */
+  /** The maximum: above it requests wait, which is a limit of the generator and not of the gateway. */
   readonly most: number;
-  /** A connection for each request, as from phones that come once. */
+  /** A new connection for each request, as from phones that connect once. */
   readonly isNewEach: boolean;
 }
 
 /**
- * Connections to the gateway. When all are busy, another one is opened, as another phone would: arrivals do not wait for
- * answers to others.
+ * Connections to the gateway. If all are busy, another one is opened, as another phone would do: arrivals do not wait
+ * for the responses to others.
  */
 export class ConnectionPool {
   readonly #options: ConnectionPoolOptions;
@@ -26,12 +28,12 @@ export class ConnectionPool {
     this.#options = options;
   }
 
-  /** Connections at this moment, busy ones included. */
+  /** Current number of connections, busy ones included. */
   get size(): number {
     return this.#open;
   }
 
-  /** Opens those that are kept; resolves with the reason when the gateway takes none. */
+  /** Opens the connections that are kept; resolves with the reason if the gateway accepts none. */
   async fill(): Promise<string | undefined> {
     const { kept, isNewEach } = this.#options;
     const lines = Array.from({ length: isNewEach ? 1 : kept }, () => this.#dial());
@@ -40,7 +42,7 @@ export class ConnectionPool {
     return reasons.find((reason) => reason !== undefined);
   }
 
-  /** A connection that is free, or a new one; undefined when there may be no more. */
+  /** A free connection, or a new one; undefined if the maximum is reached. */
   take(): HttpConnection | undefined {
     for (let line = this.#idle.pop(); line; line = this.#idle.pop()) {
       if (line.isUsable && performance.now() - line.releasedAtMs < MAX_IDLE_MS) return line;

@@ -2,24 +2,27 @@ import { z } from 'zod';
 import { createClient, NoAnswerError } from '#schemas/client';
 import { LoadError } from '../errors.ts';
 
-/** A gateway that does not answer this soon has no figures for this second. */
+/** If a gateway does not respond within this time, this second has no figures of it. */
 const SAMPLED_WITHIN_MS = 2_000;
-/** Before the test there is time: a gateway may write its description at the first request, on a machine that is busy. */
+/**
+ * Before the test a longer wait is acceptable: a gateway may write its description at the first request, on a busy
+ * machine.
+ */
 const DESCRIBED_WITHIN_MS = 20_000;
 
-/** What a gateway says of its lines to the switches, all of them together, at one moment. */
+/** What a gateway reports of its switch connections, summed, at one moment. */
 export interface GatewaySample {
-  /** On their way to a switch. */
+  /** Requests in flight to a switch. */
   readonly inFlight: number;
-  /** Waiting for a place on a line. */
+  /** Requests that wait for a slot on a connection. */
   readonly pending: number;
   /** Waiting jobs, if the gateway reports them. */
   readonly queued: number | undefined;
 }
 
 /**
- * Which kind of installation it is, by its own word (`/openapi.json`, servers): dev, qa or prod; undefined when it does not
- * tell.
+ * The environment that the installation reports (`/openapi.json`, servers): dev, qa or prod; undefined if it reports
+ * none.
  *
  * @throws LoadError UNREACHABLE
  */
@@ -38,7 +41,7 @@ const DESCRIPTION = z.object({
   servers: z.tuple([z.object({ variables: z.object({ env: z.object({ default: z.string() }) }) })]).rest(z.unknown()),
 });
 
-/** Undefined when it does not tell. */
+/** Undefined if the gateway reports no figures. */
 export async function sampleGateway(url: string): Promise<GatewaySample | undefined> {
   const client = createClient({ baseUrl: url, timeoutMs: SAMPLED_WITHIN_MS, repeats: 0 });
   const { switches = {} } = await client.getHealth().catch(() => ({ switches: {} }));
@@ -50,7 +53,7 @@ export async function sampleGateway(url: string): Promise<GatewaySample | undefi
 
 const LINES = z.array(z.object({ inFlight: z.number().default(0), pending: z.number().default(0) }));
 
-/** The job queues of a Prometheus text. `/metrics` is not an operation of the API. */
+/** The job queues in a Prometheus text. `/metrics` is not an operation of the API. */
 async function queuedJobs(url: string): Promise<number | undefined> {
   try {
     const signal = AbortSignal.timeout(SAMPLED_WITHIN_MS);
@@ -63,5 +66,5 @@ async function queuedJobs(url: string): Promise<number | undefined> {
   }
 }
 
-/** Jobs whose time has come; those that wait for theirs are timers. */
+/** Jobs that are due; jobs that wait for their time are timers. */
 const QUEUED = /^tapwire_jobs\{[^}]*state="(?:ready|active|retry)"[^}]*\} (\d+)/gm;

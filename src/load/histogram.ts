@@ -1,16 +1,19 @@
 /**
- * Counts of latencies in buckets whose width grows with the value: 128 buckets for each doubling, so that a percentile is
- * within 0.4 % of a latency that was measured, at any size, in 13 kB that never grow (the idea of HdrHistogram).
+ * Counts latencies in buckets whose width grows with the value: 128 buckets for each doubling (the idea of
+ * HdrHistogram). A percentile is within 0.4 % of a measured latency of any size, in a constant 13 kB.
  */
 
 /** 2^7 buckets for each doubling: half a bucket's width is 1/256 of its value. */
 const SUB_BUCKET_BITS = 7;
 const SUB_BUCKETS = 1 << SUB_BUCKET_BITS;
-/** 2^31 - 1 microseconds, 35 minutes: far beyond what any answer is waited for. Longer ones count as this. */
+/** 2^31 - 1 microseconds, 35 minutes: far longer than any wait for a response. Longer latencies count as this. */
 const MAX_MICROSECONDS = 0x7fff_ffff;
 const BUCKETS = indexOf(MAX_MICROSECONDS) + 1;
 
-/** What of a histogram travels between processes: the buckets that are not empty, as index and count in turns. */
+/**
+ * The part of a histogram that is sent between processes: the buckets that are not empty, as alternating index and
+ * count.
+ */
 export interface HistogramCounts {
   readonly buckets: readonly number[];
   readonly maxMs: number;
@@ -25,12 +28,12 @@ export class Histogram {
     return this.#count;
   }
 
-  /** Exact. 0 when nothing was recorded. */
+  /** Exact. 0 if nothing was recorded. */
   get maxMs(): number {
     return this.#maxMs;
   }
 
-  /** @param ms a duration; clocks that went backwards count as 0 */
+  /** @param ms a duration; a negative one, from a clock that was set back, counts as 0 */
   record(ms: number): void {
     this.#counts[indexOf(Math.min(MAX_MICROSECONDS, Math.max(0, Math.round(ms * 1_000))))]!++;
     this.#count++;
@@ -46,7 +49,7 @@ export class Histogram {
   }
 
   /**
-   * The least latency that so large a share of all latencies did not exceed, to within 0.4 %; undefined when nothing was
+   * The lowest latency that the given share of all latencies does not exceed, to within 0.4 %; undefined if nothing was
    * recorded.
    *
    * @param share 0.99 for p99
@@ -61,7 +64,7 @@ export class Histogram {
     return undefined;
   }
 
-  /** What was recorded since the last time; the histogram is empty afterwards. */
+  /** The counts since the last call; the histogram is empty afterwards. */
   take(): HistogramCounts {
     const counts = this.counts();
     this.#counts.fill(0);
@@ -79,13 +82,13 @@ export class Histogram {
   }
 }
 
-/** Values below 128 have buckets of their own; above, the leading eight bits choose the bucket. */
+/** Values below 128 have one bucket each; above, the leading eight bits select the bucket. */
 function indexOf(microseconds: number): number {
   const shift = Math.max(0, 31 - Math.clz32(microseconds) - SUB_BUCKET_BITS);
   return shift * SUB_BUCKETS + (microseconds >> shift);
 }
 
-/** Of the values that fall into a bucket. */
+/** The middle of a bucket's range of values. */
 function middleOf(index: number): number {
   const shift = Math.max(0, Math.floor(index / SUB_BUCKETS) - 1);
   const least = (index - shift * SUB_BUCKETS) * 2 ** shift;

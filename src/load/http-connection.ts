@@ -2,25 +2,26 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { AnswerReader, type HttpAnswer } from './answer-reader.ts';
 
-/** Where requests go. */
+/** Host and port of the requests. */
 export interface HttpTarget {
   readonly host: string;
   readonly port: number;
   readonly isTls: boolean;
 }
 
-/** How a request ended: answered; sent, and never answered; or never sent, as there was no connection. */
+/** How a request ended: answered; sent and never answered; or never sent, because there was no connection. */
 export type HttpEnd =
   | ({ readonly kind: 'answered' } & HttpAnswer)
   | { readonly kind: 'lost'; readonly reason: string }
   | { readonly kind: 'unsent'; readonly reason: string };
 
-/** Of connections that end without a word. */
+/** For connections that close without an error. */
 const NO_REASON = 'closed';
 
 /**
- * One HTTP/1.1 connection, one request at a time, which comes whole and ready to be written. It parses no more than it needs
- * to know where an answer ends: the generator shall take as little of the machine as it can.
+ * One HTTP/1.1 connection with one request at a time. Requests arrive complete and ready to be written. The connection
+ * parses only what it needs to find the end of a response, because the generator must use as little of the machine as
+ * possible.
  */
 export class HttpConnection {
   readonly #socket: Socket;
@@ -29,7 +30,7 @@ export class HttpConnection {
   #isClosed = false;
   #onUp: ((reason: string | undefined) => void) | undefined;
   #onEnd: ((end: HttpEnd) => void) | undefined;
-  /** When the last answer was there, by the monotonic clock. */
+  /** Monotonic time at which the last response was complete. */
   releasedAtMs = 0;
 
   constructor({ host, port, isTls }: HttpTarget) {
@@ -48,7 +49,7 @@ export class HttpConnection {
     socket.on('close', () => this.#fail(NO_REASON));
   }
 
-  /** Resolves when it is connected; with the reason when it cannot be. */
+  /** Resolves when the connection is open, or with the reason if it cannot be opened. */
   connected(): Promise<string | undefined> {
     return new Promise((resolve) => {
       if (this.#isUp) resolve(undefined);
@@ -62,14 +63,14 @@ export class HttpConnection {
     return !this.#isClosed;
   }
 
-  /** Sends a request; `onEnd` is called once. While the connection is being made, the request waits for it. */
+  /** Sends a request; `onEnd` is called once. While the connection is being opened, the request waits. */
   send(request: Buffer, onEnd: (end: HttpEnd) => void): void {
     this.#onEnd = onEnd;
     if (this.#isClosed) this.#end({ kind: 'unsent', reason: NO_REASON });
     else this.#socket.write(request);
   }
 
-  /** @param reason what the request under way, if there is one, failed of */
+  /** @param reason why a request in progress failed */
   close(reason = NO_REASON): void {
     this.#fail(reason);
   }

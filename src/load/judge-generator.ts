@@ -4,16 +4,19 @@ import { Histogram } from './histogram.ts';
 import type { LoadRecord } from './load-run.ts';
 import type { MachineSample } from './machine-watch.ts';
 
-/** Timers and the gateway's answers cost a few milliseconds; calls that leave later than this bend the picture. */
+/**
+ * Timers and the gateway's responses take a few milliseconds; if calls are sent later than this, the figures are
+ * distorted.
+ */
 const MAX_LAG_P99_MS = 20;
-/** Above this an event loop queues by itself (M/D/1: at 90 % a call waits for five others). */
+/** Above this an event loop forms queues of its own (M/D/1: at 90 % a call waits for five others). */
 const MAX_BUSY = 0.9;
 /** One call in a thousand. */
 const MAX_MISSED_SHARE = 0.001;
-/** Of the machine. What other programs take is missing to the gateway or to the generator. */
+/** Share of the machine. What other programs use is not available to the gateway and the generator. */
 const MAX_OTHERS_SHARE = 0.25;
 
-/** Whether the figures tell of the gateway, or of the generator that could not keep up. */
+/** Whether the figures describe the gateway, or a generator that could not keep up. */
 export function judgeGenerator(
   { total, seconds, sendingSeconds }: LoadRecord,
   workers: number,
@@ -30,7 +33,7 @@ export function judgeGenerator(
   const description = [
     others > cpus().length * MAX_OTHERS_SHARE &&
       `other programs took ${others.toFixed(1)} of the ${cpus().length} cores of this machine`,
-    lagP99Ms !== undefined && lagP99Ms > MAX_LAG_P99_MS && `calls left up to ${lagP99Ms.toFixed(0)} ms late (p99)`,
+    lagP99Ms !== undefined && lagP99Ms > MAX_LAG_P99_MS && `calls were sent up to ${lagP99Ms.toFixed(0)} ms late (p99)`,
     busy > MAX_BUSY && `its workers were busy ${(busy * 100).toFixed(0)} % of the time: try more of them (--workers)`,
     missed > total.due * MAX_MISSED_SHARE && `${missed} calls found no connection and were given up`,
     mostWaiting > 0 && `up to ${mostWaiting} calls waited for a connection: there were no more (--most-connections)`,
@@ -38,7 +41,7 @@ export function judgeGenerator(
   return { isLimit: description.length > 0, description, lagP99Ms: lagP99Ms ?? null, busy, workers };
 }
 
-/** Cores that neither the gateway, as far as it is here, nor the generator used; 0 where processes are not seen. */
+/** Cores used by neither the gateway, as far as it runs here, nor the generator; 0 if processes are not visible. */
 function othersOf(samples: readonly MachineSample[]): number {
   return median(
     samples.map(({ machineCores, processes }) => {

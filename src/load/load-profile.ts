@@ -3,30 +3,33 @@ import { z } from 'zod';
 import { LoadError } from '../errors.ts';
 import { profile } from '../phone/profile.ts';
 
-/** More merchants than any acquirer's test system has; each is a token at least. */
+/** More merchants than any acquirer's test system has; each requires at least a token. */
 const MAX_MERCHANTS = 100_000;
 
 const { url, issuer, merchant, apiKey } = profile.shape;
 
-/** As whom a load test speaks, and what it may look at besides. Holds secrets; written with mode 0600. */
+/**
+ * The identities with which a load test sends requests, and other sources that it may read. Contains secrets; written
+ * with mode 0600.
+ */
 const loadProfile = z.object({
   url,
   issuer,
   merchants: z.array(merchant).min(1).max(MAX_MERCHANTS),
-  /** Of an integrator that may create payments and read transactions: for links. */
+  /** Of an integrator that may create payments and read transactions; for links. */
   apiKey: apiKey.optional(),
-  /** A terminal whose line gives up soon: for taps that no switch answers. */
+  /** A terminal whose switch has a short deadline, for taps that no switch answers. */
   hastyTerminal: z.string().optional(),
-  /** The books of simulated switches, and those of the gateway to compare them with. */
+  /** The ledgers of simulated switches, and the database of the gateway to compare them with. */
   books: z
     .object({
       ledgerUrl: z.url(),
       databaseUrl: z.string(),
-      /** The ledger knows nothing of what was submitted before. */
+      /** Earlier submissions are not in the ledger. */
       since: z.iso.datetime(),
     })
     .optional(),
-  /** Process ids on this machine, by what they are. */
+  /** Process ids on this machine, by name of the part. */
   processes: z.record(z.string(), z.int().positive()).optional(),
 });
 

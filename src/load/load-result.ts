@@ -7,10 +7,10 @@ import type { MachineSample } from './machine-watch.ts';
 import type { ScenarioSlice } from './slice.ts';
 import { latenciesOf, outcomesOf } from './tally.ts';
 
-/** What besides the counts belongs to a result. */
+/** The parts of a result besides the counts. */
 export interface ResultParts {
   readonly plan: LoadPlan;
-  /** As the command line had it. */
+  /** As given on the command line. */
   readonly arrivals: string;
   readonly perSecond: number;
   readonly ledger: LoadResult['ledger'];
@@ -79,12 +79,12 @@ function rounded(value: number | undefined, digits: number): number | null {
   return value === undefined ? null : Math.round(value * 10 ** digits) / 10 ** digits;
 }
 
-/** What one step came to. */
+/** The result of one step. */
 export interface StepResult {
-  /** Due. */
+  /** Due arrivals. */
   readonly perSecond: number;
   readonly answeredPerSecond: number;
   readonly p99Ms: number | null;
-  /** Why it did not hold; null when it did. */
+  /** Why the step counts as broken; null if it does not. */
   readonly broke: string | null;
 }

@@ -14,20 +14,20 @@ export interface LoadRunHooks {
   readonly onSecond: (second: number, slice: Slice, total: Slice) => void;
 }
 
-/** What a test saw. */
+/** What a test recorded. */
 export interface LoadRecord {
   readonly startedAtMs: number;
-  /** Second by second; those in which answers were waited for at the end, too. */
+  /** One slice per second, including the final seconds of waiting for responses. */
   readonly seconds: readonly Slice[];
   readonly total: Slice;
-  /** How long calls came in. */
+  /** How long calls were sent. */
   readonly sendingSeconds: number;
 }
 
-/** From the word to start until the first call: all workers have heard it by then. */
+/** Time between the start message and the first call: enough for all workers to receive it. */
 const START_IN_MS = 200;
 
-/** Runs the workers of a test and puts together what they tell. */
+/** Runs the workers of a test and combines their reports. */
 export class LoadRun {
   readonly #plan: LoadPlan;
   readonly #hooks: LoadRunHooks;
@@ -62,7 +62,7 @@ export class LoadRun {
     await Promise.all(this.#workers.map((worker) => worker.ready()));
   }
 
-  /** Runs to its end. @throws LoadError WORKER_BROKEN */
+  /** Runs the test to its end. @throws LoadError WORKER_BROKEN */
   async run(): Promise<LoadRecord> {
     this.#startedAtMs = Date.now() + START_IN_MS;
     for (const worker of this.#workers) worker.start(this.#startedAtMs);
@@ -76,7 +76,7 @@ export class LoadRun {
     };
   }
 
-  /** No more calls; what is under way may be answered for so long. `run` resolves soon after. */
+  /** Sends no further calls. Calls in progress may be answered within this time; `run` resolves soon after. */
   stop(withinMs: number): void {
     const seconds = (Date.now() - this.#startedAtMs) / 1_000;
     this.#sendingSeconds = Math.min(this.#sendingSeconds, Math.max(0.001, seconds));
@@ -92,7 +92,7 @@ export class LoadRun {
     open.tally.add(slice);
     open.reports++;
     this.#open.set(second, open);
-    // A worker that skips a second, or ends before the others, does not hold the seconds behind up for ever.
+    // A worker that skips a second, or ends before the others, must not delay the following seconds permanently.
     const isPast = [...this.#open.keys()].some((other) => other > second + 2);
     if (open.reports >= this.#plan.workers || isPast) this.#closeUpTo(second);
   }

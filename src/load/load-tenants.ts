@@ -2,7 +2,10 @@ import type { Profile } from '../phone/profile.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { saveMerchants, saveTerminals } from '../store/settings/tenants.ts';
 
-/** Enough that no merchant, terminal or token is hotter than in a real installation; few enough to be made in a blink. */
+/**
+ * Enough that no merchant, terminal or token is used more intensively than in a real installation; few enough to be
+ * created quickly.
+ */
 export const LOAD_MERCHANTS = 200;
 
 /** Ids from here on are free for merchants of load tests. */
@@ -17,8 +20,8 @@ const PLACE = {
 };
 
 /**
- * Creates merchants for load tests, each with a terminal of its own, under an integrator whose key signs for them all. Can be
- * repeated.
+ * Creates merchants for load tests, each with its own terminal, under one integrator whose key signs for all of them.
+ * Can be repeated.
  */
 export async function saveLoadMerchants(
   database: Database,

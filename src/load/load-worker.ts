@@ -1,6 +1,6 @@
 /**
- * A process of its own that sends a share of the calls of a load test: entry point, started by `worker-process.ts`. It tells
- * every second what it saw, so that a test which ends in the middle has a result.
+ * Entry point of a process that sends a share of the calls of a load test; `worker-process.ts` starts it. It reports
+ * every second, so that a test that ends early has a result.
  */
 import type { CardDataPublicKey } from '#schemas/card-data';
 import { createClient, NoAnswerError } from '#schemas/client';
@@ -20,7 +20,7 @@ import { Tally } from './tally.ts';
 import type { FromWorker, ToWorker, WorkerPlan } from './worker-messages.ts';
 
 const SLICE_MS = 1_000;
-/** Two streams of random numbers, so that another mix leaves the moments as they are. */
+/** A second stream of random numbers, so that another mix does not change the times of arrival. */
 const MIX_SEED = 0x6d6978;
 
 process.on('message', (message: ToWorker) => {
@@ -28,7 +28,7 @@ process.on('message', (message: ToWorker) => {
 });
 // A worker whose parent has ended has no reader for its results.
 process.on('disconnect', () => process.exit(0));
-// Ctrl-C on a terminal reaches all processes; the one in front says when to stop.
+// Ctrl-C in a terminal reaches all processes; the parent decides when to stop.
 process.on('SIGINT', () => {});
 
 let loop: OpenLoop;
@@ -83,7 +83,10 @@ async function askForCardDataKey(url: string): Promise<CardDataPublicKey> {
   return keys[0]!;
 }
 
-/** All workers go through the whole schedule, each taking its own: together they are the one test, whatever their number. */
+/**
+ * Every worker iterates over the whole schedule and takes its own share: together they run the same test, regardless of
+ * their number.
+ */
 function* everyNth(times: Iterable<number>, { worker, workers }: WorkerPlan): Generator<number> {
   let at = 0;
   for (const time of times) if (at++ % workers === worker) yield time;

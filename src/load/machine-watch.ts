@@ -1,22 +1,22 @@
 import { type GatewaySample, sampleGateway } from './gateway-watch.ts';
 import { machineSeconds, type ProcessUsage, processUsage } from './process-usage.ts';
 
-/** What was seen beside the calls at one moment of a test. */
+/** Figures other than those of the calls, at one moment of a test. */
 export interface MachineSample {
   /** Since the start of the calls. */
   readonly second: number;
   readonly gateway: GatewaySample | undefined;
   /** By process: cores in use since the last sample, and memory. */
   readonly processes: Readonly<Record<string, { readonly cores: number; readonly memoryBytes: number }>>;
-  /** In use on this machine by whatever runs on it, those processes included. */
+  /** Cores in use by all programs on this machine, those processes included. */
   readonly machineCores: number;
 }
 
 const EVERY_MS = 1_000;
-/** Half a day of seconds; after that, what came first is enough. */
+/** Half a day of seconds; later samples are dropped. */
 const MAX_SAMPLES = 50_000;
 
-/** Looks at the gateway's lines and at processes of this machine, once a second. */
+/** Samples the gateway's connections and the processes of this machine once a second. */
 export class MachineWatch {
   readonly samples: MachineSample[] = [];
   readonly #url: string;
@@ -28,7 +28,7 @@ export class MachineWatch {
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
 
-  /** @param parts process ids by what they are */
+  /** @param parts process ids by name of the part */
   constructor(url: string, parts: Readonly<Record<string, number>>) {
     this.#url = url;
     this.#parts = parts;
@@ -56,7 +56,7 @@ export class MachineWatch {
     const processes = Object.fromEntries(
       Object.entries(usage).map(([name, now]) => {
         const used = now.seconds - (this.#before[name]?.seconds ?? now.seconds);
-        // A child that ended since, and was not reaped yet, is missing for a moment.
+        // A child that has ended and was not reaped yet is briefly missing.
         return [name, { cores: Math.max(0, used) / seconds, memoryBytes: now.memoryBytes }];
       }),
     );

@@ -4,20 +4,20 @@ import { LoadError } from '../errors.ts';
 import type { Random } from '../simulator/random.ts';
 import { findScenario, SCENARIO_NAMES } from './scenarios.ts';
 
-/** What a busy day is made of. */
+/** The mix of a busy day. */
 const DEFAULT_MIX: LoadMix = { approve: 80, decline: 8, pin: 3, timeout: 0.1, status: 6, list: 2.9 };
 const LINK_WEIGHT = 2;
 
-/** The mix of a test that says none: links only where there is an API key to make them with. */
+/** The default mix: with links only if there is an API key to create them with. */
 export function defaultMix({ apiKey }: { readonly apiKey?: string | undefined }): LoadMix {
   return apiKey === undefined ? DEFAULT_MIX : { ...DEFAULT_MIX, link: LINK_WEIGHT };
 }
 
-/** A page of text; a mix is a few lines. */
+/** A page of text; a mix has a few lines. */
 const MAX_FILE_BYTES = 64 * 1024;
 
 /**
- * Reads a file of scenarios by weight.
+ * Reads a file of scenarios with weights.
  *
  * @throws LoadError BAD_FILE naming what is wrong
  */
@@ -36,11 +36,11 @@ export function readMix(path: string): LoadMix {
     throw fault(`${where.length > 0 ? `${where.join('.')}: ` : ''}${message}; expected {"approve": 90, "decline": 10}`);
   }
   const unknown = Object.keys(checked.data).find((name) => findScenario(name) === undefined);
-  if (unknown !== undefined) throw fault(`there is no scenario ${unknown}; there are ${SCENARIO_NAMES.join(', ')}`);
+  if (unknown !== undefined) throw fault(`unknown scenario ${unknown}; known are ${SCENARIO_NAMES.join(', ')}`);
   return checked.data;
 }
 
-/** Draws the name of a scenario, each as often as its weight says. */
+/** Draws the names of scenarios at random, in proportion to their weights. */
 export function mixDraw(mix: LoadMix, random: Random): () => string {
   const entries = Object.entries(mix).filter(([, weight]) => weight > 0);
   const total = entries.reduce((sum, [, weight]) => sum + weight, 0);

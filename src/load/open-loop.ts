@@ -4,29 +4,29 @@ import type { HttpConnection, HttpEnd } from './http-connection.ts';
 import type { Tally } from './tally.ts';
 
 export interface OpenLoopOptions {
-  /** When calls are due, in milliseconds from the start, ascending. */
+  /** Times at which calls are due, in milliseconds from the start, ascending. */
   readonly dueTimes: Iterator<number>;
   /** Makes the call that is due next. */
   readonly makeCall: () => ClientCall;
   readonly lines: ConnectionPool;
   readonly tally: Tally;
-  /** What has no answer by then is lost. */
+  /** A call without a response within this time counts as lost. */
   readonly answerWithinMs: number;
 }
 
-/** Calls made before they are due, in time that nothing else needs: a tap takes longer to seal than to send. */
+/** Calls that are made before they are due, in idle time: sealing a tap takes longer than sending it. */
 const MADE_AHEAD = 64;
-/** After so long the sockets get their turn, however much is due. */
+/** After this time the loop yields to the sockets, even if more calls are due. */
 const TURN_MS = 4;
-/** Timers of Node are no finer. */
+/** The resolution of Node's timers. */
 const LEAST_WAIT_MS = 1;
-/** Calls that wait for a connection: beyond this many they would only fill the memory, and are given up. */
+/** Calls that wait for a connection: beyond this number they would only fill the memory, so they are given up. */
 const MAX_WAITING = 100_000;
 const SWEEP_EVERY_MS = 100;
 
 interface Due {
   readonly call: ClientCall;
-  /** By the monotonic clock. */
+  /** Monotonic time. */
   readonly dueAtMs: number;
 }
 
@@ -36,13 +36,13 @@ interface UnderWay {
 }
 
 /**
- * Sends calls when they are due, whatever became of those before. Latency counts from when a call was due, not from when it
- * left: what had to wait because the gateway was slow has waited (no coordinated omission).
+ * Sends calls when they are due, regardless of the outcome of earlier calls. Latency counts from the time at which a
+ * call was due, not from its sending. So waiting caused by a slow gateway is included (no coordinated omission).
  */
 export class OpenLoop {
   readonly #options: OpenLoopOptions;
   readonly #made: ClientCall[] = [];
-  /** Due, and without a connection. */
+  /** Due calls without a connection. */
   readonly #waiting: Due[] = [];
   #waitingFrom = 0;
   /** In the order in which they were sent. */
@@ -78,7 +78,7 @@ export class OpenLoop {
     clearInterval(sweep);
   }
 
-  /** Sends nothing more. What is under way may still be answered for so long, and is abandoned then. */
+  /** Sends no further calls. Calls in progress may be answered within this time, and are then abandoned. */
   stop(withinMs: number): void {
     this.#hasStopped = true;
     this.#nextAtMs = undefined;
@@ -159,7 +159,7 @@ export class OpenLoop {
     else tally.count(kind, reason);
   }
 
-  /** The next request of the same call: on the same connection, unless that has ended with the answer. */
+  /** Sends the next request of the same call: on the same connection, unless it was closed with the response. */
   #follow(due: Due, call: ClientCall, line: HttpConnection): void {
     const { lines } = this.#options;
     if (line.isUsable) {
@@ -186,7 +186,10 @@ export class OpenLoop {
     this.#forgetServed();
   }
 
-  /** Those at the front that were sent, once they are half of all: while more is due than can be sent, some always wait. */
+  /**
+   * Removes the sent calls at the front once they are half of all. If more is due than can be sent, some calls always
+   * wait.
+   */
   #forgetServed(): void {
     if (this.#waitingFrom < this.#waiting.length / 2) return;
     this.#waiting.splice(0, this.#waitingFrom);
@@ -199,11 +202,11 @@ export class OpenLoop {
     this.#waitingFrom = 0;
   }
 
-  /** Ends what waits too long. */
+  /** Ends calls that have waited too long. */
   #sweep(): void {
     const nowMs = performance.now();
     const isOver = nowMs >= this.#giveUpAtMs;
-    if (isOver) this.#dropWaiting('the test was over');
+    if (isOver) this.#dropWaiting('the test ended');
     for (const { line, sentAtMs } of [...this.#underWay]) {
       const isLate = nowMs - sentAtMs >= this.#options.answerWithinMs;
       if (!isLate && !isOver) return;
@@ -217,5 +220,5 @@ export class OpenLoop {
   }
 }
 
-/** At the end of a test that was stopped by hand. */
+/** For calls at the end of a test that the user stopped. */
 const GIVEN_UP = 'given up';

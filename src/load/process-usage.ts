@@ -1,21 +1,27 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 
-/** Clock ticks per second in /proc: 100 on every Linux there is. */
+/** Clock ticks per second in /proc: 100 on every common Linux. */
 const TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4_096;
 
-/** What a process, with its children, has used. */
+/** What a process and its children have used. */
 export interface ProcessUsage {
-  /** Of processor time since its start. Other programs on the machine do not count into it, as they do into throughput. */
+  /** Processor time since its start. Unlike throughput, it is not affected by other programs on the machine. */
   readonly seconds: number;
-  /** Memory that is its own. Of pages shared between a parent and its children, Postgres' buffers say, the largest share is counted once. */
+  /**
+   * Unshared memory. Of pages shared between a parent and its children, such as Postgres' buffers, the largest share is
+   * counted once.
+   */
   readonly memoryBytes: number;
 }
 
 const MS_PER_SECOND = 1_000;
 
-/** Processor time that everything on this machine has used since it started, in seconds; 0 where the system does not tell. */
+/**
+ * Processor time that all programs on this machine have used since it started, in seconds; 0 if the system does not
+ * report it.
+ */
 export function machineSeconds(): number {
   const busy = cpus().map(({ times: { user, nice, sys, irq } }) => user + nice + sys + irq);
   return busy.reduce((sum, ms) => sum + ms, 0) / MS_PER_SECOND;
@@ -28,8 +34,8 @@ interface ListedProcess {
 }
 
 /**
- * What these processes have used so far, each with its children that are no parts themselves. Without those that are gone;
- * empty where there is no /proc.
+ * What these processes have used so far, each with its children that are not parts themselves. Ended processes are
+ * missing; empty without /proc.
  *
  * @param parts process ids by name
  */
@@ -60,7 +66,7 @@ function memoryOf(pid: number): { readonly own: number; readonly shared: number 
     const [, resident, shared] = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ').map(Number);
     return { own: resident! - shared!, shared: shared! };
   } catch {
-    return { own: 0, shared: 0 }; // it ended while we looked
+    return { own: 0, shared: 0 }; // it has just ended
   }
 }
 
@@ -74,13 +80,13 @@ function listProcesses(): ListedProcess[] {
   return names.flatMap((name) => {
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
-      // The command's name, in parentheses, may hold anything: fields are counted from behind it.
+      // The command's name, in parentheses, may contain anything: fields are counted after it.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      // utime, stime, and those of children that have ended (proc_pid_stat(5)): what was used stays used.
+      // utime, stime, and those of ended children (proc_pid_stat(5)), because their usage still counts.
       const ticks = [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0);
       return [{ pid: Number(name), parent: Number(fields[1]), ticks }];
     } catch {
-      return []; // it ended while we looked
+      return []; // it has just ended
     }
   });
 }

@@ -7,12 +7,20 @@ import { openDatabase } from '../store/postgres/open-database.ts';
 import { readAnswers } from './answer-file.ts';
 import type { LoadProfile } from './load-profile.ts';
 
-/** Comparing the books of a large test takes seconds. The pause before the next comparison is this multiple of the last one. */
+/**
+ * Comparing the books of a large test takes seconds. The pause before the next comparison is this multiple of the last
+ * one.
+ */
 const REST_FACTOR = 1;
 const LOOK_EVERY_MS = 1_000;
-/** What is wrong for this long after everything has come to an end stays wrong: no commit is between the two books then. */
+/**
+ * A violation that persists this long after all transactions have ended is real: no commit can be between the two books
+ * then.
+ */
 const CERTAIN_AFTER_MS = 30_000;
-/** The money itself (I1 to I4) and the jobs: webhooks may wait for a receiver that is gone, for days. */
+/**
+ * The money itself (I1 to I4) and the jobs. Webhooks are excluded: they may wait for an unavailable receiver for days.
+ */
 const MUST_SETTLE = ['I1', 'I2', 'I3', 'I4', 'J'];
 
 export const NO_LEDGER: LoadResult['ledger'] = {
@@ -27,13 +35,13 @@ export interface Proof {
   readonly types: ReadonlyMap<string, Processor>;
   /** The folder in which the workers wrote the responses to clients. */
   readonly answersFolder: string | undefined;
-  /** How long reversals may take to come to an end after the last call. */
+  /** How long reversals may take to end after the last call. */
   readonly settleWithinMs: number;
   /** Whether the user has asked to stop. Transactions that are still open are then reported as open. */
   readonly isAsked: () => boolean;
 }
 
-/** Has the books of gateway and switches compared when no calls come in any more, again and again until nothing is open. */
+/** Compares the books of gateway and switches when no further calls are sent, repeatedly until nothing is open. */
 export async function proveLedger({ books, types, answersFolder, settleWithinMs, isAsked }: Proof) {
   const database = await openDatabase(books.databaseUrl, { maxConnections: 1 });
   try {
@@ -61,7 +69,7 @@ export async function proveLedger({ books, types, answersFolder, settleWithinMs,
   }
 }
 
-/** A switch with good manners leaves nothing that only a person can settle. */
+/** A switch that follows the protocol leaves no transaction that needs review. */
 async function* noting(lines: AsyncIterable<LedgerLine>, switches: { isPolite: boolean }): AsyncGenerator<LedgerLine> {
   for await (const line of lines) {
     if (line.said !== undefined) switches.isPolite = false;

@@ -1,6 +1,6 @@
 import { LoadError } from '../errors.ts';
 
-/** Ten times what any gateway on one machine takes: a slip of the finger shall not melt a switch. */
+/** Ten times what any gateway on one machine can process: a typing error must not overload a switch. */
 export const MAX_PER_SECOND = 200_000;
 /** Half a day: the merchants' tokens are issued once, and live for a day at most. */
 export const MAX_SECONDS = 12 * 3_600;
@@ -8,9 +8,9 @@ export const MAX_SECONDS = 12 * 3_600;
 const UNITS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600 };
 
 /**
- * Reads `60s`, `1500ms`, `2m`, `1.5h`.
+ * Parses `60s`, `1500ms`, `2m`, `1.5h`.
  *
- * @param where the word to name in a complaint
+ * @param where the word that an error names
  * @throws LoadError BAD_OPTION
  */
 export function parseSeconds(text: string, where: string, most = MAX_SECONDS): number {
@@ -20,14 +20,14 @@ export function parseSeconds(text: string, where: string, most = MAX_SECONDS): n
   throw new LoadError('BAD_OPTION', `${where} ${text}: expected a time like 60s, 1500ms or 2m, at most ${most} s`);
 }
 
-/** Reads arrivals per second. @throws LoadError BAD_OPTION */
+/** Parses a rate of arrivals per second. @throws LoadError BAD_OPTION */
 export function parseRate(text: string, where: string, least = 0.01): number {
   const rate = /^\d{1,6}(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (rate >= least && rate <= MAX_PER_SECOND) return rate;
   throw new LoadError('BAD_OPTION', `${where} ${text}: expected arrivals a second, at most ${MAX_PER_SECOND}`);
 }
 
-/** Reads a whole number. @throws LoadError BAD_OPTION */
+/** Parses a whole number. @throws LoadError BAD_OPTION */
 export function parseCount(text: string, where: string, least: number, most: number): number {
   const count = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (count >= least && count <= most) return count;

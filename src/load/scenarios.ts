@@ -1,4 +1,7 @@
-/** What clients do in a load test, by name. The simulated switches answer by amount (processors/README.md). */
+/**
+ * The actions of clients in a load test, by name. The amount selects the response of the simulated switches
+ * (processors/README.md).
+ */
 
 import { afterwardsCall } from './clients/afterwards-calls.ts';
 import type { ClientCall } from './clients/client-call.ts';
@@ -9,18 +12,21 @@ import { CARD_NAMES, type LoadTap, tapCall } from './clients/tap-calls.ts';
 
 export interface Scenario {
   readonly description: string;
-  /** @param number counts the calls of the test, for variety that repeats */
+  /** @param number counts the calls of the test, for reproducible variety */
   readonly call: (clients: Clients, name: string, number: number) => ClientCall;
 }
 
 const TEN = 10_00;
-/** 10.00 to 409.00: below the whole amounts that mean an outage or a wait. */
+/** 10.00 to 409.00: below the whole amounts that cause an outage or a delay. */
 const WHOLE_AMOUNTS = 400;
-/** The simulated cards' PIN, and an amount at which the simulated issuers ask for it. */
+/** The simulated cards' PIN, and an amount at which the simulated issuers require it. */
 const TEST_PIN = '12345';
 const PIN_AMOUNT = 50_05;
 const PIN_CARDS = ['visa', 'mastercard'] as const;
-/** Codes that issuers decline with most: do not honour, no such card, lost, stolen, no money, expired, not permitted, limits. */
+/**
+ * The most frequent codes with which issuers decline: do not honour, no such card, lost, stolen, no money, expired, not
+ * permitted, limits.
+ */
 export const DECLINE_CODES = ['05', '14', '41', '43', '51', '54', '57', '61', '62'] as const;
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -34,7 +40,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
       declined(clients, scenario, number, DECLINE_CODES[number % DECLINE_CODES.length]!),
   },
   pin: {
-    description: 'a tap that asks for the PIN, and the PIN',
+    description: 'a tap that requires the PIN, and the PIN',
     call: (clients, scenario, number) =>
       tapCall(clients, {
         scenario,
@@ -46,11 +52,11 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
       }),
   },
   void: {
-    description: 'a tap that is voided when it was approved',
+    description: 'a tap that is voided after its approval',
     call: (clients, scenario, number) => afterwardsCall(clients, approving(clients, scenario, number), 'void'),
   },
   refund: {
-    description: 'a tap that is refunded in part, twice, when it was approved',
+    description: 'a tap that is refunded in two parts after its approval',
     call: (clients, scenario, number) => afterwardsCall(clients, approving(clients, scenario, number), 'refund'),
   },
   timeout: {
@@ -62,11 +68,11 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     call: (clients, scenario) => uncertain(clients, scenario, 68),
   },
   link: {
-    description: 'a link that is made, tapped and looked up',
+    description: 'a link that is created, tapped and looked up',
     call: (clients, scenario, number) => linkCall(clients, approving(clients, scenario, number)),
   },
   status: {
-    description: 'a look at the latest transaction of a phone',
+    description: 'a lookup of the latest transaction of a phone',
     call: (clients, scenario) => detailCall(clients, scenario),
   },
   list: {
@@ -75,7 +81,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 };
 
-/** `decline-51`: with one code alone. Codes that make the simulated switches do something else are none. */
+/** `decline-51`: declines with one code only. Codes that make the simulated switches do something else are excluded. */
 const DECLINE_WITH = /^decline-(?!00|10|65|68|69|8[5-9]|9[7-9])(\d\d)$/;
 
 export const SCENARIO_NAMES: readonly string[] = [...Object.keys(SCENARIOS), 'decline-NN'];
@@ -105,7 +111,7 @@ function declined(clients: Clients, scenario: string, number: number, code: stri
   });
 }
 
-/** On a terminal that does not wait long, and with a card that leads to its line. */
+/** Taps on a terminal whose switch has a short deadline, with a card that is routed to that switch. */
 function uncertain(clients: Clients, scenario: string, cents: number): ClientCall {
   const phone = clients.fleet.nextHasty();
   return tapCall(clients, { scenario, phone, card: 'visa', amountMinor: TEN + cents, expects: 'Indeterminate' });

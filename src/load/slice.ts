@@ -1,43 +1,46 @@
 import type { HistogramCounts } from './histogram.ts';
 
-/** What one scenario came to in a stretch of time. */
+/** The figures of one scenario in a period. */
 export interface ScenarioSlice {
-  /** Answers by outcome. */
+  /** Responses by outcome. */
   outcomes: Record<string, number>;
-  /** Answers that the scenario must not have got, errors included. */
+  /** Responses that the scenario does not expect, errors included. */
   unexpected: number;
   errors: number;
-  /** From the moment a call was due to its answer. */
+  /** From the time at which a call was due to its response. */
   latencies: HistogramCounts;
 }
 
-/** What one worker, or all of them, saw in a stretch of time. Of a call, all of its requests count as one. */
+/** What one worker, or all of them, recorded in a period. All requests of a call count as one call. */
 export interface Slice {
-  /** Calls whose time came. */
+  /** Calls that became due. */
   due: number;
-  /** Calls that left. */
+  /** Calls that were sent. */
   sent: number;
   answered: number;
   /** Sent and never answered. */
   lost: number;
   /** Never sent: there was no connection. */
   unsent: number;
-  /** Under way when the test was stopped by hand. */
+  /** In progress when the user stopped the test. */
   abandoned: number;
-  /** HTTP requests: a PIN is two. */
+  /** HTTP requests: a tap with a PIN has two. */
   requests: number;
   scenarios: Record<string, ScenarioSlice>;
   /** Why calls were lost or not sent. */
   reasons: Record<string, number>;
-  /** How much later than due the generator came to send what had a connection: its own fault, not the gateway's. */
+  /**
+   * How late the generator sent calls for which a connection was available: a delay of the generator, not of the
+   * gateway.
+   */
   lags: HistogramCounts;
 
-  /** At the end of the stretch. */
+  /** At the end of the period. */
   inFlight: number;
   /** Calls that wait for a connection. */
   waiting: number;
   connections: number;
-  /** The share of the time in which the worker had something to do; the largest of all workers. */
+  /** The share of the time in which the worker was busy; the largest of all workers. */
   busy: number;
 }
 

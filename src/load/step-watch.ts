@@ -5,31 +5,33 @@ import type { Slice } from './slice.ts';
 import { latenciesOf, Tally } from './tally.ts';
 import { failedThresholds, type Threshold } from './thresholds.ts';
 
-/** A gateway that answers less than so large a share of what comes, and has so much before it, will not catch up. */
+/** A gateway that answers less than this share of the arrivals, and has this backlog, will not catch up. */
 const LEAST_ANSWERED_SHARE = 0.95;
 const MAX_BACKLOG_SECONDS = 0.5;
-/** A person at a till waits no longer; used where no conditions of one's own are given. */
+/** A person at a till waits no longer; used if no conditions are given. */
 const MAX_P99_MS = 1_000;
 const MAX_ERROR_SHARE = 0.01;
 
-/** Watches the steps of a test that goes on until it breaks. */
+/** Watches the steps of a test that continues until it breaks. */
 export class StepWatch {
   readonly results: StepResult[] = [];
   readonly #segments: ArrivalPlan['segments'];
   readonly #thresholds: readonly Threshold[];
   #tally = new Tally();
   #step = 0;
-  /** Where the present step ends, in seconds of the test. */
+  /** End of the current step, in seconds of the test. */
   #endsAt: number;
 
-  /** @param thresholds under which a step counts as broken, instead of one second, and one error in a hundred */
+  /**
+   * @param thresholds conditions under which a step counts as broken; default: one second, and one error in a hundred
+   */
   constructor({ segments }: ArrivalPlan, thresholds: readonly Threshold[]) {
     this.#segments = segments;
     this.#thresholds = thresholds;
     this.#endsAt = segments[0]?.seconds ?? 0;
   }
 
-  /** Takes the next second of the test; gives why its step, which ends with it, did not hold. */
+  /** Adds the next second of the test. If a step ends with it and did not hold, returns the reason. */
   add(second: number, slice: Slice): string | undefined {
     this.#tally.add(slice);
     const segment = this.#segments[this.#step];

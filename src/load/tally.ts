@@ -15,7 +15,7 @@ class ScenarioTally {
   errors = 0;
 }
 
-/** Adds up what calls come to: in a worker second by second, and for the whole test where the workers' slices meet. */
+/** Sums the results of calls: in a worker for each second, and for the whole test from the workers' slices. */
 export class Tally {
   #slice: Slice = emptySlice();
   #scenarios = new Map<string, ScenarioTally>();
@@ -26,7 +26,7 @@ export class Tally {
     if (reason !== undefined) increase(this.#slice.reasons, reason, 1);
   }
 
-  /** A call that seemed to have left, and had not. */
+  /** Corrects the count of a call that was counted as sent but was not. */
   takeBack(counter: 'sent'): void {
     this.#slice[counter]--;
   }
@@ -44,7 +44,7 @@ export class Tally {
     this.#lags.record(ms);
   }
 
-  /** Adds a slice of another one; levels of slices added in one stretch add up, too. */
+  /** Adds a slice of another tally; levels of slices in the same period are summed, too. */
   add(slice: Slice): void {
     for (const counter of COUNTERS) this.#slice[counter] += slice[counter];
     for (const level of SUMMED_LEVELS) this.#slice[level] += slice[level];
@@ -60,7 +60,7 @@ export class Tally {
     }
   }
 
-  /** What was counted since the last time. */
+  /** The counts since the last call of `take`. */
   take(levels: Readonly<Partial<Record<Level, number>>> = {}): Slice {
     const slice = { ...this.sum(), ...levels };
     this.#slice = emptySlice();
@@ -69,7 +69,7 @@ export class Tally {
     return slice;
   }
 
-  /** What was counted so far. */
+  /** The counts so far. */
   sum(): Slice {
     const scenarios = [...this.#scenarios].map(([name, tally]): [string, ScenarioSlice] => {
       const { outcomes, unexpected, errors, latencies } = tally;
@@ -88,14 +88,14 @@ export class Tally {
   }
 }
 
-/** All latencies of a slice, whatever the scenario. */
+/** All latencies of a slice, of all scenarios. */
 export function latenciesOf({ scenarios }: Slice): Histogram {
   const all = new Histogram();
   for (const { latencies } of Object.values(scenarios)) all.add(latencies);
   return all;
 }
 
-/** All outcomes of a slice, whatever the scenario. */
+/** All outcomes of a slice, of all scenarios. */
 export function outcomesOf({ scenarios }: Slice): Record<string, number> {
   const all: Record<string, number> = {};
   for (const { outcomes } of Object.values(scenarios))

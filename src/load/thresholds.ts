@@ -7,7 +7,7 @@ export interface Threshold {
   readonly metric: Metric;
   readonly comparison: '>' | '<';
   readonly value: number;
-  /** Of all calls that were due, instead of a number of calls. */
+  /** A share of all calls that were due, instead of a number of calls. */
   readonly isShare: boolean;
 }
 
@@ -18,13 +18,13 @@ const RATES = ['perSecond'] as const;
 type Latency = keyof typeof LATENCIES;
 type Metric = Latency | (typeof COUNTS)[number] | (typeof RATES)[number];
 
-/** One condition for each metric, both ways, and some to spare. */
+/** One condition for each metric in both directions, with reserve. */
 const MAX_THRESHOLDS = 32;
 
 /**
- * Reads `p99>50ms,errors>0.1%`.
+ * Parses `p99>50ms,errors>0.1%`.
  *
- * @throws LoadError BAD_OPTION naming the condition at fault
+ * @throws LoadError BAD_OPTION naming the wrong condition
  */
 export function parseThresholds(text: string): Threshold[] {
   const words = text.split(',').map((word) => word.trim());
@@ -56,7 +56,9 @@ type Judged = Pick<
   'sent' | 'unsent' | 'lost' | 'errors' | 'unexpected' | 'perSecond' | 'p50Ms' | 'p90Ms' | 'p99Ms' | 'p999Ms' | 'maxMs'
 >;
 
-/** The conditions that a result fulfils, in words: none when it is good. What nothing was measured of is not good. */
+/**
+ * The conditions under which the result fails, in words; empty if it passes. A metric without a measurement also fails.
+ */
 export function failedThresholds(thresholds: readonly Threshold[], result: Judged): string[] {
   return thresholds.flatMap((threshold) => {
     const measured = measuredOf(threshold, result);

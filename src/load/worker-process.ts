@@ -52,17 +52,17 @@ export class WorkerProcess {
     return this.#child.pid;
   }
 
-  /** @throws LoadError when it cannot reach the gateway */
+  /** @throws LoadError if it cannot reach the gateway */
   ready(): Promise<void> {
     return this.#ready;
   }
 
-  /** Every call of its share has ended. @throws LoadError WORKER_BROKEN */
+  /** Resolves when every call of its share has ended. @throws LoadError WORKER_BROKEN */
   done(): Promise<void> {
     return this.#done;
   }
 
-  /** @param atMs the same moment for all workers, by the wall clock */
+  /** @param atMs the same time for all workers, in wall-clock time */
   start(atMs: number): void {
     this.#tell({ kind: 'start', atMs });
   }

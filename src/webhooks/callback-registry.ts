@@ -81,8 +81,8 @@ export class CallbackRegistry {
 
 const FAULTS: Readonly<Partial<Record<OutboundErrorCode, string>>> = {
   ADDRESS_REFUSED: URL_FAULTS.ADDRESS,
-  NAME_NOT_FOUND: 'names a host that has no address',
-  NAME_LOOKUP_FAILED: 'names a host whose address could not be found out; try again later',
+  NAME_NOT_FOUND: 'names a host without an address',
+  NAME_LOOKUP_FAILED: 'names a host whose address could not be resolved; try again later',
 };
 
 function faultOf(error: unknown): string {

@@ -10,11 +10,11 @@ export const WEBHOOK_CHECKS = {
   secret: 'the secret is not whsec_ followed by Base64',
   headers: 'webhook-id, webhook-timestamp or webhook-signature is missing',
   timestamp: 'webhook-timestamp is not a number of seconds',
-  age: 'webhook-timestamp is more than five minutes from now: an old webhook sent again, or a clock that is wrong',
+  age: 'webhook-timestamp is more than five minutes from now: a replayed webhook, or a wrong clock',
   rawBody:
-    'the signature is that of the same JSON in other bytes: verify the raw body, not one parsed and written anew',
-  signature: 'no signature matches: another secret, or a body that is not the one that was sent',
-  payload: 'the signature is right, but the body is no webhook of Tapwire',
+    'the signature is that of the same JSON in other bytes: verify the raw body, not one that was parsed and written again',
+  signature: 'no signature matches: the secret or the body differs from the one that was sent',
+  payload: 'the signature is right, but the body is not a Tapwire webhook',
 } as const;
 
 export type VerifiedWebhook =

@@ -161,12 +161,14 @@ describe('what it prints', () => {
     ).toContain('ledger: there was no ledger');
     const generator = {
       isLimit: true,
-      description: ['calls left up to 50 ms late (p99)'],
+      description: ['calls were sent up to 50 ms late (p99)'],
       lagP99Ms: 50,
       busy: 1,
       workers: 1,
     };
-    expect(describeResult(resultWith({ generator }))).toContain('may have been the limit: calls left up to 50 ms late');
+    expect(describeResult(resultWith({ generator }))).toContain(
+      'may have been the limit: calls were sent up to 50 ms late',
+    );
   });
 });
 

@@ -38,10 +38,10 @@ describe('a mix', () => {
   });
 
   test.each([
-    ['{"aprove": 1}', 'there is no scenario aprove; there are approve, decline'],
-    ['{"decline-69": 1}', 'there is no scenario decline-69'],
-    ['{"__proto__x": 1}', 'there is no scenario __proto__x'],
-    ['{"toString": 1}', 'there is no scenario toString'],
+    ['{"aprove": 1}', 'unknown scenario aprove; known are approve, decline'],
+    ['{"decline-69": 1}', 'unknown scenario decline-69'],
+    ['{"__proto__x": 1}', 'unknown scenario __proto__x'],
+    ['{"toString": 1}', 'unknown scenario toString'],
     ['{"approve": -1}', 'approve: '],
     ['{"approve": "many"}', 'approve: '],
     ['{"approve": 0}', 'no scenario has a weight above 0'],

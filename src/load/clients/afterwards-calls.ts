@@ -6,13 +6,13 @@ import { type CallOutcome, type ClientCall, operationCall } from './client-call.
 import { type Clients, type LoadTap, tapCall } from './tap-calls.ts';
 
 const REFUNDS = 2;
-/** So much that two of them exceed no sale. */
+/** Small enough that two of them exceed no sale. */
 const REFUND_AMOUNT = '5.00';
 
 /**
- * A phone taps, and the backend has the sale voided, or refunded in two parts, at once when it was approved.
+ * A phone taps. If the tap is approved, the backend immediately has the sale voided, or refunded in two parts.
  *
- * @throws LoadError BAD_FILE when the profile has no API key
+ * @throws LoadError BAD_FILE if the profile has no API key
  */
 export function afterwardsCall(clients: Clients, tap: LoadTap, what: 'void' | 'refund'): ClientCall {
   const { backend } = clients;

@@ -9,25 +9,28 @@ import {
 import type { HttpAnswer } from '../answer-reader.ts';
 import type { RequestWriter } from './request-writer.ts';
 
-/** One thing that a client does, a request or several in turn. Made before it is due, so that sending it costs nothing. */
+/**
+ * One action of a client: one request, or several in sequence. It is made before it is due, so that sending it costs
+ * nothing.
+ */
 export interface ClientCall {
   readonly scenario: string;
-  /** The whole HTTP request. */
+  /** The complete HTTP request. */
   readonly request: Buffer;
-  /** What the client makes of the answer: another call at once, on the same connection, or an outcome. */
+  /** Reads the response: returns another call to make at once on the same connection, or an outcome. */
   readonly read: (answer: HttpAnswer) => CallOutcome | ClientCall;
 }
 
 export interface CallOutcome {
   /** In a word or two: `Approved`, `Declined`, `HTTP 503`. */
   readonly outcome: string;
-  /** Whether the scenario had to end so. */
+  /** Whether this is the expected outcome of the scenario. */
   readonly isExpected: boolean;
-  /** The gateway did not do what was asked: 4xx, 5xx, no answer of this API. */
+  /** The gateway did not do what the request asked: 4xx, 5xx, or no response of this API. */
   readonly isError: boolean;
 }
 
-/** Who asks for what, and what he makes of the answer. */
+/** A request of a client, and how its response is read. */
 export interface Asked<Name extends OperationName> {
   readonly scenario: string;
   readonly credentials: Credentials;
@@ -35,7 +38,7 @@ export interface Asked<Name extends OperationName> {
   readonly read: (answer: AnswerOf<Name>) => CallOutcome | ClientCall;
 }
 
-/** A call of an operation. A refusal of it is an outcome, whatever was asked. */
+/** A call of an operation. A refusal is an outcome for every operation. */
 export function operationCall<Name extends OperationName>(
   requests: RequestWriter,
   name: Name,
@@ -52,7 +55,7 @@ export function operationCall<Name extends OperationName>(
   };
 }
 
-/** Undefined when there is none: a refusal, or something else. */
+/** Undefined for a refusal or any other response. */
 function answerIn<Name extends OperationName>(name: Name, { status, body }: HttpAnswer): AnswerOf<Name> | undefined {
   try {
     return answerOf(name, { status, text: body.toString('utf8') });

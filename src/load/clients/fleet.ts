@@ -6,7 +6,7 @@ import { signMerchantToken } from '../../phone/phone.ts';
 import { PinPad } from '../../phone/pin-pad.ts';
 import type { Profile } from '../../phone/profile.ts';
 
-/** A phone of a merchant's: a token, an ephemeral key for its session with the reader, and what it tapped last. */
+/** A phone of a merchant: a token, an ephemeral key for its session with the reader, and its last tap. */
 export interface LoadPhone {
   readonly credentials: Credentials;
   readonly deviceInstallationId: string;
@@ -22,22 +22,25 @@ export interface FleetOptions {
   readonly cardDataKey: CardDataPublicKey;
   /** Spread evenly over the merchants. */
   readonly phones: number;
-  /** How long the tokens must live. */
+  /** Required lifetime of the tokens. */
   readonly seconds: number;
-  /** A terminal whose line gives up soon, for taps that no switch answers; any other terminal's when there is none. */
+  /**
+   * A terminal whose switch has a short deadline, for taps that no switch answers; if absent, any other terminal is
+   * used.
+   */
   readonly hastyTerminal?: string | undefined;
 }
 
-/** For clocks that differ, and for requests at the very end. */
+/** Covers clocks that differ, and requests at the very end. */
 const TOKEN_MARGIN_SECONDS = 300;
-/** Enough that taps without an answer do not stand in one another's way. */
+/** Enough that taps without a response do not block each other. */
 const HASTY_PHONES = 8;
 
-/** The phones of one worker process. They take turns. */
+/** The phones of one worker process. They are used in rotation. */
 export class Fleet {
   readonly #phones: readonly LoadPhone[];
   readonly #hasty: readonly LoadPhone[];
-  /** Those that have tapped. */
+  /** Phones that have tapped. */
   readonly #used: LoadPhone[] = [];
   #turn = 0;
   #hastyTurn = 0;
@@ -64,12 +67,12 @@ export class Fleet {
     return this.#phones[this.#turn++ % this.#phones.length]!;
   }
 
-  /** For a tap that no switch will answer. */
+  /** A phone for a tap that no switch will answer. */
   nextHasty(): LoadPhone {
     return this.#hasty[this.#hastyTurn++ % this.#hasty.length]!;
   }
 
-  /** One that has tapped; any, while none has. */
+  /** A phone that has tapped; any phone before the first tap. */
   nextUsed(): LoadPhone {
     return this.#used[this.#turn++ % Math.max(1, this.#used.length)] ?? this.next();
   }
@@ -88,7 +91,7 @@ async function createPhone(
 ): Promise<LoadPhone> {
   const profile = { url: '', apiKey: '', login: { username: '', password: '' }, merchant, issuer };
   const exp = Math.floor(Date.now() / 1_000) + Math.ceil(seconds) + TOKEN_MARGIN_SECONDS;
-  // A user of its own each, so that no two phones have one token.
+  // Each has its own user, so that no two phones share a token.
   const token = await signMerchantToken(profile, { usr: `till-${index}`, exp, ...claims });
   return {
     credentials: { token },

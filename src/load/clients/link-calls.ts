@@ -6,9 +6,9 @@ import { type CallOutcome, type ClientCall, operationCall } from './client-call.
 import { type Clients, type LoadTap, tapCall } from './tap-calls.ts';
 
 /**
- * A backend makes a link (4.12), a phone taps it (4.4), and the backend asks what has become of it (4.6).
+ * A backend creates a link (4.12), a phone taps it (4.4), and the backend looks up its status (4.6).
  *
- * @throws LoadError BAD_FILE when the profile has no API key
+ * @throws LoadError BAD_FILE if the profile has no API key
  */
 export function linkCall(clients: Clients, tap: LoadTap): ClientCall {
   const { backend, requests } = clients;
@@ -37,7 +37,7 @@ export function linkCall(clients: Clients, tap: LoadTap): ClientCall {
   });
 }
 
-/** A call, and behind an outcome that was expected the next one. */
+/** A call that is followed by the next one if its outcome is as expected. */
 function followed(call: ClientCall, next: (outcome: CallOutcome) => ClientCall): ClientCall {
   const read = (answer: HttpAnswer) => {
     const step = call.read(answer);
@@ -54,7 +54,7 @@ interface Tapped {
   readonly outcome: CallOutcome;
 }
 
-/** The outcome is that of the tap, once the link is there to be looked up. */
+/** Looks the link up. The reported outcome is that of the tap. */
 function lookCall({ requests }: Clients, { scenario, backend, reference, outcome }: Tapped): ClientCall {
   const parts = { params: { reference } };
   return operationCall(requests, 'getLinkStatus', { scenario, credentials: backend, parts, read: () => outcome });

@@ -3,11 +3,11 @@ import { operationCall } from './client-call.ts';
 import type { LoadPhone } from './fleet.ts';
 import type { Clients } from './tap-calls.ts';
 
-/** A page as a merchant's app shows it. */
+/** The page size of a merchant's app. */
 const PAGE = 20;
 const FOUND: CallOutcome = { outcome: 'Found', isExpected: true, isError: false };
 
-/** A client looks its latest transaction up (4.2); the merchant's list when it has none yet. */
+/** A client looks up its latest transaction (4.2), or the merchant's list if it has none yet. */
 export function detailCall(clients: Clients, scenario: string): ClientCall {
   const phone = clients.fleet.nextUsed();
   const { credentials, lastTransactionId: id } = phone;
@@ -16,7 +16,7 @@ export function detailCall(clients: Clients, scenario: string): ClientCall {
   return operationCall(clients.requests, 'getTransaction', { scenario, credentials, parts, read: () => FOUND });
 }
 
-/** A client asks for its merchant's latest transactions (4.1). */
+/** A client requests its merchant's latest transactions (4.1). */
 export function listCall(clients: Clients, scenario: string, phone: LoadPhone = clients.fleet.next()): ClientCall {
   const { credentials } = phone;
   const parts = { query: { limit: PAGE } };

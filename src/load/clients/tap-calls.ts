@@ -8,13 +8,13 @@ import { type CallOutcome, type ClientCall, operationCall } from './client-call.
 import type { Fleet, LoadPhone } from './fleet.ts';
 import type { RequestWriter } from './request-writer.ts';
 
-/** Those who ask, and how they write it. */
+/** The clients of a worker, and how their requests are written. */
 export interface Clients {
   readonly fleet: Fleet;
-  /** Who makes links; undefined when the profile has no API key. */
+  /** Creates links; undefined if the profile has no API key. */
   readonly backend: Credentials | undefined;
   readonly requests: RequestWriter;
-  /** Keeps the last response about a transaction, to be compared with the books. */
+  /** Keeps the last response about a transaction, for comparison with the ledger. */
   readonly keepAnswer?: ((answer: KeptAnswer) => void) | undefined;
 }
 
@@ -31,11 +31,11 @@ export interface LoadTap {
   readonly phone: LoadPhone;
   readonly card: SampleCardName;
   readonly amountMinor: number;
-  /** What must come of it. */
+  /** The expected outcome. */
   readonly expects: OnlineAuthorization['type'];
-  /** Entered when it is asked for. */
+  /** Entered when the response requires it. */
   readonly pin?: string | undefined;
-  /** One of its own when absent. */
+  /** Default: a new one for each tap. */
   readonly merchantReference?: string | undefined;
 }
 
@@ -45,7 +45,7 @@ const TRACK_2 = 0x57;
 
 export const CARD_NAMES = Object.keys(SAMPLE_CARDS) as SampleCardName[];
 
-/** A phone submits a tap (4.4), and the PIN (4.5) when the issuer asks for it and there is one. */
+/** A phone submits a tap (4.4), and the PIN (4.5) if the issuer requires it and the scenario has one. */
 export function tapCall(clients: Clients, tap: LoadTap): ClientCall {
   const { fleet, requests } = clients;
   const { scenario, phone, card, amountMinor, merchantReference = randomUUID() } = tap;
@@ -97,7 +97,7 @@ function seal({ sealer, deviceInstallationId }: LoadPhone, values: ReadonlyMap<n
 
 function outcomeOf({ keepAnswer }: Clients, authorization: OnlineAuthorization, { expects }: LoadTap): CallOutcome {
   const { type, serviceReference, pinToken } = authorization;
-  // While a PIN is wanted, nothing has been said yet.
+  // While a PIN is required, no outcome has been reported yet.
   if (pinToken === undefined) keepAnswer?.({ id: serviceReference, outcome: type });
   return { outcome: type, isExpected: type === expects, isError: false };
 }

@@ -3,7 +3,7 @@ import { roundStep, type Scale, straightScale } from './scales.ts';
 
 export interface ChartSeries {
   readonly name: string;
-  /** A value for each moment of the chart; null where there was none. */
+  /** A value for each position on the horizontal axis; null without one. */
   readonly values: readonly (number | null)[];
   /** The CSS variable of its colour. */
   readonly colour: string;
@@ -18,23 +18,23 @@ export interface Axis {
 
 export interface Chart {
   readonly title: string;
-  /** What to see in it, in a sentence. */
+  /** A sentence that describes the chart. */
   readonly description: string;
-  /** Where the values are on the horizontal axis; moments, in seconds from the start, unless `axis` says otherwise. */
+  /** Positions on the horizontal axis: seconds from the start, unless `axis` defines another axis. */
   readonly xs: readonly number[];
   readonly axis?: Axis;
   readonly series: readonly ChartSeries[];
   readonly format: (value: number) => string;
-  /** Each series stands on those before it. */
+  /** Each series is stacked on the previous ones. */
   readonly isStacked?: boolean;
-  /** Straight, from 0, when absent. */
+  /** Default: linear, from 0. */
   readonly scale?: Scale;
 }
 
 const WIDTH = 640;
 const HEIGHT = 220;
 const LEFT = 58;
-/** Room for half of the last mark on the axis. */
+/** Room for half of the last label of the axis. */
 const RIGHT = 24;
 const TOP = 10;
 const BOTTOM = 26;
@@ -44,7 +44,7 @@ const TIME_TICKS = 6;
 /** A longer table is not readable; the chart contains all rows. */
 const TABLE_ROWS = 60;
 
-/** A chart as SVG, with its legend, and its figures as a table beside it. */
+/** A chart as SVG, with its legend and a table of its figures. */
 export function chartFigure(chart: Chart): string {
   const { title, description, series } = chart;
   const legend = series
@@ -68,7 +68,7 @@ function svgOf(chart: Chart): string {
     x: (at) => xOf(xs[at] ?? 0, xs),
     y: (value) => TOP + PLOT_HEIGHT * (1 - Math.min(1, scale.positionOf(value))),
   };
-  // What is named first lies on top.
+  // The first series is drawn on top.
   const shapes = layers.map(({ from, to }, at) => {
     const colour = `var(${series[at]!.colour})`;
     return from === undefined
@@ -98,7 +98,7 @@ interface Place {
   readonly y: (value: number) => number;
 }
 
-/** A null breaks the line; a value between two of them is a dot. */
+/** A null interrupts the line; a single value between two nulls is a dot. */
 function lineOf(values: readonly (number | null)[], { x, y }: Place): string {
   return values
     .map((value, at) => {

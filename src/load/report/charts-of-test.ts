@@ -6,11 +6,11 @@ import { latenciesOf, outcomesOf, Tally } from '../tally.ts';
 import type { Chart, ChartSeries } from './chart.ts';
 import { latencyScale } from './scales.ts';
 
-/** More points than this no screen shows side by side; neighbours are put together. */
+/** More points than a screen can show side by side; neighbours are combined. */
 const MAX_POINTS = 240;
 /** One colour for each series. Further series are combined in the last one. */
 const COLOURS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7', '--c8'];
-/** The same in every report: green is money, red is doubt. */
+/** The same in every report: green is money, red is an uncertain outcome. */
 const OUTCOME_COLOURS: Readonly<Record<string, string>> = {
   Approved: '--c2',
   Declined: '--c3',
@@ -21,7 +21,7 @@ const OUTCOME_COLOURS: Readonly<Record<string, string>> = {
 const OTHER_OUTCOMES = ['--c5', '--c7'];
 const REST_COLOUR = '--c8';
 const MOST_OUTCOMES = COLOURS.length - 1;
-/** Percentiles are steps of one thing, so they are steps of one colour. */
+/** Percentiles are degrees of one figure, so they have shades of one colour. */
 const PERCENTILES = [
   { name: 'p50', share: 0.5, colour: '--o1' },
   { name: 'p90', share: 0.9, colour: '--o2' },
@@ -34,7 +34,7 @@ interface Point {
   readonly slice: Slice;
 }
 
-/** Everything that a report shows of a test, chart by chart; charts of what could not be seen are left out. */
+/** All charts of a test; charts without data are left out. */
 export function chartsOfTest(record: LoadRecord, samples: readonly MachineSample[]): Chart[] {
   const points = pointsOf(record.seconds);
   const charts = [throughput(points), latency(points), distribution(record.total), outcomes(points), inFlight(points)];
@@ -60,7 +60,7 @@ function throughput(points: readonly Point[]): Chart {
   return {
     title: 'Throughput',
     description:
-      'Calls that were due and calls that were answered, a second. Where the two part, the gateway fell behind or caught up.',
+      'Calls that were due and calls that were answered, per second. Where the two lines diverge, the gateway fell behind or caught up.',
     xs: timesOf(points),
     series: [
       { name: 'due', values: rate('due'), colour: '--muted' },
@@ -81,7 +81,7 @@ function latency(points: readonly Point[]): Chart {
   const values = series.flatMap((each) => each.values.filter((value) => value !== null));
   return {
     title: 'Latency',
-    description: 'From the moment a call was due to its answer, waiting in line included.',
+    description: 'From the time a call was due to its response, waiting included.',
     xs: timesOf(points),
     series,
     format: inMs,
@@ -89,14 +89,14 @@ function latency(points: readonly Point[]): Chart {
   };
 }
 
-/** Each step to the right is ten times as rare: the typical and the worst are seen in one picture. */
+/** Each step to the right is ten times as rare, so one chart shows the typical and the worst latency. */
 function distribution({ scenarios }: Slice): Chart {
   const nines = Array.from({ length: 41 }, (_, at) => at / 10);
   const entries = Object.entries(scenarios).sort(([, one], [, other]) => answersOf(other) - answersOf(one));
   const series = entries.slice(0, COLOURS.length).map(([name, { latencies }], at) => {
     const histogram = new Histogram();
     histogram.add(latencies);
-    // Of fewer answers than it takes to have one so rare, nothing can be said.
+    // With too few responses for so rare a percentile, there is no value.
     const values = nines.map((each) =>
       histogram.count * 10 ** -each < 1 ? null : (histogram.percentileMs(1 - 10 ** -each) ?? null),
     );
@@ -139,7 +139,7 @@ function outcomes(points: readonly Point[]): Chart {
   }));
   return {
     title: 'Outcomes',
-    description: 'What the answers said, a second.',
+    description: 'Responses by outcome, per second.',
     xs: timesOf(points),
     series: rest.length === 0 ? series : [...series, { name: 'others', values: valuesOf(rest), colour: REST_COLOUR }],
     format: perSecond,
@@ -151,7 +151,7 @@ function inFlight(points: readonly Point[]): Chart {
   const level = (key: 'inFlight' | 'waiting' | 'connections') => points.map(({ slice }) => slice[key]);
   return {
     title: 'In flight',
-    description: 'Calls under way, calls that wait for a connection, and connections, at the end of each second.',
+    description: 'Calls in progress, calls that wait for a connection, and connections, at the end of each second.',
     xs: timesOf(points),
     series: [
       { name: 'under way', values: level('inFlight'), colour: '--c1' },
@@ -173,9 +173,9 @@ function machineCharts(samples: readonly MachineSample[]): Chart[] {
     }));
   return [
     {
-      title: 'Switch lines and queues',
+      title: 'Switch connections and queues',
       description:
-        'By the gateway’s own word: requests on their way to switches, requests that wait for a place on a line, jobs that wait.',
+        'As reported by the gateway: requests in flight to switches, requests that wait for a slot, and waiting jobs.',
       xs,
       series: gatewaySeries(samples),
       format: whole,
@@ -204,8 +204,8 @@ function ofMachine(samples: readonly MachineSample[]): ChartSeries {
 function gatewaySeries(samples: readonly MachineSample[]): ChartSeries[] {
   const level = (key: 'inFlight' | 'pending' | 'queued') => samples.map(({ gateway }) => gateway?.[key] ?? null);
   const series = [
-    { name: 'on their way', values: level('inFlight'), colour: '--c1' },
-    { name: 'waiting for a place', values: level('pending'), colour: '--c4' },
+    { name: 'in flight', values: level('inFlight'), colour: '--c1' },
+    { name: 'waiting for a slot', values: level('pending'), colour: '--c4' },
     { name: 'jobs waiting', values: level('queued'), colour: '--c2' },
   ];
   return series.filter(({ values }) => values.some((value) => value !== null));

@@ -8,13 +8,13 @@ import { escapeHtml } from './html-text.ts';
 import { REPORT_SCRIPT } from './report-script.ts';
 import { REPORT_STYLE } from './report-style.ts';
 
-/** What was demanded of the test, and what of it did not hold, in words. */
+/** The conditions for the test, and those that it failed, in words. */
 export interface Verdict {
   readonly thresholds: readonly Pick<Threshold, 'text'>[];
   readonly failed: readonly string[];
 }
 
-/** A load test as one page that needs nothing else: no network, no files beside it. */
+/** A load test as one self-contained page: no network access, no other files. */
 export function htmlReport(
   result: LoadResult,
   record: LoadRecord,
@@ -58,7 +58,7 @@ function notesOf({ generator, endedBy, ledger }: LoadResult, { thresholds, faile
   const demanded = thresholds.map(({ text }) => text).join(', ');
   const notes = [
     failed.length > 0 && ['bad', `Failed: ${failed.join('; ')}.`],
-    failed.length === 0 && demanded !== '' && ['good', `Passed: none of ${demanded} came true.`],
+    failed.length === 0 && demanded !== '' && ['good', `Passed: ${demanded} did not occur.`],
     ledger.ok === false && ['bad', `The ledger is not ok. ${[ledger.description, ...ledger.violations].join('; ')}`],
     generator.isLimit && ['warn', `The generator may have been the limit: ${generator.description.join('; ')}.`],
     endedBy === 'signal' && ['', 'The test was stopped by hand before its end.'],
@@ -72,7 +72,7 @@ function tilesOf(result: LoadResult): string {
   const share = sent + unsent === 0 ? 0 : (100 * failed) / (sent + unsent);
   const books = { word: ledger.ok === null ? 'none' : ledger.ok ? 'ok' : 'NOT OK', tone: toneOf(ledger.ok) };
   return [
-    tile(Math.round(perSecond).toLocaleString('en'), 'answered a second'),
+    tile(Math.round(perSecond).toLocaleString('en'), 'answered per second'),
     tile(answered.toLocaleString('en'), `answered of ${sent.toLocaleString('en')} sent`),
     tile(milliseconds(p50Ms), 'p50'),
     tile(milliseconds(p99Ms), 'p99'),

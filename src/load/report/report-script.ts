@@ -1,4 +1,4 @@
-/** What moves in the report: the figures under the pointer. Without it, the charts and tables are all there. */
+/** The interactive part of the report: the figures under the pointer. Charts and tables are complete without it. */
 export const REPORT_SCRIPT = `
 for (const plot of document.querySelectorAll('.plot')) {
   const { x, time, rows } = JSON.parse(plot.dataset.chart);

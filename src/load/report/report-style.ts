@@ -1,4 +1,6 @@
-/** The style sheet of the report, dark and light. People who confuse red and green can distinguish the colours in both. */
+/**
+ * The style sheet of the report, dark and light. People who confuse red and green can distinguish the colours in both.
+ */
 export const REPORT_STYLE = `
 :root{color-scheme:light dark;--page:#f6f6f4;--card:#fff;--line:#e4e3df;--ink:#191918;--ink2:#5d5c57;--muted:#a09f99;
 --c1:#2a78d6;--c2:#1baf7a;--c3:#eda100;--c4:#e34948;--c5:#4a3aa7;--c6:#e87ba4;--c7:#008300;--c8:#8a8983;

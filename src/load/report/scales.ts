@@ -1,4 +1,4 @@
-/** Where the lines of a chart's grid are. */
+/** The position of a chart's grid lines. */
 export interface Scale {
   /** 0 at the bottom, 1 at the top. */
   readonly positionOf: (value: number) => number;
@@ -6,7 +6,10 @@ export interface Scale {
 }
 
 const WANTED_TICKS = 4;
-/** From the typical to the worst more than this: on a straight scale the typical would lie on the ground. */
+/**
+ * A ratio of the largest to the typical value above this uses a logarithmic scale: on a linear one the typical value
+ * would be near zero.
+ */
 const LOGARITHMIC_FROM = 25;
 
 /** A scale from 0 to a round number above the largest value. */
@@ -17,7 +20,7 @@ export function straightScale(largest: number): Scale {
   return { positionOf: (value) => value / top, ticks };
 }
 
-/** Logarithmic where values lie far apart, straight where they do not. */
+/** Logarithmic if the values are far apart, otherwise linear. */
 export function latencyScale(values: readonly number[]): Scale {
   const positive = values.filter((value) => value > 0).sort((a, b) => a - b);
   const [least, largest] = [positive[0], positive.at(-1)];

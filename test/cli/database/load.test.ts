@@ -85,7 +85,7 @@ test('a load test makes every kind of call, loses none, and proves it by both bo
   expect(result.requests).toBeGreaterThan(80); // PINs and links take several
   expect(stdout).toContain('ledger: ok');
   const report = readFileSync(join(folder, 'a.html'), 'utf8');
-  expect(report).toContain('<h2>Switch lines and queues</h2>');
+  expect(report).toContain('<h2>Switch connections and queues</h2>');
   expect(report).not.toMatch(/https?:/);
   await expectInvariants(installation);
 });
