@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   type ApiKeyMode,
   type ApiKeyRecord,
@@ -61,7 +61,7 @@ class Bench implements ApiKeys {
 }
 
 describe('an API key', () => {
-  it('is made of mode, id and secret, prints as nothing and stores no secret', () => {
+  test('is made of mode, id and secret, prints as nothing and stores no secret', () => {
     const { text, record } = createApiKey(WANTED);
     expect(text.reveal()).toMatch(/^tw_test_[0-9a-f]{16}_[0-9a-f]{64}$/);
     expect(createApiKey({ ...WANTED, mode: 'live' }).text.reveal()).toMatch(/^tw_live_/);
@@ -72,7 +72,7 @@ describe('an API key', () => {
     expect(record.secretHash).toHaveLength(32);
   });
 
-  it('lets its owner in with its scopes', async () => {
+  test('lets its owner in with its scopes', async () => {
     const bench = new Bench();
     const { text, id } = bench.add();
     const principal = await bench.verifier.verify(text);
@@ -81,14 +81,14 @@ describe('an API key', () => {
     expect(() => requireScope(principal, 'links:write')).toThrow(new AuthError('FORBIDDEN', 'scope'));
   });
 
-  it('is one of two that work while they rotate', async () => {
+  test('is one of two that work while they rotate', async () => {
     const bench = new Bench();
     const [old, current] = [bench.add(), bench.add()];
     expect(await bench.verifier.verify(old.text)).toMatchObject({ keyId: old.id });
     expect(await bench.verifier.verify(current.text)).toMatchObject({ keyId: current.id });
   });
 
-  it('works until it expires', async () => {
+  test('works until it expires', async () => {
     const bench = new Bench();
     const { text } = bench.add({ expiresAtMs: NOW_MS + 1_000 });
     bench.nowMs += 999;
@@ -97,7 +97,7 @@ describe('an API key', () => {
     expect(await bench.refusal(text)).toBe('expired');
   });
 
-  it('stops working within 5 s after it was revoked', async () => {
+  test('stops working within 5 s after it was revoked', async () => {
     const bench = new Bench();
     const { text, id } = bench.add();
     await bench.verifier.verify(text);
@@ -106,7 +106,7 @@ describe('an API key', () => {
     expect(await bench.refusal(text)).toBe('revoked');
   });
 
-  it('stops working within 5 s after its row was deleted', async () => {
+  test('stops working within 5 s after its row was deleted', async () => {
     const bench = new Bench();
     const { text, id } = bench.add();
     await bench.verifier.verify(text);
@@ -115,14 +115,14 @@ describe('an API key', () => {
     expect(await bench.refusal(text)).toBe('unknown');
   });
 
-  it('is refused in the other mode, also when its text is spelled for it', async () => {
+  test('is refused in the other mode, also when its text is spelled for it', async () => {
     const bench = new Bench('live');
     const { text } = bench.add();
     expect(await bench.refusal(text)).toBe('mode');
     expect(await bench.refusal(text.replace('tw_test_', 'tw_live_'))).toBe('mode');
   });
 
-  it('is refused with a wrong secret exactly as with an unknown id: one look-up, one comparison, one error', async () => {
+  test('is refused with a wrong secret exactly as with an unknown id: one look-up, one comparison, one error', async () => {
     const bench = new Bench();
     const { text, id } = bench.add();
     const wrongSecret = `tw_test_${id}_${'0'.repeat(64)}`;
@@ -135,13 +135,13 @@ describe('an API key', () => {
     expect(bench.found).toHaveLength(2);
   });
 
-  it('is refused with the secret of another key', async () => {
+  test('is refused with the secret of another key', async () => {
     const bench = new Bench();
     const [mine, other] = [bench.add(), bench.add()];
     expect(await bench.refusal(`tw_test_${mine.id}_${other.text.split('_')[3]}`)).toBe('secret');
   });
 
-  it.each([
+  test.each([
     ['nothing', () => ''],
     ['a blank before it', (text: string) => ` ${text}`],
     ['a line break after it', (text: string) => `${text}\n`],
@@ -157,7 +157,7 @@ describe('an API key', () => {
     expect(bench.found).toEqual([]);
   });
 
-  it('of any text is refused with the one error', async () => {
+  test('of any text is refused with the one error', async () => {
     const bench = new Bench();
     const hex = (bytes: number) =>
       fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((octets) => Buffer.from(octets).toString('hex'));
@@ -171,7 +171,7 @@ describe('an API key', () => {
     );
   });
 
-  it('tells its use once a minute', async () => {
+  test('tells its use once a minute', async () => {
     const bench = new Bench();
     const { text, id } = bench.add();
     for (let request = 0; request < 5; request++) await bench.verifier.verify(text);
@@ -184,14 +184,14 @@ describe('an API key', () => {
     ]);
   });
 
-  it('that was refused tells no use', async () => {
+  test('that was refused tells no use', async () => {
     const bench = new Bench();
     const { id } = bench.add();
     await bench.refusal(`tw_test_${id}_${'0'.repeat(64)}`);
     expect(bench.uses).toEqual([]);
   });
 
-  it('is neither good nor bad while the store is gone, and works again afterwards', async () => {
+  test('is neither good nor bad while the store is gone, and works again afterwards', async () => {
     const bench = new Bench();
     const { text } = bench.add();
     const { find } = bench;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type ApiKeyRecord, createApiKey, createApiKeyVerifier } from '../../src/auth/api-key.ts';
 import { Authenticator } from '../../src/auth/authenticator.ts';
 import { createMerchantTokenVerifier } from '../../src/auth/issuers/verify-merchant-token.ts';
@@ -65,15 +65,15 @@ const bearer = { authorization: `Bearer ${token}` };
 const MERCHANT = { acquirerId: 1, integratorId: 11, merchantId: '1001' };
 
 describe('who may read transactions', () => {
-  it('is the owner of an API key', async () => {
+  test('is the owner of an API key', async () => {
     expect(await authenticator.owner({ 'x-api-key': keyOf(OWNER) })).toEqual(OWNER);
   });
 
-  it('is the merchant that a Bearer token stands for', async () => {
+  test('is the merchant that a Bearer token stands for', async () => {
     expect(await authenticator.owner(bearer)).toEqual(MERCHANT);
   });
 
-  it.each([
+  test.each([
     ['its acquirer', { acquirerId: 1 }],
     ['its integrator', { acquirerId: 1, integratorId: 11 }],
     ['itself', MERCHANT],
@@ -81,7 +81,7 @@ describe('who may read transactions', () => {
     expect(await authenticator.owner({ ...bearer, 'x-api-key': keyOf(owner) })).toEqual(MERCHANT);
   });
 
-  it.each([
+  test.each([
     ['another acquirer', { acquirerId: 2 }],
     ['another integrator', { acquirerId: 1, integratorId: 12 }],
     ['another merchant', { acquirerId: 1, integratorId: 11, merchantId: '1002' }],
@@ -90,7 +90,7 @@ describe('who may read transactions', () => {
     await expect(authenticator.owner(both)).rejects.toEqual(new AuthError('FORBIDDEN', 'owner'));
   });
 
-  it('is nobody when the user that the token names is blocked, or of another merchant', async () => {
+  test('is nobody when the user that the token names is blocked, or of another merchant', async () => {
     const user = { id: randomUUID(), isBlocked: false, isOfAnother: false, permissions: [] };
     known.set('till-3', user);
     expect(await authenticator.owner(bearer)).toEqual(MERCHANT);
@@ -101,7 +101,7 @@ describe('who may read transactions', () => {
     known.clear();
   });
 
-  it('is nobody when one of two credentials is bad, whichever it is', async () => {
+  test('is nobody when one of two credentials is bad, whichever it is', async () => {
     const badKey = `tw_test_${'0'.repeat(16)}_${'0'.repeat(64)}`;
     await expect(authenticator.owner({ ...bearer, 'x-api-key': badKey })).rejects.toMatchObject({
       code: 'API_KEY_INVALID',
@@ -112,7 +112,7 @@ describe('who may read transactions', () => {
     await expect(authenticator.owner(noToken)).rejects.toMatchObject({ code: 'UNAUTHORISED' });
   });
 
-  it('is nobody without a credential, without the scope, or with the key of the operator', async () => {
+  test('is nobody without a credential, without the scope, or with the key of the operator', async () => {
     await expect(authenticator.owner({})).rejects.toMatchObject({
       code: 'UNAUTHORISED',
     });
@@ -122,13 +122,13 @@ describe('who may read transactions', () => {
 });
 
 describe('a portal user', () => {
-  it('reads what is its owner’s', async () => {
+  test('reads what is its owner’s', async () => {
     expect(await authenticator.owner(await session({ role: 'viewer' }))).toEqual(OWNER);
     const cashier = await session({ owner: MERCHANT });
     expect(await authenticator.owner({ ...cashier, 'x-api-key': keyOf(OWNER) })).toEqual(MERCHANT);
   });
 
-  it('does what its role allows, and what it was allowed besides', async () => {
+  test('does what its role allows, and what it was allowed besides', async () => {
     expect(await authenticator.creator(await session(), 'payments:create')).toEqual(OWNER);
     const scope = { code: 'FORBIDDEN', check: 'scope' };
     await expect(authenticator.creator(await session({ role: 'viewer' }), 'payments:create')).rejects.toMatchObject(
@@ -145,7 +145,7 @@ describe('a portal user', () => {
     await expect(authenticator.creator(admin, 'tenants:manage')).rejects.toMatchObject(scope);
   });
 
-  it('is nobody when it is blocked, gone, or its password another one since', async () => {
+  test('is nobody when it is blocked, gone, or its password another one since', async () => {
     await expect(authenticator.owner(await session({ isBlocked: true }))).rejects.toMatchObject({
       code: 'BLOCKED_USER',
     });
@@ -157,7 +157,7 @@ describe('a portal user', () => {
     expect(await authenticator.owner(await session({ passwordChangedAtMs: NOW_MS + 900 }))).toEqual(OWNER);
   });
 
-  it('configures nothing and speaks for no integrator', async () => {
+  test('configures nothing and speaks for no integrator', async () => {
     const admin = await session({ role: 'admin', owner: { acquirerId: 1 } });
     const forbidden = { code: 'FORBIDDEN' };
     await expect(authenticator.administrator(admin, '1', 'processors:manage')).rejects.toMatchObject(forbidden);
@@ -166,7 +166,7 @@ describe('a portal user', () => {
     await expect(authenticator.integrator(headers, wanted)).rejects.toMatchObject(forbidden);
   });
 
-  it('is one credential, whatever session', async () => {
+  test('is one credential, whatever session', async () => {
     const first = await session({ id: randomUUID() });
     expect(await authenticator.credential(first)).toBe(await authenticator.credential(first));
     expect(await authenticator.credential(await session())).not.toBe(await authenticator.credential(first));
@@ -174,7 +174,7 @@ describe('a portal user', () => {
 });
 
 describe('who creates payments', () => {
-  it('is the holder of a key with the scope', async () => {
+  test('is the holder of a key with the scope', async () => {
     expect(await authenticator.creator({ 'x-api-key': keyOf(OWNER, ['payments:create']) }, 'payments:create')).toEqual(
       OWNER,
     );
@@ -183,7 +183,7 @@ describe('who creates payments', () => {
     });
   });
 
-  it('is not the holder of a token that devices have', async () => {
+  test('is not the holder of a token that devices have', async () => {
     const device = { code: 'FORBIDDEN', check: 'device' };
     await expect(authenticator.creator(bearer, 'payments:create')).rejects.toMatchObject(device);
     for (const use of ['intent', 'intentSession', 'proximity', 'pin'] as const) {
@@ -198,7 +198,7 @@ describe('who creates payments', () => {
     }
   });
 
-  it('is nobody with two credentials unless both are good and of one owner', async () => {
+  test('is nobody with two credentials unless both are good and of one owner', async () => {
     const key = { 'x-api-key': keyOf(OWNER, ['payments:create']) };
     const own = await session();
     expect(await authenticator.creator({ ...key, ...own }, 'payments:create')).toEqual(OWNER);
@@ -209,7 +209,7 @@ describe('who creates payments', () => {
     await expect(authenticator.creator(bad, 'payments:create')).rejects.toMatchObject({ code: 'JWT_INVALID' });
   });
 
-  it('is nobody of a blocked merchant', async () => {
+  test('is nobody of a blocked merchant', async () => {
     const blocked = { ...MERCHANT, merchantId: '1003' };
     registry.merchants.set('1003', { ...blocked, isBlocked: true });
     const refused = { code: 'FORBIDDEN', check: 'blocked' };
@@ -225,7 +225,7 @@ describe('a tenant that is blocked', () => {
   const refused = { code: 'FORBIDDEN', check: 'blocked' };
   const scopes = ['transactions:read', 'transactions:refund', 'webhooks:manage', 'tenants:manage'];
 
-  it.each([
+  test.each([
     ['an integrator, by its own key', '3 31', { acquirerId: 3, integratorId: 31 }],
     ['an acquirer, by its own key', '4', { acquirerId: 4 }],
     ['an integrator of a blocked acquirer', '5', { acquirerId: 5, integratorId: 51 }],
@@ -245,7 +245,7 @@ describe('a tenant that is blocked', () => {
     await expect(administrator).rejects.toMatchObject(refused);
   });
 
-  it('is still administrated by the operator', async () => {
+  test('is still administrated by the operator', async () => {
     registry.blocked.add('6');
     const key = { 'x-api-key': keyOf('operator', ['tenants:manage']) };
     expect(await authenticator.administrator(key, '6', 'tenants:manage')).toMatchObject({ owner: 'operator' });
@@ -259,19 +259,19 @@ describe('who speaks for an integrator', () => {
   const alone = { scope: 'webhooks:manage', needsBearer: false } as const;
   const both = { scope: 'webhooks:manage', needsBearer: true } as const;
 
-  it('is the holder of its key, and of a token that it signed where one is needed', async () => {
+  test('is the holder of its key, and of a token that it signed where one is needed', async () => {
     expect(await authenticator.integrator(key(), alone)).toEqual(OWNER);
     expect(await authenticator.integrator({ ...key(), ...bearer }, alone)).toEqual(OWNER);
     expect(await authenticator.integrator({ ...key(), ...bearer }, both)).toEqual(OWNER);
   });
 
-  it('is nobody with one credential where both are needed', async () => {
+  test('is nobody with one credential where both are needed', async () => {
     await expect(authenticator.integrator(key(), both)).rejects.toMatchObject({ code: 'UNAUTHORISED' });
     await expect(authenticator.integrator(bearer, both)).rejects.toMatchObject({ code: 'UNAUTHORISED' });
     await expect(authenticator.integrator(bearer, alone)).rejects.toMatchObject({ code: 'UNAUTHORISED' });
   });
 
-  it.each([
+  test.each([
     ['the operator', 'operator' as const],
     ['an acquirer', { acquirerId: 1 }],
     ['a merchant', MERCHANT],
@@ -281,7 +281,7 @@ describe('who speaks for an integrator', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['another integrator', { acquirerId: 1, integratorId: 12 }],
     ['another acquirer', { acquirerId: 2, integratorId: 11 }],
   ])('is not the holder of a key of %s with this token, though both are good', async (_, owner) => {
@@ -292,14 +292,14 @@ describe('who speaks for an integrator', () => {
     }
   });
 
-  it('is not a merchant that signs its own tokens', async () => {
+  test('is not a merchant that signs its own tokens', async () => {
     const own = createSigner('ES256', { owner: MERCHANT, kid: 'own' });
     registry.change(({ keys }) => keys.get(ISSUER)!.push(own.registered));
     const headers = { ...key(), authorization: `Bearer ${await signToken(own)}` };
     await expect(authenticator.integrator(headers, both)).rejects.toMatchObject({ code: 'FORBIDDEN' });
   });
 
-  it('is nobody without the scope', async () => {
+  test('is nobody without the scope', async () => {
     const reader = key(OWNER, ['transactions:read']);
     await expect(authenticator.integrator({ ...reader, ...bearer }, both)).rejects.toMatchObject({ code: 'FORBIDDEN' });
   });

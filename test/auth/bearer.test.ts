@@ -1,13 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { bearerToken } from '../../src/auth/bearer.ts';
 import { AuthError } from '../../src/errors.ts';
 
 describe('the Authorization header', () => {
-  it.each(['Bearer a.b-c_d', 'bearer a.b-c_d', 'BEARER  a.b-c_d'])('%j carries a token', (header) => {
+  test.each(['Bearer a.b-c_d', 'bearer a.b-c_d', 'BEARER  a.b-c_d'])('%j carries a token', (header) => {
     expect(bearerToken(header)).toBe('a.b-c_d');
   });
 
-  it.each([
+  test.each([
     undefined,
     '',
     'Bearer',

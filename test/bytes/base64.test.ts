@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { decodeBase64, decodeBase64Url } from '../../src/bytes/base64.ts';
 import { anyText } from '../support/any-text.ts';
 
@@ -12,7 +12,7 @@ describe.each([
   ],
   ['base64url', decodeBase64Url, 'base64url', ['QQ==', 'QR', 'QQ\n', '+/+/', 'Q', '=', 'é']],
 ] as const)('%s', (_, decode, encoding, malformed) => {
-  it('gives back any bytes', () => {
+  test('gives back any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         expect(decode(Buffer.from(bytes).toString(encoding))).toEqual(Buffer.from(bytes));
@@ -20,11 +20,11 @@ describe.each([
     );
   });
 
-  it.each(malformed)('of %j is nothing', (text) => {
+  test.each(malformed)('of %j is nothing', (text) => {
     expect(decode(text)).toBeUndefined();
   });
 
-  it('has one spelling for a value: whatever text is read, writing it gives that text', () => {
+  test('has one spelling for a value: whatever text is read, writing it gives that text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.base64String(), anyText()), (text) => {
         const bytes = decode(text);

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { LruMap } from '../../src/bytes/lru-map.ts';
 
 describe('a map of the last used', () => {
-  it('drops what was used the longest ago when it is full', () => {
+  test('drops what was used the longest ago when it is full', () => {
     const map = new LruMap<string, number>(2);
     map.set('a', 1);
     map.set('b', 2);
@@ -11,7 +11,7 @@ describe('a map of the last used', () => {
     expect([map.get('a'), map.get('b'), map.get('c'), map.size]).toEqual([1, undefined, 3, 2]);
   });
 
-  it('counts setting again as a use and not as another entry', () => {
+  test('counts setting again as a use and not as another entry', () => {
     const map = new LruMap<string, number>(2);
     map.set('a', 1);
     map.set('b', 2);
@@ -20,7 +20,7 @@ describe('a map of the last used', () => {
     expect([map.get('a'), map.get('b'), map.get('c'), map.size]).toEqual([10, undefined, 3, 2]);
   });
 
-  it('forgets what is deleted', () => {
+  test('forgets what is deleted', () => {
     const map = new LruMap<string, number>(2);
     map.set('a', 1);
     expect([map.delete('a'), map.delete('a'), map.get('a'), map.size]).toEqual([true, false, undefined, 0]);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createCardVault } from '../../src/card/card-vault.ts';
 import { SealError } from '../../src/errors.ts';
 import { freshKeyRing, freshSecretKey, secretKeysOf } from '../support/card-data.ts';
@@ -11,13 +11,13 @@ const ring = await freshKeyRing();
 const vault = createCardVault(ring);
 
 describe('a kept card', () => {
-  it('opens for its transaction and for no other', () => {
+  test('opens for its transaction and for no other', () => {
     const sealed = vault.seal(ID, CARD);
     expect(vault.open(ID, sealed)).toEqual(CARD);
     expect(() => vault.open(OTHER_ID, sealed)).toThrow(new SealError('SEAL_BROKEN'));
   });
 
-  it('is opened once for its expiry, which is then remembered', () => {
+  test('is opened once for its expiry, which is then remembered', () => {
     const sealed = createCardVault(ring).seal(ID, CARD);
     const reading = createCardVault(ring);
     expect(() => reading.expiryOf(OTHER_ID, sealed)).toThrow(SealError);
@@ -25,13 +25,13 @@ describe('a kept card', () => {
     expect(reading.expiryOf(ID, new Uint8Array())).toBe(CARD.expiry);
   });
 
-  it('shows neither the PAN nor that it was sealed before', () => {
+  test('shows neither the PAN nor that it was sealed before', () => {
     const [first, second] = [vault.seal(ID, CARD), vault.seal(ID, CARD)];
     expect(Buffer.from(first).toString('latin1')).not.toContain(CARD.pan);
     expect(Buffer.compare(first, second)).not.toBe(0);
   });
 
-  it('opens after its key was rotated, until that key is gone from the ring', () => {
+  test('opens after its key was rotated, until that key is gone from the ring', () => {
     const [old, current] = [freshSecretKey('pan-old'), freshSecretKey('pan-new')];
     const sealed = createCardVault({ ...ring, panSealing: secretKeysOf(old) }).seal(ID, CARD);
     expect(createCardVault({ ...ring, panSealing: secretKeysOf(current, old) }).open(ID, sealed)).toEqual(CARD);
@@ -39,7 +39,7 @@ describe('a kept card', () => {
     expect(() => withoutOld.open(ID, sealed)).toThrow(new SealError('KEY_GONE'));
   });
 
-  it('does not open when any one bit is turned, and the error quotes nothing', () => {
+  test('does not open when any one bit is turned, and the error quotes nothing', () => {
     const sealed = vault.seal(ID, CARD);
     for (let bit = 0; bit < sealed.length * 8; bit++) {
       const turned = Uint8Array.from(sealed);
@@ -48,25 +48,25 @@ describe('a kept card', () => {
     }
   });
 
-  it('does not open when it is cut short anywhere', () => {
+  test('does not open when it is cut short anywhere', () => {
     const sealed = vault.seal(ID, CARD);
     for (let length = 0; length < sealed.length; length++) {
       expect(() => vault.open(ID, sealed.subarray(0, length))).toThrow(SealError);
     }
   });
 
-  it('does not open as anything but a card', () => {
+  test('does not open as anything but a card', () => {
     const sealed = vault.seal(ID, { pan: 7 } as never);
     expect(() => vault.open(ID, sealed)).toThrow(new SealError('SEAL_BROKEN'));
   });
 
-  it('is refused above 8 KB', () => {
+  test('is refused above 8 KB', () => {
     expect(() => vault.seal(ID, { ...CARD, original: { field: 'x'.repeat(8_192) } })).toThrow(
       new SealError('TOO_LARGE'),
     );
   });
 
-  it('opens to what was sealed, whatever it held', () => {
+  test('opens to what was sealed, whatever it held', () => {
     const texts = fc.record({
       pan: fc.string(),
       expiry: fc.string(),
@@ -80,7 +80,7 @@ describe('a kept card', () => {
     );
   });
 
-  it('of any bytes is a card or a SealError', () => {
+  test('of any bytes is a card or a SealError', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         expect(() => vault.open(ID, bytes)).toThrow(SealError);
@@ -91,7 +91,7 @@ describe('a kept card', () => {
 });
 
 describe("a PAN's hash", () => {
-  it('is the same for the same PAN, names its key and depends on it', () => {
+  test('is the same for the same PAN, names its key and depends on it', () => {
     const hash = vault.hashPan(CARD.pan);
     expect(hash).toBe(vault.hashPan(CARD.pan));
     expect(hash).toMatch(new RegExp(`^${ring.panHash.current.id}:[A-Za-z0-9_-]{43}$`));
@@ -103,7 +103,7 @@ describe("a PAN's hash", () => {
     expect(other.hashPan(CARD.pan)).not.toBe(hash);
   });
 
-  it('is searched for under every key, newest first', () => {
+  test('is searched for under every key, newest first', () => {
     const [old, current] = [freshSecretKey('hash-old'), freshSecretKey('hash-new')];
     const before = createCardVault({ ...ring, panHash: secretKeysOf(old) }).hashPan(CARD.pan);
     const rotated = createCardVault({ ...ring, panHash: secretKeysOf(current, old) });

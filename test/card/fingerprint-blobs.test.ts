@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createCardDataOpener } from '../../src/card/open-card-data.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
 import { BINDING, freshKeyRing, freshSecretKey, publicKeyOf, secretKeysOf, visaTap } from '../support/card-data.ts';
@@ -8,7 +8,7 @@ const opener = createCardDataOpener({ keys: ring });
 const tap = createCardDataSealer(publicKeyOf(ring, 'X25519')).seal(visaTap(), BINDING);
 
 describe('the fingerprint of a tap', () => {
-  it('recognises the same blobs and no others', () => {
+  test('recognises the same blobs and no others', () => {
     const fingerprint = opener.fingerprint(tap);
     const again = createCardDataSealer(publicKeyOf(ring, 'X25519')).seal(visaTap(), BINDING);
     expect(opener.isFingerprintOf(fingerprint, tap)).toBe(true);
@@ -17,12 +17,12 @@ describe('the fingerprint of a tap', () => {
     expect(opener.isFingerprintOf(fingerprint, { ...tap, paymentCardData: again.paymentCardData })).toBe(false);
   });
 
-  it('keeps the two blobs apart: a character moved from one to the other is another tap', () => {
+  test('keeps the two blobs apart: a character moved from one to the other is another tap', () => {
     const one = opener.fingerprint({ ...tap, generalCardData: 'AAAA', paymentCardData: 'BBBB' });
     expect(opener.isFingerprintOf(one, { ...tap, generalCardData: 'AAAAB', paymentCardData: 'BBB' })).toBe(false);
   });
 
-  it('tells PIN blocks beside the blobs apart, and from none', () => {
+  test('tells PIN blocks beside the blobs apart, and from none', () => {
     const pin = { ...tap, pinToken: '', pinBlock: '0123456789ABCDEF', ksn: 'FFFF9876543210E00001' };
     const fingerprint = opener.fingerprint(pin);
     expect(opener.isFingerprintOf(fingerprint, { ...pin, pinToken: 'made again' })).toBe(true);
@@ -31,7 +31,7 @@ describe('the fingerprint of a tap', () => {
     expect(opener.isFingerprintOf(fingerprint, { ...pin, ksn: 'FFFF9876543210E00002' })).toBe(false);
   });
 
-  it('still recognises the tap after the key was rotated, and not once that key is gone', () => {
+  test('still recognises the tap after the key was rotated, and not once that key is gone', () => {
     const old = ring.blobHmac.current;
     const current = freshSecretKey('blob-new');
     const rotated = createCardDataOpener({ keys: { ...ring, blobHmac: secretKeysOf(current, old) } });
@@ -41,7 +41,7 @@ describe('the fingerprint of a tap', () => {
     expect(withoutOld.isFingerprintOf(opener.fingerprint(tap), tap)).toBe(false);
   });
 
-  it.each(['', ':', 'blob', `${ring.blobHmac.current.id}:`, 'x:y:z'])('is not %j', (fingerprint) => {
+  test.each(['', ':', 'blob', `${ring.blobHmac.current.id}:`, 'x:y:z'])('is not %j', (fingerprint) => {
     expect(opener.isFingerprintOf(fingerprint, tap)).toBe(false);
   });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { HandoverKeys, WorkerPublicKey } from '../../src/card/handover-keys.ts';
 import { HandoverOpener, MAX_LONGEST_WAIT_MS } from '../../src/card/open-handover.ts';
 import { HandoverSealer } from '../../src/card/seal-handover.ts';
@@ -60,20 +60,20 @@ afterEach(() => {
 });
 
 describe('a tap handed over', () => {
-  it('opens at any worker that was live when it was sealed', async () => {
+  test('opens at any worker that was live when it was sealed', async () => {
     const workers = [await startWorker('w1'), await startWorker('w2'), await startWorker('w3')];
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
     for (const worker of workers) expect(worker.open(ATTEMPT, sealed)).toEqual(BLOBS);
   });
 
-  it('from several api processes opens at one worker', async () => {
+  test('from several api processes opens at one worker', async () => {
     const worker = await startWorker('w1');
     for (const api of [startApi(), startApi()]) {
       for (let tap = 0; tap < 3; tap++) expect(worker.open(ATTEMPT, await api.seal(ATTEMPT, BLOBS))).toEqual(BLOBS);
     }
   });
 
-  it('holds no card data in clear and looks different each time', async () => {
+  test('holds no card data in clear and looks different each time', async () => {
     await startWorker('w1');
     const api = startApi();
     const [first, second] = [await api.seal(ATTEMPT, BLOBS), await api.seal(ATTEMPT, BLOBS)];
@@ -81,7 +81,7 @@ describe('a tap handed over', () => {
     expect(Buffer.compare(first, second)).not.toBe(0);
   });
 
-  it('does not open for another transaction or another attempt', async () => {
+  test('does not open for another transaction or another attempt', async () => {
     const worker = await startWorker('w1');
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
     expect(() => worker.open({ ...ATTEMPT, attempt: 2 }, sealed)).toThrow(new SealError('SEAL_BROKEN'));
@@ -90,7 +90,7 @@ describe('a tap handed over', () => {
     );
   });
 
-  it('does not open at a worker that came later, nor at one that restarted', async () => {
+  test('does not open at a worker that came later, nor at one that restarted', async () => {
     const first = await startWorker('w1');
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
     const later = await startWorker('w2');
@@ -101,7 +101,7 @@ describe('a tap handed over', () => {
     }
   });
 
-  it('does not open when any one bit is turned, or when it is cut short', async () => {
+  test('does not open when any one bit is turned, or when it is cut short', async () => {
     const worker = await startWorker('w1');
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
     for (let bit = 0; bit < sealed.length * 8; bit++) {
@@ -115,7 +115,7 @@ describe('a tap handed over', () => {
     }
   });
 
-  it('of any bytes opens to nothing but a SealError', async () => {
+  test('of any bytes opens to nothing but a SealError', async () => {
     const worker = await startWorker('w1');
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
     const bytes = fc.oneof(
@@ -129,7 +129,7 @@ describe('a tap handed over', () => {
     );
   });
 
-  it('carries blobs of any size up to 64 KB each, and none above', async () => {
+  test('carries blobs of any size up to 64 KB each, and none above', async () => {
     const worker = await startWorker('w1');
     const api = startApi();
     for (const [general, payment] of [
@@ -145,7 +145,7 @@ describe('a tap handed over', () => {
     await expect(api.seal(ATTEMPT, tooLarge)).rejects.toEqual(new SealError('TOO_LARGE'));
   });
 
-  it('is sealed for 16 workers at most, those that showed themselves last', async () => {
+  test('is sealed for 16 workers at most, those that showed themselves last', async () => {
     const workers: HandoverOpener[] = [];
     for (let worker = 0; worker < 17; worker++) workers.push(await startWorker(`w${worker}`));
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
@@ -155,7 +155,7 @@ describe('a tap handed over', () => {
 });
 
 describe('the workers an api process seals for', () => {
-  it('are none until one is live: a refusal that may be tried again', async () => {
+  test('are none until one is live: a refusal that may be tried again', async () => {
     const api = startApi();
     await expect(api.seal(ATTEMPT, BLOBS)).rejects.toMatchObject({ code: 'NO_WORKER', retryable: true });
     const worker = await startWorker('w1');
@@ -163,7 +163,7 @@ describe('the workers an api process seals for', () => {
     expect(worker.open(ATTEMPT, await api.seal(ATTEMPT, BLOBS))).toEqual(BLOBS);
   });
 
-  it('are read every 2 s, once for all taps between', async () => {
+  test('are read every 2 s, once for all taps between', async () => {
     await startWorker('w1');
     const api = startApi();
     await Promise.all(Array.from({ length: 50 }, () => api.seal(ATTEMPT, BLOBS)));
@@ -173,7 +173,7 @@ describe('the workers an api process seals for', () => {
     expect(keys.readsOfLive).toBe(2);
   });
 
-  it('are read again at once after reading failed', async () => {
+  test('are read again at once after reading failed', async () => {
     await startWorker('w1');
     const api = startApi();
     keys.failure = new Error('database gone');
@@ -182,7 +182,7 @@ describe('the workers an api process seals for', () => {
     expect(await api.seal(ATTEMPT, BLOBS)).toBeInstanceOf(Uint8Array);
   });
 
-  it('are those that gave a sign of life within a minute', async () => {
+  test('are those that gave a sign of life within a minute', async () => {
     const worker = await startWorker('w1');
     const api = startApi();
     await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
@@ -192,7 +192,7 @@ describe('the workers an api process seals for', () => {
     await expect(api.seal(ATTEMPT, BLOBS)).rejects.toMatchObject({ code: 'NO_WORKER' });
   });
 
-  it('are without one that withdrew, which still opens what it was given', async () => {
+  test('are without one that withdrew, which still opens what it was given', async () => {
     const worker = await startWorker('w1');
     const api = startApi();
     const sealed = await api.seal(ATTEMPT, BLOBS);
@@ -204,7 +204,7 @@ describe('the workers an api process seals for', () => {
 });
 
 describe('the keys of the handover', () => {
-  it('are new every 50 minutes, without a tap between that does not open', async () => {
+  test('are new every 50 minutes, without a tap between that does not open', async () => {
     const worker = await startWorker('w1');
     const api = startApi();
     const published = new Set<string>();
@@ -217,7 +217,7 @@ describe('the keys of the handover', () => {
     expect(published.size).toBe(4);
   });
 
-  it('open a tap sealed at the last moment for as long as it may wait', async () => {
+  test('open a tap sealed at the last moment for as long as it may wait', async () => {
     const worker = await startWorker('w1');
     const api = startApi();
     await vi.advanceTimersByTimeAsync(50 * MINUTE_MS - 1);
@@ -228,7 +228,7 @@ describe('the keys of the handover', () => {
     expect(worker.open(ATTEMPT, sealed)).toEqual(BLOBS);
   });
 
-  it('are gone when no tap can need them any more, and in any case after an hour', async () => {
+  test('are gone when no tap can need them any more, and in any case after an hour', async () => {
     const worker = await startWorker('w1');
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
     await vi.advanceTimersByTimeAsync(50 * MINUTE_MS);
@@ -237,7 +237,7 @@ describe('the keys of the handover', () => {
     expect(() => worker.open(ATTEMPT, sealed)).toThrow(new SealError('KEY_GONE'));
   });
 
-  it('are gone after an hour even when publishing a new one never succeeds', async () => {
+  test('are gone after an hour even when publishing a new one never succeeds', async () => {
     const worker = await startWorker('w1');
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
     keys.failure = new Error('database gone');
@@ -247,7 +247,7 @@ describe('the keys of the handover', () => {
     expect(new Set(errors)).toEqual(new Set([keys.failure]));
   });
 
-  it('of an api process are new every hour', async () => {
+  test('of an api process are new every hour', async () => {
     await startWorker('w1');
     const api = startApi();
     const senderOf = (sealed: Uint8Array) => Buffer.from(sealed.subarray(1, 33)).toString('hex');
@@ -258,7 +258,7 @@ describe('the keys of the handover', () => {
     expect(senderOf(await api.seal(ATTEMPT, BLOBS))).not.toBe(first);
   });
 
-  it('cannot be asked to wait longer than their hour allows', () => {
+  test('cannot be asked to wait longer than their hour allows', () => {
     const longestWaitMs = MAX_LONGEST_WAIT_MS + 1;
     expect(() => new HandoverOpener({ keys, workerId: 'w', longestWaitMs, onError: () => {} })).toThrow(RangeError);
   });

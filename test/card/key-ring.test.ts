@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { importJWK, jwtVerify, SignJWT } from 'jose';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cardDataKeySet } from '../../schemas/card-data.ts';
 import { createKeyRing } from '../../src/card/create-key-ring.ts';
 import { readKeyRing } from '../../src/card/key-ring.ts';
@@ -35,7 +35,7 @@ async function refusalOf(change: (file: KeyRingFile) => void): Promise<string> {
 }
 
 describe('a fresh key file', () => {
-  it('is for its owner alone and has a key for every purpose, X25519 first', async () => {
+  test('is for its owner alone and has a key for every purpose, X25519 first', async () => {
     expect(await createKeyRing(path)).toBe(true);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
 
@@ -48,7 +48,7 @@ describe('a fresh key file', () => {
     expect(ring.tokenSigning).toHaveLength(1);
   });
 
-  it('has keys that no other file has', async () => {
+  test('has keys that no other file has', async () => {
     await createKeyRing(path);
     await createKeyRing(join(folder, 'other.json'));
     const secrets = async (file: string) =>
@@ -58,7 +58,7 @@ describe('a fresh key file', () => {
     expect(new Set(all).size).toBe(14);
   });
 
-  it('is made once when several processes start together, and all read the same', async () => {
+  test('is made once when several processes start together, and all read the same', async () => {
     const made = await Promise.all(Array.from({ length: 8 }, () => createKeyRing(path)));
     expect(made.filter(Boolean)).toHaveLength(1);
     const text = await readFile(path, 'utf8');
@@ -66,13 +66,13 @@ describe('a fresh key file', () => {
     expect(await readFile(path, 'utf8')).toBe(text);
   });
 
-  it('leaves no draft behind', async () => {
+  test('leaves no draft behind', async () => {
     await createKeyRing(path);
     await createKeyRing(path);
     expect(await readdir(folder)).toEqual(['keys.json']);
   });
 
-  it('signs tokens with ES256 that jose verifies with the public half', async () => {
+  test('signs tokens with ES256 that jose verifies with the public half', async () => {
     await createKeyRing(path);
     const [{ kid, privateKey, publicKey }] = (await readKeyRing(path)).tokenSigning as [never];
     const token = await new SignJWT({}).setProtectedHeader({ alg: 'ES256', kid }).sign(privateKey);
@@ -81,7 +81,7 @@ describe('a fresh key file', () => {
 });
 
 describe('the public card data keys', () => {
-  it('fit their schema, hold no private half and can be imported by jose', async () => {
+  test('fit their schema, hold no private half and can be imported by jose', async () => {
     await createKeyRing(path);
     const published = (await readKeyRing(path)).publicCardDataKeys(Date.now());
     expect(cardDataKeySet.strict().parse(published)).toEqual(published);
@@ -89,7 +89,7 @@ describe('the public card data keys', () => {
     for (const key of published.keys) expect(await importJWK(key)).toMatchObject({ type: 'public' });
   });
 
-  it('show a previous key until it retires', async () => {
+  test('show a previous key until it retires', async () => {
     const retireAt = '2026-06-01T00:00:00Z';
     const ring = await readKeyRing(
       await changedFile(({ cardData }) => {
@@ -104,14 +104,14 @@ describe('the public card data keys', () => {
 });
 
 describe('a key file that is wrong is refused by the place of its mistake, never by its value', () => {
-  it('when it is missing or not for us to read', async () => {
+  test('when it is missing or not for us to read', async () => {
     await expect(readKeyRing(path)).rejects.toMatchObject({
       code: 'BAD_CONFIG',
       message: expect.stringContaining('ENOENT'),
     });
   });
 
-  it('when it is no JSON, without quoting what stands there', async () => {
+  test('when it is no JSON, without quoting what stands there', async () => {
     await writeFile(path, '{"cardData": SECRET-SECRET');
     const error: Error = await readKeyRing(path).catch((caught) => caught);
     expect(error).toMatchObject({ code: 'BAD_CONFIG' });
@@ -119,12 +119,12 @@ describe('a key file that is wrong is refused by the place of its mistake, never
     expect(error.cause).toBeUndefined();
   });
 
-  it('when it is larger than any key file', async () => {
+  test('when it is larger than any key file', async () => {
     await writeFile(path, ' '.repeat(65_537));
     await expect(readKeyRing(path)).rejects.toMatchObject({ code: 'BAD_CONFIG' });
   });
 
-  it.each<[string, (file: KeyRingFile) => void, string]>([
+  test.each<[string, (file: KeyRingFile) => void, string]>([
     [
       'a purpose is missing',
       (file) => {
@@ -240,7 +240,7 @@ describe('a key file that is wrong is refused by the place of its mistake, never
     expect(message).not.toContain(secret);
   });
 
-  it('when it cannot be read', async () => {
+  test('when it cannot be read', async () => {
     await mkdir(path);
     await expect(readKeyRing(path)).rejects.toMatchObject({ message: expect.stringContaining('EISDIR') });
   });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type CardDataPublicKey, READER_TAGS } from '../../schemas/card-data.ts';
 import type { KeyRing } from '../../src/card/key-ring.ts';
 import { type CardDataOpenerOptions, createCardDataOpener } from '../../src/card/open-card-data.ts';
@@ -52,7 +52,7 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
   const sealer = createCardDataSealer(recipient);
   const opener = createCardDataOpener({ keys: ring });
 
-  it('opens to the values that were sealed, and says which half each came in', () => {
+  test('opens to the values that were sealed, and says which half each came in', () => {
     const values = visaTap();
     const { general, payment } = opener.open(sealer.seal(values, BINDING));
 
@@ -65,7 +65,7 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
     expect(payment.has(0x9f02)).toBe(false);
   });
 
-  it('opens again and again for one ephemeral key, each reference with its own content key', () => {
+  test('opens again and again for one ephemeral key, each reference with its own content key', () => {
     const session = createCardDataSealer(recipient, { keepEphemeral: true });
     for (let tap = 0; tap < 5; tap++) {
       const binding = { ...BINDING, merchantReference: `order-${tap}` };
@@ -73,7 +73,7 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
     }
   });
 
-  it('keeps no secret across keys: the same ephemeral key under a kid that now names another key is refused', () => {
+  test('keeps no secret across keys: the same ephemeral key under a kid that now names another key is refused', () => {
     const session = createCardDataSealer(recipient, { keepEphemeral: true });
     let keys: Pick<KeyRing, 'cardDataKey' | 'blobHmac'> = ring;
     const reasons: CardDataRefusalReason[] = [];
@@ -89,13 +89,13 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
     expect(reasons).toEqual(['decryption']);
   });
 
-  it('cannot be replayed for another device or another reference', () => {
+  test('cannot be replayed for another device or another reference', () => {
     const sealed = sealer.seal(visaTap(), BINDING);
     expect(refusalOf({ ...sealed, deviceInstallationId: 'another-phone' })).toEqual(['other-device']);
     expect(refusalOf({ ...sealed, merchantReference: 'order-4712' })).toEqual(['other-reference']);
   });
 
-  it('is refused when a bit of any part is turned', () => {
+  test('is refused when a bit of any part is turned', () => {
     const sealed = sealer.seal(visaTap(), BINDING);
     for (const part of [0, 2, 3, 4]) {
       const turned = withParts(sealed, (parts) => {
@@ -107,14 +107,14 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
     }
   });
 
-  it('is refused under a key that is not in the ring, and under the right kid of another ring', () => {
+  test('is refused under a key that is not in the ring, and under the right kid of another ring', () => {
     const foreign = publicKeyOf(otherRing, curve);
     expect(refusalOf(createCardDataSealer(foreign).seal(visaTap(), BINDING))).toEqual(['unknown-key']);
     const misnamed = { ...foreign, kid: recipient.kid };
     expect(refusalOf(createCardDataSealer(misnamed).seal(visaTap(), BINDING))).toEqual(['decryption']);
   });
 
-  it('opens until its key retires and not a millisecond longer', () => {
+  test('opens until its key retires and not a millisecond longer', () => {
     const sealed = sealer.seal(visaTap(), BINDING);
     const key = { ...ring.cardDataKey(recipient.kid)!, retireAtMs: 5_000 };
     const keys = { ...ring, cardDataKey: () => key };
@@ -128,7 +128,7 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
 });
 
 describe('the header of a blob', () => {
-  it.each([
+  test.each([
     ['alg', 'ECDH-ES+A256KW'],
     ['alg', 'dir'],
     ['alg', 'RSA-OAEP'],
@@ -143,7 +143,7 @@ describe('the header of a blob', () => {
     expect(refusalOf(madeUp({ [name]: value }))).toEqual(['algorithm']);
   });
 
-  it.each([
+  test.each([
     ['zip', 'DEF'],
     ['crit', ['exp']],
     ['b64', false],
@@ -160,12 +160,12 @@ describe('the header of a blob', () => {
     expect(refusalOf(madeUp({ [name]: value }))).toEqual(['header']);
   });
 
-  it('may name its type and content type, which change nothing', () => {
+  test('may name its type and content type, which change nothing', () => {
     const sealed = madeUp({ typ: 'JOSE', cty: 'octet-stream' });
     expect(createCardDataOpener({ keys: ring }).open(sealed).payment.has(0x57)).toBe(true);
   });
 
-  it.each([
+  test.each([
     ['a path', '../../etc/passwd'],
     ['SQL', "' or 1=1 --"],
     ['a URL', 'https://example.com/key'],
@@ -178,7 +178,7 @@ describe('the header of a blob', () => {
     expect(refusalOf(madeUp({ kid }))).toEqual(['unknown-key']);
   });
 
-  it.each([
+  test.each([
     ['missing', undefined],
     ['null', null],
     ['a text', 'AAAA'],
@@ -196,28 +196,28 @@ describe('the header of a blob', () => {
     expect(refusalOf(madeUp({ epk }))).toEqual(['ephemeral-key']);
   });
 
-  it('is refused when its ephemeral key is a point that is not on P-256', () => {
+  test('is refused when its ephemeral key is a point that is not on P-256', () => {
     const { kty, crv, x } = p256;
     expect(refusalOf(madeUp({ epk: { kty, crv, x, y: x } }, p256))).toEqual(['ephemeral-key']);
     expect(refusalOf(madeUp({ epk: { kty, crv, x } }, p256))).toEqual(['ephemeral-key']);
   });
 
-  it('is refused without apu and without apv', () => {
+  test('is refused without apu and without apv', () => {
     expect(refusalOf(madeUp({ apu: undefined }))).toEqual(['other-device']);
     expect(refusalOf(madeUp({ apv: undefined }))).toEqual(['other-reference']);
   });
 
-  it('is refused when apu and apv are the same (RFC 7518 4.6.2)', () => {
+  test('is refused when apu and apv are the same (RFC 7518 4.6.2)', () => {
     const binding = { deviceInstallationId: 'same', merchantReference: 'same' };
     expect(refusalOf(createCardDataSealer(x25519).seal(visaTap(), binding))).toEqual(['header']);
   });
 
-  it.each(['[]', 'null', '7', '"eyJ"', '{', '', '{"alg":"ECDH-ES"'])('is refused when it is %s', (text) => {
+  test.each(['[]', 'null', '7', '"eyJ"', '{', '', '{"alg":"ECDH-ES"'])('is refused when it is %s', (text) => {
     const sealed = withParts(madeUp({}), (parts) => parts.with(0, Buffer.from(text).toString('base64url')));
     expect(refusalOf(sealed)).toEqual(['header']);
   });
 
-  it('is refused above 4,096 characters', () => {
+  test('is refused above 4,096 characters', () => {
     expect(refusalOf(madeUp({ typ: 'x'.repeat(4_096) }))).toEqual(['header']);
   });
 });
@@ -226,7 +226,7 @@ describe('the form of a blob', () => {
   const sealed = createCardDataSealer(x25519).seal(visaTap(), BINDING);
   const compact = Buffer.from(sealed.paymentCardData, 'base64').toString('latin1');
 
-  it.each([
+  test.each([
     ['no Base64', '!!!!'],
     ['Base64url', Buffer.from([0xfb, 0xff]).toString('base64url')],
     ['Base64 without its padding', sealed.paymentCardData.replace(/=+$/, '').slice(0, -1)],
@@ -240,7 +240,7 @@ describe('the form of a blob', () => {
     expect(refusalOf({ ...sealed, generalCardData: paymentCardData })).toEqual(['not-base64']);
   });
 
-  it.each([
+  test.each([
     ['four parts', (parts: string[]) => parts.slice(0, 4)],
     ['six parts', (parts: string[]) => [...parts, 'AAAA']],
     ['an encrypted key', (parts: string[]) => parts.with(1, 'AAAA')],
@@ -253,7 +253,7 @@ describe('the form of a blob', () => {
     expect(refusalOf(withParts(sealed, change))).toEqual(['not-compact-jwe']);
   });
 
-  it('is refused as a JWE in JSON', () => {
+  test('is refused as a JWE in JSON', () => {
     const [header, , iv, ciphertext, tag] = compact.split('.');
     const json = JSON.stringify({ protected: header, iv, ciphertext, tag });
     expect(refusalOf({ ...sealed, paymentCardData: Buffer.from(json).toString('base64') })).toEqual([
@@ -261,7 +261,7 @@ describe('the form of a blob', () => {
     ]);
   });
 
-  it('is refused by its length before anything is decoded', () => {
+  test('is refused by its length before anything is decoded', () => {
     expect(refusalOf({ ...sealed, paymentCardData: 'A'.repeat(98_308) })).toEqual(['too-large']);
     expect(refusalOf({ ...sealed, generalCardData: 'A'.repeat(87_388) })).toEqual(['too-large']);
   });
@@ -269,7 +269,7 @@ describe('the form of a blob', () => {
 
 describe('what two blobs say together', () => {
   const opened = (general: Uint8Array, plaintext: Uint8Array) => sealMadeUp(x25519, { general, plaintext });
-  it('is refused when the sealed digest is missing, of another blob, too short, or there twice with two values', () => {
+  test('is refused when the sealed digest is missing, of another blob, too short, or there twice with two values', () => {
     const other = digestOf(Buffer.from('9F0100', 'hex'));
     const short = { tag: READER_TAGS.generalDigest, value: DIGEST.value.subarray(0, 31) };
     expect(refusalOf(opened(GENERAL, encodeTlv([TRACK2])))).toEqual(['digest']);
@@ -278,7 +278,7 @@ describe('what two blobs say together', () => {
     expect(refusalOf(opened(GENERAL, encodeTlv([TRACK2, DIGEST, other])))).toEqual(['tlv']);
   });
 
-  it('is refused when the open blob was exchanged after sealing', () => {
+  test('is refused when the open blob was exchanged after sealing', () => {
     const sealed = createCardDataSealer(x25519).seal(visaTap(), BINDING);
     const cheaper = createCardDataSealer(x25519).seal(
       new Map([...visaTap(), [0x9f02, Buffer.from('000000000001', 'hex')]]),
@@ -287,7 +287,7 @@ describe('what two blobs say together', () => {
     expect(refusalOf({ ...sealed, generalCardData: cheaper.generalCardData })).toEqual(['digest']);
   });
 
-  it('is refused when a tag stands in both with two values, nested or not, first or later', () => {
+  test('is refused when a tag stands in both with two values, nested or not, first or later', () => {
     const amount = (hex: string) => ({ tag: 0x9f02, value: Buffer.from(hex, 'hex') });
     const [ten, one] = [amount('000000001000'), amount('000000000001')];
     for (const [general, payment] of [
@@ -301,14 +301,14 @@ describe('what two blobs say together', () => {
     }
   });
 
-  it('is taken when a tag stands in both with one value, and when templates differ in what only one of them has', () => {
+  test('is taken when a tag stands in both with one value, and when templates differ in what only one of them has', () => {
     const ten = { tag: 0x9f02, value: Buffer.from('000000001000', 'hex') };
     const open = encodeTlv([{ tag: 0x77, children: [ten] }]);
     const plaintext = encodeTlv([{ tag: 0x77, children: [ten, TRACK2] }, digestOf(open)]);
     expect(createCardDataOpener({ keys: ring }).open(opened(open, plaintext)).payment.has(0x57)).toBe(true);
   });
 
-  it('is refused when either is no TLV', () => {
+  test('is refused when either is no TLV', () => {
     const broken = Buffer.from('5A8480000000', 'hex');
     expect(refusalOf(opened(broken, encodeTlv([TRACK2, digestOf(broken)])))).toEqual(['tlv']);
     expect(refusalOf(opened(GENERAL, broken))).toEqual(['tlv']);
@@ -322,17 +322,17 @@ describe('bare TLV', () => {
     paymentCardData: Buffer.from(encodeTlv([TRACK2])).toString('base64'),
   };
 
-  it('is refused unless the opener was made to take it', () => {
+  test('is refused unless the opener was made to take it', () => {
     expect(refusalOf(bare)).toEqual(['not-compact-jwe']);
   });
 
-  it('opens where it is allowed, and sealed blobs still do', () => {
+  test('opens where it is allowed, and sealed blobs still do', () => {
     const opener = createCardDataOpener({ keys: ring, allowBare: true });
     expect(opener.open(bare).payment.has(0x57)).toBe(true);
     expect(opener.open(createCardDataSealer(x25519).seal(visaTap(), BINDING)).payment.has(0x57)).toBe(true);
   });
 
-  it('is held to the digest it carries, and to equal tags', () => {
+  test('is held to the digest it carries, and to equal tags', () => {
     const withWrongDigest = encodeTlv([TRACK2, { ...DIGEST, value: Buffer.alloc(32) }]);
     const withOtherAmount = encodeTlv([TRACK2, { tag: 0x9f02, value: Buffer.alloc(6) }]);
     const submit = (payment: Uint8Array) =>
@@ -341,7 +341,7 @@ describe('bare TLV', () => {
     expect(submit(withOtherAmount)).toEqual(['tags-differ']);
   });
 
-  it('does not excuse a JWE from its digest', () => {
+  test('does not excuse a JWE from its digest', () => {
     const sealed = sealMadeUp(x25519, { general: GENERAL, plaintext: encodeTlv([TRACK2]) });
     expect(refusalOf(sealed, { allowBare: true })).toEqual(['digest']);
   });
@@ -358,7 +358,7 @@ describe('anything at all', () => {
       .map((compact) => Buffer.from(compact).toString('base64')),
   );
 
-  it.each([false, true])('as blobs is opened or refused with the one error (bare TLV allowed: %s)', (allowBare) => {
+  test.each([false, true])('as blobs is opened or refused with the one error (bare TLV allowed: %s)', (allowBare) => {
     const opener = createCardDataOpener({ keys: ring, allowBare });
     fc.assert(
       fc.property(text, text, anyText(), (generalCardData, paymentCardData, named) => {
@@ -373,7 +373,7 @@ describe('anything at all', () => {
     );
   });
 
-  it('as a header over a sealed blob is refused with the one error', () => {
+  test('as a header over a sealed blob is refused with the one error', () => {
     const names = fc.constantFrom('alg', 'enc', 'kid', 'epk', 'apu', 'apv', 'zip', 'crit', '__proto__', 'typ');
     fc.assert(
       fc.property(fc.dictionary(names, fc.jsonValue(), { minKeys: 1, maxKeys: 4 }), (header) => {

@@ -1,5 +1,5 @@
 import { diffieHellman } from 'node:crypto';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { JweOpener } from '../../src/card/open-jwe.ts';
 import { CardDataRefusal } from '../../src/card/refusal.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
@@ -41,7 +41,7 @@ describe('the secret of a proximity session', () => {
     opener = new JweOpener(ring, Date.now, agreements);
   });
 
-  it('is agreed on once, whatever the references', () => {
+  test('is agreed on once, whatever the references', () => {
     const taps = Array.from({ length: 5 }, (_, tap) => `order-${tap}`).map((reference) => ({
       reference,
       compact: compactOf(session, reference),
@@ -51,21 +51,21 @@ describe('the secret of a proximity session', () => {
     expect(agreements).toHaveBeenCalledTimes(1);
   });
 
-  it('is agreed on for each tap of a reader that keeps none', () => {
+  test('is agreed on for each tap of a reader that keeps none', () => {
     const taps = Array.from({ length: 5 }, () => compactOf(createCardDataSealer(x25519)));
     agreements.mockClear();
     for (const compact of taps) opener.open(compact, BINDING);
     expect(agreements).toHaveBeenCalledTimes(5);
   });
 
-  it('is not kept for a blob that did not open', () => {
+  test('is not kept for a blob that did not open', () => {
     const forged = compactOf(session).slice(0, -22) + 'A'.repeat(22);
     agreements.mockClear();
     for (let attempt = 0; attempt < 3; attempt++) expect(refusalOf(opener, forged)).toBe('decryption');
     expect(agreements).toHaveBeenCalledTimes(3);
   });
 
-  it.each<[string, (epk: Record<string, unknown>) => void]>([
+  test.each<[string, (epk: Record<string, unknown>) => void]>([
     [
       'of another type',
       (epk) => {

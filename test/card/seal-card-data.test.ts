@@ -1,7 +1,7 @@
 import { createPrivateKey, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { CompactEncrypt, compactDecrypt, importJWK } from 'jose';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { READER_TAGS } from '../../schemas/card-data.ts';
 import { createCardDataOpener } from '../../src/card/open-card-data.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
@@ -24,7 +24,7 @@ describe.each(['X25519', 'P-256'] as const)('with a %s key, the package jose', (
   const recipient = publicKeyOf(ring, curve);
   const sealer = createCardDataSealer(recipient);
 
-  it('opens what we seal', async () => {
+  test('opens what we seal', async () => {
     const privateKey = createPrivateKey(
       ring.cardDataKey(recipient.kid)!.privateKey.export({ type: 'pkcs8', format: 'pem' }),
     );
@@ -44,7 +44,7 @@ describe.each(['X25519', 'P-256'] as const)('with a %s key, the package jose', (
     );
   });
 
-  it('seals what we open', async () => {
+  test('seals what we open', async () => {
     const publicKey = await importJWK(recipient);
     await fc.assert(
       fc.asyncProperty(bindings, values, async (binding, value) => {
@@ -78,14 +78,14 @@ describe('a reader', () => {
     return JSON.parse(Buffer.from(header!, 'base64url').toString()).epk.x;
   };
 
-  it('takes a new ephemeral key for each tap, unless it keeps one for its session', () => {
+  test('takes a new ephemeral key for each tap, unless it keeps one for its session', () => {
     const each = createCardDataSealer(recipient);
     const session = createCardDataSealer(recipient, { keepEphemeral: true });
     expect(epkOf(each.seal(visaTap(), BINDING))).not.toBe(epkOf(each.seal(visaTap(), BINDING)));
     expect(epkOf(session.seal(visaTap(), BINDING))).toBe(epkOf(session.seal(visaTap(), BINDING)));
   });
 
-  it('puts nothing of the card into the open blob', () => {
+  test('puts nothing of the card into the open blob', () => {
     const sealed = createCardDataSealer(recipient).seal(visaTap(), BINDING);
     const general = indexTlv(Buffer.from(sealed.generalCardData, 'base64'));
     for (const tag of [0x57, 0x5a, 0x5f24, 0x5f34, 0x9f26, 0x9f10, READER_TAGS.pinBlock, READER_TAGS.ksn]) {
@@ -93,7 +93,7 @@ describe('a reader', () => {
     }
   });
 
-  it('seals the PIN block and its KSN', () => {
+  test('seals the PIN block and its KSN', () => {
     const pin = { block: Buffer.alloc(8, 0xa5), ksn: Buffer.from('FFFF9876543210E00001', 'hex') };
     const { general, payment } = opener.open(createCardDataSealer(recipient).seal(visaTap(pin), BINDING));
     expect(payment.hex(READER_TAGS.pinBlock)).toBe('A5A5A5A5A5A5A5A5');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fromHex, toHex } from '../../src/bytes/hex.ts';
 import { compileSpec } from '../../src/iso8583/codec.ts';
 import { alphanumeric, binary, bitmapped, numeric, text } from '../../src/iso8583/fields.ts';
@@ -36,7 +36,7 @@ const message: MessageOf<typeof spec> = {
 };
 
 describe('a compiled spec', () => {
-  it('writes MTI, bitmaps, lengths and fields in order of their numbers, whatever the order of the object', () => {
+  test('writes MTI, bitmaps, lengths and fields in order of their numbers, whatever the order of the object', () => {
     const reversed = Object.fromEntries(Object.entries(message).reverse()) as typeof message;
     expect(toHex(codec.toBytes(reversed))).toBe(
       '30323030E0000000008010000000000000000022' +
@@ -50,32 +50,32 @@ describe('a compiled spec', () => {
     );
   });
 
-  it('reads back what it wrote, as a plain object with the names of the spec', () => {
+  test('reads back what it wrote, as a plain object with the names of the spec', () => {
     const decoded = codec.decode(codec.toBytes(message));
     expect({ ...decoded, pinBlock: toHex(decoded.pinBlock!) }).toEqual({ ...message, pinBlock: '0123456789ABCDEF' });
     expect(Object.getPrototypeOf(decoded)).toBe(Object.prototype);
   });
 
-  it('leaves the secondary bitmap out when no field needs it', () => {
+  test('leaves the secondary bitmap out when no field needs it', () => {
     expect(toHex(codec.toBytes({ mti: '0800', processingCode: '990000' }))).toBe(
       '303830302000000000000000393930303030',
     );
   });
 
-  it('writes into a given target behind an offset and says where it ended', () => {
+  test('writes into a given target behind an offset and says where it ended', () => {
     const target = new Uint8Array(64).fill(0xee);
     const end = codec.encode({ mti: '0800', processingCode: '990000' }, target, 2);
     expect(end).toBe(20);
     expect([target[1], target[2], target[end]]).toEqual([0xee, 0x30, 0xee]);
   });
 
-  it('reads a message that lies inside other bytes', () => {
+  test('reads a message that lies inside other bytes', () => {
     const bytes = new Uint8Array(200);
     const end = codec.encode(message, bytes, 3);
     expect(codec.decode(bytes, 3, end).postBridge).toEqual({ switchKey: '0000000001234' });
   });
 
-  it('refuses every prefix of a message, with an offset inside it', () => {
+  test('refuses every prefix of a message, with an offset inside it', () => {
     const bytes = codec.toBytes(message);
     for (let length = 0; length < bytes.length; length++) {
       const error = refusalOf(() => codec.decode(bytes.subarray(0, length)));
@@ -83,7 +83,7 @@ describe('a compiled spec', () => {
     }
   });
 
-  it('names the subfield by its path and keeps what came before it out of every printout', () => {
+  test('names the subfield by its path and keeps what came before it out of every printout', () => {
     const bytes = codec.toBytes(message);
     bytes[bytes.length - 14] = 0x00;
     const error = refusalOf(() => codec.decode(bytes));
@@ -92,12 +92,12 @@ describe('a compiled spec', () => {
     expect(JSON.stringify(error) + String(error) + Object.keys(error).join()).not.toMatch(/4111|partial/);
   });
 
-  it('refuses bytes behind the last field', () => {
+  test('refuses bytes behind the last field', () => {
     const bytes = new Uint8Array([...codec.toBytes({ mti: '0800', processingCode: '990000' }), 0x30]);
     expect(refusalOf(() => codec.decode(bytes))).toMatchObject({ code: 'TRAILING_BYTES', field: '3', offset: 18 });
   });
 
-  it.each([
+  test.each([
     [{ pan: '41111111111' }, 'LENGTH_TOO_SHORT', '2'],
     [{ pan: '41111111111111111111' }, 'LENGTH_TOO_LONG', '2'],
     [{ pan: '4111x11111111111' }, 'CONTENT_INVALID', '2'],
@@ -112,14 +112,14 @@ describe('a compiled spec', () => {
     expect(refusalOf(() => codec.toBytes(wrong))).toMatchObject({ code, field });
   });
 
-  it('refuses a target that is too small instead of writing behind it', () => {
+  test('refuses a target that is too small instead of writing behind it', () => {
     const target = new Uint8Array(64);
     const error = refusalOf(() => codec.encode(message, target.subarray(0, 40), 0));
     expect(error.code).toBe('TARGET_TOO_SMALL');
     expect(target.subarray(40).every((byte) => byte === 0)).toBe(true);
   });
 
-  it('keeps nothing of a message that it refused', () => {
+  test('keeps nothing of a message that it refused', () => {
     refusalOf(() => codec.toBytes({ ...message, pan: 'x'.repeat(16) }));
     expect(Object.keys(codec.decode(codec.toBytes({ mti: '0800', processingCode: '990000' })))).toEqual([
       'mti',

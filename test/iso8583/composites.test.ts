@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fromHex, toHex } from '../../src/bytes/hex.ts';
 import { compileSpec } from '../../src/iso8583/codec.ts';
 import { dataset, datasets, numeric, positional, tagged, text, tlv } from '../../src/iso8583/fields.ts';
@@ -32,7 +32,7 @@ describe('a tagged composite', () => {
   });
   const codec = codecOf(row);
 
-  it('gives elements by name in the order of the wire, and others with their place', () => {
+  test('gives elements by name in the order of the wire, and others with their place', () => {
     const bytes = message(ascii('018X1xB2bbA1aA0X0B2cc'));
     const decoded = codec.decode(bytes);
     expect(decoded.composite).toEqual({
@@ -49,7 +49,7 @@ describe('a tagged composite', () => {
     expect(toHex(codec.toBytes(decoded))).toBe(toHex(bytes));
   });
 
-  it('refuses unknown tags by default, and does not tell them', () => {
+  test('refuses unknown tags by default, and does not tell them', () => {
     const strict = codecOf({ ...row, unknown: 'refuse' });
     const error = refusalOf(() => strict.decode(message(ascii('003X1x'))));
     expect(error).toMatchObject({ code: 'TAG_UNKNOWN', field: '48', offset: 13 });
@@ -78,7 +78,7 @@ describe('a tagged composite', () => {
     expect(refusalOf(() => codec.toBytes(wrong))).toMatchObject({ code, field });
   });
 
-  it('holds at most 256 elements, together with the others of the message', () => {
+  test('holds at most 256 elements, together with the others of the message', () => {
     const elements = (count: number) => message(ascii(`${count * 2}`.padStart(3, '0') + 'A0'.repeat(count)));
     expect(codec.decode(elements(256)).composite!.others!.length).toBe(255);
     expect(refusalOf(() => codec.decode(elements(257))).code).toBe('TOO_MANY_ELEMENTS');
@@ -100,7 +100,7 @@ describe('a positional composite', () => {
     }),
   );
 
-  it('may end early, but not within a subfield', () => {
+  test('may end early, but not within a subfield', () => {
     expect(codec.decode(message(ascii('212'))).composite).toEqual({ a: '12' });
     expect(codec.decode(message(ascii('4121x'))).composite).toEqual({ a: '12', b: 'x' });
     expect(refusalOf(() => codec.decode(message(ascii('3122'))))).toMatchObject({ code: 'TRUNCATED', field: '48.2' });
@@ -110,12 +110,12 @@ describe('a positional composite', () => {
     });
   });
 
-  it('is filled to its end', () => {
+  test('is filled to its end', () => {
     const error = refusalOf(() => codec.decode(message(ascii('6120123'))));
     expect(error).toMatchObject({ code: 'TRAILING_BYTES', field: '48', offset: 15 });
   });
 
-  it('cannot leave out a subfield in front of one that is there', () => {
+  test('cannot leave out a subfield in front of one that is there', () => {
     const wrong = { mti: '0800', composite: { a: '12', c: '3' } };
     expect(refusalOf(() => codec.toBytes(wrong))).toMatchObject({ code: 'FIELD_MISSING', field: '48.2' });
   });
@@ -124,7 +124,7 @@ describe('a positional composite', () => {
 describe('BER-TLV', () => {
   const codec = codecOf(tlv({ name: 'chip', bytes: 255, prefix: 'LLL', allow: [0x9f02, 0x9a, 0x77] }));
 
-  it('keeps order, duplicates and padding as they are', () => {
+  test('keeps order, duplicates and padding as they are', () => {
     const hex = '9A012077049A0121009F020100';
     const decoded = codec.decode(message(ascii('013') + hex));
     expect(toHex(decoded.chip!)).toBe(hex);
@@ -141,7 +141,7 @@ describe('BER-TLV', () => {
     expect(refusalOf(() => codec.toBytes({ mti: '0800', chip: fromHex(hex) }))).toMatchObject({ code, field: '48' });
   });
 
-  it('can keep a template that is no TLV inside', () => {
+  test('can keep a template that is no TLV inside', () => {
     const lenient = codecOf(tlv({ name: 'chip', bytes: 255, prefix: 'LLL', onBadChild: 'opaque' }));
     expect(toHex(lenient.decode(message(`${ascii('004')}72029F18`)).chip!)).toBe('72029F18');
     expect(refusalOf(() => codec.decode(message(`${ascii('004')}77029F18`))).code).toBe('TLV_INVALID');
@@ -165,7 +165,7 @@ describe('datasets', () => {
     }),
   );
 
-  it('continue their bitmap as far as an element needs', () => {
+  test('continue their bitmap as far as an element needs', () => {
     const decoded = { mti: '0800', composite: { verification: { a: '1', z: '2', tlv: fromHex('9A0120') } } };
     const bytes = codec.toBytes(decoded);
     expect(toHex(bytes)).toBe(`${HEAD}001271000FC001${'80'.repeat(7)}0131329A0120`);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { samples } from '../../processors/type-1/samples.ts';
 import { spec as type1 } from '../../processors/type-1/spec.ts';
 import { fromHex } from '../../src/bytes/hex.ts';
@@ -49,7 +49,7 @@ const message = {
 };
 
 describe('a described message', () => {
-  it('shows what is safe, masks the PAN, and withholds the rest', () => {
+  test('shows what is safe, masks the PAN, and withholds the rest', () => {
     expect(describeMessage(spec, message)).toEqual([
       'header   header                  b 2        [withheld, 2 bytes]',
       'mti      message type            n 4        0100 (authorization request, acquirer, ISO 8583:1987)',
@@ -73,14 +73,14 @@ describe('a described message', () => {
     ]);
   });
 
-  it('shows everything when it is asked to', () => {
+  test('shows everything when it is asked to', () => {
     const lines = describeMessage(spec, message, { unmasked: true }).join('\n');
     expect(lines).toContain(PAN);
     expect(lines).toContain('- PAN 4111111111111111, expiry 3012, service code 201');
     expect(lines).toContain('414141');
   });
 
-  it('says of values that are not what their field is no more than that', () => {
+  test('says of values that are not what their field is no more than that', () => {
     const wrong = {
       mti: 'XX',
       pan: PAN.substring(1),
@@ -100,7 +100,7 @@ describe('a described message', () => {
     ]);
   });
 
-  it('gives no card data away, whatever the message', () => {
+  test('gives no card data away, whatever the message', () => {
     const withPan = samples.filter(({ name, wireHex }) => /34313131313131/.test(wireHex) && !/XML/.test(name));
     expect(withPan.length).toBeGreaterThan(1);
     for (const { wireHex } of withPan) {
@@ -111,7 +111,7 @@ describe('a described message', () => {
     }
   });
 
-  it('describes what an error has of a message', () => {
+  test('describes what an error has of a message', () => {
     const bytes = compileSpec(spec).toBytes(message);
     const error = refusalOf(() => compileSpec(spec).decode(bytes.subarray(0, -1)));
     const lines = describeMessage(spec, error.partial!);
@@ -121,7 +121,7 @@ describe('a described message', () => {
 });
 
 describe('two messages', () => {
-  it('are told apart where they differ, without telling what is withheld', () => {
+  test('are told apart where they differ, without telling what is withheld', () => {
     const changed = {
       ...message,
       pan: '5413330089010640',
@@ -139,7 +139,7 @@ describe('two messages', () => {
     expect(diffMessages(spec, message, { ...message, header: fromHex('60FF') })).toEqual([]);
   });
 
-  it('differ by the second of a repeated element', () => {
+  test('differ by the second of a repeated element', () => {
     const others = (hex: string) => ({
       ...message.privateData,
       others: [1, 2].map((at) => ({ at, tag: 'Z9', value: fromHex(hex) })),
@@ -157,7 +157,7 @@ describe('two messages', () => {
 });
 
 describe('a message in JSON', () => {
-  it('comes back as it was, from every spec', () => {
+  test('comes back as it was, from every spec', () => {
     const codec = compileSpec(spec);
     const json = JSON.parse(JSON.stringify(messageToJson(message)));
     expect(json).toMatchObject({
@@ -172,7 +172,7 @@ describe('a message in JSON', () => {
     }
   });
 
-  it.each([
+  test.each([
     [[], 'VALUE_TYPE', 'message'],
     [{ pan: PAN }, 'VALUE_TYPE', 'mti'],
     [{ mti: '0100', PAN }, 'FIELD_UNKNOWN', 'PAN'],

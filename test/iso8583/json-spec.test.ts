@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { toHex } from '../../src/bytes/hex.ts';
 import { compileSpec } from '../../src/iso8583/codec.ts';
 import { parseSpec, specToJson } from '../../src/iso8583/json-spec.ts';
@@ -31,7 +31,7 @@ const acme = {
 };
 
 describe('a spec in JSON', () => {
-  it('makes a codec like one in code', () => {
+  test('makes a codec like one in code', () => {
     const codec = compileSpec(parseSpec(acme));
     const message = { mti: '0200', pan: '4111111111111111', privateData: { appId: 'X' } };
     expect(toHex(codec.toBytes(message))).toBe('0200400000000001000016411111111111111100054131303158');
@@ -39,7 +39,7 @@ describe('a spec in JSON', () => {
     expect(refusalOf(() => codec.toBytes({ mti: '0200', pan: '4111111111111111' })).field).toBe('48.A1');
   });
 
-  it('can extend another one: add, replace and take away fields', () => {
+  test('can extend another one: add, replace and take away fields', () => {
     const child = {
       name: 'acme-2',
       extends: 'acme',
@@ -97,7 +97,7 @@ describe('a spec in JSON', () => {
   });
 });
 
-it('a field called __proto__ in JSON is no field, and no prototype', () => {
+test('a field called __proto__ in JSON is no field, and no prototype', () => {
   const json = JSON.parse(JSON.stringify(acme).replace('"3":', '"__proto__":'));
   const { fields } = parseSpec(json);
   expect(Object.keys(fields)).toEqual(['2', '48', '55', '64']);
@@ -134,7 +134,7 @@ describe('a spec that cannot be used is refused when it is compiled', () => {
     expect(refusalOf(() => compileSpec(spec))).toMatchObject({ code: 'SPEC_INVALID', field: path });
   });
 
-  it('composites nested deeper than the limit, and field 65 beside a third bitmap', () => {
+  test('composites nested deeper than the limit, and field 65 beside a third bitmap', () => {
     let field: object = fields[3];
     for (let level = 0; level < 5; level++) {
       field = {

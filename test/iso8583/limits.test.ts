@@ -1,7 +1,7 @@
 /** What no input may do: hang, grow out of proportion, or throw anything untyped. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { spec as type1 } from '../../processors/type-1/spec.ts';
 import { type Codec, compileSpec, MAX_MESSAGE_BYTES } from '../../src/iso8583/codec.ts';
 import { numeric, positional, tagged, text } from '../../src/iso8583/fields.ts';
@@ -55,7 +55,7 @@ describe('memory', () => {
   });
   const codec = compileSpec(spec);
 
-  it('of a message is at most 8 times its size, plus what each has', () => {
+  test('of a message is at most 8 times its size, plus what each has', () => {
     const others = Array.from({ length: 256 }, (_, at) => ({ at, tag: 'AA', value: new Uint8Array(20) }));
     const ones = Object.fromEntries(Array.from({ length: 99 }, (_, index) => [`one${index}`, 'x']));
     const messages = [
@@ -71,14 +71,14 @@ describe('memory', () => {
     }
   });
 
-  it('is not asked for by a length alone', () => {
+  test('is not asked for by a length alone', () => {
     const bytes = Buffer.from('30313030400000000000000039393939', 'hex');
     expect(refusalOf(() => codec.decode(bytes)).code).toBe('TRUNCATED');
   });
 });
 
 describe('size', () => {
-  it('of a message is at most 1 MiB, in and out', () => {
+  test('of a message is at most 1 MiB, in and out', () => {
     const codec: Codec<{ mti: string }> = compileSpec(type1);
     expect(refusalOf(() => codec.decode(new Uint8Array(MAX_MESSAGE_BYTES + 1)))).toMatchObject({
       code: 'MESSAGE_TOO_LONG',
@@ -102,7 +102,7 @@ describe('size', () => {
 });
 
 describe('misuse', () => {
-  it('of the bounds is a RangeError, of the message a typed error', () => {
+  test('of the bounds is a RangeError, of the message a typed error', () => {
     const codec = compileSpec(specs[1]!);
     const bytes = codec.toBytes({ mti: '0800' });
     expect(() => codec.decode(bytes, 5, 4)).toThrow(RangeError);

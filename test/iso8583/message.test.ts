@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   isPair,
   isRepeat,
@@ -10,7 +10,7 @@ import {
 } from '../../src/iso8583/message.ts';
 
 describe('an MTI', () => {
-  it('says version, class, function and origin', () => {
+  test('says version, class, function and origin', () => {
     expect(parseMti('0200')).toEqual({
       version: 'ISO 8583:1987',
       class: 'financial',
@@ -45,11 +45,11 @@ describe('an MTI', () => {
     expect([isResponse(request), isResponse(response)]).toEqual([false, true]);
   });
 
-  it('of a response is answered by nothing', () => {
+  test('of a response is answered by nothing', () => {
     expect(responseMti('0210')).toBeUndefined();
   });
 
-  it('of a repeat stays one', () => {
+  test('of a repeat stays one', () => {
     expect(repeatMti('0420')).toBe('0421');
     expect(repeatMti('0421')).toBe('0421');
     expect([isRepeat('0420'), isRepeat('0421')]).toEqual([false, true]);
@@ -60,14 +60,14 @@ describe('pairing', () => {
   const request = { mti: '0200', stan: '000123', tid: 'TERM0001', amount: '000000000100' };
   const response = { mti: '0210', stan: '000123', tid: 'TERM0001' };
 
-  it('goes by class and fields', () => {
+  test('goes by class and fields', () => {
     expect(isPair(request, response, ['stan', 'tid'])).toBe(true);
     expect(isPair(request, { ...response, stan: '000124' }, ['stan', 'tid'])).toBe(false);
     expect(isPair(request, { ...response, mti: '0110' }, ['stan', 'tid'])).toBe(false);
     expect(isPair(request, { ...response, mti: '0200' }, ['stan', 'tid'])).toBe(false);
   });
 
-  it('never matches by a field that is missing, in both or in one', () => {
+  test('never matches by a field that is missing, in both or in one', () => {
     expect(pairingKey(response, ['stan', 'amount'])).toBeUndefined();
     expect(isPair(request, response, ['stan', 'amount'])).toBe(false);
     expect(isPair(request, response, ['stan', 'rrn'])).toBe(false);

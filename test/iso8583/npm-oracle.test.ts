@@ -1,6 +1,6 @@
 /** Type 1 beside the package `iso_8583`, which models the same dialect: equal wherever it is right, and where it is not. */
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { spec as type1Spec } from '../../processors/type-1/spec.ts';
 import { fromHex, toHex } from '../../src/bytes/hex.ts';
 import { compileSpec } from '../../src/iso8583/codec.ts';
@@ -76,7 +76,7 @@ function isEmptyObject(value: unknown): boolean {
 }
 
 describe('where the package is right', () => {
-  it('writes the same bytes for the same message', () => {
+  test('writes the same bytes for the same message', () => {
     fc.assert(
       fc.property(readable, (complete) => {
         const { icc: _, ...switchData } = complete.switchData ?? {};
@@ -88,7 +88,7 @@ describe('where the package is right', () => {
     );
   });
 
-  it('reads the same fields from the same bytes', () => {
+  test('reads the same fields from the same bytes', () => {
     fc.assert(
       fc.property(readable, (message) => {
         const theirs = npmDecode(bytesOf(message)) as NpmFields;
@@ -131,24 +131,24 @@ describe('where the package is wrong: messages that it refuses, or writes otherw
   const type1 = compileSpec(type1Spec);
   const posDataCode = 'A10101511344101';
 
-  it('refuses an empty value of a variable field', () => {
+  test('refuses an empty value of a variable field', () => {
     expect(npmEncode({ 0: '0200', 48: '', 123: posDataCode })).toHaveProperty('error');
     const bytes = type1.toBytes({ mti: '0200', additionalData: '', posDataCode });
     expect(type1.decode(bytes).additionalData).toBe('');
   });
 
-  it('refuses the special characters @, # and \\', () => {
+  test('refuses the special characters @, # and \\', () => {
     expect(npmEncode({ 0: '0200', 48: 'a@b', 123: posDataCode })).toHaveProperty('error');
     const bytes = type1.toBytes({ mti: '0200', additionalData: 'a@b#c\\d', posDataCode });
     expect(type1.decode(bytes).additionalData).toBe('a@b#c\\d');
   });
 
-  it('lets a letter stand behind the sign of an amount', () => {
+  test('lets a letter stand behind the sign of an amount', () => {
     const theirs = npmEncode({ 0: '0200', 28: 'CX0000000', 123: posDataCode }) as Buffer;
     expect(refusalOf(() => type1.decode(theirs))).toMatchObject({ code: 'CONTENT_INVALID', field: '28' });
   });
 
-  it('leaves out the fixed elements of DE127.25', () => {
+  test('leaves out the fixed elements of DE127.25', () => {
     const icc = { amountAuthorized: '000000001234', terminalType: '21' };
     const bytes = type1.toBytes({ mti: '0200', posDataCode, switchData: { switchKey: '0123456789AB', icc } });
     const fields = npmDecode(bytes) as NpmFields;
@@ -156,21 +156,21 @@ describe('where the package is wrong: messages that it refuses, or writes otherw
     expect(toHex(npmEncode({ ...fields, '127.25.1': '4000020000000000' }) as Buffer)).not.toBe(toHex(bytes));
   });
 
-  it('has a MAC of 4 bytes where DE128 has 8', () => {
+  test('has a MAC of 4 bytes where DE128 has 8', () => {
     const mac = fromHex('0123456789ABCDEF');
     const bytes = type1.toBytes({ mti: '0200', posDataCode, mac });
     expect(npmDecode(bytes)).toMatchObject({ 128: '01234567' });
     expect(type1.decode(bytes).mac).toEqual(mac);
   });
 
-  it('reads binary data of DE127.32 as UTF-8 and loses it', () => {
+  test('reads binary data of DE127.32 as UTF-8 and loses it', () => {
     const ucafData = fromHex('C3FF');
     const bytes = type1.toBytes({ mti: '0200', posDataCode, switchData: { ucafData } });
     expect((npmDecode(bytes) as NpmFields)['127.32']).toBe('\ufffd\ufffd');
     expect(type1.decode(bytes).switchData?.ucafData).toEqual(ucafData);
   });
 
-  it('reads on behind the end of DE127 when its length says so', () => {
+  test('reads on behind the end of DE127 when its length says so', () => {
     const bytes = type1.toBytes({ mti: '0200', posDataCode, switchData: { switchKey: '0123456789AB' } });
     const shorter = Buffer.from(bytes);
     shorter.write('000021', shorter.length - 28, 'latin1');

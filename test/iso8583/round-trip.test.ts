@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Cursor } from '../../src/bytes/cursor.ts';
 import { toHex } from '../../src/bytes/hex.ts';
 import { Sink } from '../../src/bytes/sink.ts';
@@ -64,7 +64,7 @@ const PATIENCE = { timeout: 60_000 };
 describe('every combination of encoding, content, length, unit and padding', PATIENCE, () => {
   const fields = [...combinations()];
 
-  it(`round-trips its values, in ${fields.length} combinations`, () => {
+  test(`round-trips its values, in ${fields.length} combinations`, () => {
     for (const field of fields) {
       const codec = compileField(field, '2', packed.encodings);
       fc.assert(
@@ -81,7 +81,7 @@ describe('every combination of encoding, content, length, unit and padding', PAT
     expect(fields.length).toBeGreaterThan(1_000);
   });
 
-  it('refuses every value that is cut off', () => {
+  test('refuses every value that is cut off', () => {
     for (const field of fields) {
       const codec = compileField(field, '2', packed.encodings);
       fc.assert(

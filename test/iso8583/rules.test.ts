@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { compileSpec } from '../../src/iso8583/codec.ts';
 import { bitmapped, numeric, positional, text } from '../../src/iso8583/fields.ts';
 import type { MessageRule } from '../../src/iso8583/rules.ts';
@@ -77,7 +77,7 @@ describe('required, conditional and forbidden fields', () => {
     expect(strict.decode(strict.toBytes(message))).toEqual(message);
   });
 
-  it('must speak of fields that there are', () => {
+  test('must speak of fields that there are', () => {
     const wrong = extendSpec(spec, { name: 'wrong', rules: [{ required: ['60.2'] }] });
     expect(refusalOf(() => compileSpec(wrong))).toMatchObject({ code: 'SPEC_INVALID', field: '60.2' });
   });

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Overloaded } from '../../src/errors.ts';
 import { ConcurrencyLimit } from '../../src/limits/concurrency-limit.ts';
 
 describe('a waiting line', () => {
-  it('does so many at once, in their order, and sends away who finds it full', async () => {
+  test('does so many at once, in their order, and sends away who finds it full', async () => {
     const line = new ConcurrencyLimit({ atOnce: 2, waitMost: 3 });
     let running = 0;
     let most = 0;
@@ -23,7 +23,7 @@ describe('a waiting line', () => {
     expect(most).toBe(2);
   });
 
-  it('goes on after work that failed', async () => {
+  test('goes on after work that failed', async () => {
     const line = new ConcurrencyLimit({ atOnce: 1, waitMost: 1 });
     const failing = line.run(() => Promise.reject(new Error('no')));
     const next = line.run(async () => 'yes');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   deviceInstallationId,
   generalCardData,
@@ -10,11 +10,11 @@ import {
 } from '../../schemas/card-data.ts';
 
 describe('a merchant reference', () => {
-  it.each(['a', 'order 4711/ü-€', '\u{1f4b3}', 'x'.repeat(255)])('may be %j', (text) => {
+  test.each(['a', 'order 4711/ü-€', '\u{1f4b3}', 'x'.repeat(255)])('may be %j', (text) => {
     expect(merchantReference.parse(text)).toBe(text);
   });
 
-  it.each([
+  test.each([
     ['empty', ''],
     ['longer than 255 characters', 'x'.repeat(256)],
     ['with NUL, which no text column takes', 'a\u0000b'],
@@ -30,20 +30,20 @@ describe('a merchant reference', () => {
 });
 
 describe('the body of a tap', () => {
-  it('fits into 192 KB with both blobs at their longest', () => {
+  test('fits into 192 KB with both blobs at their longest', () => {
     const blobBytes = MAX_GENERAL_CARD_DATA_CHARS + MAX_PAYMENT_CARD_DATA_CHARS;
     // A character of the reference takes up to 3 bytes of UTF-8; names and punctuation take 100.
     expect(blobBytes + 3 * MAX_MERCHANT_REFERENCE_CHARS + 100).toBeLessThan(192 * 1_024);
   });
 
-  it('refuses blobs that are empty or longer', () => {
+  test('refuses blobs that are empty or longer', () => {
     for (const blob of [generalCardData, paymentCardData]) {
       expect(blob.safeParse('').success).toBe(false);
       expect(blob.safeParse('A'.repeat(blob.maxLength! + 1)).success).toBe(false);
     }
   });
 
-  it('comes from a device with a name of at most 128 characters', () => {
+  test('comes from a device with a name of at most 128 characters', () => {
     expect(deviceInstallationId.safeParse('d'.repeat(128)).success).toBe(true);
     expect(deviceInstallationId.safeParse('d'.repeat(129)).success).toBe(false);
   });

@@ -1,12 +1,12 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readIssuerPem } from '../../../src/auth/issuers/issuer-keys.ts';
 
 const publicPem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }) as string;
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2_048 });
 
 describe('the PEM that an integrator registers', () => {
-  it.each([
+  test.each([
     ['RSA', rsa.publicKey, ['RS256', 'PS256']],
     ['P-256', generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey, ['ES256']],
     ['Ed25519', generateKeyPairSync('ed25519').publicKey, ['EdDSA']],
@@ -16,7 +16,7 @@ describe('the PEM that an integrator registers', () => {
     expect(read?.publicKey.equals(publicKey)).toBe(true);
   });
 
-  it.each([
+  test.each([
     ['an RSA key of 1,024 bits', publicPem(generateKeyPairSync('rsa', { modulusLength: 1_024 }).publicKey)],
     ['an RSA key for PSS alone', publicPem(generateKeyPairSync('rsa-pss', { modulusLength: 2_048 }).publicKey)],
     ['a P-384 key', publicPem(generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey)],

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { SigningAlgorithm } from '../../../schemas/tokens.ts';
 import { readKeySet } from '../../../src/auth/issuers/issuer-keys.ts';
 import { KeySets } from '../../../src/auth/issuers/key-sets.ts';
@@ -34,7 +34,7 @@ async function settled(): Promise<void> {
 }
 
 describe('a key set', () => {
-  it('gives the keys that verify, with the algorithms they are for', () => {
+  test('gives the keys that verify, with the algorithms they are for', () => {
     const rsa = createSigner('RS256');
     const keys = readKeySet(json(jwkOf(rsa), jwkOf(first), jwkOf(second), jwkOf(rsa, { kid: 'pss', alg: 'PS256' })))!;
     expect(keys.map(({ kid, algorithms }) => [kid, algorithms])).toEqual([
@@ -46,7 +46,7 @@ describe('a key set', () => {
     expect(keys[1]!.publicKey.equals(first.registered.publicKey)).toBe(true);
   });
 
-  it.each([
+  test.each([
     ['a shared secret', { kty: 'oct', k: 'c2VjcmV0', alg: 'HS256' }],
     ['a key for encryption', jwkOf(first, { use: 'enc' })],
     ['a key that only signs', jwkOf(first, { key_ops: ['sign'] })],
@@ -70,7 +70,7 @@ describe('a key set', () => {
     expect(readKeySet(json(key, jwkOf(second)))!.map(({ kid }) => kid)).toEqual([second.registered.kid]);
   });
 
-  it.each([
+  test.each([
     ['nothing', ''],
     ['HTML', '<html></html>'],
     ['a list', '[]'],
@@ -107,7 +107,7 @@ describe('the key sets of issuers', () => {
 
   const kidsAt = async (kid?: string) => (await sets.find(URL, kid)).map((key) => key.kid);
 
-  it('are fetched once, however many ask at once, and then kept', async () => {
+  test('are fetched once, however many ask at once, and then kept', async () => {
     const asked = await Promise.all(Array.from({ length: 20 }, () => kidsAt()));
     expect(asked.every((kids) => kids.join() === first.registered.kid)).toBe(true);
     nowMs += 4 * MINUTE;
@@ -115,7 +115,7 @@ describe('the key sets of issuers', () => {
     expect(fetched).toEqual([URL]);
   });
 
-  it('are waited for no longer than a phone waits, however long the line is', async () => {
+  test('are waited for no longer than a phone waits, however long the line is', async () => {
     vi.useFakeTimers();
     const silent = new KeySets({ fetch: () => new Promise(() => {}), monotonicMs: () => nowMs, onError: () => {} });
     try {
@@ -128,7 +128,7 @@ describe('the key sets of issuers', () => {
     }
   });
 
-  it('are fetched anew for a kid that is not among them, twice a minute at most', async () => {
+  test('are fetched anew for a kid that is not among them, twice a minute at most', async () => {
     await kidsAt();
     published = json(jwkOf(second), jwkOf(first));
     expect(await kidsAt(second.registered.kid)).toEqual([first.registered.kid]);
@@ -141,7 +141,7 @@ describe('the key sets of issuers', () => {
     expect(fetched).toHaveLength(3);
   });
 
-  it('are kept fresh while they are used, so that a key that is withdrawn is known to be', async () => {
+  test('are kept fresh while they are used, so that a key that is withdrawn is known to be', async () => {
     await kidsAt();
     const { changes } = sets;
     nowMs += 2 * MINUTE;
@@ -160,7 +160,7 @@ describe('the key sets of issuers', () => {
     expect(sets.changes).toBe(changes + 1);
   });
 
-  it('stand in while their URL is away, for half a day', async () => {
+  test('stand in while their URL is away, for half a day', async () => {
     await kidsAt();
     published = new OutboundError('TIMEOUT');
     nowMs += 11 * HOUR;
@@ -177,7 +177,7 @@ describe('the key sets of issuers', () => {
     expect(await kidsAt()).toEqual([first.registered.kid]);
   });
 
-  it('are left as they were by an answer that is none', async () => {
+  test('are left as they were by an answer that is none', async () => {
     await kidsAt();
     published = '<html>Moved</html>';
     nowMs += 6 * MINUTE;
@@ -185,13 +185,13 @@ describe('the key sets of issuers', () => {
     expect(errors).toMatchObject([{ code: 'ANSWER_BROKEN' }]);
   });
 
-  it('are not asked for again at once when the first fetch failed', async () => {
+  test('are not asked for again at once when the first fetch failed', async () => {
     published = new OutboundError('CONNECTION_REFUSED');
     for (let made = 0; made < 10; made++) expect(await kidsAt()).toEqual([]);
     expect(fetched).toHaveLength(1);
   });
 
-  it('are forgotten when nobody has used them for a day', async () => {
+  test('are forgotten when nobody has used them for a day', async () => {
     await kidsAt();
     nowMs += 25 * HOUR;
     sets.refresh();
@@ -213,7 +213,7 @@ describe('an issuer that publishes its keys', () => {
   const verifier = createMerchantTokenVerifier({ keys, merchants: registry, audience: AUDIENCE, nowMs: () => NOW_MS });
   afterEach(() => sets.close());
 
-  it('is believed, through a rotation, and no longer once a key is withdrawn', async () => {
+  test('is believed, through a rotation, and no longer once a key is withdrawn', async () => {
     const [old, fresh] = [await signToken(first), await signToken(second)];
     expect(await verifier.verify(old)).toMatchObject({ merchantId: '1001', keyOwner: OWNER });
     await expect(verifier.verify(fresh)).rejects.toMatchObject({ code: 'JWT_INVALID', check: 'key' });
@@ -229,7 +229,7 @@ describe('an issuer that publishes its keys', () => {
     expect(await verifier.verify(fresh)).toMatchObject({ merchantId: '1001' });
   });
 
-  it('signs with nothing but what it was registered for, whatever its set says', async () => {
+  test('signs with nothing but what it was registered for, whatever its set says', async () => {
     const rsa = createSigner('RS256');
     published = json(jwkOf(rsa), jwkOf(second));
     nowMs += MINUTE;

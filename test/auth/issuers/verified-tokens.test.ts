@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   CLAIMS,
   createRegistry,
@@ -13,7 +13,7 @@ const [rsa, p256] = [createSigner('RS256'), createSigner('ES256')];
 const bench = () => new VerifierBench(createRegistry(rsa, p256));
 
 describe('a token seen before', () => {
-  it('is not verified again while nothing that is registered has changed', async () => {
+  test('is not verified again while nothing that is registered has changed', async () => {
     const tenants = bench();
     const token = await signToken(rsa);
     const first = await tenants.verifier.verify(token);
@@ -22,7 +22,7 @@ describe('a token seen before', () => {
     expect(tenants.registry.asked).toEqual(['generation']);
   });
 
-  it('expires when it should', async () => {
+  test('expires when it should', async () => {
     const tenants = bench();
     const token = await signToken(p256);
     await tenants.verifier.verify(token);
@@ -33,7 +33,7 @@ describe('a token seen before', () => {
     expect(await tenants.refusal(token)).toBe('JWT_EXPIRED expired');
   });
 
-  it.each<[string, (registry: TestRegistry) => void, string]>([
+  test.each<[string, (registry: TestRegistry) => void, string]>([
     ['its key is revoked', (registry) => registry.keys.set(ISSUER, [rsa.registered]), 'JWT_INVALID key'],
     ['its issuer is removed', (registry) => registry.keys.delete(ISSUER), 'JWT_INVALID issuer'],
     [
@@ -72,7 +72,7 @@ describe('a token seen before', () => {
     expect(await tenants.refusal(token)).toBe(refusal);
   });
 
-  it('goes on working after somebody else’s key was revoked, without its signature being checked again', async () => {
+  test('goes on working after somebody else’s key was revoked, without its signature being checked again', async () => {
     const tenants = bench();
     const token = await signToken(rsa);
     const first = await tenants.verifier.verify(token);
@@ -80,7 +80,7 @@ describe('a token seen before', () => {
     expect(await tenants.verifier.verify(token)).toBe(first);
   });
 
-  it('takes up what changed for its merchant', async () => {
+  test('takes up what changed for its merchant', async () => {
     const tenants = bench();
     const token = await signToken(p256);
     await tenants.verifier.verify(token);
@@ -93,7 +93,7 @@ describe('a token seen before', () => {
 });
 
 describe('when the registrations cannot be read', () => {
-  it('a token is neither good nor bad: the store’s own error comes through, and it works again afterwards', async () => {
+  test('a token is neither good nor bad: the store’s own error comes through, and it works again afterwards', async () => {
     const tenants = bench();
     const { find } = tenants.registry;
     const gone = new Error('database gone');

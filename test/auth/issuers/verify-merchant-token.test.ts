@@ -1,6 +1,6 @@
 import { createHmac, sign } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SigningAlgorithm } from '../../../schemas/tokens.ts';
 import { AuthError } from '../../../src/errors.ts';
 import { anyText } from '../../support/any-text.ts';
@@ -30,7 +30,7 @@ function assemble(header: unknown, claims: unknown, sign: (input: string) => Buf
 }
 
 describe('a token of a registered key', () => {
-  it.each(signers)('with $algorithm stands for its merchant', async (signer) => {
+  test.each(signers)('with $algorithm stands for its merchant', async (signer) => {
     const principal = await bench().verifier.verify(await signToken(signer));
     expect(principal).toMatchObject({
       acquirerId: 1,
@@ -47,7 +47,7 @@ describe('a token of a registered key', () => {
     });
   });
 
-  it('passes on what it says about the merchant and the terminal', async () => {
+  test('passes on what it says about the merchant and the terminal', async () => {
     const token = await signToken(p256, {
       mbn: 'Corner Café',
       mcc: 742,
@@ -61,12 +61,12 @@ describe('a token of a registered key', () => {
     expect([...principal.permissions]).toEqual(['createMobileProximityToken', 'readTransactions', 'refund']);
   });
 
-  it('may write ids as numbers and name several audiences', async () => {
+  test('may write ids as numbers and name several audiences', async () => {
     const token = await signToken(p256, { sub: 1001, usr: 3, 'x-tid': 9, aud: ['https://other.example', AUDIENCE] });
     expect(await bench().verifier.verify(token)).toMatchObject({ merchantId: '1001', userClaim: '3', xTid: '9' });
   });
 
-  it('may leave its kid out, or carry one for a key that was registered without', async () => {
+  test('may leave its kid out, or carry one for a key that was registered without', async () => {
     const unnamed = createSigner('ES256', { kid: undefined });
     const verifier = new VerifierBench(createRegistry(rsa, unnamed)).verifier;
     expect(await verifier.verify(await signToken(unnamed))).toMatchObject({ keyId: unnamed.registered.id });
@@ -77,7 +77,7 @@ describe('a token of a registered key', () => {
     });
   });
 
-  it('holds for a minute around its times and for a day at most', async () => {
+  test('holds for a minute around its times and for a day at most', async () => {
     const accepted = [
       { iat: NOW + 60, exp: NOW + 120 },
       { iat: NOW - 100, exp: NOW - 59 },
@@ -96,7 +96,7 @@ describe('a token of a registered key', () => {
 });
 
 describe('a token is refused', () => {
-  it('without a signature, whatever spelling of none it uses', async () => {
+  test('without a signature, whatever spelling of none it uses', async () => {
     for (const alg of ['none', 'None', 'NONE', 'nOnE', '', null, undefined, ['RS256']]) {
       const bare = assemble({ alg, kid: rsa.registered.kid }, CLAIMS, () => Buffer.alloc(0));
       expect(await bench().refusal(bare)).toBe('JWT_INVALID shape');
@@ -105,7 +105,7 @@ describe('a token is refused', () => {
     }
   });
 
-  it.each(['HS256', 'HS384', 'HS512'])('with %s over the text of the public key', async (alg) => {
+  test.each(['HS256', 'HS384', 'HS512'])('with %s over the text of the public key', async (alg) => {
     for (const { registered } of signers) {
       const { kid, publicKey } = registered;
       for (const secret of [
@@ -122,7 +122,7 @@ describe('a token is refused', () => {
     }
   });
 
-  it('with an algorithm that its key is not registered for', async () => {
+  test('with an algorithm that its key is not registered for', async () => {
     const { privateKey } = rsa;
     const asPss = { ...rsa, algorithm: 'PS256' as const, privateKey };
     expect(await bench().refusal(await signToken(asPss))).toBe('JWT_INVALID algorithm');
@@ -133,7 +133,7 @@ describe('a token is refused', () => {
     }
   });
 
-  it('with a signature of zeros, of nothing but the length, or of another token', async () => {
+  test('with a signature of zeros, of nothing but the length, or of another token', async () => {
     const { kid } = p256.registered;
     for (const signature of [Buffer.alloc(64), Buffer.alloc(64, 0xff), Buffer.alloc(70), Buffer.alloc(1)]) {
       expect(await bench().refusal(assemble({ alg: 'ES256', kid }, CLAIMS, () => signature))).toBe(
@@ -147,7 +147,7 @@ describe('a token is refused', () => {
     expect(await bench().refusal(mixed)).toBe('JWT_INVALID signature');
   });
 
-  it.each([
+  test.each([
     ['jwk', () => p256.registered.publicKey.export({ format: 'jwk' })],
     ['jku', () => 'https://attacker.example/keys'],
     ['x5u', () => 'https://attacker.example/cert'],
@@ -162,7 +162,7 @@ describe('a token is refused', () => {
     expect(await bench().refusal(token)).toBe('JWT_INVALID header');
   });
 
-  it.each([
+  test.each([
     ['a path', '../../../etc/passwd'],
     ['SQL', "' or '1'='1"],
     ['a URL', 'https://attacker.example/key'],
@@ -178,7 +178,7 @@ describe('a token is refused', () => {
     expect(new Set(registry.asked)).toEqual(new Set(['generation', `keys of ${ISSUER}`]));
   });
 
-  it.each([
+  test.each([
     ['empty', ''],
     ['with a control character', 'a\u0000b'],
     ['longer than 255 characters', 'k'.repeat(256)],
@@ -190,7 +190,7 @@ describe('a token is refused', () => {
     expect(await bench().refusal(token)).toBe('JWT_INVALID header');
   });
 
-  it('when its kid has 10 KB, or the token 1 MB, before anything is asked for', async () => {
+  test('when its kid has 10 KB, or the token 1 MB, before anything is asked for', async () => {
     const tenants = bench();
     expect(await tenants.refusal(await signToken(p256, {}, { kid: 'k'.repeat(10_240) }))).toBe('JWT_INVALID size');
     expect(await tenants.refusal('a'.repeat(1_048_576))).toBe('JWT_INVALID size');
@@ -198,7 +198,7 @@ describe('a token is refused', () => {
     expect(tenants.registry.asked.filter((question) => question !== 'generation')).toEqual([]);
   });
 
-  it('when it says that it is of another kind', async () => {
+  test('when it says that it is of another kind', async () => {
     for (const typ of ['at+jwt', 'logout+jwt', 'secevent+jwt', 'JWE', 7]) {
       expect(await bench().refusal(await signToken(p256, {}, { typ }))).toBe('JWT_INVALID header');
     }
@@ -208,7 +208,7 @@ describe('a token is refused', () => {
     }
   });
 
-  it.each([
+  test.each([
     ['another audience', { aud: 'https://elsewhere.example' }, 'audience'],
     ['an audience that begins like ours', { aud: `${AUDIENCE}.attacker.example` }, 'audience'],
     ['only other audiences', { aud: ['https://a.example', 'https://b.example'] }, 'audience'],
@@ -243,14 +243,14 @@ describe('a token is refused', () => {
     expect(await bench().refusal(await signToken(p256, claims))).toBe(`JWT_INVALID ${check}`);
   });
 
-  it('when an expired one is not even signed: the signature comes first', async () => {
+  test('when an expired one is not even signed: the signature comes first', async () => {
     const claims = { ...CLAIMS, iat: NOW - 7_200, exp: NOW - 3_600 };
     const forged = assemble({ alg: 'ES256', kid: p256.registered.kid }, claims, () => Buffer.alloc(64, 1));
     expect(await bench().refusal(forged)).toBe('JWT_INVALID signature');
     expect(await bench().refusal(await signToken(p256, claims))).toBe('JWT_EXPIRED expired');
   });
 
-  it.each([
+  test.each([
     ['nothing', ''],
     ['no dots', 'abc'],
     ['two parts', 'e30.e30'],
@@ -268,7 +268,7 @@ describe('a token is refused', () => {
     expect(await bench().refusal(token)).toBe('JWT_INVALID shape');
   });
 
-  it('with 403 when the key’s owner does not own the merchant, whether it exists or not', async () => {
+  test('with 403 when the key’s owner does not own the merchant, whether it exists or not', async () => {
     expect(await bench().refusal(await signToken(p256, { sub: '2002' }))).toBe('FORBIDDEN owner');
     expect(await bench().refusal(await signToken(p256, { sub: '9999' }))).toBe('FORBIDDEN owner');
     const ofMerchant = createSigner('ES256', { owner: { acquirerId: 1, integratorId: 11, merchantId: '1002' } });
@@ -277,13 +277,13 @@ describe('a token is refused', () => {
     );
   });
 
-  it('with 403 when the merchant is blocked', async () => {
+  test('with 403 when the merchant is blocked', async () => {
     const tenants = bench();
     tenants.registry.merchants.set('1001', { ...tenants.registry.merchants.get('1001')!, isBlocked: true });
     expect(await tenants.refusal(await signToken(p256))).toBe('FORBIDDEN blocked');
   });
 
-  it('as any text, with the one kind of error', async () => {
+  test('as any text, with the one kind of error', async () => {
     const { verifier } = bench();
     const part = fc.oneof(fc.json(), anyText()).map((text) => Buffer.from(text).toString('base64url'));
     const compact = fc.array(part, { minLength: 2, maxLength: 5 }).map((parts) => parts.join('.'));
@@ -295,7 +295,7 @@ describe('a token is refused', () => {
     );
   });
 
-  it('with any claims at all, unless they are right', async () => {
+  test('with any claims at all, unless they are right', async () => {
     const { verifier } = bench();
     const names = fc.constantFrom('iss', 'sub', 'usr', 'aud', 'iat', 'exp', 'nbf', 'use', '__proto__');
     await fc.assert(

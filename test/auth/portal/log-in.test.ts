@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createLogIn, type LogIn, type UserWithPassword } from '../../../src/auth/portal/log-in.ts';
 import { addressSubject, type LoginTries, userSubject } from '../../../src/auth/portal/login-tries.ts';
 import { LoginTokens } from '../../../src/auth/tokens/login-tokens.ts';
@@ -57,7 +57,7 @@ const attempt = (password = PASSWORD, username: string = USER.username, ip = '19
   logIn({ username, password, ip });
 
 describe('a login', () => {
-  it('begins a session of its user, which is recorded', async () => {
+  test('begins a session of its user, which is recorded', async () => {
     const { token, expiresIn } = await attempt();
     expect(expiresIn).toBe(3_600);
     const read = await ownTokens.verifyAny(token);
@@ -66,13 +66,13 @@ describe('a login', () => {
     expect(recorded).toEqual([USER.id]);
   });
 
-  it('takes a name in any case and in any Unicode form', async () => {
+  test('takes a name in any case and in any Unicode form', async () => {
     await attempt(PASSWORD, 'THANDI@Shop.Example');
     await attempt(PASSWORD.normalize('NFD'), 'ｔhandi@shop.example');
     expect(recorded).toHaveLength(2);
   });
 
-  it('is refused alike for a wrong password, a blocked user and one who has no usable hash', async () => {
+  test('is refused alike for a wrong password, a blocked user and one who has no usable hash', async () => {
     const refused = { code: 'UNAUTHORISED', check: 'login' };
     await expect(attempt('wrong')).rejects.toMatchObject(refused);
     user = { ...USER, isBlocked: true };
@@ -82,7 +82,7 @@ describe('a login', () => {
     expect(recorded).toEqual([]);
   });
 
-  it('is one too many after so many that failed, also with the right password, and whether there is such a user or not', async () => {
+  test('is one too many after so many that failed, also with the right password, and whether there is such a user or not', async () => {
     for (let made = 0; made < LIMITS.perUser; made++) await expect(attempt('wrong')).rejects.toThrow('UNAUTHORISED');
     const throttled = {
       quota: { name: 'logins-by-user', most: 3, windowSeconds: 1_800 },
@@ -95,20 +95,20 @@ describe('a login', () => {
     await expect(attempt('wrong', 'nobody@shop.example')).rejects.toMatchObject(throttled);
   });
 
-  it('that succeeds gives its tries back', async () => {
+  test('that succeeds gives its tries back', async () => {
     for (let made = 0; made < 3 * LIMITS.perAddress; made++) await attempt();
     expect(recorded).toHaveLength(15);
     expect([...counted]).toEqual([['address 192.0.2.1', 0]]);
   });
 
-  it('is one too many of an address, whomever it tries', async () => {
+  test('is one too many of an address, whomever it tries', async () => {
     counted.set('address 192.0.2.1', LIMITS.perAddress);
     await expect(attempt()).rejects.toMatchObject({ quota: { name: 'logins-by-address' }, code: 'TOO_MANY_LOGINS' });
     expect(counted.has(userSubject(USER.username))).toBe(false);
     await attempt(PASSWORD, USER.username, '192.0.2.2');
   });
 
-  it('stands in nobody’s way once its address has had its tries: it is refused before the line', async () => {
+  test('stands in nobody’s way once its address has had its tries: it is refused before the line', async () => {
     counted.set('address 192.0.2.1', LIMITS.perAddress);
     await expect(attempt()).rejects.toBeInstanceOf(Throttled);
     const flood = Array.from({ length: 100 }, (_, made) => attempt('wrong', `somebody-${made}@shop.example`));
@@ -121,7 +121,7 @@ describe('a login', () => {
     await attempt();
   });
 
-  it('is sent away, uncounted, when too many wait for their turn', async () => {
+  test('is sent away, uncounted, when too many wait for their turn', async () => {
     const crowd = Array.from({ length: 40 }, (_, at) => attempt(PASSWORD, USER.username, `192.0.2.${at}`));
     const outcomes = await Promise.allSettled(crowd);
     const away = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
@@ -133,7 +133,7 @@ describe('a login', () => {
 });
 
 describe('who tries', () => {
-  it.each([
+  test.each([
     ['192.0.2.1', 'address 192.0.2.1'],
     ['::ffff:192.0.2.1', 'address 192.0.2.1'],
     ['2001:db8::1', 'address 2001:db8:0:0::/64'],
@@ -145,7 +145,7 @@ describe('who tries', () => {
     expect(addressSubject(ip)).toBe(subject);
   });
 
-  it('is not named by what was typed as a name', () => {
+  test('is not named by what was typed as a name', () => {
     expect(userSubject('my password, by mistake')).toMatch(/^user [\w-]{43}$/);
   });
 });

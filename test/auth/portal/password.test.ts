@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { hashPassword, isPassword, passwordFault } from '../../../src/auth/portal/password.ts';
 import { cheapHash } from '../../support/portal-users.ts';
 
 describe('a password', () => {
-  it('is known again by its hash, in whatever Unicode form, and no other is', async () => {
+  test('is known again by its hash, in whatever Unicode form, and no other is', async () => {
     const hash = await hashPassword('Café crème brûlée');
     expect(hash).toMatch(/^scrypt\$131072\$8\$1\$/);
     expect(await isPassword('Café crème brûlée'.normalize('NFD'), hash)).toBe(true);
@@ -12,14 +12,14 @@ describe('a password', () => {
     for (const other of ['Cafe creme', 'Café crème ', '']) expect(await isPassword(other, cheap)).toBe(false);
   });
 
-  it('is not known where there is no hash, or what is there is none', async () => {
+  test('is not known where there is no hash, or what is there is none', async () => {
     const cheap = cheapHash('a');
     for (const stored of [undefined, '', `${cheap}A`, cheap.replace('1024', '-1')]) {
       expect(await isPassword('a', stored)).toBe(false);
     }
   });
 
-  it.each([
+  test.each([
     ['too short', 'eleven char', 'must have at least 12 characters'],
     ['as short, counted by characters', '🐎🐎🐎🐎🐎🐎', 'must have at least 12 characters'],
     ['too long', 'ab cd'.repeat(60), 'must have at most 256 characters'],
@@ -29,7 +29,7 @@ describe('a password', () => {
     expect(passwordFault(password, 'thandi@shop.example')).toBe(fault);
   });
 
-  it('needs no digits, capitals or signs', () => {
+  test('needs no digits, capitals or signs', () => {
     expect(passwordFault('correct horse battery staple', 'thandi@shop.example')).toBeUndefined();
   });
 });
