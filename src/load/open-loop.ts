@@ -65,7 +65,7 @@ export class OpenLoop {
     return this.#waiting.length - this.#waitingFrom;
   }
 
-  /** Resolves when every call has ended. @param startAtMs by the monotonic clock */
+  /** Resolves when every call has ended. @param startAtMs monotonic time */
   async run(startAtMs: number): Promise<void> {
     this.#startAtMs = startAtMs;
     this.#advance();
