@@ -226,7 +226,11 @@ export const transactionQuery = z
       .describe('Number of results to skip, at most 100,000; use `after` for later pages'),
     minAmount: decimal(MAX_AMOUNT).optional().describe('Filter: minimum amount in major units'),
     maxAmount: decimal(MAX_AMOUNT).optional().describe('Filter: maximum amount in major units'),
-    merchantReference: merchantReference.optional().describe('Filter: merchant reference'),
+    merchantReference: merchantReference
+      .optional()
+      .describe(
+        'Filter: merchant reference of the transaction, or paymentReference of the link or intent that a tap paid or tried to pay',
+      ),
     transactionDisposition: z
       .union([
         z.enum(DISPOSITIONS),

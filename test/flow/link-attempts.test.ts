@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
@@ -12,7 +13,7 @@ import {
   offeredReference,
   statusOf,
 } from '../support/links.ts';
-import { voidSale } from '../support/refunds.ts';
+import { refundSale, voidSale } from '../support/refunds.ts';
 import { request } from '../support/requests.ts';
 import { untilAnswered } from '../support/transactions.ts';
 
@@ -76,4 +77,48 @@ test('a till that taps a link with the reference of its customer is too late, li
     const tap = { amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference };
     expect(problemOf(await phone.tap(tap))).toMatchObject({ status: 409, errorCode: 124 });
   }
+});
+
+describe('the list of transactions', () => {
+  async function listOf(query: string, headers?: Record<string, string>): Promise<string[]> {
+    const credential = headers ?? { 'x-api-key': await installation.apiKey() };
+    const { body } = await request(installation.url, `/transactions?${query}`, { headers: credential });
+    return (body as { id: string }[]).map(({ id }) => id);
+  }
+
+  test('finds every attempt on a link by the paymentReference, newest first, and each by its own reference', async () => {
+    const [link, other] = [await create({ amount: '10.51' }), await create()];
+    const ids: string[] = [];
+    const references: string[] = [];
+    for (let attempt = 0; attempt < 3; attempt++) {
+      references.push(await offered(link));
+      ids.push(outcomeOf(await pay(link, '10.51')).serviceReference);
+    }
+    outcomeOf(await pay(other));
+    expect(references[0]).toBe(link.paymentReference);
+    expect(await listOf(`merchantReference=${link.paymentReference}`)).toEqual(ids.toReversed());
+    expect(await listOf(`merchantReference=${link.paymentReference}&limit=1`)).toEqual(ids.slice(2));
+    expect(await listOf(`merchantReference=${link.paymentReference}&offset=1`)).toEqual([ids[1], ids[0]]);
+    expect(await listOf(`merchantReference=${link.paymentReference}&after=${ids[2]}`)).toEqual([ids[1], ids[0]]);
+    expect(await listOf(`merchantReference=${link.paymentReference}&transactionDisposition=Approved`)).toEqual([]);
+    expect(await listOf(`merchantReference=${references[2]}`)).toEqual([ids[2]]);
+  });
+
+  test('shows them to no merchant but the one of the link, and keeps them apart from refunds', async () => {
+    const link = await create();
+    const { serviceReference } = outcomeOf(await pay(link));
+    await untilAnswered(installation.database, serviceReference);
+    const refundReference = randomUUID();
+    const { body } = await refundSale(installation, serviceReference, { amount: '1.00', refundReference });
+    const query = `merchantReference=${link.paymentReference}`;
+    expect(await listOf(query)).toEqual([serviceReference]);
+    const refund = (body as { serviceReference: string }).serviceReference;
+    expect(await listOf(`merchantReference=${refundReference}`)).toEqual([refund]);
+    const keyOf = async (merchantId: string, integratorId: number) => ({
+      'x-api-key': await installation.apiKey({ acquirerId: 1, integratorId, merchantId }),
+    });
+    expect(await listOf(query, await keyOf('1001', 10))).toEqual([serviceReference]);
+    expect(await listOf(query, await keyOf('1002', 10))).toEqual([]);
+    expect(await listOf(query, await keyOf('1101', 11))).toEqual([]);
+  });
 });

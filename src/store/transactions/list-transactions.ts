@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
 import { SHOWN_PROPERTIES, type ShownTransaction } from '../../transactions/model/shown-transaction.ts';
+import { TransactionType } from '../../transactions/model/transaction.ts';
 import type { Tenant, TransactionFilter } from '../../transactions/ports/store-ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';
@@ -109,13 +110,23 @@ function knownUser(acquirer: string): string {
   return `coalesce((select id::text from users where acquirer_id = ${acquirer} and (id::text = $ or username = $) limit 1), $)`;
 }
 
+/** The attempts on a link; its refunds and voids have references of their own. */
+const TAP_TYPES = [TransactionType.Tap, TransactionType.TT3].join();
+
 /**
- * A reference is unique within a merchant, so it is looked up for each merchant of the tenant, as the index requires.
+ * Finds transactions with this reference of their own, and taps by the paymentReference of their link: after a decline, the next
+ * tap on a link has a reference of its own. The ids are collected first, each kind through an index, because no index has
+ * both in the list's order. A reference is unique within a merchant, so it is looked up for each merchant of the
+ * tenant, as that index requires.
  */
 function addReference(conditions: TenantConditions, { merchantId }: Tenant, reference: string): void {
-  const { acquirer, integrator } = conditions;
+  const { acquirer, integrator, ownSql } = conditions;
   const ofIntegrator = integrator === undefined ? '' : ` and integrator_id = ${integrator}`;
   const merchants = `select id from merchants where acquirer_id = ${acquirer}${ofIntegrator}`;
   const isWithin = merchantId === undefined ? ` and merchant_id = any(array(${merchants}))` : '';
-  conditions.add('reference', `merchant_reference = $${isWithin}`, reference);
+  const links = `select id from links where ${ownSql} and payment_reference = $`;
+  const ids = `select id from transactions where ${ownSql} and merchant_reference = $${isWithin}
+    union all select id from transactions where acquirer_id = ${acquirer} and type in (${TAP_TYPES})
+      and consumer_id = any(array(${links}))`;
+  conditions.add('reference', `id = any(array(${ids}))`, reference);
 }

@@ -14,8 +14,20 @@ let testDatabase: TestDatabase;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   await seedTransactions(testDatabase.database, { rows: ROWS, merchants: 50, integrators: 5 });
+  await seedLinks(testDatabase.database);
 });
 afterAll(() => testDatabase.drop());
+
+/** Every tenth transaction is the tap on a link. */
+async function seedLinks(database: Database): Promise<void> {
+  await database.query(`update transactions set consumer_id = id
+    where substr(merchant_reference, 7)::int % 10 = 7 and acquirer_id = 1`);
+  await database.query(`insert into links (acquirer_id, id, integrator_id, merchant_id, kind, type, payment_reference, amount_minor,
+      currency, is_consumer_app, transaction_id, is_expired, expires_at)
+    select acquirer_id, id, integrator_id, merchant_id, 'link', 1, 'payment-' || substr(merchant_reference, 7), amount_minor,
+      currency, true, id, true, created_at from transactions where consumer_id is not null`);
+  await database.query('analyze transactions, links');
+}
 
 /** A database that explains instead of answering: with the plan for these values, or the one that a statement with a name keeps for all. */
 function explaining(plans: string[], mode: PlanMode): Database {
@@ -102,6 +114,22 @@ describe('every filter of the list finds its page by an index', () => {
         for (const plan of kept) if (plan !== undefined) expectIndex(plan);
       }
     });
+  });
+
+  test('a payment reference reads little more than the attempts on its link', async () => {
+    for (const tenant of [ACQUIRER, INTEGRATOR, MERCHANT]) {
+      for (const mode of ['own', 'kept'] as const) {
+        for (const filter of [{}, { startDate: '2020-01-01' }, { disposition: 0 }] as const) {
+          const plan = await planOf(tenant, { merchantReference: 'payment-777', ...filter }, mode);
+          if (plan === undefined) continue;
+          expect(plan).toContain('transactions_by_link');
+          expect(plan).toContain('links_by_any_payment_reference');
+          expect(plan).not.toMatch(/Seq Scan on (transactions|links)/);
+          const [, pages] = /Buffers: shared hit=(\d+)/.exec(plan) ?? [];
+          expect(Number(pages)).toBeLessThan(250);
+        }
+      }
+    }
   });
 
   test('a rare amount reads little more than it shows', async () => {
