@@ -10,10 +10,10 @@ import { serializerCompiler } from './answer-schema.ts';
 import { challengeOf } from './challenge.ts';
 import { guardRequests } from './guard-requests.ts';
 import { HttpError } from './http-error.ts';
-import { parseJsonBodies } from './json-body.ts';
+import { invalidValuesProblem, type ValidationFailure } from './invalid-values.ts';
+import { NOT_JSON, parseJsonBodies } from './json-body.ts';
 import { type ProblemAnswer, problemBody, problemOf } from './problem.ts';
 import { UnreadableRequests } from './refuse-unreadable.ts';
-import { REJECTIONS } from './rejections.ts';
 import { RouteTable } from './route-table.ts';
 import { readTlsFiles, type TlsFiles } from './tls-files.ts';
 
@@ -215,11 +215,10 @@ function sendProblem(answer: ProblemAnswer, request: FastifyRequest, reply: Fast
 
 /** Errors that fastify itself raises. */
 function frameworkProblem(error: Error & { code?: string; validation?: unknown }): ProblemAnswer | undefined {
-  if (error.validation)
-    return invalidRequest(error as unknown as { validation: ValidationIssue[]; validationContext?: string });
+  if (error.validation) return invalidValuesProblem(error as unknown as ValidationFailure);
   switch (error.code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return { status: 415, errorCode: 104, detail: 'The body must be application/json.' };
+      return { status: 415, errorCode: 104, detail: NOT_JSON };
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return { status: 413, errorCode: 104, detail: `The body must not exceed ${MAX_BODY_BYTES} bytes.` };
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
@@ -234,31 +233,6 @@ function frameworkProblem(error: Error & { code?: string; validation?: unknown }
   return status !== undefined && status >= 400 && status < 500
     ? { status, errorCode: 104, detail: 'The request cannot be read.' }
     : undefined;
-}
-
-interface ValidationIssue {
-  readonly instancePath: string;
-  readonly message?: string;
-}
-
-function invalidRequest({
-  validation,
-  validationContext,
-}: {
-  validation: ValidationIssue[];
-  validationContext?: string;
-}): ProblemAnswer {
-  const where = validationContext === undefined || validationContext === 'body' ? '' : `/${validationContext}`;
-  return {
-    status: 400,
-    errorCode: 104,
-    detail: REJECTIONS.INVALID_VALUES.detail,
-    errors: validation.map(({ instancePath, message }) => ({
-      // The validator writes the whole body as `/`. As a JSON pointer (RFC 6901) it is the empty string.
-      pointer: `${where}${instancePath === '/' ? '' : instancePath}`,
-      detail: message ?? 'is invalid',
-    })),
-  };
 }
 
 function unforeseen(error: unknown, request: FastifyRequest, log: RequestLog): ProblemAnswer {

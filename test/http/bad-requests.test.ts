@@ -4,7 +4,7 @@ import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
 import { problemOf } from '../support/answers.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { postTap, type RequestChanges } from '../support/requests.ts';
+import { postTap, type RequestChanges, request } from '../support/requests.ts';
 
 let installation: Installation;
 let phone: Phone;
@@ -100,6 +100,41 @@ describe('what surrounds the body', () => {
     'multipart/form-data; boundary=x',
   ])('content type %s is 415', async (type) => {
     expect(await refusalOf({ headers: { 'content-type': type } })).toMatchObject({ status: 415, errorCode: 104 });
+  });
+
+  test.each([
+    'application/json; charset=utf-16',
+    'application/json;charset="utf-16"',
+    'application/json; charset=ISO-8859-1',
+    'application/json; charset=utf-8; charset=utf-16',
+    'application/json; charset=',
+  ])('content type %s is 415, because JSON is read as UTF-8', async (type) => {
+    expect(await refusalOf({ headers: { 'content-type': type } })).toMatchObject({ status: 415, errorCode: 104 });
+  });
+
+  test.each([
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+    'application/json; charset="utf-8"',
+    'Application/JSON ; Charset="UTF-8"',
+    'application/json; x=y',
+  ])('content type %s is read', async (type) => {
+    const problem = await refusalOf({ headers: { 'content-type': type }, body: {} });
+    expect(problem).toMatchObject({ status: 400, errorCode: 104 });
+  });
+
+  test('an unknown query parameter is 400, and neither its name nor its value is repeated', async () => {
+    const query = 'zQ7marker=zQ8marker&another=1';
+    for (const path of ['/transactions', '/acquirers/me']) {
+      const headers = { 'x-api-key': await installation.apiKey() };
+      const { status, body } = await request(installation.url, `${path}?${query}`, { headers });
+      expect(status).toBe(400);
+      expect(body).toMatchObject({
+        errorCode: 104,
+        errors: [{ pointer: '/querystring', detail: 'contains an unknown parameter' }],
+      });
+      expect(JSON.stringify(body)).not.toMatch(/zQ[78]marker|another/);
+    }
   });
 
   test('a body over 192 KB is 413', async () => {
