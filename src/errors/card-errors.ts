@@ -30,7 +30,7 @@ export class SealError extends TapwireError<SealErrorCode> {
 /** Why a tap is refused because of its card data. None of these cases needs a decision of the issuer. */
 export type CardErrorCode = keyof typeof CARD_ERRORS;
 
-const CARD_ERRORS = {
+export const CARD_ERRORS = {
   PAN_MISSING: '57 and 5A are both missing',
   PAN_MALFORMED: '5A is not a PAN',
   PAN_LUHN: 'the check digit of the PAN is wrong',

@@ -1,14 +1,15 @@
+import type { TapRefusalCode } from './tap-refusals.ts';
 import { TapwireError } from './tapwire-error.ts';
 
 /**
  * A tap that must not go online. It is recorded as BadRequestReceived. `pointer` is the JSON pointer of the field at fault,
  * `code` the check that failed. `source` is `card` for what the card or its seal contains, `request` for everything else.
  */
-export class TapRefused extends TapwireError {
+export class TapRefused extends TapwireError<TapRefusalCode> {
   readonly pointer: string;
   readonly source: 'card' | 'request';
 
-  constructor(pointer: string, code: string, source: 'card' | 'request', options?: ErrorOptions) {
+  constructor(pointer: string, code: TapRefusalCode, source: 'card' | 'request', options?: ErrorOptions) {
     super(code, `in ${pointer}`, options);
     this.pointer = pointer;
     this.source = source;

@@ -13,6 +13,7 @@ import {
   RequestRejected,
   StoreUnavailable,
   StoreUnread,
+  TAP_REFUSALS,
   TapRefused,
   Throttled,
 } from '../errors.ts';
@@ -156,8 +157,12 @@ function refusedTap({ pointer, code, source }: TapRefused): ProblemAnswer {
   return {
     status: 400,
     errorCode: source === 'card' ? 202 : 104,
-    detail: 'The card data cannot be used.',
-    errors: [{ pointer, detail: code }],
+    // The merchant's app can correct this one: nothing is wrong with the card data.
+    detail:
+      code === 'AMOUNT_NOT_OF_LINK'
+        ? 'The amount or currency of the tap differs from the link.'
+        : 'The card data cannot be used.',
+    errors: [{ pointer, detail: TAP_REFUSALS[code] }],
   };
 }
 

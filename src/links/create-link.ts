@@ -1,6 +1,7 @@
 import { Forbidden, invalidValue, MoneyError, NotFound, RequestRejected } from '../errors.ts';
+import { readRequestedAmount } from '../transactions/decisions/read-requested-amount.ts';
 import type { LinkKind, Mandate, NewLink } from '../transactions/model/link.ts';
-import { type Currency, currencyOf, parseAmount } from '../transactions/model/money.ts';
+import { type Currency, currencyOf } from '../transactions/model/money.ts';
 import { TransactionType } from '../transactions/model/transaction.ts';
 import type { Directory } from '../transactions/ports/directory-ports.ts';
 import type { IntentTokens, LinkStore } from '../transactions/ports/link-ports.ts';
@@ -106,7 +107,7 @@ function draftLink(
     kind,
     type: mandate ? TransactionType.TT3 : TransactionType.Tap,
     paymentReference,
-    amountMinor: readAmount('amount', wanted.amount, currency),
+    amountMinor: readRequestedAmount('amount', wanted.amount, currency),
     currency: currency.code,
     isConsumerApp,
     xTid,
@@ -119,8 +120,8 @@ function readMandate(
   { instalmentAmount, maxCollectionAmount, ...mandate }: MandateRequest,
   currency: Currency,
 ): Mandate {
-  const instalmentMinor = readAmount('instalmentAmount', instalmentAmount, currency);
-  const maxCollectionMinor = readAmount('maxCollectionAmount', maxCollectionAmount, currency);
+  const instalmentMinor = readRequestedAmount('instalmentAmount', instalmentAmount, currency);
+  const maxCollectionMinor = readRequestedAmount('maxCollectionAmount', maxCollectionAmount, currency);
   if (instalmentMinor > maxCollectionMinor)
     throw invalidValue('instalmentAmount', 'must not exceed maxCollectionAmount');
   return { ...mandate, instalmentMinor, maxCollectionMinor };
@@ -134,20 +135,3 @@ function readCurrency(code: string): Currency {
     throw error;
   }
 }
-
-function readAmount(name: string, text: string, currency: Currency): number {
-  try {
-    const amountMinor = parseAmount(text, currency);
-    if (amountMinor > 0) return amountMinor;
-  } catch (error) {
-    if (!(error instanceof MoneyError)) throw error;
-    throw invalidValue(name, AMOUNT_FAULTS[error.code] ?? error.code);
-  }
-  throw invalidValue(name, 'must be greater than zero');
-}
-
-const AMOUNT_FAULTS: Readonly<Partial<Record<MoneyError['code'], string>>> = {
-  NOT_AN_AMOUNT: 'must be a decimal amount',
-  TOO_MANY_DECIMALS: 'must not have more decimals than the currency',
-  AMOUNT_TOO_LARGE: 'must have at most 12 digits',
-};

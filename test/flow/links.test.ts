@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { TAP_REFUSALS } from '../../src/errors.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
@@ -190,11 +191,10 @@ describe('a link', () => {
       const link = await create();
       const phone = by === 'app' ? app(link) : installation.phone();
       const tap = { amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference };
-      expect(problemOf(await phone.tap({ ...tap, ...wrong }))).toMatchObject({
-        status: 400,
-        errorCode: 104,
-        errors: [{ pointer: '/generalCardData', detail: 'AMOUNT_NOT_OF_LINK' }],
-      });
+      const problem = problemOf(await phone.tap({ ...tap, ...wrong }));
+      const errors = [{ pointer: '/generalCardData', detail: TAP_REFUSALS.AMOUNT_NOT_OF_LINK }];
+      const detail = 'The amount or currency of the tap differs from the link.';
+      expect(problem).toMatchObject({ status: 400, errorCode: 104, detail, errors });
       // Customers hold the token of a link: what they spoil leaves no row.
       const left = by === 'app' ? null : 'BadRequestReceived';
       expect(await status(link)).toMatchObject({ qrCodeState: 'QRCodeGenerated', status: left });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { fromHex } from '../../src/bytes/hex.ts';
+import { TAP_REFUSALS } from '../../src/errors.ts';
 import { Phone, type PinSubmission } from '../../src/phone/phone.ts';
 import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { PinState } from '../../src/transactions/model/pin.ts';
@@ -137,7 +138,7 @@ describe('a PIN request that does not fit', () => {
     const { merchantReference, values } = phone.enterPin(asked.reading, RIGHT_PIN);
     const request = await phone.sealReading({ merchantReference, values: new Map(values).set(tag, fromHex(hex)) });
     const answer = problemOf(await phone.submitPin({ ...request, transactionId: asked.id, pinToken: asked.pinToken }));
-    expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: 'OTHER_TAP' }] });
+    expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: TAP_REFUSALS.OTHER_TAP }] });
     await expectStillAwaited(asked.id);
   });
 

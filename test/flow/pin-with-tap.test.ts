@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { TAP_REFUSALS } from '../../src/errors.ts';
 import type { PhoneAnswer, PhoneTap } from '../../src/phone/phone.ts';
 import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
@@ -69,14 +70,14 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
     const { authorizations } = installation.asked;
     const noCvm = (values: Map<number, Uint8Array>) => void values.set(CVM_RESULTS, Uint8Array.of(0x1f, 0x03, 0x02));
     const answer = problemOf(await tapWithPin(RIGHT_PIN, {}, noCvm));
-    expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: 'PIN_UNEXPECTED' }] });
+    expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: TAP_REFUSALS.PIN_UNEXPECTED }] });
     expect(installation.asked.authorizations).toBe(authorizations);
   });
 
   test('without its key serial number is refused, and nothing is sent', async () => {
     const { authorizations } = installation.asked;
     const answer = problemOf(await tapWithPin(RIGHT_PIN, {}, (values) => values.delete(KSN)));
-    expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: 'PIN_MALFORMED' }] });
+    expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: TAP_REFUSALS.PIN_MALFORMED }] });
     expect(installation.asked.authorizations).toBe(authorizations);
   });
 
@@ -86,7 +87,7 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
       const { authorizations } = installation.asked;
       await eventually(async () => {
         const answer = problemOf(await tapWithPin(RIGHT_PIN));
-        expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: 'PIN_NOT_TAKEN' }] });
+        expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: TAP_REFUSALS.PIN_NOT_TAKEN }] });
       });
       expect(installation.asked.authorizations - authorizations).toBeLessThan(RETRIED);
       const declined = outcomeOf(await installation.phone().tap({ amount: '50.05', currency: 'ZAR' }));

@@ -237,15 +237,17 @@ describe('a refund is refused', () => {
   });
 
   test.each([
-    ['zero', '0.00'],
-    ['negative', '-1.00'],
-    ['negative, as a number', -1],
-    ['with more decimals than the currency has', '1.001'],
-    ['no decimal text', '1e2'],
-    ['nothing', undefined],
-  ])('with 400 for an amount that is %s', async (_what, amount) => {
+    ['zero', '0.00', 'must be greater than zero'],
+    ['negative', '-1.00', /./],
+    ['negative, as a number', -1, /./],
+    ['with more decimals than the currency has', '1.001', 'must not have more decimals than the currency'],
+    ['no decimal text', '1e2', /./],
+    ['nothing', undefined, /./],
+  ])('with 400 for an amount that is %s', async (_what, amount, text) => {
     const answer = await refund(await sell('10.00'), { amount, refundReference: randomUUID() });
-    expect(answer).toMatchObject({ status: 400, body: { errorCode: 104, errors: [{ pointer: '/amount' }] } });
+    const errors = [{ pointer: '/amount', detail: expect.stringMatching(text) }];
+    expect(answer).toMatchObject({ status: 400, body: { errorCode: 104, errors } });
+    expect(JSON.stringify(answer.body)).not.toMatch(/[A-Z]{3,}_[A-Z]/);
   });
 
   test("with 404 for another tenant's sale, and one that is not there", async () => {

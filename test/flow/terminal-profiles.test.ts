@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { fromHex } from '../../src/bytes/hex.ts';
+import { TAP_REFUSALS } from '../../src/errors.ts';
 import { Phone, type PhoneTap, signMerchantToken } from '../../src/phone/phone.ts';
 import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
@@ -143,7 +144,7 @@ describe('a tap inside of its profile goes to the switch', () => {
     expect(sent).toHaveLength(2);
     for (const icc of sent) expect(icc).toMatchObject({ terminalCountryCode: '710', transactionCurrencyCode: '710' });
     const unrestricted = await new ProfiledPhone(undefined).tap({ ...TAP, tamper: withoutCodes });
-    expect(problemOf(unrestricted)).toMatchObject({ status: 400, errors: [{ detail: 'CURRENCY_MISSING' }] });
+    expect(problemOf(unrestricted)).toMatchObject({ status: 400, errors: [{ detail: TAP_REFUSALS.CURRENCY_MISSING }] });
   });
 
   test('and so does one that an api process hands over to a worker', async () => {

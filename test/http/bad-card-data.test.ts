@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CardDataKeySet, CardDataPublicKey } from '../../schemas/card-data.ts';
 import { sampleTap } from '../../src/card/sample-tap.ts';
 import { encodeTlv } from '../../src/emv/tlv.ts';
+import { TAP_REFUSALS, type TapRefusalCode } from '../../src/errors.ts';
 import type { Phone, PhoneAnswer } from '../../src/phone/phone.ts';
 import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
@@ -22,7 +23,7 @@ afterEach(() => expectInvariants(installation));
 afterAll(() => installation.stop());
 
 const TAP = { amount: '10.00', currency: 'ZAR' } as const;
-const UNREADABLE = { pointer: '/paymentCardData', detail: 'CARD_DATA_UNREADABLE' };
+const UNREADABLE = { pointer: '/paymentCardData', detail: TAP_REFUSALS.CARD_DATA_UNREADABLE };
 
 /** The tap is refused with 400, the switch hears nothing, and exactly one row tells that it was tried. */
 async function expectRefused(
@@ -134,8 +135,16 @@ describe('a tap that must not go online is refused by name', () => {
     set(0x9c, '20')(values);
     set(0x9f27, '00')(values);
   };
-  const general = (detail: string) => ({ errorCode: 104, pointer: '/generalCardData', detail });
-  const payment = (detail: string) => ({ errorCode: 202, pointer: '/paymentCardData', detail });
+  const general = (code: TapRefusalCode) => ({
+    errorCode: 104,
+    pointer: '/generalCardData',
+    detail: TAP_REFUSALS[code],
+  });
+  const payment = (code: TapRefusalCode) => ({
+    errorCode: 202,
+    pointer: '/paymentCardData',
+    detail: TAP_REFUSALS[code],
+  });
 
   test.each([
     ['no amount', remove(0x9f02), general('AMOUNT_MISSING')],

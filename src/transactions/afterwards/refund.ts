@@ -1,15 +1,9 @@
-import {
-  DuplicateReference,
-  invalidValue,
-  MoneyError,
-  NoConfiguration,
-  RequestRejected,
-  StoreUnavailable,
-} from '../../errors.ts';
+import { DuplicateReference, NoConfiguration, RequestRejected, StoreUnavailable } from '../../errors.ts';
+import { readRequestedAmount } from '../decisions/read-requested-amount.ts';
 import { ERROR_CODES } from '../decisions/settle-outcome.ts';
 import { webhookJobs } from '../decisions/webhook-job.ts';
 import { Disposition } from '../model/disposition.ts';
-import { currencyOf, parseAmount } from '../model/money.ts';
+import { currencyOf } from '../model/money.ts';
 import { Status, type StatusId } from '../model/status.ts';
 import { LOCAL_ANSWER_SECONDS, LONGEST_DEADLINE_SECONDS } from '../model/time-limits.ts';
 import { NO_RESULT, type Transaction, type TransactionKey, TransactionType } from '../model/transaction.ts';
@@ -109,18 +103,7 @@ function unlessImpossible(error: unknown): undefined {
 function readAmount(text: string, { currency }: Transaction): number {
   // A transaction without a currency was never accepted as a sale, so it is refused regardless of the amount.
   if (currency === null) throw new RequestRejected('SALE_NOT_APPROVED');
-  try {
-    const amountMinor = parseAmount(text, currencyOf(currency));
-    if (amountMinor > 0) return amountMinor;
-  } catch (error) {
-    if (!(error instanceof MoneyError)) throw error;
-    throw refusedAmount(error.code);
-  }
-  throw refusedAmount('ZERO');
-}
-
-function refusedAmount(detail: string): RequestRejected {
-  return invalidValue('amount', detail);
+  return readRequestedAmount('amount', text, currencyOf(currency));
 }
 
 /**

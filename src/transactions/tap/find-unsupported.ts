@@ -1,4 +1,4 @@
-import { TapRefused, TlvError } from '../../errors.ts';
+import { type TapRefusalCode, TapRefused, TlvError } from '../../errors.ts';
 import { TransactionType, type TransactionTypeId } from '../model/transaction.ts';
 import type { ReadTap } from './read-tap.ts';
 
@@ -57,10 +57,10 @@ function findInTags({ chip, amountMinor, currency, decision }: ReadTap): TapRefu
   return undefined;
 }
 
-function inGeneral(code: string): TapRefused {
+function inGeneral(code: TapRefusalCode): TapRefused {
   return new TapRefused('/generalCardData', code, 'request');
 }
 
-function inPayment(code: string): TapRefused {
+function inPayment(code: TapRefusalCode): TapRefused {
   return new TapRefused('/paymentCardData', code, 'card');
 }
