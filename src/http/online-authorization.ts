@@ -1,6 +1,6 @@
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { responseCodeText } from '#schemas/response-codes';
-import { ERROR_CODES } from '../transactions/decisions/settle-outcome.ts';
+import { ERROR_CODES } from '../transactions/decisions/decide-outcome.ts';
 import { type DispositionId, dispositionName } from '../transactions/model/disposition.ts';
 import { isAwaitingPin } from '../transactions/model/pin.ts';
 import { type Transaction, toldMinor } from '../transactions/model/transaction.ts';

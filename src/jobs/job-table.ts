@@ -22,7 +22,7 @@ const INSTALLING_CONNECTIONS = 2;
 const REDRIVEN_AT_ONCE = 1_000;
 
 /** A finished job, and the one that replaces it if more work remains. */
-export interface SettledJob {
+export interface FinishedJob {
   readonly queue: QueueName;
   /** Identifies the claim of the job. */
   readonly attempt: { readonly id: string; readonly retryCount: number };
@@ -42,14 +42,14 @@ export class JobTable implements JobsInCommit {
   readonly boss: PgBoss;
   readonly #database: pg.Pool;
   readonly #statements = new Map<string, Statement>();
-  readonly #settlements: GroupCommit<SettledJob, true>;
+  readonly #finishes: GroupCommit<FinishedJob, true>;
 
   private constructor(boss: PgBoss, database: pg.Pool) {
     this.boss = boss;
     this.#database = database;
-    this.#settlements = new GroupCommit<SettledJob, true>(database, {
+    this.#finishes = new GroupCommit<FinishedJob, true>(database, {
       keyOf: ({ attempt }) => attempt.id,
-      write: (client, settled) => this.#settleAll(client, settled),
+      write: (client, finished) => this.#finishAll(client, finished),
     });
   }
 
@@ -139,22 +139,22 @@ export class JobTable implements JobsInCommit {
    * Ends a job, in one commit with all that end at the same time. A job with an expired claim belongs to another
    * worker and stays.
    */
-  async settle(settled: SettledJob): Promise<void> {
-    await this.#settlements.submit(settled);
+  async finish(finished: FinishedJob): Promise<void> {
+    await this.#finishes.submit(finished);
   }
 
-  async #settleAll(client: pg.ClientBase, settled: readonly SettledJob[]): Promise<true[]> {
-    for (const [queue, ended] of Map.groupBy(settled, ({ queue }) => queue)) {
+  async #finishAll(client: pg.ClientBase, finished: readonly FinishedJob[]): Promise<true[]> {
+    for (const [queue, ended] of Map.groupBy(finished, ({ queue }) => queue)) {
       const attempts = ended.map(({ attempt }) => attempt);
       await this.boss.deleteJob(queue, attempts, { db: this.#joining(client) });
     }
-    const again = settled.flatMap((ended) => ended.again ?? []);
+    const again = finished.flatMap((ended) => ended.again ?? []);
     if (again.length > 0) await this.enqueue(client, again);
-    return settled.map(() => true as const);
+    return finished.map(() => true as const);
   }
 
   /** Moves a job that no retry can complete to the dead letters, with the reason. */
-  async giveUp(queue: QueueName, attempt: SettledJob['attempt'], reason: string): Promise<void> {
+  async giveUp(queue: QueueName, attempt: FinishedJob['attempt'], reason: string): Promise<void> {
     await inTransaction(this.#database, async (client) => {
       // pg-boss gives up a job that has no retries left, and keeps the name of its queue.
       const last = 'update pgboss.job set retry_limit = retry_count, dead_letter = $3 where name = $1 and id = $2';
@@ -194,7 +194,7 @@ export class JobTable implements JobsInCommit {
   }
 
   async close(): Promise<void> {
-    await this.#settlements.idle();
+    await this.#finishes.idle();
     await this.boss.stop({ graceful: false, close: false });
   }
 }

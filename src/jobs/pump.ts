@@ -158,7 +158,7 @@ export class Pump<Queue extends QueueName> {
       const result = await handle(payload.data as JobPayloads[Queue], job.id, hand);
       if (result === 'settled') return;
       const again = result === 'done' ? undefined : jobAgain(queue, payload.data as JobPayloads[Queue], result);
-      await this.#table.settle({ queue, attempt, again });
+      await this.#table.finish({ queue, attempt, again });
     } catch (error) {
       this.#options.onError(error, queue, payload.data);
       await this.#giveBack(attempt, error instanceof Error ? error.name : 'unknown');

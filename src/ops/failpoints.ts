@@ -129,9 +129,9 @@ function armStore(store: TransactionStore, failpoints: Failpoints): TransactionS
     retry: (attempt) => submitting(attempt.transaction.status, () => store.retry(attempt), Boolean),
     submitPin: (attempt) => submitting(attempt.transaction.status, () => store.submitPin(attempt), Boolean),
     submit: (submission) => submitting(submission.transaction.status, () => store.submit(submission), Boolean),
-    settle: async (settlement) => {
-      const isCommitted = await store.settle(settlement);
-      if (isCommitted) failpoints.pass(settlement.isOverdue ? 'after-overdue-commit' : 'after-outcome-commit');
+    recordDecision: async (decision) => {
+      const isCommitted = await store.recordDecision(decision);
+      if (isCommitted) failpoints.pass(decision.isOverdue ? 'after-overdue-commit' : 'after-outcome-commit');
       return isCommitted;
     },
     stepReversal: async (step) => {

@@ -4,7 +4,7 @@ import { Status } from '../transactions/model/status.ts';
 import type { Transaction } from '../transactions/model/transaction.ts';
 import type { RefundStore } from '../transactions/ports/refund-ports.ts';
 import type { ReversalStep } from '../transactions/ports/reversal-ports.ts';
-import type { GuardedSettlement, NewAttempt, TransactionStore } from '../transactions/ports/store-ports.ts';
+import type { GuardedDecision, NewAttempt, TransactionStore } from '../transactions/ports/store-ports.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { UnmatchedResponse } from '../transactions/reversal/late-response.ts';
 import type { Log } from './log.ts';
@@ -97,9 +97,9 @@ function loggingAttempts(store: TransactionStore, transactionLog: TransactionLog
 
 function loggingOutcomes(store: TransactionStore, transactionLog: TransactionLog): TransactionStore {
   return overriding(store, {
-    settle: async (guarded) => {
-      const isCommitted = await store.settle(guarded);
-      if (isCommitted) logSettlement(guarded, transactionLog);
+    recordDecision: async (guarded) => {
+      const isCommitted = await store.recordDecision(guarded);
+      if (isCommitted) logDecision(guarded, transactionLog);
       return isCommitted;
     },
     stepReversal: async (step) => {
@@ -117,8 +117,8 @@ function loggingOutcomes(store: TransactionStore, transactionLog: TransactionLog
   });
 }
 
-function logSettlement(
-  { transaction, settlement: { result }, isOverdue }: GuardedSettlement,
+function logDecision(
+  { transaction, decision: { result }, isOverdue }: GuardedDecision,
   transactionLog: TransactionLog,
 ) {
   const { disposition, responseCode } = result;

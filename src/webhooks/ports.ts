@@ -118,7 +118,7 @@ export interface DeliveryStore {
   /** Writes the event of a first job, unless it exists, and returns it. */
   write(job: JobPayloads['webhook'] & { readonly outcome: WebhookOutcome }): Promise<StoredEvent | undefined>;
   open(job: JobPayloads['webhook']): Promise<StoredEvent | undefined>;
-  settle(outcome: JobOutcome): Promise<void>;
+  finish(outcome: JobOutcome): Promise<void>;
 }
 
 /** How many deliveries of an endpoint to bring forward at most. */

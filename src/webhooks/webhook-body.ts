@@ -1,6 +1,6 @@
 import type { WebhookOutcome } from '#schemas/jobs';
 import type { Webhook } from '#schemas/webhook';
-import { ERROR_CODES } from '../transactions/decisions/settle-outcome.ts';
+import { ERROR_CODES } from '../transactions/decisions/decide-outcome.ts';
 import { currencyOf, formatAmount } from '../transactions/model/money.ts';
 import type { ProviderValues, Transaction } from '../transactions/model/transaction.ts';
 

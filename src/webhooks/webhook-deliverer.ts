@@ -61,7 +61,7 @@ export class WebhookDeliverer {
     const event = await (outcome ? store.write({ ...job, outcome }) : store.open(job));
     if (!event || !isDue(event, job)) return 'done';
     if (event.endpoint.isDisabled) {
-      await store.settle({ event, jobId, attempt: null, state: 'stopped', next: null, disablesEndpoint: false });
+      await store.finish({ event, jobId, attempt: null, state: 'stopped', next: null, disablesEndpoint: false });
       return 'settled';
     }
     const turn = await lanes.enter(event.endpoint.id);
@@ -72,7 +72,7 @@ export class WebhookDeliverer {
     }
     const made = await this.#take(turn, event, hand);
     if (made === undefined) return { againAfterSeconds: 0, payload: later };
-    await store.settle({ event, jobId, attempt: made.attempt, ...this.#decide(event, made) });
+    await store.finish({ event, jobId, attempt: made.attempt, ...this.#decide(event, made) });
     return 'settled';
   }
 

@@ -94,7 +94,7 @@ test('the answer to the COMMIT of an outcome is lost: the phone is told to ask a
   const phone = installation.phone();
   const sealed = await phone.seal(TAP);
   await untilQuiet();
-  switchLine.onRequest = () => line.loseNextCommit('commit-settlements');
+  switchLine.onRequest = () => line.loseNextCommit('commit-decisions');
   const told = problemOf(await phone.submit(sealed));
   switchLine.onRequest = () => {};
   expect(told).toMatchObject({ status: 500, errorCode: 201 });

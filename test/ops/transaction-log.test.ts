@@ -5,7 +5,7 @@ import { createUnmatchedLog, logTransactions } from '../../src/ops/transaction-l
 import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { Status } from '../../src/transactions/model/status.ts';
 import type { ReversalStep } from '../../src/transactions/ports/reversal-ports.ts';
-import type { GuardedSettlement, NewAttempt, NewSubmission } from '../../src/transactions/ports/store-ports.ts';
+import type { GuardedDecision, NewAttempt, NewSubmission } from '../../src/transactions/ports/store-ports.ts';
 import type { TransactionDependencies } from '../../src/transactions/ports/transaction-dependencies.ts';
 import type { UnmatchedResponse } from '../../src/transactions/reversal/late-response.ts';
 import type { LogLine } from '../support/log-lines.ts';
@@ -25,7 +25,7 @@ const settled = (disposition: number | null) =>
     transaction: submitted,
     settlement: { result: { disposition, responseCode: '00' } },
     isOverdue: false,
-  }) as unknown as GuardedSettlement;
+  }) as unknown as GuardedDecision;
 
 /** A world whose commits come true or do not, and what its log says. */
 function watchedWorld(level: LogLevel, isCommitted = true) {
@@ -45,7 +45,7 @@ test('on debug a tap is told from its submission to its outcome, each line under
   const accepted = { ...submitted, status: Status.ReadyToSubmitToPaymentProcessor };
   await store.insert({ transaction: accepted } as NewAttempt);
   await store.submit({ transaction: submitted } as NewSubmission);
-  await store.settle(settled(Disposition.Approved));
+  await store.recordDecision(settled(Disposition.Approved));
   expect(lines.map(({ msg }) => msg)).toEqual(['accepted', 'submitted to the switch', 'decided']);
   for (const line of lines) expect(line).toMatchObject({ ...NAMES, id: submitted.id });
   expect(lines[2]).toMatchObject({ disposition: 'Approved', responseCode: '00' });
@@ -61,17 +61,17 @@ test('what was not committed is not told', async () => {
   const { store, lines } = watchedWorld('debug', false);
   await store.insert({ transaction: submitted } as NewAttempt);
   await store.submit({ transaction: submitted } as NewSubmission);
-  await store.settle(settled(Disposition.Indeterminate));
+  await store.recordDecision(settled(Disposition.Indeterminate));
   expect(lines).toEqual([]);
 });
 
 test('on info what is certain is not told, and what is uncertain not more often than a person can read', async () => {
   const { store, lines } = watchedWorld('info');
   await store.insert({ transaction: submitted } as NewAttempt);
-  await store.settle(settled(Disposition.Declined));
-  await store.settle(settled(null));
+  await store.recordDecision(settled(Disposition.Declined));
+  await store.recordDecision(settled(null));
   expect(lines).toEqual([]);
-  for (let lost = 0; lost < 100; lost++) await store.settle(settled(Disposition.Indeterminate));
+  for (let lost = 0; lost < 100; lost++) await store.recordDecision(settled(Disposition.Indeterminate));
   expect(lines).toHaveLength(20);
   const auditEntries = [{ reversal: 'sent', attempt: 2 }] as const;
   await store.stepReversal({ transaction: submitted, auditEntries } as unknown as ReversalStep);

@@ -13,7 +13,7 @@ import {
 } from '../../src/transactions/model/transaction.ts';
 import type { ReversalRecord, ReversalStep } from '../../src/transactions/ports/reversal-ports.ts';
 import type {
-  GuardedSettlement,
+  GuardedDecision,
   LateRecord,
   LateRecordOutcome,
   NewAttempt,
@@ -124,7 +124,7 @@ export class MemoryStore {
     return true;
   }
 
-  settle({ transaction, settlement, isOverdue, nowMs }: GuardedSettlement): boolean {
+  recordDecision({ transaction, decision, isOverdue, nowMs }: GuardedDecision): boolean {
     const row =
       this.sabotage === 'no outcome guard'
         ? this.rows.get(transaction.id)
@@ -134,14 +134,14 @@ export class MemoryStore {
     const isPast =
       row.deadlineAtMs === null ? isOverdue : this.#time.nowMs >= row.deadlineAtMs + OUTCOME_GRACE_SECONDS * 1_000;
     if (isPast !== isOverdue && this.sabotage !== 'no outcome guard') return false;
-    const { result, pin, status } = settlement;
-    const pinExpiresAtMs = this.#pinExpiry(settlement.pinSeconds);
+    const { result, pin, status } = decision;
+    const pinExpiresAtMs = this.#pinExpiry(decision.pinSeconds);
     const needsReview = row.transaction.needsReview || result.needsReview;
     const decided = { ...result, ...pin, needsReview, status, pinExpiresAtMs, updatedAtMs: nowMs };
     const before = row.transaction;
     row.transaction = { ...before, ...decided };
-    this.addEntries(transaction, settlement.auditEntries);
-    this.enqueue(settlement.enqueue.filter(({ queue }) => this.sabotage !== `forgets ${queue} jobs`));
+    this.addEntries(transaction, decision.auditEntries);
+    this.enqueue(decision.enqueue.filter(({ queue }) => this.sabotage !== `forgets ${queue} jobs`));
     this.#reserve(before, result);
     return true;
   }

@@ -6,7 +6,7 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import { NotFound } from '../../errors.ts';
 import { refund } from '../../transactions/afterwards/refund.ts';
 import { voidSale } from '../../transactions/afterwards/void.ts';
-import { ERROR_CODES } from '../../transactions/decisions/settle-outcome.ts';
+import { ERROR_CODES } from '../../transactions/decisions/decide-outcome.ts';
 import { type DispositionId, dispositionName } from '../../transactions/model/disposition.ts';
 import type { Transaction } from '../../transactions/model/transaction.ts';
 import type { TransactionReader } from '../../transactions/ports/store-ports.ts';

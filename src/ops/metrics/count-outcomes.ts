@@ -32,9 +32,9 @@ function counting(store: TransactionStore, count: Count): TransactionStore {
   return overriding(store, {
     insert: (attempt) => started(store.insert(attempt), attempt, (outcome) => outcome === 'inserted'),
     retry: (attempt) => started(store.retry(attempt), attempt, Boolean),
-    settle: async (guarded) => {
-      const isCommitted = await store.settle(guarded);
-      if (isCommitted) count(guarded.transaction, guarded.settlement.result.disposition);
+    recordDecision: async (guarded) => {
+      const isCommitted = await store.recordDecision(guarded);
+      if (isCommitted) count(guarded.transaction, guarded.decision.result.disposition);
       return isCommitted;
     },
     expirePin: async (expiry) => {

@@ -4,7 +4,7 @@ import type { ShownTransaction } from '../../transactions/model/shown-transactio
 import type { Transaction, TransactionKey } from '../../transactions/model/transaction.ts';
 import type { ReversalStep } from '../../transactions/ports/reversal-ports.ts';
 import type {
-  GuardedSettlement,
+  GuardedDecision,
   LateRecord,
   LateRecordOutcome,
   NewAttempt,
@@ -24,11 +24,11 @@ import type {
 import { GroupCommit } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';
+import { commitDecisions } from './commit-decisions.ts';
 import { commitAnswers } from './commit-phone-responses.ts';
 import { commitPinAttempts } from './commit-pin-attempts.ts';
 import { commitPinExpiries } from './commit-pin-expiries.ts';
 import { commitReversals } from './commit-reversals.ts';
-import { commitSettlements } from './commit-settlements.ts';
 import { commitSubmissions } from './commit-submissions.ts';
 import { type InsertOutcome, insertTaps, retryTaps } from './commit-taps.ts';
 import { findOriginalFacts, findRequests } from './find-requests.ts';
@@ -57,7 +57,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #pinAttempts: GroupCommit<PinAttempt, boolean>;
   readonly #pinExpiries: GroupCommit<PinExpiry, boolean>;
   readonly #submissions: GroupCommit<NewSubmission, boolean>;
-  readonly #settlements: GroupCommit<GuardedSettlement, boolean>;
+  readonly #decisions: GroupCommit<GuardedDecision, boolean>;
   readonly #reversals: GroupCommit<ReversalStep, boolean>;
   readonly #lateResponses: GroupCommit<LateRecord, LateRecordOutcome>;
   readonly #answers: GroupCommit<PhoneResponseRecord, true>;
@@ -90,7 +90,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     this.#pinAttempts = group(byId, commitPinAttempts);
     this.#pinExpiries = group(byId, commitPinExpiries);
     this.#submissions = group(byId, commitSubmissions);
-    this.#settlements = group(byId, commitSettlements);
+    this.#decisions = group(byId, commitDecisions);
     this.#reversals = group(byId, commitReversals);
     this.#lateResponses = group(byId, commitLateResponses);
     this.#answers = group(({ id }) => id, commitAnswers, { everyMs: ANSWERS_EVERY_MS });
@@ -119,8 +119,8 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     return this.#submissions.submit(submission);
   }
 
-  settle(settlement: GuardedSettlement): Promise<boolean> {
-    return this.#settlements.submit(settlement);
+  recordDecision(decision: GuardedDecision): Promise<boolean> {
+    return this.#decisions.submit(decision);
   }
 
   stepReversal(step: ReversalStep): Promise<boolean> {
@@ -189,7 +189,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
       this.#pinAttempts,
       this.#pinExpiries,
       this.#submissions,
-      this.#settlements,
+      this.#decisions,
       this.#reversals,
       this.#lateResponses,
     ];

@@ -42,7 +42,7 @@ export class PostgresWebhookDeliveries implements DeliveryStore {
     });
     this.#outcomes = new GroupCommit(database, {
       keyOf: ({ event }) => event.id,
-      write: (client, outcomes) => settle(client, outcomes, jobs),
+      write: (client, outcomes) => finish(client, outcomes, jobs),
       everyMs: RECORD_EVERY_MS,
     });
   }
@@ -55,7 +55,7 @@ export class PostgresWebhookDeliveries implements DeliveryStore {
     return this.#reads.submit(job);
   }
 
-  async settle(outcome: JobOutcome): Promise<void> {
+  async finish(outcome: JobOutcome): Promise<void> {
     await this.#outcomes.submit(outcome);
   }
 }
@@ -144,7 +144,7 @@ function eventOf(row: EventRow): StoredEvent {
   return { ...event, endpoint: { ...endpoint, acquirerId, id: endpointId } };
 }
 
-const settledDeliveries = new ColumnBatch({
+const finishedDeliveries = new ColumnBatch({
   acquirerId: 'integer',
   id: 'uuid',
   round: 'integer',
@@ -166,7 +166,7 @@ const settledDeliveries = new ColumnBatch({
 // passed, unless it was brought forward. If an attempt is recorded second (after an expired claim, or a replay in
 // between), it is stored and decides nothing.
 const SETTLE = `
-with x as (${settledDeliveries.rows}),
+with x as (${finishedDeliveries.rows}),
 held as (
   select e.acquirer_id, e.id, e.round = x.round and e.delivery = x.delivery and e.state = 'pending' as decides
   from webhook_events e join x on e.acquirer_id = x."acquirerId" and e.id = x.id
@@ -197,12 +197,12 @@ update webhook_endpoints p set disabled_at = now(), updated_at = now()
 from unnest($1::integer[], $2::uuid[], $3::text[]) as x(acquirer_id, id, url)
 where p.acquirer_id = x.acquirer_id and p.id = x.id and p.url = x.url and p.disabled_at is null`;
 
-async function settle(client: pg.ClientBase, outcomes: readonly JobOutcome[], jobs: JobsInCommit): Promise<true[]> {
+async function finish(client: pg.ClientBase, outcomes: readonly JobOutcome[], jobs: JobsInCommit): Promise<true[]> {
   await client.query('set local synchronous_commit = off');
   const { rows } = await client.query<{ id: string }>({
     name: 'settle-webhooks',
     text: SETTLE,
-    values: settledDeliveries.values(outcomes.map(toRecord)),
+    values: finishedDeliveries.values(outcomes.map(toRecord)),
   });
   const deciding = new Set(rows.map(({ id }) => id));
   const following = outcomes.filter(({ event }) => deciding.has(event.id)).flatMap(nextJob);

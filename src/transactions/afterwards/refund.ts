@@ -1,6 +1,6 @@
 import { DuplicateReference, NoConfiguration, RequestRejected, StoreUnavailable } from '../../errors.ts';
+import { ERROR_CODES } from '../decisions/decide-outcome.ts';
 import { readRequestedAmount } from '../decisions/read-requested-amount.ts';
-import { ERROR_CODES } from '../decisions/settle-outcome.ts';
 import { webhookJobs } from '../decisions/webhook-job.ts';
 import { Disposition } from '../model/disposition.ts';
 import { currencyOf } from '../model/money.ts';

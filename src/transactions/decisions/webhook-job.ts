@@ -1,8 +1,8 @@
 import type { WebhookType } from '#schemas/webhook';
 import { formatMoment } from '../../processor-kit/iso-moment.ts';
+import type { Decision } from '../model/decision.ts';
 import { Disposition, type DispositionId, dispositionName } from '../model/disposition.ts';
 import type { JobRequest } from '../model/jobs.ts';
-import type { Settlement } from '../model/settlement.ts';
 import {
   type Result,
   type Transaction,
@@ -86,11 +86,11 @@ export function voidEventJobs(
 export function withWebhook(
   deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
   transaction: Transaction,
-  settlement: Settlement,
+  decision: Decision,
   nowMs: number,
-): Settlement {
-  const enqueue = [...settlement.enqueue, ...webhookJobs(deps, transaction, settlement.result, nowMs)];
-  return { ...settlement, enqueue };
+): Decision {
+  const enqueue = [...decision.enqueue, ...webhookJobs(deps, transaction, decision.result, nowMs)];
+  return { ...decision, enqueue };
 }
 
 /** The row of a void has no event of its own, because its original becomes Voided. */

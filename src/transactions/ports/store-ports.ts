@@ -1,8 +1,8 @@
 import type { AuditEntry, LateFacts } from '../model/audit-entry.ts';
+import type { Decision } from '../model/decision.ts';
 import type { DispositionId } from '../model/disposition.ts';
 import type { JobRequest } from '../model/jobs.ts';
 import type { PinEntry, PinStep } from '../model/pin.ts';
-import type { Settlement } from '../model/settlement.ts';
 import type { ShownTransaction } from '../model/shown-transaction.ts';
 import type { Move, StatusId } from '../model/status.ts';
 import type { Transaction, TransactionKey } from '../model/transaction.ts';
@@ -39,9 +39,9 @@ export interface NewSubmission {
  * A decision with the state that the row must still have: the status that it was decided from, on the right side of
  * the deadline.
  */
-export interface GuardedSettlement {
+export interface GuardedDecision {
   readonly transaction: Transaction;
-  readonly settlement: Settlement;
+  readonly decision: Decision;
   /** False: the deadline and its grace have not passed. True: they have. */
   readonly isOverdue: boolean;
   readonly nowMs: number;
@@ -133,7 +133,7 @@ export interface TransactionStore {
   /** False if the PIN arrived, or may still arrive. */
   expirePin(expiry: PinExpiry): Promise<boolean>;
   submit(submission: NewSubmission): Promise<boolean>;
-  settle(settlement: GuardedSettlement): Promise<boolean>;
+  recordDecision(decision: GuardedDecision): Promise<boolean>;
   /**
    * Records that the phone received its response or disconnected. No caller waits for this, and a job repairs a lost
    * record.

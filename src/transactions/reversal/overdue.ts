@@ -1,4 +1,4 @@
-import { settleOutcome } from '../decisions/settle-outcome.ts';
+import { decideOutcome } from '../decisions/decide-outcome.ts';
 import { withWebhook } from '../decisions/webhook-job.ts';
 import { hasAnswer } from '../model/pin.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
@@ -23,16 +23,19 @@ export async function decideOverdue(
   deps: OutcomeDependencies,
   transaction: Transaction,
 ): Promise<'decided' | 'notYet'> {
-  if (!hasAnswer(transaction)) return decideOutcome(deps, transaction);
+  if (!hasAnswer(transaction)) return decideWithoutResponse(deps, transaction);
   if (isUnanswered(transaction.status)) await deps.store.recordOverdueAnswer(answerRecord(deps, transaction, false));
   return 'decided';
 }
 
-async function decideOutcome(deps: OutcomeDependencies, transaction: Transaction): Promise<'decided' | 'notYet'> {
+async function decideWithoutResponse(
+  deps: OutcomeDependencies,
+  transaction: Transaction,
+): Promise<'decided' | 'notYet'> {
   if (!isUnanswered(transaction.status)) return 'decided';
   const wasSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
   const nowMs = deps.clock.nowMs();
-  const outcome = settleOutcome(transaction, { kind: wasSubmitted ? 'unanswered' : 'unsent' }, nowMs);
+  const outcome = decideOutcome(transaction, { kind: wasSubmitted ? 'unanswered' : 'unsent' }, nowMs);
   const decided = withWebhook(deps, transaction, outcome, nowMs);
   const { acquirerId, id, attempt } = transaction;
   // The phone may still wait for its response. If it does not, the successor of this job lets the row rest.
@@ -41,8 +44,8 @@ async function decideOutcome(deps: OutcomeDependencies, transaction: Transaction
     data: { acquirerId, id, attempt },
     startAfterSeconds: LOCAL_ANSWER_SECONDS,
   } as const;
-  const settlement = { ...decided, enqueue: [...decided.enqueue, successor] };
-  const isCommitted = await deps.store.settle({ transaction, settlement, isOverdue: true, nowMs });
+  const decision = { ...decided, enqueue: [...decided.enqueue, successor] };
+  const isCommitted = await deps.store.recordDecision({ transaction, decision, isOverdue: true, nowMs });
   if (isCommitted) deps.wakeups.announce(transaction);
   return isCommitted ? 'decided' : 'notYet';
 }

@@ -170,11 +170,11 @@ async function sendOn(deps: ReverseDependencies, sending: Sending, number: numbe
   const startedAtMs = deps.clock.monotonicMs();
   const timing = { deadlineAtMs: startedAtMs + target.profile.deadlineMs, sendByAtMs: startedAtMs + SEND_WITHIN_MS };
   const answer = await slot.reverse(reversal, timing, transaction);
-  await settleAttempt(deps, sending, { ...transaction, ...step.to }, attempt, answer);
+  await finishAttempt(deps, sending, { ...transaction, ...step.to }, attempt, answer);
   return 'done';
 }
 
-async function settleAttempt(
+async function finishAttempt(
   deps: ReversalAnswerDependencies,
   { transaction, target }: Sending,
   sent: Transaction,

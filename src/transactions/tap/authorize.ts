@@ -1,10 +1,10 @@
 import { StoreUnavailable } from '../../errors.ts';
 import { completionJob } from '../afterwards/complete.ts';
-import { type SwitchEvent, settleOutcome } from '../decisions/settle-outcome.ts';
+import { decideOutcome, type SwitchEvent } from '../decisions/decide-outcome.ts';
 import { withWebhook } from '../decisions/webhook-job.ts';
+import type { Decision } from '../model/decision.ts';
 import { Disposition } from '../model/disposition.ts';
 import { isAwaitingPin } from '../model/pin.ts';
-import type { Settlement } from '../model/settlement.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
 import { OVERDUE_AFTER_SECONDS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction } from '../model/transaction.ts';
@@ -36,7 +36,7 @@ export async function authorize(
     const submitted = next && (await submitReady(deps, transaction, next).catch(afterSubmission));
     if (submitted) return authorize(deps, submitted, next);
   }
-  return settle(deps, transaction, answer, ready);
+  return decide(deps, transaction, answer, ready);
 }
 
 /**
@@ -71,7 +71,7 @@ export async function submitReady(
   return isCommitted ? transaction : undefined;
 }
 
-async function settle(
+async function decide(
   deps: AuthorizeDependencies,
   transaction: Transaction,
   answer: SwitchAnswer<PurchaseAnswer>,
@@ -79,46 +79,42 @@ async function settle(
 ): Promise<Transaction> {
   const nowMs = deps.clock.nowMs();
   const reverseJob = deps.newId();
-  const decided = withCompletion(
-    transaction,
-    settlementOf(transaction, eventOf(answer, ready), reverseJob, nowMs),
-    ready,
-  );
-  const settlement = withWebhook(deps, transaction, decided, nowMs);
+  const atSwitch = decisionOf(transaction, eventOf(answer, ready), reverseJob, nowMs);
+  const decision = withWebhook(deps, transaction, withCompletion(transaction, atSwitch, ready), nowMs);
   const rememberOriginal = () => deps.originals.remember(transaction.id, answer.connectionId);
   // Before the commit, because its job may be picked up at once.
-  if (settlement.result.reversalState === ReversalState.owed) rememberOriginal();
+  if (decision.result.reversalState === ReversalState.owed) rememberOriginal();
   const isCommitted = await deps.store
-    .settle({ transaction, settlement, isOverdue: false, nowMs })
+    .recordDecision({ transaction, decision, isOverdue: false, nowMs })
     .catch(afterSubmission);
   deps.wakeups.announce(transaction);
-  const { status, result, pin } = settlement;
+  const { status, result, pin } = decision;
   // Only the row contains the time until which a PIN is awaited.
   if (isCommitted && isAwaitingPin(pin)) return awaitOutcome(deps, transaction);
-  const settled = isCommitted
+  const decided = isCommitted
     ? { ...transaction, ...result, ...pin, status, updatedAtMs: nowMs }
     : await awaitOutcome(deps, transaction);
-  if (settled.reversalState === ReversalState.none) return settled;
+  if (decided.reversalState === ReversalState.none) return decided;
 
   // If another process decided, this process still sends the first reversal, because only this process has the
   // connection.
   rememberOriginal();
-  if (!isCommitted && answer.kind === 'answered') await recordLate(deps, settled, lateFactsOf(answer.value.outcome));
-  const { acquirerId, id, attempt } = settled;
+  if (!isCommitted && answer.kind === 'answered') await recordLate(deps, decided, lateFactsOf(answer.value.outcome));
+  const { acquirerId, id, attempt } = decided;
   deps.reverseAhead({ acquirerId, id, attempt, reversalAttempt: 1 }, isCommitted ? reverseJob : undefined);
-  return settled;
+  return decided;
 }
 
-function settlementOf(transaction: Transaction, event: SwitchEvent, reverseJob: string, nowMs: number): Settlement {
-  const settlement = settleOutcome(transaction, event, nowMs);
-  const enqueue = settlement.enqueue.map((job) => (job.queue === 'reverse' ? { ...job, id: reverseJob } : job));
-  return { ...settlement, enqueue };
+function decisionOf(transaction: Transaction, event: SwitchEvent, reverseJob: string, nowMs: number): Decision {
+  const decision = decideOutcome(transaction, event, nowMs);
+  const enqueue = decision.enqueue.map((job) => (job.queue === 'reverse' ? { ...job, id: reverseJob } : job));
+  return { ...decision, enqueue };
 }
 
 /** If an approval is posted only after a completion, the job that sends the completion is committed with it. */
-function withCompletion(transaction: Transaction, settlement: Settlement, { request }: ReadySubmission): Settlement {
-  if (!request.wantsCompletion || settlement.result.disposition !== Disposition.Approved) return settlement;
-  return { ...settlement, enqueue: [...settlement.enqueue, completionJob(transaction)] };
+function withCompletion(transaction: Transaction, decision: Decision, { request }: ReadySubmission): Decision {
+  if (!request.wantsCompletion || decision.result.disposition !== Disposition.Approved) return decision;
+  return { ...decision, enqueue: [...decision.enqueue, completionJob(transaction)] };
 }
 
 /** The database failed after the submission. The tap itself is stored, and its `overdue` job will decide. */

@@ -1,5 +1,5 @@
 import { type NoConfiguration, PinUnusable, SealError, StoreUnavailable, type TapRefused } from '../../errors.ts';
-import { type SwitchEvent, settleOutcome } from '../decisions/settle-outcome.ts';
+import { decideOutcome, type SwitchEvent } from '../decisions/decide-outcome.ts';
 import { webhookJobs } from '../decisions/webhook-job.ts';
 import { isAwaitingPin, type PinEntry } from '../model/pin.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
@@ -163,7 +163,7 @@ function decidedHere(
   event: SwitchEvent,
 ): Plan {
   const ready: Transaction = { ...read, status: Status.ReadyToSubmitToPaymentProcessor };
-  const { result, pin, pinSeconds, enqueue, auditEntries } = settleOutcome(ready, event, deps.clock.nowMs());
+  const { result, pin, pinSeconds, enqueue, auditEntries } = decideOutcome(ready, event, deps.clock.nowMs());
   const { attempt, ...plan } = answeredHere(deps, origin, { ...ready, ...result, ...pin }, READY);
   const whole: NewAttempt = {
     ...attempt,

@@ -1,5 +1,5 @@
 import { NoConfiguration, Overloaded, PinUnusable, TapRefused } from '../../errors.ts';
-import { type SwitchEvent, settleOutcome } from '../decisions/settle-outcome.ts';
+import { decideOutcome, type SwitchEvent } from '../decisions/decide-outcome.ts';
 import { withWebhook } from '../decisions/webhook-job.ts';
 import { hasAnswer } from '../model/pin.ts';
 import { Status } from '../model/status.ts';
@@ -79,7 +79,7 @@ export function giveUp(deps: OutcomeDependencies, transaction: Transaction): Pro
 
 async function decide(deps: OutcomeDependencies, transaction: Transaction, event: SwitchEvent): Promise<void> {
   const nowMs = deps.clock.nowMs();
-  const settlement = withWebhook(deps, transaction, settleOutcome(transaction, event, nowMs), nowMs);
-  await deps.store.settle({ transaction, settlement, isOverdue: true, nowMs });
+  const decision = withWebhook(deps, transaction, decideOutcome(transaction, event, nowMs), nowMs);
+  await deps.store.recordDecision({ transaction, decision, isOverdue: true, nowMs });
   deps.wakeups.announce(transaction);
 }

@@ -1,6 +1,6 @@
 import { DuplicateReference, Forbidden, NoConfiguration, StoreUnavailable, TapRefused } from '../../errors.ts';
+import { ERROR_CODES } from '../decisions/decide-outcome.ts';
 import { pinEntries, submitPinStep } from '../decisions/pin-step.ts';
-import { ERROR_CODES } from '../decisions/settle-outcome.ts';
 import { Disposition } from '../model/disposition.ts';
 import { NO_PIN } from '../model/pin.ts';
 import type { Principal } from '../model/principal.ts';

@@ -22,7 +22,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   },
   {
     name: 'garbled is unsent',
-    file: 'src/transactions/decisions/settle-outcome.ts',
+    file: 'src/transactions/decisions/decide-outcome.ts',
     before:
       "    case 'garbled':\n      return indeterminate(transaction, Status.BadResponseFromPaymentProcessor, null, nowMs);",
     after: "    case 'garbled':\n      return unableToGoOnline(transaction, nowMs);",
@@ -31,7 +31,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   },
   {
     name: 'unknown is declined',
-    file: 'src/transactions/decisions/settle-outcome.ts',
+    file: 'src/transactions/decisions/decide-outcome.ts',
     before: "  if (outcome.kind === 'unknown') {",
     after: "  if (outcome.responseCode === 'never') {",
     meaning: 'a code in no table is a decline, and what was booked is not reversed',
@@ -47,7 +47,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   },
   {
     name: 'the amount asked is approved',
-    file: 'src/transactions/decisions/settle-outcome.ts',
+    file: 'src/transactions/decisions/decide-outcome.ts',
     before: '    approvedMinor: isApproved ? outcome.approvedMinor : null,',
     after: '    approvedMinor: isApproved ? transaction.amountMinor : null,',
     meaning: 'an approval of a part is told and refunded as the whole',

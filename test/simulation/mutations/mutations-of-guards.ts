@@ -6,7 +6,7 @@ const COMPARISON = { by: 'comparison with Postgres' } as const;
 export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   {
     name: 'outcomes overwrite outcomes',
-    file: 'src/store/transactions/commit-settlements.ts',
+    file: 'src/store/transactions/commit-decisions.ts',
     before: `and t.disposition is null and t.pin_state <> \${PinState.awaiting}\n    and coalesce(`,
     after: 'and coalesce(',
     meaning: 'of a response and a timeout the later one decides',
@@ -14,7 +14,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   },
   {
     name: 'outcomes know no deadline',
-    file: 'src/store/transactions/commit-settlements.ts',
+    file: 'src/store/transactions/commit-decisions.ts',
     before: ', x."isOverdue") = x."isOverdue"',
     after: ', x."isOverdue") is not null',
     meaning: 'a response is stored after its reversal has begun',

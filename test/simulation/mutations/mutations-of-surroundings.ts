@@ -61,10 +61,10 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: 'an unusable approval has no code',
-    file: 'src/transactions/decisions/settle-outcome.ts',
+    file: 'src/transactions/decisions/decide-outcome.ts',
     before: 'unusableAuthorizationCode: response?.authorizationCode ?? null,',
     after: 'unusableAuthorizationCode: null,',
     meaning: 'the reversal of an approval that could not be used lacks its DE38',
-    hunt: { by: 'test', file: 'test/transactions/decisions/settle-outcome.test.ts' },
+    hunt: { by: 'test', file: 'test/transactions/decisions/decide-outcome.test.ts' },
   },
 ];

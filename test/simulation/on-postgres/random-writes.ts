@@ -1,8 +1,8 @@
 import type { Random } from '../../../src/simulator/random.ts';
+import { decideOutcome, type SwitchEvent } from '../../../src/transactions/decisions/decide-outcome.ts';
 import { expirePinStep, pinEntries, submitPinStep } from '../../../src/transactions/decisions/pin-step.ts';
 import { answeredStep } from '../../../src/transactions/decisions/reversal-answers.ts';
 import { sentStep, unsentStep } from '../../../src/transactions/decisions/reversal-steps.ts';
-import { type SwitchEvent, settleOutcome } from '../../../src/transactions/decisions/settle-outcome.ts';
 import { stampAfter } from '../../../src/transactions/decisions/stamp-after.ts';
 import type { LateFacts } from '../../../src/transactions/model/audit-entry.ts';
 import { Disposition } from '../../../src/transactions/model/disposition.ts';
@@ -32,7 +32,7 @@ const PIN_SECONDS = 1.5 * STEP_SECONDS;
 /** What both stores are asked to write. */
 export type Writes = Pick<
   TransactionStore,
-  'insert' | 'retry' | 'submit' | 'settle' | 'submitPin' | 'expirePin' | 'stepReversal' | 'recordLate'
+  'insert' | 'retry' | 'submit' | 'recordDecision' | 'submitPin' | 'expirePin' | 'stepReversal' | 'recordLate'
 > & { recordAnswer: TransactionStore['recordOverdueAnswer'] } & Pick<
     RefundStore,
     'reserve' | 'startVoid' | 'acknowledge'
@@ -147,11 +147,11 @@ export class RandomWrites {
     const isReady = seen.status === Status.ReadyToSubmitToPaymentProcessor && isWaiting && this.#random.next() < 0.5;
     const mayDecide = isReady || (seen.status === Status.SubmittedToPaymentProcessor && isWaiting);
     const from: Transaction = mayDecide ? seen : { ...seen, status: Status.SubmittedToPaymentProcessor, ...NO_PIN };
-    const decided = settleOutcome(from, isReady ? UNSENT : event, this.#nowMs());
-    const settlement = this.#named(decided);
+    const decided = decideOutcome(from, isReady ? UNSENT : event, this.#nowMs());
+    const decision = this.#named(decided);
     const isOverdue = this.#random.next() < 0.4;
-    const write = { transaction: { ...from, attempt: seen.attempt }, settlement, isOverdue, nowMs: this.#nowMs() };
-    return { name: 'settle', on: (store) => store.settle(write) };
+    const write = { transaction: { ...from, attempt: seen.attempt }, decision, isOverdue, nowMs: this.#nowMs() };
+    return { name: 'recordDecision', on: (store) => store.recordDecision(write) };
   }
 
   #submit(seen: Transaction): RandomWrite {

@@ -59,7 +59,7 @@ describe.each(['citus', 'yugabytedb'] as const)('with pg-boss set to %s', (backe
       const [taken, ...others] = await jobs.boss.fetch('overdue', { batchSize: 5, includeMetadata: true });
       expect([taken?.id, others]).toEqual([kept, []]);
       const attempt = { id: kept, retryCount: taken!.retryCount };
-      await jobs.settle({ queue: 'overdue', attempt, again: { queue: 'overdue', data, startAfterSeconds: 60 } });
+      await jobs.finish({ queue: 'overdue', attempt, again: { queue: 'overdue', data, startAfterSeconds: 60 } });
       const { rows } = await database.query(`select state from pgboss.job where name = 'overdue'`);
       expect(rows).toEqual([{ state: 'created' }]);
       expect(errors).toEqual([]);

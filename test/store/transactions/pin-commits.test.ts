@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
+import { decideOutcome } from '../../../src/transactions/decisions/decide-outcome.ts';
 import { expirePinStep, submitPinStep } from '../../../src/transactions/decisions/pin-step.ts';
-import { settleOutcome } from '../../../src/transactions/decisions/settle-outcome.ts';
 import { Disposition } from '../../../src/transactions/model/disposition.ts';
 import { PinState, type PinStep } from '../../../src/transactions/model/pin.ts';
 import { Status, type StatusId } from '../../../src/transactions/model/status.ts';
@@ -164,8 +164,8 @@ describe('while a PIN is awaited, and its answer is still to be recorded', () =>
 
   test('no outcome is committed by whoever did not see it', async () => {
     const transaction = await awaiting(90, ready);
-    const settlement = settleOutcome({ ...transaction, pinState: PinState.submitted }, { kind: 'unsent' }, NOW_MS);
-    expect(await store.settle({ transaction, settlement, isOverdue: true, nowMs: NOW_MS })).toBe(false);
+    const decision = decideOutcome({ ...transaction, pinState: PinState.submitted }, { kind: 'unsent' }, NOW_MS);
+    expect(await store.recordDecision({ transaction, decision, isOverdue: true, nowMs: NOW_MS })).toBe(false);
     expect(await stored(transaction)).toEqual(transaction);
   });
 

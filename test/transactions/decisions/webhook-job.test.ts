@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { jobPayloads } from '../../../schemas/jobs.ts';
-import { settleOutcome } from '../../../src/transactions/decisions/settle-outcome.ts';
+import { decideOutcome } from '../../../src/transactions/decisions/decide-outcome.ts';
 import { webhookJobs, withWebhook } from '../../../src/transactions/decisions/webhook-job.ts';
 import { Disposition } from '../../../src/transactions/model/disposition.ts';
 import { type Transaction, TransactionType } from '../../../src/transactions/model/transaction.ts';
@@ -110,8 +110,8 @@ test('the sequence rises with every outcome, over attempts and voids', () => {
 });
 
 test('a settlement keeps its other jobs', () => {
-  const settlement = settleOutcome(sampleTransaction(), { kind: 'unanswered' }, NOW_MS);
-  const { enqueue } = withWebhook(both, sampleTransaction(), settlement, NOW_MS);
+  const decision = decideOutcome(sampleTransaction(), { kind: 'unanswered' }, NOW_MS);
+  const { enqueue } = withWebhook(both, sampleTransaction(), decision, NOW_MS);
   expect(enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'webhook']);
-  expect(withWebhook(worldWith({}), sampleTransaction(), settlement, NOW_MS)).toEqual(settlement);
+  expect(withWebhook(worldWith({}), sampleTransaction(), decision, NOW_MS)).toEqual(decision);
 });

@@ -8,7 +8,7 @@ import {
   OUTCOME_GRACE_SECONDS,
 } from '../../../src/transactions/model/time-limits.ts';
 import { ReversalState, type Transaction } from '../../../src/transactions/model/transaction.ts';
-import type { GuardedSettlement } from '../../../src/transactions/ports/store-ports.ts';
+import type { GuardedDecision } from '../../../src/transactions/ports/store-ports.ts';
 import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
 import { awaitOutcome } from '../../../src/transactions/tap/await-outcome.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
@@ -22,8 +22,8 @@ function deps(
   let looks = 0;
   let nowMs = 0;
   let isSettled = true;
-  let settleError: Error | undefined;
-  const settlements: GuardedSettlement[] = [];
+  let decisionError: Error | undefined;
+  const decisions: GuardedDecision[] = [];
   const parts = {
     clock: { nowMs: () => 1_000_000 + nowMs, monotonicMs: () => nowMs },
     newId: () => 'a new id',
@@ -41,27 +41,27 @@ function deps(
         if (current && change) current = { ...current, ...change };
         return current;
       },
-      settle: async (settlement: GuardedSettlement) => {
-        if (settleError) throw settleError;
-        settlements.push(settlement);
+      recordDecision: async (decision: GuardedDecision) => {
+        if (decisionError) throw decisionError;
+        decisions.push(decision);
         if (isSettled && current)
-          current = { ...current, ...settlement.settlement.result, status: settlement.settlement.status };
+          current = { ...current, ...decision.decision.result, status: decision.decision.status };
         return isSettled;
       },
     },
   };
   return {
     deps: parts as unknown as TransactionDependencies,
-    settlements,
+    decisions,
     get looks() {
       return looks;
     },
     get waitedMs() {
       return nowMs;
     },
-    refuseSettlements: (error?: Error) => {
+    refuseDecisions: (error?: Error) => {
       isSettled = false;
-      settleError = error;
+      decisionError = error;
     },
   };
 }
@@ -91,7 +91,7 @@ test('an outcome that nobody tells of is found within a second', async () => {
   );
   expect(await awaitOutcome(silent.deps, submitted)).toMatchObject({ disposition: Disposition.Declined });
   expect(silent.waitedMs).toBe(8_000);
-  expect(silent.settlements).toEqual([]);
+  expect(silent.decisions).toEqual([]);
 });
 
 describe('past the last moment the waiting request decides itself, and tells what it has stored', () => {
@@ -100,7 +100,7 @@ describe('past the last moment the waiting request decides itself, and tells wha
     const outcome = await awaitOutcome(lost.deps, waitingForWorker);
     expect(outcome).toMatchObject({ disposition: Disposition.UnableToGoOnline, reversalState: ReversalState.none });
     expect(lost.waitedMs).toBe(lastMomentAtMs(LONGEST_DEADLINE_SECONDS));
-    expect(lost.settlements).toMatchObject([{ isOverdue: true }]);
+    expect(lost.decisions).toMatchObject([{ isOverdue: true }]);
   });
 
   test('of a tap that was submitted: Indeterminate, and a reversal is owed', async () => {
@@ -108,7 +108,7 @@ describe('past the last moment the waiting request decides itself, and tells wha
     const outcome = await awaitOutcome(lost.deps, submitted);
     expect(outcome).toMatchObject({ disposition: Disposition.Indeterminate, reversalState: ReversalState.owed });
     expect(lost.waitedMs).toBe(lastMomentAtMs(30));
-    expect(lost.settlements[0]!.settlement.enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'overdue']);
+    expect(lost.decisions[0]!.decision.enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'overdue']);
   });
 });
 
@@ -117,7 +117,7 @@ test('what somebody else decides at the last moment is told, and is no failure',
   const raced = deps(submitted, (_look, nowMs) =>
     nowMs > lastMomentAtMs(30) ? { disposition: Disposition.Indeterminate } : undefined,
   );
-  raced.refuseSettlements();
+  raced.refuseDecisions();
   expect(await awaitOutcome(raced.deps, submitted)).toMatchObject({ disposition: Disposition.Indeterminate });
 });
 
@@ -132,7 +132,7 @@ describe('what cannot be told is no outcome: the phone is to ask again', () => {
 
   test('a decision that the database does not take', () => {
     const refusing = deps(submitted);
-    refusing.refuseSettlements(new StoreUnavailable(false));
+    refusing.refuseDecisions(new StoreUnavailable(false));
     return expectUnavailable(awaitOutcome(refusing.deps, submitted));
   });
 
@@ -143,7 +143,7 @@ describe('what cannot be told is no outcome: the phone is to ask again', () => {
 
   test("a deadline that has not passed yet by the database's clock", () => {
     const early = deps(submitted);
-    early.refuseSettlements();
+    early.refuseDecisions();
     return expectUnavailable(awaitOutcome(early.deps, submitted));
   });
 });

@@ -1,9 +1,9 @@
 import { nearestDate } from '../../processor-kit/nearest-date.ts';
 import type { Outcome, OutcomeFacts } from '../../processor-kit/processor.ts';
+import type { Decision } from '../model/decision.ts';
 import { Disposition } from '../model/disposition.ts';
 import type { JobRequest } from '../model/jobs.ts';
 import { isAwaitingPin, PinState, type PinStep } from '../model/pin.ts';
-import type { Settlement } from '../model/settlement.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
 import { PIN_EXPIRY_AFTER_SECONDS } from '../model/time-limits.ts';
 import { NO_RESULT, type ProviderValues, type Result, ReversalState, type Transaction } from '../model/transaction.ts';
@@ -49,10 +49,10 @@ export const ERROR_CODES = {
  * "Reversal"). `unanswered`, `garbled` and an unknown outcome therefore require one; `unsent` does not. A decline
  * that asks for a PIN leaves the outcome open while the PIN is awaited.
  */
-export function settleOutcome(transaction: Transaction, event: SwitchEvent, nowMs: number): Settlement {
+export function decideOutcome(transaction: Transaction, event: SwitchEvent, nowMs: number): Decision {
   switch (event.kind) {
     case 'answered':
-      return settleAnswer(transaction, event, nowMs);
+      return decideAnswer(transaction, event, nowMs);
     case 'unanswered':
       return indeterminate(transaction, Status.NoResponseFromPaymentProcessor, null, nowMs);
     case 'garbled':
@@ -64,11 +64,11 @@ export function settleOutcome(transaction: Transaction, event: SwitchEvent, nowM
   }
 }
 
-function settleAnswer(
+function decideAnswer(
   transaction: Transaction,
   { outcome, settlementDate, providerFields, pinWait }: Extract<SwitchEvent, { kind: 'answered' }>,
   nowMs: number,
-): Settlement {
+): Decision {
   if (outcome.kind === 'unknown') {
     return indeterminate(transaction, Status.BadResponseFromPaymentProcessor, outcome, nowMs);
   }
@@ -88,7 +88,7 @@ function settleAnswer(
     needsReview: outcome.kind === 'declined' && outcome.needsReview === true,
   };
   const pin = { verdict: pinVerdictOf(outcome), wait: pinWait };
-  return settled(transaction, Status.ResponseReceivedFromPaymentProcessor, nowMs, { result, pin });
+  return createDecision(transaction, Status.ResponseReceivedFromPaymentProcessor, nowMs, { result, pin });
 }
 
 function dateOf(settlementDate: string | undefined, { sentAtMs }: Transaction): string | null {
@@ -113,7 +113,7 @@ function indeterminate(
   status: StatusId,
   response: OutcomeFacts | null,
   nowMs: number,
-): Settlement {
+): Decision {
   const result: Result = {
     ...NO_RESULT,
     disposition: Disposition.Indeterminate,
@@ -125,23 +125,23 @@ function indeterminate(
   };
   const { acquirerId, id, attempt } = transaction;
   const enqueue: JobRequest[] = [{ queue: 'reverse', data: { acquirerId, id, attempt, reversalAttempt: 1 } }];
-  return settled(transaction, status, nowMs, { result, enqueue });
+  return createDecision(transaction, status, nowMs, { result, enqueue });
 }
 
 /** The status returns to 3, which states that nothing was submitted. The live `overdue` job then lets it rest. */
-function unableToGoOnline(transaction: Transaction, nowMs: number): Settlement {
+function unableToGoOnline(transaction: Transaction, nowMs: number): Decision {
   const result: Result = {
     ...NO_RESULT,
     disposition: Disposition.UnableToGoOnline,
     errorCode: ERROR_CODES.unableToGoOnline,
   };
-  return settled(transaction, Status.ReadyToSubmitToPaymentProcessor, nowMs, { result });
+  return createDecision(transaction, Status.ReadyToSubmitToPaymentProcessor, nowMs, { result });
 }
 
-function unusablePin(transaction: Transaction, wait: PinWait | null, nowMs: number): Settlement {
+function unusablePin(transaction: Transaction, wait: PinWait | null, nowMs: number): Decision {
   const result: Result = { ...NO_RESULT, disposition: Disposition.Declined, errorCode: ERROR_CODES.invalidPin };
   const pin = { verdict: 'wanted', wait } as const;
-  return settled(transaction, Status.ReadyToSubmitToPaymentProcessor, nowMs, { result, pin });
+  return createDecision(transaction, Status.ReadyToSubmitToPaymentProcessor, nowMs, { result, pin });
 }
 
 interface Decided {
@@ -152,12 +152,12 @@ interface Decided {
 
 const NO_PIN_WANTED = { verdict: 'final', wait: null } as const;
 
-function settled(
+function createDecision(
   transaction: Transaction,
   status: StatusId,
   nowMs: number,
   { result, pin: { verdict, wait } = NO_PIN_WANTED, enqueue = [] }: Decided,
-): Settlement {
+): Decision {
   const path = status === transaction.status ? [] : [status];
   const pin = judgePin(transaction, verdict, wait);
   const auditEntries = [...moves(transaction.status, path, nowMs), ...pinEntries(transaction, pin, nowMs)];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/processor-kit/processor.ts';
+import { decideOutcome, type SwitchEvent } from '../../../src/transactions/decisions/decide-outcome.ts';
 import type { PinWait } from '../../../src/transactions/decisions/pin-step.ts';
-import { type SwitchEvent, settleOutcome } from '../../../src/transactions/decisions/settle-outcome.ts';
 import { Disposition } from '../../../src/transactions/model/disposition.ts';
 import { NO_PIN, PinState } from '../../../src/transactions/model/pin.ts';
 import { Status } from '../../../src/transactions/model/status.ts';
@@ -19,8 +19,8 @@ const FACTS = {
   cardType: 'credit',
 };
 
-function settle(event: SwitchEvent, changes = {}) {
-  return settleOutcome(sampleTransaction(changes), event, NOW_MS);
+function decide(event: SwitchEvent, changes = {}) {
+  return decideOutcome(sampleTransaction(changes), event, NOW_MS);
 }
 
 const PIN_WAIT = { job: '99999999-2222-4333-8444-555555555555', seconds: 90 };
@@ -30,7 +30,7 @@ function answered(outcome: Outcome, pinWait: PinWait | null = PIN_WAIT): SwitchE
 }
 
 describe('an approval', () => {
-  const approved = settle(answered({ ...FACTS, kind: 'approved', approvedMinor: 1_000 }));
+  const approved = decide(answered({ ...FACTS, kind: 'approved', approvedMinor: 1_000 }));
 
   test('is Approved with everything the switch said, and no errorCode', () => {
     expect(approved.status).toBe(Status.ResponseReceivedFromPaymentProcessor);
@@ -63,7 +63,7 @@ describe('an approval', () => {
   });
 
   test('of a part has the part as its amount', () => {
-    const { result } = settle(answered({ ...FACTS, responseCode: '10', kind: 'approved', approvedMinor: 500 }));
+    const { result } = decide(answered({ ...FACTS, responseCode: '10', kind: 'approved', approvedMinor: 500 }));
     expect(result).toMatchObject({ disposition: Disposition.Approved, responseCode: '10', approvedMinor: 500 });
   });
 
@@ -76,22 +76,20 @@ describe('an approval', () => {
   ])('keeps the settlement date of its switch: %s at %s is %s', (settlementDate, sentAt, expected) => {
     const transaction = sampleTransaction({ status: 4, sentAtMs: Date.parse(sentAt) });
     const event = { ...answered({ ...FACTS, kind: 'approved', approvedMinor: 1_000 }), settlementDate } as SwitchEvent;
-    expect(settleOutcome(transaction, event, NOW_MS).result.settlementDate).toBe(expected);
+    expect(decideOutcome(transaction, event, NOW_MS).result.settlementDate).toBe(expected);
   });
 
   test('without a reference of the switch keeps ours', () => {
-    const { result } = settle(answered({ ...FACTS, rrn: undefined, kind: 'approved', approvedMinor: 1_000 }));
+    const { result } = decide(answered({ ...FACTS, rrn: undefined, kind: 'approved', approvedMinor: 1_000 }));
     expect(result.providerReference).toBe('606010000017');
   });
 });
 
 describe('a decline', () => {
   test('is Declined with 209, approves nothing and owes nothing', () => {
-    const settlement = settle(
-      answered({ ...FACTS, responseCode: '51', authorizationCode: undefined, kind: 'declined' }),
-    );
-    expect(settlement.status).toBe(Status.ResponseReceivedFromPaymentProcessor);
-    expect(settlement.result).toMatchObject({
+    const decision = decide(answered({ ...FACTS, responseCode: '51', authorizationCode: undefined, kind: 'declined' }));
+    expect(decision.status).toBe(Status.ResponseReceivedFromPaymentProcessor);
+    expect(decision.result).toMatchObject({
       disposition: Disposition.Declined,
       responseCode: '51',
       authorizationCode: null,
@@ -100,19 +98,19 @@ describe('a decline', () => {
       reversalState: ReversalState.none,
       needsReview: false,
     });
-    expect(settlement.enqueue).toEqual([]);
+    expect(decision.enqueue).toEqual([]);
   });
 
   test('that a person must look at says so, and is not reversed by itself', () => {
-    const settlement = settle(answered({ ...FACTS, responseCode: '94', kind: 'declined', needsReview: true }));
-    expect(settlement.result).toMatchObject({ needsReview: true, reversalState: ReversalState.none });
-    expect(settlement.enqueue).toEqual([]);
+    const decision = decide(answered({ ...FACTS, responseCode: '94', kind: 'declined', needsReview: true }));
+    expect(decision.result).toMatchObject({ needsReview: true, reversalState: ReversalState.none });
+    expect(decision.enqueue).toEqual([]);
   });
 
   test('that asks for a PIN where none can be taken has 65', () => {
-    const settlement = settle(answered({ ...FACTS, responseCode: '70', kind: 'pinRequired' }, null));
-    expect(settlement.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 65, approvedMinor: null });
-    expect(settlement).toMatchObject({ pin: NO_PIN, pinSeconds: null, enqueue: [] });
+    const decision = decide(answered({ ...FACTS, responseCode: '70', kind: 'pinRequired' }, null));
+    expect(decision.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 65, approvedMinor: null });
+    expect(decision).toMatchObject({ pin: NO_PIN, pinSeconds: null, enqueue: [] });
   });
 });
 
@@ -122,31 +120,28 @@ describe('a decline that asks for a PIN', () => {
 
   test('leaves the outcome open, under the job that ends the wait', () => {
     const { acquirerId, id } = sampleTransaction();
-    const settlement = settle(wanted('70'));
-    expect(settlement.status).toBe(Status.ResponseReceivedFromPaymentProcessor);
-    expect(settlement.result).toMatchObject({ disposition: null, errorCode: 65, responseCode: '70' });
-    expect(settlement).toMatchObject({
+    const decision = decide(wanted('70'));
+    expect(decision.status).toBe(Status.ResponseReceivedFromPaymentProcessor);
+    expect(decision.result).toMatchObject({ disposition: null, errorCode: 65, responseCode: '70' });
+    expect(decision).toMatchObject({
       pin: { pinState: PinState.awaiting, pinTries: 0, pinJob: PIN_WAIT.job },
       pinSeconds: 90,
       enqueue: [{ ...EXPIRY, data: { acquirerId, id, attempt: 1 } }],
     });
-    expect(settlement.auditEntries).toMatchObject([
-      { to: 'ResponseReceivedFromPaymentProcessor' },
-      { pin: 'awaiting' },
-    ]);
+    expect(decision.auditEntries).toMatchObject([{ to: 'ResponseReceivedFromPaymentProcessor' }, { pin: 'awaiting' }]);
   });
 
   test('after a PIN has 211 when the PIN was wrong, and 65 when the issuer asks as before', () => {
     const afterPin = { pinState: PinState.submitted, attempt: 2 };
-    expect(settle(wanted('55'), afterPin).result).toMatchObject({ disposition: null, errorCode: 211 });
-    expect(settle(wanted('70'), afterPin).result).toMatchObject({ disposition: null, errorCode: 65 });
-    expect(settle(wanted('55')).result).toMatchObject({ disposition: null, errorCode: 65 });
+    expect(decide(wanted('55'), afterPin).result).toMatchObject({ disposition: null, errorCode: 211 });
+    expect(decide(wanted('70'), afterPin).result).toMatchObject({ disposition: null, errorCode: 65 });
+    expect(decide(wanted('55')).result).toMatchObject({ disposition: null, errorCode: 65 });
   });
 
   test('for the third time is the outcome', () => {
-    const settlement = settle(wanted('55'), { pinState: PinState.submitted, pinTries: 2 });
-    expect(settlement.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 211, responseCode: '55' });
-    expect(settlement).toMatchObject({ pin: { pinState: PinState.exhausted }, pinSeconds: null, enqueue: [] });
+    const decision = decide(wanted('55'), { pinState: PinState.submitted, pinTries: 2 });
+    expect(decision.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 211, responseCode: '55' });
+    expect(decision).toMatchObject({ pin: { pinState: PinState.exhausted }, pinSeconds: null, enqueue: [] });
   });
 });
 
@@ -160,16 +155,16 @@ describe('what a switch makes of a PIN', () => {
     ['an answer that cannot be used', { kind: 'garbled' }, Disposition.Indeterminate],
     ['no way to a switch', { kind: 'unsent' }, Disposition.UnableToGoOnline],
   ] as const)('%s ends the step', (_what, event, disposition) => {
-    const settlement = settle(event, afterPin);
-    expect(settlement.result.disposition).toBe(disposition);
-    expect(settlement).toMatchObject({ pin: { pinState: PinState.done }, pinSeconds: null });
-    expect(settlement.auditEntries).toContainEqual({ pin: 'done', at: new Date(NOW_MS).toISOString() });
+    const decision = decide(event, afterPin);
+    expect(decision.result.disposition).toBe(disposition);
+    expect(decision).toMatchObject({ pin: { pinState: PinState.done }, pinSeconds: null });
+    expect(decision.auditEntries).toContainEqual({ pin: 'done', at: new Date(NOW_MS).toISOString() });
   });
 
   test.each(['38', '75'])('%s, that it takes no more, exhausts the step and has 209', (responseCode) => {
-    const settlement = settle(answered({ ...FACTS, responseCode, kind: 'declined' }), afterPin);
-    expect(settlement.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 209, responseCode });
-    expect(settlement.pin.pinState).toBe(PinState.exhausted);
+    const decision = decide(answered({ ...FACTS, responseCode, kind: 'declined' }), afterPin);
+    expect(decision.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 209, responseCode });
+    expect(decision.pin.pinState).toBe(PinState.exhausted);
   });
 });
 
@@ -178,17 +173,17 @@ describe('a PIN block that the HSM cannot open', () => {
   const ready = { status: Status.ReadyToSubmitToPaymentProcessor, pinState: PinState.submitted };
 
   test('is a wrong PIN of which nothing was sent: another one is awaited', () => {
-    const settlement = settle(unusable, ready);
-    expect(settlement.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
-    expect(settlement.result).toMatchObject({ disposition: null, errorCode: 211, responseCode: null });
-    expect(settlement.pin).toMatchObject({ pinState: PinState.awaiting, pinTries: 1 });
-    expect(settlement.auditEntries).toMatchObject([{ pin: 'awaiting' }]);
+    const decision = decide(unusable, ready);
+    expect(decision.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
+    expect(decision.result).toMatchObject({ disposition: null, errorCode: 211, responseCode: null });
+    expect(decision.pin).toMatchObject({ pinState: PinState.awaiting, pinTries: 1 });
+    expect(decision.auditEntries).toMatchObject([{ pin: 'awaiting' }]);
   });
 
   test('costs a try like one', () => {
-    const settlement = settle(unusable, { ...ready, pinTries: 2 });
-    expect(settlement.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 211 });
-    expect(settlement.pin.pinState).toBe(PinState.exhausted);
+    const decision = decide(unusable, { ...ready, pinTries: 2 });
+    expect(decision.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 211 });
+    expect(decision.pin.pinState).toBe(PinState.exhausted);
   });
 });
 
@@ -200,10 +195,10 @@ describe('what leaves the outcome open owes a reversal, committed with its first
     ['an answer that cannot be used', { kind: 'garbled' }, Status.BadResponseFromPaymentProcessor, null],
     ['an answer of unknown meaning', unknown, Status.BadResponseFromPaymentProcessor, '77'],
   ] as const)('%s', (_what, event, status, responseCode) => {
-    const settlement = settle(event, { attempt: 3 });
+    const decision = decide(event, { attempt: 3 });
     const { acquirerId, id } = sampleTransaction();
-    expect(settlement.status).toBe(status);
-    expect(settlement.result).toMatchObject({
+    expect(decision.status).toBe(status);
+    expect(decision.result).toMatchObject({
       disposition: Disposition.Indeterminate,
       responseCode,
       authorizationCode: null,
@@ -211,41 +206,39 @@ describe('what leaves the outcome open owes a reversal, committed with its first
       errorCode: 203,
       reversalState: ReversalState.owed,
     });
-    expect(settlement.enqueue).toEqual([
-      { queue: 'reverse', data: { acquirerId, id, attempt: 3, reversalAttempt: 1 } },
-    ]);
+    expect(decision.enqueue).toEqual([{ queue: 'reverse', data: { acquirerId, id, attempt: 3, reversalAttempt: 1 } }]);
   });
 
   test('an approval that cannot be used keeps its DE38 for its reversal, and for that alone', () => {
-    const { result } = settle(answered({ ...FACTS, kind: 'unknown', why: 'amount differs from the request' }));
+    const { result } = decide(answered({ ...FACTS, kind: 'unknown', why: 'amount differs from the request' }));
     expect(result).toMatchObject({ unusableAuthorizationCode: '123456', authorizationCode: null });
   });
 
   test('an unknown answer without a code has none', () => {
-    const { result } = settle(answered({ ...FACTS, responseCode: '', kind: 'unknown', why: 'no response code' }));
+    const { result } = decide(answered({ ...FACTS, responseCode: '', kind: 'unknown', why: 'no response code' }));
     expect(result.responseCode).toBeNull();
   });
 });
 
 describe('what was certainly never written', () => {
   test('goes back from submitted to ready, UnableToGoOnline, and owes nothing', () => {
-    const settlement = settle({ kind: 'unsent' });
-    expect(settlement.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
-    expect(settlement.auditEntries).toMatchObject([
+    const decision = decide({ kind: 'unsent' });
+    expect(decision.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
+    expect(decision.auditEntries).toMatchObject([
       { from: 'SubmittedToPaymentProcessor', to: 'ReadyToSubmitToPaymentProcessor' },
     ]);
-    expect(settlement.result).toMatchObject({
+    expect(decision.result).toMatchObject({
       disposition: Disposition.UnableToGoOnline,
       errorCode: 210,
       reversalState: ReversalState.none,
     });
-    expect(settlement.enqueue).toEqual([]);
+    expect(decision.enqueue).toEqual([]);
   });
 
   test('stays ready when it was never submitted, and tells no move', () => {
-    const settlement = settle({ kind: 'unsent' }, { status: Status.ReadyToSubmitToPaymentProcessor });
-    expect(settlement.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
-    expect(settlement.auditEntries).toEqual([]);
+    const decision = decide({ kind: 'unsent' }, { status: Status.ReadyToSubmitToPaymentProcessor });
+    expect(decision.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
+    expect(decision.auditEntries).toEqual([]);
   });
 });
 
@@ -255,5 +248,5 @@ test.each([
   Status.NoResponseFromPaymentProcessor,
 ] as const)('an answer to a transaction that is no longer submitted (%s) is a fault of ours', (status) => {
   const outcome: Outcome = { ...FACTS, kind: 'approved', approvedMinor: 1_000 };
-  expect(() => settle(answered(outcome), { status })).toThrow(/No move from/);
+  expect(() => decide(answered(outcome), { status })).toThrow(/No move from/);
 });

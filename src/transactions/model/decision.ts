@@ -5,7 +5,7 @@ import type { StatusId } from './status.ts';
 import type { Result } from './transaction.ts';
 
 /** A decision: the result to commit, the transitions that lead to it, and the jobs to commit with them. */
-export interface Settlement {
+export interface Decision {
   readonly status: StatusId;
   readonly auditEntries: readonly AuditEntry[];
   readonly result: Result;

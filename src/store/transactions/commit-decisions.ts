@@ -1,6 +1,6 @@
 import { PinState } from '../../transactions/model/pin.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../transactions/model/time-limits.ts';
-import type { GuardedSettlement } from '../../transactions/ports/store-ports.ts';
+import type { GuardedDecision } from '../../transactions/ports/store-ports.ts';
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import { adjustReservations, reservationsOf } from './commit-refunds.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite } from './guarded-update.ts';
@@ -36,7 +36,7 @@ const batch = new ColumnBatch({
 });
 
 // An earlier attempt may need review.
-const SETTLE = guardedUpdate({
+const DECIDE = guardedUpdate({
   rows: batch.rows,
   set: `${assignments(RESULT_COLUMNS)}, needs_review = t.needs_review or x."needsReview", handover = null, pin_expires_at = clock_timestamp() + x."pinSeconds" * interval '1 s'`,
   guard: `t.attempt = x.attempt and t.status = x."fromStatus"
@@ -49,27 +49,27 @@ const SETTLE = guardedUpdate({
  * Commits outcomes by compare-and-set: on the attempt, the status from which they were decided, and the side of the
  * deadline. False if another decision was first.
  */
-export const commitSettlements = guardedWrite({
-  name: 'commit-settlements',
+export const commitDecisions = guardedWrite({
+  name: 'commit-decisions',
   batch,
-  text: SETTLE,
-  rowOf: ({ transaction, settlement, isOverdue, nowMs }: GuardedSettlement) => ({
-    ...settlement.result,
-    ...settlement.pin,
-    pinSeconds: settlement.pinSeconds,
+  text: DECIDE,
+  rowOf: ({ transaction, decision, isOverdue, nowMs }: GuardedDecision) => ({
+    ...decision.result,
+    ...decision.pin,
+    pinSeconds: decision.pinSeconds,
     acquirerId: transaction.acquirerId,
     id: transaction.id,
     attempt: transaction.attempt,
     fromStatus: transaction.status,
-    status: settlement.status,
+    status: decision.status,
     isOverdue,
     updatedAtMs: nowMs,
-    auditEntries: settlement.auditEntries,
+    auditEntries: decision.auditEntries,
   }),
-  jobsOf: ({ settlement: { enqueue } }) => ({ enqueue }),
+  jobsOf: ({ decision: { enqueue } }) => ({ enqueue }),
   afterwards: (client, settled) =>
     adjustReservations(
       client,
-      settled.flatMap(({ transaction, settlement }) => reservationsOf(transaction, settlement.result)),
+      settled.flatMap(({ transaction, decision }) => reservationsOf(transaction, decision.result)),
     ),
 });
