@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { READER_TAGS } from '#schemas/card-data';
 import { fromHex } from '../bytes/hex.ts';
+import { localDateTime } from '../processor-kit/local-time.ts';
 
 interface SampleCard {
   readonly pan: string;
@@ -52,6 +53,8 @@ export interface SampleTap {
   readonly currencyNumeric: string;
   readonly countryNumeric?: string;
   readonly at: Date;
+  /** IANA name of the zone that the reader's clock shows; UTC if absent. */
+  readonly timeZone?: string;
   /** The values of the PIN step; 9F34 then states that an online PIN was entered. */
   readonly pin?: { readonly block: Uint8Array; readonly ksn: Uint8Array };
 }
@@ -67,7 +70,7 @@ const RANDOM_BYTES = 2 + 4 + 8 + 8;
 /** The values of one tap, ready for a `CardDataSealer`. Tests change the map to make a card misbehave. */
 export function sampleTap(tap: SampleTap): Map<number, Uint8Array> {
   const card: SampleCard = SAMPLE_CARDS[tap.card ?? 'visa'];
-  const stamp = tap.at.toISOString().replace(/\D/g, '');
+  const stamp = localDateTime(tap.at.getTime(), tap.timeZone ?? 'UTC');
   // One draw for all values: a draw has a high fixed cost, and load tests create thousands of taps a second.
   const random = randomBytes(RANDOM_BYTES).toString('hex');
   const hexValues: Record<number, string> = {

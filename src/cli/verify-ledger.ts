@@ -31,7 +31,13 @@ export async function run(args: string[]): Promise<number> {
       json: flag,
     },
   });
-  if (values.ledger === undefined || values.database === undefined) throw new StartError('BAD_USAGE', USAGE);
+  if (values.ledger === undefined || values.database === undefined) {
+    const missing = [
+      ...(values.ledger === undefined ? ['--ledger'] : []),
+      ...(values.database === undefined ? ['--database (or DATABASE_URL)'] : []),
+    ];
+    throw new StartError('BAD_USAGE', `Missing: ${missing.join(', ')}.\n\n${USAGE}`);
+  }
   const since = values.since === undefined ? undefined : parseTime(values.since);
   const types = await installedTypes();
   const database = await openDatabase(values.database, { maxConnections: 1, limits: SESSION_LIMITS.ledger });

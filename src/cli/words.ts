@@ -9,7 +9,7 @@ export const flag = { type: 'boolean', default: false } as const;
 /** An id from the arguments of a command. @throws StartError BAD_CONFIG */
 export function idOf(given: string | undefined, what: string): number {
   if (given !== undefined && /^[1-9]\d{0,9}$/.test(given)) return Number(given);
-  throw new StartError('BAD_CONFIG', `${what}: expected a number`);
+  throw new StartError('BAD_CONFIG', `${what}: ${given === undefined ? 'is required' : 'expected a number from 1'}`);
 }
 
 /** @throws StartError BAD_CONFIG unless there is exactly one */

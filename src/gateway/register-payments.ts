@@ -37,5 +37,5 @@ function registerPayPage(
   const settings = { intentAction, intentPackage, hasVirtualPhone };
   const identify = identifyLink(appTokens);
   registerPayPageRoutes(server, { identify, links, directory, clock, services, settings });
-  if (hasVirtualPhone) registerVirtualReaderRoutes(server, { identify, links, reader: new VirtualReader() });
+  if (hasVirtualPhone) registerVirtualReaderRoutes(server, { identify, links, directory, reader: new VirtualReader() });
 }

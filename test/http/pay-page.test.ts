@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
+import { localDateTime } from '../../src/processor-kit/local-time.ts';
 import { problemOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { ask, createLink, type HandedLink, letExpire, MANDATE } from '../support/links.ts';
 import { request } from '../support/requests.ts';
@@ -165,6 +167,20 @@ describe('the virtual reader', () => {
       const { values } = body as { values: Record<string, string> };
       expect(values).toMatchObject({ '9F02': '000000001234', '5F2A': '0710', '84': aid });
     }
+  });
+
+  test("has the clock of the merchant's time zone, like the receipt", async () => {
+    const merchant = 'Asia/Kathmandu';
+    await installation.database.query(`update merchants set time_zone = $1 where id = '1001'`, [merchant]);
+    const link = await createLink(installation);
+    await eventually(async () => {
+      const { body } = await post(link, 'tap', { card: 'visa' });
+      const { values } = body as { values: Record<string, string> };
+      const stamp = `20${values['9A']}${values['9F21']}`;
+      const now = Date.now();
+      const around = [now - 60_000, now].map((at) => localDateTime(at, merchant));
+      expect(stamp >= around[0]! && stamp <= around[1]!, `${stamp} in ${around}`).toBe(true);
+    });
   });
 
   test('enciphers a PIN anew each time, and says it nowhere', async () => {

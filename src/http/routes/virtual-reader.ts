@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { virtualPin, virtualReading, virtualTap } from '#schemas/pay-page';
 import { toHex } from '../../bytes/hex.ts';
 import { NotFound } from '../../errors.ts';
+import type { Directory } from '../../transactions/ports/directory-ports.ts';
 import type { LinkFinder } from '../../transactions/ports/link-ports.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';
@@ -14,9 +15,10 @@ export interface VirtualReaderRoutesOptions {
   /** Sets `intent` of a request from the token of its link. */
   readonly identify: (request: FastifyRequest) => Promise<void>;
   readonly links: Pick<LinkFinder, 'find'>;
+  readonly directory: Pick<Directory, 'merchant'>;
   /** A reader with test cards. */
   readonly reader: {
-    read(card: CardName, amountMinor: number, currency: string): ReadValues;
+    read(card: CardName, payment: { amountMinor: number; currency: string; timeZone: string }): ReadValues;
     enterPin(card: CardName, pin: string): ReadValues;
   };
 }
@@ -28,7 +30,7 @@ const FACTS = { section: 'extension', takes: ['intentToken'], isAsset: true } as
  * of the link, and enciphers a PIN. The page seals the values and submits them to the same endpoint as any phone.
  */
 export function registerVirtualReaderRoutes(server: Server, options: VirtualReaderRoutesOptions): void {
-  const { identify, links, reader } = options;
+  const { identify, links, directory, reader } = options;
 
   withZod(server).route({
     method: 'POST',
@@ -40,7 +42,8 @@ export function registerVirtualReaderRoutes(server: Server, options: VirtualRead
       const link = await links.find(request.intent!);
       if (!link) throw new NotFound();
       reply.header('cache-control', 'no-store');
-      return readingOf(reader.read(request.body.card, link.amountMinor, link.currency));
+      const timeZone = directory.merchant(link.acquirerId, link.merchantId)?.timeZone ?? 'UTC';
+      return readingOf(reader.read(request.body.card, { ...link, timeZone }));
     },
   });
 

@@ -86,7 +86,7 @@ describe('a processor and a route', () => {
 describe('what is wrong is named, and exits with 1', () => {
   test.each([
     ['an acquirer that is not there', ['route', 'list', '--acquirer', '7'], 'acquirer does not exist'],
-    ['no acquirer', ['route', 'list'], '--acquirer: expected a number'],
+    ['no acquirer', ['route', 'list'], '--acquirer: is required'],
     ['a route that is not there', ['route', 'remove', '--acquirer', '1', '99'], 'no entry with this id'],
     [
       'a processor that is not there',

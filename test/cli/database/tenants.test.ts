@@ -149,7 +149,8 @@ describe('from an empty database', () => {
 describe('what is wrong is named, and exits with 1', () => {
   test.each([
     ['integrator add --acquirer 77 --name x', 'acquirer does not exist'],
-    ['integrator add --name x', '--acquirer: expected a number'],
+    ['integrator add --name x', '--acquirer: is required'],
+    ['integrator add --acquirer one --name x', '--acquirer: expected a number from 1'],
     ['integrator add --acquirer 1', '/name: '],
     ['integrator remove --acquirer 1 one', 'INTEGRATOR: expected a number'],
     ['integrator remove --acquirer 1', 'INTEGRATOR: expected exactly one'],
