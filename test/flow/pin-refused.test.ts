@@ -15,7 +15,8 @@ import { storedTransaction, trailOf, untilAnswered } from '../support/transactio
 
 let installation: Installation;
 beforeAll(async () => {
-  installation = await startInstallation();
+  // No test waits for a silent switch, and a hundred requests at once take their time on a busy machine.
+  installation = await startInstallation({ profile: { deadlineMs: 20_000 } });
 });
 afterEach(() => expectInvariants(installation));
 afterAll(() => installation.stop());

@@ -140,7 +140,12 @@ export async function made(
   body: unknown,
   headers: Headers,
 ): Promise<{ readonly id: string; readonly token?: string }> {
-  const answer = await post(installation, path, body, headers);
+  // A busy machine may let a statement time out: nothing is stored then, and the request may be repeated.
+  const answer = await eventually(async () => {
+    const each = await post(installation, path, body, headers);
+    if (each.status === 503) throw new Error(`${path}: 503 ${JSON.stringify(each.body)}`);
+    return each;
+  });
   if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
   return answer.body as { id: string };
 }

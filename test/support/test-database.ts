@@ -12,7 +12,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Enough for a test and its checks; a cluster has sixty connections for all that run at once. */
+/** Enough for a test and its checks. */
 const MAX_CONNECTIONS = 4;
 
 /** Copies the template, which takes a few dozen milliseconds. */

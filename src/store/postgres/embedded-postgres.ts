@@ -26,10 +26,10 @@ interface Options {
 }
 
 /**
- * Enough for a few processes with their pools and listeners, and for four test files at once, each with an
+ * Enough for a few processes with their pools and listeners, and for six test files at once, each with an
  * installation.
  */
-const MAX_CONNECTIONS = 200;
+const MAX_CONNECTIONS = 300;
 const START_TIMEOUT_SECONDS = 60;
 
 export async function startEmbeddedPostgres({
