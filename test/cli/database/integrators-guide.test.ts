@@ -22,13 +22,20 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+test('no command of the guide waits without an end, or expects the folder of the shop in the repository', () => {
+  const commands = commandsOf('schemas/INTEGRATORS.md');
+  expect(commands).not.toMatch(/^\s*(until|while)\b/m);
+  expect(commands).toMatch(/^wait_for\(\)/m);
+  expect(commands).toContain('npm install jose standardwebhooks');
+});
+
 test('an integrator who follows the guide has a paid order, a repeated refund and a void', {
   timeout: DEMO_WITHIN_MS + GUIDE_WITHIN_MS,
 }, async () => {
   const settings = { DATABASE_URL: testDatabase.url, TAPWIRE_DATA: folder, DATABASE_CONNECTIONS: '5' };
   const demo = new TapwireProcess(['demo', '--stay'], { environment: { ...settings, PORT: '0' } });
   await eventually(() => expect(demo.output).toMatch(/Tapwire stays up/), DEMO_WITHIN_MS);
-  // The guide's folder lies in the repository, where its scripts find their packages.
+  // With these packages in its folder, the shop installs none over the network.
   symlinkSync(join(REPOSITORY, 'node_modules'), join(folder, 'node_modules'));
   const { exitCode, stdout, stderr } = await runCommands(
     commandsOf('schemas/INTEGRATORS.md'),
