@@ -117,3 +117,24 @@ test('where the switch may approve a part, the part is the amount that the phone
     await allowing.stop();
   }
 });
+
+describe('what the gateway leaves to the issuer and the operator', () => {
+  test('a cryptogram and counter that a reader seals again under another reference are sent again', async () => {
+    const { authorizations } = installation.asked;
+    const phone = installation.phone();
+    const tamper = (values: Map<number, Uint8Array>) => {
+      values.set(0x9f26, Buffer.from('0102030405060708', 'hex'));
+      values.set(0x9f36, Buffer.from('0042', 'hex'));
+    };
+    for (let times = 0; times < 2; times++) {
+      expect(outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR', tamper })).type).toBe('Approved');
+    }
+    expect(installation.asked.authorizations).toBe(authorizations + 2);
+  });
+
+  test("a currency other than the merchant's is sent as it is, where a route accepts it", async () => {
+    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'EUR' }));
+    expect(answer).toMatchObject({ type: 'Approved', amount: 1000, currency: 'EUR' });
+    expect(installation.ledger.at(-1)).toMatchObject({ amountMinor: 1000, currencyNumeric: '978' });
+  });
+});

@@ -10,7 +10,9 @@ import {
   creationOf,
   type HandedLink,
   letExpire,
+  linkBody,
   offeredReference,
+  post,
   statusOf,
 } from '../support/links.ts';
 import { refundSale, voidSale } from '../support/refunds.ts';
@@ -77,6 +79,27 @@ test('a till that taps a link with the reference of its customer is too late, li
     const tap = { amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference };
     expect(problemOf(await phone.tap(tap))).toMatchObject({ status: 409, errorCode: 124 });
   }
+});
+
+test.each([
+  'order\u202e1174',
+  '\u2067order\u2069',
+  'order\u0007',
+  'order\u0085',
+])('a link with the paymentReference %j is refused, because it could look like another order', async (paymentReference) => {
+  const answer = await post(installation, '/consumer/applink', linkBody('coffee', { paymentReference }));
+  expect(problemOf(answer)).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/paymentReference' }] });
+  expect(JSON.stringify(answer.body)).not.toContain('order');
+});
+
+test.each([
+  'הזמנה 12',
+  'طلب-12',
+  '注文12',
+  'order 12 ✓',
+])('a link with the paymentReference %s is created', async (reference) => {
+  const paymentReference = `${reference} ${randomUUID()}`;
+  expect((await create({ paymentReference })).paymentReference).toBe(paymentReference);
 });
 
 describe('the list of transactions', () => {

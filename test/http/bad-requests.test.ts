@@ -43,6 +43,8 @@ describe('a body off its schema is 400, 104, with a pointer to each fault', () =
     ['a merchantReference of 256 characters', { ...valid, merchantReference: 'x'.repeat(256) }, ['/merchantReference']],
     ['a merchantReference with NUL', { ...valid, merchantReference: 'a\0b' }, ['/merchantReference']],
     ['a merchantReference with a line feed', { ...valid, merchantReference: 'a\nb' }, ['/merchantReference']],
+    ['a merchantReference in reversed order', { ...valid, merchantReference: 'a\u202eb' }, ['/merchantReference']],
+    ['a merchantReference in an isolate', { ...valid, merchantReference: '\u2066a\u2069' }, ['/merchantReference']],
     ['no generalCardData', { ...valid, generalCardData: undefined }, ['/generalCardData']],
     ['empty generalCardData', { ...valid, generalCardData: '' }, ['/generalCardData']],
     ['generalCardData that is an object', { ...valid, generalCardData: {} }, ['/generalCardData']],
