@@ -7,21 +7,23 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readConfig } from '../../src/config.ts';
-import { prepareDatabase } from '../../src/gateway/prepare-database.ts';
+import { type Config, readConfig } from '../../src/config.ts';
+import { type PreparedDatabase, prepareDatabase } from '../../src/gateway/prepare-database.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { seedInstallation, type TapSource, tapSource } from './e2e-taps.ts';
 import { checked, percentile, saturate, sustain } from './http-load.ts';
 import { freePort, startProcess, untilReady } from './parts.ts';
-import { type ProcessorTime, processorTime } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
+import { costPerTap, preloadStatementCounter, readUsage, startStatementCounter, type TapCost } from './tap-cost.ts';
 
 export const CONNECTIONS = 256;
 const SECONDS = 6;
 const ROUNDS = 3;
 const WARM_UP_SECONDS = 3;
 const SOLO_TAPS = 200;
+/** Many times the interval at which records that no request waits for are written. */
+const SETTLE_MS = 500;
 /** More than any round can use: a source that runs dry would end the round early, and the bench would say so. */
 export const MOST_PER_SECOND = 12_000;
 
@@ -69,7 +71,7 @@ export async function startParts(
   { gateways = 1, settings = {} }: PartsOptions = {},
 ): Promise<Parts> {
   const config = readConfig({ ...process.env, TAPWIRE_DATA: folder, LOG_LEVEL: 'warn' });
-  const prepared = await prepareDatabase(config);
+  const prepared = await prepareCountingDatabase(config);
   closers.push(() => prepared.stop());
   const switchPort = await freePort();
   const program = fileURLToPath(new URL('../../src/cli/tapwire.ts', import.meta.url));
@@ -106,6 +108,16 @@ export async function startParts(
   return { database: prepared.database, gatewayPorts, echoPort, taps, pids };
 }
 
+/** A database that counts its statements, which takes a second start of the server. */
+async function prepareCountingDatabase(config: Config): Promise<PreparedDatabase> {
+  const first = await prepareDatabase(config);
+  await preloadStatementCounter(first.database);
+  await first.stop();
+  const prepared = await prepareDatabase(config);
+  await startStatementCounter(prepared.database);
+  return prepared;
+}
+
 /** Figures of a database that may forget are worth nothing. */
 async function refuseUnsafe(database: Database): Promise<void> {
   const settings = ['fsync', 'full_page_writes', 'synchronous_commit'];
@@ -123,15 +135,16 @@ interface Figures {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly soloMs: number;
-  /** Processor time of one tap, in microseconds, by part. */
-  readonly microsecondsPerTap: ProcessorTime;
+  /** Medians of the rounds. */
+  readonly atFullLoad: TapCost;
+  readonly atHalfLoad: TapCost;
   readonly rounds: readonly { readonly taps: number; readonly echo: number }[];
   readonly machine: string;
   readonly gateways: number;
 }
 
 async function measure(
-  { gatewayPorts, echoPort, taps, pids }: Parts,
+  { database, gatewayPorts, echoPort, taps, pids }: Parts,
   seconds: number,
   rounds: number,
 ): Promise<Figures> {
@@ -139,14 +152,22 @@ async function measure(
   checked(await saturate(gatewayPorts, CONNECTIONS, WARM_UP_SECONDS, taps.next));
   await saturate([echoPort], CONNECTIONS, WARM_UP_SECONDS, taps.nextEcho);
   const results: { taps: number; echo: number }[] = [];
-  const used: ProcessorTime[] = [];
+  const full: TapCost[] = [];
+  const half: { readonly cost: TapCost; readonly latenciesMs: readonly number[] }[] = [];
   for (let round = 0; round < rounds; round++) {
     await taps.prepare(seconds * MOST_PER_SECOND);
     const echo = checked(await saturate([echoPort], CONNECTIONS, seconds / 2, taps.nextEcho));
-    const before = processorTime(pids);
+    const before = await readUsage(database, pids);
     const run = checked(await saturate(gatewayPorts, CONNECTIONS, seconds, taps.next));
-    used.push(perTap(before, processorTime(pids), run.answered));
+    await settle();
+    full.push(costPerTap(before, await readUsage(database, pids), run.answered));
     results.push({ taps: run.perSecond, echo: echo.perSecond });
+    await taps.prepare(seconds * MOST_PER_SECOND);
+    const beforeHalf = await readUsage(database, pids);
+    const calm = checked(await sustain(gatewayPorts, CONNECTIONS, seconds, run.perSecond / 2, taps.next));
+    await settle();
+    const cost = costPerTap(beforeHalf, await readUsage(database, pids), calm.answered);
+    half.push({ cost, latenciesMs: calm.latenciesMs });
     console.log(`round ${round + 1}: ${run.perSecond.toFixed(0)} taps/s, echo ${echo.perSecond.toFixed(0)}/s`);
   }
   const tapsPerSecond = percentile(
@@ -157,45 +178,44 @@ async function measure(
     results.map(({ echo }) => echo),
     0.5,
   );
-  await taps.prepare(seconds * MOST_PER_SECOND);
-  const half = checked(await sustain(gatewayPorts, CONNECTIONS, seconds, tapsPerSecond / 2, taps.next));
+  await taps.prepare(SOLO_TAPS);
   const soloMs = await solo(gatewayPorts[0]!, taps);
   return {
     tapsPerSecond,
     echoPerSecond,
     ratio: tapsPerSecond / echoPerSecond,
-    p50Ms: percentile(half.latenciesMs, 0.5),
-    p99Ms: percentile(half.latenciesMs, 0.99),
+    p50Ms: medianOf(half.map(({ latenciesMs }) => percentile(latenciesMs, 0.5))),
+    p99Ms: medianOf(half.map(({ latenciesMs }) => percentile(latenciesMs, 0.99))),
     soloMs,
-    microsecondsPerTap: medianOf(used),
+    atFullLoad: medianCost(full),
+    atHalfLoad: medianCost(half.map(({ cost }) => cost)),
     rounds: results,
     gateways: gatewayPorts.length,
     machine: `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
   };
 }
 
-function perTap(before: ProcessorTime, after: ProcessorTime, taps: number): ProcessorTime {
-  const used: Record<string, number> = {};
-  for (const [process, seconds] of Object.entries(after)) {
-    const part = process.replace(/ \d+$/, '');
-    used[part] = (used[part] ?? 0) + ((seconds - before[process]!) * 1e6) / taps;
-  }
-  return used;
+/** Responses to phones and masked messages are written after the tap. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
 }
 
-function medianOf(rounds: readonly ProcessorTime[]): ProcessorTime {
-  const parts = Object.keys(rounds[0] ?? {});
-  return Object.fromEntries(
-    parts.map((part) => [
-      part,
-      Math.round(
-        percentile(
-          rounds.map((round) => round[part]!),
-          0.5,
-        ),
-      ),
-    ]),
-  );
+function medianOf(values: readonly number[]): number {
+  return percentile(values, 0.5);
+}
+
+function medianCost(costs: readonly TapCost[]): TapCost {
+  const of = (read: (cost: TapCost) => number) => medianOf(costs.map(read));
+  const parts = Object.keys(costs[0]!.microseconds);
+  return {
+    microseconds: Object.fromEntries(parts.map((part) => [part, of(({ microseconds }) => microseconds[part]!)])),
+    statements: costs[0]!.statements === undefined ? undefined : of(({ statements }) => statements!),
+    commits: of(({ commits }) => commits),
+    walBytes: of(({ walBytes }) => walBytes),
+    fullPages: of(({ fullPages }) => fullPages),
+    writtenBytes: of(({ writtenBytes }) => writtenBytes),
+    writes: of(({ writes }) => writes),
+  };
 }
 
 /** One tap at a time, alone in the system; the switch answers at once. */
@@ -221,8 +241,31 @@ ${figures.machine}; Postgres, ${figures.gateways} gateway process${figures.gatew
 | ratio | 1 / ${(1 / figures.ratio).toFixed(1)} | |
 | p50 / p99 at half load | ${figures.p50Ms.toFixed(1)} ms / ${figures.p99Ms.toFixed(1)} ms | |
 | one tap alone | ${figures.soloMs.toFixed(1)} ms | |
-| processor time of a tap | ${Object.entries(figures.microsecondsPerTap)
-    .map(([part, us]) => `${part} ${us} µs`)
-    .join(', ')} | |
+
+${costTable(figures)}
 `);
+}
+
+function costTable({ atFullLoad, atHalfLoad }: Figures): string {
+  const row = (name: string, read: (cost: TapCost) => string) =>
+    `| ${name} | ${read(atFullLoad)} | ${read(atHalfLoad)} |`;
+  const sum = ({ microseconds }: TapCost) => Object.values(microseconds).reduce((all, each) => all + each, 0);
+  return [
+    '| of one tap | at full load | at half load |',
+    '|---|---|---|',
+    row('processor time, all parts', (cost) => `${sum(cost).toFixed(0)} µs`),
+    ...Object.keys(atFullLoad.microseconds).map((part) =>
+      row(`processor time, ${part}`, ({ microseconds }) => `${microseconds[part]!.toFixed(0)} µs`),
+    ),
+    row('statements', ({ statements }) => statements?.toFixed(2) ?? 'not counted'),
+    row('commits', ({ commits }) => commits.toFixed(3)),
+    row(
+      'write-ahead log',
+      ({ walBytes, fullPages }) => `${walBytes.toFixed(0)} bytes, ${fullPages.toFixed(2)} whole pages`,
+    ),
+    row(
+      'written by the gateway',
+      ({ writtenBytes, writes }) => `${writtenBytes.toFixed(0)} bytes in ${writes.toFixed(2)} calls`,
+    ),
+  ].join('\n');
 }
