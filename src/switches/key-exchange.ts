@@ -1,17 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionLog } from '../connection/pool-options.ts';
-import { KeyExchangeError, TapwireError } from '../errors.ts';
-import { Backoff } from '../limits/backoff.ts';
-import { LogBudget } from '../limits/log-budget.ts';
+import { KeyExchangeError } from '../errors.ts';
+import { type Repetition, repeatEvery } from '../limits/repeat-every.ts';
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
 import type { KeyChange } from '../processor-kit/key-change.ts';
 import type { KeyExchangeConfig } from '../processor-kit/key-exchange-config.ts';
 import { isTrusted, judgeMacAgain } from '../processor-kit/mac-verdict.ts';
 import type { MessageStamp, SwitchConfig, WorkingKeyUse } from '../processor-kit/processor.ts';
 import type { ExchangeConnection, KeyChangeSide, KeyDecision } from '../processor-kit/switch-protocol.ts';
-import { codeOf, KeyIntake } from './key-intake.ts';
+import { codeOf, KeyFaults } from './key-faults.ts';
+import { KeyIntake } from './key-intake.ts';
+import { KeyRefresh } from './key-refresh.ts';
+import { KeyRequests } from './key-requests.ts';
 import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
-import { within } from './within.ts';
 import type { WorkingKeys } from './working-keys.ts';
 
 const TIMES = {
@@ -20,20 +20,11 @@ const TIMES = {
   /** Limit for the response to the request, and again for the key. A sign-on takes no longer than two keys. */
   exchangeMs: 2_400,
 };
-/** By then the claim expires, also if its owner has crashed. */
-const CLAIM_SECONDS = 15;
 /**
  * If a connection is lost this soon after the gateway's response, the response may be lost, too. The key is then
  * requested again.
  */
 const ANSWER_SETTLED_MS = 5_000;
-/**
- * If no key fits a message, the gateway checks whether another worker has exchanged one; at most once in this time.
- */
-const LOOK_AGAIN_MS = 100;
-/** A switch may repeat refused announcements at any rate. */
-const LINES_PER_SECOND = 5;
-const RETRY = { firstMs: 1_000, mostMs: 300_000 };
 
 export interface KeyExchangeOptions {
   readonly where: ProcessorKey;
@@ -73,51 +64,51 @@ interface LastAnswer {
 /**
  * Exchanges the working keys of one switch while traffic runs (`processor-kit/key-change.ts` describes the steps).
  * After any failure the previous keys remain in use, and the failure is logged, counted and retried.
+ *
+ * {@link KeyRequests} asks for keys that are due, {@link KeyIntake} imports the keys that the switch announces, and
+ * {@link KeyRefresh} reads those that other workers have exchanged. This class knows the signed-on connections, and
+ * takes a key into use.
  */
 export class KeyExchange implements KeyChangeSide {
   readonly macKeys: WorkingKeys;
   readonly #options: KeyExchangeOptions;
-  readonly #times: typeof TIMES;
+  readonly #faults: KeyFaults;
+  readonly #requests: KeyRequests;
   readonly #intake: KeyIntake;
+  readonly #refresh: KeyRefresh;
+  readonly #follower: Repetition;
   readonly #lines = new Map<string, ExchangeConnection>();
-  readonly #backoff = new Backoff(RETRY);
-  readonly #budget = new LogBudget(LINES_PER_SECOND);
-  /** Callers that wait for a requested key. */
-  readonly #awaited = new Map<WorkingKeyUse, () => void>();
-  /** Keys to be requested regardless of their age. */
-  readonly #wanted = new Set<WorkingKeyUse>();
-  #timer: NodeJS.Timeout | undefined;
-  #retryAtMs = 0;
-  /** The number of callers that are requesting due keys: a sign-on takes precedence over the timer. */
-  #askers = 0;
-  #nextLook: Promise<void> | undefined;
-  #pause: Promise<void> = Promise.resolve();
   #lastAnswer: LastAnswer | undefined;
   #exchanged = 0;
-  #failed = 0;
-  #lastFault: string | undefined;
-  #isClosed = false;
 
   constructor(options: KeyExchangeOptions) {
+    const { followEveryMs, exchangeMs } = { ...TIMES, ...options.times };
     this.#options = options;
-    this.#times = { ...TIMES, ...options.times };
     this.macKeys = options.keys;
+    this.#faults = new KeyFaults(options);
+    this.#refresh = new KeyRefresh(options.keys, this.#faults);
+    this.#requests = new KeyRequests({ ...options, exchangeMs, faults: this.#faults });
     this.#intake = new KeyIntake({
       ...options,
       isTrusted: (announcement) => this.#isTrustedNow(announcement),
-      isAskedAnew: (use) => this.#wanted.has(use) && this.#awaited.has(use),
+      isAskedAnew: (use) => this.#requests.isAskedAnew(use),
       onTaken: (key, line) => this.#begin(key, line),
-      onRefused: (fault) => this.#tell(fault),
+      onRefused: (fault) => this.#faults.record(fault),
     });
-    this.#schedule();
+    this.#follower = repeatEvery(
+      followEveryMs,
+      () => this.#follow(),
+      (error) => this.#faults.record(error),
+    );
   }
 
   get stats(): KeyExchangeStats {
     const { keys: uses, startedBy, maxAgeSeconds } = this.#options.config.keyExchange;
+    const { count: failed, last: lastFault } = this.#faults;
     const keys = this.macKeys.live.map(({ use, number, kcv }) => ({ use, number, kcv }));
     const ages = uses.map((use) => ({ use, ageMs: this.macKeys.current(use)?.acknowledgedMsAgo ?? null }));
     const maxAgeMs = startedBy === 'us' ? maxAgeSeconds * 1_000 : null;
-    return { exchanged: this.#exchanged, failed: this.#failed, lastFault: this.#lastFault, keys, ages, maxAgeMs };
+    return { exchanged: this.#exchanged, failed, lastFault, keys, ages, maxAgeMs };
   }
 
   /** Set while a PIN key changes: no PIN is sent between the announcement and the gateway's response. */
@@ -127,7 +118,7 @@ export class KeyExchange implements KeyChangeSide {
 
   /** The MACs of a connection were bad for too long, so new keys are needed regardless of the age. */
   distrust(): void {
-    if (this.#options.config.keyExchange.keys.includes('mac')) this.#wanted.add('mac');
+    if (this.#options.config.keyExchange.keys.includes('mac')) this.#requests.want('mac');
   }
 
   forget(connectionId: string): void {
@@ -135,12 +126,11 @@ export class KeyExchange implements KeyChangeSide {
     const last = this.#lastAnswer;
     const mayBeLost =
       last?.connectionId === connectionId && this.#options.monotonicMs() - last.atMs < ANSWER_SETTLED_MS;
-    if (mayBeLost) this.#wanted.add(last.use);
+    if (mayBeLost) this.#requests.want(last.use);
   }
 
   close(): void {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
+    void this.#follower.stop();
   }
 
   /**
@@ -150,8 +140,8 @@ export class KeyExchange implements KeyChangeSide {
   async afterSignOn(line: ExchangeConnection, answer: IsoMessage | undefined): Promise<boolean> {
     this.#lines.set(line.connectionId, line);
     if (answer && !(await this.isTrusted(answer))) this.distrust();
-    const mustHaveMac = this.#wanted.has('mac');
-    const missing = await this.#askForDue(line);
+    const mustHaveMac = this.#requests.isWanted('mac');
+    const missing = await this.#requests.askForDue(line);
     return !(mustHaveMac && missing.includes('mac'));
   }
 
@@ -170,131 +160,34 @@ export class KeyExchange implements KeyChangeSide {
   /** Does not wait for announcements that are being processed. */
   async #isTrustedNow(message: IsoMessage): Promise<boolean> {
     if (isTrusted(message)) return true;
-    await this.#lookAgain();
+    await this.#refresh.lookAgain();
     judgeMacAgain(message);
     return isTrusted(message);
   }
 
   /** The switch has the gateway's response: the key is in use from now on. */
   #begin(key: ExchangedKey, { connectionId }: ExchangeConnection): void {
+    const { keyId, use, number, kcv } = key;
     if (!this.#lines.has(connectionId)) {
-      this.#wanted.add(key.use); // the response was not sent: both keys are valid until there is another one
+      this.#requests.want(use); // the response was not sent: both keys are valid until there is another one
       return;
     }
     const { where, kept, config, log, monotonicMs } = this.#options;
-    const { keyId, use, number, kcv } = key;
     this.macKeys.accept(key, true);
     this.#lastAnswer = { use, connectionId, atMs: monotonicMs() };
-    this.#wanted.delete(use);
     this.#exchanged++;
-    this.#lastFault = undefined;
-    this.#backoff.reset();
+    this.#faults.clear();
     kept.acknowledge(where, { keyId, use }, config.keyExchange.overlapSeconds).catch((error: unknown) => {
-      this.#wanted.add(use); // after a restart it would not be known that the key is in use
-      this.#tell(new KeyExchangeError('NOT_KEPT', { cause: error, detail: codeOf(error) }));
+      this.#requests.want(use); // after a restart it would not be known that the key is in use
+      this.#faults.record(new KeyExchangeError('NOT_KEPT', { cause: error, detail: codeOf(error) }));
     });
     log.info({ ...where, use, number, kcv }, 'working key exchanged');
-    this.#awaited.get(use)?.();
-  }
-
-  #isDue(use: WorkingKeyUse): boolean {
-    const { startedBy, maxAgeSeconds } = this.#options.config.keyExchange;
-    if (this.#wanted.has(use)) return true;
-    if (startedBy !== 'us') return false;
-    const ageMs = this.macKeys.current(use)?.acknowledgedMsAgo;
-    return ageMs === undefined || ageMs === null || ageMs > maxAgeSeconds * 1_000;
-  }
-
-  /** Whether the key has arrived, or is about to because of another worker's request. */
-  async #askFor(use: WorkingKeyUse, line: ExchangeConnection): Promise<boolean> {
-    const { where, kept } = this.#options;
-    try {
-      if (!(await kept.claim(where, use, CLAIM_SECONDS))) return !this.#wanted.has(use);
-    } catch (error) {
-      return this.#tellAndWait(error);
-    }
-    try {
-      await this.#request(use, line);
-      return true;
-    } catch (error) {
-      return this.#tellAndWait(error);
-    } finally {
-      // A worker releases only its own claim.
-      await kept.release(where, use).catch(() => {});
-    }
-  }
-
-  /** @throws KeyExchangeError if the key does not arrive */
-  async #request(use: WorkingKeyUse, line: ExchangeConnection): Promise<void> {
-    const { keyChange, config, nextStamp } = this.#options;
-    const { promise: isThere, resolve } = Promise.withResolvers<void>();
-    this.#awaited.set(use, resolve);
-    try {
-      const request = keyChange.request(use, nextStamp(), config);
-      const answer = await within(this.#times.exchangeMs, line.exchange(request)).catch((cause: unknown) => {
-        throw new KeyExchangeError('UNANSWERED', { cause, detail: codeOf(cause) });
-      });
-      if (!this.#options.isAccepted(answer)) throw new KeyExchangeError('REFUSED');
-      await within(this.#times.exchangeMs, isThere).catch(() => {
-        throw new KeyExchangeError('NOT_ANNOUNCED');
-      });
-    } finally {
-      this.#awaited.delete(use);
-    }
-  }
-
-  #tellAndWait(error: unknown): false {
-    this.#tell(error);
-    this.#retryAtMs = this.#options.monotonicMs() + this.#backoff.nextDelayMs();
-    return false;
-  }
-
-  /** Reads the keys that other workers have stored; shared by concurrent callers, and limited in frequency. */
-  #lookAgain(): Promise<void> {
-    this.#nextLook ??= this.#pause.then(async () => {
-      this.#nextLook = undefined; // later callers may need keys that are stored only now
-      this.#pause = sleep(LOOK_AGAIN_MS, undefined, { ref: false });
-      await this.macKeys.refresh().catch((error: unknown) => this.#tell(error));
-    });
-    return this.#nextLook;
-  }
-
-  #schedule(): void {
-    this.#timer = setTimeout(() => {
-      this.#follow()
-        .catch((error: unknown) => this.#tell(error))
-        .finally(() => this.#isClosed || this.#schedule());
-    }, this.#times.followEveryMs).unref();
+    this.#requests.satisfy(use);
   }
 
   async #follow(): Promise<void> {
     await this.macKeys.refresh();
     const line = this.#lines.values().next().value;
-    if (line && this.#askers === 0 && this.#options.monotonicMs() >= this.#retryAtMs) await this.#askForDue(line);
-  }
-
-  /** Requests one key after the other. @returns the uses whose key did not arrive */
-  async #askForDue(line: ExchangeConnection): Promise<WorkingKeyUse[]> {
-    const missing: WorkingKeyUse[] = [];
-    this.#askers++;
-    try {
-      for (const use of this.#options.config.keyExchange.keys) {
-        if (this.#isDue(use) && !(await this.#askFor(use, line))) missing.push(use);
-      }
-    } finally {
-      this.#askers--;
-    }
-    return missing;
-  }
-
-  #tell(error: unknown): void {
-    this.#failed++;
-    this.#lastFault = codeOf(error);
-    const reason = error instanceof TapwireError ? error.message : codeOf(error);
-    const { where, log, monotonicMs } = this.#options;
-    const fields = { ...where, code: this.#lastFault, reason };
-    this.#budget.spend(monotonicMs(), (suppressed) => {
-      log.warn({ ...fields, suppressed }, 'key exchange failed, previous keys remain in use');
-    });
+    if (line) await this.#requests.askInTurn(line);
   }
 }

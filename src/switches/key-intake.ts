@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { toHex } from '../bytes/hex.ts';
-import { KeyExchangeError, TapwireError } from '../errors.ts';
+import { KeyExchangeError } from '../errors.ts';
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
 import type { KeyChange, WrappedKey } from '../processor-kit/key-change.ts';
 import type { KeyExchangeConfig } from '../processor-kit/key-exchange-config.ts';
 import type { WorkingKeyUse } from '../processor-kit/processor.ts';
 import type { ExchangeConnection, KeyDecision } from '../processor-kit/switch-protocol.ts';
 import { exchangedKeyId } from './access/key-ownership.ts';
+import { codeOf } from './key-faults.ts';
 import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
 import { within } from './within.ts';
 import type { WorkingKeys } from './working-keys.ts';
@@ -158,10 +159,4 @@ export class KeyIntake {
     }
     this.#options.keys.accept(key, false);
   }
-}
-
-/** A name for an error: never its text, because it may contain foreign data. */
-export function codeOf(error: unknown): string {
-  if (error instanceof TapwireError) return error.code;
-  return error instanceof Error ? error.name : 'unknown';
 }
