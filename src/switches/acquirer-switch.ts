@@ -2,7 +2,6 @@ import { openPool, type Pool } from '../connection/pool.ts';
 import type { PoolStats } from '../connection/pool-stats.ts';
 import type { Slot } from '../connection/slot.ts';
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
-import { isTrusted, macVerdictOf } from '../processor-kit/mac-verdict.ts';
 import { messageCodec } from '../processor-kit/message-codec.ts';
 import type { PinData, Purchase, Refund, Terminal } from '../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
@@ -17,21 +16,17 @@ import { exchange } from './exchange.ts';
 import type { Outgoing } from './exchange-record.ts';
 import { faultLog, type TellFault } from './fault-log.ts';
 import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
-import { MacWatch } from './mac-watch.ts';
 import { MaskedCopies } from './masked-copies.ts';
-import { NetworkStans } from './network-stans.ts';
+import type { NetworkStans } from './network-stans.ts';
 import { notedEchoes } from './noted-echoes.ts';
-import { checkMacKeys, openKeyExchange } from './open-keys.ts';
 import { PinTranslator } from './pin-translator.ts';
 import { providerValues } from './provider-values.ts';
+import { ReceivedMessages } from './received-messages.ts';
 import { type Prepared, RequestBuilder } from './request-builder.ts';
-import { SettlementWatch } from './settlement-watch.ts';
 import { type StandardFields, standardFieldReader } from './standard-fields.ts';
 import { switchSlot } from './switch-slot.ts';
 import { SwitchStans } from './switch-stans.ts';
-import { checkPinKeys } from './translate-pin.ts';
-import { checkTransport, openTransportOptions, type TransportOptions } from './transport-options.ts';
-import { UnmatchedIntake } from './unmatched-intake.ts';
+import type { TransportOptions } from './transport-options.ts';
 import type { UnmatchedCounters } from './unmatched-responses.ts';
 
 /**
@@ -61,36 +56,39 @@ export interface SwitchStats extends PoolStats {
   readonly keyExchange: KeyExchangeStats | undefined;
 }
 
-/** A processor type with an acquirer's configuration, wired to its connections. */
+/** What must be opened before a switch can connect. */
+export interface OpenedParts {
+  readonly networkStans: NetworkStans;
+  readonly transport: TransportOptions;
+  /** Undefined if keys are not exchanged. */
+  readonly keys: KeyExchange | undefined;
+}
+
+/**
+ * A processor type with an acquirer's configuration, wired to its connections.
+ *
+ * The pool dials and signs connections on from the construction to `close`, and asks the protocol for the bytes. A
+ * tap takes a slot of the pool; `switch-slot.ts` and `exchange.ts` send its message. Every other message that arrives
+ * goes to {@link ReceivedMessages}.
+ */
 export class AcquirerSwitch implements Switch {
   readonly type: string;
   readonly profile: ProcessorProfile;
   readonly #options: AcquirerSwitchOptions;
-  readonly #pool: Pool<IsoMessage>;
   readonly #networkStans: NetworkStans;
+  readonly #keys: KeyExchange | undefined;
+  readonly #pool: Pool<IsoMessage>;
+  readonly #received: ReceivedMessages;
   readonly #requests: RequestBuilder;
+  readonly #stans: SwitchStans;
+  readonly #pinTranslator: PinTranslator;
   readonly #copies: MaskedCopies;
   readonly #tellFault: TellFault;
   readonly #fieldsOf: (message: IsoMessage) => StandardFields;
-  readonly #settlement: SettlementWatch;
-  readonly #unmatched: UnmatchedIntake;
-  readonly #pinTranslator: PinTranslator;
-  readonly #stans: SwitchStans;
   #lastEchoAtMs: number | null = null;
-  readonly #keys: KeyExchange | undefined;
-  readonly #macs = new MacWatch((connectionId) => {
-    this.#keys?.distrust();
-    this.#pool.signOnAgain(connectionId);
-  });
 
-  private constructor(
-    options: AcquirerSwitchOptions,
-    networkStans: NetworkStans,
-    lines: TransportOptions,
-    keys: KeyExchange | undefined,
-  ) {
-    const { processor, config, acquirerId, processorId, macKeys, clock, log } = options;
-    const { connectionsPerAddress, ...pool } = lines;
+  constructor(options: AcquirerSwitchOptions, { networkStans, transport, keys }: OpenedParts) {
+    const { processor, config, macKeys, clock, log } = options;
     this.#options = options;
     this.#networkStans = networkStans;
     this.#keys = keys;
@@ -101,32 +99,33 @@ export class AcquirerSwitch implements Switch {
     this.#tellFault = faultLog(options, log, clock.monotonicMs);
     this.#pinTranslator = new PinTranslator(options);
     this.#stans = new SwitchStans(options);
-    const fieldsOf = standardFieldReader(processor);
-    this.#fieldsOf = fieldsOf;
-    this.#settlement = new SettlementWatch({
+    this.#fieldsOf = standardFieldReader(processor);
+    this.#received = new ReceivedMessages({
       ...options,
-      fieldsOf,
-      isTrusted: (message) => this.#isTrustedNow(message),
-    });
-    this.#unmatched = new UnmatchedIntake({
-      ...options,
-      fieldsOf,
-      judge: (response, connectionId) => this.#judge(response, connectionId),
+      keys,
+      fieldsOf: this.#fieldsOf,
       decidedAfterMs: this.profile.deadlineMs + OVERDUE_AFTER_SECONDS * 1_000 + DECIDED_WITHIN_MS,
+      signOnAgain: (connectionId) => this.#pool.signOnAgain(connectionId),
       tellFault: this.#tellFault,
     });
-    this.#pool = openPool({
-      ...pool,
-      name: `${acquirerId}-${processorId}-${processor.type}`,
+    this.#pool = this.#openPool(transport);
+  }
+
+  #openPool({ connectionsPerAddress, ...transport }: TransportOptions): Pool<IsoMessage> {
+    const { acquirerId, processorId, log } = this.#options;
+    const { maxInFlight, idleEchoMs, deadlineMs } = this.profile;
+    return openPool({
+      ...transport,
+      name: `${acquirerId}-${processorId}-${this.type}`,
       protocol: this.#protocol(),
-      limits: { inFlight: this.profile.maxInFlight, connectionsPerAddress },
-      timeouts: { idleEchoMs: this.profile.idleEchoMs, suspectMs: SUSPECT_MS, suspectEchoMs: this.profile.deadlineMs },
+      limits: { inFlight: maxInFlight, connectionsPerAddress },
+      timeouts: { idleEchoMs, suspectMs: SUSPECT_MS, suspectEchoMs: deadlineMs },
       log,
-      onUnmatched: ({ response, connectionId }) => this.#unmatched.take(response, connectionId),
+      onUnmatched: ({ response, connectionId }) => this.#received.takeUnmatched(response, connectionId),
       onStateChange: ({ connectionId, to }) => {
         if (to !== 'down') return;
-        this.#macs.forget(connectionId);
-        keys?.forget(connectionId);
+        this.#received.forget(connectionId);
+        this.#keys?.forget(connectionId);
       },
     });
   }
@@ -138,38 +137,12 @@ export class AcquirerSwitch implements Switch {
       nowMs: clock.nowMs,
       macKeys,
       keys: this.#keys,
-      onSwitchRequest: (request) => void this.#settlement.noteRequest(request).catch(this.#tellFault),
+      onSwitchRequest: (request) => this.#received.noteRequest(request),
     });
     const noted = notedEchoes(protocol, () => {
       this.#lastEchoAtMs = clock.nowMs();
     });
     return messages.isKeeping ? this.#copies.around(noted) : noted;
-  }
-
-  /** @throws StartError BAD_PROCESSOR if keys, files or addresses in the configuration are not available */
-  static async open(options: AcquirerSwitchOptions): Promise<AcquirerSwitch> {
-    const { acquirerId, processorId, processor, config, macKeys, pins, stans, dates } = options;
-    const where = `processor ${processorId} of acquirer ${acquirerId} (${processor.type})`;
-    checkTransport(processor, config, where);
-    options.access.check(acquirerId, config, where);
-    checkMacKeys(processor, config, macKeys, where);
-    await checkPinKeys(pins, config.pinKey, where);
-    const scope = { acquirerId, tid: `network ${processorId}` };
-    const lines = await openTransportOptions(config, where, options);
-    let keys: KeyExchange | undefined;
-    try {
-      let networkStans: NetworkStans | undefined;
-      // No key is requested before there is a connection.
-      const nextStamp = () => ({ stan: networkStans!.next(), sentAtMs: options.clock.nowMs() });
-      keys = await openKeyExchange(options, nextStamp, where);
-      // STANs are reserved last, because a processor that cannot be opened is retried again and again.
-      networkStans = await NetworkStans.open(() => stans.next(scope, dates.current(acquirerId)));
-      return new AcquirerSwitch(options, networkStans, lines, keys);
-    } catch (fault) {
-      lines.accept?.server.close();
-      keys?.close();
-      throw fault;
-    }
   }
 
   get availability(): string {
@@ -191,12 +164,8 @@ export class AcquirerSwitch implements Switch {
   get stats(): SwitchStats {
     const { type, availability } = this;
     const { refused: stanless } = this.#stans;
-    const counts = {
-      unmatchedResponses: { ...this.#unmatched.counters },
-      badMacs: this.#macs.bad,
-      stanless,
-      keyExchange: this.#keys?.stats,
-    };
+    const { unmatchedCounters: unmatchedResponses, badMacs } = this.#received;
+    const counts = { unmatchedResponses, badMacs, stanless, keyExchange: this.#keys?.stats };
     return { type, availability, lastEchoAtMs: this.#lastEchoAtMs, ...this.#pool.stats, ...counts };
   }
 
@@ -277,25 +246,9 @@ export class AcquirerSwitch implements Switch {
     outgoing: Outgoing,
     read: (response: IsoMessage, request: IsoMessage) => Value,
   ): Promise<SwitchAnswer<Value>> {
-    const note = (response: IsoMessage, connectionId: string) => this.#note(response, connectionId);
+    const note = (response: IsoMessage, connectionId: string) => this.#received.noteResponse(response, connectionId);
     const { processorId, messages, clock } = this.#options;
     const parts = { processorId, messages, clock, copies: this.#copies, tellFault: this.#tellFault, note };
     return exchange(parts, slot, outgoing, read);
-  }
-
-  /** Evaluates the rest of each response: whether the keys still match, and the switch's business date. */
-  async #note(response: IsoMessage, connectionId: string): Promise<void> {
-    await this.#judge(response, connectionId);
-    if (isTrusted(response)) this.#settlement.noteResponse(response);
-  }
-
-  async #judge(response: IsoMessage, connectionId: string): Promise<void> {
-    await this.#isTrustedNow(response);
-    if (this.#options.config.macKeys !== undefined) this.#macs.note(connectionId, macVerdictOf(response));
-  }
-
-  /** Also checks keys that arrived after the message was read. */
-  async #isTrustedNow(message: IsoMessage): Promise<boolean> {
-    return isTrusted(message) || ((await this.#keys?.isTrusted(message)) ?? false);
   }
 }

@@ -3,8 +3,9 @@ import type { ConnectionLog } from '../connection/pool-options.ts';
 import { StartError, TapwireError } from '../errors.ts';
 import type { Processor } from '../processor-kit/processor.ts';
 import type { Switch, Switches } from '../transactions/ports/switch-ports.ts';
-import { AcquirerSwitch } from './acquirer-switch.ts';
+import type { AcquirerSwitch } from './acquirer-switch.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
+import { openAcquirerSwitch } from './open-acquirer-switch.ts';
 import type { ProcessorFault, ProcessorFaults } from './ports.ts';
 import { isTimeout, within } from './within.ts';
 
@@ -192,7 +193,7 @@ export class AcquirerSwitches implements Switches {
       throw new StartError('BAD_PROCESSOR', `${where} (${type}): ${faults}`);
     }
     const options = { ...shared, acquirerId, processorId: id, processor, config: checked.data };
-    return { line: await AcquirerSwitch.open(options), isListening: checked.data.accept !== undefined };
+    return { line: await openAcquirerSwitch(options), isListening: checked.data.accept !== undefined };
   }
 }
 

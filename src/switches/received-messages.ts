@@ -1,0 +1,82 @@
+import type { IsoMessage } from '../processor-kit/iso-message.ts';
+import { isTrusted, macVerdictOf } from '../processor-kit/mac-verdict.ts';
+import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
+import type { TellFault } from './fault-log.ts';
+import type { KeyExchange } from './key-exchange.ts';
+import { MacWatch } from './mac-watch.ts';
+import { SettlementWatch } from './settlement-watch.ts';
+import type { StandardFields } from './standard-fields.ts';
+import { UnmatchedIntake } from './unmatched-intake.ts';
+import type { UnmatchedCounters } from './unmatched-responses.ts';
+
+export interface ReceivedMessagesParts extends AcquirerSwitchOptions {
+  readonly keys: KeyExchange | undefined;
+  readonly fieldsOf: (message: IsoMessage) => StandardFields;
+  /** By then every request that is in flight now will have been decided. */
+  readonly decidedAfterMs: number;
+  readonly signOnAgain: (connectionId: string) => void;
+  readonly tellFault: TellFault;
+}
+
+/**
+ * What the messages of one switch tell besides outcomes: whether the keys still match, the switch's business date,
+ * and late responses. No request waits for any of it.
+ */
+export class ReceivedMessages {
+  readonly #parts: ReceivedMessagesParts;
+  readonly #macs: MacWatch;
+  readonly #settlement: SettlementWatch;
+  readonly #unmatched: UnmatchedIntake;
+
+  constructor(parts: ReceivedMessagesParts) {
+    this.#parts = parts;
+    this.#macs = new MacWatch((connectionId) => {
+      parts.keys?.distrust();
+      parts.signOnAgain(connectionId);
+    });
+    this.#settlement = new SettlementWatch({ ...parts, isTrusted: (message) => this.#isTrustedNow(message) });
+    this.#unmatched = new UnmatchedIntake({
+      ...parts,
+      judge: (response, connectionId) => this.#judge(response, connectionId),
+    });
+  }
+
+  /** Only increases. */
+  get badMacs(): number {
+    return this.#macs.bad;
+  }
+
+  get unmatchedCounters(): Readonly<UnmatchedCounters> {
+    return { ...this.#unmatched.counters };
+  }
+
+  /** A response to a request in flight. */
+  async noteResponse(response: IsoMessage, connectionId: string): Promise<void> {
+    await this.#judge(response, connectionId);
+    if (isTrusted(response)) this.#settlement.noteResponse(response);
+  }
+
+  /** A response to no request in flight. */
+  takeUnmatched(response: IsoMessage, connectionId: string): void {
+    this.#unmatched.take(response, connectionId);
+  }
+
+  /** A request that the switch sent on its own initiative. */
+  noteRequest(request: IsoMessage): void {
+    this.#settlement.noteRequest(request).catch(this.#parts.tellFault);
+  }
+
+  forget(connectionId: string): void {
+    this.#macs.forget(connectionId);
+  }
+
+  async #judge(response: IsoMessage, connectionId: string): Promise<void> {
+    await this.#isTrustedNow(response);
+    if (this.#parts.config.macKeys !== undefined) this.#macs.note(connectionId, macVerdictOf(response));
+  }
+
+  /** Also checks keys that arrived after the message was read. */
+  async #isTrustedNow(message: IsoMessage): Promise<boolean> {
+    return isTrusted(message) || ((await this.#parts.keys?.isTrusted(message)) ?? false);
+  }
+}
