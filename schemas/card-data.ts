@@ -37,9 +37,15 @@ export const GENERAL_TAGS: ReadonlySet<number> = new Set([
   ...[READER_TAGS.readerId, READER_TAGS.readerTransactionId, READER_TAGS.latitude, READER_TAGS.longitude],
 ]);
 
-export const merchantReference = plainText(MAX_MERCHANT_REFERENCE_CHARS).describe(
-  "Caller's transaction reference, unique for each transaction of the merchant",
-);
+/**
+ * Unicode's embeddings, overrides and isolates. With one of them, a reference can look like another one on receipts
+ * and in the console. Right-to-left letters need none.
+ */
+const NO_DIRECTION_CHANGES = /^[^\u202a-\u202e\u2066-\u2069]*$/;
+
+export const merchantReference = plainText(MAX_MERCHANT_REFERENCE_CHARS)
+  .regex(NO_DIRECTION_CHANGES, 'characters that change the text direction are not allowed')
+  .describe("Caller's transaction reference, unique for each transaction of the merchant");
 export const deviceInstallationId = plainText(MAX_DEVICE_INSTALLATION_ID_CHARS).describe(
   'Identifier of the app installation on the device',
 );

@@ -82,11 +82,11 @@ test('a till that taps a link with the reference of its customer is too late, li
 });
 
 test.each([
-  'order\u202e1174',
-  '\u2067order\u2069',
-  'order\u0007',
-  'order\u0085',
-])('a link with the paymentReference %j is refused, because it could look like another order', async (paymentReference) => {
+  ['an override of the text direction', 'order\u202e1174'],
+  ['a directional isolate', '\u2067order\u2069'],
+  ['a control character', 'order\u0007'],
+  ['a control character of Latin-1', 'order\u0085'],
+])('a link is refused if its paymentReference has %s, so that no order looks like another one', async (_what, paymentReference) => {
   const answer = await post(installation, '/consumer/applink', linkBody('coffee', { paymentReference }));
   expect(problemOf(answer)).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/paymentReference' }] });
   expect(JSON.stringify(answer.body)).not.toContain('order');
